@@ -1,0 +1,201 @@
+#!/usr/bin/env bash
+# Installs what building and testing readpast needs on Debian or Ubuntu. Run it as often as you like: it installs only
+# what is missing. System packages come from apt; everything else goes below .local/, which git ignores.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+readonly root=$PWD
+readonly venv=$root/.local/venv
+readonly msodbcsql=$root/.local/msodbcsql18
+readonly odbc=$root/.local/odbc
+readonly log=$root/.local/setup.log
+oldest_rust=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+readonly oldest_rust
+
+say() { printf '%-11s %s\n' "$1" "$2"; }
+
+fail() {
+    printf 'setup: %s\n' "$*" >&2
+    exit 1
+}
+
+# Runs a command with its output in the log; the log's end is shown only if the command fails.
+quietly() {
+    "$@" >>"$log" 2>&1 || {
+        tail -n 20 "$log" >&2
+        fail "failed: $* (everything it printed is in $log)"
+    }
+}
+
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then
+        "$@"
+    elif command -v sudo >/dev/null; then
+        sudo "$@"
+    else
+        fail "this needs root and there is no sudo: run as root: $*"
+    fi
+}
+
+apt_get() {
+    # Another apt may be at work (unattended upgrades): wait for it instead of failing.
+    quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get --yes -o DPkg::Lock::Timeout=300 "$@"
+}
+
+has_postgres_server() { compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null; }
+
+# Names those of the given packages that are not installed.
+missing_packages() {
+    local package installed
+    installed=$(dpkg-query --show --showformat '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null || true)
+    for package in "$@"; do
+        grep --quiet --line-regexp --fixed-strings "$package installed" <<<"$installed" || echo "$package"
+    done
+}
+
+install_packages() {
+    command -v apt-get >/dev/null || fail 'this script knows only apt. Install by hand: unixODBC with its headers,' \
+        'psqlODBC, a PostgreSQL server, a C compiler, pkg-config, clang, valgrind, Python 3 with venv.'
+
+    # krb5, gssapi and ltdl are linked by the Microsoft driver; libssl (from openssl) it opens when it connects.
+    local missing
+    mapfile -t missing < <(missing_packages \
+        build-essential ca-certificates clang libgssapi-krb5-2 libkrb5-3 libltdl7 odbc-postgresql odbcinst openssl \
+        pkg-config python3-venv shellcheck unixodbc unixodbc-dev valgrind)
+    if [ ${#missing[@]} -eq 0 ] && has_postgres_server; then
+        say packages present
+        return
+    fi
+
+    say packages "installing ${missing[*]}$(has_postgres_server || echo ' and a PostgreSQL server')"
+    apt_get update
+    [ ${#missing[@]} -eq 0 ] || apt_get install --no-install-recommends "${missing[@]}"
+    has_postgres_server || install_postgres_server
+}
+
+# Debian creates and starts a cluster called main with the first server package. We need the programs only (tests make
+# their own cluster), so that is switched off while we install, and the machine's own setting left as it was.
+install_postgres_server() {
+    local package=postgresql switch=/etc/postgresql-common/createcluster.d/readpast-setup.conf
+    [ -z "$(apt-cache madison postgresql-15)" ] || package=postgresql-15
+
+    as_root mkdir -p "$(dirname "$switch")"
+    # shellcheck disable=SC2064 # $switch is local: expand it now
+    trap "as_root rm -f '$switch'" EXIT
+    echo 'create_main_cluster = false' | as_root tee "$switch" >/dev/null
+    apt_get install --no-install-recommends "$package"
+    as_root rm -f "$switch"
+    trap - EXIT
+}
+
+install_rust() {
+    if ! command -v cargo >/dev/null; then
+        [ ! -x "$HOME/.cargo/bin/cargo" ] || fail 'cargo is in ~/.cargo/bin, which is not on PATH: run . ~/.cargo/env'
+        command -v rustup >/dev/null || [ -n "$(apt-cache madison rustup)" ] ||
+            fail "no Rust, and this release packages no rustup: install Rust $oldest_rust or later from" \
+                'https://rustup.rs, then run this again.'
+        say rust 'installing rustup and the stable toolchain'
+        command -v rustup >/dev/null || apt_get install --no-install-recommends rustup
+        quietly rustup toolchain install stable --profile minimal --component clippy --component rustfmt
+        quietly rustup default stable
+    fi
+
+    local version
+    version=$(rustc --version | cut -d' ' -f2)
+    [ "$(printf '%s\n' "$oldest_rust" "$version" | sort --version-sort | head -n 1)" = "$oldest_rust" ] ||
+        fail "rustc is $version, $oldest_rust or later is needed: rustup update stable"
+    { cargo fmt --version && cargo clippy --version; } >/dev/null 2>&1 ||
+        fail 'rustfmt or clippy is missing: rustup component add rustfmt clippy'
+    say rust present
+}
+
+install_python_tools() {
+    # What was asked for is kept beside what it led to, so that a changed pin is noticed.
+    if cmp --silent .ci/requirements.txt "$venv/requirements.txt"; then
+        say sqlfluff present
+        return
+    fi
+    say sqlfluff "installing into ${venv#"$root/"}"
+    # /usr/bin/python3 is the one that the package python3-venv completes; a python3 found earlier on PATH may lack it.
+    quietly /usr/bin/python3 -m venv --clear "$venv"
+    quietly "$venv/bin/python" -m pip install --disable-pip-version-check --requirement .ci/requirements.txt
+    cp .ci/requirements.txt "$venv/requirements.txt"
+}
+
+install_msodbcsql() {
+    if cmp --silent .ci/msodbcsql.txt "$msodbcsql/msodbcsql.txt"; then
+        say msodbcsql18 present
+    else
+        local unpacked=$msodbcsql.new folder wheels=()
+        case $(uname -m) in
+            x86_64) folder=x86_64 ;;
+            aarch64) folder=arm64 ;;
+            *) fail "Microsoft has no ODBC driver for Linux on $(uname -m)" ;;
+        esac
+        say msodbcsql18 "installing under Microsoft's licence, which is then in ${msodbcsql#"$root/"}/LICENSE.txt"
+        rm -rf "$unpacked"
+        quietly "$venv/bin/python" -m pip download --disable-pip-version-check --no-deps --only-binary :all: \
+            --require-hashes --requirement .ci/msodbcsql.txt --dest "$unpacked"
+        wheels=("$unpacked"/*.whl)
+        quietly "$venv/bin/python" -m zipfile --extract "${wheels[0]}" "$unpacked"
+
+        # The driver looks for its messages in ../share, seen from itself: lib and share stay side by side.
+        mv "$unpacked/mssql_python_odbc/libs/linux/debian_ubuntu/$folder"/{lib,share} "$unpacked/"
+        mv "$unpacked/lib/MICROSOFT_ODBC_DRIVER_FOR_SQL_SERVER_LICENSE.txt" "$unpacked/LICENSE.txt"
+        rm -rf "$unpacked"/mssql_python_odbc* "$unpacked"/*.whl
+        cp .ci/msodbcsql.txt "$unpacked/"
+        rm -rf "$msodbcsql"
+        mv "$unpacked" "$msodbcsql"
+    fi
+
+    local lacking
+    lacking=$(ldd "$msodbcsql"/lib/libmsodbcsql-18*.so* | grep 'not found' || true)
+    [ -z "$lacking" ] || fail "the SQL Server driver lacks libraries: $lacking"
+}
+
+# A directory to set ODBCSYSINI to: the two drivers under their usual names, the machine's own ODBC set-up untouched.
+write_odbcinst() {
+    local msodbcsql_library psqlodbc_library wanted
+    msodbcsql_library=$(echo "$msodbcsql"/lib/libmsodbcsql-18*.so*)
+    psqlodbc_library=$(dpkg-query --listfiles odbc-postgresql | grep '/psqlodbcw\.so$') ||
+        fail 'the package odbc-postgresql has no psqlodbcw.so'
+    wanted="# Written by .ci/setup.sh. Use it with ODBCSYSINI=$odbc
+[ODBC Driver 18 for SQL Server]
+Description = Microsoft ODBC Driver 18 for SQL Server
+Driver = $msodbcsql_library
+
+[PostgreSQL Unicode]
+Description = psqlODBC, Unicode
+Driver = $psqlodbc_library"
+
+    if [ "$(cat "$odbc/odbcinst.ini" 2>/dev/null)" = "$wanted" ]; then
+        say odbcinst present
+        return
+    fi
+    say odbcinst "writing ${odbc#"$root/"}/odbcinst.ini"
+    mkdir -p "$odbc"
+    printf '%s\n' "$wanted" >"$odbc/odbcinst.ini"
+}
+
+print_versions() {
+    local postgres package version
+    postgres=$(compgen -G '/usr/lib/postgresql/*/bin/postgres' | sort --version-sort | tail -n 1) || postgres=postgres
+    echo
+    say cargo "$(cargo --version | cut -d' ' -f2)"
+    say postgres "$("$postgres" --version | cut -d' ' -f3)"
+    say msodbcsql18 "$(sed -n 's/^mssql-python-odbc==\([^ ]*\).*/\1/p' "$msodbcsql/msodbcsql.txt")"
+    say sqlfluff "$(sed -n 's/^sqlfluff==//p' "$venv/requirements.txt")"
+    dpkg-query --show --showformat '${Package} ${Version}\n' odbc-postgresql unixodbc gcc clang valgrind |
+        while read -r package version; do
+            say "${package/odbc-postgresql/psqlodbc}" "$version"
+        done
+}
+
+mkdir -p "$root/.local"
+: >"$log"
+install_packages
+install_rust
+install_python_tools
+install_msodbcsql
+write_odbcinst
+print_versions

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Every check there is, one named step after the other; the first that fails ends it.
+#
+#   test.sh        all of them, as `make test` runs them
+#   test.sh lint   only those that read the source and start no database server
+#
+# PostgreSQL is always tested, on a throw-away cluster. SQL Server is tested too when READPAST_TEST_SQLSERVER holds an
+# ODBC connection string of a database in which the tests may create and drop what they like.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+summary=()
+
+step() {
+    local name=$1 started=$SECONDS status=0
+    shift
+    echo "== $name"
+    "$@" || status=$?
+    if [ "$status" -ne 0 ]; then
+        echo "== failed: $name ($*)" >&2
+        exit "$status"
+    fi
+    summary+=("$(printf '%4d s  %s' $((SECONDS - started)) "$name")")
+}
+
+print_summary() {
+    echo '== summary'
+    printf '%s\n' "${summary[@]}"
+}
+
+step 'format' cargo fmt --check
+step 'clippy' cargo clippy --all-targets -- -D warnings
+step 'documentation' env RUSTDOCFLAGS=-Dwarnings cargo doc --no-deps
+step 'licences of dependencies' .ci/licences.py
+step 'rendered SQL' .ci/lint_sql.sh
+step 'shell scripts' .ci/lint_shell.sh
+if [ "${1:-}" = lint ]; then
+    print_summary
+    exit
+fi
+
+# What the tests look for is not what a power cut does to the server's disk.
+export READPAST_CLUSTER_FSYNC=off
+step 'tests' .ci/with_cluster.sh cargo test
+step 'C example under valgrind' .ci/with_cluster.sh make -C bindings/c check
+
+print_summary
+echo 'PostgreSQL: tested'
+if [ -n "${READPAST_TEST_SQLSERVER:-}" ]; then
+    echo 'SQL Server: tested'
+else
+    echo 'SQL Server: READPAST_TEST_SQLSERVER is not set: the T-SQL ran only against the scripted TDS peer'
+fi
+echo 'All checks passed.'

@@ -1,0 +1,1 @@
+SELECT * FROM {{ object("recover_" ~ queue ~ "_trx") }}(?::integer)

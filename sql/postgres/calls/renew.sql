@@ -1,0 +1,1 @@
+SELECT * FROM {{ object("renew_" ~ queue ~ "_set_trx") }}(?::text, ?::json, ?::integer)

@@ -1,0 +1,1 @@
+SELECT * FROM {{ object("stats_" ~ queue) }}()

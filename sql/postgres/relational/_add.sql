@@ -1,0 +1,44 @@
+    /*
+    The key is a time, and two items may be enqueued within one tick of the clock. So the key is the time on a grid of
+    10 ms plus a running number of microseconds, which 10,000 items in succession do not share.
+    */
+    RETURN QUERY
+    WITH item AS MATERIALIZED (
+        SELECT
+            (i.position - 1)::integer AS ordinal,
+            date_bin('10 milliseconds', now_, timestamptz 'epoch')
+            + (nextval({{ literal(queue ~ "_seq") }}) % 10000) * interval '1 microsecond' AS key,
+            COALESCE(i.due, now_ + i.delay_ms * interval '1 millisecond', now_) AS scheduled_for,
+            COALESCE(i.type, {{ text(types[0]) }}) AS type,
+            i.step,
+            i.columns
+        FROM
+            ROWS FROM (
+                json_to_recordset(items_) AS (type text, step text, due timestamptz, delay_ms bigint, columns json)
+            ) WITH ORDINALITY AS i (type, step, due, delay_ms, columns, position)
+    ),
+
+    added AS (
+        INSERT INTO {{ object(queue) }} (
+            enqueued_at, type, status, step, attempt_num, scheduled_for, updated_at
+            {%- for column in columns %}, {{ column.quoted }}{% endfor %}
+        )
+        SELECT
+            i.key, i.type, 'Pending', i.step, 0, i.scheduled_for, now_
+            {%- for column in columns %}, c.{{ column.quoted }}{% endfor %}
+        FROM item AS i
+{%- if columns %}
+        CROSS JOIN LATERAL json_to_record(COALESCE(i.columns, '{}')) AS c (
+{%- for column in columns %}
+            {{ column.quoted }} {{ column.type }}{{ "," if not loop.last }}
+{%- endfor %}
+        )
+{%- endif %}
+        RETURNING enqueued_at
+    )
+
+    SELECT 'OK', i.ordinal, NULL::bigint, i.key, now_, 0, 'Pending'
+    FROM item AS i
+    INNER JOIN added AS a
+        ON a.enqueued_at = i.key
+    ORDER BY i.ordinal;

@@ -1,0 +1,43 @@
+{%- set signature = namespace(text="text") -%}
+{%- for column in columns -%}
+{%- set signature.text = signature.text ~ ", " ~ column.type -%}
+{%- endfor -%}
+{%- set signature.text = signature.text ~ ", timestamptz, text" -%}
+{%- for transaction in ["utx", "trx"] -%}
+{%- set function = object("add_" ~ queue ~ "_" ~ transaction) -%}
+DROP FUNCTION IF EXISTS {{ function }}({{ signature.text }});
+GO
+/*
+Enqueue one item{{ ", with the caller's other work" if transaction == "utx" }}. Returns its key and its concurrency token.
+Table access order: {{ queue }}.
+*/
+CREATE FUNCTION {{ function }}(
+    type_ text DEFAULT {{ text(types[0]) }},
+{%- for column in columns %}
+    {{ column.parameter }} {{ column.type }} DEFAULT NULL,
+{%- endfor %}
+    scheduled_for_ timestamptz DEFAULT NULL,
+    step_ text DEFAULT NULL
+)
+RETURNS TABLE (enqueued_at timestamptz, updated_at timestamptz)
+{% include "relational/_attributes.sql" %}
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT a.answer_key, a.answer_token
+    FROM {{ object("add_" ~ queue ~ "_set_utx") }}(
+        json_build_array(json_build_object(
+            'type', type_, 'due', scheduled_for_, 'step', step_,
+            'columns', json_build_object(
+{%- for column in columns %}
+                {{ text(column.name) }}, {{ column.parameter }}{{ "," if not loop.last }}
+{%- endfor %}
+            )
+        ))
+    ) AS a;
+END;
+$$;
+GO
+REVOKE ALL ON FUNCTION {{ function }}({{ signature.text }}) FROM public;
+GO
+{% endfor %}

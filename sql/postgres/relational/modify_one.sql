@@ -1,0 +1,59 @@
+{%- set function = object("modify_" ~ queue ~ "_trx") -%}
+{%- set signature = "timestamptz, timestamptz, text, text, text, text, timestamptz, text, integer" -%}
+DROP FUNCTION IF EXISTS {{ function }}({{ signature }});
+GO
+/*
+Settle one item: report the result of its processing, or cancel, pause, resume or terminate it. Refused with an error
+when the token is not the item's any more (RP023), the transition is not legal (RP024), the item is not there (RP025),
+or worker_ and attempt_num_ no longer hold its lease (RP026). Returns the item as it is now, through the worker view.
+When its attempts are spent, an item becomes Failed whatever was asked for, unless it is Completed.
+Table access order: queue_operation, {{ queue }}, queue_transition.
+*/
+CREATE FUNCTION {{ function }}(
+    enqueued_at_ timestamptz,
+    updated_at_ timestamptz,
+    status_ text,
+    step_ text DEFAULT NULL,
+    response_ text DEFAULT NULL,
+    error_ text DEFAULT NULL,
+    scheduled_for_ timestamptz DEFAULT NULL,
+    worker_ text DEFAULT NULL,
+    attempt_num_ integer DEFAULT NULL
+)
+RETURNS SETOF {{ object("worker_" ~ queue ~ "_v") }}
+{% include "relational/_attributes.sql" %}
+AS $$
+DECLARE
+    result_ record;
+BEGIN
+    SELECT m.answer, m.answer_status AS status
+    INTO result_
+    FROM {{ object("modify_" ~ queue ~ "_set_trx") }}(
+        gen_random_uuid(),
+        COALESCE(worker_, session_user || '/' || pg_backend_pid()),
+        json_build_array(json_build_object(
+            'key', enqueued_at_, 'token', updated_at_, 'attempt', attempt_num_, 'status', status_, 'step', step_,
+            'response', response_, 'error', error_, 'due', scheduled_for_
+        ))
+    ) AS m;
+
+    IF result_.answer <> 'OK' THEN
+        RAISE EXCEPTION 'modify_{{ queue }}_trx: %; the item is %, asked for was %',
+            result_.answer, COALESCE(result_.status, 'not there'), status_
+        USING ERRCODE = CASE result_.answer
+            WHEN 'CONFLICT' THEN 'RP023'
+            WHEN 'ILLEGAL_TRANSITION' THEN 'RP024'
+            WHEN 'NOT_FOUND' THEN 'RP025'
+            ELSE 'RP026'
+        END;
+    END IF;
+
+    RETURN QUERY
+    SELECT v.*
+    FROM {{ object("worker_" ~ queue ~ "_v") }} AS v
+    WHERE v.enqueued_at = enqueued_at_;
+END;
+$$;
+GO
+REVOKE ALL ON FUNCTION {{ function }}({{ signature }}) FROM public;
+GO

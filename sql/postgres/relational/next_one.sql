@@ -1,0 +1,24 @@
+{%- set function = object("next_" ~ queue ~ "_trx") -%}
+DROP FUNCTION IF EXISTS {{ function }}(text, integer);
+GO
+/*
+Claim one item, as its worker. Returns its key and its concurrency token, or no row when none is due; the details are
+in the worker view, and the token goes into the following modify_{{ queue }}_trx.
+Table access order: {{ queue }}.
+*/
+CREATE FUNCTION {{ function }}(worker_ text DEFAULT NULL, lease_ms_ integer DEFAULT NULL)
+RETURNS TABLE (enqueued_at timestamptz, updated_at timestamptz)
+{% include "relational/_attributes.sql" %}
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT n.answer_key, n.answer_token
+    FROM {{ object("next_" ~ queue ~ "_set_trx") }}(
+        COALESCE(worker_, session_user || '/' || pg_backend_pid()), 1, lease_ms_, TRUE
+    ) AS n
+    WHERE n.answer = 'CLAIMED';
+END;
+$$;
+GO
+REVOKE ALL ON FUNCTION {{ function }}(text, integer) FROM public;
+GO

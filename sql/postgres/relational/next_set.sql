@@ -1,0 +1,128 @@
+{%- set function = object("next_" ~ queue ~ "_set_trx") -%}
+DROP FUNCTION IF EXISTS {{ function }}(text, integer, integer, boolean);
+GO
+/*
+Claim up to max_ due items. One row per item, in the order they are due, with the answer CLAIMED; or one row EMPTY with
+the milliseconds until the next item is due (NULL when there is none). With recover_, first give back the items of dead
+workers; a caller that polls often need not each time.
+Table access order: {{ queue }}.
+*/
+CREATE FUNCTION {{ function }}(
+    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ boolean DEFAULT TRUE
+)
+RETURNS TABLE (
+{% include "relational/_answer_columns.sql" %}
+)
+{% include "relational/_attributes.sql" %}
+AS $$
+#variable_conflict use_column
+DECLARE
+    now_ timestamptz;
+    max_attempts_ integer;
+BEGIN
+{% include "relational/_settings.sql" %}
+    IF COALESCE(worker_, '') = '' THEN
+        RAISE EXCEPTION 'next_{{ queue }}_set_trx: worker_ is empty; a lease needs an owner' USING ERRCODE = 'RP021';
+    END IF;
+    IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
+        RAISE EXCEPTION 'next_{{ queue }}_set_trx: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
+    END IF;
+    IF lease_ms_ < 1 THEN
+        RAISE EXCEPTION 'next_{{ queue }}_set_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
+    END IF;
+    IF recover_ THEN
+        PERFORM FROM {{ object("recover_" ~ queue ~ "_trx") }}(100);
+    END IF;
+
+    now_ := clock_timestamp();
+    RETURN QUERY
+    /* Materialized, so that the rows are chosen once: a planner that folds the sub-select in may repeat it per row. */
+    WITH due AS MATERIALIZED (
+        SELECT
+            q.enqueued_at,
+            q.scheduled_for
+        FROM {{ object(queue) }} AS q
+        WHERE
+            q.status IN ('Pending', 'Error')
+            AND q.scheduled_for <= now_
+        ORDER BY
+            q.scheduled_for,
+            q.enqueued_at
+        LIMIT max_
+        FOR UPDATE SKIP LOCKED
+    ),
+
+    claimed AS (
+        UPDATE {{ object(queue) }} AS q
+        SET
+            /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
+            status = CASE WHEN q.attempt_num >= max_attempts_ THEN 'Failed' ELSE 'Processing' END,
+            updated_at = GREATEST(now_, q.updated_at + interval '1 microsecond'),
+            attempt_num = CASE WHEN q.attempt_num >= max_attempts_ THEN q.attempt_num ELSE q.attempt_num + 1 END,
+            started_at = CASE WHEN q.attempt_num >= max_attempts_ THEN q.started_at ELSE now_ END,
+            error = CASE
+                WHEN q.attempt_num >= max_attempts_
+                    THEN format('Attempts are spent: %s of %s.', q.attempt_num, max_attempts_)
+                ELSE q.error
+            END,
+            lease_owner = CASE WHEN q.attempt_num >= max_attempts_ THEN q.lease_owner ELSE worker_ END,
+            lease_until = CASE
+                WHEN q.attempt_num >= max_attempts_ THEN NULL
+                ELSE now_ + lease_ms_ * interval '1 millisecond'
+            END
+        FROM due AS d
+        WHERE
+            q.enqueued_at = d.enqueued_at
+            AND q.status IN ('Pending', 'Error')
+            AND q.scheduled_for <= now_
+        RETURNING q.*, d.scheduled_for AS due_since
+    )
+
+    SELECT
+        'CLAIMED',
+        NULL::integer,
+        NULL::bigint,
+        c.enqueued_at,
+        c.updated_at,
+        c.attempt_num,
+        c.status::text,
+        c.enqueued_at,
+        c.type,
+        c.status::text,
+        c.step,
+        c.attempt_num,
+        c.response,
+        c.error,
+        c.started_at,
+        c.duration,
+        c.scheduled_for,
+        c.updated_at,
+        c.lease_owner,
+        c.lease_until{% for column in columns %},
+        c.{{ column.quoted }}{% endfor %}
+    FROM claimed AS c
+    WHERE c.status = 'Processing'
+    ORDER BY
+        c.due_since,
+        c.enqueued_at;
+
+    /* Nothing to hand out: say when the next item is due, so that the worker can sleep exactly that long. */
+    IF NOT FOUND THEN
+        answer := 'EMPTY';
+        answer_due_ms := (
+            SELECT GREATEST(0, CEIL(EXTRACT(EPOCH FROM q.scheduled_for - clock_timestamp()) * 1000))::bigint
+            FROM {{ object(queue) }} AS q
+            WHERE q.status IN ('Pending', 'Error')
+            ORDER BY
+                q.scheduled_for,
+                q.enqueued_at
+            LIMIT 1
+            FOR UPDATE SKIP LOCKED
+        );
+        RETURN NEXT;
+    END IF;
+END;
+$$;
+GO
+REVOKE ALL ON FUNCTION {{ function }}(text, integer, integer, boolean) FROM public;
+GO

@@ -1,0 +1,66 @@
+{%- set function = object("stats_" ~ queue) -%}
+DROP FUNCTION IF EXISTS {{ function }}();
+GO
+/*
+Figures about the queue, one row each: its name and its value. Counts are exact and cost a scan of the table; the
+percentiles are of the 10,000 newest items that a worker has started and finished. Times in milliseconds: wait is from
+scheduled_for to started_at, run is duration.
+Table access order: {{ queue }}.
+*/
+CREATE FUNCTION {{ function }}()
+RETURNS TABLE (name text, value bigint)
+LANGUAGE sql STABLE
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH recent AS MATERIALIZED (
+        SELECT
+            GREATEST(0, EXTRACT(EPOCH FROM q.started_at - q.scheduled_for) * 1000)::bigint AS wait_ms,
+            q.duration AS run_ms
+        FROM {{ object(queue) }} AS q
+        WHERE
+            q.started_at IS NOT NULL
+            AND q.duration IS NOT NULL
+        ORDER BY q.enqueued_at DESC
+        LIMIT 10000
+    ),
+
+    percent (label, fraction) AS (
+        VALUES ('p50', 0.50), ('p90', 0.90), ('p99', 0.99)
+    )
+
+    SELECT
+        'count.' || s.status,
+        COALESCE(c.items, 0)
+    FROM {{ object("queue_status") }} AS s
+    LEFT JOIN (
+        SELECT q.status, COUNT(*) AS items
+        FROM {{ object(queue) }} AS q
+        GROUP BY q.status
+    ) AS c
+        ON c.status = s.status
+    UNION ALL
+    SELECT 'due.count', COUNT(*)
+    FROM {{ object(queue) }} AS q
+    WHERE q.status IN ('Pending', 'Error') AND q.scheduled_for <= clock_timestamp()
+    UNION ALL
+    SELECT 'due.oldest_ms', (EXTRACT(EPOCH FROM clock_timestamp() - MIN(q.scheduled_for)) * 1000)::bigint
+    FROM {{ object(queue) }} AS q
+    WHERE q.status IN ('Pending', 'Error') AND q.scheduled_for <= clock_timestamp()
+    UNION ALL
+    SELECT 'lease.expired', COUNT(*)
+    FROM {{ object(queue) }} AS q
+    WHERE q.status = 'Processing' AND q.lease_until <= clock_timestamp()
+    UNION ALL
+    SELECT 'sample.items', COUNT(*)
+    FROM recent
+    UNION ALL
+    SELECT 'wait.' || p.label || '_ms', (SELECT percentile_disc(p.fraction) WITHIN GROUP (ORDER BY r.wait_ms) FROM recent AS r)
+    FROM percent AS p
+    UNION ALL
+    SELECT 'run.' || p.label || '_ms', (SELECT percentile_disc(p.fraction) WITHIN GROUP (ORDER BY r.run_ms) FROM recent AS r)
+    FROM percent AS p;
+$$;
+GO
+REVOKE ALL ON FUNCTION {{ function }}() FROM public;
+GO

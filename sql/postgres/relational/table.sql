@@ -1,0 +1,49 @@
+/* {{ queue }}: the items. A row is both a domain record and a work item. */
+CREATE TABLE IF NOT EXISTS {{ object(queue ~ "_type") }} (
+    type text PRIMARY KEY
+);
+GO
+{%- for type in types %}
+INSERT INTO {{ object(queue ~ "_type") }} (type)
+VALUES ({{ text(type) }})
+ON CONFLICT DO NOTHING;
+GO
+{%- endfor %}
+/* Items are numbered so that two of them enqueued within one tick of the clock get different keys. */
+CREATE SEQUENCE IF NOT EXISTS {{ object(queue ~ "_seq") }} AS bigint CACHE 1;
+GO
+CREATE TABLE IF NOT EXISTS {{ object(queue) }} (
+    enqueued_at timestamptz NOT NULL,
+    type text NOT NULL,
+    status {{ object("queue_state") }} NOT NULL,
+    step text NULL,
+    attempt_num integer NOT NULL,
+    response text NULL DEFAULT '',
+    error text NULL DEFAULT '',
+    started_at timestamptz NULL,
+    duration bigint NULL,
+    scheduled_for timestamptz NOT NULL,
+    updated_at timestamptz NOT NULL,
+    lease_owner text NULL,
+    lease_until timestamptz NULL,
+{%- for column in columns %}
+    {{ column.quoted }} {{ column.type }} {{ "NULL" if column.nullable else "NOT NULL" }},
+{%- endfor %}
+    CONSTRAINT {{ queue }}_pk PRIMARY KEY (enqueued_at),
+    CONSTRAINT {{ queue }}_is_discriminated_by_{{ queue }}_type
+    FOREIGN KEY (type) REFERENCES {{ object(queue ~ "_type") }} (type)
+)
+/* Room on each page keeps renewals on it; finished versions are cleared before they slow the claim down. */
+WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
+GO
+/*
+The claim seeks here in the order it takes. Finished and in-flight rows are not in it, so it stays as small as the
+backlog.
+*/
+CREATE INDEX IF NOT EXISTS {{ queue }}_due ON {{ object(queue) }} (scheduled_for, enqueued_at)
+WHERE status IN ('Pending', 'Error');
+GO
+/* Recovery walks the items in flight, oldest claim first. lease_until is in no index, so a renewal moves no index row. */
+CREATE INDEX IF NOT EXISTS {{ queue }}_in_flight ON {{ object(queue) }} (started_at)
+WHERE status = 'Processing';
+GO

@@ -1,0 +1,1 @@
+{CALL {{ object("Next_" ~ queue ~ "_Set_trx") }} (?, ?, ?, ?)}

@@ -1,0 +1,5 @@
+DECLARE @Resource nvarchar(255) = ?;
+DECLARE @Result int;
+EXECUTE @Result = sp_getapplock
+    @Resource = @Resource, @LockMode = 'Exclusive', @LockOwner = 'Transaction', @LockTimeout = 60000;
+SELECT CASE WHEN @Result >= 0 THEN 1 ELSE 0 END AS [Granted];

@@ -1,0 +1,1 @@
+INSERT INTO {{ object("QueueSchemaVersion") }} ([Version], [AppliedAt], [Library]) VALUES (?, SYSUTCDATETIME(), ?)

@@ -1,0 +1,1 @@
+{CALL {{ object("Recover_" ~ queue ~ "_trx") }} (?)}

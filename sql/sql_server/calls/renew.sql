@@ -1,0 +1,1 @@
+{CALL {{ object("Renew_" ~ queue ~ "_Set_trx") }} (?, ?, ?)}

@@ -1,0 +1,1 @@
+SELECT MAX(v.[Version]) AS [Version] FROM {{ object("QueueSchemaVersion") }} AS v

@@ -1,0 +1,13 @@
+            SET @EnqueuedAt = DATEADD(
+                MICROSECOND,
+                (NEXT VALUE FOR {{ object(queue ~ "_Seq") }}) % 10000,
+                CAST(CAST(@Now AS datetime2(2)) AS datetime2(7))
+            );
+            INSERT INTO {{ object(queue) }} (
+                [EnqueuedAt], [Type], [Status], [Step], [AttemptNum], [ScheduledFor], [UpdatedAt]
+                {%- for column in columns %}, {{ column.quoted }}{% endfor %}
+            )
+            VALUES (
+                @EnqueuedAt, @Type, 'Pending', @Step, 0, COALESCE(@ScheduledFor, @Now), @Now
+                {%- for column in columns %}, {{ column.parameter }}{% endfor %}
+            );

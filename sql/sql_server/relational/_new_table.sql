@@ -1,0 +1,8 @@
+    DECLARE @New table (
+        [Ordinal] int NOT NULL PRIMARY KEY,
+        [EnqueuedAt] datetime2(7) NOT NULL,
+        [ScheduledFor] datetime2(7) NOT NULL,
+        [Columns] nvarchar(max) NULL,
+        [Type] nvarchar(60) NOT NULL,
+        [Step] nvarchar(60) NULL
+    );

@@ -1,0 +1,14 @@
+    /* After the commit, and in an order that no OUTPUT clause promises. */
+    SELECT
+        o.[Answer],
+        o.[Ordinal],
+        o.[DueMs],
+        o.[EnqueuedAt] AS [Key],
+        o.[Token],
+        o.[AttemptNum],
+        o.[Status],
+        v.*
+    FROM @Out AS o
+    LEFT JOIN {{ object("Worker_" ~ queue ~ "_V") }} AS v
+        ON v.[EnqueuedAt] = o.[EnqueuedAt] AND o.[Answer] = 'CLAIMED'
+    ORDER BY o.[Seq];

@@ -1,0 +1,106 @@
+{%- set item_text = "@Items is a JSON array of objects: columns (an object of the queue's own columns) and, where wanted, type, step, due (UTC)\nor delay_ms." -%}
+{%- set procedure = "Add_" ~ queue ~ "_Set_utx" -%}
+/*
+Enqueue many items inside the caller's transaction: they are there when it commits, together with its other work.
+{{ item_text }}
+One row per element: its position, key and token.
+Table access order: {{ queue }}.
+*/
+CREATE OR ALTER PROCEDURE {{ object(procedure) }}
+    @Items nvarchar(max)
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    DECLARE @Now datetime2(7) = SYSUTCDATETIME();
+{% include "relational/_new_table.sql" %}
+    IF @@TRANCOUNT = 0
+        THROW 50012, N'{{ procedure }} works inside the transaction of its caller; begin one first.', 1;
+
+    BEGIN
+{% include "relational/_add.sql" %}
+    END;
+
+{% include "relational/_add_out.sql" %}
+    RETURN 0;
+END;
+GO
+{%- set procedure = "Add_" ~ queue ~ "_Set_trx" %}
+/*
+Enqueue many items in one commit of their own.
+{{ item_text }}
+@Operation makes the call repeatable: asked again with the same value, the same keys come again and nothing is added.
+One row per element: its position, key and token.
+Table access order: QueueOperation, {{ queue }}.
+*/
+CREATE OR ALTER PROCEDURE {{ object(procedure) }}
+    @Operation uniqueidentifier,
+    @Items nvarchar(max)
+AS
+BEGIN
+{% include "relational/_procedure_head.sql" %}
+    DECLARE @Now datetime2(7);
+    DECLARE @Tries int = 0;
+    DECLARE @Replayed bit = 0;
+    DECLARE @Result nvarchar(max);
+{% include "relational/_new_table.sql" %}
+{% include "relational/_no_transaction.sql" %}
+    WHILE @Tries < 5
+    BEGIN
+        BEGIN TRY
+            BEGIN TRANSACTION;
+            SET @Now = SYSUTCDATETIME();
+            DELETE FROM @New;
+
+{% include "relational/_remember.sql" %}
+{% include "relational/_add.sql" %}
+            IF @Operation IS NOT NULL
+            BEGIN
+                SET @Result = (
+                    SELECT
+                        n.[Ordinal] AS [ordinal],
+                        n.[EnqueuedAt] AS [key]
+                    FROM @New AS n
+                    FOR JSON PATH
+                );
+                UPDATE {{ object("QueueOperation") }}
+                SET [Result] = @Result
+                WHERE [OperationId] = @Operation;
+            END;
+
+            COMMIT TRANSACTION;
+            BREAK;
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            IF ERROR_NUMBER() <> 2627
+                THROW;
+
+            IF EXISTS (SELECT 1 FROM {{ object("QueueOperation") }} AS p WHERE p.[OperationId] = @Operation)
+            BEGIN
+                SET @Replayed = 1;
+                BREAK;
+            END;
+
+            /* A key was taken (the clock was set back): the sequence has moved on, so the next keys differ. */
+            SET @Tries = @Tries + 1;
+            IF @Tries = 5
+                THROW;
+        END CATCH;
+    END;
+
+    IF @Replayed = 1
+    BEGIN
+        DELETE FROM @New;
+        SET @Result = (SELECT p.[Result] FROM {{ object("QueueOperation") }} AS p WHERE p.[OperationId] = @Operation);
+        SET @Now = (SELECT p.[At] FROM {{ object("QueueOperation") }} AS p WHERE p.[OperationId] = @Operation);
+
+        INSERT INTO @New ([Ordinal], [EnqueuedAt], [ScheduledFor], [Type])
+        SELECT r.[ordinal], r.[key], @Now, N''
+        FROM OPENJSON(@Result) WITH ([ordinal] int '$.ordinal', [key] datetime2(7) '$.key') AS r;
+    END;
+
+{% include "relational/_add_out.sql" %}
+    RETURN 0;
+END;
+GO

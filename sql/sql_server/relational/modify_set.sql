@@ -1,0 +1,136 @@
+{%- set procedure = "Modify_" ~ queue ~ "_Set_trx" -%}
+/*
+Settle many items in one commit and, with @Max above 0, claim the next ones in the same commit.
+@Items is a JSON array of objects: key, token, attempt (0 for a call that is not a worker's), status, and where wanted
+step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back).
+One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item
+that is not OK is untouched. Then the claimed items, as Next_{{ queue }}_Set_trx returns them.
+@Operation makes the call repeatable: asked again with the same value, the answers come again and nothing is changed;
+items claimed by the first call are left to their lease.
+Table access order: QueueOperation, {{ queue }}, QueueTransition.
+*/
+CREATE OR ALTER PROCEDURE {{ object(procedure) }}
+    @Operation uniqueidentifier,
+    @Worker nvarchar(128),
+    @Items nvarchar(max),
+    @Max int = 0,
+    @LeaseMs int = NULL,
+    @Recover bit = 0
+AS
+BEGIN
+{% include "relational/_procedure_head.sql" %}
+    DECLARE @RecoverMax int = 100;
+    DECLARE @MaxAttempts int;
+    DECLARE @Now datetime2(7);
+    DECLARE @Replayed bit = 0;
+    DECLARE @Result nvarchar(max);
+{% include "relational/_item_table.sql" %}
+{% include "relational/_claim_tables.sql" %}
+{% include "relational/_out_table.sql" %}
+{% include "relational/_no_transaction.sql" %}
+{% include "relational/_settings.sql" %}
+    IF @Worker IS NULL OR @Worker = N''
+        THROW 50021, N'{{ procedure }}: @Worker is empty; a lease needs an owner.', 1;
+    IF @Max IS NULL OR @Max < 0 OR @Max > 1000
+        THROW 50021, N'{{ procedure }}: @Max must be from 0 to 1000 (more locks than that may escalate to the table).', 1;
+    IF @LeaseMs < 1
+        THROW 50021, N'{{ procedure }}: @LeaseMs must be at least 1.', 1;
+
+    INSERT INTO @Item (
+        [Ordinal], [EnqueuedAt], [Token], [Attempt], [Status], [Step], [Response], [Error], [ScheduledFor], [DelayMs],
+        [Release]
+    )
+    SELECT
+        CAST(j.[key] AS int),
+        r.[EnqueuedAt], r.[Token], r.[Attempt], r.[Status], r.[Step], r.[Response], r.[Error], r.[ScheduledFor],
+        r.[DelayMs], r.[Release]
+    FROM OPENJSON(@Items) AS j
+    CROSS APPLY OPENJSON(j.[value]) WITH (
+        [EnqueuedAt] datetime2(7) '$.key',
+        [Token] datetime2(7) '$.token',
+        [Attempt] int '$.attempt',
+        [Status] varchar(20) '$.status',
+        [Step] nvarchar(60) '$.step',
+        [Response] nvarchar(max) '$.response',
+        [Error] nvarchar(max) '$.error',
+        [ScheduledFor] datetime2(7) '$.due',
+        [DelayMs] bigint '$.delay_ms',
+        [Release] bit '$.release'
+    ) AS r;
+
+    IF @@ROWCOUNT > 1000
+        THROW 50021, N'{{ procedure }}: at most 1000 items a call (more locks than that may escalate to the table).', 1;
+
+    BEGIN TRY
+        BEGIN TRANSACTION;
+        SET @Now = SYSUTCDATETIME();
+
+{% include "relational/_remember.sql" %}
+{% include "relational/_modify.sql" %}
+        IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @Work AS w WHERE w.[Answer] <> 'OK')
+        BEGIN
+            SET @Result = (
+                SELECT
+                    w.[Ordinal] AS [ordinal],
+                    w.[Answer] AS [answer]
+                FROM @Work AS w
+                WHERE w.[Answer] <> 'OK'
+                FOR JSON PATH
+            );
+            UPDATE {{ object("QueueOperation") }}
+            SET [Result] = @Result
+            WHERE [OperationId] = @Operation;
+        END;
+
+        IF @Max > 0
+        BEGIN
+            IF @Recover = 1
+            BEGIN
+{% include "relational/_recover.sql" %}
+            END;
+
+{% include "relational/_claim.sql" %}
+        END;
+
+        COMMIT TRANSACTION;
+    END TRY
+    BEGIN CATCH
+{% include "relational/_replayed.sql" %}
+    END CATCH;
+
+    IF @Replayed = 1
+    BEGIN
+        SET @Result = (SELECT p.[Result] FROM {{ object("QueueOperation") }} AS p WHERE p.[OperationId] = @Operation);
+
+        INSERT INTO @Out ([Seq], [Answer], [Ordinal], [EnqueuedAt], [Token], [AttemptNum], [Status])
+        SELECT
+            i.[Ordinal], COALESCE(r.[answer], 'OK'), i.[Ordinal], i.[EnqueuedAt], q.[UpdatedAt], q.[AttemptNum], q.[Status]
+        FROM @Item AS i
+        LEFT JOIN {{ object(queue) }} AS q
+            ON q.[EnqueuedAt] = i.[EnqueuedAt]
+        LEFT JOIN OPENJSON(COALESCE(@Result, N'[]')) WITH ([ordinal] int '$.ordinal', [answer] varchar(20) '$.answer') AS r
+            ON r.[ordinal] = i.[Ordinal];
+    END
+    ELSE
+    BEGIN
+        INSERT INTO @Out ([Seq], [Answer], [Ordinal], [EnqueuedAt], [Token], [AttemptNum], [Status])
+        SELECT
+            w.[Ordinal], w.[Answer], w.[Ordinal], w.[EnqueuedAt], w.[Token], w.[AttemptNum], w.[Status]
+        FROM @Work AS w;
+
+        IF @Max > 0
+        BEGIN
+{% include "relational/_claimed_out.sql" %}
+        END;
+    END;
+
+    IF @Max = 0
+    BEGIN
+{% include "relational/_out_select.sql" %}
+        RETURN 0;
+    END;
+
+{% include "relational/_out_items_select.sql" %}
+    RETURN 0;
+END;
+GO

@@ -1,0 +1,45 @@
+{%- set procedure = "Next_" ~ queue ~ "_Set_trx" -%}
+/*
+Claim up to @Max due items in one commit. One row per item, in the order they are due, with the answer CLAIMED; or one
+row EMPTY with the milliseconds until the next item is due (NULL when there is none).
+Table access order: {{ queue }}.
+*/
+CREATE OR ALTER PROCEDURE {{ object(procedure) }}
+    @Worker nvarchar(128),
+    @Max int,
+    @LeaseMs int = NULL,
+    @Recover bit = 1 /* first give back the items of dead workers; a caller that polls often need not each time */
+AS
+BEGIN
+{% include "relational/_procedure_head.sql" %}
+    DECLARE @RecoverMax int = 100;
+    DECLARE @MaxAttempts int;
+    DECLARE @Now datetime2(7);
+{% include "relational/_claim_tables.sql" %}
+{% include "relational/_out_table.sql" %}
+{% include "relational/_no_transaction.sql" %}
+{% include "relational/_settings.sql" %}
+{% include "relational/_check_claim.sql" %}
+    BEGIN TRY
+        BEGIN TRANSACTION;
+        SET @Now = SYSUTCDATETIME();
+
+        IF @Recover = 1
+        BEGIN
+{% include "relational/_recover.sql" %}
+        END;
+
+{% include "relational/_claim.sql" %}
+        COMMIT TRANSACTION;
+    END TRY
+    BEGIN CATCH
+        IF @@TRANCOUNT > 0
+            ROLLBACK TRANSACTION;
+        THROW;
+    END CATCH;
+
+{% include "relational/_claimed_out.sql" %}
+{% include "relational/_out_items_select.sql" %}
+    RETURN 0;
+END;
+GO

@@ -1,0 +1,71 @@
+{%- set procedure = "Renew_" ~ queue ~ "_Set_trx" -%}
+/*
+Extend the leases of a worker's items, counted from now on the server's clock. @Items is a JSON array of objects with
+key and attempt. Answers OK, LEASE_LOST or NOT_FOUND, one row each. Neither the token nor an indexed column changes, so
+a renewal never makes the worker's own settle fail.
+Table access order: {{ queue }}.
+*/
+CREATE OR ALTER PROCEDURE {{ object(procedure) }}
+    @Worker nvarchar(128),
+    @Items nvarchar(max),
+    @LeaseMs int = NULL
+AS
+BEGIN
+{% include "relational/_procedure_head.sql" %}
+    DECLARE @MaxAttempts int;
+    DECLARE @Now datetime2(7);
+{% include "relational/_out_table.sql" %}
+{% include "relational/_no_transaction.sql" %}
+{% include "relational/_settings.sql" %}
+    IF @LeaseMs < 1
+        THROW 50021, N'{{ procedure }}: @LeaseMs must be at least 1.', 1;
+
+    BEGIN TRY
+        BEGIN TRANSACTION;
+
+        INSERT INTO @Out ([Seq], [Answer], [Ordinal], [EnqueuedAt], [Token], [AttemptNum], [Status])
+        SELECT
+            CAST(j.[key] AS int),
+            CASE
+                WHEN q.[EnqueuedAt] IS NULL THEN 'NOT_FOUND'
+                WHEN q.[Status] = 'Processing' AND q.[LeaseOwner] = @Worker AND q.[AttemptNum] = r.[Attempt] THEN 'OK'
+                ELSE 'LEASE_LOST'
+            END,
+            CAST(j.[key] AS int),
+            r.[EnqueuedAt],
+            q.[UpdatedAt],
+            q.[AttemptNum],
+            q.[Status]
+        FROM OPENJSON(@Items) AS j
+        CROSS APPLY OPENJSON(j.[value]) WITH (
+            [EnqueuedAt] datetime2(7) '$.key',
+            [Attempt] int '$.attempt'
+        ) AS r
+        LEFT JOIN {{ object(queue) }} AS q WITH (UPDLOCK, ROWLOCK)
+            ON q.[EnqueuedAt] = r.[EnqueuedAt]
+        OPTION (LOOP JOIN, FORCE ORDER);
+
+        IF @@ROWCOUNT > 1000
+            THROW 50021, N'{{ procedure }}: at most 1000 items a call (more locks than that may escalate to the table).', 1;
+
+        SET @Now = SYSUTCDATETIME();
+        UPDATE q
+        SET [LeaseUntil] = DATEADD(MILLISECOND, @LeaseMs, @Now)
+        FROM @Out AS o
+        INNER JOIN {{ object(queue) }} AS q
+            ON q.[EnqueuedAt] = o.[EnqueuedAt]
+        WHERE o.[Answer] = 'OK'
+        OPTION (LOOP JOIN, FORCE ORDER);
+
+        COMMIT TRANSACTION;
+    END TRY
+    BEGIN CATCH
+        IF @@TRANCOUNT > 0
+            ROLLBACK TRANSACTION;
+        THROW;
+    END CATCH;
+
+{% include "relational/_out_select.sql" %}
+    RETURN 0;
+END;
+GO

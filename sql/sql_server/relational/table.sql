@@ -1,0 +1,64 @@
+/* {{ queue }}: the items. A row is both a domain record and a work item. */
+IF OBJECT_ID({{ literal(queue ~ "Type") }}, N'U') IS NULL
+    CREATE TABLE {{ object(queue ~ "Type") }} (
+        [Type] {{ object("_Type") }} NOT NULL,
+        CONSTRAINT [PK_{{ queue }}Type] PRIMARY KEY CLUSTERED ([Type])
+    );
+GO
+{%- for type in types %}
+INSERT INTO {{ object(queue ~ "Type") }} ([Type])
+SELECT {{ text(type) }}
+WHERE NOT EXISTS (SELECT 1 FROM {{ object(queue ~ "Type") }} AS t WHERE t.[Type] = {{ text(type) }});
+GO
+{%- endfor %}
+/* Items are numbered so that two of them enqueued within one tick of the clock get different keys. */
+IF OBJECT_ID({{ literal(queue ~ "_Seq") }}, N'SO') IS NULL
+    CREATE SEQUENCE {{ object(queue ~ "_Seq") }} AS bigint START WITH 1 INCREMENT BY 1 CACHE 1000;
+GO
+IF OBJECT_ID({{ literal(queue) }}, N'U') IS NULL
+    CREATE TABLE {{ object(queue) }} (
+        [EnqueuedAt] {{ object("_Timestamp") }} NOT NULL,
+        [Type] {{ object("_Type") }} NOT NULL,
+        [Status] {{ object("QueueState") }} NOT NULL,
+        [Step] {{ object("QueueStep") }} NULL,
+        [AttemptNum] {{ object("AttemptNum") }} NOT NULL,
+        [Response] {{ object("WebResponse") }} NULL DEFAULT (''),
+        [Error] {{ object("WebResponse") }} NULL DEFAULT (''),
+        [StartedAt] {{ object("_Timestamp") }} NULL,
+        [Duration] {{ object("Duration") }} NULL,
+        [ScheduledFor] {{ object("_Timestamp") }} NOT NULL,
+        [UpdatedAt] {{ object("_Timestamp") }} NOT NULL,
+        /* Compared by code point: two workers whose names differ only in case are two workers. */
+        [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
+        [LeaseUntil] datetime2(7) NULL,
+{%- for column in columns %}
+        {{ column.quoted }} {{ column.type }} {{ "NULL" if column.nullable else "NOT NULL" }},
+{%- endfor %}
+        CONSTRAINT [PK_{{ queue }}] PRIMARY KEY CLUSTERED ([EnqueuedAt]),
+        CONSTRAINT [{{ queue }}_IsDiscriminatedBy_{{ queue }}Type]
+            FOREIGN KEY ([Type]) REFERENCES {{ object(queue ~ "Type") }} ([Type]),
+        CONSTRAINT [{{ queue }}_IsStatedBy_QueueStatus]
+            FOREIGN KEY ([Status]) REFERENCES {{ object("QueueStatus") }} ([Status])
+    );
+GO
+/*
+The claim seeks here in the order it takes. Finished and in-flight rows are not in it, so it stays as small as the
+backlog. UpdatedAt is left out on purpose: the claim must visit the row itself, and so lock it, while READPAST still
+lets it pass over rows that others hold; were the index to cover the claim, the row would be locked only by the update,
+in the opposite order to a procedure that goes by the key.
+*/
+IF NOT EXISTS (
+    SELECT 1 FROM sys.indexes AS i
+    WHERE i.[object_id] = OBJECT_ID({{ literal(queue) }}) AND i.[name] = N'IX_{{ queue }}_Due'
+)
+    CREATE NONCLUSTERED INDEX [IX_{{ queue }}_Due] ON {{ object(queue) }} ([ScheduledFor], [EnqueuedAt])
+    WHERE [Status] IN ('Pending', 'Error');
+GO
+/* Recovery walks the items in flight, oldest claim first. LeaseUntil is in no index, so a renewal moves no index row. */
+IF NOT EXISTS (
+    SELECT 1 FROM sys.indexes AS i
+    WHERE i.[object_id] = OBJECT_ID({{ literal(queue) }}) AND i.[name] = N'IX_{{ queue }}_InFlight'
+)
+    CREATE NONCLUSTERED INDEX [IX_{{ queue }}_InFlight] ON {{ object(queue) }} ([StartedAt])
+    WHERE [Status] = 'Processing';
+GO

@@ -1,0 +1,135 @@
+//! Settings by key and value, from one table. The README's table of settings is made from it.
+
+mod connection;
+mod settings;
+
+pub use self::settings::{Kind, SETTINGS, Setting};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::ident::Identifier;
+use std::{fmt, time::Duration};
+
+/// What a queue handle is opened with. One thread at a time sets it; opening copies it.
+#[derive(Clone, Default)]
+pub struct Config {
+    values: [Option<String>; SETTINGS.len()],
+}
+
+impl Config {
+    /// All settings at their defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets `key` to `value`; setting it again replaces the value.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidConfig`] when there is no such key or the value is out of its range; the message names the
+    /// key and the range, never the value of a secret.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<&mut Self> {
+        let (index, setting) = settings::find(key)?;
+        setting.check(value)?;
+        self.values[index] = Some(value.to_owned());
+        Ok(self)
+    }
+
+    /// The connection string, as a driver takes it.
+    pub(crate) fn connection_string(&self) -> Result<String> {
+        connection::assemble(self.text("connection"))
+    }
+
+    /// The dialect that was asked for; `auto` is to be found out from the server.
+    pub(crate) fn dialect(&self) -> &str {
+        self.text("dialect")
+    }
+
+    /// The schema that holds readpast's objects and queues.
+    pub(crate) fn schema(&self) -> Result<Identifier> {
+        Identifier::new("the setting \"schema\"", self.text("schema"))
+    }
+
+    /// The worker's name; without one, a name that no other handle has.
+    pub(crate) fn worker(&self) -> String {
+        match self.text("worker") {
+            "" => settings::unique_worker(),
+            name => name.to_owned(),
+        }
+    }
+
+    /// A setting that is a number.
+    pub(crate) fn number(&self, key: &'static str) -> u32 {
+        // Both the default and what was set have passed the setting's check.
+        self.text(key).parse().unwrap_or_default()
+    }
+
+    /// A setting in milliseconds.
+    pub(crate) fn duration(&self, key: &'static str) -> Duration {
+        Duration::from_millis(self.number(key).into())
+    }
+
+    fn text(&self, key: &'static str) -> &str {
+        match settings::find(key) {
+            Ok((index, setting)) => self.values[index].as_deref().unwrap_or(setting.default),
+            Err(_) => "",
+        }
+    }
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut map = f.debug_map();
+        for (setting, value) in SETTINGS.iter().zip(&self.values) {
+            match value {
+                Some(_) if setting.is_secret() => map.entry(&setting.key, &"(hidden)"),
+                Some(value) => map.entry(&setting.key, value),
+                None => &mut map,
+            };
+        }
+        map.finish()
+    }
+}
+
+fn refuse(message: String) -> Error {
+    Error::new(ErrorKind::InvalidConfig, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_default_passes_its_own_check() {
+        for setting in &SETTINGS {
+            if setting.key != "connection" {
+                setting.check(setting.default).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_key_is_named() {
+        let error = Config::new().set("lease_ms", "1").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidConfig);
+        assert!(error.message().contains("lease_ms") && error.message().contains("lease.ms"), "{error}");
+    }
+
+    #[test]
+    fn a_secret_is_never_shown() {
+        let mut config = Config::new();
+        config.set("connection", "Driver={X};Pwd=s3cret;").unwrap();
+        assert!(!format!("{config:?}").contains("s3cret"));
+        let error = config.set("connection", "Driver={X;Pwd=s3cret;").unwrap_err();
+        assert!(!error.to_string().contains("s3cret"), "{error}");
+    }
+
+    #[test]
+    fn numbers_keep_to_their_range() {
+        let mut config = Config::new();
+        for value in ["0", "-1", "1001", "four", "", "1e3", "99999999999"] {
+            let error = config.set("pool.size", value).unwrap_err();
+            assert!(error.message().contains("pool.size") && error.message().contains("1 to 1000"), "{error}");
+        }
+        config.set("pool.size", "3").unwrap();
+        assert_eq!(config.number("pool.size"), 3);
+    }
+}

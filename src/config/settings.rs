@@ -1,0 +1,204 @@
+//! The one table of settings.
+
+use super::{connection, refuse};
+use crate::error::Result;
+use crate::ident::Identifier;
+use std::{
+    collections::hash_map::RandomState,
+    hash::{BuildHasher, Hasher},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+/// What values a setting takes.
+#[derive(Debug, Clone, Copy)]
+pub enum Kind {
+    /// A connection string. Holds a password, so it is never shown.
+    ConnectionString,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A name of a database object.
+    Name,
+    /// Text of at most so many characters.
+    Text(usize),
+    /// A whole number in this range.
+    Number(u32, u32),
+}
+
+/// One setting.
+#[derive(Debug, Clone, Copy)]
+pub struct Setting {
+    /// Its key; a unit, where it has one, is the key's last part.
+    pub key: &'static str,
+    /// The values it takes.
+    pub kind: Kind,
+    /// The value it has when it is not set.
+    pub default: &'static str,
+    /// What it is, in a sentence.
+    pub meaning: &'static str,
+}
+
+/// Every setting there is.
+pub const SETTINGS: [Setting; 18] = [
+    Setting {
+        key: "connection",
+        kind: Kind::ConnectionString,
+        default: "",
+        meaning: "ODBC connection string, with the driver in it. Required.",
+    },
+    Setting {
+        key: "dialect",
+        kind: Kind::Choice(&["auto", "sqlserver", "postgres"]),
+        default: "auto",
+        meaning: "Which SQL to speak; auto asks the server who it is.",
+    },
+    Setting {
+        key: "schema",
+        kind: Kind::Name,
+        default: "readpast",
+        meaning: "Schema that holds readpast's objects and queues.",
+    },
+    Setting {
+        key: "worker",
+        kind: Kind::Text(128),
+        default: "",
+        meaning: "Who holds the leases. Empty makes a name that is unique to the handle; set it only if nobody else uses it.",
+    },
+    Setting {
+        key: "lease.ms",
+        kind: Kind::Number(10, 86_400_000),
+        default: "60000",
+        meaning: "How long a claim is the worker's before it must be renewed, on the server's clock.",
+    },
+    Setting {
+        key: "poll.interval_ms",
+        kind: Kind::Number(10, 3_600_000),
+        default: "1000",
+        meaning: "Longest pause between two looks at an empty queue. Items enqueued in the same process are seen at once.",
+    },
+    Setting {
+        key: "recover.interval_ms",
+        kind: Kind::Number(10, 3_600_000),
+        default: "5000",
+        meaning: "How often claims also give back the items of dead workers.",
+    },
+    Setting {
+        key: "pool.size",
+        kind: Kind::Number(1, 1000),
+        default: "8",
+        meaning: "Most connections of one queue handle.",
+    },
+    Setting {
+        key: "pool.acquire_ms",
+        kind: Kind::Number(0, 3_600_000),
+        default: "30000",
+        meaning: "Longest wait for a free connection.",
+    },
+    Setting {
+        key: "pool.idle_ms",
+        kind: Kind::Number(0, 86_400_000),
+        default: "300000",
+        meaning: "A connection unused for so long is closed.",
+    },
+    Setting {
+        key: "pool.lifetime_ms",
+        kind: Kind::Number(0, 86_400_000),
+        default: "1800000",
+        meaning: "A connection is replaced at this age.",
+    },
+    Setting {
+        key: "login.timeout_ms",
+        kind: Kind::Number(1000, 600_000),
+        default: "15000",
+        meaning: "Longest wait for one log-in, in whole seconds (rounded up).",
+    },
+    Setting {
+        key: "query.timeout_ms",
+        kind: Kind::Number(1000, 3_600_000),
+        default: "30000",
+        meaning: "Longest wait for one answer, in whole seconds (rounded up).",
+    },
+    Setting {
+        key: "lock.timeout_ms",
+        kind: Kind::Number(1, 3_600_000),
+        default: "5000",
+        meaning: "Longest wait of a statement for a lock.",
+    },
+    Setting {
+        key: "retry.budget_ms",
+        kind: Kind::Number(0, 3_600_000),
+        default: "60000",
+        meaning: "How long transient errors are retried before the call gives up.",
+    },
+    Setting {
+        key: "retry.first_ms",
+        kind: Kind::Number(1, 60_000),
+        default: "20",
+        meaning: "Pause before the first retry; it doubles with each, and a random part of it is taken off.",
+    },
+    Setting {
+        key: "retry.longest_ms",
+        kind: Kind::Number(1, 600_000),
+        default: "2000",
+        meaning: "Longest pause between two retries.",
+    },
+    Setting {
+        key: "application",
+        kind: Kind::Text(128),
+        default: "readpast",
+        meaning: "Name that the server shows for the connections (SQL Server: program_name, PostgreSQL: application_name).",
+    },
+];
+
+impl Setting {
+    /// Whether its value must not be shown.
+    pub fn is_secret(&self) -> bool {
+        matches!(self.kind, Kind::ConnectionString)
+    }
+
+    /// The values it takes, in words.
+    pub fn range(&self) -> String {
+        match self.kind {
+            Kind::ConnectionString => "connection string".to_owned(),
+            Kind::Choice(words) => words.join(", "),
+            Kind::Name => "name of 1 to 128 characters".to_owned(),
+            Kind::Text(most) => format!("text of 0 to {most} characters"),
+            Kind::Number(least, most) => format!("{least} to {most}"),
+        }
+    }
+
+    pub(super) fn check(&self, value: &str) -> Result<()> {
+        let fits = match self.kind {
+            Kind::ConnectionString => return connection::check(value),
+            Kind::Choice(words) => words.contains(&value),
+            Kind::Name => return Identifier::new(&format!("the setting {:?}", self.key), value).map(drop),
+            Kind::Text(most) => value.chars().count() <= most && !value.contains('\0'),
+            Kind::Number(least, most) => {
+                value.bytes().all(|byte| byte.is_ascii_digit())
+                    && value.parse().is_ok_and(|number| (least..=most).contains(&number))
+            }
+        };
+        if fits { Ok(()) } else { Err(refuse(format!("{:?} cannot be {value:?}; it takes {}", self.key, self.range()))) }
+    }
+}
+
+/// The setting called `key` and its place in the table.
+pub(super) fn find(key: &str) -> Result<(usize, &'static Setting)> {
+    SETTINGS.iter().enumerate().find(|(_, setting)| setting.key == key).ok_or_else(|| {
+        let known: Vec<_> = SETTINGS.iter().map(|setting| setting.key).collect();
+        refuse(format!("there is no setting {key:?}; there are {}", known.join(", ")))
+    })
+}
+
+/// A name for a worker that no other handle, process or host has: `host:process:random`.
+pub(super) fn unique_worker() -> String {
+    static HANDLES: AtomicU64 = AtomicU64::new(0);
+
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname")
+        .ok()
+        .or_else(|| std::env::var("COMPUTERNAME").ok())
+        .unwrap_or_default();
+    let host: String = host.trim().chars().take(80).collect();
+    let mut hasher = RandomState::new().build_hasher();
+    hasher.write_u64(HANDLES.fetch_add(1, Ordering::Relaxed));
+    format!("{}:{}:{:016x}", if host.is_empty() { "host" } else { &host }, std::process::id(), hasher.finish())
+}

@@ -1,0 +1,199 @@
+//! The two kinds of server: statement texts, quoting and error classification, nothing else.
+
+mod postgres;
+mod sql_server;
+mod template;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::ident::{Identifier, QuoteStyle};
+use crate::spec::{ColumnKind, QueueSpec};
+use std::sync::Arc;
+use template::Templates;
+
+/// The version of the objects that this library installs and works with: the number of the last schema script.
+pub const SCHEMA_VERSION: i32 = 1;
+
+/// Which SQL the server speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Dialect {
+    /// Microsoft SQL Server and Azure SQL.
+    SqlServer,
+    /// PostgreSQL.
+    Postgres,
+}
+
+/// The statements that a queue handle sends.
+#[derive(Debug, Clone)]
+pub struct Calls {
+    /// Operation, items.
+    pub enqueue: Arc<str>,
+    /// Worker, most items, lease in ms, whether to recover.
+    pub claim: Arc<str>,
+    /// Operation, worker, items, most items to claim, lease in ms, whether to recover.
+    pub settle: Arc<str>,
+    /// Worker, items, lease in ms.
+    pub renew: Arc<str>,
+    /// Most items.
+    pub recover: Arc<str>,
+    /// No parameters.
+    pub stats: Arc<str>,
+}
+
+impl Dialect {
+    /// The dialect that the setting `dialect` names, or that of a server that calls itself `dbms_name`.
+    pub fn choose(setting: &str, dbms_name: &str) -> Result<Self> {
+        match (setting, dbms_name) {
+            ("sqlserver", _) | ("auto", "Microsoft SQL Server") => Ok(Self::SqlServer),
+            ("postgres", _) | ("auto", "PostgreSQL") => Ok(Self::Postgres),
+            _ => Err(Error::new(
+                ErrorKind::InvalidConfig,
+                format!("the server calls itself {dbms_name:?}; readpast speaks to SQL Server and PostgreSQL only"),
+            )),
+        }
+    }
+
+    /// What to send first on every new connection, so that nothing depends on the server's or the login's defaults.
+    pub fn session_settings(self, lock_timeout_ms: u32, query_timeout_ms: u32, application: &str) -> Result<String> {
+        let application = self.text_literal(application);
+        let context = minijinja::context! { lock_timeout_ms, query_timeout_ms, application };
+        self.templates().render("session.sql", context)
+    }
+
+    /// The statements of a queue.
+    pub fn calls(self, schema: &Identifier, queue: &crate::ident::QueueName) -> Result<Calls> {
+        let context = minijinja::context! {
+            schema => schema.quoted(self.quote_style()),
+            queue => self.queue_stem(queue),
+        };
+        let call = |name: &str| -> Result<Arc<str>> {
+            Ok(self.templates().render(&format!("calls/{name}.sql"), context.clone())?.trim_end().into())
+        };
+        Ok(Calls {
+            enqueue: call("enqueue")?,
+            claim: call("claim")?,
+            settle: call("settle")?,
+            renew: call("renew")?,
+            recover: call("recover")?,
+            stats: call("stats")?,
+        })
+    }
+
+    /// A statement that concerns the schema as a whole, by the name of its file.
+    pub fn schema_call(self, name: &str, schema: &Identifier) -> Result<String> {
+        let context = minijinja::context! { schema => schema.quoted(self.quote_style()) };
+        Ok(self.templates().render(&format!("calls/{name}.sql"), context)?.trim_end().to_owned())
+    }
+
+    /// The script that takes a schema from `version - 1` to `version`; `None` when there is no such version. Statements
+    /// are separated by lines that say GO.
+    pub fn schema_script(self, version: i32, schema: &Identifier) -> Result<Option<String>> {
+        let name = match version {
+            1 => "schema/0001_base.sql",
+            _ => return Ok(None),
+        };
+        self.render_objects(name, schema).map(Some)
+    }
+
+    /// The script of what every install makes anew: the functions that classify a status.
+    pub fn functions_script(self, schema: &Identifier) -> Result<String> {
+        self.render_objects("functions.sql", schema)
+    }
+
+    /// The scripts of one queue, in the order to run them.
+    pub fn queue_scripts(self, schema: &Identifier, spec: &QueueSpec) -> Result<Vec<String>> {
+        let columns: Vec<_> = spec.columns.iter().map(|column| self.column_context(column)).collect();
+        let context = minijinja::context! {
+            schema => schema.quoted(self.quote_style()),
+            queue => self.queue_stem(&spec.queue),
+            setting => spec.queue.as_str().to_ascii_lowercase(),
+            types => spec.types.clone(),
+            columns,
+        };
+        let files: &[&str] = match self {
+            Self::SqlServer => sql_server::QUEUE_FILES,
+            Self::Postgres => postgres::QUEUE_FILES,
+        };
+        files.iter().map(|file| self.templates().render(file, context.clone())).collect()
+    }
+
+    /// The class of a diagnostic record.
+    pub fn classify(self, sqlstate: &str, native_code: i32, message: &str) -> ErrorKind {
+        match self {
+            Self::SqlServer => sql_server::classify(sqlstate, native_code, message),
+            Self::Postgres => postgres::classify(sqlstate, message),
+        }
+    }
+
+    /// How this server quotes names.
+    pub fn quote_style(self) -> QuoteStyle {
+        match self {
+            Self::SqlServer => QuoteStyle::Brackets,
+            Self::Postgres => QuoteStyle::DoubleQuotes,
+        }
+    }
+
+    /// `value` as a text literal.
+    pub fn text_literal(self, value: &str) -> String {
+        let prefix = if self == Self::SqlServer { "N" } else { "" };
+        format!("{prefix}'{}'", value.replace('\'', "''"))
+    }
+
+    /// The queue's name as it stands in the names of its objects.
+    fn queue_stem(self, queue: &crate::ident::QueueName) -> String {
+        match self {
+            Self::SqlServer => queue.as_str().to_owned(),
+            Self::Postgres => queue.snake_case(),
+        }
+    }
+
+    fn render_objects(self, name: &str, schema: &Identifier) -> Result<String> {
+        let context = minijinja::context! {
+            schema => schema.quoted(self.quote_style()),
+            schema_name => schema.as_str(),
+        };
+        self.templates().render(name, context)
+    }
+
+    fn column_context(self, column: &crate::spec::ColumnSpec) -> minijinja::Value {
+        let name = column.name.as_str();
+        let (kind, parameter) = match self {
+            Self::SqlServer => (sql_server::column_type(column.kind), format!("@{name}")),
+            Self::Postgres => (postgres::column_type(column.kind), format!("\"{name}_\"")),
+        };
+        minijinja::context! {
+            name,
+            quoted => column.name.quoted(self.quote_style()),
+            type => kind,
+            parameter,
+            path => format!("$.\"{name}\""),
+            is_json => column.kind == ColumnKind::Json,
+            nullable => column.nullable,
+        }
+    }
+
+    fn templates(self) -> &'static Templates {
+        match self {
+            Self::SqlServer => &sql_server::TEMPLATES,
+            Self::Postgres => &postgres::TEMPLATES,
+        }
+    }
+}
+
+/// The statements of a script: it is cut at lines that say GO, as SQL Server's own tools do.
+pub fn statements(script: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(script);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let mut end = 0;
+        for line in text.split_inclusive('\n') {
+            if line.trim_end() == "GO" {
+                rest = Some(&text[end + line.len()..]);
+                return Some(text[..end].trim());
+            }
+            end += line.len();
+        }
+        rest = None;
+        Some(text.trim())
+    })
+    .filter(|statement| !statement.is_empty())
+}

@@ -1,0 +1,145 @@
+//! PostgreSQL: its files, its types, its errors.
+
+use super::template::Templates;
+use crate::error::ErrorKind;
+use crate::ident::QuoteStyle;
+use crate::spec::ColumnKind;
+use std::sync::LazyLock;
+
+macro_rules! files {
+    ($($name:literal),* $(,)?) => { [$(($name, include_str!(concat!("../../sql/postgres/", $name)))),*] };
+}
+
+pub(super) static TEMPLATES: LazyLock<Templates> =
+    LazyLock::new(|| Templates::new(&FILES, QuoteStyle::DoubleQuotes, ""));
+
+/// What makes up a queue, in the order it is run.
+pub(super) const QUEUE_FILES: &[&str] = &[
+    "relational/table.sql",
+    "relational/view.sql",
+    "relational/add_set.sql",
+    "relational/add_one.sql",
+    "relational/recover.sql",
+    "relational/next_set.sql",
+    "relational/next_one.sql",
+    "relational/modify_set.sql",
+    "relational/modify_one.sql",
+    "relational/renew_set.sql",
+    "relational/stats.sql",
+];
+
+const FILES: [(&str, &str); 34] = files![
+    "session.sql",
+    "functions.sql",
+    "schema/0001_base.sql",
+    "calls/enqueue.sql",
+    "calls/claim.sql",
+    "calls/settle.sql",
+    "calls/renew.sql",
+    "calls/recover.sql",
+    "calls/stats.sql",
+    "calls/schema_version.sql",
+    "calls/record_version.sql",
+    "calls/queues.sql",
+    "calls/record_queue.sql",
+    "calls/lock_install.sql",
+    "calls/schema_exists.sql",
+    "relational/table.sql",
+    "relational/view.sql",
+    "relational/add_set.sql",
+    "relational/add_one.sql",
+    "relational/recover.sql",
+    "relational/next_set.sql",
+    "relational/next_one.sql",
+    "relational/modify_set.sql",
+    "relational/modify_one.sql",
+    "relational/renew_set.sql",
+    "relational/stats.sql",
+    "relational/_add.sql",
+    "relational/_answer_columns.sql",
+    "relational/_attributes.sql",
+    "relational/_forget.sql",
+    "relational/_modify.sql",
+    "relational/_no_item.sql",
+    "relational/_remember.sql",
+    "relational/_settings.sql",
+];
+
+pub(super) fn column_type(kind: ColumnKind) -> String {
+    match kind {
+        ColumnKind::Text(Some(length)) => format!("varchar({length})"),
+        ColumnKind::Text(None) => "text".to_owned(),
+        ColumnKind::Json => "json".to_owned(),
+        ColumnKind::Integer => "integer".to_owned(),
+        ColumnKind::BigInteger => "bigint".to_owned(),
+        ColumnKind::Boolean => "boolean".to_owned(),
+        ColumnKind::Float => "double precision".to_owned(),
+        ColumnKind::Decimal(precision, scale) => format!("numeric({precision}, {scale})"),
+        ColumnKind::Timestamp => "timestamptz".to_owned(),
+        ColumnKind::Date => "date".to_owned(),
+        ColumnKind::Guid => "uuid".to_owned(),
+    }
+}
+
+/// By SQLSTATE, which is the server's own; what psqlODBC reports itself is told apart by its message.
+pub(super) fn classify(sqlstate: &str, message: &str) -> ErrorKind {
+    let has = |part: &str| message.contains(part);
+    match sqlstate {
+        "40001" | "40P01" => ErrorKind::Deadlock,
+        "55P03" | "57014" => ErrorKind::TimedOut,
+        "28000" | "28P01" => ErrorKind::Authentication,
+        "3D000" => ErrorKind::DatabaseMissing,
+        "42501" => ErrorKind::PermissionDenied,
+        "53100" | "25006" | "53200" => ErrorKind::Storage,
+        "53300" | "57P03" | "57P05" | "58030" => ErrorKind::Unavailable,
+        "57P01" | "57P02" => ErrorKind::ConnectionLost,
+        "3F000" | "42P01" | "42703" | "42883" | "42P02" => ErrorKind::SchemaMismatch,
+        "RP021" | "23502" | "23503" | "23514" => ErrorKind::InvalidItem,
+        "IM002" | "IM003" | "IM004" | "IM005" => ErrorKind::DriverMissing,
+        "01000" if has("Can't open lib") => ErrorKind::DriverMissing,
+        state if state.starts_with("22") => ErrorKind::InvalidItem,
+        "08001" | "08004" | "08006" | "28001" | "HY000" | "08S01" | "08003" | "08007" => by_message(sqlstate, message),
+        state if state.starts_with("08") => ErrorKind::ConnectionLost,
+        _ => ErrorKind::Database,
+    }
+}
+
+/// psqlODBC gives failed log-ins one SQLSTATE (08001) and libpq's text.
+fn by_message(sqlstate: &str, message: &str) -> ErrorKind {
+    let has = |part: &str| message.contains(part);
+    if has("password authentication failed") || has("no pg_hba.conf entry") || has("no password supplied") {
+        ErrorKind::Authentication
+    } else if has("database") && has("does not exist") {
+        ErrorKind::DatabaseMissing
+    } else if has("SSL") || has("certificate") {
+        ErrorKind::Encryption
+    } else if has("starting up") || has("shutting down") || has("in recovery mode") || has("too many clients") {
+        ErrorKind::Unavailable
+    } else if sqlstate == "08001" || sqlstate == "08004" {
+        ErrorKind::Unreachable
+    } else if sqlstate.starts_with("08") || has("server closed the connection") || has("no connection to the server") {
+        ErrorKind::ConnectionLost
+    } else {
+        ErrorKind::Database
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn log_in_failures_are_told_apart_by_their_text() {
+        for (message, kind) in [
+            ("FATAL:  password authentication failed for user \"x\"", ErrorKind::Authentication),
+            ("FATAL:  database \"x\" does not exist", ErrorKind::DatabaseMissing),
+            ("server does not support SSL, but SSL was required", ErrorKind::Encryption),
+            ("FATAL:  the database system is starting up", ErrorKind::Unavailable),
+            ("could not connect to server: Connection refused", ErrorKind::Unreachable),
+        ] {
+            assert_eq!(classify("08001", message), kind, "{message}");
+        }
+        assert_eq!(classify("57P01", ""), ErrorKind::ConnectionLost);
+        assert_eq!(classify("22001", ""), ErrorKind::InvalidItem);
+    }
+}

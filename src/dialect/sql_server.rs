@@ -1,0 +1,146 @@
+//! SQL Server: its files, its types, its errors.
+
+use super::template::Templates;
+use crate::error::ErrorKind;
+use crate::ident::QuoteStyle;
+use crate::spec::ColumnKind;
+use std::sync::LazyLock;
+
+macro_rules! files {
+    ($($name:literal),* $(,)?) => { [$(($name, include_str!(concat!("../../sql/sql_server/", $name)))),*] };
+}
+
+pub(super) static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| Templates::new(&FILES, QuoteStyle::Brackets, "N"));
+
+/// What makes up a queue, in the order it is run.
+pub(super) const QUEUE_FILES: &[&str] = &[
+    "relational/table.sql",
+    "relational/view.sql",
+    "relational/add_set.sql",
+    "relational/add_one.sql",
+    "relational/recover.sql",
+    "relational/next_set.sql",
+    "relational/next_one.sql",
+    "relational/modify_set.sql",
+    "relational/modify_one.sql",
+    "relational/renew_set.sql",
+    "relational/stats.sql",
+];
+
+const FILES: [(&str, &str); 45] = files![
+    "session.sql",
+    "functions.sql",
+    "schema/0001_base.sql",
+    "calls/enqueue.sql",
+    "calls/claim.sql",
+    "calls/settle.sql",
+    "calls/renew.sql",
+    "calls/recover.sql",
+    "calls/stats.sql",
+    "calls/schema_version.sql",
+    "calls/record_version.sql",
+    "calls/queues.sql",
+    "calls/record_queue.sql",
+    "calls/lock_install.sql",
+    "calls/schema_exists.sql",
+    "relational/table.sql",
+    "relational/view.sql",
+    "relational/add_set.sql",
+    "relational/add_one.sql",
+    "relational/recover.sql",
+    "relational/next_set.sql",
+    "relational/next_one.sql",
+    "relational/modify_set.sql",
+    "relational/modify_one.sql",
+    "relational/renew_set.sql",
+    "relational/stats.sql",
+    "relational/_add.sql",
+    "relational/_add_one.sql",
+    "relational/_add_out.sql",
+    "relational/_check_claim.sql",
+    "relational/_claim.sql",
+    "relational/_claim_tables.sql",
+    "relational/_claimed_out.sql",
+    "relational/_item_table.sql",
+    "relational/_modify.sql",
+    "relational/_new_table.sql",
+    "relational/_no_transaction.sql",
+    "relational/_out_items_select.sql",
+    "relational/_out_select.sql",
+    "relational/_out_table.sql",
+    "relational/_procedure_head.sql",
+    "relational/_recover.sql",
+    "relational/_remember.sql",
+    "relational/_replayed.sql",
+    "relational/_settings.sql",
+];
+
+pub(super) fn column_type(kind: ColumnKind) -> String {
+    match kind {
+        ColumnKind::Text(Some(length)) => format!("nvarchar({length})"),
+        ColumnKind::Text(None) | ColumnKind::Json => "nvarchar(max)".to_owned(),
+        ColumnKind::Integer => "int".to_owned(),
+        ColumnKind::BigInteger => "bigint".to_owned(),
+        ColumnKind::Boolean => "bit".to_owned(),
+        ColumnKind::Float => "float".to_owned(),
+        ColumnKind::Decimal(precision, scale) => format!("decimal({precision}, {scale})"),
+        ColumnKind::Timestamp => "datetime2(7)".to_owned(),
+        ColumnKind::Date => "date".to_owned(),
+        ColumnKind::Guid => "uniqueidentifier".to_owned(),
+    }
+}
+
+/// Server error numbers first, since the driver gives most of them the same SQLSTATE; then SQLSTATEs for what the driver
+/// itself reports, with native code 0.
+pub(super) fn classify(sqlstate: &str, native_code: i32, message: &str) -> ErrorKind {
+    match native_code {
+        1205 | 3960 | 41301 | 41302 | 41305 | 41325 | 41839 => ErrorKind::Deadlock,
+        1222 => ErrorKind::TimedOut,
+        18456 | 18452 | 18486 | 18487 | 18488 => ErrorKind::Authentication,
+        4060 | 4064 | 911 => ErrorKind::DatabaseMissing,
+        // Throttled, failing over, starting or out of workers; the server or Azure's gateway says to come back.
+        10922 | 10928 | 10929 | 10936 | 40143 | 40197 | 40501 | 40540 | 40613 | 49918 | 49919 | 49920 | 4221 | 615
+        | 17142 | 6005 | 988 | 976 | 983 => ErrorKind::Unavailable,
+        // The connection was killed or reset under us.
+        20 | 64 | 121 | 233 | 596 | 10053 | 10054 | 10060 => ErrorKind::ConnectionLost,
+        229 | 230 | 262 | 297 | 300 | 15247 | 916 | 2760 => ErrorKind::PermissionDenied,
+        // Disk or log full, quota reached, read-only database.
+        1101 | 1105 | 3906 | 9002 | 40544 | 3908 | 5144 => ErrorKind::Storage,
+        2812 | 208 | 201 | 207 | 8144 | 8145 => ErrorKind::SchemaMismatch,
+        50021 | 547 | 515 | 8152 | 2628 | 245 | 8114 | 13608 | 13609 => ErrorKind::InvalidItem,
+        _ => by_sqlstate(sqlstate, message),
+    }
+}
+
+fn by_sqlstate(sqlstate: &str, message: &str) -> ErrorKind {
+    match sqlstate {
+        "IM002" | "IM003" | "IM004" | "IM005" | "01000" if message.contains("river") => ErrorKind::DriverMissing,
+        "28000" => ErrorKind::Authentication,
+        "HYT00" | "HYT01" if message.to_ascii_lowercase().contains("login timeout") => ErrorKind::Unreachable,
+        "HYT00" => ErrorKind::TimedOut,
+        "HYT01" | "08S01" | "08003" | "08007" | "IMC06" => ErrorKind::ConnectionLost,
+        "08001" if message.contains("SSL") || message.contains("certificate") || message.contains("ncryption") => {
+            ErrorKind::Encryption
+        }
+        "08001" | "08004" => ErrorKind::Unreachable,
+        "40001" => ErrorKind::Deadlock,
+        "42S02" | "42S22" => ErrorKind::SchemaMismatch,
+        _ => ErrorKind::Database,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn server_numbers_go_before_sqlstates() {
+        assert_eq!(classify("40001", 1205, ""), ErrorKind::Deadlock);
+        assert_eq!(classify("HY000", 40613, ""), ErrorKind::Unavailable);
+        assert_eq!(classify("28000", 18456, ""), ErrorKind::Authentication);
+        assert_eq!(classify("08S01", 0, "Communication link failure"), ErrorKind::ConnectionLost);
+        assert_eq!(classify("HYT00", 0, "Login timeout expired"), ErrorKind::Unreachable);
+        assert_eq!(classify("HYT00", 0, "Query timeout expired"), ErrorKind::TimedOut);
+        assert_eq!(classify("42000", 50000, ""), ErrorKind::Database);
+    }
+}

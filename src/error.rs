@@ -1,0 +1,163 @@
+//! What can go wrong, in the caller's terms. Knows neither ODBC nor a dialect: `session::diagnose` and the dialects
+//! translate into it.
+
+use std::fmt;
+
+/// The class of an [`Error`]: what a caller can decide on without reading the message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// An argument is outside its documented range. Nothing was sent to the server.
+    InvalidArgument,
+    /// A setting is unknown, out of range, or missing.
+    InvalidConfig,
+    /// An item to enqueue does not fit the queue: not an object, unknown column, wrong type, value too long.
+    InvalidItem,
+    /// The schema holds no queue of that name.
+    UnknownQueue,
+    /// readpast's own objects are not installed in the schema.
+    SchemaMissing,
+    /// The objects in the schema are older than this library: install again to upgrade them.
+    SchemaOlder,
+    /// The objects in the schema are newer than this library: upgrade the library.
+    SchemaNewer,
+    /// The queue's table or procedures differ from what was installed.
+    SchemaMismatch,
+    /// The ODBC driver named in the connection string is not installed.
+    DriverMissing,
+    /// No server answered at the address.
+    Unreachable,
+    /// The server refused the user name or password.
+    Authentication,
+    /// The database does not exist, or the user may not open it.
+    DatabaseMissing,
+    /// Client and server could not agree on encryption, or the certificate is not trusted.
+    Encryption,
+    /// The connection broke in use.
+    ConnectionLost,
+    /// The login lacks a right.
+    PermissionDenied,
+    /// The server did not answer in time, a lock was not granted in time, or no pooled connection became free in time.
+    TimedOut,
+    /// The statement was chosen as a deadlock victim, or lost a serialization conflict.
+    Deadlock,
+    /// The server is failing over, starting, or throttling; a later attempt may succeed.
+    Unavailable,
+    /// The server cannot write: disk full, quota reached, database or server read-only.
+    Storage,
+    /// The queue handle was closed.
+    Closed,
+    /// Another thread interrupted the wait.
+    Interrupted,
+    /// The connection was lost at a moment that leaves the outcome open, and it could not be learnt within the retry
+    /// budget. Repeat the call with the operation identity of this error to learn it.
+    OutcomeUnknown,
+    /// The server refused the statement for a reason that no other kind names.
+    Database,
+    /// The server's answer does not have the shape that the installed procedures give.
+    Protocol,
+}
+
+impl ErrorKind {
+    /// Whether the same call may succeed when it is simply made again a little later.
+    pub fn is_transient(self) -> bool {
+        matches!(
+            self,
+            Self::Unreachable | Self::ConnectionLost | Self::TimedOut | Self::Deadlock | Self::Unavailable
+        )
+    }
+
+    /// Whether a connection on which this happened must not be used again.
+    pub fn breaks_connection(self) -> bool {
+        matches!(
+            self,
+            Self::Unreachable
+                | Self::Authentication
+                | Self::Encryption
+                | Self::ConnectionLost
+                | Self::Unavailable
+                | Self::DatabaseMissing
+                | Self::Protocol
+        )
+    }
+}
+
+/// An error, with the server's own codes where a server was involved. Never holds a password: connection strings are
+/// redacted before they come near a message.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct Error {
+    kind: ErrorKind,
+    message: String,
+    sqlstate: Option<String>,
+    native_code: i32,
+    operation: Option<String>,
+}
+
+impl Error {
+    /// An error of `kind`; `message` says what is wrong and what to do about it, in one line.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), sqlstate: None, native_code: 0, operation: None }
+    }
+
+    /// The same error with the server's codes.
+    pub fn with_codes(mut self, sqlstate: impl Into<String>, native_code: i32) -> Self {
+        self.sqlstate = Some(sqlstate.into());
+        self.native_code = native_code;
+        self
+    }
+
+    /// The same error with the identity of the operation whose outcome it leaves open.
+    pub fn with_operation(mut self, operation: impl Into<String>) -> Self {
+        self.operation = Some(operation.into());
+        self
+    }
+
+    /// The same error with `context` before its message.
+    pub fn in_context(mut self, context: impl fmt::Display) -> Self {
+        self.message = format!("{context}: {}", self.message);
+        self
+    }
+
+    /// The class of the error.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// One line for a person: what is wrong and, where there is one, the remedy.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The five characters of the SQLSTATE, when a driver or server gave one.
+    pub fn sqlstate(&self) -> Option<&str> {
+        self.sqlstate.as_deref()
+    }
+
+    /// The server's own error number (SQL Server), or 0. psqlODBC reports a driver status here, not a server number.
+    pub fn native_code(&self) -> i32 {
+        self.native_code
+    }
+
+    /// The identity to repeat the call with, when the kind is [`ErrorKind::OutcomeUnknown`].
+    pub fn operation(&self) -> Option<&str> {
+        self.operation.as_deref()
+    }
+
+    /// Whether the same call may succeed a little later. The library has already retried within its budget.
+    pub fn is_retryable(&self) -> bool {
+        self.kind.is_transient() || self.kind == ErrorKind::OutcomeUnknown
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        if let Some(sqlstate) = &self.sqlstate {
+            write!(f, " [SQLSTATE {sqlstate}, native code {}]", self.native_code)?;
+        }
+        Ok(())
+    }
+}
+
+/// The result of every fallible call.
+pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -1,0 +1,155 @@
+//! Names that become part of SQL text: validated once, quoted in one place.
+
+use crate::error::{Error, ErrorKind, Result};
+use std::fmt;
+
+/// SQL Server's `sysname` holds 128 characters.
+const MAX_IDENTIFIER_CHARS: usize = 128;
+
+/// PostgreSQL cuts identifiers at 63 bytes, silently; the longest object made of a queue's name adds 23 to it.
+const MAX_QUEUE_NAME_CHARS: usize = 40;
+
+/// How a dialect quotes identifiers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QuoteStyle {
+    /// `[name]`, a closing bracket doubled.
+    Brackets,
+    /// `"name"`, a double quote doubled.
+    DoubleQuotes,
+}
+
+/// A name of a schema, table or column. Any character but U+0000 may stand in it, since it is always quoted.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Identifier(String);
+
+impl Identifier {
+    /// Takes `name` as it is. `what` names it in the error.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] when it is empty, longer than 128 characters, or contains U+0000.
+    pub fn new(what: &str, name: &str) -> Result<Self> {
+        let chars = name.chars().count();
+        if chars == 0 {
+            return Err(refuse(format!("{what} is empty; give its name")));
+        }
+        if chars > MAX_IDENTIFIER_CHARS {
+            return Err(refuse(format!(
+                "{what} has {chars} characters; a name has at most {MAX_IDENTIFIER_CHARS}: shorten it"
+            )));
+        }
+        if name.contains('\0') {
+            return Err(refuse(format!("{what} contains U+0000, which no name may; remove it")));
+        }
+        Ok(Self(name.to_owned()))
+    }
+
+    /// The name as given, unquoted.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The name quoted for SQL text. This is the only place where a name becomes SQL.
+    pub fn quoted(&self, style: QuoteStyle) -> String {
+        match style {
+            QuoteStyle::Brackets => format!("[{}]", self.0.replace(']', "]]")),
+            QuoteStyle::DoubleQuotes => format!("\"{}\"", self.0.replace('"', "\"\"")),
+        }
+    }
+}
+
+/// The name of a queue. It becomes part of the names of procedures, indexes and constraints, so it is held to what
+/// reads well in all of them: a letter first, then letters, digits and underscores of ASCII, at most 40.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct QueueName(String);
+
+impl QueueName {
+    /// Takes `name`, exactly as it is to appear in SQL Server's object names (`Notification`).
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] when a character or the length is not allowed.
+    pub fn new(name: &str) -> Result<Self> {
+        let identifier = Identifier::new("the queue's name", name)?;
+        let mut chars = name.chars();
+        let starts_well = chars.next().is_some_and(|first| first.is_ascii_alphabetic());
+        if let (true, None) = (starts_well, chars.find(|c| !c.is_ascii_alphanumeric() && *c != '_')) {
+            if name.len() <= MAX_QUEUE_NAME_CHARS {
+                return Ok(Self(identifier.0));
+            }
+            return Err(refuse(format!(
+                "the queue's name has {} characters; it becomes part of longer names, so {MAX_QUEUE_NAME_CHARS} are the \
+                 most: shorten it",
+                name.len()
+            )));
+        }
+        Err(refuse(format!(
+            "the queue's name {name:?} is not allowed; use a letter first, then letters, digits and underscores (ASCII)"
+        )))
+    }
+
+    /// The name as given (`PasswordReset`).
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The name in PostgreSQL's manner (`password_reset`). A run of capitals counts as one word.
+    pub fn snake_case(&self) -> String {
+        let chars: Vec<char> = self.0.chars().collect();
+        let mut out = String::with_capacity(self.0.len() + 8);
+        for (i, &c) in chars.iter().enumerate() {
+            let after_lower = i > 0 && (chars[i - 1].is_ascii_lowercase() || chars[i - 1].is_ascii_digit());
+            let ends_acronym = i > 0
+                && chars[i - 1].is_ascii_uppercase()
+                && chars.get(i + 1).is_some_and(|next| next.is_ascii_lowercase());
+            if c.is_ascii_uppercase() && (after_lower || ends_acronym) {
+                out.push('_');
+            }
+            out.push(c.to_ascii_lowercase());
+        }
+        out
+    }
+}
+
+impl fmt::Display for QueueName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+fn refuse(message: String) -> Error {
+    Error::new(ErrorKind::InvalidArgument, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queue_names_become_snake_case() {
+        for (name, snake) in [
+            ("Notification", "notification"),
+            ("PasswordReset", "password_reset"),
+            ("SMSOut", "sms_out"),
+            ("four_queue", "four_queue"),
+            ("Q4Work", "q4_work"),
+        ] {
+            assert_eq!(QueueName::new(name).unwrap().snake_case(), snake);
+        }
+    }
+
+    #[test]
+    fn quoting_doubles_the_closing_quote() {
+        let name = Identifier::new("the table", "a]b\"c").unwrap();
+        assert_eq!(name.quoted(QuoteStyle::Brackets), "[a]]b\"c]");
+        assert_eq!(name.quoted(QuoteStyle::DoubleQuotes), "\"a]b\"\"c\"");
+    }
+
+    #[test]
+    fn hostile_queue_names_are_refused_with_a_reason() {
+        for name in ["", "a]b", "a;drop table x", "a'b", "1a", "a b", "\u{e9}t\u{e9}", "a\0b", &"x".repeat(129)] {
+            let error = QueueName::new(name).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+            assert!(error.message().contains("name"), "{error}");
+        }
+        assert!(QueueName::new(&"x".repeat(41)).unwrap_err().message().contains("shorten"));
+    }
+}

@@ -1,0 +1,131 @@
+//! The plain data of a queue: what goes in, what comes out, and the words for both. No I/O.
+
+mod answer;
+mod new_item;
+mod rows;
+mod settlement;
+mod state;
+mod stats;
+mod time;
+
+pub use self::{
+    answer::{Answer, Outcome},
+    new_item::{Enqueued, NewItem},
+    rows::{Cell, Column, ColumnType, Rows, Value},
+    settlement::{Action, Settlement},
+    state::ItemState,
+    stats::QueueStats,
+    time::normalize_utc,
+};
+
+use serde_json::Map;
+use std::sync::Arc;
+
+/// The position of the answer columns in every row that the procedures return; the item's own columns follow.
+pub(crate) mod answer_column {
+    pub(crate) const ANSWER: usize = 0;
+    pub(crate) const ORDINAL: usize = 1;
+    pub(crate) const DUE_MS: usize = 2;
+    pub(crate) const KEY: usize = 3;
+    pub(crate) const TOKEN: usize = 4;
+    pub(crate) const ATTEMPT: usize = 5;
+    pub(crate) const STATUS: usize = 6;
+    pub(crate) const COUNT: usize = 7;
+}
+
+/// The items of one claim, in the order they were due. Cheap to clone; immutable.
+#[derive(Debug, Clone, Default)]
+pub struct Batch {
+    rows: Arc<Rows>,
+    first: usize,
+}
+
+impl Batch {
+    /// The claimed items in `rows`, which begin at row `first`.
+    pub(crate) fn new(rows: Rows, first: usize) -> Self {
+        Self { rows: Arc::new(rows), first }
+    }
+
+    /// How many items there are.
+    pub fn len(&self) -> usize {
+        self.rows.len() - self.first
+    }
+
+    /// Whether nothing was claimed.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The item at `index`, counted from 0.
+    pub fn get(&self, index: usize) -> Option<Item<'_>> {
+        (index < self.len()).then(|| Item { rows: &self.rows, row: self.first + index })
+    }
+
+    /// The items, in the order they were due.
+    pub fn iter(&self) -> impl Iterator<Item = Item<'_>> {
+        (self.first..self.rows.len()).map(|row| Item { rows: &self.rows, row })
+    }
+
+    /// The item's columns, named and typed as in the worker view.
+    pub fn columns(&self) -> &[Column] {
+        self.rows.columns().get(answer_column::COUNT..).unwrap_or_default()
+    }
+}
+
+/// One claimed row.
+#[derive(Debug, Clone, Copy)]
+pub struct Item<'a> {
+    rows: &'a Rows,
+    row: usize,
+}
+
+impl<'a> Item<'a> {
+    /// The primary key, as text.
+    pub fn key(&self) -> &'a str {
+        self.answer_text(answer_column::KEY)
+    }
+
+    /// The concurrency token that the claim left on the row. A settle must carry it.
+    pub fn token(&self) -> &'a str {
+        self.answer_text(answer_column::TOKEN)
+    }
+
+    /// Which attempt this is, counted from 1.
+    pub fn attempt(&self) -> i32 {
+        match self.rows.value(self.row, answer_column::ATTEMPT) {
+            Value::Integer(attempt) => i32::try_from(attempt).unwrap_or(i32::MAX),
+            _ => 0,
+        }
+    }
+
+    /// How many columns the item has.
+    pub fn column_count(&self) -> usize {
+        self.rows.columns().len().saturating_sub(answer_column::COUNT)
+    }
+
+    /// The value of the column at `index`, counted from 0 in the order of [`Batch::columns`].
+    pub fn value(&self, index: usize) -> Option<Value<'a>> {
+        (index < self.column_count()).then(|| self.rows.value(self.row, answer_column::COUNT + index))
+    }
+
+    /// The value of the column called `name`, whatever its case; `None` when there is no such column.
+    pub fn value_of(&self, name: &str) -> Option<Value<'a>> {
+        let columns = self.rows.columns().get(answer_column::COUNT..)?;
+        self.value(columns.iter().position(|column| column.name.eq_ignore_ascii_case(name))?)
+    }
+
+    /// The whole row as one JSON object, a member per column.
+    pub fn to_json(&self) -> String {
+        let columns = self.rows.columns().iter().enumerate().skip(answer_column::COUNT);
+        let row: Map<_, _> =
+            columns.map(|(i, column)| (column.name.clone(), self.rows.value(self.row, i).to_json(column.kind))).collect();
+        serde_json::Value::Object(row).to_string()
+    }
+
+    fn answer_text(&self, column: usize) -> &'a str {
+        match self.rows.value(self.row, column) {
+            Value::Text(text) => text,
+            _ => "",
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! What a caller asks to be done with an item.
+
+use super::ItemState;
+
+/// The ways to end a claim, to keep it while recording progress, or to steer an item that nobody holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// Done.
+    Complete,
+    /// Done as far as it could be.
+    CompletePartially,
+    /// Give up for good.
+    Fail,
+    /// This attempt failed: try again when due. Becomes Failed when the attempts are spent.
+    Retry,
+    /// Give the item back unworked: it is Pending again, and this attempt does not count.
+    Release,
+    /// Call it off.
+    Cancel,
+    /// Set it aside.
+    Pause,
+    /// Let a paused item, or one waiting for its next attempt, be picked up again.
+    Resume,
+    /// Stop it for good; a worker that holds it finds its lease lost.
+    Terminate,
+    /// Record progress and keep the claim; the lease starts anew.
+    Step,
+}
+
+impl Action {
+    /// The state it asks for.
+    pub fn target(self) -> ItemState {
+        match self {
+            Self::Complete => ItemState::Completed,
+            Self::CompletePartially => ItemState::PartiallyCompleted,
+            Self::Fail => ItemState::Failed,
+            Self::Retry => ItemState::Error,
+            Self::Release | Self::Resume => ItemState::Pending,
+            Self::Cancel => ItemState::Cancelled,
+            Self::Pause => ItemState::Paused,
+            Self::Terminate => ItemState::Terminated,
+            Self::Step => ItemState::Processing,
+        }
+    }
+}
+
+/// One item of a settle. The fence is `token`, `attempt` and the worker of the queue handle.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settlement<'a> {
+    /// The item's key.
+    pub key: &'a str,
+    /// The token the item had when the caller last saw it. Required with an attempt; without one, `None` means
+    /// whatever the token is.
+    pub token: Option<&'a str>,
+    /// The attempt of the claim; 0 steers an item as an operator, without holding its lease.
+    pub attempt: i32,
+    /// What to do.
+    pub action: Action,
+    /// The step to record; `None` keeps the one there is.
+    pub step: Option<&'a str>,
+    /// The response to record; `None` keeps the one there is.
+    pub response: Option<&'a str>,
+    /// The error to record; `None` keeps the one there is.
+    pub error: Option<&'a str>,
+    /// When the item is due again, in milliseconds from now on the server's clock. Not together with `due`.
+    pub delay_ms: Option<i64>,
+    /// When the item is due again, a UTC time like `2026-11-21T08:30:00Z`.
+    pub due: Option<&'a str>,
+}
+
+impl<'a> Settlement<'a> {
+    /// `action` for a claimed item.
+    pub fn new(item: &super::Item<'a>, action: Action) -> Self {
+        Self {
+            key: item.key(),
+            token: Some(item.token()),
+            attempt: item.attempt(),
+            action,
+            step: None,
+            response: None,
+            error: None,
+            delay_ms: None,
+            due: None,
+        }
+    }
+
+    /// `action` for an item that the caller does not hold, as an operator.
+    pub fn control(key: &'a str, token: Option<&'a str>, action: Action) -> Self {
+        Self { key, token, attempt: 0, action, step: None, response: None, error: None, delay_ms: None, due: None }
+    }
+}

@@ -1,0 +1,52 @@
+//! Figures about a queue.
+
+use super::ItemState;
+
+/// Figures about a queue at one moment. Percentiles are of the newest items that were started and finished.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct QueueStats {
+    /// How many items are in each state, in the order of [`ItemState::ALL`].
+    pub counts: [i64; 9],
+    /// How many items are due now and wait for a worker.
+    pub due: i64,
+    /// How long the longest-waiting of them has been due, in milliseconds; `None` when none is due.
+    pub oldest_due_ms: Option<i64>,
+    /// How many items in flight have outlived their lease.
+    pub expired: i64,
+    /// How many items the percentiles are of (at most 10,000).
+    pub sample: i64,
+    /// Milliseconds from due to started: 50th, 90th and 99th percentile.
+    pub wait_ms: [Option<i64>; 3],
+    /// Milliseconds from started to finished: 50th, 90th and 99th percentile.
+    pub run_ms: [Option<i64>; 3],
+}
+
+impl QueueStats {
+    /// How many items are in `state`.
+    pub fn count(&self, state: ItemState) -> i64 {
+        ItemState::ALL.iter().position(|s| *s == state).and_then(|i| self.counts.get(i)).copied().unwrap_or(0)
+    }
+
+    /// Takes in one figure as the procedure names it; unknown names are left for a later version of the library.
+    pub(crate) fn record(&mut self, name: &str, value: Option<i64>) {
+        let percentile = |list: &mut [Option<i64>; 3], label: &str| {
+            if let Some(i) = ["p50_ms", "p90_ms", "p99_ms"].iter().position(|l| *l == label) {
+                list[i] = value;
+            }
+        };
+        match name.split_once('.') {
+            Some(("count", state)) => {
+                if let Some(i) = ItemState::ALL.iter().position(|s| s.as_str() == state) {
+                    self.counts[i] = value.unwrap_or(0);
+                }
+            }
+            Some(("due", "count")) => self.due = value.unwrap_or(0),
+            Some(("due", "oldest_ms")) => self.oldest_due_ms = value,
+            Some(("lease", "expired")) => self.expired = value.unwrap_or(0),
+            Some(("sample", "items")) => self.sample = value.unwrap_or(0),
+            Some(("wait", label)) => percentile(&mut self.wait_ms, label),
+            Some(("run", label)) => percentile(&mut self.run_ms, label),
+            _ => {}
+        }
+    }
+}

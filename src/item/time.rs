@@ -1,0 +1,82 @@
+//! Times as callers write them. Arithmetic with times is the server's alone; here they are only checked and put into
+//! the one form that both dialects read the same way.
+
+/// Checks a UTC time like `2026-11-21`, `2026-11-21 08:30` or `2026-11-21T08:30:00.1234567Z` and returns it as
+/// `2026-11-21T08:30:00.1234567`, without a zone. `None` when it is not such a time. An offset other than Z is refused:
+/// times are UTC everywhere here, and a silent conversion would hide a caller's mistake.
+pub fn normalize_utc(text: &str) -> Option<String> {
+    let text = text.strip_suffix(['Z', 'z']).unwrap_or(text);
+    let (date, time) = match text.split_once(['T', 't', ' ']) {
+        Some((date, time)) => (date, time),
+        None => (text, "00:00:00"),
+    };
+    let [year, month, day] = numbers(date, '-')?;
+    let (clock, fraction) = time.split_once('.').unwrap_or((time, ""));
+    let [hour, minute, second] = match clock.matches(':').count() {
+        1 => numbers(&format!("{clock}:00"), ':')?,
+        _ => numbers(clock, ':')?,
+    };
+
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let days = match month {
+        2 => 28 + u32::from(leap),
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => return None,
+    };
+    let in_range = (1..=9999).contains(&year)
+        && (1..=days).contains(&day)
+        && hour < 24
+        && minute < 60
+        && second < 60
+        && fraction.len() <= 7
+        && fraction.bytes().all(|byte| byte.is_ascii_digit())
+        && (fraction.is_empty() == !time.contains('.'));
+    in_range.then(|| format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{fraction:0<7}"))
+}
+
+/// Three numbers of digits only, of the widths that a date or a time of day has.
+fn numbers(text: &str, separator: char) -> Option<[u32; 3]> {
+    let mut parts = text.split(separator).map(|part| {
+        let digits = part.bytes().all(|byte| byte.is_ascii_digit()) && (part.len() == 2 || part.len() == 4);
+        digits.then(|| part.parse::<u32>().ok()).flatten()
+    });
+    let three = [parts.next()??, parts.next()??, parts.next()??];
+    parts.next().is_none().then_some(three)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_take_one_form() {
+        for (given, taken) in [
+            ("2026-11-21", "2026-11-21T00:00:00.0000000"),
+            ("2026-11-21 08:30", "2026-11-21T08:30:00.0000000"),
+            ("2024-02-29T23:59:59.1234567Z", "2024-02-29T23:59:59.1234567"),
+            ("2026-11-21t08:30:00.5z", "2026-11-21T08:30:00.5000000"),
+        ] {
+            assert_eq!(normalize_utc(given).as_deref(), Some(taken));
+        }
+    }
+
+    #[test]
+    fn what_is_no_utc_time_is_refused() {
+        for given in [
+            "",
+            "now",
+            "2026-02-29",
+            "2026-13-01",
+            "2026-11-21T24:00:00",
+            "2026-11-21T08:30:00+01:00",
+            "2026-11-21T08:30:00.",
+            "2026-11-21T08:30:00.12345678",
+            "2026-11-21T08:30:00.1x",
+            "+026-11-21",
+            "2026-11-21'; DROP TABLE x",
+        ] {
+            assert_eq!(normalize_utc(given), None, "{given}");
+        }
+    }
+}

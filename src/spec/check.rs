@@ -1,0 +1,212 @@
+//! New items against the queue's description: a mistake is named with its item and column before anything is sent.
+
+use super::{ColumnKind, ColumnSpec, QueueSpec};
+use crate::error::{Error, ErrorKind, Result};
+use crate::item::{NewItem, normalize_utc};
+use serde_json::{Map, Value, json};
+
+/// The longest delay the servers' time arithmetic takes in one step: `i32::MAX` seconds.
+pub(crate) const MAX_DELAY_MS: i64 = i32::MAX as i64 * 1000;
+
+/// `items` as the array that the procedures read, each checked.
+pub(crate) fn items_to_json(spec: &QueueSpec, items: &[NewItem]) -> Result<String> {
+    let items: Vec<_> = items.iter().enumerate().map(|(i, item)| item_to_json(spec, i, item)).collect::<Result<_>>()?;
+    Ok(Value::Array(items).to_string())
+}
+
+fn item_to_json(spec: &QueueSpec, index: usize, item: &NewItem) -> Result<Value> {
+    let mut out = Map::new();
+    if let Some(kind) = &item.kind {
+        if !spec.types.contains(kind) {
+            return Err(refuse(index, format!("queue {} has no type {kind:?}; it has {:?}", spec.queue, spec.types)));
+        }
+        out.insert("type".to_owned(), json!(kind));
+    }
+    if let Some(step) = &item.step {
+        check_text(step, Some(60)).map_err(|why| refuse(index, format!("the step {why}")))?;
+        out.insert("step".to_owned(), json!(step));
+    }
+    put_due(&mut out, item.delay_ms, item.due.as_deref()).map_err(|why| refuse(index, why))?;
+    out.insert("columns".to_owned(), Value::Object(columns_to_json(spec, index, &item.columns)?));
+    Ok(Value::Object(out))
+}
+
+/// Puts a delay or a due time into an element that travels to the server, or says what is wrong with it.
+pub(crate) fn put_due(out: &mut Map<String, Value>, delay_ms: Option<i64>, due: Option<&str>) -> Result<(), String> {
+    match (delay_ms, due) {
+        (None, None) => {}
+        (Some(_), Some(_)) => return Err("give a delay or a due time, not both".to_owned()),
+        (Some(delay), None) if (0..=MAX_DELAY_MS).contains(&delay) => {
+            out.insert("delay_ms".to_owned(), json!(delay));
+        }
+        (Some(delay), None) => return Err(format!("the delay of {delay} ms is not from 0 to {MAX_DELAY_MS}")),
+        (None, Some(due)) => {
+            let time = normalize_utc(due)
+                .ok_or_else(|| format!("the due time {due:?} is not a UTC time like 2026-11-21T08:30:00Z"))?;
+            out.insert("due".to_owned(), json!(time));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that text can be stored: no U+0000, and not more UTF-16 units than `most`.
+pub(crate) fn check_text(text: &str, most: Option<usize>) -> Result<(), String> {
+    if text.contains('\0') {
+        return Err("contains U+0000, which neither server stores in text".to_owned());
+    }
+    match most {
+        Some(most) if text.encode_utf16().count() > most => {
+            Err(format!("is {} characters long; {most} are the most", text.encode_utf16().count()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn columns_to_json(spec: &QueueSpec, index: usize, given: &Map<String, Value>) -> Result<Map<String, Value>> {
+    let mut out = Map::new();
+    for (name, value) in given {
+        let Some(column) = spec.columns.iter().find(|column| column.name.as_str() == name) else {
+            let known: Vec<_> = spec.columns.iter().map(|column| column.name.as_str()).collect();
+            return Err(refuse(
+                index,
+                format!("queue {} has no column {name:?}; it has {}", spec.queue, known.join(", ")),
+            ));
+        };
+        let value = column_value(column, value)
+            .map_err(|why| refuse(index, format!("column {name:?} ({}) {why}", column.kind)))?;
+        out.insert(name.clone(), value);
+    }
+    for column in &spec.columns {
+        if !column.nullable && out.get(column.name.as_str()).is_none_or(Value::is_null) {
+            return Err(refuse(index, format!("column {:?} must have a value", column.name.as_str())));
+        }
+    }
+    Ok(out)
+}
+
+/// The value as it is sent, or what is wrong with it.
+fn column_value(column: &ColumnSpec, value: &Value) -> Result<Value, String> {
+    let wrong = || Err(format!("does not take {}", shown(value)));
+    match (column.kind, value) {
+        (_, Value::Null) => Ok(Value::Null),
+        (ColumnKind::Text(length), Value::String(text)) => {
+            check_text(text, length.map(usize::from)).map(|()| value.clone())
+        }
+        (ColumnKind::Integer, Value::Number(number)) => match number.as_i64() {
+            Some(number) if i32::try_from(number).is_ok() => Ok(value.clone()),
+            _ => wrong(),
+        },
+        (ColumnKind::BigInteger, Value::Number(number)) if number.as_i64().is_some() => Ok(value.clone()),
+        (ColumnKind::Boolean, Value::Bool(_)) | (ColumnKind::Float, Value::Number(_)) => Ok(value.clone()),
+        // Decimals may come as text, since a JSON number of many digits rarely survives its reader.
+        (ColumnKind::Decimal(precision, scale), Value::String(_) | Value::Number(_)) => {
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            if is_decimal(&text, precision.into(), scale.into()) { Ok(Value::String(text)) } else { wrong() }
+        }
+        (ColumnKind::Timestamp, Value::String(text)) => normalize_utc(text).map_or_else(wrong, |time| Ok(json!(time))),
+        (ColumnKind::Date, Value::String(text)) if !text.contains([':', 'T', ' ']) => match normalize_utc(text) {
+            Some(time) => Ok(json!(time[..10])),
+            None => wrong(),
+        },
+        (ColumnKind::Guid, Value::String(text)) if is_guid(text) => Ok(value.clone()),
+        (ColumnKind::Json, Value::Object(_) | Value::Array(_)) => {
+            if value.to_string().contains("\\u0000") {
+                return Err("contains U+0000, which neither server stores in text".to_owned());
+            }
+            Ok(value.clone())
+        }
+        _ => wrong(),
+    }
+}
+
+fn is_decimal(text: &str, precision: usize, scale: usize) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let all_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    !whole.is_empty()
+        && all_digits(whole)
+        && all_digits(fraction)
+        && whole.trim_start_matches('0').len() + scale <= precision
+        && fraction.len() <= scale
+}
+
+fn is_guid(text: &str) -> bool {
+    text.len() == 36
+        && text.bytes().enumerate().all(|(i, byte)| match i {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}
+
+/// A value for a message, cut short.
+fn shown(value: &Value) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(60) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
+}
+
+fn refuse(index: usize, why: String) -> Error {
+    Error::new(ErrorKind::InvalidItem, format!("item {index}: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec() -> QueueSpec {
+        QueueSpec::from_json(
+            r#"{"queue": "Q", "types": ["A"], "columns": [
+                {"name": "T", "type": "text(3)"}, {"name": "I", "type": "integer", "nullable": false},
+                {"name": "D", "type": "decimal(4, 2)"}, {"name": "W", "type": "timestamp"},
+                {"name": "G", "type": "guid"}, {"name": "J", "type": "json"}, {"name": "Day", "type": "date"}]}"#,
+        )
+        .unwrap()
+    }
+
+    fn item(columns: Value) -> NewItem {
+        NewItem { columns: columns.as_object().unwrap().clone(), ..NewItem::default() }
+    }
+
+    #[test]
+    fn good_items_pass() {
+        let columns = json!({
+            "I": 1, "T": "\u{1f600}", "D": "12.5", "W": "2026-11-21", "Day": "2026-11-21", "J": {"a": [1]},
+            "G": "d6513312-4dcc-4c44-b044-08b98257037c"
+        });
+        let text = items_to_json(&spec(), &[item(columns), item(json!({"I": -5, "T": null, "D": 99.99}))]).unwrap();
+        assert!(text.contains("2026-11-21T00:00:00.0000000") && text.contains("\"2026-11-21\""), "{text}");
+    }
+
+    #[test]
+    fn bad_items_are_named_with_their_place() {
+        for (columns, part) in [
+            (json!({}), "\"I\" must have a value"),
+            (json!({"I": null}), "\"I\" must have a value"),
+            (json!({"I": 1, "X": 1}), "no column \"X\""),
+            (json!({"I": "1"}), "does not take \"1\""),
+            (json!({"I": 2147483648_i64}), "does not take 2147483648"),
+            (json!({"I": 1.5}), "does not take 1.5"),
+            (json!({"I": 1, "T": "four"}), "4 characters"),
+            (json!({"I": 1, "T": "\u{1f600}\u{1f600}"}), "4 characters"),
+            (json!({"I": 1, "T": "a\u{0}b"}), "U+0000"),
+            (json!({"I": 1, "J": {"x": "a\u{0}b"}}), "U+0000"),
+            (json!({"I": 1, "J": "text"}), "does not take"),
+            (json!({"I": 1, "D": "123.4"}), "does not take"),
+            (json!({"I": 1, "D": "1e2"}), "does not take"),
+            (json!({"I": 1, "D": "1.234"}), "does not take"),
+            (json!({"I": 1, "W": "tomorrow"}), "does not take"),
+            (json!({"I": 1, "Day": "2026-11-21T00:00"}), "does not take"),
+            (json!({"I": 1, "G": "x"}), "does not take"),
+        ] {
+            let error = items_to_json(&spec(), &[item(json!({"I": 0})), item(columns)]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidItem);
+            assert!(error.message().starts_with("item 1:") && error.message().contains(part), "{error}");
+        }
+        let wrong_type = NewItem { kind: Some("B".into()), ..item(json!({"I": 1})) };
+        assert!(items_to_json(&spec(), &[wrong_type]).unwrap_err().message().contains("no type \"B\""));
+        let late = NewItem { delay_ms: Some(-1), ..item(json!({"I": 1})) };
+        assert!(items_to_json(&spec(), &[late]).unwrap_err().message().contains("-1"));
+    }
+}

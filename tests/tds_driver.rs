@@ -1,0 +1,52 @@
+//! What the Microsoft ODBC driver does, as far as the library relies on it: every test drives the
+//! real driver, through `odbc-api`, against the scripted server of `tds_peer`.
+
+#[path = "tds_driver/connecting.rs"]
+mod connecting;
+#[path = "tds_driver/failures.rs"]
+mod failures;
+#[path = "tds_driver/prepared.rs"]
+mod prepared;
+#[path = "tds_driver/results.rs"]
+mod results;
+#[path = "tds_peer/mod.rs"]
+mod tds_peer;
+#[path = "tds_driver/timeouts.rs"]
+mod timeouts;
+#[path = "tds_driver/transactions.rs"]
+mod transactions;
+#[path = "tds_driver/values.rs"]
+mod values;
+
+use odbc_api::{Connection, ConnectionOptions, Error, environment};
+use tds_peer::Peer;
+
+fn try_connect(peer: &Peer, options: ConnectionOptions) -> Result<Connection<'static>, Error> {
+    environment()?.connect_with_connection_string(&peer.connection_string(), options)
+}
+
+fn connect(peer: &Peer) -> Connection<'static> {
+    try_connect(peer, ConnectionOptions::default()).expect("the peer accepts the login")
+}
+
+/// SQLSTATE and native error of a failed ODBC call.
+fn codes<T>(result: Result<T, Error>) -> (String, i32) {
+    let (state, native, _message) = diagnostic(result);
+    (state, native)
+}
+
+/// SQLSTATE, native error and message of a failed ODBC call.
+fn diagnostic<T>(result: Result<T, Error>) -> (String, i32, String) {
+    match result.err().expect("the call fails") {
+        Error::Diagnostics { record, .. } => {
+            let message = String::from_utf16_lossy(&record.message);
+            (record.state.as_str().to_owned(), record.native_error, message)
+        }
+        other => panic!("a failure without diagnostics: {other:?}"),
+    }
+}
+
+/// What [`codes`] answers, to compare with.
+fn code(state: &str, native: i32) -> (String, i32) {
+    (state.to_owned(), native)
+}
