@@ -182,7 +182,7 @@ impl Dialect {
             type => column_type(column.kind),
             json_type => column_type(json_kind),
             parameter,
-            path => format!("$.\"{name}\""),
+            path => format!("$.columns.\"{name}\""),
             is_json => column.kind == ColumnKind::Json,
             nullable => column.nullable,
         }

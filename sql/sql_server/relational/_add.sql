@@ -1,4 +1,4 @@
-        INSERT INTO @New ([Ordinal], [Number], [ScheduledFor], [Columns], [Type], [Step])
+        INSERT INTO @New ([Ordinal], [Number], [ScheduledFor], [Type], [Step])
         SELECT
             CAST(j.[key] AS int),
             NEXT VALUE FOR {{ object(queue ~ "_Seq") }},
@@ -7,7 +7,6 @@
                 DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @Now)),
                 @Now
             ),
-            r.[Columns],
             COALESCE(r.[Type], {{ text(types[0]) }}),
             r.[Step]
         FROM OPENJSON(@Items) AS j
@@ -15,8 +14,7 @@
             [Type] nvarchar(max) '$.type',
             [Step] nvarchar(max) '$.step',
             [ScheduledFor] datetime2(7) '$.due',
-            [DelayMs] bigint '$.delay_ms',
-            [Columns] nvarchar(max) '$.columns' AS JSON
+            [DelayMs] bigint '$.delay_ms'
         ) AS r;
 
         IF @@ROWCOUNT > 1000
@@ -40,11 +38,12 @@
         SELECT
             n.[EnqueuedAt], n.[Type], 'Pending', n.[Step], 0, n.[ScheduledFor], @Now
             {%- for column in columns %}, c.{{ column.quoted }}{% endfor %}
-        FROM @New AS n
-{%- if columns %}
-        OUTER APPLY OPENJSON(COALESCE(n.[Columns], N'{}')) WITH (
+        FROM OPENJSON(@Items) AS j
+        CROSS APPLY OPENJSON(j.[value]) WITH (
 {%- for column in columns %}
-            {{ column.quoted }} {{ column.json_type }} {{ text(column.path) }}{{ " AS JSON" if column.is_json }}{{ "," if not loop.last }}
+            {{ column.quoted }} {{ column.json_type }} '{{ column.path }}'{{ " AS JSON" if column.is_json }}{{ "," if not loop.last }}
 {%- endfor %}
         ) AS c
-{%- endif %};
+        INNER JOIN @New AS n
+            ON n.[Ordinal] = CAST(j.[key] AS int)
+        OPTION (LOOP JOIN, FORCE ORDER);

@@ -4,7 +4,6 @@
         [Number] bigint NOT NULL,
         [EnqueuedAt] datetime2(7) NULL,
         [ScheduledFor] datetime2(7) NOT NULL,
-        [Columns] nvarchar(max) NULL,
         [Type] nvarchar(60) NOT NULL,
         [Step] nvarchar(60) NULL
     );
