@@ -4,7 +4,7 @@ mod rust;
 
 use readpast::{
     config::Config,
-    item::{Enqueued, Lease, NewItem, Outcome, QueueStats, Settlement, ColumnType},
+    item::{ColumnType, Enqueued, Lease, NewItem, Outcome, QueueStats, Settlement},
 };
 use std::{fmt, time::Duration};
 
@@ -80,7 +80,8 @@ pub trait Api: Send + Sync {
     fn enqueue(&self, items: &[NewItem], operation: Option<&str>) -> Result<Vec<Enqueued>, Problem>;
     fn claim(&self, max: u32, wait: Duration) -> Result<Vec<Taken>, Problem>;
     fn settle(&self, settlements: &[Settlement<'_>], operation: Option<&str>) -> Result<Vec<Outcome>, Problem>;
-    fn settle_and_claim(&self, settlements: &[Settlement<'_>], max: u32) -> Result<(Vec<Outcome>, Vec<Taken>), Problem>;
+    fn settle_and_claim(&self, settlements: &[Settlement<'_>], max: u32)
+    -> Result<(Vec<Outcome>, Vec<Taken>), Problem>;
     fn renew(&self, leases: &[Lease<'_>]) -> Result<Vec<Outcome>, Problem>;
     fn recover(&self, max: u32) -> Result<u32, Problem>;
     fn stats(&self) -> Result<QueueStats, Problem>;

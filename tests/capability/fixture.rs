@@ -22,11 +22,12 @@ impl Server {
     /// The servers that the environment names, each with a scratch database.
     pub fn at_hand() -> Vec<Arc<Self>> {
         let named = [("postgres", "READPAST_TEST_POSTGRES"), ("sqlserver", "READPAST_TEST_SQLSERVER")];
-        let servers: Vec<_> = named
-            .iter()
-            .filter_map(|(label, variable)| Some(Self::prepare(label, env::var(variable).ok()?)))
-            .collect();
-        assert!(!servers.is_empty(), "set READPAST_TEST_POSTGRES (.ci/with_cluster.sh does) or READPAST_TEST_SQLSERVER");
+        let servers: Vec<_> =
+            named.iter().filter_map(|(label, variable)| Some(Self::prepare(label, env::var(variable).ok()?))).collect();
+        assert!(
+            !servers.is_empty(),
+            "set READPAST_TEST_POSTGRES (.ci/with_cluster.sh does) or READPAST_TEST_SQLSERVER"
+        );
         servers
     }
 

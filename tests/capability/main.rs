@@ -7,16 +7,16 @@ mod api;
 mod fixture;
 
 mod claim;
-
-
-
-
-
-
-
-
-
-
+mod enqueue;
+mod install;
+mod lease;
+mod names;
+mod pool;
+mod settle;
+mod states;
+mod stats;
+mod text;
+mod wait;
 
 use fixture::{Body, Server};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -27,6 +27,16 @@ fn main() {
     let servers: Vec<_> = if arguments.list { Vec::new() } else { Server::at_hand() };
     let capabilities: &[&[(&str, Body)]] = &[
         claim::BODIES,
+        enqueue::BODIES,
+        install::BODIES,
+        lease::BODIES,
+        names::BODIES,
+        pool::BODIES,
+        settle::BODIES,
+        states::BODIES,
+        stats::BODIES,
+        text::BODIES,
+        wait::BODIES,
     ];
     let mut trials = Vec::new();
     for server in &servers {

@@ -56,7 +56,11 @@ impl Api for Queue {
         Ok(self.settle(settlements, operation)?)
     }
 
-    fn settle_and_claim(&self, settlements: &[Settlement<'_>], max: u32) -> Result<(Vec<Outcome>, Vec<Taken>), Problem> {
+    fn settle_and_claim(
+        &self,
+        settlements: &[Settlement<'_>],
+        max: u32,
+    ) -> Result<(Vec<Outcome>, Vec<Taken>), Problem> {
         let (outcomes, batch) = self.settle_and_claim(settlements, None, max)?;
         Ok((outcomes, taken(&batch)))
     }
