@@ -3,6 +3,7 @@
 mod connection;
 mod settings;
 
+pub(crate) use self::connection::redact;
 pub use self::settings::{Kind, SETTINGS, Setting};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -35,7 +36,7 @@ impl Config {
 
     /// The connection string, as a driver takes it.
     pub(crate) fn connection_string(&self) -> Result<String> {
-        connection::assemble(self.text("connection"))
+        connection::assemble(self.text("connection"), self.application())
     }
 
     /// The dialect that was asked for; `auto` is to be found out from the server.
@@ -46,6 +47,11 @@ impl Config {
     /// The schema that holds readpast's objects and queues.
     pub(crate) fn schema(&self) -> Result<Identifier> {
         Identifier::new("the setting \"schema\"", self.text("schema"))
+    }
+
+    /// The name that the server shows for the connections.
+    pub(crate) fn application(&self) -> &str {
+        self.text("application")
     }
 
     /// The worker's name; without one, a name that no other handle has.

@@ -52,6 +52,17 @@ impl Dialect {
         }
     }
 
+    /// The dialect to read a failed log-in with, before the server has said who it is.
+    pub fn guess(setting: &str, connection_string: &str) -> Self {
+        let text = connection_string.to_ascii_lowercase();
+        match setting {
+            "postgres" => Self::Postgres,
+            "sqlserver" => Self::SqlServer,
+            _ if text.contains("postgres") || text.contains("psqlodbc") => Self::Postgres,
+            _ => Self::SqlServer,
+        }
+    }
+
     /// What to send first on every new connection, so that nothing depends on the server's or the login's defaults.
     pub fn session_settings(self, lock_timeout_ms: u32, query_timeout_ms: u32, application: &str) -> Result<String> {
         let application = self.text_literal(application);
@@ -156,16 +167,22 @@ impl Dialect {
 
     fn column_context(self, column: &crate::spec::ColumnSpec) -> minijinja::Value {
         let name = column.name.as_str();
-        let (kind, parameter) = match self {
-            Self::SqlServer => (sql_server::column_type(column.kind), format!("@{name}")),
-            Self::Postgres => (postgres::column_type(column.kind), format!("\"{name}_\"")),
+        let (column_type, parameter): (fn(ColumnKind) -> String, _) = match self {
+            Self::SqlServer => (sql_server::column_type, format!("@{name}")),
+            Self::Postgres => (postgres::column_type, format!("\"{name}_\"")),
+        };
+        // Text is read from JSON at any length, so that what is too long is an error instead of being cut.
+        let json_kind = match column.kind {
+            ColumnKind::Text(_) => ColumnKind::Text(None),
+            kind => kind,
         };
         minijinja::context! {
             name,
             quoted => column.name.quoted(self.quote_style()),
-            type => kind,
+            type => column_type(column.kind),
+            json_type => column_type(json_kind),
             parameter,
-            path => format!("$.\"{name}\""),
+            path => format!("$.columns.\"{name}\""),
             is_json => column.kind == ColumnKind::Json,
             nullable => column.nullable,
         }

@@ -61,10 +61,7 @@ pub enum ErrorKind {
 impl ErrorKind {
     /// Whether the same call may succeed when it is simply made again a little later.
     pub fn is_transient(self) -> bool {
-        matches!(
-            self,
-            Self::Unreachable | Self::ConnectionLost | Self::TimedOut | Self::Deadlock | Self::Unavailable
-        )
+        matches!(self, Self::Unreachable | Self::ConnectionLost | Self::TimedOut | Self::Deadlock | Self::Unavailable)
     }
 
     /// Whether a connection on which this happened must not be used again.

@@ -1,6 +1,7 @@
 //! The plain data of a queue: what goes in, what comes out, and the words for both. No I/O.
 
 mod answer;
+mod lease;
 mod new_item;
 mod rows;
 mod settlement;
@@ -10,6 +11,7 @@ mod time;
 
 pub use self::{
     answer::{Answer, Outcome},
+    lease::Lease,
     new_item::{Enqueued, NewItem},
     rows::{Cell, Column, ColumnType, Rows, Value},
     settlement::{Action, Settlement},
@@ -117,8 +119,9 @@ impl<'a> Item<'a> {
     /// The whole row as one JSON object, a member per column.
     pub fn to_json(&self) -> String {
         let columns = self.rows.columns().iter().enumerate().skip(answer_column::COUNT);
-        let row: Map<_, _> =
-            columns.map(|(i, column)| (column.name.clone(), self.rows.value(self.row, i).to_json(column.kind))).collect();
+        let row: Map<_, _> = columns
+            .map(|(i, column)| (column.name.clone(), self.rows.value(self.row, i).to_json(column.kind)))
+            .collect();
         serde_json::Value::Object(row).to_string()
     }
 

@@ -1,9 +1,13 @@
 //! Work queues in ordinary SQL Server tables (and PostgreSQL), driven from any language through one vetted library.
-#![forbid(unsafe_code)]
 
+pub mod config;
+pub mod dialect;
 pub mod error;
 pub mod ident;
-pub mod config;
+pub mod install;
 pub mod item;
+pub mod pool;
+pub mod queue;
+pub mod session;
 pub mod spec;
-pub mod dialect;
+pub mod worker;

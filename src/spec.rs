@@ -4,7 +4,7 @@
 mod check;
 mod parse;
 
-pub(crate) use check::items_to_json;
+pub(crate) use check::{check_text, items_to_json, put_due};
 
 use crate::ident::{Identifier, QueueName};
 use std::fmt;

@@ -4,8 +4,12 @@
 use super::refuse;
 use crate::error::{Error, Result};
 
-/// What psqlODBC must be told: booleans as booleans (its default is text), and plans kept on the server.
+/// What psqlODBC must be told: booleans as booleans (its default is text), plans kept on the server, text as it is.
 const POSTGRES_NEEDS: [(&str, &str); 3] = [("BoolsAsChar", "0"), ("UseServerSidePrepare", "1"), ("LFConversion", "0")];
+
+/// What the Microsoft driver must be told: not to replace a lost connection behind our back. The new one would lack the
+/// session's settings and locks, and a lost connection is ours to notice and to retry.
+const SQL_SERVER_NEEDS: [(&str, &str); 1] = [("ConnectRetryCount", "0")];
 
 pub(super) fn check(text: &str) -> Result<()> {
     let pairs = parse(text)?;
@@ -22,20 +26,40 @@ pub(super) fn check(text: &str) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn assemble(text: &str) -> Result<String> {
+/// The connection string as a driver is to get it. What the user has said already stays as it is.
+pub(super) fn assemble(text: &str, application: &str) -> Result<String> {
     if text.trim().is_empty() {
         return Err(missing());
     }
     let pairs = parse(text)?;
+    let driver = pairs.iter().find(|(key, _)| key == "driver").map_or_else(String::new, |(_, v)| v.to_lowercase());
     let mut out = text.trim().trim_end_matches(';').to_owned();
     out.push(';');
-    let driver = pairs.iter().find(|(key, _)| key == "driver").map_or("", |(_, value)| value);
-    if driver.to_ascii_lowercase().contains("postgres") || driver.to_ascii_lowercase().contains("psqlodbc") {
-        for (key, value) in POSTGRES_NEEDS.iter().filter(|(key, _)| !has(&pairs, &key.to_ascii_lowercase())) {
+    let mut add = |key: &str, value: &str| {
+        if !has(&pairs, &key.to_ascii_lowercase()) {
             out.push_str(&format!("{key}={value};"));
+        }
+    };
+    if driver.contains("postgres") || driver.contains("psqlodbc") {
+        POSTGRES_NEEDS.iter().for_each(|(key, value)| add(key, value));
+    } else if driver.contains("sql server") || driver.contains("msodbcsql") {
+        SQL_SERVER_NEEDS.iter().for_each(|(key, value)| add(key, value));
+        if !application.is_empty() {
+            add("APP", &format!("{{{}}}", application.replace('}', "}}")));
         }
     }
     Ok(out)
+}
+
+/// `message` without whatever `connection_string` holds as a password.
+pub(crate) fn redact(connection_string: &str, message: &str) -> String {
+    let mut message = message.to_owned();
+    for (key, value) in parse(connection_string).unwrap_or_default() {
+        if matches!(key.as_str(), "pwd" | "password") && !value.is_empty() {
+            message = message.replace(&value, "(hidden)");
+        }
+    }
+    message
 }
 
 fn missing() -> Error {
@@ -121,8 +145,18 @@ mod tests {
 
     #[test]
     fn psqlodbc_is_told_what_readpast_needs_unless_the_user_said_otherwise() {
-        let text = assemble("Driver={PostgreSQL Unicode};Server=x;BoolsAsChar=1").unwrap();
+        let text = assemble("Driver={PostgreSQL Unicode};Server=x;BoolsAsChar=1", "a").unwrap();
         assert!(text.ends_with("BoolsAsChar=1;UseServerSidePrepare=1;LFConversion=0;"), "{text}");
-        assert_eq!(assemble("Driver={ODBC Driver 18 for SQL Server};").unwrap(), "Driver={ODBC Driver 18 for SQL Server};");
+    }
+
+    #[test]
+    fn the_microsoft_driver_is_told_not_to_reconnect() {
+        let text = assemble("Driver={ODBC Driver 18 for SQL Server};App=mine", "a").unwrap();
+        assert_eq!(text, "Driver={ODBC Driver 18 for SQL Server};App=mine;ConnectRetryCount=0;");
+    }
+
+    #[test]
+    fn passwords_are_cut_out_of_messages() {
+        assert_eq!(redact("Driver=X;Pwd={s3;cret}", "bad s3;cret given"), "bad (hidden) given");
     }
 }

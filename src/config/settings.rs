@@ -177,7 +177,11 @@ impl Setting {
                     && value.parse().is_ok_and(|number| (least..=most).contains(&number))
             }
         };
-        if fits { Ok(()) } else { Err(refuse(format!("{:?} cannot be {value:?}; it takes {}", self.key, self.range()))) }
+        if fits {
+            Ok(())
+        } else {
+            Err(refuse(format!("{:?} cannot be {value:?}; it takes {}", self.key, self.range())))
+        }
     }
 }
 

@@ -28,7 +28,7 @@ pub(super) const QUEUE_FILES: &[&str] = &[
     "relational/stats.sql",
 ];
 
-const FILES: [(&str, &str); 34] = files![
+const FILES: [(&str, &str); 35] = files![
     "session.sql",
     "functions.sql",
     "schema/0001_base.sql",
@@ -43,6 +43,7 @@ const FILES: [(&str, &str); 34] = files![
     "calls/queues.sql",
     "calls/record_queue.sql",
     "calls/lock_install.sql",
+    "calls/creates_or_alters.sql",
     "calls/schema_exists.sql",
     "relational/table.sql",
     "relational/view.sql",

@@ -27,7 +27,7 @@ pub(super) const QUEUE_FILES: &[&str] = &[
     "relational/stats.sql",
 ];
 
-const FILES: [(&str, &str); 45] = files![
+const FILES: [(&str, &str); 46] = files![
     "session.sql",
     "functions.sql",
     "schema/0001_base.sql",
@@ -42,6 +42,7 @@ const FILES: [(&str, &str); 45] = files![
     "calls/queues.sql",
     "calls/record_queue.sql",
     "calls/lock_install.sql",
+    "calls/creates_or_alters.sql",
     "calls/schema_exists.sql",
     "relational/table.sql",
     "relational/view.sql",

@@ -137,6 +137,14 @@ impl Rows {
         self.bytes.extend_from_slice(bytes);
     }
 
+    /// The text of the cell at `index`, counted over all rows; `None` when it is not text.
+    pub(crate) fn text_at(&self, index: usize) -> Option<&str> {
+        match self.cells.get(index) {
+            Some(Cell::Text(start, len)) => self.text.get(*start..start + len),
+            _ => None,
+        }
+    }
+
     /// The value at `row` and `column`, both counted from 0; [`Value::Null`] outside the rows.
     pub fn value(&self, row: usize, column: usize) -> Value<'_> {
         match self.cell(row, column) {

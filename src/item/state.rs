@@ -69,10 +69,7 @@ impl ItemState {
 
     /// Whether a worker can write response and error data to it (`QueueIsEditable_fn`).
     pub fn is_editable(self) -> bool {
-        !matches!(
-            self,
-            Self::Cancelled | Self::Paused | Self::Terminated | Self::Completed | Self::PartiallyCompleted
-        )
+        !matches!(self, Self::Cancelled | Self::Paused | Self::Terminated | Self::Completed | Self::PartiallyCompleted)
     }
 
     /// Whether an item in this state may be asked to become `next`. Whether it then becomes `next` or Failed depends on
@@ -86,12 +83,7 @@ impl ItemState {
             }
             Self::Error => matches!(
                 next,
-                Self::Processing
-                    | Self::Pending
-                    | Self::Failed
-                    | Self::Cancelled
-                    | Self::Paused
-                    | Self::Terminated
+                Self::Processing | Self::Pending | Self::Failed | Self::Cancelled | Self::Paused | Self::Terminated
             ),
             Self::Paused => {
                 matches!(next, Self::Processing | Self::Pending | Self::Failed | Self::Cancelled | Self::Terminated)

@@ -178,7 +178,8 @@ mod tests {
         assert_eq!(spec.columns[0].kind, ColumnKind::Text(None));
         assert_eq!(QueueSpec::from_json(&spec.to_json()).unwrap(), spec);
 
-        let text = r#"{"queue":"Q","types":["a","b"],"columns":[{"name":"D","type":"decimal(10, 2)","nullable":false}]}"#;
+        let text =
+            r#"{"queue":"Q","types":["a","b"],"columns":[{"name":"D","type":"decimal(10, 2)","nullable":false}]}"#;
         let spec = QueueSpec::from_json(text).unwrap();
         assert_eq!(spec.columns[0].kind, ColumnKind::Decimal(10, 2));
         assert_eq!(QueueSpec::from_json(&spec.to_json()).unwrap(), spec);
@@ -193,7 +194,10 @@ mod tests {
             (r#"{"queue": "Q", "colums": []}"#, "colums"),
             (r#"{"queue": "Q", "types": []}"#, "types"),
             (r#"{"queue": "Q", "types": [1]}"#, "types[0]"),
-            (r#"{"queue": "Q", "columns": [{"name": "A", "type": "text"}, {"name": "a", "type": "text"}]}"#, "columns[1]"),
+            (
+                r#"{"queue": "Q", "columns": [{"name": "A", "type": "text"}, {"name": "a", "type": "text"}]}"#,
+                "columns[1]",
+            ),
             (r#"{"queue": "Q", "columns": [{"name": "Updated_At", "type": "text"}]}"#, "Updated_At"),
             (r#"{"queue": "Q", "columns": [{"name": "A", "type": "text(0)"}]}"#, "text(0)"),
             (r#"{"queue": "Q", "columns": [{"name": "A", "type": "decimal(2, 3)"}]}"#, "decimal(2, 3)"),

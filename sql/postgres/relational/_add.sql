@@ -1,13 +1,12 @@
     /*
     The key is a time, and two items may be enqueued within one tick of the clock. So the key is the time on a grid of
-    10 ms plus a running number of microseconds, which 10,000 items in succession do not share.
+    10 ms plus the item's number in microseconds, modulo 10,000 for the first item of the call: 10,000 items in
+    succession have different keys, and the keys of one call ascend with its numbers.
     */
-    RETURN QUERY
-    WITH item AS MATERIALIZED (
+    WITH numbered AS MATERIALIZED (
         SELECT
             (i.position - 1)::integer AS ordinal,
-            date_bin('10 milliseconds', now_, timestamptz 'epoch')
-            + (nextval({{ literal(queue ~ "_seq") }}) % 10000) * interval '1 microsecond' AS key,
+            nextval({{ literal(queue ~ "_seq") }}) AS number,
             COALESCE(i.due, now_ + i.delay_ms * interval '1 millisecond', now_) AS scheduled_for,
             COALESCE(i.type, {{ text(types[0]) }}) AS type,
             i.step,
@@ -16,6 +15,19 @@
             ROWS FROM (
                 json_to_recordset(items_) AS (type text, step text, due timestamptz, delay_ms bigint, columns json)
             ) WITH ORDINALITY AS i (type, step, due, delay_ms, columns, position)
+    ),
+
+    item AS MATERIALIZED (
+        SELECT
+            n.ordinal,
+            date_bin('10 milliseconds', now_, timestamptz 'epoch')
+            + (n.number - f.number + f.number % 10000) * interval '1 microsecond' AS key,
+            n.scheduled_for,
+            n.type,
+            n.step,
+            n.columns
+        FROM numbered AS n
+        CROSS JOIN (SELECT MIN(m.number) AS number FROM numbered AS m) AS f
     ),
 
     added AS (
@@ -36,9 +48,3 @@
 {%- endif %}
         RETURNING enqueued_at
     )
-
-    SELECT 'OK', i.ordinal, NULL::bigint, i.key, now_, 0, 'Pending'
-    FROM item AS i
-    INNER JOIN added AS a
-        ON a.enqueued_at = i.key
-    ORDER BY i.ordinal;

@@ -24,7 +24,13 @@ BEGIN
         RAISE EXCEPTION 'add_{{ queue }}_set_utx: at most 1000 items a call' USING ERRCODE = 'RP021';
     END IF;
 
+    RETURN QUERY
 {% include "relational/_add.sql" %}
+    SELECT 'OK', i.ordinal, NULL::bigint, i.key, now_, 0, 'Pending'
+    FROM item AS i
+    INNER JOIN added AS a
+        ON a.enqueued_at = i.key
+    ORDER BY i.ordinal;
 END;
 $$;
 GO
@@ -51,6 +57,10 @@ AS $$
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
 BEGIN
+    IF json_array_length(items_) > 1000 THEN
+        RAISE EXCEPTION 'add_{{ queue }}_set_trx: at most 1000 items a call' USING ERRCODE = 'RP021';
+    END IF;
+
 {% include "relational/_remember.sql" %}
     IF NOT FOUND THEN
         RETURN QUERY
@@ -67,20 +77,19 @@ BEGIN
 
 {% include "relational/_forget.sql" %}
     RETURN QUERY
-    WITH added AS MATERIALIZED (
-        SELECT a.answer_ordinal AS ordinal, a.answer_key AS key, a.answer_token AS token
-        FROM {{ object("add_" ~ queue ~ "_set_utx") }}(items_) AS a
-    ),
+{% include "relational/_add.sql" %},
 
     remembered AS (
         UPDATE {{ object("queue_operation") }} AS p
-        SET result = (SELECT json_agg(a.key ORDER BY a.ordinal) FROM added AS a)
+        SET result = (SELECT json_agg(i.key ORDER BY i.ordinal) FROM item AS i)
         WHERE p.operation_id = operation_
     )
 
-    SELECT 'OK', a.ordinal, NULL::bigint, a.key, a.token, 0, 'Pending'
-    FROM added AS a
-    ORDER BY a.ordinal;
+    SELECT 'OK', i.ordinal, NULL::bigint, i.key, now_, 0, 'Pending'
+    FROM item AS i
+    INNER JOIN added AS a
+        ON a.enqueued_at = i.key
+    ORDER BY i.ordinal;
 END;
 $$;
 GO

@@ -7,7 +7,7 @@
             q.[EnqueuedAt],
             q.[ScheduledFor],
             q.[AttemptNum] + 1,
-            CASE WHEN @Now > q.[UpdatedAt] THEN @Now ELSE DATEADD(MICROSECOND, 1, q.[UpdatedAt]) END,
+            CASE WHEN @Now > q.[UpdatedAt] THEN @Now ELSE DATEADD(MICROSECOND, 1, CAST(q.[UpdatedAt] AS datetime2(7))) END,
             /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
             CASE WHEN q.[AttemptNum] >= @MaxAttempts THEN 'Failed' ELSE 'Processing' END
         FROM {{ object(queue) }} AS q

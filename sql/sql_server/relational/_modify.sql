@@ -43,7 +43,7 @@
                 ELSE i.[Status]
             END,
             i.[Status],
-            CASE WHEN @Now > q.[UpdatedAt] THEN @Now ELSE DATEADD(MICROSECOND, 1, q.[UpdatedAt]) END,
+            CASE WHEN @Now > q.[UpdatedAt] THEN @Now ELSE DATEADD(MICROSECOND, 1, CAST(q.[UpdatedAt] AS datetime2(7))) END,
             CASE
                 WHEN q.[Status] = 'Processing' AND i.[Status] = 'Pending' AND i.[Release] = 1 THEN q.[AttemptNum] - 1
                 /* Processing from another state is a claim of this one item. */

@@ -1,8 +1,9 @@
+    DECLARE @First bigint;
     DECLARE @New table (
         [Ordinal] int NOT NULL PRIMARY KEY,
-        [EnqueuedAt] datetime2(7) NOT NULL,
+        [Number] bigint NOT NULL,
+        [EnqueuedAt] datetime2(7) NULL,
         [ScheduledFor] datetime2(7) NOT NULL,
-        [Columns] nvarchar(max) NULL,
         [Type] nvarchar(60) NOT NULL,
         [Step] nvarchar(60) NULL
     );

@@ -95,8 +95,8 @@ BEGIN
         SET @Result = (SELECT p.[Result] FROM {{ object("QueueOperation") }} AS p WHERE p.[OperationId] = @Operation);
         SET @Now = (SELECT p.[At] FROM {{ object("QueueOperation") }} AS p WHERE p.[OperationId] = @Operation);
 
-        INSERT INTO @New ([Ordinal], [EnqueuedAt], [ScheduledFor], [Type])
-        SELECT r.[ordinal], r.[key], @Now, N''
+        INSERT INTO @New ([Ordinal], [Number], [EnqueuedAt], [ScheduledFor], [Type])
+        SELECT r.[ordinal], 0, r.[key], @Now, N''
         FROM OPENJSON(@Result) WITH ([ordinal] int '$.ordinal', [key] datetime2(7) '$.key') AS r;
     END;
 

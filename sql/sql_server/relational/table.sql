@@ -49,7 +49,7 @@ in the opposite order to a procedure that goes by the key.
 */
 IF NOT EXISTS (
     SELECT 1 FROM sys.indexes AS i
-    WHERE i.[object_id] = OBJECT_ID({{ literal(queue) }}) AND i.[name] = N'IX_{{ queue }}_Due'
+    WHERE i.[object_id] = OBJECT_ID({{ literal(queue) }}) AND i.[name] LIKE N'IX_{{ queue }}_Due%'
 )
     CREATE NONCLUSTERED INDEX [IX_{{ queue }}_Due] ON {{ object(queue) }} ([ScheduledFor], [EnqueuedAt])
     WHERE [Status] IN ('Pending', 'Error');
@@ -57,7 +57,7 @@ GO
 /* Recovery walks the items in flight, oldest claim first. LeaseUntil is in no index, so a renewal moves no index row. */
 IF NOT EXISTS (
     SELECT 1 FROM sys.indexes AS i
-    WHERE i.[object_id] = OBJECT_ID({{ literal(queue) }}) AND i.[name] = N'IX_{{ queue }}_InFlight'
+    WHERE i.[object_id] = OBJECT_ID({{ literal(queue) }}) AND i.[name] LIKE N'IX_{{ queue }}_InFlight%'
 )
     CREATE NONCLUSTERED INDEX [IX_{{ queue }}_InFlight] ON {{ object(queue) }} ([StartedAt])
     WHERE [Status] = 'Processing';

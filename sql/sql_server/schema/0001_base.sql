@@ -6,23 +6,24 @@ Table access order in all procedures: QueueOperation, then the queue's table, th
 IF SCHEMA_ID({{ text(schema_name) }}) IS NULL
     EXECUTE (N'CREATE SCHEMA {{ schema | replace("'", "''") }}');
 GO
+/* What a value looks like. Whether it may be missing is said where the type is used. */
 IF TYPE_ID({{ literal("_Timestamp") }}) IS NULL
-    CREATE TYPE {{ object("_Timestamp") }} FROM datetime2(7) NOT NULL;
+    CREATE TYPE {{ object("_Timestamp") }} FROM datetime2(7) NULL;
 GO
 IF TYPE_ID({{ literal("_Int") }}) IS NULL
     CREATE TYPE {{ object("_Int") }} FROM int NULL;
 GO
 IF TYPE_ID({{ literal("_Type") }}) IS NULL
-    CREATE TYPE {{ object("_Type") }} FROM nvarchar(60) NOT NULL;
+    CREATE TYPE {{ object("_Type") }} FROM nvarchar(60) NULL;
 GO
 IF TYPE_ID({{ literal("QueueState") }}) IS NULL
-    CREATE TYPE {{ object("QueueState") }} FROM varchar(20) NOT NULL;
+    CREATE TYPE {{ object("QueueState") }} FROM varchar(20) NULL;
 GO
 IF TYPE_ID({{ literal("QueueStep") }}) IS NULL
     CREATE TYPE {{ object("QueueStep") }} FROM nvarchar(60) NULL;
 GO
 IF TYPE_ID({{ literal("AttemptNum") }}) IS NULL
-    CREATE TYPE {{ object("AttemptNum") }} FROM int NOT NULL;
+    CREATE TYPE {{ object("AttemptNum") }} FROM int NULL;
 GO
 IF TYPE_ID({{ literal("WebResponse") }}) IS NULL
     CREATE TYPE {{ object("WebResponse") }} FROM nvarchar(max) NULL;
@@ -136,7 +137,7 @@ IF OBJECT_ID({{ literal("QueueOperation") }}, N'U') IS NULL
 GO
 IF NOT EXISTS (
     SELECT 1 FROM sys.indexes AS i
-    WHERE i.[object_id] = OBJECT_ID({{ literal("QueueOperation") }}) AND i.[name] = N'IX_QueueOperation_At'
+    WHERE i.[object_id] = OBJECT_ID({{ literal("QueueOperation") }}) AND i.[name] LIKE N'IX_QueueOperation_At%'
 )
     CREATE CLUSTERED INDEX [IX_QueueOperation_At] ON {{ object("QueueOperation") }} ([At]);
 GO

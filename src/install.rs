@@ -1,0 +1,216 @@
+//! readpast's own objects in a schema: installed, upgraded, and checked.
+
+use crate::config::Config;
+use crate::dialect::{self, SCHEMA_VERSION};
+use crate::error::{Error, ErrorKind, Result};
+use crate::ident::Identifier;
+use crate::item::{Rows, Value};
+use crate::session::{Param, Session};
+use crate::spec::QueueSpec;
+
+/// Brings the schema of `config` to this library's version and, with a `spec`, makes or refreshes that queue. Doing it
+/// again changes nothing. All of it happens in one transaction under an application lock, so that it is there as a whole
+/// or not at all, and two at once take turns.
+///
+/// The login needs the rights to create schemas, types, tables, views and procedures; workers do not.
+///
+/// # Errors
+/// [`ErrorKind::SchemaNewer`] when a newer library has been here: nothing is touched then.
+pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
+    let schema = config.schema()?;
+    let mut session = Session::open(config)?;
+    session.transaction(|session| {
+        let dialect = session.dialect();
+        let lock = format!("readpast/install/{}", schema.as_str());
+        let granted = session.execute(&dialect.schema_call("lock_install", &schema)?, &[Param::Text(&lock)])?;
+        if number(&granted, 0, 0) != Some(1) {
+            return Err(Error::new(ErrorKind::TimedOut, "another install holds the lock of this schema; try again"));
+        }
+        let found = version(session, &schema)?.unwrap_or(0);
+        if found > SCHEMA_VERSION {
+            return Err(newer(&schema, found));
+        }
+        let found_out = session.execute(&dialect.schema_call("creates_or_alters", &schema)?, &[])?;
+        let creates_or_alters = number(&found_out, 0, 0) == Some(1);
+        for version in found + 1..=SCHEMA_VERSION {
+            let Some(script) = dialect.schema_script(version, &schema)? else {
+                return Err(Error::new(ErrorKind::Protocol, format!("there is no schema script {version}")));
+            };
+            run(session, &script, creates_or_alters)?;
+            session.execute(
+                &dialect.schema_call("record_version", &schema)?,
+                &[Param::Integer(version), Param::Text(env!("CARGO_PKG_VERSION"))],
+            )?;
+        }
+        run(session, &dialect.functions_script(&schema)?, creates_or_alters)?;
+        match spec {
+            Some(spec) => install_queue(session, &schema, spec, creates_or_alters),
+            None => Ok(()),
+        }
+    })
+}
+
+/// The description of the queue called `name`, once schema and queue are found fit for this library.
+pub(crate) fn look_up(session: &mut Session, schema: &Identifier, name: &str) -> Result<QueueSpec> {
+    match version(session, schema)? {
+        None => {
+            return Err(Error::new(
+                ErrorKind::SchemaMissing,
+                format!(
+                    "schema {:?} holds no readpast objects; install them first, or set \"schema\"",
+                    schema.as_str()
+                ),
+            ));
+        }
+        Some(found) if found < SCHEMA_VERSION => return Err(older(schema, found)),
+        Some(found) if found > SCHEMA_VERSION => return Err(newer(schema, found)),
+        Some(_) => {}
+    }
+    let queues = queues(session, schema)?;
+    let Some(queue) = queues.iter().find(|queue| queue.name == name) else {
+        let known: Vec<_> = queues.iter().map(|queue| queue.name.as_str()).collect();
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        return Err(Error::new(
+            ErrorKind::UnknownQueue,
+            format!("schema {:?} has no queue {name:?}; it has {known}", schema.as_str()),
+        ));
+    };
+    if queue.rendered_by < SCHEMA_VERSION {
+        return Err(older(schema, queue.rendered_by));
+    }
+    QueueSpec::from_json(&queue.spec)
+}
+
+struct Known {
+    name: String,
+    spec: String,
+    rendered_by: i32,
+}
+
+fn queues(session: &mut Session, schema: &Identifier) -> Result<Vec<Known>> {
+    let rows = session.execute(&session.dialect().schema_call("queues", schema)?, &[])?;
+    Ok((0..rows.len())
+        .map(|row| Known {
+            name: text(&rows, row, 0),
+            spec: text(&rows, row, 2),
+            rendered_by: number(&rows, row, 3).unwrap_or(0),
+        })
+        .collect())
+}
+
+/// The version of the objects in the schema; `None` when there are none.
+fn version(session: &mut Session, schema: &Identifier) -> Result<Option<i32>> {
+    let dialect = session.dialect();
+    let found = session.execute(&dialect.schema_call("schema_exists", schema)?, &[Param::Text(schema.as_str())])?;
+    if number(&found, 0, 0).unwrap_or(0) == 0 {
+        return Ok(None);
+    }
+    let rows = session.execute(&dialect.schema_call("schema_version", schema)?, &[])?;
+    Ok(number(&rows, 0, 0))
+}
+
+fn install_queue(session: &mut Session, schema: &Identifier, spec: &QueueSpec, creates_or_alters: bool) -> Result<()> {
+    let dialect = session.dialect();
+    let text = spec.to_json();
+    if let Some(known) = queues(session, schema)?.iter().find(|queue| queue.name == spec.queue.as_str()) {
+        refuse_changed_columns(&QueueSpec::from_json(&known.spec)?, spec)?;
+    }
+    for script in dialect.queue_scripts(schema, spec)? {
+        run(session, &script, creates_or_alters)?;
+    }
+    session.execute(
+        &dialect.schema_call("record_queue", schema)?,
+        &[
+            Param::Text(spec.queue.as_str()),
+            Param::Text("relational"),
+            Param::Text(&text),
+            Param::Integer(SCHEMA_VERSION),
+        ],
+    )?;
+    Ok(())
+}
+
+/// A queue's table is made once: the script leaves one that is there as it is, so a description with other columns would
+/// make procedures that do not fit it. New types are taken in.
+fn refuse_changed_columns(known: &QueueSpec, wanted: &QueueSpec) -> Result<()> {
+    if known.columns == wanted.columns {
+        return Ok(());
+    }
+    let columns = |spec: &QueueSpec| {
+        let shown: Vec<_> = spec
+            .columns
+            .iter()
+            .map(|c| format!("{} {}{}", c.name.as_str(), c.kind, if c.nullable { "" } else { " not null" }))
+            .collect();
+        shown.join(", ")
+    };
+    Err(Error::new(
+        ErrorKind::SchemaMismatch,
+        format!(
+            "queue {} is installed with the columns {}, and not {}; take another queue name, or alter the table and its \
+             row in the table of queue descriptions by hand",
+            known.queue,
+            columns(known),
+            columns(wanted)
+        ),
+    ))
+}
+
+fn run(session: &mut Session, script: &str, creates_or_alters: bool) -> Result<()> {
+    for statement in dialect::statements(script) {
+        let result = match split_create_or_alter(statement) {
+            Some((drop, create)) if !creates_or_alters => {
+                session.execute(&drop, &[]).and_then(|_| session.execute(&create, &[]))
+            }
+            _ => session.execute(statement, &[]),
+        };
+        result.map_err(|error| {
+            let first = statement.lines().find(|line| line.starts_with(|c: char| c.is_ascii_uppercase()));
+            error.in_context(format!("installing failed at \"{}\"", first.unwrap_or(statement)))
+        })?;
+    }
+    Ok(())
+}
+
+/// For SQL Servers older than 2016 SP1: `CREATE OR ALTER kind name ...` as a drop and a create.
+fn split_create_or_alter(statement: &str) -> Option<(String, String)> {
+    let (comment, definition) = statement.split_once("CREATE OR ALTER ")?;
+    let mut words = definition.split_whitespace();
+    let (kind, name) = (words.next()?, words.next()?);
+    Some((format!("DROP {kind} IF EXISTS {name}"), format!("{comment}CREATE {definition}")))
+}
+
+fn older(schema: &Identifier, found: i32) -> Error {
+    Error::new(
+        ErrorKind::SchemaOlder,
+        format!(
+            "the objects in schema {:?} have version {found}, this library works with {SCHEMA_VERSION}; install again to \
+             upgrade them",
+            schema.as_str()
+        ),
+    )
+}
+
+fn newer(schema: &Identifier, found: i32) -> Error {
+    Error::new(
+        ErrorKind::SchemaNewer,
+        format!(
+            "the objects in schema {:?} have version {found}, this library works with {SCHEMA_VERSION}; use a newer library",
+            schema.as_str()
+        ),
+    )
+}
+
+fn text(rows: &Rows, row: usize, column: usize) -> String {
+    match rows.value(row, column) {
+        Value::Text(text) => text.to_owned(),
+        _ => String::new(),
+    }
+}
+
+fn number(rows: &Rows, row: usize, column: usize) -> Option<i32> {
+    match rows.value(row, column) {
+        Value::Integer(number) => i32::try_from(number).ok(),
+        _ => None,
+    }
+}

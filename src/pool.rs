@@ -1,0 +1,230 @@
+//! A bounded set of sessions that threads share: first come, first served, with a deadline on every wait.
+//!
+//! There is no thread behind it. Whoever takes a session or gives one back also closes what is too old or was idle for
+//! too long.
+
+use crate::config::Config;
+use crate::error::{Error, ErrorKind, Result};
+use crate::session::Session;
+use parking_lot::{Condvar, Mutex};
+use std::{
+    collections::VecDeque,
+    ops::{Deref, DerefMut},
+    time::{Duration, Instant},
+};
+
+/// The pool of one queue handle. Any number of threads may use it at once.
+pub struct Pool {
+    config: Config,
+    size: usize,
+    patience: Duration,
+    idle_limit: Duration,
+    lifetime: Duration,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// Sessions at rest; the last one rested least.
+    idle: Vec<Idle>,
+    /// Sessions that are open or being opened, at rest or not.
+    open: usize,
+    /// Those who wait, first come first.
+    waiting: VecDeque<u64>,
+    next_ticket: u64,
+    /// Raised when the server is found gone: sessions of an earlier generation are not used again.
+    generation: u64,
+    closed: bool,
+}
+
+struct Idle {
+    session: Session,
+    generation: u64,
+    since: Instant,
+}
+
+impl Pool {
+    /// A pool that opens no session yet.
+    pub fn new(config: &Config) -> Self {
+        Self {
+            size: config.number("pool.size") as usize,
+            patience: config.duration("pool.acquire_ms"),
+            idle_limit: config.duration("pool.idle_ms"),
+            lifetime: config.duration("pool.lifetime_ms"),
+            config: config.clone(),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// A session of one's own until it is dropped, an idle one or a new one.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TimedOut`] when none became free in time, [`ErrorKind::Closed`] when the pool was closed meanwhile,
+    /// or what a log-in fails with.
+    pub fn acquire(&self) -> Result<Pooled<'_>> {
+        let deadline = Instant::now() + self.patience;
+        let mut worn = Vec::new();
+        let (found, generation) = self.take_turn(deadline, &mut worn)?;
+        // Disconnecting takes a round trip: never under the lock.
+        drop(worn);
+        match found {
+            Some(session) => Ok(Pooled { pool: self, session: Some(session), generation }),
+            None => match Session::open(&self.config) {
+                Ok(session) => Ok(Pooled { pool: self, session: Some(session), generation }),
+                Err(error) => {
+                    self.forget_one();
+                    Err(error)
+                }
+            },
+        }
+    }
+
+    /// Closes the pool: nobody gets a session any more, and those who wait for one are told. Waits until the sessions
+    /// in use are back.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TimedOut`] when some are still in use after `patience`; they are closed when they come back.
+    pub fn close(&self, patience: Duration) -> Result<()> {
+        let deadline = Instant::now() + patience;
+        let mut state = self.state.lock();
+        state.closed = true;
+        self.changed.notify_all();
+        let idle = std::mem::take(&mut state.idle);
+        state.open -= idle.len();
+        while state.open > 0 {
+            if self.changed.wait_until(&mut state, deadline).timed_out() && state.open > 0 {
+                return Err(Error::new(
+                    ErrorKind::TimedOut,
+                    format!("{} calls are still under way; the queue is closed for all others", state.open),
+                ));
+            }
+        }
+        drop(state);
+        drop(idle);
+        Ok(())
+    }
+
+    /// Whether it was closed.
+    pub fn is_closed(&self) -> bool {
+        self.state.lock().closed
+    }
+
+    /// Waits for a free session or the right to open one.
+    fn take_turn(&self, deadline: Instant, worn: &mut Vec<Session>) -> Result<(Option<Session>, u64)> {
+        let mut state = self.state.lock();
+        let ticket = state.next_ticket;
+        state.next_ticket += 1;
+        state.waiting.push_back(ticket);
+        loop {
+            if state.closed {
+                state.waiting.retain(|waiting| *waiting != ticket);
+                return Err(closed());
+            }
+            self.retire(&mut state, worn);
+            let available = !state.idle.is_empty() || state.open < self.size;
+            if available && state.waiting.front() == Some(&ticket) {
+                state.waiting.pop_front();
+                let generation = state.generation;
+                let found = state.idle.pop().map(|idle| idle.session);
+                if found.is_none() {
+                    state.open += 1;
+                }
+                if !state.waiting.is_empty() {
+                    self.changed.notify_all();
+                }
+                return Ok((found, generation));
+            }
+            if self.changed.wait_until(&mut state, deadline).timed_out() {
+                state.waiting.retain(|waiting| *waiting != ticket);
+                self.changed.notify_all();
+                return Err(Error::new(
+                    ErrorKind::TimedOut,
+                    format!(
+                        "all {} connections were in use for {} ms; raise \"pool.size\" or \"pool.acquire_ms\"",
+                        self.size,
+                        self.patience.as_millis()
+                    ),
+                ));
+            }
+        }
+    }
+
+    /// Takes out the sessions that have had their time.
+    fn retire(&self, state: &mut State, worn: &mut Vec<Session>) {
+        let now = Instant::now();
+        let generation = state.generation;
+        let is_worn = |idle: &mut Idle| {
+            idle.generation != generation
+                || now.duration_since(idle.since) > self.idle_limit
+                || now.duration_since(idle.session.opened()) > self.lifetime
+        };
+        let gone: Vec<_> = state.idle.extract_if(.., is_worn).map(|idle| idle.session).collect();
+        state.open -= gone.len();
+        worn.extend(gone);
+    }
+
+    fn give_back(&self, session: Session, generation: u64) {
+        let mut worn = Vec::new();
+        let mut state = self.state.lock();
+        if session.is_broken() {
+            // The others probably lead to the same dead server: look at each anew rather than fail once with each.
+            if state.generation == generation {
+                state.generation += 1;
+            }
+            state.open -= 1;
+            worn.push(session);
+        } else if state.closed {
+            state.open -= 1;
+            worn.push(session);
+        } else {
+            state.idle.push(Idle { session, generation, since: Instant::now() });
+        }
+        self.retire(&mut state, &mut worn);
+        self.changed.notify_all();
+        drop(state);
+        drop(worn);
+    }
+
+    fn forget_one(&self) {
+        self.state.lock().open -= 1;
+        self.changed.notify_all();
+    }
+}
+
+/// What every call gets once the queue is closed.
+pub fn closed() -> Error {
+    Error::new(ErrorKind::Closed, "the queue is closed")
+}
+
+/// A session on loan from a pool.
+pub struct Pooled<'a> {
+    pool: &'a Pool,
+    session: Option<Session>,
+    generation: u64,
+}
+
+impl Deref for Pooled<'_> {
+    type Target = Session;
+
+    #[expect(clippy::expect_used, reason = "the session is there until drop takes it")]
+    fn deref(&self) -> &Session {
+        self.session.as_ref().expect("there until drop")
+    }
+}
+
+impl DerefMut for Pooled<'_> {
+    #[expect(clippy::expect_used, reason = "the session is there until drop takes it")]
+    fn deref_mut(&mut self) -> &mut Session {
+        self.session.as_mut().expect("there until drop")
+    }
+}
+
+impl Drop for Pooled<'_> {
+    fn drop(&mut self) {
+        if let Some(session) = self.session.take() {
+            self.pool.give_back(session, self.generation);
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! A queue: the face of the library. Each capability is one method here and one file below.
+
+mod answers;
+mod claim;
+mod enqueue;
+mod operation;
+mod retry;
+mod settle;
+mod stats;
+mod wake;
+
+use crate::config::Config;
+use crate::dialect::Calls;
+use crate::error::{Error, ErrorKind, Result};
+use crate::install;
+use crate::item::{Batch, Enqueued, Lease, NewItem, Outcome, QueueStats, Settlement};
+use crate::pool::{Pool, closed};
+use crate::session::{Param, Session, Shape};
+use crate::spec::QueueSpec;
+use std::{fmt, sync::Arc, time::Duration};
+use wake::{Interrupt, Signal};
+
+/// The most items of one call. More row locks than this may make SQL Server lock the whole table.
+pub const MAX_ITEMS: u32 = 1000;
+
+/// The longest wait of one claim: a day.
+pub const MAX_WAIT: Duration = Duration::from_secs(86_400);
+
+/// An open queue, with its pool of connections and its worker's name. Clones are the same queue. Any number of threads
+/// may use it at once.
+#[derive(Clone)]
+pub struct Queue(Arc<Inner>);
+
+struct Inner {
+    spec: QueueSpec,
+    worker: String,
+    calls: Calls,
+    pool: Pool,
+    lease_ms: i32,
+    poll_interval: Duration,
+    recover_interval: Duration,
+    retry: retry::Policy,
+    signal: Arc<Signal>,
+    interrupt: Interrupt,
+}
+
+impl Queue {
+    /// Connects, checks that the schema and the queue are there in this library's version, and opens the queue.
+    ///
+    /// # Errors
+    /// What a log-in fails with (transient failures are retried within `retry.budget_ms`);
+    /// [`ErrorKind::SchemaMissing`], [`ErrorKind::SchemaOlder`], [`ErrorKind::SchemaNewer`],
+    /// [`ErrorKind::UnknownQueue`].
+    pub fn open(config: &Config, name: &str) -> Result<Self> {
+        let schema = config.schema()?;
+        // Checked before the first connection: a bad name is a mistake of the caller, whatever the server says.
+        crate::ident::QueueName::new(name)?;
+        let pool = Pool::new(config);
+        let retry = retry::Policy::new(config);
+        let interrupt = Interrupt::default();
+        let (spec, dialect) = retry.run(&interrupt, || {
+            let mut session = pool.acquire()?;
+            let dialect = session.dialect();
+            Ok((install::look_up(&mut session, &schema, name)?, dialect))
+        })?;
+        Ok(Self(Arc::new(Inner {
+            calls: dialect.calls(&schema, &spec.queue)?,
+            signal: Signal::shared(&config.connection_string()?, schema.as_str(), name),
+            spec,
+            worker: config.worker(),
+            pool,
+            lease_ms: i32::try_from(config.number("lease.ms")).unwrap_or(i32::MAX),
+            poll_interval: config.duration("poll.interval_ms"),
+            recover_interval: config.duration("recover.interval_ms"),
+            retry,
+            interrupt,
+        })))
+    }
+
+    /// The queue's name.
+    pub fn name(&self) -> &str {
+        self.0.spec.queue.as_str()
+    }
+
+    /// The name under which this handle holds leases.
+    pub fn worker(&self) -> &str {
+        &self.0.worker
+    }
+
+    /// What the queue is made of.
+    pub fn spec(&self) -> &QueueSpec {
+        &self.0.spec
+    }
+
+    /// Puts `items` into the queue, all of them or none, in one commit. Their keys come back in the same order.
+    ///
+    /// `operation` is an identity for the call, a GUID, by which a repetition is recognized; `None` makes one.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidItem`] names the first item that does not fit the queue, before anything is sent;
+    /// [`ErrorKind::InvalidArgument`] when there are no items or more than [`MAX_ITEMS`].
+    pub fn enqueue(&self, items: &[NewItem], operation: Option<&str>) -> Result<Vec<Enqueued>> {
+        enqueue::enqueue(&self.0, items, operation)
+    }
+
+    /// Takes up to `max` due items, waiting up to `wait` for the first. An empty batch means that none was due in time.
+    ///
+    /// With no `wait` the server is asked once. With one, the threads of a process that wait for the same queue share
+    /// one look at it per `poll.interval_ms`, or when the next item is due, and are woken at once by what this process
+    /// enqueues.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Interrupted`] after [`Queue::interrupt`].
+    pub fn claim(&self, max: u32, wait: Duration) -> Result<Batch> {
+        claim::claim(&self.0, max, wait)
+    }
+
+    /// Settles items, each on its own terms: what is refused for one leaves the others alone. One commit. The outcomes
+    /// come back in the same order.
+    ///
+    /// `operation` is an identity for the call, a GUID, by which a repetition is recognized; `None` makes one.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutcomeUnknown`] when the answer was lost and the retry budget ran out before it could be learnt;
+    /// repeat the call with the error's operation.
+    pub fn settle(&self, settlements: &[Settlement<'_>], operation: Option<&str>) -> Result<Vec<Outcome>> {
+        settle::settle(&self.0, settlements, operation, 0).map(|(outcomes, _)| outcomes)
+    }
+
+    /// [`Queue::settle`], and in the same round trip and the same commit a claim of up to `max` items, without waiting.
+    pub fn settle_and_claim(
+        &self,
+        settlements: &[Settlement<'_>],
+        operation: Option<&str>,
+        max: u32,
+    ) -> Result<(Vec<Outcome>, Batch)> {
+        check_count("the number of items to claim", max as usize)?;
+        settle::settle(&self.0, settlements, operation, max)
+    }
+
+    /// Extends leases to `lease.ms` from now on the server's clock. Tokens stay as they are.
+    pub fn renew(&self, leases: &[Lease<'_>]) -> Result<Vec<Outcome>> {
+        settle::renew(&self.0, leases)
+    }
+
+    /// Gives the items of up to `max` run-out leases back, or to Failed when their attempts are spent, and says how many
+    /// there were. Claims do this by themselves every `recover.interval_ms`.
+    pub fn recover(&self, max: u32) -> Result<u32> {
+        claim::recover(&self.0, max)
+    }
+
+    /// Figures about the queue. Costs the server a scan.
+    pub fn stats(&self) -> Result<QueueStats> {
+        stats::stats(&self.0)
+    }
+
+    /// Makes every claim on this handle, waiting or to come, return [`ErrorKind::Interrupted`] until [`Queue::resume`].
+    /// Settles and renewals go on, so that work in hand can be finished. From any thread; returns at once.
+    pub fn interrupt(&self) {
+        self.0.interrupt.set(true);
+        self.0.signal.wake();
+    }
+
+    /// Ends what [`Queue::interrupt`] began.
+    pub fn resume(&self) {
+        self.0.interrupt.set(false);
+    }
+
+    /// Closes the queue for all its clones: waiting claims return [`ErrorKind::Closed`], calls under way end first.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TimedOut`] when some are still under way after `patience`; the queue is closed all the same.
+    pub fn close(&self, patience: Duration) -> Result<()> {
+        self.0.interrupt.close();
+        self.0.signal.wake();
+        self.0.pool.close(patience)
+    }
+}
+
+impl fmt::Debug for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Queue").field("name", &self.name()).field("worker", &self.worker()).finish_non_exhaustive()
+    }
+}
+
+impl Inner {
+    /// Runs `work` on a session, again and again while its errors are transient and the budget lasts. Everything that
+    /// is run this way can be repeated: it reads, or carries an operation identity, or is recovered by the lease.
+    fn with_session<T>(&self, mut work: impl FnMut(&mut Session) -> Result<T>) -> Result<T> {
+        self.retry.run(&self.interrupt, || {
+            if self.pool.is_closed() {
+                return Err(closed());
+            }
+            work(&mut *self.pool.acquire()?)
+        })
+    }
+}
+
+/// Counts of items have the same bounds in every call.
+fn check_count(what: &str, count: usize) -> Result<i32> {
+    match i32::try_from(count) {
+        Ok(count) if (1..=MAX_ITEMS.cast_signed()).contains(&count) => Ok(count),
+        _ => {
+            Err(Error::new(ErrorKind::InvalidArgument, format!("{what} is {count}; it must be from 1 to {MAX_ITEMS}")))
+        }
+    }
+}
+
+/// A call that answers item by item.
+fn answered(session: &mut Session, text: &Arc<str>, params: &[Param<'_>]) -> Result<crate::item::Rows> {
+    session.call(text, params, Shape::Answers)
+}

@@ -1,0 +1,79 @@
+//! Taking items out, with a wait; giving back what dead workers left.
+
+use super::{Inner, MAX_WAIT, answered, answers, check_count};
+use crate::error::{Error, ErrorKind, Result};
+use crate::item::{Batch, Rows};
+use crate::pool::closed;
+use crate::session::Param;
+use std::time::{Duration, Instant};
+
+pub(super) fn claim(queue: &Inner, max: u32, wait: Duration) -> Result<Batch> {
+    let max = check_count("the number of items to claim", max as usize)?;
+    if wait > MAX_WAIT {
+        let message = format!("a wait of {} ms is too long; a day is the most", wait.as_millis());
+        return Err(Error::new(ErrorKind::InvalidArgument, message));
+    }
+    let deadline = Instant::now() + wait;
+    let called_off = || queue.interrupt.is_set() || queue.interrupt.is_closed();
+    loop {
+        // Who does not wait wants the server's word, whatever this process believes.
+        let my_turn = wait.is_zero() || queue.signal.wait_turn(deadline, queue.poll_interval, called_off);
+        if queue.interrupt.is_closed() {
+            return Err(closed());
+        }
+        if queue.interrupt.is_set() {
+            return Err(Error::new(ErrorKind::Interrupted, "the wait was interrupted"));
+        }
+        if !my_turn {
+            return Ok(Batch::default());
+        }
+        let batch = look(queue, max)?;
+        if !batch.is_empty() || Instant::now() >= deadline {
+            return Ok(batch);
+        }
+    }
+}
+
+/// One look at the queue on the server.
+fn look(queue: &Inner, max: i32) -> Result<Batch> {
+    let recover = i32::from(queue.signal.recovery_is_due(queue.recover_interval));
+    let params =
+        [Param::Text(&queue.worker), Param::Integer(max), Param::Integer(queue.lease_ms), Param::Integer(recover)];
+    let wakes = queue.signal.wakes();
+    let rows = queue.with_session(|session| answered(session, &queue.calls.claim, &params));
+    match rows {
+        Ok(rows) => claimed(queue, rows, 0, wakes),
+        Err(error) => {
+            // This thread may have had the turn for all the others: let the next one look.
+            queue.signal.wake();
+            Err(error)
+        }
+    }
+}
+
+/// The items that `rows` hands out from row `first` on, or none; and what that says about the queue, which had been woken
+/// `wakes` times when they were asked for.
+pub(super) fn claimed(queue: &Inner, rows: Rows, first: usize, wakes: u64) -> Result<Batch> {
+    match (rows.len() > first).then(|| answers::word(&rows, first)) {
+        Some("CLAIMED") => {
+            // Those who wait for this thread's look may have their share of what is left.
+            queue.signal.wake();
+            Ok(Batch::new(rows, first))
+        }
+        Some("EMPTY") => {
+            let due = answers::due_ms(&rows, first).map_or(queue.poll_interval, Duration::from_millis);
+            queue.signal.found_nothing(wakes, due.min(queue.poll_interval));
+            Ok(Batch::default())
+        }
+        other => Err(Error::new(ErrorKind::Protocol, format!("the server answered a claim with {other:?}"))),
+    }
+}
+
+pub(super) fn recover(queue: &Inner, max: u32) -> Result<u32> {
+    let max = check_count("the number of items to recover", max as usize)?;
+    let rows = queue.with_session(|session| answered(session, &queue.calls.recover, &[Param::Integer(max)]))?;
+    if !rows.is_empty() {
+        queue.signal.wake();
+    }
+    Ok(u32::try_from(rows.len()).unwrap_or(u32::MAX))
+}

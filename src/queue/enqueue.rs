@@ -1,0 +1,43 @@
+//! Putting items in.
+
+use super::operation::{Attempts, identity};
+use super::{Inner, answered, answers, check_count};
+use crate::error::{Error, ErrorKind, Result};
+use crate::item::{Enqueued, NewItem, answer_column};
+use crate::session::Param;
+use crate::spec::items_to_json;
+use std::time::Duration;
+
+pub(super) fn enqueue(queue: &Inner, items: &[NewItem], operation: Option<&str>) -> Result<Vec<Enqueued>> {
+    check_count("the number of items to enqueue", items.len())?;
+    let json = items_to_json(&queue.spec, items)?;
+    let operation = identity(operation)?;
+    let params = [Param::Text(&operation), Param::Text(&json)];
+
+    let mut attempts = Attempts::default();
+    let result = queue
+        .with_session(|session| attempts.note(answered(session, &queue.calls.enqueue, &params).map_err(key_taken)));
+    let rows = attempts.conclude(&operation, result)?;
+    if rows.len() != items.len() {
+        let message = format!("{} items were sent and {} came back", items.len(), rows.len());
+        return Err(Error::new(ErrorKind::Protocol, message));
+    }
+
+    match items.iter().map(|item| item.delay_ms.unwrap_or(0)).min() {
+        Some(0) => queue.signal.wake(),
+        Some(soonest) => queue.signal.wake_in(Duration::from_millis(soonest.unsigned_abs())),
+        None => {}
+    }
+    Ok((0..rows.len())
+        .map(|row| Enqueued {
+            key: answers::text(&rows, row, answer_column::KEY).to_owned(),
+            token: answers::text(&rows, row, answer_column::TOKEN).to_owned(),
+        })
+        .collect())
+}
+
+/// A drawn key was taken, which takes a clock that was set back. All was rolled back, and the next draw is another.
+fn key_taken(error: Error) -> Error {
+    let taken = error.kind() == ErrorKind::Database && matches!(error.sqlstate(), Some("23505" | "23000"));
+    if taken { Error::new(ErrorKind::Deadlock, error.message()) } else { error }
+}

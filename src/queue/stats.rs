@@ -1,0 +1,21 @@
+//! Figures.
+
+use super::Inner;
+use crate::error::Result;
+use crate::item::{QueueStats, Value};
+use crate::session::Shape;
+
+pub(super) fn stats(queue: &Inner) -> Result<QueueStats> {
+    let rows = queue.with_session(|session| session.call(&queue.calls.stats, &[], Shape::Table))?;
+    let mut stats = QueueStats::default();
+    for row in 0..rows.len() {
+        let value = match rows.value(row, 1) {
+            Value::Integer(value) => Some(value),
+            _ => None,
+        };
+        if let Value::Text(name) = rows.value(row, 0) {
+            stats.record(name, value);
+        }
+    }
+    Ok(stats)
+}

@@ -1,0 +1,210 @@
+//! Waiting: what the threads of a process know together about a queue, and how they are called off.
+//!
+//! While a queue is known to be empty, one thread per process and queue looks at it when the time comes; the others wait
+//! for what it finds. While it is busy, every thread goes to the server freely.
+
+use parking_lot::{Condvar, Mutex};
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, LazyLock, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+/// What a process knows about one queue, shared by all its handles.
+#[derive(Default)]
+pub(super) struct Signal {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// Until when nothing is expected in the queue; `None` when it is busy or unknown.
+    quiet_until: Option<Instant>,
+    /// How often somebody said that something may be due.
+    wakes: u64,
+    /// When this process last gave back the items of dead workers.
+    recovered: Option<Instant>,
+}
+
+type Registry = Mutex<HashMap<(String, String, String), Weak<Signal>>>;
+
+impl Signal {
+    /// The signal of one queue in one schema of one database, as the connection string names it.
+    pub(super) fn shared(connection: &str, schema: &str, queue: &str) -> Arc<Self> {
+        static REGISTRY: LazyLock<Registry> = LazyLock::new(Registry::default);
+
+        let key = (connection.to_owned(), schema.to_owned(), queue.to_owned());
+        let mut registry = REGISTRY.lock();
+        if let Some(signal) = registry.get(&key).and_then(Weak::upgrade) {
+            return signal;
+        }
+        registry.retain(|_, signal| signal.strong_count() > 0);
+        let signal = Arc::new(Self::default());
+        registry.insert(key, Arc::downgrade(&signal));
+        signal
+    }
+
+    /// Something may be due now.
+    pub(super) fn wake(&self) {
+        let mut state = self.state.lock();
+        state.quiet_until = None;
+        state.wakes += 1;
+        self.changed.notify_all();
+    }
+
+    /// How often it was woken; to be asked before a look.
+    pub(super) fn wakes(&self) -> u64 {
+        self.state.lock().wakes
+    }
+
+    /// Something will be due in `delay`.
+    pub(super) fn wake_in(&self, delay: Duration) {
+        let mut state = self.state.lock();
+        state.wakes += 1;
+        let due = Instant::now() + delay;
+        if state.quiet_until.is_some_and(|until| until > due) {
+            state.quiet_until = Some(due);
+            self.changed.notify_all();
+        }
+    }
+
+    /// A look found nothing, and nothing is expected for `pause`; unless somebody has said otherwise since the look
+    /// began, when there had been `wakes`.
+    pub(super) fn found_nothing(&self, wakes: u64, pause: Duration) {
+        let mut state = self.state.lock();
+        if state.wakes == wakes {
+            state.quiet_until = Some(Instant::now() + pause);
+        }
+    }
+
+    /// Waits until it is this thread's turn to look at the queue, and keeps the others from looking for `pause` if the
+    /// queue was quiet. `false` when `deadline` comes first, or when `called_off` says so; both are looked at again
+    /// whenever somebody wakes the waiters.
+    pub(super) fn wait_turn(&self, deadline: Instant, pause: Duration, called_off: impl Fn() -> bool) -> bool {
+        let mut state = self.state.lock();
+        loop {
+            let now = Instant::now();
+            match state.quiet_until {
+                _ if called_off() => return false,
+                None => return true,
+                Some(until) if until <= now => {
+                    state.quiet_until = Some(now + pause);
+                    return true;
+                }
+                Some(_) if now >= deadline => return false,
+                Some(until) => drop(self.changed.wait_until(&mut state, until.min(deadline))),
+            }
+        }
+    }
+
+    /// Whether it is time to give back the items of dead workers; the one who is told so does it.
+    pub(super) fn recovery_is_due(&self, interval: Duration) -> bool {
+        let mut state = self.state.lock();
+        let now = Instant::now();
+        let due = state.recovered.is_none_or(|last| now.duration_since(last) >= interval);
+        if due {
+            state.recovered = Some(now);
+        }
+        due
+    }
+}
+
+/// How a handle's waits are called off.
+#[derive(Default)]
+pub(super) struct Interrupt {
+    interrupted: AtomicBool,
+    closed: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Interrupt {
+    pub(super) fn set(&self, interrupted: bool) {
+        self.interrupted.store(interrupted, Ordering::SeqCst);
+    }
+
+    pub(super) fn is_set(&self) -> bool {
+        self.interrupted.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn close(&self) {
+        *self.closed.lock() = true;
+        self.changed.notify_all();
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        *self.closed.lock()
+    }
+
+    /// Waits for `pause`, less when the handle is closed; says whether it is.
+    pub(super) fn wait_closed(&self, pause: Duration) -> bool {
+        let deadline = Instant::now() + pause;
+        let mut closed = self.closed.lock();
+        while !*closed && !self.changed.wait_until(&mut closed, deadline).timed_out() {}
+        *closed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_thread_looks_at_a_quiet_queue_and_all_at_a_busy_one() {
+        let signal = Signal::default();
+        let soon = Instant::now() + Duration::from_millis(5);
+        let hour = Duration::from_secs(3600);
+        assert!(signal.wait_turn(soon, hour, || false));
+        assert!(signal.wait_turn(soon, hour, || false));
+
+        signal.found_nothing(signal.wakes(), Duration::ZERO);
+        assert!(signal.wait_turn(soon, hour, || false), "the quiet time is over: somebody looks");
+        assert!(!signal.wait_turn(soon, hour, || false), "and the others wait for what is found");
+
+        let before = signal.wakes();
+        signal.wake();
+        signal.found_nothing(before, hour);
+        assert!(signal.wait_turn(soon, hour, || false), "what was enqueued during a look is not overlooked");
+    }
+
+    #[test]
+    fn a_nearer_due_time_shortens_the_quiet_and_a_farther_one_does_not() {
+        let signal = Signal::default();
+        signal.found_nothing(signal.wakes(), Duration::from_secs(3600));
+        signal.wake_in(Duration::from_secs(7200));
+        let soon = Instant::now() + Duration::from_millis(5);
+        assert!(!signal.wait_turn(soon, Duration::ZERO, || false));
+        signal.wake_in(Duration::ZERO);
+        assert!(signal.wait_turn(soon, Duration::ZERO, || false));
+    }
+
+    #[test]
+    fn waiters_can_be_called_off() {
+        let signal = Arc::new(Signal::default());
+        signal.found_nothing(signal.wakes(), Duration::from_secs(3600));
+        let interrupt = Arc::new(Interrupt::default());
+        let waiter = std::thread::spawn({
+            let (signal, interrupt) = (Arc::clone(&signal), Arc::clone(&interrupt));
+            move || {
+                let late = Instant::now() + Duration::from_secs(3600);
+                signal.wait_turn(late, Duration::ZERO, || interrupt.is_set())
+            }
+        });
+        interrupt.set(true);
+        while !waiter.is_finished() {
+            signal.changed.notify_all();
+            std::thread::yield_now();
+        }
+        assert!(!waiter.join().unwrap());
+    }
+
+    #[test]
+    fn handles_of_one_queue_share_a_signal() {
+        let a = Signal::shared("c", "s", "q");
+        assert!(Arc::ptr_eq(&a, &Signal::shared("c", "s", "q")));
+        assert!(!Arc::ptr_eq(&a, &Signal::shared("c", "s", "r")));
+    }
+}

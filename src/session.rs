@@ -1,0 +1,209 @@
+//! One ODBC connection and the statements kept on it. This module and its children are the only ones that know ODBC.
+
+mod bind;
+mod diagnose;
+mod fetch;
+
+pub use self::{bind::Param, fetch::Shape};
+
+use crate::config::Config;
+use crate::dialect::Dialect;
+use crate::error::{Error, ErrorKind, Result};
+use crate::item::Rows;
+use odbc_api::{
+    Connection, ConnectionOptions, Preallocated, Prepared, SharedConnection,
+    handles::{SqlResult, StatementConnection},
+};
+use std::{
+    collections::HashMap,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Mutex, PoisonError},
+    time::Instant,
+};
+
+type Kept = StatementConnection<SharedConnection<'static>>;
+
+/// An open connection. One thread at a time uses it; it may move between threads.
+pub struct Session {
+    /// Before `connection`: statements must be gone when the connection is closed.
+    statements: HashMap<Arc<str>, Statement>,
+    /// `None` only while it is being closed.
+    connection: Option<SharedConnection<'static>>,
+    dialect: Dialect,
+    query_timeout_sec: usize,
+    opened: Instant,
+    broken: bool,
+}
+
+/// A statement kept for the life of the connection.
+enum Statement {
+    /// Parsed once by the server, executed many times.
+    Prepared(Prepared<Kept>),
+    /// A remote procedure call, which SQL Server takes by name in one message: there is nothing to prepare.
+    Call(Preallocated<Kept>),
+}
+
+impl Session {
+    /// Connects, finds out who the server is, and makes the session's settings what readpast relies on.
+    ///
+    /// # Errors
+    /// Of the kinds that a failed log-in has; the message never holds the connection string.
+    pub fn open(config: &Config) -> Result<Self> {
+        let text = config.connection_string()?;
+        let guess = Dialect::guess(config.dialect(), &text);
+        let failed = |error| diagnose::at_login(guess, error, &text);
+
+        let environment = odbc_api::environment().map_err(failed)?;
+        let options = ConnectionOptions {
+            login_timeout_sec: Some(config.number("login.timeout_ms").div_ceil(1000)),
+            ..ConnectionOptions::default()
+        };
+        let connection = environment.connect_with_connection_string(&text, options).map_err(failed)?;
+        let name = connection.database_management_system_name().map_err(failed)?;
+        let dialect = Dialect::choose(config.dialect(), &name)?;
+
+        let mut session = Self {
+            statements: HashMap::new(),
+            connection: Some(Arc::new(Mutex::new(connection))),
+            dialect,
+            query_timeout_sec: config.number("query.timeout_ms").div_ceil(1000) as usize,
+            opened: Instant::now(),
+            broken: false,
+        };
+        let settings = dialect.session_settings(
+            config.number("lock.timeout_ms"),
+            config.number("query.timeout_ms"),
+            config.application(),
+        )?;
+        session.execute(&settings, &[])?;
+        Ok(session)
+    }
+
+    /// The SQL it speaks.
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// When it was opened.
+    pub fn opened(&self) -> Instant {
+        self.opened
+    }
+
+    /// Whether an error has left it unfit for use.
+    pub fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    /// Executes `text` with a statement that stays on the connection for the next time, and returns its rows once the
+    /// server has said that all went well: rows of a result that an error follows must not be believed.
+    pub fn call(&mut self, text: &Arc<str>, params: &[Param<'_>], shape: Shape) -> Result<Rows> {
+        if !self.statements.contains_key(text) {
+            let statement = self.keep(text)?;
+            self.statements.insert(Arc::clone(text), statement);
+        }
+        let bound = bind::all(params);
+        let result = match self.statements.get_mut(text) {
+            Some(Statement::Prepared(statement)) => statement.execute(bound.as_slice()),
+            Some(Statement::Call(statement)) => statement.execute(text, bound.as_slice()),
+            None => return Err(Error::new(ErrorKind::Protocol, "the statement is not there")),
+        };
+        let result = result.and_then(|cursor| cursor.map_or_else(|| Ok(Rows::default()), |c| fetch::drain(c, shape)));
+        self.check(result)
+    }
+
+    /// Executes `text` once, without keeping the statement, and returns its rows if it has any.
+    pub fn execute(&mut self, text: &str, params: &[Param<'_>]) -> Result<Rows> {
+        let bound = bind::all(params);
+        let timeout = self.timeout();
+        let result = self.with_connection(|connection| match connection.execute(text, bound.as_slice(), timeout)? {
+            Some(cursor) => fetch::drain(cursor, Shape::Table),
+            None => Ok(Rows::default()),
+        });
+        self.check(result)
+    }
+
+    /// Runs `work` in a transaction, which commits when it succeeds and rolls back when it does not.
+    pub fn transaction<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let begun = self.with_connection(|connection| connection.set_autocommit(false));
+        self.check(begun)?;
+        let result = work(self).and_then(|value| {
+            let committed = self.with_connection(Connection::commit);
+            self.check(committed).map(|()| value)
+        });
+        let ended = self.with_connection(|connection| {
+            // After a commit there is nothing to roll back; after a failure everything is.
+            connection.rollback()?;
+            connection.set_autocommit(true)
+        });
+        if self.check(ended).is_err() {
+            self.broken = true;
+        }
+        result
+    }
+
+    fn keep(&mut self, text: &str) -> Result<Statement> {
+        let Some(connection) = self.connection.clone() else {
+            return Err(Error::new(ErrorKind::Closed, "the connection is closed"));
+        };
+        let timeout = self.timeout();
+        let statement = if text.starts_with('{') {
+            use odbc_api::ConnectionTransitions as _;
+            connection.into_preallocated().and_then(|mut statement| {
+                timeout.map_or(Ok(()), |seconds| statement.set_query_timeout_sec(seconds))?;
+                Ok(Statement::Call(statement))
+            })
+        } else {
+            use odbc_api::ConnectionTransitions as _;
+            connection.into_prepared(text).and_then(|mut statement| {
+                timeout.map_or(Ok(()), |seconds| statement.set_query_timeout_sec(seconds))?;
+                Ok(Statement::Prepared(statement))
+            })
+        };
+        self.check(statement)
+    }
+
+    /// psqlODBC would set the server's time-out with a round trip of its own; the session has set it already.
+    fn timeout(&self) -> Option<usize> {
+        (self.dialect == Dialect::SqlServer).then_some(self.query_timeout_sec)
+    }
+
+    fn with_connection<T>(
+        &self,
+        work: impl FnOnce(&Connection<'static>) -> Result<T, odbc_api::Error>,
+    ) -> Result<T, odbc_api::Error> {
+        match &self.connection {
+            Some(connection) => work(&connection.lock().unwrap_or_else(PoisonError::into_inner)),
+            None => Err(odbc_api::Error::NoDiagnostics { function: "closed connection" }),
+        }
+    }
+
+    fn check<T>(&mut self, result: Result<T, odbc_api::Error>) -> Result<T> {
+        result.map_err(|error| {
+            let error = diagnose::in_use(self.dialect, error);
+            self.broken |= error.kind().breaks_connection();
+            error
+        })
+    }
+}
+
+impl Drop for Session {
+    /// Disconnects without ever panicking: odbc-api's own destructors panic when a driver reports an error for a handle
+    /// of a dead connection, and a lost connection is ordinary here.
+    fn drop(&mut self) {
+        let statements = std::mem::take(&mut self.statements);
+        let quiet = catch_unwind(AssertUnwindSafe(|| drop(statements)));
+        if quiet.is_err() {
+            log::warn!("a statement of a lost connection could not be freed");
+        }
+        let Some(connection) = self.connection.take().and_then(Arc::into_inner) else { return };
+        let mut handle = connection.into_inner().unwrap_or_else(PoisonError::into_inner).into_handle();
+        match handle.disconnect() {
+            SqlResult::Success(()) | SqlResult::SuccessWithInfo(()) => drop(handle),
+            // Still in a transaction (25000) or in a state that the driver does not leave: its memory is the lesser loss.
+            _ => {
+                log::warn!("a lost connection could not be closed in order");
+                std::mem::forget(handle);
+            }
+        }
+    }
+}

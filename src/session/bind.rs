@@ -1,0 +1,31 @@
+//! Our values as ODBC parameters.
+
+use odbc_api::{
+    DataType,
+    parameter::{InputParameter, VarWCharBox, WithDataType},
+};
+
+/// A value for a parameter marker.
+#[derive(Debug, Clone, Copy)]
+pub enum Param<'a> {
+    /// Text of any length.
+    Text(&'a str),
+    /// A whole number.
+    Integer(i32),
+}
+
+pub(super) fn all(params: &[Param<'_>]) -> Vec<Box<dyn InputParameter>> {
+    params.iter().map(|param| one(*param)).collect()
+}
+
+fn one(param: Param<'_>) -> Box<dyn InputParameter> {
+    match param {
+        // Wide, since the Microsoft driver sends narrow text in the server's code page and loses what that lacks. Of no
+        // declared length, which is nvarchar(max): a length would make long text ntext, and every length a plan.
+        Param::Text(text) => Box::new(WithDataType {
+            value: VarWCharBox::from_str_slice(text),
+            data_type: DataType::WVarchar { length: None },
+        }),
+        Param::Integer(number) => Box::new(number),
+    }
+}

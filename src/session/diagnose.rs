@@ -1,0 +1,93 @@
+//! ODBC diagnostics as our errors, classified by the dialect.
+
+use crate::dialect::Dialect;
+use crate::error::{Error, ErrorKind};
+use odbc_api::{Error as OdbcError, handles::Record};
+
+/// An error of a connection that was open.
+pub(super) fn in_use(dialect: Dialect, error: OdbcError) -> Error {
+    match record_of(&error) {
+        Some(record) => translate(dialect, record),
+        None => Error::new(ErrorKind::ConnectionLost, first_line(&error.to_string())),
+    }
+}
+
+/// An error of an attempt to connect. Whatever `connection_string` holds as a password is cut out of the message, should
+/// a driver ever quote it.
+pub(super) fn at_login(dialect: Dialect, error: OdbcError, connection_string: &str) -> Error {
+    let error = match record_of(&error) {
+        Some(record) => translate(dialect, record),
+        None => Error::new(ErrorKind::Unreachable, first_line(&error.to_string())),
+    };
+    let remedy = match error.kind() {
+        ErrorKind::DriverMissing => {
+            "install the ODBC driver, or correct its name in the connection string (odbcinst -q -d lists the installed ones)"
+        }
+        ErrorKind::Unreachable | ErrorKind::TimedOut | ErrorKind::ConnectionLost => {
+            "check that the server runs and that address and port in the connection string are right"
+        }
+        ErrorKind::Authentication => "check user name and password in the connection string",
+        ErrorKind::DatabaseMissing => "check the database's name, or create it",
+        ErrorKind::Encryption => {
+            "check Encrypt and TrustServerCertificate (SQL Server) or SSLmode (PostgreSQL) in the connection string"
+        }
+        _ => "the server refused the connection",
+    };
+    let message = crate::config::redact(connection_string, error.message());
+    let mut out = Error::new(error.kind(), format!("cannot connect: {message}; {remedy}"));
+    if let Some(sqlstate) = error.sqlstate() {
+        out = out.with_codes(sqlstate, error.native_code());
+    }
+    out
+}
+
+fn record_of(error: &OdbcError) -> Option<&Record> {
+    match error {
+        OdbcError::Diagnostics { record, .. }
+        | OdbcError::UnsupportedOdbcApiVersion(record)
+        | OdbcError::UnableToRepresentNull(record)
+        | OdbcError::OracleOdbcDriverDoesNotSupport64Bit(record)
+        | OdbcError::InvalidRowArraySize { record, .. } => Some(record),
+        _ => None,
+    }
+}
+
+fn translate(dialect: Dialect, record: &Record) -> Error {
+    let sqlstate = record.state.as_str();
+    let message = String::from_utf16_lossy(&record.message);
+    let kind = dialect.classify(sqlstate, record.native_error, &message);
+    Error::new(kind, without_origin(&message)).with_codes(sqlstate, record.native_error)
+}
+
+/// Drivers begin a message with who reports it, in brackets: `[Microsoft][ODBC Driver 18 for SQL Server][SQL Server]`.
+fn without_origin(message: &str) -> String {
+    let mut rest = message.trim();
+    while let Some((_, tail)) = rest.strip_prefix('[').and_then(|inner| inner.split_once(']')) {
+        rest = tail.trim_start();
+    }
+    let rest = rest.strip_prefix("ERROR: ").unwrap_or(rest);
+    // psqlODBC appends the whole statement on lines of its own.
+    let text = rest.split("\nSTATEMENT:").next().unwrap_or(rest).replace(";\nError while executing the query", "");
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origins_are_cut_off() {
+        assert_eq!(
+            without_origin("[Microsoft][ODBC Driver 18 for SQL Server][SQL Server]Login failed."),
+            "Login failed."
+        );
+        assert_eq!(
+            without_origin("ERROR: relation \"x\" does not exist;\nError while executing the query"),
+            "relation \"x\" does not exist"
+        );
+    }
+}

@@ -1,0 +1,198 @@
+//! ODBC result sets as our rows.
+
+use crate::item::{Cell, Column, ColumnType, Rows, answer_column};
+use odbc_api::{
+    Bit, Cursor, CursorImpl, CursorRow, DataType, Error, Nullable, ResultSetMetadata,
+    handles::{ColumnDescription, Statement},
+    sys::{SqlDataType, Timestamp},
+};
+use std::sync::Arc;
+
+/// Long values are read in two steps, the second one measured by the first; most values fit this many UTF-16 units.
+const FIRST_READ_UNITS: usize = 1024;
+
+/// Which cells of a result set are worth reading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// All of them.
+    Table,
+    /// The answer columns, and the item columns only of rows that hand out an item: all others have NULL there.
+    Answers,
+}
+
+/// Reads the first result set that has columns, then goes on to the end of all results: an error that the server reports
+/// after the rows comes only then, and leaving results unread leaves the connection busy.
+pub(super) fn drain<S: Statement>(mut cursor: CursorImpl<S>, shape: Shape) -> Result<Rows, Error> {
+    let read = read(&mut cursor, shape);
+    let rows = match read {
+        Ok(rows) => rows,
+        Err(error) => {
+            close(cursor);
+            return Err(error);
+        }
+    };
+    let mut rest = cursor.more_results()?;
+    while let Some(next) = rest {
+        rest = next.more_results()?;
+    }
+    Ok(rows)
+}
+
+/// Closes a cursor whose connection may be gone. The cursor's own destructor would panic then.
+fn close<S: Statement>(cursor: CursorImpl<S>) {
+    let mut statement = cursor.into_stmt();
+    // What is wrong has been reported by the call that failed.
+    let _ = statement.close_cursor();
+}
+
+fn read<S: Statement>(cursor: &mut CursorImpl<S>, shape: Shape) -> Result<Rows, Error> {
+    let columns = describe(cursor)?;
+    let count = columns.len();
+    let mut rows = Rows::new(Arc::clone(&columns));
+    let mut buffer = Vec::with_capacity(FIRST_READ_UNITS);
+    while let Some(mut row) = cursor.next_row()? {
+        let number = rows.len();
+        let answers = if shape == Shape::Answers { answer_column::COUNT.min(count) } else { count };
+        for (i, column) in columns.iter().enumerate().take(answers) {
+            read_cell(&mut row, i, column.kind, &mut rows, &mut buffer)?;
+        }
+        // The row's answer is not visible through `value` until the row is complete: look at the cell itself.
+        let hands_out = rows.text_at(number * count + answer_column::ANSWER) == Some("CLAIMED");
+        for (i, column) in columns.iter().enumerate().skip(answers) {
+            if hands_out {
+                read_cell(&mut row, i, column.kind, &mut rows, &mut buffer)?;
+            } else {
+                rows.push(Cell::Null);
+            }
+        }
+    }
+    Ok(rows)
+}
+
+fn describe<S: Statement>(cursor: &mut CursorImpl<S>) -> Result<Arc<[Column]>, Error> {
+    let count = cursor.num_result_cols()?.unsigned_abs();
+    let mut description = ColumnDescription::default();
+    let mut columns = Vec::with_capacity(count.into());
+    for number in 1..=count {
+        cursor.describe_col(number, &mut description)?;
+        let name = description.name_to_string().unwrap_or_default();
+        columns.push(Column { name, kind: column_type(description.data_type) });
+    }
+    Ok(columns.into())
+}
+
+fn column_type(data_type: DataType) -> ColumnType {
+    match data_type {
+        DataType::Bit => ColumnType::Boolean,
+        DataType::TinyInt | DataType::SmallInt | DataType::Integer | DataType::BigInt => ColumnType::Integer,
+        DataType::Real | DataType::Float { .. } | DataType::Double => ColumnType::Float,
+        DataType::Numeric { .. } | DataType::Decimal { .. } => ColumnType::Decimal,
+        DataType::Timestamp { .. } => ColumnType::Timestamp,
+        DataType::Date => ColumnType::Date,
+        DataType::Binary { .. } | DataType::Varbinary { .. } | DataType::LongVarbinary { .. } => ColumnType::Binary,
+        DataType::Other { data_type: SqlDataType::EXT_GUID, .. } => ColumnType::Guid,
+        _ => ColumnType::Text,
+    }
+}
+
+fn read_cell(
+    row: &mut CursorRow<'_>,
+    index: usize,
+    kind: ColumnType,
+    rows: &mut Rows,
+    buffer: &mut Vec<u16>,
+) -> Result<(), Error> {
+    let number = u16::try_from(index + 1).unwrap_or(u16::MAX);
+    match kind {
+        ColumnType::Boolean => {
+            let mut field = Nullable::<Bit>::null();
+            row.get_data(number, &mut field)?;
+            rows.push(field.into_opt().map_or(Cell::Null, |bit| Cell::Boolean(bit.as_bool())));
+        }
+        ColumnType::Integer => {
+            let mut field = Nullable::<i64>::null();
+            row.get_data(number, &mut field)?;
+            rows.push(field.into_opt().map_or(Cell::Null, Cell::Integer));
+        }
+        ColumnType::Float => {
+            let mut field = Nullable::<f64>::null();
+            row.get_data(number, &mut field)?;
+            rows.push(field.into_opt().map_or(Cell::Null, Cell::Float));
+        }
+        ColumnType::Timestamp => {
+            let mut field = Nullable::<Timestamp>::null();
+            row.get_data(number, &mut field)?;
+            match field.into_opt() {
+                Some(time) => rows.push_text(|text| write_time(text, &time)),
+                None => rows.push(Cell::Null),
+            }
+        }
+        ColumnType::Binary => {
+            let mut bytes = Vec::with_capacity(FIRST_READ_UNITS);
+            if row.get_binary(number, &mut bytes)? { rows.push_bytes(&bytes) } else { rows.push(Cell::Null) }
+        }
+        ColumnType::Text | ColumnType::Decimal | ColumnType::Date | ColumnType::Guid => {
+            if row.get_wide_text(number, buffer)? {
+                rows.push_text(|text| write_utf16(text, buffer));
+            } else {
+                rows.push(Cell::Null);
+            }
+            // A buffer that has grown is cleared in full at each use: let one long value not slow all others down.
+            if buffer.capacity() > 8 * FIRST_READ_UNITS {
+                *buffer = Vec::with_capacity(FIRST_READ_UNITS);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn write_utf16(text: &mut String, units: &[u16]) {
+    text.reserve(units.len());
+    // A lone surrogate, which neither server should hold, becomes the replacement character.
+    text.extend(char::decode_utf16(units.iter().copied()).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)));
+}
+
+/// `2026-11-21T08:30:00.1234567`: all of datetime2(7), and one zero more than PostgreSQL has.
+fn write_time(text: &mut String, time: &Timestamp) {
+    let year = time.year.unsigned_abs();
+    let parts = [
+        (u32::from(year), 4, '-'),
+        (time.month.into(), 2, '-'),
+        (time.day.into(), 2, 'T'),
+        (time.hour.into(), 2, ':'),
+        (time.minute.into(), 2, ':'),
+        (time.second.into(), 2, '.'),
+        (time.fraction / 100, 7, '\0'),
+    ];
+    for (mut value, width, separator) in parts {
+        let mut digits = [b'0'; 7];
+        for digit in digits.iter_mut().take(width).rev() {
+            *digit = b'0' + u8::try_from(value % 10).unwrap_or_default();
+            value /= 10;
+        }
+        text.extend(digits.iter().take(width).map(|digit| char::from(*digit)));
+        if separator != '\0' {
+            text.push(separator);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_seven_digits() {
+        let time = Timestamp { year: 2026, month: 1, day: 2, hour: 3, minute: 4, second: 5, fraction: 123_456_700 };
+        let mut text = String::new();
+        write_time(&mut text, &time);
+        assert_eq!(text, "2026-01-02T03:04:05.1234567");
+    }
+
+    #[test]
+    fn surrogate_pairs_become_characters() {
+        let mut text = String::new();
+        write_utf16(&mut text, &[0x61, 0xd83d, 0xde00, 0xd83d]);
+        assert_eq!(text, "a\u{1f600}\u{fffd}");
+    }
+}

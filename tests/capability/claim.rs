@@ -1,0 +1,170 @@
+//! Taking items.
+
+use crate::api::item;
+use crate::fixture::{Body, Given};
+use readpast::item::{Action, Answer, ColumnType, ItemState, NewItem};
+use std::{collections::HashSet, time::Duration};
+
+pub const BODIES: &[(&str, Body)] = &[
+    ("claim::takes_in_the_order_they_are_due", takes_in_the_order_they_are_due),
+    ("claim::hands_out_columns_by_name_and_type", hands_out_columns_by_name_and_type),
+    ("claim::counts_attempts", counts_attempts),
+    ("claim::an_item_in_flight_is_not_taken_again", an_item_in_flight_is_not_taken_again),
+    ("claim::what_is_not_due_waits", what_is_not_due_waits),
+    ("claim::spent_items_end_failed", spent_items_end_failed),
+    ("claim::claimers_at_once_take_each_item_once", claimers_at_once_take_each_item_once),
+    ("claim::counts_out_of_range_are_refused", counts_out_of_range_are_refused),
+];
+
+fn takes_in_the_order_they_are_due(given: &Given) {
+    let queue = given.queue(&[]);
+    let items: Vec<_> = (0..5).map(|i| item(&i.to_string())).collect();
+    queue.enqueue(&items, None).unwrap();
+    queue.put_item(NewItem { due: Some("2020-01-01T00:00:00Z".to_owned()), ..item("first") });
+
+    let taken = queue.claim(4, Duration::ZERO).unwrap();
+    let payloads: Vec<_> = taken.iter().map(|item| item.column("Payload").as_str().unwrap()).collect();
+    assert_eq!(payloads, ["first", "0", "1", "2"]);
+    assert_eq!(queue.claim(10, Duration::ZERO).unwrap().len(), 2);
+    queue.expect_empty();
+}
+
+fn hands_out_columns_by_name_and_type(given: &Given) {
+    let spec = format!(
+        r#"{{"queue": "{}", "types": ["A", "B"], "columns": [
+            {{"name": "Title", "type": "text(20)"}}, {{"name": "Body", "type": "text"}},
+            {{"name": "Small", "type": "integer"}}, {{"name": "Big", "type": "bigint"}},
+            {{"name": "Flag", "type": "boolean"}}, {{"name": "Ratio", "type": "float"}},
+            {{"name": "Price", "type": "decimal(12, 2)"}}, {{"name": "SeenAt", "type": "timestamp"}},
+            {{"name": "Day", "type": "date"}}, {{"name": "Tag", "type": "guid"}}, {{"name": "Extra", "type": "json"}}]}}"#,
+        given.queue
+    );
+    let queue = given.queue_with(&spec, &[]);
+    let columns = serde_json::json!({
+        "Title": "t", "Body": "b", "Small": -2147483648, "Big": 9007199254740993_i64, "Flag": true, "Ratio": 0.5,
+        "Price": "1234567890.12", "SeenAt": "2026-11-21T08:30:00.123456Z", "Day": "2026-11-21",
+        "Tag": "d6513312-4dcc-4c44-b044-08b98257037c", "Extra": {"a": [1, "\u{1f600}"]}
+    });
+    let full = NewItem {
+        kind: Some("B".to_owned()),
+        step: Some("Render".to_owned()),
+        columns: columns.as_object().unwrap().clone(),
+        ..NewItem::default()
+    };
+    queue.enqueue(&[full, NewItem::default()], None).unwrap();
+
+    let taken = queue.claim(2, Duration::ZERO).unwrap();
+    let (first, second) = (&taken[0], &taken[1]);
+    for (name, kind, value) in [
+        ("Type", ColumnType::Text, serde_json::json!("B")),
+        ("Status", ColumnType::Text, serde_json::json!("Processing")),
+        ("Step", ColumnType::Text, serde_json::json!("Render")),
+        ("Title", ColumnType::Text, serde_json::json!("t")),
+        ("Body", ColumnType::Text, serde_json::json!("b")),
+        ("Small", ColumnType::Integer, serde_json::json!(-2147483648)),
+        ("Big", ColumnType::Integer, serde_json::json!(9007199254740993_i64)),
+        ("Flag", ColumnType::Boolean, serde_json::json!(true)),
+        ("Ratio", ColumnType::Float, serde_json::json!(0.5)),
+        ("Price", ColumnType::Decimal, serde_json::json!("1234567890.12")),
+        ("SeenAt", ColumnType::Timestamp, serde_json::json!("2026-11-21T08:30:00.1234560")),
+        ("Day", ColumnType::Date, serde_json::json!("2026-11-21")),
+    ] {
+        assert_eq!(first.column(name), &value, "{name}");
+        let found = first.columns.iter().find(|(column, _)| column.eq_ignore_ascii_case(name)).unwrap();
+        assert_eq!(found.1, kind, "{name}");
+    }
+    let tag = first.column("Tag").as_str().unwrap();
+    assert!(tag.eq_ignore_ascii_case("d6513312-4dcc-4c44-b044-08b98257037c"), "{tag}");
+    let extra: serde_json::Value = serde_json::from_str(first.column("Extra").as_str().unwrap()).unwrap();
+    assert_eq!(extra, serde_json::json!({"a": [1, "\u{1f600}"]}));
+
+    assert_eq!(second.column("Type"), "A", "the first type is the default");
+    for name in ["Title", "Small", "Big", "Flag", "Ratio", "Price", "SeenAt", "Day", "Tag", "Extra", "Step"] {
+        assert!(second.column(name).is_null(), "{name}");
+    }
+}
+
+fn counts_attempts(given: &Given) {
+    let queue = given.queue(&[]);
+    queue.put("x");
+    for attempt in 1..=2 {
+        let taken = queue.take();
+        assert_eq!(taken.attempt, attempt);
+        assert_eq!(queue.end(taken.settle(Action::Retry)).answer, Answer::Ok);
+    }
+    assert_eq!(queue.take().attempt, 3);
+}
+
+fn an_item_in_flight_is_not_taken_again(given: &Given) {
+    let queue = given.queue(&[]);
+    queue.put("x");
+    let _held = queue.take();
+    queue.expect_empty();
+    given.open(&[]).expect_empty();
+}
+
+fn what_is_not_due_waits(given: &Given) {
+    let queue = given.queue(&[]);
+    queue.put_item(NewItem { delay_ms: Some(3_600_000), ..item("later") });
+    queue.put_item(NewItem { due: Some("2999-01-01".to_owned()), ..item("much later") });
+    queue.expect_empty();
+    given.meddle("ScheduledFor = SYSUTCDATETIME()", "Payload = 'later'");
+    assert_eq!(queue.take().column("Payload"), "later");
+}
+
+fn spent_items_end_failed(given: &Given) {
+    let queue = given.queue(&[]);
+    given.set_max_attempts(2);
+    queue.put("spent");
+    queue.put("fresh");
+    given.meddle("AttemptNum = 2", "Payload = 'spent'");
+
+    let taken = queue.claim(10, Duration::ZERO).unwrap();
+    assert_eq!(taken.len(), 1, "what is spent is not handed out");
+    assert_eq!(taken[0].column("Payload"), "fresh");
+    assert_eq!(given.look("Status", "Payload = 'spent'"), "Failed");
+    assert!(given.look("Error", "Payload = 'spent'").contains("2 of 2"));
+    assert_eq!(queue.stats().unwrap().count(ItemState::Failed), 1);
+}
+
+fn claimers_at_once_take_each_item_once(given: &Given) {
+    let queue = given.queue(&[]);
+    let items: Vec<_> = (0..200).map(|i| item(&i.to_string())).collect();
+    queue.enqueue(&items, None).unwrap();
+
+    let taken: Vec<String> = std::thread::scope(|scope| {
+        let claimers: Vec<_> = (0..4)
+            .map(|_| {
+                let queue = given.open(&[]);
+                scope.spawn(move || {
+                    let mut keys = Vec::new();
+                    loop {
+                        let batch = queue.claim(7, Duration::ZERO).unwrap();
+                        if batch.is_empty() {
+                            return keys;
+                        }
+                        let settlements: Vec<_> = batch.iter().map(|item| item.settle(Action::Complete)).collect();
+                        let outcomes = queue.settle(&settlements, None).unwrap();
+                        assert!(outcomes.iter().all(|outcome| outcome.answer == Answer::Ok));
+                        keys.extend(batch.into_iter().map(|item| item.key));
+                    }
+                })
+            })
+            .collect();
+        claimers.into_iter().flat_map(|claimer| claimer.join().unwrap()).collect()
+    });
+    assert_eq!(taken.len(), 200);
+    assert_eq!(taken.iter().collect::<HashSet<_>>().len(), 200);
+    assert_eq!(queue.stats().unwrap().count(ItemState::Completed), 200);
+}
+
+fn counts_out_of_range_are_refused(given: &Given) {
+    let queue = given.queue(&[]);
+    for max in [0, 1001, u32::MAX] {
+        let problem = queue.claim(max, Duration::ZERO).unwrap_err();
+        assert_eq!(problem.kind, "InvalidArgument");
+        assert!(problem.message.contains("1 to 1000"), "{}", problem.message);
+    }
+    let problem = queue.claim(1, Duration::from_secs(86_401)).unwrap_err();
+    assert_eq!(problem.kind, "InvalidArgument");
+}

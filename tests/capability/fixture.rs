@@ -1,0 +1,200 @@
+//! The servers at hand, a scratch database on each, and what a test body is given.
+
+use crate::api::{Api, Layer};
+use parking_lot::Mutex;
+use readpast::{config::Config, install::install, item::Value, session::Session, spec::QueueSpec};
+use std::{env, process, sync::Arc};
+
+/// A test body.
+pub type Body = fn(&Given);
+
+/// A server with a scratch database on it.
+pub struct Server {
+    label: &'static str,
+    connection: String,
+    scratch: String,
+    database: String,
+    /// Installs take turns by themselves; here, so that a body's time-outs do not include another's install.
+    installing: Mutex<()>,
+}
+
+impl Server {
+    /// The servers that the environment names, each with a scratch database.
+    pub fn at_hand() -> Vec<Arc<Self>> {
+        let named = [("postgres", "READPAST_TEST_POSTGRES"), ("sqlserver", "READPAST_TEST_SQLSERVER")];
+        let servers: Vec<_> =
+            named.iter().filter_map(|(label, variable)| Some(Self::prepare(label, env::var(variable).ok()?))).collect();
+        assert!(
+            !servers.is_empty(),
+            "set READPAST_TEST_POSTGRES (.ci/with_cluster.sh does) or READPAST_TEST_SQLSERVER"
+        );
+        servers
+    }
+
+    fn prepare(label: &'static str, connection: String) -> Arc<Self> {
+        let database = format!("readpast_test_{}", process::id());
+        let server = Self {
+            label,
+            scratch: with_database(&connection, &database),
+            connection,
+            database,
+            installing: Mutex::default(),
+        };
+        server.administer(&format!("CREATE DATABASE {}", server.database));
+        Arc::new(server)
+    }
+
+    /// Its name in the names of tests.
+    pub fn label(&self) -> &'static str {
+        self.label
+    }
+
+    /// What it is, for the summary.
+    pub fn describe(&self) -> String {
+        let statement = if self.is_sql_server() { "SELECT @@VERSION" } else { "SELECT version()" };
+        let rows = self.admin_session().execute(statement, &[]).unwrap();
+        match rows.value(0, 0) {
+            Value::Text(version) => version.lines().next().unwrap_or_default().to_owned(),
+            _ => self.label.to_owned(),
+        }
+    }
+
+    /// Whether it speaks T-SQL.
+    pub fn is_sql_server(&self) -> bool {
+        self.label == "sqlserver"
+    }
+
+    /// Drops the scratch database.
+    pub fn drop_scratch(&self) {
+        let how = if self.is_sql_server() { "" } else { " WITH (FORCE)" };
+        self.administer(&format!("DROP DATABASE {}{how}", self.database));
+    }
+
+    fn administer(&self, statement: &str) {
+        self.admin_session().execute(statement, &[]).unwrap_or_else(|error| panic!("{statement}: {error}"));
+    }
+
+    fn admin_session(&self) -> Session {
+        Session::open(Config::new().set("connection", &self.connection).unwrap()).unwrap()
+    }
+}
+
+/// The connection string with another database in it.
+fn with_database(connection: &str, database: &str) -> String {
+    let others = connection.split(';').filter(|part| !part.to_ascii_lowercase().starts_with("database="));
+    format!("{};Database={database};", others.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(";"))
+}
+
+/// What a body works with: a server, a layer, and a queue of its own.
+pub struct Given {
+    pub server: Arc<Server>,
+    pub layer: Layer,
+    /// A queue name that no other trial has.
+    pub queue: String,
+}
+
+impl Given {
+    pub fn new(server: Arc<Server>, layer: Layer, name: &str) -> Self {
+        let words = name.replace("::", "_");
+        // Names are cut to what a queue may be called; the layer keeps the two runs of a body apart.
+        let words: String = words.chars().take(36).collect();
+        Self { server, layer, queue: format!("{layer}_{words}").chars().take(40).collect() }
+    }
+
+    /// A configuration for the scratch database.
+    pub fn config(&self, settings: &[(&str, &str)]) -> Config {
+        let mut config = Config::new();
+        config.set("connection", &self.server.scratch).unwrap();
+        config.set("retry.budget_ms", "20000").unwrap();
+        for (key, value) in settings {
+            config.set(key, value).unwrap();
+        }
+        config
+    }
+
+    /// Installs the body's queue, with one column `Payload` of text, and opens it.
+    pub fn queue(&self, settings: &[(&str, &str)]) -> Box<dyn Api> {
+        self.queue_with(&format!(r#"{{"queue": "{}"}}"#, self.queue), settings)
+    }
+
+    /// Installs a queue and opens it.
+    pub fn queue_with(&self, spec: &str, settings: &[(&str, &str)]) -> Box<dyn Api> {
+        self.install(spec);
+        self.open(settings)
+    }
+
+    /// Installs a queue.
+    pub fn install(&self, spec: &str) {
+        let spec = QueueSpec::from_json(spec).unwrap();
+        let _turn = self.server.installing.lock();
+        install(&self.config(&[]), Some(&spec)).unwrap();
+    }
+
+    /// Opens the body's queue once more, as another worker.
+    pub fn open(&self, settings: &[(&str, &str)]) -> Box<dyn Api> {
+        self.layer.open(&self.config(settings), &self.queue).unwrap()
+    }
+
+    /// A connection to the scratch database, for what the library does not do.
+    pub fn session(&self) -> Session {
+        Session::open(&self.config(&[])).unwrap()
+    }
+
+    /// Sets the queue's limit of attempts.
+    pub fn set_max_attempts(&self, attempts: i32) {
+        let param = format!("{}.maxAttempts", self.queue.to_ascii_lowercase());
+        let statement = if self.server.is_sql_server() {
+            format!("INSERT INTO [readpast].AppSettings (Param, ValInt) VALUES ('{param}', {attempts})")
+        } else {
+            format!("INSERT INTO readpast.app_settings (param, val_int) VALUES ('{param}', {attempts})")
+        };
+        self.session().execute(&statement, &[]).unwrap();
+    }
+
+    /// Changes the items of the queue behind the library's back. `assignments` and `condition` are in both servers' SQL
+    /// but for the spelling of column names, which is adapted.
+    pub fn meddle(&self, assignments: &str, condition: &str) {
+        let statement = format!("UPDATE {} SET {assignments} WHERE {condition}", self.table());
+        self.session().execute(&self.spell(&statement), &[]).unwrap();
+    }
+
+    /// One value read from the queue's table.
+    pub fn look(&self, column: &str, condition: &str) -> String {
+        let statement = format!("SELECT {column} FROM {} WHERE {condition}", self.table());
+        let rows = self.session().execute(&self.spell(&statement), &[]).unwrap();
+        match rows.value(0, 0) {
+            Value::Text(text) => text.to_owned(),
+            Value::Integer(number) => number.to_string(),
+            Value::Null => "NULL".to_owned(),
+            other => format!("{other:?}"),
+        }
+    }
+
+    /// The queue's table, qualified.
+    pub fn table(&self) -> String {
+        if self.server.is_sql_server() {
+            format!("[readpast].[{}]", self.queue)
+        } else {
+            format!("readpast.\"{}\"", readpast::ident::QueueName::new(&self.queue).unwrap().snake_case())
+        }
+    }
+
+    /// SQL Server's column names in PostgreSQL's spelling where that is the server.
+    fn spell(&self, statement: &str) -> String {
+        if self.server.is_sql_server() {
+            return statement.to_owned();
+        }
+        let names = [
+            ("EnqueuedAt", "enqueued_at"),
+            ("AttemptNum", "attempt_num"),
+            ("StartedAt", "started_at"),
+            ("ScheduledFor", "scheduled_for"),
+            ("UpdatedAt", "updated_at"),
+            ("LeaseOwner", "lease_owner"),
+            ("LeaseUntil", "lease_until"),
+            ("Payload", "\"Payload\""),
+            ("SYSUTCDATETIME()", "clock_timestamp()"),
+        ];
+        names.iter().fold(statement.to_owned(), |text, (from, to)| text.replace(from, to))
+    }
+}

@@ -1,0 +1,96 @@
+//! Installing, again and again, and what is not installed.
+
+use crate::fixture::{Body, Given};
+use readpast::{dialect::SCHEMA_VERSION, error::ErrorKind, install::install, spec::QueueSpec};
+
+pub const BODIES: &[(&str, Body)] = &[
+    ("install::again_changes_nothing", again_changes_nothing),
+    ("install::at_once_takes_turns", at_once_takes_turns),
+    ("install::refuses_a_downgrade", refuses_a_downgrade),
+    ("install::an_older_schema_is_upgraded_in_place", an_older_schema_is_upgraded_in_place),
+    ("install::without_it_opening_says_so", without_it_opening_says_so),
+    ("install::other_columns_are_refused", other_columns_are_refused),
+    ("install::new_types_are_taken_in", new_types_are_taken_in),
+];
+
+fn again_changes_nothing(given: &Given) {
+    let queue = given.queue(&[]);
+    queue.put("x");
+    let _held = queue.take();
+    queue.put("y");
+    given.queue(&[]);
+    assert_eq!(given.look("COUNT(*)", "1 = 1"), "2");
+    assert_eq!(queue.take().column("Payload"), "y");
+}
+
+fn at_once_takes_turns(given: &Given) {
+    let config = given.config(&[("schema", &format!("turns_{}", given.layer))]);
+    let spec = QueueSpec::from_json(r#"{"queue": "Q"}"#).unwrap();
+    std::thread::scope(|scope| {
+        let installs: Vec<_> = (0..3).map(|_| scope.spawn(|| install(&config, Some(&spec)))).collect();
+        for done in installs {
+            done.join().unwrap().unwrap();
+        }
+    });
+    given.layer.open(&config, "Q").unwrap().put("x");
+}
+
+fn versions_table(given: &Given, schema: &str) -> String {
+    let table = if given.server.is_sql_server() { "QueueSchemaVersion" } else { "queue_schema_version" };
+    format!("{schema}.{table}")
+}
+
+fn refuses_a_downgrade(given: &Given) {
+    let schema = format!("newer_{}", given.layer);
+    let config = given.config(&[("schema", &schema)]);
+    let spec = QueueSpec::from_json(r#"{"queue": "Q"}"#).unwrap();
+    install(&config, Some(&spec)).unwrap();
+    let table = versions_table(given, &schema);
+    let newer = SCHEMA_VERSION + 1;
+    given.session().execute(&format!("UPDATE {table} SET version = {newer}"), &[]).unwrap();
+
+    let error = install(&config, Some(&spec)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::SchemaNewer);
+    assert!(error.message().contains(&newer.to_string()) && error.message().contains("newer library"), "{error}");
+    let problem = given.layer.open(&config, "Q").err().unwrap();
+    assert_eq!(problem.kind, "SchemaNewer");
+}
+
+fn an_older_schema_is_upgraded_in_place(given: &Given) {
+    let schema = format!("older_{}", given.layer);
+    let config = given.config(&[("schema", &schema)]);
+    let spec = QueueSpec::from_json(r#"{"queue": "Q"}"#).unwrap();
+    install(&config, Some(&spec)).unwrap();
+    given.layer.open(&config, "Q").unwrap().put("kept");
+    // What an earlier release would have left.
+    given.session().execute(&format!("UPDATE {} SET version = 0", versions_table(given, &schema)), &[]).unwrap();
+
+    let problem = given.layer.open(&config, "Q").err().unwrap();
+    assert_eq!(problem.kind, "SchemaOlder");
+    assert!(problem.message.contains("install again"), "{}", problem.message);
+    install(&config, None).unwrap();
+    assert_eq!(given.layer.open(&config, "Q").unwrap().take().column("Payload"), "kept");
+}
+
+fn without_it_opening_says_so(given: &Given) {
+    let config = given.config(&[("schema", "nothing_here")]);
+    let problem = given.layer.open(&config, "Q").err().unwrap();
+    assert_eq!(problem.kind, "SchemaMissing");
+    assert!(problem.message.contains("nothing_here") && problem.message.contains("install"), "{}", problem.message);
+}
+
+fn other_columns_are_refused(given: &Given) {
+    given.queue(&[]);
+    let other = format!(r#"{{"queue": "{}", "columns": [{{"name": "Other", "type": "text"}}]}}"#, given.queue);
+    let error = install(&given.config(&[]), Some(&QueueSpec::from_json(&other).unwrap())).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::SchemaMismatch);
+    assert!(error.message().contains("Payload") && error.message().contains("Other"), "{error}");
+}
+
+fn new_types_are_taken_in(given: &Given) {
+    given.queue(&[]);
+    let spec = format!(r#"{{"queue": "{}", "types": ["Default", "Urgent"]}}"#, given.queue);
+    let queue = given.queue_with(&spec, &[]);
+    queue.put_item(readpast::item::NewItem { kind: Some("Urgent".to_owned()), ..crate::api::item("x") });
+    assert_eq!(queue.take().column("Type"), "Urgent");
+}

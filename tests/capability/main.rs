@@ -1,0 +1,65 @@
+//! What a queue can do, told once and run for every server at hand and for both layers: the Rust API and the C functions.
+//!
+//! `READPAST_TEST_POSTGRES` and `READPAST_TEST_SQLSERVER` hold the connection strings of the servers. Each gets a scratch
+//! database, which is dropped at the end.
+
+mod api;
+mod fixture;
+
+mod claim;
+mod enqueue;
+mod install;
+mod lease;
+mod names;
+mod pool;
+mod settle;
+mod states;
+mod stats;
+mod text;
+mod wait;
+
+use fixture::{Body, Server};
+use libtest_mimic::{Arguments, Failed, Trial};
+use std::{panic::AssertUnwindSafe, sync::Arc};
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let servers: Vec<_> = if arguments.list { Vec::new() } else { Server::at_hand() };
+    let capabilities: &[&[(&str, Body)]] = &[
+        claim::BODIES,
+        enqueue::BODIES,
+        install::BODIES,
+        lease::BODIES,
+        names::BODIES,
+        pool::BODIES,
+        settle::BODIES,
+        states::BODIES,
+        stats::BODIES,
+        text::BODIES,
+        wait::BODIES,
+    ];
+    let mut trials = Vec::new();
+    for server in &servers {
+        for layer in api::LAYERS {
+            for (name, body) in capabilities.iter().copied().flatten() {
+                let server = Arc::clone(server);
+                trials.push(Trial::test(format!("{}/{layer}/{name}", server.label()), move || {
+                    run(|| body(&fixture::Given::new(server, layer, name)))
+                }));
+            }
+        }
+    }
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    for server in &servers {
+        println!("ran on {}", server.describe());
+        server.drop_scratch();
+    }
+    conclusion.exit();
+}
+
+fn run(body: impl FnOnce()) -> Result<(), Failed> {
+    std::panic::catch_unwind(AssertUnwindSafe(body)).map_err(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+        Failed::from(text.unwrap_or("it panicked").to_owned())
+    })
+}

@@ -1,0 +1,124 @@
+//! Waiting for items, and being called off.
+
+use crate::api::{Api, item};
+use crate::fixture::{Body, Given};
+use readpast::item::{Action, NewItem};
+use std::{
+    sync::Arc,
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+pub const BODIES: &[(&str, Body)] = &[
+    ("wait::ends_empty_at_its_deadline", ends_empty_at_its_deadline),
+    ("wait::a_local_item_ends_it", a_local_item_ends_it),
+    ("wait::a_remote_item_is_found_by_polling", a_remote_item_is_found_by_polling),
+    ("wait::the_next_due_time_is_met", the_next_due_time_is_met),
+    ("wait::an_interrupt_ends_it_until_resumed", an_interrupt_ends_it_until_resumed),
+    ("wait::closing_ends_it", closing_ends_it),
+    ("wait::an_idle_process_polls_once_per_interval", an_idle_process_polls_once_per_interval),
+];
+
+/// Longer than any test takes: a wait of this length ends by what is tested, or the test hangs.
+const LONG: Duration = Duration::from_secs(3600);
+
+fn ends_empty_at_its_deadline(given: &Given) {
+    let queue = given.queue(&[]);
+    let begun = Instant::now();
+    assert_eq!(queue.claim(1, Duration::from_millis(50)).unwrap(), []);
+    assert!(begun.elapsed() >= Duration::from_millis(50));
+}
+
+/// Claims one item in another thread; gives the thread time to be waiting.
+fn waiting(queue: Arc<dyn Api>) -> JoinHandle<Result<usize, String>> {
+    let waiter =
+        std::thread::spawn(move || queue.claim(1, LONG).map(|taken| taken.len()).map_err(|problem| problem.kind));
+    std::thread::sleep(Duration::from_millis(100));
+    assert!(!waiter.is_finished());
+    waiter
+}
+
+fn a_local_item_ends_it(given: &Given) {
+    // With an interval of an hour, only the wake-up can end the wait. Producer and waiter are two handles.
+    let producer = given.queue(&[]);
+    let waiter = waiting(given.open(&[("poll.interval_ms", "3600000")]).into());
+    producer.put("x");
+    assert_eq!(waiter.join().unwrap(), Ok(1));
+}
+
+fn a_remote_item_is_found_by_polling(given: &Given) {
+    let queue: Arc<dyn Api> = given.queue(&[("poll.interval_ms", "20")]).into();
+    let added = queue.put("x");
+    given.meddle("Status = 'Paused'", "Payload = 'x'");
+    let waiter = waiting(Arc::clone(&queue));
+    // Behind the library's back, as another machine would do it.
+    given.meddle("Status = 'Pending'", "Payload = 'x'");
+    assert_eq!(waiter.join().unwrap(), Ok(1));
+    assert!(!added.key.is_empty());
+}
+
+fn the_next_due_time_is_met(given: &Given) {
+    let queue: Arc<dyn Api> = given.queue(&[("poll.interval_ms", "3600000")]).into();
+    queue.put_item(NewItem { delay_ms: Some(300), ..item("x") });
+    assert_eq!(queue.claim(1, LONG).unwrap().len(), 1);
+
+    // The same for what this process learns only while it waits.
+    let waiter = waiting(Arc::clone(&queue));
+    queue.put_item(NewItem { delay_ms: Some(100), ..item("y") });
+    assert_eq!(waiter.join().unwrap(), Ok(1));
+}
+
+fn an_interrupt_ends_it_until_resumed(given: &Given) {
+    let queue: Arc<dyn Api> = given.queue(&[]).into();
+    let waiter = waiting(Arc::clone(&queue));
+    queue.interrupt();
+    assert_eq!(waiter.join().unwrap(), Err("Interrupted".to_owned()));
+
+    // It stays: one that comes a moment later must not miss it.
+    queue.put("x");
+    assert_eq!(queue.claim(1, LONG).unwrap_err().kind, "Interrupted");
+    assert_eq!(queue.claim(1, Duration::ZERO).unwrap_err().kind, "Interrupted");
+    queue.resume();
+    let taken = queue.take();
+    queue.interrupt();
+    let (outcomes, none) = queue.settle_and_claim(&[taken.settle(Action::Complete)], 1).unwrap();
+    assert_eq!((outcomes.len(), none.len()), (1, 0), "work in hand can be finished, new work is not taken");
+}
+
+fn closing_ends_it(given: &Given) {
+    let queue: Arc<dyn Api> = given.queue(&[]).into();
+    let waiter = waiting(Arc::clone(&queue));
+    queue.close(LONG).unwrap();
+    assert_eq!(waiter.join().unwrap(), Err("Closed".to_owned()));
+    assert_eq!(queue.claim(1, Duration::ZERO).unwrap_err().kind, "Closed");
+    assert_eq!(queue.enqueue(&[item("x")], None).unwrap_err().kind, "Closed");
+    queue.close(LONG).unwrap();
+}
+
+fn an_idle_process_polls_once_per_interval(given: &Given) {
+    if given.server.is_sql_server() {
+        return; // Counted by the server's own statistics, which are PostgreSQL's here; the scripted peer counts for both.
+    }
+    let queue: Arc<dyn Api> = given.queue(&[("poll.interval_ms", "3600000")]).into();
+    let function = format!("next_{}_set_trx", given.table().rsplit('"').nth(1).unwrap());
+    let mut session = given.session();
+    session.execute("ALTER SYSTEM SET track_functions = 'pl'", &[]).unwrap();
+    session.execute("SELECT pg_reload_conf()", &[]).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..5 {
+            scope.spawn(|| {
+                for _ in 0..10 {
+                    assert_eq!(queue.claim(1, Duration::from_millis(20)).unwrap(), []);
+                }
+            });
+        }
+    });
+    // Closing ends the connections, and with them the delay of their statistics.
+    queue.close(LONG).unwrap();
+    let count =
+        format!("SELECT COALESCE(SUM(calls), 0)::bigint FROM pg_stat_user_functions WHERE funcname = '{function}'");
+    let rows = session.execute(&count, &[]).unwrap();
+    let calls = rows.value(0, 0);
+    // Threads that found the queue's state unknown at first may each have looked once; then one look was enough for all.
+    assert!(matches!(calls, readpast::item::Value::Integer(0..=5)), "{calls:?} looks for 50 waits");
+}
