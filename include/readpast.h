@@ -74,7 +74,7 @@
 /// There is no such item, or column.
 #define READPAST_NOT_FOUND 5
 
-/// `readpast_queue_interrupt` ended the wait.
+/// `readpast_queue_interrupt` called claims off.
 #define READPAST_INTERRUPTED 6
 
 /// An argument is NULL, out of its range or not UTF-8; the message names it. Nothing was sent to the server.
@@ -261,6 +261,9 @@
 
 /// A GUID: `text`.
 #define READPAST_TYPE_GUID 9
+
+/// The most items of one call. More row locks than this may make SQL Server lock the whole table.
+#define MAX_ITEMS 1000
 
 /// What a call came to: 0 is success, above 0 are outcomes to be expected, without an error object, below 0 are failures,
 /// with one. Later versions may add numbers; none is ever given a second meaning.
@@ -686,7 +689,6 @@ const char *readpast_queue_worker(readpast_queue queue);
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*recovered` (which may be NULL) is how many there were.
-/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` ended a wait.
 /// - any failure of the connection or the server.
 ///
 /// *Since* 0.1.
@@ -695,21 +697,32 @@ readpast_status readpast_queue_recover(readpast_queue queue,
                                        int32_t *recovered,
                                        readpast_error *err);
 
-/// Ends the waits of all calls that other threads have under way on this queue: they return `READPAST_INTERRUPTED`. What
-/// was sent to the server already is not called back. Later calls are not concerned.
+/// Calls off claiming: every claim on this queue, waiting or to come, returns `READPAST_INTERRUPTED`, until
+/// `readpast_queue_resume`. Settling and renewing go on, so that work in hand can be finished. Does not wait.
 ///
-/// *Threads*: any, at once. Not from a signal handler.
+/// *Threads*: any, at once; not from a signal handler.
 ///
 /// *Returns*:
 /// - `READPAST_OK`.
 /// - `READPAST_INVALID_HANDLE`, `READPAST_FORKED`: there is no such queue in this process.
 ///
 /// *Since* 0.1.
-readpast_status readpast_queue_interrupt(readpast_queue queue,
-                                         readpast_error *err);
+readpast_status readpast_queue_interrupt(readpast_queue queue, readpast_error *err);
+
+/// Lets claims go on that `readpast_queue_interrupt` called off.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`, also when there was nothing called off.
+/// - `READPAST_INVALID_HANDLE`, `READPAST_FORKED`: there is no such queue in this process.
+///
+/// *Since* 0.1.
+readpast_status readpast_queue_resume(readpast_queue queue, readpast_error *err);
 
 /// Closes the queue's connections: waits up to `timeout_ms` (0 to 86400000) for calls under way. From here on, every call
-/// on it returns `READPAST_CLOSED`. Batches stay readable; leases not settled run out. The handle must still be freed.
+/// that needs the server returns `READPAST_CLOSED`, and so do claims that wait. Batches stay readable; leases that are not
+/// settled run out. The handle must still be freed.
 ///
 /// In the child of a fork this does nothing, and says so with `READPAST_OK`: the connections are the parent's.
 ///
@@ -746,7 +759,7 @@ void readpast_queue_free(readpast_queue queue);
 /// *Returns*:
 /// - `READPAST_OK`: `*batch` holds at least one item.
 /// - `READPAST_EMPTY`: none became due in time; `*batch` is null.
-/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` ended the wait; `*batch` is null.
+/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` called claims off; `*batch` is null.
 /// - `READPAST_CLOSED`: the queue was closed, perhaps during the wait.
 /// - any failure of the connection or the server.
 ///
@@ -773,7 +786,6 @@ readpast_status readpast_queue_claim(readpast_queue queue,
 /// - `READPAST_INVALID_ITEM`: an item does not fit the queue; the message names it and the column.
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
 /// - `READPAST_OUTCOME_UNKNOWN`: see there.
-/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` ended a wait; nothing was enqueued.
 /// - any other failure of the connection or the server.
 ///
 /// *Since* 0.1.
@@ -798,7 +810,6 @@ readpast_status readpast_queue_enqueue(readpast_queue queue,
 /// - `READPAST_LEASE_LOST`, `READPAST_NOT_FOUND`: the answer of the first item that is not; `outcomes` are written, and
 ///   tell of each.
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
-/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` ended a wait; `outcomes` are not written.
 /// - any other failure of the connection or the server.
 ///
 /// *Since* 0.1.
@@ -827,7 +838,6 @@ readpast_status readpast_queue_renew(readpast_queue queue,
 ///   first item that is not; `outcomes` are written, and tell of each.
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
 /// - `READPAST_OUTCOME_UNKNOWN`: see there.
-/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` ended a wait; nothing was settled and `outcomes` are not written.
 /// - any other failure of the connection or the server.
 ///
 /// *Since* 0.1.
@@ -866,7 +876,6 @@ readpast_status readpast_queue_settle_and_claim(readpast_queue queue,
 /// *Returns*:
 /// - `READPAST_OK`: `*stats` is written.
 /// - `READPAST_INVALID_ARGUMENT`: `stats` is NULL or not initialised.
-/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` ended a wait; `*stats` is not written.
 /// - any failure of the connection or the server.
 ///
 /// *Since* 0.1.
