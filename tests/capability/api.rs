@@ -60,7 +60,7 @@ impl Taken {
     /// The value of a column, whatever the case of its name.
     pub fn column(&self, name: &str) -> &serde_json::Value {
         let object = self.json.as_object().unwrap();
-        &object.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).unwrap_or_else(|| panic!("no {name}")).1
+        object.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).unwrap_or_else(|| panic!("no {name}")).1
     }
 
     /// `action` for this item.
