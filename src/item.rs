@@ -125,6 +125,21 @@ impl<'a> Item<'a> {
         serde_json::Value::Object(row).to_string()
     }
 
+    /// The key with a NUL after it.
+    pub(crate) fn key_with_nul(&self) -> &'a str {
+        self.rows.text_with_nul(self.row, answer_column::KEY).unwrap_or("\0")
+    }
+
+    /// The token with a NUL after it.
+    pub(crate) fn token_with_nul(&self) -> &'a str {
+        self.rows.text_with_nul(self.row, answer_column::TOKEN).unwrap_or("\0")
+    }
+
+    /// The text of the column at `index` with a NUL after it; `None` when the value is not text.
+    pub(crate) fn text_with_nul(&self, index: usize) -> Option<&'a str> {
+        (index < self.column_count()).then(|| self.rows.text_with_nul(self.row, answer_column::COUNT + index))?
+    }
+
     fn answer_text(&self, column: usize) -> &'a str {
         match self.rows.value(self.row, column) {
             Value::Text(text) => text,

@@ -147,17 +147,29 @@ impl Rows {
 
     /// The value at `row` and `column`, both counted from 0; [`Value::Null`] outside the rows.
     pub fn value(&self, row: usize, column: usize) -> Value<'_> {
-        let cell = match self.cells.get(row * self.columns.len() + column) {
-            Some(cell) if column < self.columns.len() => *cell,
-            _ => Cell::Null,
-        };
-        match cell {
+        match self.cell(row, column) {
             Cell::Null => Value::Null,
             Cell::Boolean(value) => Value::Boolean(value),
             Cell::Integer(value) => Value::Integer(value),
             Cell::Float(value) => Value::Float(value),
             Cell::Text(start, len) => Value::Text(self.text.get(start..start + len).unwrap_or_default()),
             Cell::Binary(start, len) => Value::Binary(self.bytes.get(start..start + len).unwrap_or_default()),
+        }
+    }
+
+    /// The text at `row` and `column` together with the NUL that follows it in the arena, for the C API to lend out;
+    /// `None` when there is no text.
+    pub(crate) fn text_with_nul(&self, row: usize, column: usize) -> Option<&str> {
+        match self.cell(row, column) {
+            Cell::Text(start, len) => self.text.get(start..=start + len),
+            _ => None,
+        }
+    }
+
+    fn cell(&self, row: usize, column: usize) -> Cell {
+        match self.cells.get(row * self.columns.len() + column) {
+            Some(cell) if column < self.columns.len() => *cell,
+            _ => Cell::Null,
         }
     }
 }
@@ -181,7 +193,9 @@ mod tests {
         assert_eq!(rows.value(1, 0), Value::Text(""));
         assert_eq!(rows.value(1, 1), Value::Null);
         assert_eq!(rows.value(2, 0), Value::Null);
-        assert_eq!(rows.text, "\u{1f600}\0\0");
+        assert_eq!(rows.text_with_nul(0, 0), Some("\u{1f600}\0"));
+        assert_eq!(rows.text_with_nul(1, 0), Some("\0"));
+        assert_eq!(rows.text_with_nul(0, 1), None);
         assert_eq!(rows.value(0, 1).to_json(ColumnType::Binary), Json::String("00ff".into()));
     }
 }

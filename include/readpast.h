@@ -1,0 +1,1049 @@
+/*
+ * readpast: work queues in ordinary SQL Server tables (and PostgreSQL).
+ *
+ * Made from src/ffi by cbindgen; do not edit. This file is the documentation of the C API.
+ *
+ * Handles. A readpast_config, readpast_queue, readpast_batch, readpast_renewal or readpast_error is a number in a struct,
+ * passed by value, never an address. {0} is the null handle. A handle that is null, freed, of another type or made up
+ * gives READPAST_INVALID_HANDLE, and its accessors give NULL or 0. Handles may be freed in any order, each with its
+ * _free, once; to free it again, or to free the null handle, does nothing.
+ *
+ * Status. Calls that can fail return a readpast_status: 0 is success, above 0 are outcomes to be expected, below 0 are
+ * failures. Each function lists the statuses to decide on; every call on a handle can besides give
+ * READPAST_INVALID_HANDLE, READPAST_FORKED, READPAST_EXHAUSTED and READPAST_PANIC.
+ *
+ * Errors. The last argument of those calls may be NULL, or says where to put a readpast_error. It is always written: a
+ * handle when the status is below 0 (free it with readpast_error_free), else the null handle. No error is ever kept
+ * per thread.
+ *
+ * Arguments. Text is UTF-8 and ends in NUL. Arguments are borrowed for the call and copied; no call takes ownership of
+ * anything, but for _free. A pointer that is neither NULL nor valid is the one thing that cannot be found out. NULL is
+ * allowed where it says so, and READPAST_INVALID_ARGUMENT elsewhere.
+ *
+ * Outputs. A place for a handle is always written: with the null handle when there is none. Other outputs are written
+ * when the status is 0 or above, unless it says otherwise. Text and bytes are lent by the handle they were asked of and
+ * live as long as it; there is nothing else to free.
+ *
+ * Structs. Those with a struct_size grow at their end in later versions: initialise them with their _INIT macro. In an
+ * array all have the same size; of an array that is written, only the first needs to be initialised.
+ *
+ * Threads. Every function may be called from any thread at any time, with any handle. Only what a handle has lent must
+ * not be read while, or after, it is freed.
+ *
+ * Forks. Connections do not survive a fork: in the child, calls on the parent's handles give READPAST_FORKED, and _close
+ * and _free do nothing. Handles made in the child work there.
+ *
+ * Stability. Within one READPAST_ABI, functions, statuses, settings and trailing fields are added, nothing is changed or
+ * removed. Compare it with readpast_abi() when you load the library. Before 1.0, each minor version is an ABI of its own.
+ */
+
+
+#ifndef READPAST_H
+#define READPAST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define READPAST_NEW_ITEM_INIT {sizeof(readpast_new_item), NULL, NULL, -1, NULL, NULL}
+#define READPAST_RECEIPT_INIT {sizeof(readpast_receipt), {0}, {0}}
+#define READPAST_SETTLEMENT_INIT {sizeof(readpast_settlement), NULL, NULL, 0, 0, NULL, NULL, NULL, -1, NULL}
+#define READPAST_OUTCOME_INIT {sizeof(readpast_outcome), 0, 0, 0, 0, {0}}
+#define READPAST_LEASE_INIT {sizeof(readpast_lease), NULL, 0, 0}
+#define READPAST_STATS_INIT {sizeof(readpast_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define READPAST_ITEM_INIT {sizeof(readpast_item), NULL, NULL, 0, 0}
+#define READPAST_COLUMN_INIT {sizeof(readpast_column), NULL, 0, 0}
+#define READPAST_VALUE_INIT {sizeof(readpast_value), 0, 0, 0, 0, NULL, NULL, 0}
+
+
+/// Done.
+#define READPAST_OK 0
+
+/// No item was due.
+#define READPAST_EMPTY 1
+
+/// The worker does not hold the item any more: its lease ran out and the item was given back, or an operator took it.
+/// The item is untouched.
+#define READPAST_LEASE_LOST 2
+
+/// The token is not the item's any more: somebody changed it since. The item is untouched.
+#define READPAST_CONFLICT 3
+
+/// The item's state does not allow it. The item is untouched.
+#define READPAST_ILLEGAL_TRANSITION 4
+
+/// There is no such item, or column.
+#define READPAST_NOT_FOUND 5
+
+/// `readpast_queue_interrupt` ended the wait.
+#define READPAST_INTERRUPTED 6
+
+/// An argument is NULL, out of its range or not UTF-8; the message names it. Nothing was sent to the server.
+#define READPAST_INVALID_ARGUMENT -1
+
+/// The handle is null, freed, of another type, or not one of ours.
+#define READPAST_INVALID_HANDLE -2
+
+/// A setting is unknown, out of its range, or missing.
+#define READPAST_INVALID_CONFIG -3
+
+/// A new item does not fit the queue: not an object, unknown column, wrong type, value too long.
+#define READPAST_INVALID_ITEM -4
+
+/// The caller was built with a newer header and uses what this library does not know.
+#define READPAST_UNSUPPORTED -5
+
+/// The queue was closed.
+#define READPAST_CLOSED -6
+
+/// The handle is from before a fork. Open what the child process needs in the child.
+#define READPAST_FORKED -7
+
+/// No more handles fit (there may be about a million at once).
+#define READPAST_EXHAUSTED -8
+
+/// A bug in readpast. Its handle is of no use any more; free it.
+#define READPAST_PANIC -9
+
+/// The schema holds no queue of that name.
+#define READPAST_UNKNOWN_QUEUE -20
+
+/// readpast's own objects are not installed in the schema.
+#define READPAST_SCHEMA_MISSING -21
+
+/// The objects in the schema are older than this library: install again to upgrade them.
+#define READPAST_SCHEMA_OLDER -22
+
+/// The objects in the schema are newer than this library: upgrade the library.
+#define READPAST_SCHEMA_NEWER -23
+
+/// The queue's table or procedures differ from what was installed.
+#define READPAST_SCHEMA_MISMATCH -24
+
+/// The ODBC driver that the connection string names is not installed.
+#define READPAST_DRIVER_MISSING -40
+
+/// No server answered at the address.
+#define READPAST_UNREACHABLE -41
+
+/// The server refused the user name or password.
+#define READPAST_AUTHENTICATION -42
+
+/// The database does not exist, or the user may not open it.
+#define READPAST_DATABASE_MISSING -43
+
+/// Client and server could not agree on encryption, or the certificate is not trusted.
+#define READPAST_ENCRYPTION -44
+
+/// The connection broke in use.
+#define READPAST_CONNECTION_LOST -45
+
+/// The login lacks a right.
+#define READPAST_PERMISSION_DENIED -60
+
+/// The server did not answer in time, a lock was not granted in time, or no pooled connection became free in time.
+#define READPAST_TIMED_OUT -61
+
+/// The statement was chosen as a deadlock victim, or lost a serialization conflict.
+#define READPAST_DEADLOCK -62
+
+/// The server is failing over, starting, or throttling; a later attempt may succeed.
+#define READPAST_UNAVAILABLE -63
+
+/// The server cannot write: disk full, quota reached, database or server read-only.
+#define READPAST_STORAGE -64
+
+/// The connection was lost at a moment that leaves the outcome open, and it could not be learnt in time. Make the same
+/// call with the identity that `readpast_error_operation` gives.
+#define READPAST_OUTCOME_UNKNOWN -65
+
+/// The server refused the statement for a reason that no other status names.
+#define READPAST_DATABASE -66
+
+/// The server's answer does not have the shape that the installed procedures give.
+#define READPAST_PROTOCOL -67
+
+/// The major version of this header.
+#define READPAST_VERSION_MAJOR 0
+
+/// The minor version of this header.
+#define READPAST_VERSION_MINOR 1
+
+/// The patch level of this header.
+#define READPAST_VERSION_PATCH 0
+
+/// The binary interface of this header. Within one number, functions, statuses and trailing struct fields are added, and
+/// nothing is changed or removed.
+#define READPAST_ABI 1
+
+/// Done.
+#define READPAST_ACTION_COMPLETE 1
+
+/// Done as far as it could be.
+#define READPAST_ACTION_COMPLETE_PARTIALLY 2
+
+/// Give up for good.
+#define READPAST_ACTION_FAIL 3
+
+/// This attempt failed: try again when due. The item becomes Failed when its attempts are spent.
+#define READPAST_ACTION_RETRY 4
+
+/// Give the item back unworked: it is Pending again, and this attempt does not count.
+#define READPAST_ACTION_RELEASE 5
+
+/// Call it off.
+#define READPAST_ACTION_CANCEL 6
+
+/// Set it aside.
+#define READPAST_ACTION_PAUSE 7
+
+/// Let a paused item, or one that waits for its next attempt, be picked up again.
+#define READPAST_ACTION_RESUME 8
+
+/// Stop it for good; a worker that holds it finds its lease lost.
+#define READPAST_ACTION_TERMINATE 9
+
+/// Record progress and keep the claim; the lease starts anew.
+#define READPAST_ACTION_STEP 10
+
+/// It was not found, so it has no state.
+#define READPAST_STATE_NONE 0
+
+/// Waits for a worker.
+#define READPAST_STATE_PENDING 1
+
+/// A worker holds its lease.
+#define READPAST_STATE_PROCESSING 2
+
+/// An attempt failed; it will be tried again when it is due.
+#define READPAST_STATE_ERROR 3
+
+/// Attempts are spent, or the worker gave up. Final.
+#define READPAST_STATE_FAILED 4
+
+/// Done. Final.
+#define READPAST_STATE_COMPLETED 5
+
+/// Called off before it was done. Final.
+#define READPAST_STATE_CANCELLED 6
+
+/// Set aside until somebody resumes it.
+#define READPAST_STATE_PAUSED 7
+
+/// Stopped by an operator. Final.
+#define READPAST_STATE_TERMINATED 8
+
+/// Done as far as it could be. Final.
+#define READPAST_STATE_PARTIALLY_COMPLETED 9
+
+/// True or false: `integer` is 1 or 0.
+#define READPAST_TYPE_BOOLEAN 1
+
+/// A whole number of up to 64 bits: `integer`.
+#define READPAST_TYPE_INTEGER 2
+
+/// A binary floating point number: `number`.
+#define READPAST_TYPE_FLOAT 3
+
+/// An exact decimal number: `text`, like `-12.50`.
+#define READPAST_TYPE_DECIMAL 4
+
+/// Text: `text`.
+#define READPAST_TYPE_TEXT 5
+
+/// Bytes: `bytes`.
+#define READPAST_TYPE_BINARY 6
+
+/// A date and time in UTC: `text`, like `2026-11-21T08:30:00.1234567`.
+#define READPAST_TYPE_TIMESTAMP 7
+
+/// A date: `text`, like `2026-11-21`.
+#define READPAST_TYPE_DATE 8
+
+/// A GUID: `text`.
+#define READPAST_TYPE_GUID 9
+
+/// What a call came to: 0 is success, above 0 are outcomes to be expected, without an error object, below 0 are failures,
+/// with one. Later versions may add numbers; none is ever given a second meaning.
+typedef int32_t readpast_status;
+
+/// Why a call failed. Immutable; any number of threads may read it.
+///
+/// Calls that return a `readpast_status` write one to their last argument when the status is below 0, and the null
+/// handle otherwise. Free it with `readpast_error_free`.
+typedef struct {
+    /// Not an address; 0 is the null handle.
+    uint64_t id;
+} readpast_error;
+
+/// The settings that a queue is opened with. Any number of threads may use it; opening copies it.
+///
+/// Made by `readpast_config_new`, freed by `readpast_config_free`.
+typedef struct {
+    /// Not an address; 0 is the null handle.
+    uint64_t id;
+} readpast_config;
+
+/// An open queue, with its connections and its worker's name. Any number of threads may use it at once; each call takes a
+/// connection of its own.
+///
+/// Made by `readpast_queue_open`, freed by `readpast_queue_free`. Batches and renewals made from it may be freed before
+/// or after it.
+typedef struct {
+    /// Not an address; 0 is the null handle.
+    uint64_t id;
+} readpast_queue;
+
+/// The items of one claim, in the order they were due. Immutable; any number of threads may read it. It does not need
+/// its queue, which may be closed or freed.
+///
+/// Made by the calls that claim, freed by `readpast_batch_free`. What it lends, text above all, lives as long as it.
+typedef struct {
+    /// Not an address; 0 is the null handle.
+    uint64_t id;
+} readpast_batch;
+
+/// An item to enqueue. Initialise it with `READPAST_NEW_ITEM_INIT`.
+typedef struct {
+    /// The size of this struct.
+    size_t struct_size;
+    /// The kind of work, one of the queue's types. NULL: the first of them.
+    const char *type;
+    /// The step to begin with. NULL: none.
+    const char *step;
+    /// When it is due, in milliseconds from now on the server's clock. -1: at `due`.
+    int64_t delay_ms;
+    /// When it is due, a UTC time like `"2026-11-21T08:30:00Z"`. NULL: now, or after `delay_ms`.
+    const char *due;
+    /// The values of the queue's own columns, as a JSON object. NULL: all columns are NULL.
+    const char *columns_json;
+} readpast_new_item;
+
+/// An item that was enqueued. Initialise the first of an array with `READPAST_RECEIPT_INIT`.
+typedef struct {
+    /// The size of this struct.
+    size_t struct_size;
+    /// The item's key.
+    char key[256];
+    /// The item's token, for whoever wants to cancel or pause exactly this version of it.
+    char token[40];
+} readpast_receipt;
+
+/// A lease to renew. Initialise it with `READPAST_LEASE_INIT`.
+typedef struct {
+    /// The size of this struct.
+    size_t struct_size;
+    /// The item's key.
+    const char *key;
+    /// The attempt of the claim.
+    int32_t attempt;
+    /// Must be 0.
+    int32_t reserved;
+} readpast_lease;
+
+/// What came of an item, and how it is now. Initialise the first of an array with `READPAST_OUTCOME_INIT`.
+typedef struct {
+    /// The size of this struct.
+    size_t struct_size;
+    /// `READPAST_OK`, `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION` or `READPAST_NOT_FOUND`.
+    readpast_status answer;
+    /// The state the item is in now: a `READPAST_STATE_`. It can be Failed although another was asked for and the answer
+    /// is `READPAST_OK`: then its attempts are spent.
+    int32_t state;
+    /// The item's attempt number now.
+    int32_t attempt;
+    /// 0.
+    int32_t reserved;
+    /// The item's token now: the one to go on with after a step. Empty when it was not found.
+    char token[40];
+} readpast_outcome;
+
+/// What to do with an item. Initialise it with `READPAST_SETTLEMENT_INIT`.
+typedef struct {
+    /// The size of this struct.
+    size_t struct_size;
+    /// The item's key.
+    const char *key;
+    /// The token the item had when the caller last saw it. Required with an attempt; NULL without one: whatever it is.
+    const char *token;
+    /// The attempt of the claim. 0 steers an item as an operator, without holding its lease.
+    int32_t attempt;
+    /// What to do: a `READPAST_ACTION_`.
+    int32_t action;
+    /// The step to record. NULL keeps the one there is.
+    const char *step;
+    /// The response to record. NULL keeps the one there is.
+    const char *response;
+    /// The error to record. NULL keeps the one there is.
+    const char *error;
+    /// When the item is due again, in milliseconds from now on the server's clock. -1: at `due`.
+    int64_t delay_ms;
+    /// When the item is due again, a UTC time like `"2026-11-21T08:30:00Z"`. NULL: as it was, or after `delay_ms`.
+    const char *due;
+} readpast_settlement;
+
+/// Figures about a queue at one moment. Initialise it with `READPAST_STATS_INIT`.
+///
+/// Percentiles are of the newest items that were started and finished; -1 where there is no such item.
+typedef struct {
+    /// The size of this struct.
+    size_t struct_size;
+    /// How many items are Pending.
+    int64_t pending;
+    /// How many items are Processing.
+    int64_t processing;
+    /// How many items are in Error.
+    int64_t error;
+    /// How many items are Failed.
+    int64_t failed;
+    /// How many items are Completed.
+    int64_t completed;
+    /// How many items are Cancelled.
+    int64_t cancelled;
+    /// How many items are Paused.
+    int64_t paused;
+    /// How many items are Terminated.
+    int64_t terminated;
+    /// How many items are PartiallyCompleted.
+    int64_t partially_completed;
+    /// How many items are due now and wait for a worker.
+    int64_t due;
+    /// How long the longest-waiting of them has been due, in milliseconds; -1 when none is due.
+    int64_t oldest_due_ms;
+    /// How many items in flight have outlived their lease.
+    int64_t expired;
+    /// How many items the percentiles are of (at most 10000).
+    int64_t sample;
+    /// Milliseconds from due to started, 50th percentile.
+    int64_t wait_p50_ms;
+    /// Milliseconds from due to started, 90th percentile.
+    int64_t wait_p90_ms;
+    /// Milliseconds from due to started, 99th percentile.
+    int64_t wait_p99_ms;
+    /// Milliseconds from started to finished, 50th percentile.
+    int64_t run_p50_ms;
+    /// Milliseconds from started to finished, 90th percentile.
+    int64_t run_p90_ms;
+    /// Milliseconds from started to finished, 99th percentile.
+    int64_t run_p99_ms;
+} readpast_stats;
+
+/// A claimed item. Initialise it with `READPAST_ITEM_INIT`.
+typedef struct {
+    /// The size of this struct.
+    size_t struct_size;
+    /// The primary key, as text.
+    const char *key;
+    /// The token that the claim left on the item. A settle must carry it.
+    const char *token;
+    /// Which attempt this is, counted from 1. A settle must carry it.
+    int32_t attempt;
+    /// How many columns it has.
+    int32_t column_count;
+} readpast_item;
+
+/// A column of the items. Initialise it with `READPAST_COLUMN_INIT`.
+typedef struct {
+    /// The size of this struct.
+    size_t struct_size;
+    /// Its name, as the worker view declares it.
+    const char *name;
+    /// Its type: a `READPAST_TYPE_`.
+    int32_t type;
+    /// 0.
+    int32_t reserved;
+} readpast_column;
+
+/// The value of one column of one item. The type tells which field holds it; the others are 0 and NULL, and so are all
+/// when the value is NULL. Initialise it with `READPAST_VALUE_INIT`.
+typedef struct {
+    /// The size of this struct.
+    size_t struct_size;
+    /// The type of the column: a `READPAST_TYPE_`.
+    int32_t type;
+    /// Whether the value is NULL: 1 or 0.
+    int32_t is_null;
+    /// A whole number, or 1 for true and 0 for false.
+    int64_t integer;
+    /// A floating point number.
+    double number;
+    /// Text, or what is given as text, with a NUL after it.
+    const char *text;
+    /// Bytes.
+    const uint8_t *bytes;
+    /// How many bytes `text` (without the NUL) or `bytes` has.
+    size_t length;
+} readpast_value;
+
+/// A thread that renews the leases of a batch while its items are worked on: the only thread that this library ever
+/// starts. Any number of threads may use the handle.
+///
+/// Made by `readpast_renewal_start`, freed by `readpast_renewal_free`.
+typedef struct {
+    /// Not an address; 0 is the null handle.
+    uint64_t id;
+} readpast_renewal;
+
+
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/// The status that the call returned.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*: a status below 0; `READPAST_OK` for an error that is null or freed.
+///
+/// *Since* 0.1.
+readpast_status readpast_error_status(readpast_error error);
+
+/// One line for a person: what is wrong and, where there is one, the remedy. Holds no passwords.
+///
+/// *Ownership*: the text is the error's, until that is freed.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*: text; NULL for an error that is null or freed.
+///
+/// *Since* 0.1.
+const char *readpast_error_message(readpast_error error);
+
+/// The five characters of the SQLSTATE, when a driver or server gave one.
+///
+/// *Ownership*: the text is the error's, until that is freed.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*: text; NULL when there is none.
+///
+/// *Since* 0.1.
+const char *readpast_error_sqlstate(readpast_error error);
+
+/// The server's own number of the error, on SQL Server. (Drivers of other servers put a number of theirs here.)
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*: the number; 0 when there is none.
+///
+/// *Since* 0.1.
+int32_t readpast_error_native_code(readpast_error error);
+
+/// Whether the same call may succeed when it is made again a little later. The library has retried already, for as long
+/// as the setting `retry.budget_ms` says.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*: 1 or 0.
+///
+/// *Since* 0.1.
+int32_t readpast_error_is_retryable(readpast_error error);
+
+/// The identity of the operation, when the status is `READPAST_OUTCOME_UNKNOWN`. Make the same call with it as its
+/// `operation` to learn what became of the first: it is not applied twice.
+///
+/// *Ownership*: the text is the error's, until that is freed.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*: text; NULL when there is none.
+///
+/// *Since* 0.1.
+const char *readpast_error_operation(readpast_error error);
+
+/// Frees an error. The null handle, and one that was freed already, are let pass.
+///
+/// *Threads*: any; texts lent by the error end with it.
+///
+/// *Since* 0.1.
+void readpast_error_free(readpast_error error);
+
+/// The name of a status, as this header spells it: `"READPAST_EMPTY"`.
+///
+/// *Ownership*: the text is the library's and lives as long as it.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*: text, never NULL; `"READPAST_?"` for a number that this version does not know.
+///
+/// *Since* 0.1.
+const char *readpast_status_name(readpast_status status);
+
+/// The version of the library at run time: `"0.1.0"`.
+///
+/// *Ownership*: the text is the library's and lives as long as it.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*: text, never NULL.
+///
+/// *Since* 0.1.
+const char *readpast_version(void);
+
+/// The binary interface of the library at run time. When it is not the `READPAST_ABI` that the caller was built with,
+/// the caller must not go on.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*: the number.
+///
+/// *Since* 0.1.
+int32_t readpast_abi(void);
+
+/// Makes a configuration, with all settings at their defaults.
+///
+/// *Ownership*: the caller frees it with `readpast_config_free`.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*: the configuration; the null handle when no more handles fit.
+///
+/// *Since* 0.1.
+readpast_config readpast_config_new(void);
+
+/// Sets the setting called `key`, like `"lease.ms"`, to `value`, like `"30000"`. Set again, it takes the last value. The
+/// README lists the settings; only `"connection"` has to be set.
+///
+/// *Ownership*: the texts are copied.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`.
+/// - `READPAST_INVALID_CONFIG`: there is no such setting, or it does not take this value. The message names the range.
+/// - `READPAST_INVALID_ARGUMENT`: a text is NULL or not UTF-8.
+///
+/// *Since* 0.1.
+readpast_status readpast_config_set(readpast_config config,
+                                    const char *key,
+                                    const char *value,
+                                    readpast_error *err);
+
+/// Frees a configuration. The null handle, and one that was freed already, are let pass.
+///
+/// *Threads*: any. Queues that were opened with it are not concerned.
+///
+/// *Since* 0.1.
+void readpast_config_free(readpast_config config);
+
+/// Installs readpast's own objects into the schema that `config` names, or upgrades them, and with `spec_json` also the
+/// queue that it describes. What is there already as it should be is left alone, so it can be called at every start.
+/// Needs the rights to create objects; workers do not.
+///
+/// `spec_json` is like `{"queue": "Notification", "types": ["Email"], "columns": [{"name": "Recipient", "type":
+/// "text(254)"}]}`, or NULL for no queue. The README describes it.
+///
+/// *Ownership*: the text is copied.
+///
+/// *Threads*: any, at once; processes that install at the same time wait for each other.
+///
+/// *Returns*:
+/// - `READPAST_OK`.
+/// - `READPAST_INVALID_ARGUMENT`: the description has a mistake; the message says where.
+/// - `READPAST_SCHEMA_NEWER`: a newer library has installed the objects.
+/// - `READPAST_PERMISSION_DENIED`: the login may not create objects in the schema.
+/// - any other failure of the connection or the server.
+///
+/// *Since* 0.1.
+readpast_status readpast_install(readpast_config config, const char *spec_json, readpast_error *err);
+
+/// Opens the queue called `name`. Makes a connection, and checks that the queue is as this library needs it.
+///
+/// *Ownership*: the caller frees `*queue` with `readpast_queue_free`. `config` is copied: it may be changed and freed.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*queue` is open.
+/// - `READPAST_INVALID_CONFIG`: `"connection"` was not set.
+/// - `READPAST_UNKNOWN_QUEUE`, `READPAST_SCHEMA_MISSING`, `READPAST_SCHEMA_OLDER`, `READPAST_SCHEMA_NEWER`,
+///   `READPAST_SCHEMA_MISMATCH`: what is installed does not fit; the message names the remedy.
+/// - `READPAST_DRIVER_MISSING`, `READPAST_UNREACHABLE`, `READPAST_AUTHENTICATION`, `READPAST_DATABASE_MISSING`,
+///   `READPAST_ENCRYPTION`: there is no connection.
+/// - any other failure of the server.
+///
+/// *Since* 0.1.
+readpast_status readpast_queue_open(readpast_config config,
+                                    const char *name,
+                                    readpast_queue *queue,
+                                    readpast_error *err);
+
+/// The name that the queue's leases are held under: the setting `"worker"`, or a name that no other handle has.
+///
+/// *Ownership*: the text is the queue's, until that is freed.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*: text; NULL for a queue that is null or freed.
+///
+/// *Since* 0.1.
+const char *readpast_queue_worker(readpast_queue queue);
+
+/// Gives back up to `max_items` (1 to 1000) items whose workers died. Claims do this too, every now and then: a queue that
+/// is being worked on needs no such call.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*recovered` (which may be NULL) is how many there were.
+/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` ended a wait.
+/// - any failure of the connection or the server.
+///
+/// *Since* 0.1.
+readpast_status readpast_queue_recover(readpast_queue queue,
+                                       int32_t max_items,
+                                       int32_t *recovered,
+                                       readpast_error *err);
+
+/// Ends the waits of all calls that other threads have under way on this queue: they return `READPAST_INTERRUPTED`. What
+/// was sent to the server already is not called back. Later calls are not concerned.
+///
+/// *Threads*: any, at once. Not from a signal handler.
+///
+/// *Returns*:
+/// - `READPAST_OK`.
+/// - `READPAST_INVALID_HANDLE`, `READPAST_FORKED`: there is no such queue in this process.
+///
+/// *Since* 0.1.
+readpast_status readpast_queue_interrupt(readpast_queue queue,
+                                         readpast_error *err);
+
+/// Closes the queue's connections: waits up to `timeout_ms` (0 to 86400000) for calls under way. From here on, every call
+/// on it returns `READPAST_CLOSED`. Batches stay readable; leases not settled run out. The handle must still be freed.
+///
+/// In the child of a fork this does nothing, and says so with `READPAST_OK`: the connections are the parent's.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: it is closed, or was before.
+/// - `READPAST_TIMED_OUT`: calls are still under way. New ones are refused nevertheless, and their connections close
+///   when they end.
+///
+/// *Since* 0.1.
+readpast_status readpast_queue_close(readpast_queue queue,
+                                     int64_t timeout_ms,
+                                     readpast_error *err);
+
+/// Frees a queue, and closes it if need be. Calls that other threads have under way on it end as they would have, and the
+/// last of them closes the connections; `readpast_queue_close` first is the orderly way. The null handle, and one that
+/// was freed already, are let pass.
+///
+/// *Threads*: any. The text lent by `readpast_queue_worker` ends with it.
+///
+/// *Since* 0.1.
+void readpast_queue_free(readpast_queue queue);
+
+/// Claims up to `max_items` (1 to 1000) items that are due, in the order they were due. Each is this worker's until its
+/// lease runs out, on the server's clock; settle or renew it before.
+///
+/// When none is due, the call waits up to `wait_ms` (0 to 86400000) for the first.
+///
+/// *Ownership*: the caller frees `*batch` with `readpast_batch_free`; the items stay claimed.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*batch` holds at least one item.
+/// - `READPAST_EMPTY`: none became due in time; `*batch` is null.
+/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` ended the wait; `*batch` is null.
+/// - `READPAST_CLOSED`: the queue was closed, perhaps during the wait.
+/// - any failure of the connection or the server.
+///
+/// *Since* 0.1.
+readpast_status readpast_queue_claim(readpast_queue queue,
+                                     int32_t max_items,
+                                     int64_t wait_ms,
+                                     readpast_batch *batch,
+                                     readpast_error *err);
+
+/// Enqueues `count` (1 to 1000) items: all of them, or in case of a failure none.
+///
+/// `operation` makes the call repeatable: made again with the same UUID and items, it enqueues nothing more and answers
+/// the same. NULL: the library chooses one for its own retries.
+///
+/// `receipts` may be NULL; otherwise there are `count` of them.
+///
+/// *Ownership*: what `items` points to is copied.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: all are enqueued; `receipts` are written.
+/// - `READPAST_INVALID_ITEM`: an item does not fit the queue; the message names it and the column.
+/// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
+/// - `READPAST_OUTCOME_UNKNOWN`: see there.
+/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` ended a wait; nothing was enqueued.
+/// - any other failure of the connection or the server.
+///
+/// *Since* 0.1.
+readpast_status readpast_queue_enqueue(readpast_queue queue,
+                                       const readpast_new_item *items,
+                                       int32_t count,
+                                       const char *operation,
+                                       readpast_receipt *receipts,
+                                       readpast_error *err);
+
+/// Lets the leases of `count` (1 to 1000) items start anew, on the server's clock. Neither their tokens nor anything else
+/// of them changes. `readpast_renewal_start` does this on a thread of its own.
+///
+/// `outcomes` may be NULL; otherwise there are `count` of them.
+///
+/// *Ownership*: what `leases` points to is copied.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: all are renewed; `outcomes` are written.
+/// - `READPAST_LEASE_LOST`, `READPAST_NOT_FOUND`: the answer of the first item that is not; `outcomes` are written, and
+///   tell of each.
+/// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
+/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` ended a wait; `outcomes` are not written.
+/// - any other failure of the connection or the server.
+///
+/// *Since* 0.1.
+readpast_status readpast_queue_renew(readpast_queue queue,
+                                     const readpast_lease *leases,
+                                     int32_t count,
+                                     readpast_outcome *outcomes,
+                                     readpast_error *err);
+
+/// Ends the claims of `count` (1 to 1000) items, or records progress, in one commit. Each item is judged by itself: one
+/// that was lost does not keep the others.
+///
+/// `operation` makes the call repeatable: made again with the same UUID and settlements, it changes nothing more and
+/// answers the same. NULL: the library chooses one for its own retries, so that a settlement is applied once even when
+/// the connection breaks.
+///
+/// `outcomes` may be NULL; otherwise there are `count` of them.
+///
+/// *Ownership*: what `settlements` points to is copied.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: all are settled; `outcomes` are written.
+/// - `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`: the answer of the
+///   first item that is not; `outcomes` are written, and tell of each.
+/// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
+/// - `READPAST_OUTCOME_UNKNOWN`: see there.
+/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` ended a wait; nothing was settled and `outcomes` are not written.
+/// - any other failure of the connection or the server.
+///
+/// *Since* 0.1.
+readpast_status readpast_queue_settle(readpast_queue queue,
+                                      const readpast_settlement *settlements,
+                                      int32_t count,
+                                      const char *operation,
+                                      readpast_outcome *outcomes,
+                                      readpast_error *err);
+
+/// Settles as `readpast_queue_settle` does and, in the same round trip and commit, claims up to `max_items` (1 to 1000)
+/// items as `readpast_queue_claim` does without waiting.
+///
+/// *Ownership*: the caller frees `*batch` with `readpast_batch_free`. What `settlements` points to is copied.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*: as `readpast_queue_settle`: the status says what came of the settlements, whatever was claimed. At 0 and
+/// above, `*batch` holds what was claimed; it is null when nothing was due, and in all other cases.
+///
+/// *Since* 0.1.
+readpast_status readpast_queue_settle_and_claim(readpast_queue queue,
+                                                const readpast_settlement *settlements,
+                                                int32_t count,
+                                                const char *operation,
+                                                int32_t max_items,
+                                                readpast_outcome *outcomes,
+                                                readpast_batch *batch,
+                                                readpast_error *err);
+
+/// Counts the queue's items and measures how long they take. Reads much of the table: for a page that somebody looks at,
+/// not for every round of a worker.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*stats` is written.
+/// - `READPAST_INVALID_ARGUMENT`: `stats` is NULL or not initialised.
+/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` ended a wait; `*stats` is not written.
+/// - any failure of the connection or the server.
+///
+/// *Since* 0.1.
+readpast_status readpast_queue_stats(readpast_queue queue,
+                                     readpast_stats *stats,
+                                     readpast_error *err);
+
+/// How many items there are.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*: the number, from 1 to 1000; 0 for a batch that is null or freed.
+///
+/// *Since* 0.1.
+int32_t readpast_batch_count(readpast_batch batch);
+
+/// The item at `index`, counted from 0.
+///
+/// *Ownership*: the texts are the batch's, until that is freed.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*item` is written.
+/// - `READPAST_NOT_FOUND`: there is no such item; `*item` is not written.
+/// - `READPAST_INVALID_ARGUMENT`: `item` is NULL or not initialised.
+///
+/// *Since* 0.1.
+readpast_status readpast_batch_item(readpast_batch batch, int32_t index, readpast_item *item, readpast_error *err);
+
+/// How many columns the items have.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*: the number; 0 for a batch that is null or freed.
+///
+/// *Since* 0.1.
+int32_t readpast_batch_column_count(readpast_batch batch);
+
+/// The column at `index`, counted from 0. All items of a batch have the same columns.
+///
+/// *Ownership*: the name is the batch's, until that is freed.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*column` is written.
+/// - `READPAST_NOT_FOUND`: there is no such column; `*column` is not written.
+/// - `READPAST_INVALID_ARGUMENT`: `column` is NULL or not initialised.
+///
+/// *Since* 0.1.
+readpast_status readpast_batch_column(readpast_batch batch,
+                                      int32_t index,
+                                      readpast_column *column,
+                                      readpast_error *err);
+
+/// The item at `index` as one JSON object, a member per column. Times are text in UTC, decimals are text with all their
+/// digits, bytes are lower-case hexadecimal text. Made at the first call, then kept.
+///
+/// *Ownership*: the text is the batch's, until that is freed.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*: text; NULL when there is no such item.
+///
+/// *Since* 0.1.
+const char *readpast_batch_json(readpast_batch batch, int32_t index);
+
+/// Frees a batch, and what it lent. Its items stay claimed. The null handle, and one that was freed already, are let
+/// pass.
+///
+/// *Threads*: any; nobody may still be reading what it lent.
+///
+/// *Since* 0.1.
+void readpast_batch_free(readpast_batch batch);
+
+/// The value of the item at `index`, in the column at `column`, both counted from 0.
+///
+/// *Ownership*: text and bytes are the batch's, until that is freed.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*value` is written.
+/// - `READPAST_NOT_FOUND`: there is no such item or column; `*value` is not written.
+/// - `READPAST_INVALID_ARGUMENT`: `value` is NULL or not initialised.
+///
+/// *Since* 0.1.
+readpast_status readpast_batch_value(readpast_batch batch,
+                                     int32_t index,
+                                     int32_t column,
+                                     readpast_value *value,
+                                     readpast_error *err);
+
+/// The value of the item at `index`, counted from 0, in the column called `name`, whatever its case.
+///
+/// *Ownership*: text and bytes are the batch's, until that is freed.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*value` is written.
+/// - `READPAST_NOT_FOUND`: there is no such item or column; `*value` is not written.
+/// - `READPAST_INVALID_ARGUMENT`: `name` is NULL or not UTF-8, or `value` is NULL or not initialised.
+///
+/// *Since* 0.1.
+readpast_status readpast_batch_value_by_name(readpast_batch batch,
+                                             int32_t index,
+                                             const char *name,
+                                             readpast_value *value,
+                                             readpast_error *err);
+
+/// Starts to renew the leases of all items of `batch`, every `interval_ms` (1 to 86400000; a third of the setting
+/// `"lease.ms"` is a good choice). Release each item when it is settled.
+///
+/// *Ownership*: the caller frees `*renewal` with `readpast_renewal_free`. It does not need `queue` and `batch` to stay.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*renewal` runs.
+/// - `READPAST_CLOSED`: the queue was closed.
+/// - `READPAST_INVALID_HANDLE`: there is no such queue or batch.
+/// - `READPAST_INVALID_ARGUMENT`: the interval is out of its range.
+///
+/// *Since* 0.1.
+readpast_status readpast_renewal_start(readpast_queue queue,
+                                       readpast_batch batch,
+                                       int64_t interval_ms,
+                                       readpast_renewal *renewal,
+                                       readpast_error *err);
+
+/// Stops to renew the item called `key`. To be called when it is settled, else its lease would be renewed in vain and
+/// then be found lost.
+///
+/// *Ownership*: the text is copied.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`.
+/// - `READPAST_NOT_FOUND`: the item is not, or not any more, renewed: it was released or lost before.
+/// - `READPAST_INVALID_ARGUMENT`: the key is NULL or not UTF-8.
+///
+/// *Since* 0.1.
+readpast_status readpast_renewal_release(readpast_renewal renewal, const char *key, readpast_error *err);
+
+/// How many items were found lost so far: their leases had run out, or an operator took them. Work on them is in vain.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*: the number, which only grows; 0 for a renewal that is null or freed.
+///
+/// *Since* 0.1.
+int32_t readpast_renewal_lost_count(readpast_renewal renewal);
+
+/// The key of the lost item at `index`, counted from 0. An item stays at its index.
+///
+/// *Ownership*: the text is the renewal's, until that is freed.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*: text; NULL when there is no such item.
+///
+/// *Since* 0.1.
+const char *readpast_renewal_lost_key(readpast_renewal renewal, int32_t index);
+
+/// Stops a renewal and frees it: waits for a round under way, and for the thread to end. Leases stay as they are. The
+/// null handle, and one that was freed already, are let pass.
+///
+/// *Threads*: any. The texts lent by `readpast_renewal_lost_key` end with it.
+///
+/// *Since* 0.1.
+void readpast_renewal_free(readpast_renewal renewal);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* READPAST_H */

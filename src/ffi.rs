@@ -1,0 +1,55 @@
+//! The C API: what `include/readpast.h` declares, which is made from these files and is its documentation.
+//!
+//! Every function has the same three steps: read the arguments, call the core, hand out the answer, inside one boundary
+//! that no panic leaves. C holds no addresses of ours: a handle is a number that [`table`] looks up, so that a wrong
+//! one is a refusal and not a crash.
+#![allow(unsafe_code, reason = "C passes raw pointers; nowhere else in the crate are there any")]
+#![allow(non_camel_case_types, reason = "a type has the same name on both sides of the boundary")]
+#![allow(
+    clippy::missing_safety_doc,
+    reason = "what holds for every pointer stands once, at the top of the header (cbindgen.toml)"
+)]
+
+// What carries the rest: handles, the boundary, arguments.
+mod args;
+mod boundary;
+mod fork;
+mod handle;
+mod id;
+mod out;
+mod sized;
+mod table;
+
+// What C sees, in the order of the header: first what every call answers with.
+mod error;
+mod status;
+mod version;
+
+// Before a queue is open.
+mod config;
+mod install;
+
+// The calls on an open queue.
+mod queue;
+
+mod action;
+mod claim;
+mod enqueue;
+mod outcome;
+mod renew;
+mod settle;
+mod stats;
+
+// What a claim gives.
+mod batch;
+mod value;
+
+mod renewal;
+
+#[cfg(test)]
+mod tests;
+
+pub use self::{
+    action::*, batch::*, claim::*, config::*, enqueue::*, error::*, install::*, outcome::*, queue::*, renew::*,
+    renewal::*, settle::*, stats::*, status::*, value::*, version::*,
+};

@@ -1,0 +1,151 @@
+//! Arguments from C: text, and numbers in their ranges. Whatever is wrong with one is said with its name.
+
+use super::error::Failure;
+use std::ffi::{CStr, CString, c_char};
+use std::fmt::{self, Display};
+use std::ops::RangeInclusive;
+use std::ptr;
+use std::time::Duration;
+
+/// The most items of one call.
+pub(super) const MOST_ITEMS: i32 = 1000;
+
+/// The longest wait, in milliseconds: a day.
+const LONGEST_WAIT_MS: i64 = 86_400_000;
+
+/// The name of a field of a struct in an array, as in `items[3].type`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Field(pub(super) &'static str, pub(super) usize, pub(super) &'static str);
+
+impl Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(array, index, field) = self;
+        write!(f, "{array}[{index}].{field}")
+    }
+}
+
+/// Text that must be there.
+///
+/// # Safety
+/// `text` is NULL, or text that ends in NUL and stays as it is for `'a`.
+pub(super) unsafe fn text<'a>(name: impl Display, text: *const c_char) -> Result<&'a str, Failure> {
+    if text.is_null() {
+        return Err(Failure::argument(format!("{name} is NULL; it must be text")));
+    }
+    // SAFETY: not NULL, so as the caller promises.
+    unsafe { CStr::from_ptr(text) }
+        .to_str()
+        .map_err(|error| Failure::argument(format!("{name} is not UTF-8: see its byte {}", error.valid_up_to())))
+}
+
+/// Text that may be NULL.
+///
+/// # Safety
+/// As for [`text`].
+pub(super) unsafe fn optional_text<'a>(name: impl Display, text: *const c_char) -> Result<Option<&'a str>, Failure> {
+    // SAFETY: as the caller promises.
+    (!text.is_null()).then(|| unsafe { self::text(name, text) }).transpose()
+}
+
+/// A number of items: 1 to 1000.
+pub(super) fn item_count(name: &str, count: i32) -> Result<u32, Failure> {
+    in_range(name, count.into(), 1..=MOST_ITEMS.into()).map(|_| count.unsigned_abs())
+}
+
+/// A time to wait: up to a day.
+pub(super) fn wait(name: &str, ms: i64) -> Result<Duration, Failure> {
+    in_range(name, ms, 0..=LONGEST_WAIT_MS).map(|_| Duration::from_millis(ms.unsigned_abs()))
+}
+
+/// A time between two things that happen over and over: up to a day, and not 0.
+pub(super) fn interval(name: &str, ms: i64) -> Result<Duration, Failure> {
+    in_range(name, ms, 1..=LONGEST_WAIT_MS).map(|_| Duration::from_millis(ms.unsigned_abs()))
+}
+
+/// A delay, or -1 for none. How long it may be is for the core to say.
+pub(super) fn delay(name: impl Display, ms: i64) -> Result<Option<i64>, Failure> {
+    in_range(name, ms, -1..=i64::MAX).map(|ms| (ms >= 0).then_some(ms))
+}
+
+/// An attempt's number.
+pub(super) fn attempt(name: impl Display, attempt: i32) -> Result<i32, Failure> {
+    in_range(name, attempt.into(), 0..=i32::MAX.into()).map(|_| attempt)
+}
+
+/// Checks a number against its range.
+pub(super) fn in_range(name: impl Display, number: i64, range: RangeInclusive<i64>) -> Result<i64, Failure> {
+    if range.contains(&number) {
+        return Ok(number);
+    }
+    Err(Failure::argument(format!("{name} is {number}; it must be from {} to {}", range.start(), range.end())))
+}
+
+/// Text to lend to C. A NUL within it, which C would take for its end, becomes U+FFFD.
+pub(super) fn c_text(text: &str) -> CString {
+    CString::new(text).unwrap_or_else(|_| CString::new(text.replace('\0', "\u{fffd}")).unwrap_or_default())
+}
+
+/// Text in a field of its own, ended and filled up with NULs; empty when it does not fit, since a part of a key or token
+/// would name something else.
+pub(super) fn fixed_text<const N: usize>(text: &str) -> [c_char; N] {
+    let mut field = [0; N];
+    if text.len() < N {
+        for (to, from) in field.iter_mut().zip(text.bytes()) {
+            *to = from as c_char;
+        }
+    }
+    field
+}
+
+/// The address of text that may not be there.
+pub(super) fn lend_optional(text: Option<&CStr>) -> *const c_char {
+    text.map_or(ptr::null(), CStr::as_ptr)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ffi::READPAST_INVALID_ARGUMENT;
+
+    fn message(failure: &Failure) -> String {
+        format!("{failure:?}")
+    }
+
+    #[test]
+    fn text_is_checked_before_it_is_text() {
+        // SAFETY: each is NULL or a literal.
+        unsafe {
+            assert_eq!(text("name", c"\u{e4}b".as_ptr()).unwrap(), "äb");
+            assert_eq!(optional_text("name", ptr::null()).unwrap(), None);
+            assert_eq!(optional_text("name", c"".as_ptr()).unwrap(), Some(""));
+
+            let missing = text(Field("items", 3, "type"), ptr::null()).unwrap_err();
+            assert_eq!(missing.status(), READPAST_INVALID_ARGUMENT);
+            assert!(message(&missing).contains("items[3].type is NULL"));
+            let latin1 = text("name", c"a\xe4b".as_ptr()).unwrap_err();
+            assert!(message(&latin1).contains("name is not UTF-8: see its byte 1"), "{latin1:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_keep_to_their_range() {
+        assert_eq!(item_count("count", 1000).unwrap(), 1000);
+        for count in [i32::MIN, -1, 0, 1001, i32::MAX] {
+            assert!(message(&item_count("count", count).unwrap_err()).contains("count is"));
+        }
+        assert_eq!(wait("wait_ms", 0).unwrap(), Duration::ZERO);
+        assert!(wait("wait_ms", i64::MAX).is_err() && wait("wait_ms", -1).is_err());
+        assert!(interval("interval_ms", 0).is_err());
+    }
+
+    #[test]
+    fn text_in_a_field_is_whole_or_not_there() {
+        assert_eq!(fixed_text::<4>("abc"), [b'a' as c_char, b'b' as c_char, b'c' as c_char, 0]);
+        assert_eq!(fixed_text::<4>("abcd"), [0; 4]);
+    }
+
+    #[test]
+    fn a_nul_within_text_is_replaced() {
+        assert_eq!(c_text("a\0b").to_str().unwrap(), "a\u{fffd}b");
+    }
+}

@@ -1,0 +1,246 @@
+//! `readpast_batch`: the items of one claim, lent to C as they lie in memory.
+
+use super::args;
+use super::boundary::{answer, contained, read};
+use super::error::readpast_error;
+use super::handle::Handle;
+use super::sized::{Places, Versioned};
+use super::status::readpast_status;
+use super::value::column_type;
+use crate::item::{Batch, Item};
+use std::ffi::{CString, c_char};
+use std::ops::Deref;
+use std::ptr;
+use std::sync::OnceLock;
+
+/// The items of one claim, in the order they were due. Immutable; any number of threads may read it. It does not need
+/// its queue, which may be closed or freed.
+///
+/// Made by the calls that claim, freed by `readpast_batch_free`. What it lends, text above all, lives as long as it.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct readpast_batch {
+    /// Not an address; 0 is the null handle.
+    pub id: u64,
+}
+
+/// The object behind a `readpast_batch`. What C asks for and the core does not hold is made when it is asked for.
+pub(super) struct ClaimedBatch {
+    batch: Batch,
+    names: OnceLock<Box<[CString]>>,
+    json: OnceLock<Box<[OnceLock<CString>]>>,
+}
+
+impl ClaimedBatch {
+    pub(super) fn new(batch: Batch) -> Self {
+        Self { batch, names: OnceLock::new(), json: OnceLock::new() }
+    }
+
+    /// The item at an index from C.
+    pub(super) fn item(&self, index: i32) -> Option<Item<'_>> {
+        self.batch.get(usize::try_from(index).ok()?)
+    }
+
+    /// The column's name, of an index that there is.
+    fn name(&self, index: usize) -> Option<&CString> {
+        let names = || self.batch.columns().iter().map(|column| args::c_text(&column.name)).collect();
+        self.names.get_or_init(names).get(index)
+    }
+
+    fn json(&self, index: i32) -> Option<&CString> {
+        let item = self.item(index)?;
+        let rows = self.json.get_or_init(|| (0..self.batch.len()).map(|_| OnceLock::new()).collect());
+        Some(rows.get(usize::try_from(index).ok()?)?.get_or_init(|| args::c_text(&item.to_json())))
+    }
+}
+
+impl Deref for ClaimedBatch {
+    type Target = Batch;
+
+    fn deref(&self) -> &Batch {
+        &self.batch
+    }
+}
+
+impl Handle for readpast_batch {
+    type Object = ClaimedBatch;
+    const TAG: u8 = 3;
+
+    fn from_id(id: u64) -> Self {
+        Self { id }
+    }
+
+    fn id(self) -> u64 {
+        self.id
+    }
+}
+
+/// A claimed item. Initialise it with `READPAST_ITEM_INIT`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct readpast_item {
+    /// The size of this struct.
+    pub struct_size: usize,
+    /// The primary key, as text.
+    pub key: *const c_char,
+    /// The token that the claim left on the item. A settle must carry it.
+    pub token: *const c_char,
+    /// Which attempt this is, counted from 1. A settle must carry it.
+    pub attempt: i32,
+    /// How many columns it has.
+    pub column_count: i32,
+}
+
+// SAFETY: numbers and pointers only, the size first.
+unsafe impl Versioned for readpast_item {
+    const INIT: &'static str = "READPAST_ITEM_INIT";
+    const FIRST_SIZE: usize = size_of::<Self>();
+}
+
+/// A column of the items. Initialise it with `READPAST_COLUMN_INIT`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct readpast_column {
+    /// The size of this struct.
+    pub struct_size: usize,
+    /// Its name, as the worker view declares it.
+    pub name: *const c_char,
+    /// Its type: a `READPAST_TYPE_`.
+    pub r#type: i32,
+    /// 0.
+    pub reserved: i32,
+}
+
+// SAFETY: numbers and pointers only, the size first.
+unsafe impl Versioned for readpast_column {
+    const INIT: &'static str = "READPAST_COLUMN_INIT";
+    const FIRST_SIZE: usize = size_of::<Self>();
+}
+
+/// How many items there are.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*: the number, from 1 to 1000; 0 for a batch that is null or freed.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub extern "C" fn readpast_batch_count(batch: readpast_batch) -> i32 {
+    read(batch, 0, |batch| count(batch.len()))
+}
+
+/// The item at `index`, counted from 0.
+///
+/// *Ownership*: the texts are the batch's, until that is freed.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*item` is written.
+/// - `READPAST_NOT_FOUND`: there is no such item; `*item` is not written.
+/// - `READPAST_INVALID_ARGUMENT`: `item` is NULL or not initialised.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_batch_item(
+    batch: readpast_batch,
+    index: i32,
+    item: *mut readpast_item,
+    err: *mut readpast_error,
+) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(batch, err, || {
+            let mut place = Places::new("item", item)?;
+            let batch = batch.get()?;
+            Ok(place.fill_or_not_found(batch.item(index).map(c_item)))
+        })
+    }
+}
+
+/// How many columns the items have.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*: the number; 0 for a batch that is null or freed.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub extern "C" fn readpast_batch_column_count(batch: readpast_batch) -> i32 {
+    read(batch, 0, |batch| count(batch.columns().len()))
+}
+
+/// The column at `index`, counted from 0. All items of a batch have the same columns.
+///
+/// *Ownership*: the name is the batch's, until that is freed.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*column` is written.
+/// - `READPAST_NOT_FOUND`: there is no such column; `*column` is not written.
+/// - `READPAST_INVALID_ARGUMENT`: `column` is NULL or not initialised.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_batch_column(
+    batch: readpast_batch,
+    index: i32,
+    column: *mut readpast_column,
+    err: *mut readpast_error,
+) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(batch, err, || {
+            let mut place = Places::new("column", column)?;
+            Ok(place.fill_or_not_found(c_column(&*batch.get()?, index)))
+        })
+    }
+}
+
+/// The item at `index` as one JSON object, a member per column. Times are text in UTC, decimals are text with all their
+/// digits, bytes are lower-case hexadecimal text. Made at the first call, then kept.
+///
+/// *Ownership*: the text is the batch's, until that is freed.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*: text; NULL when there is no such item.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub extern "C" fn readpast_batch_json(batch: readpast_batch, index: i32) -> *const c_char {
+    read(batch, ptr::null(), |batch| batch.json(index).map_or(ptr::null(), |json| json.as_ptr()))
+}
+
+/// Frees a batch, and what it lent. Its items stay claimed. The null handle, and one that was freed already, are let
+/// pass.
+///
+/// *Threads*: any; nobody may still be reading what it lent.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub extern "C" fn readpast_batch_free(batch: readpast_batch) {
+    contained((), || batch.free());
+}
+
+fn c_item(item: Item<'_>) -> readpast_item {
+    readpast_item {
+        struct_size: 0,
+        key: item.key_with_nul().as_ptr().cast(),
+        token: item.token_with_nul().as_ptr().cast(),
+        attempt: item.attempt(),
+        column_count: count(item.column_count()),
+    }
+}
+
+fn c_column(batch: &ClaimedBatch, index: i32) -> Option<readpast_column> {
+    let index = usize::try_from(index).ok()?;
+    let kind = batch.columns().get(index)?.kind;
+    let name = batch.name(index)?.as_ptr();
+    Some(readpast_column { struct_size: 0, name, r#type: column_type(kind), reserved: 0 })
+}
+
+fn count(number: usize) -> i32 {
+    i32::try_from(number).unwrap_or(i32::MAX)
+}

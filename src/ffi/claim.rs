@@ -1,0 +1,55 @@
+//! `readpast_queue_claim`.
+
+use super::args;
+use super::batch::{ClaimedBatch, readpast_batch};
+use super::boundary::answer;
+use super::error::{Failure, readpast_error};
+use super::handle::Handle;
+use super::out::Place;
+use super::queue::readpast_queue;
+use super::status::{READPAST_EMPTY, READPAST_OK, readpast_status};
+use crate::item::Batch;
+
+/// Claims up to `max_items` (1 to 1000) items that are due, in the order they were due. Each is this worker's until its
+/// lease runs out, on the server's clock; settle or renew it before.
+///
+/// When none is due, the call waits up to `wait_ms` (0 to 86400000) for the first.
+///
+/// *Ownership*: the caller frees `*batch` with `readpast_batch_free`; the items stay claimed.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*batch` holds at least one item.
+/// - `READPAST_EMPTY`: none became due in time; `*batch` is null.
+/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` ended the wait; `*batch` is null.
+/// - `READPAST_CLOSED`: the queue was closed, perhaps during the wait.
+/// - any failure of the connection or the server.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_queue_claim(
+    queue: readpast_queue,
+    max_items: i32,
+    wait_ms: i64,
+    batch: *mut readpast_batch,
+    err: *mut readpast_error,
+) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(queue, err, || {
+            let place = Place::new("batch", batch)?;
+            let (max, wait) = (args::item_count("max_items", max_items)?, args::wait("wait_ms", wait_ms)?);
+            put(place, queue.get()?.claim(max, wait)?)
+        })
+    }
+}
+
+/// Hands a batch out, unless there is nothing in it.
+pub(super) fn put(place: Place<readpast_batch>, batch: Batch) -> Result<readpast_status, Failure> {
+    if batch.is_empty() {
+        return Ok(READPAST_EMPTY);
+    }
+    place.put(ClaimedBatch::new(batch))?;
+    Ok(READPAST_OK)
+}

@@ -1,0 +1,95 @@
+//! `readpast_config`: what a queue is opened with.
+
+use super::args;
+use super::boundary::{answer, contained};
+use super::error::readpast_error;
+use super::handle::Handle;
+use super::status::{READPAST_OK, readpast_status};
+use crate::config::Config;
+use std::ffi::c_char;
+use std::sync::{Mutex, PoisonError};
+
+/// The settings that a queue is opened with. Any number of threads may use it; opening copies it.
+///
+/// Made by `readpast_config_new`, freed by `readpast_config_free`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct readpast_config {
+    /// Not an address; 0 is the null handle.
+    pub id: u64,
+}
+
+impl Handle for readpast_config {
+    type Object = Mutex<Config>;
+    const TAG: u8 = 1;
+
+    fn from_id(id: u64) -> Self {
+        Self { id }
+    }
+
+    fn id(self) -> u64 {
+        self.id
+    }
+}
+
+impl readpast_config {
+    /// The settings as they are now, or why the handle has none.
+    pub(super) fn settings(self) -> Result<Config, super::error::Failure> {
+        // A setting is put in its place whole, so a panic while it is checked leaves nothing half-changed.
+        Ok(self.get()?.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+}
+
+/// Makes a configuration, with all settings at their defaults.
+///
+/// *Ownership*: the caller frees it with `readpast_config_free`.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*: the configuration; the null handle when no more handles fit.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub extern "C" fn readpast_config_new() -> readpast_config {
+    contained(None, || readpast_config::hand_out(Mutex::default())).unwrap_or(readpast_config::null())
+}
+
+/// Sets the setting called `key`, like `"lease.ms"`, to `value`, like `"30000"`. Set again, it takes the last value. The
+/// README lists the settings; only `"connection"` has to be set.
+///
+/// *Ownership*: the texts are copied.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`.
+/// - `READPAST_INVALID_CONFIG`: there is no such setting, or it does not take this value. The message names the range.
+/// - `READPAST_INVALID_ARGUMENT`: a text is NULL or not UTF-8.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_config_set(
+    config: readpast_config,
+    key: *const c_char,
+    value: *const c_char,
+    err: *mut readpast_error,
+) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(config, err, || {
+            let (key, value) = (args::text("key", key)?, args::text("value", value)?);
+            config.get()?.lock().unwrap_or_else(PoisonError::into_inner).set(key, value)?;
+            Ok(READPAST_OK)
+        })
+    }
+}
+
+/// Frees a configuration. The null handle, and one that was freed already, are let pass.
+///
+/// *Threads*: any. Queues that were opened with it are not concerned.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub extern "C" fn readpast_config_free(config: readpast_config) {
+    contained((), || config.free());
+}

@@ -1,0 +1,84 @@
+//! The handle types: which object each stands for, and the ways between the two.
+
+use super::error::Failure;
+use super::status::{READPAST_EXHAUSTED, READPAST_FORKED, READPAST_INVALID_HANDLE, READPAST_PANIC};
+use super::table::{self, Fault};
+use std::sync::Arc;
+
+/// The names of the handle types, at their tags.
+const NAMES: [&str; 6] =
+    ["", "readpast_config", "readpast_queue", "readpast_batch", "readpast_renewal", "readpast_error"];
+
+/// A handle as C has it.
+pub(super) trait Handle: Copy {
+    /// What it stands for.
+    type Object: Send + Sync + 'static;
+
+    /// Tells the type apart in the handle's number; from 1 to 15.
+    const TAG: u8;
+
+    /// The handle of this number.
+    fn from_id(id: u64) -> Self;
+
+    /// Its number.
+    fn id(self) -> u64;
+
+    /// The handle that stands for nothing.
+    fn null() -> Self {
+        Self::from_id(0)
+    }
+
+    /// A handle for `object`; `None` when no more fit.
+    fn hand_out(object: Self::Object) -> Option<Self> {
+        table::insert(Self::TAG, Arc::new(object)).map(Self::from_id)
+    }
+
+    /// What it stands for. Whoever has this keeps it alive, even while another thread frees the handle.
+    fn find(self) -> Result<Arc<Self::Object>, Fault> {
+        table::get(self.id())?.downcast().map_err(|_| Fault::Dead)
+    }
+
+    /// What it stands for, or the error that C is given.
+    fn get(self) -> Result<Arc<Self::Object>, Failure> {
+        self.find().map_err(|fault| refuse(fault, self.id(), Self::TAG))
+    }
+
+    /// Gives it back. Of no effect when it cannot be found, or is of another type.
+    fn free(self) {
+        if tag(self.id()) == Self::TAG {
+            drop(table::remove(self.id()));
+        }
+    }
+}
+
+/// The failure when no more handles fit.
+pub(super) fn exhausted() -> Failure {
+    Failure::new(READPAST_EXHAUSTED, "there are too many handles in use; free those that are done with")
+}
+
+fn tag(id: u64) -> u8 {
+    super::id::Id::unpack(id).tag
+}
+
+fn refuse(fault: Fault, id: u64, expected: u8) -> Failure {
+    let name = |tag: u8| NAMES.get(usize::from(tag)).copied().filter(|name| !name.is_empty());
+    let expected_name = name(expected).unwrap_or_default();
+    match fault {
+        Fault::Null => Failure::new(READPAST_INVALID_HANDLE, format!("the {expected_name} is the null handle")),
+        Fault::Forked => Failure::new(
+            READPAST_FORKED,
+            format!("the {expected_name} is from before a fork; open what the child process needs in the child"),
+        ),
+        Fault::Poisoned => Failure::new(
+            READPAST_PANIC,
+            format!("an earlier call on this {expected_name} met a bug in readpast; free it and make a new one"),
+        ),
+        Fault::Dead => Failure::new(
+            READPAST_INVALID_HANDLE,
+            match name(tag(id)) {
+                Some(other) if tag(id) != expected => format!("a {expected_name} is needed; this is a {other}"),
+                _ => format!("the {expected_name} was freed before, or never handed out"),
+            },
+        ),
+    }
+}

@@ -1,0 +1,44 @@
+//! `readpast_install`.
+
+use super::args;
+use super::boundary::answer;
+use super::config::readpast_config;
+use super::error::readpast_error;
+use super::status::{READPAST_OK, readpast_status};
+use crate::spec::QueueSpec;
+use std::ffi::c_char;
+
+/// Installs readpast's own objects into the schema that `config` names, or upgrades them, and with `spec_json` also the
+/// queue that it describes. What is there already as it should be is left alone, so it can be called at every start.
+/// Needs the rights to create objects; workers do not.
+///
+/// `spec_json` is like `{"queue": "Notification", "types": ["Email"], "columns": [{"name": "Recipient", "type":
+/// "text(254)"}]}`, or NULL for no queue. The README describes it.
+///
+/// *Ownership*: the text is copied.
+///
+/// *Threads*: any, at once; processes that install at the same time wait for each other.
+///
+/// *Returns*:
+/// - `READPAST_OK`.
+/// - `READPAST_INVALID_ARGUMENT`: the description has a mistake; the message says where.
+/// - `READPAST_SCHEMA_NEWER`: a newer library has installed the objects.
+/// - `READPAST_PERMISSION_DENIED`: the login may not create objects in the schema.
+/// - any other failure of the connection or the server.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_install(
+    config: readpast_config,
+    spec_json: *const c_char,
+    err: *mut readpast_error,
+) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(config, err, || {
+            let spec = args::optional_text("spec_json", spec_json)?.map(QueueSpec::from_json).transpose()?;
+            crate::install::install(&config.settings()?, spec.as_ref())?;
+            Ok(READPAST_OK)
+        })
+    }
+}

@@ -1,0 +1,28 @@
+//! Handles out: where a call puts what it made.
+
+use super::error::Failure;
+use super::handle::{Handle, exhausted};
+
+/// A place for a handle. It holds the null handle until something is put there.
+pub(super) struct Place<H>(*mut H);
+
+impl<H: Handle> Place<H> {
+    /// # Safety
+    /// `place` is NULL, or can be written until the call ends.
+    pub(super) unsafe fn new(name: &str, place: *mut H) -> Result<Self, Failure> {
+        if place.is_null() {
+            return Err(Failure::argument(format!("{name} is NULL; it must say where to put the handle")));
+        }
+        // SAFETY: not NULL, so as the caller promises.
+        unsafe { place.write(H::null()) };
+        Ok(Self(place))
+    }
+
+    /// Puts a handle for `object` there.
+    pub(super) fn put(self, object: H::Object) -> Result<(), Failure> {
+        let handle = H::hand_out(object).ok_or_else(exhausted)?;
+        // SAFETY: as was promised to `new`.
+        unsafe { self.0.write(handle) };
+        Ok(())
+    }
+}

@@ -1,0 +1,196 @@
+//! `readpast_queue`: from open to close.
+
+use super::args;
+use super::boundary::{answer, contained, read};
+use super::config::readpast_config;
+use super::error::readpast_error;
+use super::handle::Handle;
+use super::out::Place;
+use super::status::{READPAST_OK, readpast_status};
+use super::table::Fault;
+use crate::queue::Queue;
+use std::ffi::{CString, c_char};
+use std::ops::Deref;
+use std::ptr;
+
+/// An open queue, with its connections and its worker's name. Any number of threads may use it at once; each call takes a
+/// connection of its own.
+///
+/// Made by `readpast_queue_open`, freed by `readpast_queue_free`. Batches and renewals made from it may be freed before
+/// or after it.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct readpast_queue {
+    /// Not an address; 0 is the null handle.
+    pub id: u64,
+}
+
+/// The object behind a `readpast_queue`.
+pub(super) struct OpenQueue {
+    queue: Queue,
+    worker: CString,
+}
+
+impl Deref for OpenQueue {
+    type Target = Queue;
+
+    fn deref(&self) -> &Queue {
+        &self.queue
+    }
+}
+
+impl Handle for readpast_queue {
+    type Object = OpenQueue;
+    const TAG: u8 = 2;
+
+    fn from_id(id: u64) -> Self {
+        Self { id }
+    }
+
+    fn id(self) -> u64 {
+        self.id
+    }
+}
+
+/// Opens the queue called `name`. Makes a connection, and checks that the queue is as this library needs it.
+///
+/// *Ownership*: the caller frees `*queue` with `readpast_queue_free`. `config` is copied: it may be changed and freed.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*queue` is open.
+/// - `READPAST_INVALID_CONFIG`: `"connection"` was not set.
+/// - `READPAST_UNKNOWN_QUEUE`, `READPAST_SCHEMA_MISSING`, `READPAST_SCHEMA_OLDER`, `READPAST_SCHEMA_NEWER`,
+///   `READPAST_SCHEMA_MISMATCH`: what is installed does not fit; the message names the remedy.
+/// - `READPAST_DRIVER_MISSING`, `READPAST_UNREACHABLE`, `READPAST_AUTHENTICATION`, `READPAST_DATABASE_MISSING`,
+///   `READPAST_ENCRYPTION`: there is no connection.
+/// - any other failure of the server.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_queue_open(
+    config: readpast_config,
+    name: *const c_char,
+    queue: *mut readpast_queue,
+    err: *mut readpast_error,
+) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(config, err, || {
+            let (place, name) = (Place::new("queue", queue)?, args::text("name", name)?);
+            let queue = Queue::open(&config.settings()?, name)?;
+            let worker = args::c_text(queue.worker());
+            place.put(OpenQueue { queue, worker })?;
+            Ok(READPAST_OK)
+        })
+    }
+}
+
+/// The name that the queue's leases are held under: the setting `"worker"`, or a name that no other handle has.
+///
+/// *Ownership*: the text is the queue's, until that is freed.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*: text; NULL for a queue that is null or freed.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub extern "C" fn readpast_queue_worker(queue: readpast_queue) -> *const c_char {
+    read(queue, ptr::null(), |queue| queue.worker.as_ptr())
+}
+
+/// Gives back up to `max_items` (1 to 1000) items whose workers died. Claims do this too, every now and then: a queue that
+/// is being worked on needs no such call.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*recovered` (which may be NULL) is how many there were.
+/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` ended a wait.
+/// - any failure of the connection or the server.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_queue_recover(
+    queue: readpast_queue,
+    max_items: i32,
+    recovered: *mut i32,
+    err: *mut readpast_error,
+) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(queue, err, || {
+            let count = queue.get()?.recover(args::item_count("max_items", max_items)?)?;
+            if !recovered.is_null() {
+                recovered.write(i32::try_from(count).unwrap_or(i32::MAX));
+            }
+            Ok(READPAST_OK)
+        })
+    }
+}
+
+/// Ends the waits of all calls that other threads have under way on this queue: they return `READPAST_INTERRUPTED`. What
+/// was sent to the server already is not called back. Later calls are not concerned.
+///
+/// *Threads*: any, at once. Not from a signal handler.
+///
+/// *Returns*:
+/// - `READPAST_OK`.
+/// - `READPAST_INVALID_HANDLE`, `READPAST_FORKED`: there is no such queue in this process.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_queue_interrupt(queue: readpast_queue, err: *mut readpast_error) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(queue, err, || {
+            queue.get()?.interrupt();
+            Ok(READPAST_OK)
+        })
+    }
+}
+
+/// Closes the queue's connections: waits up to `timeout_ms` (0 to 86400000) for calls under way. From here on, every call
+/// on it returns `READPAST_CLOSED`. Batches stay readable; leases not settled run out. The handle must still be freed.
+///
+/// In the child of a fork this does nothing, and says so with `READPAST_OK`: the connections are the parent's.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: it is closed, or was before.
+/// - `READPAST_TIMED_OUT`: calls are still under way. New ones are refused nevertheless, and their connections close
+///   when they end.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_queue_close(
+    queue: readpast_queue,
+    timeout_ms: i64,
+    err: *mut readpast_error,
+) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(queue, err, || {
+            let timeout = args::wait("timeout_ms", timeout_ms)?;
+            if queue.find().err() != Some(Fault::Forked) {
+                queue.get()?.close(timeout)?;
+            }
+            Ok(READPAST_OK)
+        })
+    }
+}
+
+/// Frees a queue, and closes it if need be. Calls that other threads have under way on it end as they would have, and the
+/// last of them closes the connections; `readpast_queue_close` first is the orderly way. The null handle, and one that
+/// was freed already, are let pass.
+///
+/// *Threads*: any. The text lent by `readpast_queue_worker` ends with it.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub extern "C" fn readpast_queue_free(queue: readpast_queue) {
+    contained((), || queue.free());
+}

@@ -1,0 +1,162 @@
+//! `readpast_renewal`: leases renewed in the background.
+
+use super::args;
+use super::batch::readpast_batch;
+use super::boundary::{answer, contained, read};
+use super::error::readpast_error;
+use super::handle::Handle;
+use super::out::Place;
+use super::queue::readpast_queue;
+use super::status::{READPAST_NOT_FOUND, READPAST_OK, readpast_status};
+use crate::worker::Renewal;
+use std::ffi::{CString, c_char};
+use std::ptr;
+use std::sync::{Mutex, PoisonError};
+
+/// A thread that renews the leases of a batch while its items are worked on: the only thread that this library ever
+/// starts. Any number of threads may use the handle.
+///
+/// Made by `readpast_renewal_start`, freed by `readpast_renewal_free`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct readpast_renewal {
+    /// Not an address; 0 is the null handle.
+    pub id: u64,
+}
+
+/// The object behind a `readpast_renewal`.
+pub(super) struct RunningRenewal {
+    renewal: Renewal,
+    /// The keys found lost, in the order they were asked for, for C to borrow: a key stays where it is.
+    lost: Mutex<Vec<CString>>,
+}
+
+impl RunningRenewal {
+    /// Runs `body` over all keys found lost so far.
+    fn with_lost<R>(&self, body: impl FnOnce(&[CString]) -> R) -> R {
+        let mut known = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        for key in self.renewal.lost() {
+            let key = args::c_text(&key);
+            if !known.contains(&key) {
+                known.push(key);
+            }
+        }
+        body(&known)
+    }
+}
+
+impl Handle for readpast_renewal {
+    type Object = RunningRenewal;
+    const TAG: u8 = 4;
+
+    fn from_id(id: u64) -> Self {
+        Self { id }
+    }
+
+    fn id(self) -> u64 {
+        self.id
+    }
+}
+
+/// Starts to renew the leases of all items of `batch`, every `interval_ms` (1 to 86400000; a third of the setting
+/// `"lease.ms"` is a good choice). Release each item when it is settled.
+///
+/// *Ownership*: the caller frees `*renewal` with `readpast_renewal_free`. It does not need `queue` and `batch` to stay.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*renewal` runs.
+/// - `READPAST_CLOSED`: the queue was closed.
+/// - `READPAST_INVALID_HANDLE`: there is no such queue or batch.
+/// - `READPAST_INVALID_ARGUMENT`: the interval is out of its range.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_renewal_start(
+    queue: readpast_queue,
+    batch: readpast_batch,
+    interval_ms: i64,
+    renewal: *mut readpast_renewal,
+    err: *mut readpast_error,
+) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(queue, err, || {
+            let place = Place::new("renewal", renewal)?;
+            let interval = args::interval("interval_ms", interval_ms)?;
+            let renewal = Renewal::start(&*queue.get()?, &*batch.get()?, interval)?;
+            place.put(RunningRenewal { renewal, lost: Mutex::default() })?;
+            Ok(READPAST_OK)
+        })
+    }
+}
+
+/// Stops to renew the item called `key`. To be called when it is settled, else its lease would be renewed in vain and
+/// then be found lost.
+///
+/// *Ownership*: the text is copied.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`.
+/// - `READPAST_NOT_FOUND`: the item is not, or not any more, renewed: it was released or lost before.
+/// - `READPAST_INVALID_ARGUMENT`: the key is NULL or not UTF-8.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_renewal_release(
+    renewal: readpast_renewal,
+    key: *const c_char,
+    err: *mut readpast_error,
+) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(renewal, err, || {
+            let key = args::text("key", key)?;
+            let was_renewed = renewal.get()?.renewal.release(key);
+            Ok(if was_renewed { READPAST_OK } else { READPAST_NOT_FOUND })
+        })
+    }
+}
+
+/// How many items were found lost so far: their leases had run out, or an operator took them. Work on them is in vain.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*: the number, which only grows; 0 for a renewal that is null or freed.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub extern "C" fn readpast_renewal_lost_count(renewal: readpast_renewal) -> i32 {
+    read(renewal, 0, |renewal| renewal.with_lost(|keys| i32::try_from(keys.len()).unwrap_or(i32::MAX)))
+}
+
+/// The key of the lost item at `index`, counted from 0. An item stays at its index.
+///
+/// *Ownership*: the text is the renewal's, until that is freed.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*: text; NULL when there is no such item.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub extern "C" fn readpast_renewal_lost_key(renewal: readpast_renewal, index: i32) -> *const c_char {
+    read(renewal, ptr::null(), |renewal| {
+        let key = |keys: &[CString]| Some(keys.get(usize::try_from(index).ok()?)?.as_ptr());
+        renewal.with_lost(key).unwrap_or(ptr::null())
+    })
+}
+
+/// Stops a renewal and frees it: waits for a round under way, and for the thread to end. Leases stay as they are. The
+/// null handle, and one that was freed already, are let pass.
+///
+/// *Threads*: any. The texts lent by `readpast_renewal_lost_key` end with it.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub extern "C" fn readpast_renewal_free(renewal: readpast_renewal) {
+    contained((), || renewal.free());
+}

@@ -1,0 +1,160 @@
+//! `readpast_queue_settle` and `readpast_queue_settle_and_claim`.
+
+use super::action;
+use super::args::{self, Field};
+use super::batch::readpast_batch;
+use super::boundary::answer;
+use super::claim;
+use super::error::{Failure, readpast_error};
+use super::handle::Handle;
+use super::out::Place;
+use super::outcome::{readpast_outcome, write_outcomes};
+use super::queue::readpast_queue;
+use super::sized::{Places, Versioned, read_array};
+use super::status::readpast_status;
+use crate::item::Settlement;
+use std::ffi::c_char;
+
+/// What to do with an item. Initialise it with `READPAST_SETTLEMENT_INIT`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct readpast_settlement {
+    /// The size of this struct.
+    pub struct_size: usize,
+    /// The item's key.
+    pub key: *const c_char,
+    /// The token the item had when the caller last saw it. Required with an attempt; NULL without one: whatever it is.
+    pub token: *const c_char,
+    /// The attempt of the claim. 0 steers an item as an operator, without holding its lease.
+    pub attempt: i32,
+    /// What to do: a `READPAST_ACTION_`.
+    pub action: i32,
+    /// The step to record. NULL keeps the one there is.
+    pub step: *const c_char,
+    /// The response to record. NULL keeps the one there is.
+    pub response: *const c_char,
+    /// The error to record. NULL keeps the one there is.
+    pub error: *const c_char,
+    /// When the item is due again, in milliseconds from now on the server's clock. -1: at `due`.
+    pub delay_ms: i64,
+    /// When the item is due again, a UTC time like `"2026-11-21T08:30:00Z"`. NULL: as it was, or after `delay_ms`.
+    pub due: *const c_char,
+}
+
+// SAFETY: numbers and pointers only, the size first.
+unsafe impl Versioned for readpast_settlement {
+    const INIT: &'static str = "READPAST_SETTLEMENT_INIT";
+    const FIRST_SIZE: usize = size_of::<Self>();
+}
+
+/// Ends the claims of `count` (1 to 1000) items, or records progress, in one commit. Each item is judged by itself: one
+/// that was lost does not keep the others.
+///
+/// `operation` makes the call repeatable: made again with the same UUID and settlements, it changes nothing more and
+/// answers the same. NULL: the library chooses one for its own retries, so that a settlement is applied once even when
+/// the connection breaks.
+///
+/// `outcomes` may be NULL; otherwise there are `count` of them.
+///
+/// *Ownership*: what `settlements` points to is copied.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: all are settled; `outcomes` are written.
+/// - `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`: the answer of the
+///   first item that is not; `outcomes` are written, and tell of each.
+/// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
+/// - `READPAST_OUTCOME_UNKNOWN`: see there.
+/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` ended a wait; nothing was settled and `outcomes` are not written.
+/// - any other failure of the connection or the server.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_queue_settle(
+    queue: readpast_queue,
+    settlements: *const readpast_settlement,
+    count: i32,
+    operation: *const c_char,
+    outcomes: *mut readpast_outcome,
+    err: *mut readpast_error,
+) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(queue, err, || {
+            let settlements = read_settlements(settlements, count)?;
+            let outcomes = Places::optional("outcomes", outcomes)?;
+            let operation = args::optional_text("operation", operation)?;
+            Ok(write_outcomes(outcomes, &queue.get()?.settle(&settlements, operation)?))
+        })
+    }
+}
+
+/// Settles as `readpast_queue_settle` does and, in the same round trip and commit, claims up to `max_items` (1 to 1000)
+/// items as `readpast_queue_claim` does without waiting.
+///
+/// *Ownership*: the caller frees `*batch` with `readpast_batch_free`. What `settlements` points to is copied.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*: as `readpast_queue_settle`: the status says what came of the settlements, whatever was claimed. At 0 and
+/// above, `*batch` holds what was claimed; it is null when nothing was due, and in all other cases.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_queue_settle_and_claim(
+    queue: readpast_queue,
+    settlements: *const readpast_settlement,
+    count: i32,
+    operation: *const c_char,
+    max_items: i32,
+    outcomes: *mut readpast_outcome,
+    batch: *mut readpast_batch,
+    err: *mut readpast_error,
+) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(queue, err, || {
+            let place = Place::new("batch", batch)?;
+            let settlements = read_settlements(settlements, count)?;
+            let outcomes = Places::optional("outcomes", outcomes)?;
+            let operation = args::optional_text("operation", operation)?;
+            let max = args::item_count("max_items", max_items)?;
+            let (settled, claimed) = queue.get()?.settle_and_claim(&settlements, operation, max)?;
+            claim::put(place, claimed)?;
+            Ok(write_outcomes(outcomes, &settled))
+        })
+    }
+}
+
+/// # Safety
+/// `settlements` keeps to the header's rules for arrays and text.
+unsafe fn read_settlements<'a>(
+    settlements: *const readpast_settlement,
+    count: i32,
+) -> Result<Vec<Settlement<'a>>, Failure> {
+    // SAFETY: as the caller promises.
+    let settlements = unsafe { read_array("settlements", settlements, count) }?;
+    // SAFETY: as the caller promises.
+    settlements.iter().enumerate().map(|(i, settlement)| unsafe { read_settlement(i, settlement) }).collect()
+}
+
+/// # Safety
+/// The settlement's texts keep to the header's rules.
+unsafe fn read_settlement<'a>(i: usize, settlement: &readpast_settlement) -> Result<Settlement<'a>, Failure> {
+    let name = |field| Field("settlements", i, field);
+    // SAFETY: as the caller promises.
+    unsafe {
+        Ok(Settlement {
+            key: args::text(name("key"), settlement.key)?,
+            token: args::optional_text(name("token"), settlement.token)?,
+            attempt: args::attempt(name("attempt"), settlement.attempt)?,
+            action: action::read(name("action"), settlement.action)?,
+            step: args::optional_text(name("step"), settlement.step)?,
+            response: args::optional_text(name("response"), settlement.response)?,
+            error: args::optional_text(name("error"), settlement.error)?,
+            delay_ms: args::delay(name("delay_ms"), settlement.delay_ms)?,
+            due: args::optional_text(name("due"), settlement.due)?,
+        })
+    }
+}

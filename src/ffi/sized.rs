@@ -1,0 +1,195 @@
+//! Structs whose caller may have been built with another version of the header. Each says its size, as that version
+//! declares it: a shorter one lacks the newest fields, which are then zero; a longer one has fields that this library
+//! does not know, which must then be zero. (Linux passes the arguments of new system calls in the same way.)
+
+use super::args::{self, MOST_ITEMS};
+use super::error::Failure;
+use super::status::{READPAST_NOT_FOUND, READPAST_OK, READPAST_UNSUPPORTED, readpast_status};
+use std::fmt::Display;
+use std::{mem, ptr};
+
+/// More than any struct will ever have.
+const LONGEST: usize = 4096;
+
+/// A struct that grows at its end from version to version.
+///
+/// # Safety
+/// It is `repr(C)`, begins with a `usize` that holds its size, and holds besides only numbers, arrays of numbers and raw
+/// pointers: all zeros are a value of it.
+pub(super) unsafe trait Versioned: Copy {
+    /// The macro that initialises it.
+    const INIT: &'static str;
+
+    /// The size it had in the first version of the header.
+    const FIRST_SIZE: usize;
+}
+
+/// The structs of an array, each completed to the version of this library.
+///
+/// # Safety
+/// `first` is NULL, or `count` structs lie there, each as long as it says.
+pub(super) unsafe fn read_array<T: Versioned>(name: &str, first: *const T, count: i32) -> Result<Vec<T>, Failure> {
+    args::item_count("count", count)?;
+    // SAFETY: as the caller promises.
+    let stride = unsafe { stride_of(name, first) }?;
+    let mut structs = Vec::with_capacity(MOST_ITEMS.min(count) as usize);
+    for i in 0..count.unsigned_abs() as usize {
+        // SAFETY: as the caller promises; that all have the same size is checked before the next is reached.
+        structs.push(unsafe { read_one(format_args!("{name}[{i}]"), first.byte_add(i * stride), stride) }?);
+    }
+    Ok(structs)
+}
+
+/// # Safety
+/// At `place` lies a struct as long as it says.
+unsafe fn read_one<T: Versioned>(name: impl Display, place: *const T, stride: usize) -> Result<T, Failure> {
+    // SAFETY: every struct begins with its size.
+    let size = unsafe { place.cast::<usize>().read() };
+    if size != stride {
+        return Err(Failure::argument(format!("{name}.struct_size is {size}, but that of the first is {stride}")));
+    }
+    for at in mem::size_of::<T>()..size {
+        // SAFETY: it is within the struct.
+        if unsafe { place.cast::<u8>().add(at).read() } != 0 {
+            return Err(Failure::new(
+                READPAST_UNSUPPORTED,
+                format!(
+                    "{name} sets a field that this version of readpast ({}) does not know",
+                    env!("CARGO_PKG_VERSION")
+                ),
+            ));
+        }
+    }
+    // SAFETY: all zeros are a value of T; what is copied over them is within both structs.
+    unsafe {
+        let mut value: T = mem::zeroed();
+        ptr::copy_nonoverlapping(place.cast::<u8>(), (&raw mut value).cast(), size.min(mem::size_of::<T>()));
+        Ok(value)
+    }
+}
+
+/// Places for structs that the library fills in. The first says how long each is.
+pub(super) struct Places<T> {
+    first: *mut T,
+    stride: usize,
+}
+
+impl<T: Versioned> Places<T> {
+    /// Places that must be there.
+    ///
+    /// # Safety
+    /// `first` is NULL, or says the size of what can be written there, at least once.
+    pub(super) unsafe fn new(name: &str, first: *mut T) -> Result<Self, Failure> {
+        // SAFETY: as the caller promises.
+        let stride = unsafe { stride_of(name, first) }?;
+        Ok(Self { first, stride })
+    }
+
+    /// Places that may be NULL: then nothing is written.
+    ///
+    /// # Safety
+    /// As for [`Self::new`].
+    pub(super) unsafe fn optional(name: &str, first: *mut T) -> Result<Option<Self>, Failure> {
+        // SAFETY: as the caller promises.
+        (!first.is_null()).then(|| unsafe { Self::new(name, first) }).transpose()
+    }
+
+    /// Fills the place at `index` with as much of `value` as the caller's version has, and with zeros what it has more.
+    ///
+    /// # Safety
+    /// There is a place at `index`.
+    pub(super) unsafe fn fill(&mut self, index: usize, value: T) {
+        let shared = self.stride.min(mem::size_of::<T>());
+        // SAFETY: the place is as long as the stride, and begins with its size.
+        unsafe {
+            let place = self.first.byte_add(index * self.stride).cast::<u8>();
+            ptr::copy_nonoverlapping((&raw const value).cast(), place, shared);
+            place.add(shared).write_bytes(0, self.stride - shared);
+            place.cast::<usize>().write(self.stride);
+        }
+    }
+
+    /// Fills the only place, or leaves it as it is when there is no value.
+    pub(super) fn fill_or_not_found(&mut self, value: Option<T>) -> readpast_status {
+        let Some(value) = value else { return READPAST_NOT_FOUND };
+        // SAFETY: `new` was promised at least one place.
+        unsafe { self.fill(0, value) };
+        READPAST_OK
+    }
+}
+
+/// The size that the first struct of an array says, which all others share.
+///
+/// # Safety
+/// `first` is NULL, or begins with its size.
+unsafe fn stride_of<T: Versioned>(name: &str, first: *const T) -> Result<usize, Failure> {
+    if first.is_null() {
+        return Err(Failure::argument(format!("{name} is NULL")));
+    }
+    // SAFETY: as the caller promises.
+    let size = unsafe { first.cast::<usize>().read() };
+    if size < T::FIRST_SIZE || size > LONGEST || !size.is_multiple_of(mem::align_of::<T>()) {
+        return Err(Failure::argument(format!("{name}[0].struct_size is {size}; initialise it with {}", T::INIT)));
+    }
+    Ok(size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ffi::READPAST_INVALID_ARGUMENT;
+
+    /// What this library knows.
+    #[repr(C)]
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    struct Now {
+        struct_size: usize,
+        number: i64,
+        later: i64,
+    }
+
+    // SAFETY: numbers only, the size first.
+    unsafe impl Versioned for Now {
+        const INIT: &'static str = "NOW_INIT";
+        const FIRST_SIZE: usize = 16;
+    }
+
+    fn read(words: &[u64], count: i32) -> Result<Vec<Now>, Failure> {
+        // SAFETY: the tests give as many words as they say.
+        unsafe { read_array("items", words.as_ptr().cast(), count) }
+    }
+
+    #[test]
+    fn older_structs_are_completed_with_zeros() {
+        let items = read(&[16, 1, 16, 2], 2).unwrap();
+        assert_eq!(items[1], Now { struct_size: 16, number: 2, later: 0 });
+    }
+
+    #[test]
+    fn newer_structs_are_taken_when_they_ask_for_nothing_new() {
+        assert_eq!(read(&[32, 1, 2, 0, 32, 3, 4, 0], 2).unwrap()[1].later, 4);
+        assert_eq!(read(&[32, 1, 2, 0, 32, 3, 4, 5], 2).unwrap_err().status(), READPAST_UNSUPPORTED);
+    }
+
+    #[test]
+    fn sizes_that_cannot_be_are_refused() {
+        for size in [0, 1, 8, 17, 5000, u64::MAX] {
+            assert_eq!(read(&[size, 0, 0], 1).unwrap_err().status(), READPAST_INVALID_ARGUMENT);
+        }
+        assert!(format!("{:?}", read(&[24, 0, 0, 16, 0, 0], 2)).contains("items[1].struct_size is 16"));
+        assert!(format!("{:?}", read(&[0, 0, 0], 1)).contains("NOW_INIT"));
+    }
+
+    #[test]
+    fn only_what_the_caller_has_is_written() {
+        for (size, expected) in [(16, [16, 1, 9, 9]), (24, [24, 1, 2, 9]), (32, [32, 1, 2, 0])] {
+            let mut words = [size, 9, 9, 9];
+            // SAFETY: there is room for the size it says.
+            unsafe {
+                let mut place = Places::new("item", words.as_mut_ptr().cast()).unwrap();
+                place.fill(0, Now { struct_size: 0, number: 1, later: 2 });
+            }
+            assert_eq!(words, expected);
+        }
+    }
+}

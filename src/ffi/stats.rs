@@ -1,0 +1,118 @@
+//! `readpast_queue_stats`.
+
+use super::boundary::answer;
+use super::error::readpast_error;
+use super::handle::Handle;
+use super::queue::readpast_queue;
+use super::sized::{Places, Versioned};
+use super::status::{READPAST_OK, readpast_status};
+use crate::item::{ItemState, QueueStats};
+
+/// Figures about a queue at one moment. Initialise it with `READPAST_STATS_INIT`.
+///
+/// Percentiles are of the newest items that were started and finished; -1 where there is no such item.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct readpast_stats {
+    /// The size of this struct.
+    pub struct_size: usize,
+    /// How many items are Pending.
+    pub pending: i64,
+    /// How many items are Processing.
+    pub processing: i64,
+    /// How many items are in Error.
+    pub error: i64,
+    /// How many items are Failed.
+    pub failed: i64,
+    /// How many items are Completed.
+    pub completed: i64,
+    /// How many items are Cancelled.
+    pub cancelled: i64,
+    /// How many items are Paused.
+    pub paused: i64,
+    /// How many items are Terminated.
+    pub terminated: i64,
+    /// How many items are PartiallyCompleted.
+    pub partially_completed: i64,
+    /// How many items are due now and wait for a worker.
+    pub due: i64,
+    /// How long the longest-waiting of them has been due, in milliseconds; -1 when none is due.
+    pub oldest_due_ms: i64,
+    /// How many items in flight have outlived their lease.
+    pub expired: i64,
+    /// How many items the percentiles are of (at most 10000).
+    pub sample: i64,
+    /// Milliseconds from due to started, 50th percentile.
+    pub wait_p50_ms: i64,
+    /// Milliseconds from due to started, 90th percentile.
+    pub wait_p90_ms: i64,
+    /// Milliseconds from due to started, 99th percentile.
+    pub wait_p99_ms: i64,
+    /// Milliseconds from started to finished, 50th percentile.
+    pub run_p50_ms: i64,
+    /// Milliseconds from started to finished, 90th percentile.
+    pub run_p90_ms: i64,
+    /// Milliseconds from started to finished, 99th percentile.
+    pub run_p99_ms: i64,
+}
+
+// SAFETY: numbers only, the size first.
+unsafe impl Versioned for readpast_stats {
+    const INIT: &'static str = "READPAST_STATS_INIT";
+    const FIRST_SIZE: usize = size_of::<Self>();
+}
+
+/// Counts the queue's items and measures how long they take. Reads much of the table: for a page that somebody looks at,
+/// not for every round of a worker.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*stats` is written.
+/// - `READPAST_INVALID_ARGUMENT`: `stats` is NULL or not initialised.
+/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` ended a wait; `*stats` is not written.
+/// - any failure of the connection or the server.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_queue_stats(
+    queue: readpast_queue,
+    stats: *mut readpast_stats,
+    err: *mut readpast_error,
+) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(queue, err, || {
+            let mut place = Places::new("stats", stats)?;
+            place.fill(0, c_stats(&queue.get()?.stats()?));
+            Ok(READPAST_OK)
+        })
+    }
+}
+
+fn c_stats(stats: &QueueStats) -> readpast_stats {
+    let [wait_p50_ms, wait_p90_ms, wait_p99_ms] = stats.wait_ms.map(|ms| ms.unwrap_or(-1));
+    let [run_p50_ms, run_p90_ms, run_p99_ms] = stats.run_ms.map(|ms| ms.unwrap_or(-1));
+    readpast_stats {
+        struct_size: 0,
+        pending: stats.count(ItemState::Pending),
+        processing: stats.count(ItemState::Processing),
+        error: stats.count(ItemState::Error),
+        failed: stats.count(ItemState::Failed),
+        completed: stats.count(ItemState::Completed),
+        cancelled: stats.count(ItemState::Cancelled),
+        paused: stats.count(ItemState::Paused),
+        terminated: stats.count(ItemState::Terminated),
+        partially_completed: stats.count(ItemState::PartiallyCompleted),
+        due: stats.due,
+        oldest_due_ms: stats.oldest_due_ms.unwrap_or(-1),
+        expired: stats.expired,
+        sample: stats.sample,
+        wait_p50_ms,
+        wait_p90_ms,
+        wait_p99_ms,
+        run_p50_ms,
+        run_p90_ms,
+        run_p99_ms,
+    }
+}

@@ -1,0 +1,169 @@
+//! `readpast_value`: one column of one item.
+
+use super::args;
+use super::batch::{ClaimedBatch, readpast_batch};
+use super::boundary::answer;
+use super::error::readpast_error;
+use super::handle::Handle;
+use super::sized::{Places, Versioned};
+use super::status::readpast_status;
+use crate::item::{ColumnType, Item, Value};
+use std::ffi::c_char;
+use std::ptr;
+
+/// True or false: `integer` is 1 or 0.
+pub const READPAST_TYPE_BOOLEAN: i32 = 1;
+/// A whole number of up to 64 bits: `integer`.
+pub const READPAST_TYPE_INTEGER: i32 = 2;
+/// A binary floating point number: `number`.
+pub const READPAST_TYPE_FLOAT: i32 = 3;
+/// An exact decimal number: `text`, like `-12.50`.
+pub const READPAST_TYPE_DECIMAL: i32 = 4;
+/// Text: `text`.
+pub const READPAST_TYPE_TEXT: i32 = 5;
+/// Bytes: `bytes`.
+pub const READPAST_TYPE_BINARY: i32 = 6;
+/// A date and time in UTC: `text`, like `2026-11-21T08:30:00.1234567`.
+pub const READPAST_TYPE_TIMESTAMP: i32 = 7;
+/// A date: `text`, like `2026-11-21`.
+pub const READPAST_TYPE_DATE: i32 = 8;
+/// A GUID: `text`.
+pub const READPAST_TYPE_GUID: i32 = 9;
+
+/// The value of one column of one item. The type tells which field holds it; the others are 0 and NULL, and so are all
+/// when the value is NULL. Initialise it with `READPAST_VALUE_INIT`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct readpast_value {
+    /// The size of this struct.
+    pub struct_size: usize,
+    /// The type of the column: a `READPAST_TYPE_`.
+    pub r#type: i32,
+    /// Whether the value is NULL: 1 or 0.
+    pub is_null: i32,
+    /// A whole number, or 1 for true and 0 for false.
+    pub integer: i64,
+    /// A floating point number.
+    pub number: f64,
+    /// Text, or what is given as text, with a NUL after it.
+    pub text: *const c_char,
+    /// Bytes.
+    pub bytes: *const u8,
+    /// How many bytes `text` (without the NUL) or `bytes` has.
+    pub length: usize,
+}
+
+// SAFETY: numbers and pointers only, the size first.
+unsafe impl Versioned for readpast_value {
+    const INIT: &'static str = "READPAST_VALUE_INIT";
+    const FIRST_SIZE: usize = size_of::<Self>();
+}
+
+/// The value of the item at `index`, in the column at `column`, both counted from 0.
+///
+/// *Ownership*: text and bytes are the batch's, until that is freed.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*value` is written.
+/// - `READPAST_NOT_FOUND`: there is no such item or column; `*value` is not written.
+/// - `READPAST_INVALID_ARGUMENT`: `value` is NULL or not initialised.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_batch_value(
+    batch: readpast_batch,
+    index: i32,
+    column: i32,
+    value: *mut readpast_value,
+    err: *mut readpast_error,
+) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(batch, err, || {
+            let mut place = Places::new("value", value)?;
+            let batch = batch.get()?;
+            let column = usize::try_from(column).ok();
+            Ok(place.fill_or_not_found(column.and_then(|column| c_value(&batch, index, column))))
+        })
+    }
+}
+
+/// The value of the item at `index`, counted from 0, in the column called `name`, whatever its case.
+///
+/// *Ownership*: text and bytes are the batch's, until that is freed.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*value` is written.
+/// - `READPAST_NOT_FOUND`: there is no such item or column; `*value` is not written.
+/// - `READPAST_INVALID_ARGUMENT`: `name` is NULL or not UTF-8, or `value` is NULL or not initialised.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_batch_value_by_name(
+    batch: readpast_batch,
+    index: i32,
+    name: *const c_char,
+    value: *mut readpast_value,
+    err: *mut readpast_error,
+) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(batch, err, || {
+            let mut place = Places::new("value", value)?;
+            let name = args::text("name", name)?;
+            let batch = batch.get()?;
+            let column = batch.columns().iter().position(|column| column.name.eq_ignore_ascii_case(name));
+            Ok(place.fill_or_not_found(column.and_then(|column| c_value(&batch, index, column))))
+        })
+    }
+}
+
+/// The number of a column's type.
+pub(super) fn column_type(kind: ColumnType) -> i32 {
+    match kind {
+        ColumnType::Boolean => READPAST_TYPE_BOOLEAN,
+        ColumnType::Integer => READPAST_TYPE_INTEGER,
+        ColumnType::Float => READPAST_TYPE_FLOAT,
+        ColumnType::Decimal => READPAST_TYPE_DECIMAL,
+        ColumnType::Text => READPAST_TYPE_TEXT,
+        ColumnType::Binary => READPAST_TYPE_BINARY,
+        ColumnType::Timestamp => READPAST_TYPE_TIMESTAMP,
+        ColumnType::Date => READPAST_TYPE_DATE,
+        ColumnType::Guid => READPAST_TYPE_GUID,
+    }
+}
+
+fn c_value(batch: &ClaimedBatch, index: i32, column: usize) -> Option<readpast_value> {
+    let item = batch.item(index)?;
+    let kind = batch.columns().get(column)?.kind;
+    let mut value = readpast_value {
+        struct_size: 0,
+        r#type: column_type(kind),
+        is_null: 0,
+        integer: 0,
+        number: 0.0,
+        text: ptr::null(),
+        bytes: ptr::null(),
+        length: 0,
+    };
+    lend(&mut value, &item, column);
+    Some(value)
+}
+
+fn lend(to: &mut readpast_value, item: &Item<'_>, column: usize) {
+    match item.value(column).unwrap_or(Value::Null) {
+        Value::Null => to.is_null = 1,
+        Value::Boolean(value) => to.integer = value.into(),
+        Value::Integer(value) => to.integer = value,
+        Value::Float(value) => to.number = value,
+        Value::Text(text) => {
+            to.text = item.text_with_nul(column).unwrap_or("\0").as_ptr().cast();
+            to.length = text.len();
+        }
+        Value::Binary(bytes) => (to.bytes, to.length) = (bytes.as_ptr(), bytes.len()),
+    }
+}
