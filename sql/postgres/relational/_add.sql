@@ -46,5 +46,4 @@
 {%- endfor %}
         )
 {%- endif %}
-        RETURNING enqueued_at
     )
