@@ -46,4 +46,5 @@
 {%- endfor %}
         )
 {%- endif %}
+        RETURNING 1 AS one
     )

@@ -88,6 +88,8 @@ BEGIN
 
             SELECT 'OK', i.ordinal, NULL::bigint, i.key, now_, 0, 'Pending'
             FROM item AS i
+            /* Counted, so that nothing is returned before all of them are in. */
+            CROSS JOIN (SELECT COUNT(*) FROM added) AS a
             ORDER BY i.ordinal;
             RETURN;
         EXCEPTION WHEN unique_violation THEN
