@@ -74,7 +74,7 @@
 /// There is no such item, or column.
 #define READPAST_NOT_FOUND 5
 
-/// `readpast_queue_interrupt` called claims off.
+/// `readpast_queue_interrupt` was called, and `readpast_queue_resume` was not.
 #define READPAST_INTERRUPTED 6
 
 /// An argument is NULL, out of its range or not UTF-8; the message names it. Nothing was sent to the server.
@@ -261,9 +261,6 @@
 
 /// A GUID: `text`.
 #define READPAST_TYPE_GUID 9
-
-/// The most items of one call. More row locks than this may make SQL Server lock the whole table.
-#define MAX_ITEMS 1000
 
 /// What a call came to: 0 is success, above 0 are outcomes to be expected, without an error object, below 0 are failures,
 /// with one. Later versions may add numbers; none is ever given a second meaning.
@@ -697,25 +694,26 @@ readpast_status readpast_queue_recover(readpast_queue queue,
                                        int32_t *recovered,
                                        readpast_error *err);
 
-/// Calls off claiming: every claim on this queue, waiting or to come, returns `READPAST_INTERRUPTED`, until
-/// `readpast_queue_resume`. Settling and renewing go on, so that work in hand can be finished. Does not wait.
+/// Makes every claim on this queue handle, waiting or to come, return `READPAST_INTERRUPTED` until
+/// `readpast_queue_resume`. It stays, so that a thread that comes to its claim a moment later does not miss it. What was
+/// sent to the server already is not called back. Settling and renewing go on, so that work in hand can be finished;
+/// `readpast_queue_settle_and_claim` then only settles. Returns at once.
 ///
 /// *Threads*: any, at once; not from a signal handler.
 ///
 /// *Returns*:
 /// - `READPAST_OK`.
-/// - `READPAST_INVALID_HANDLE`, `READPAST_FORKED`: there is no such queue in this process.
 ///
 /// *Since* 0.1.
-readpast_status readpast_queue_interrupt(readpast_queue queue, readpast_error *err);
+readpast_status readpast_queue_interrupt(readpast_queue queue,
+                                         readpast_error *err);
 
-/// Lets claims go on that `readpast_queue_interrupt` called off.
+/// Ends what `readpast_queue_interrupt` began: claims are made again.
 ///
 /// *Threads*: any, at once.
 ///
 /// *Returns*:
-/// - `READPAST_OK`, also when there was nothing called off.
-/// - `READPAST_INVALID_HANDLE`, `READPAST_FORKED`: there is no such queue in this process.
+/// - `READPAST_OK`.
 ///
 /// *Since* 0.1.
 readpast_status readpast_queue_resume(readpast_queue queue, readpast_error *err);
@@ -759,7 +757,7 @@ void readpast_queue_free(readpast_queue queue);
 /// *Returns*:
 /// - `READPAST_OK`: `*batch` holds at least one item.
 /// - `READPAST_EMPTY`: none became due in time; `*batch` is null.
-/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` called claims off; `*batch` is null.
+/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` was called, before or meanwhile; `*batch` is null.
 /// - `READPAST_CLOSED`: the queue was closed, perhaps during the wait.
 /// - any failure of the connection or the server.
 ///

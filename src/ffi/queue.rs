@@ -130,14 +130,15 @@ pub unsafe extern "C" fn readpast_queue_recover(
     }
 }
 
-/// Calls off claiming: every claim on this queue, waiting or to come, returns `READPAST_INTERRUPTED`, until
-/// `readpast_queue_resume`. Settling and renewing go on, so that work in hand can be finished. Does not wait.
+/// Makes every claim on this queue handle, waiting or to come, return `READPAST_INTERRUPTED` until
+/// `readpast_queue_resume`. It stays, so that a thread that comes to its claim a moment later does not miss it. What was
+/// sent to the server already is not called back. Settling and renewing go on, so that work in hand can be finished;
+/// `readpast_queue_settle_and_claim` then only settles. Returns at once.
 ///
 /// *Threads*: any, at once; not from a signal handler.
 ///
 /// *Returns*:
 /// - `READPAST_OK`.
-/// - `READPAST_INVALID_HANDLE`, `READPAST_FORKED`: there is no such queue in this process.
 ///
 /// *Since* 0.1.
 #[unsafe(no_mangle)]
@@ -151,13 +152,12 @@ pub unsafe extern "C" fn readpast_queue_interrupt(queue: readpast_queue, err: *m
     }
 }
 
-/// Lets claims go on that `readpast_queue_interrupt` called off.
+/// Ends what `readpast_queue_interrupt` began: claims are made again.
 ///
 /// *Threads*: any, at once.
 ///
 /// *Returns*:
-/// - `READPAST_OK`, also when there was nothing called off.
-/// - `READPAST_INVALID_HANDLE`, `READPAST_FORKED`: there is no such queue in this process.
+/// - `READPAST_OK`.
 ///
 /// *Since* 0.1.
 #[unsafe(no_mangle)]
