@@ -28,7 +28,7 @@ pub(super) const QUEUE_FILES: &[&str] = &[
     "relational/stats.sql",
 ];
 
-const FILES: [(&str, &str); 35] = files![
+pub(super) const FILES: [(&str, &str); 35] = files![
     "session.sql",
     "functions.sql",
     "schema/0001_base.sql",
