@@ -23,7 +23,7 @@ pub const READPAST_CONFLICT: i32 = 3;
 pub const READPAST_ILLEGAL_TRANSITION: i32 = 4;
 /// There is no such item, or column.
 pub const READPAST_NOT_FOUND: i32 = 5;
-/// `readpast_queue_interrupt` ended the wait.
+/// `readpast_queue_interrupt` was called, and `readpast_queue_resume` was not.
 pub const READPAST_INTERRUPTED: i32 = 6;
 
 /// An argument is NULL, out of its range or not UTF-8; the message names it. Nothing was sent to the server.
