@@ -180,8 +180,8 @@ static bool claim(struct worker *worker, readpast_batch *batch) {
 
 /*
  * Settles `count` items and claims the next batch, which is null when nothing was due. If the answer got lost, the same
- * operation is asked for again, so nothing is done twice. The outcome of an item tells if its lease was lost: it is then
- * as it was.
+ * operation is asked for again, so nothing is done twice. An item whose lease was lost is left as it is: its outcome says
+ * so, and there is nothing more to do.
  */
 static bool settle_and_claim(struct worker *worker, int32_t count, readpast_batch *next) {
     char operation[64] = "";

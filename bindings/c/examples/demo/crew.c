@@ -19,7 +19,8 @@
 enum { TICK_MS = 20 };
 
 /* In the child: becomes the worker. Only calls that are allowed between fork and exec. */
-static void become(struct crew *crew, const struct member *member, int messages, pid_t parent, char *const arguments[]) {
+static void become(const struct crew *crew, const struct member *member, int messages, pid_t parent,
+                   char *const arguments[]) {
     static const char failure[] = "the program of the worker cannot be executed\n";
     sigprocmask(SIG_SETMASK, &crew->usual_signals, NULL);
     int nothing = open("/dev/null", O_RDONLY);
@@ -144,15 +145,12 @@ int32_t crew_read(struct crew *crew, struct ledger *ledger) {
     return all;
 }
 
-bool crew_kill(struct member *member, struct ledger *ledger) {
+void crew_kill(struct member *member) {
     kill(member->pid, SIGKILL);
     while (waitpid(member->pid, &member->status, 0) < 0 && errno == EINTR) {
     }
     member->pid = 0;
     member->killed = true;
-    bool good = tally_read(&member->tally, member->records, member->number, ledger) >= 0;
-    member->held = tally_held(&member->tally);
-    return good;
 }
 
 void crew_stop(struct crew *crew, int grace_ms) {

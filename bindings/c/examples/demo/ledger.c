@@ -59,7 +59,7 @@ static void move(struct ledger *ledger, struct item *item, int32_t state) {
 }
 
 static void apply(struct ledger *ledger, struct item *item, int32_t record, int32_t state) {
-    if (record >= item->newest && !item->settled) {
+    if (record >= item->newest && !item->closed) {
         item->newest = record;
         move(ledger, item, state);
     }
@@ -84,8 +84,9 @@ void ledger_settle(struct ledger *ledger, struct item *item, int32_t attempt, in
     apply(ledger, item, 2 * attempt + 1, state);
 }
 
-void ledger_note(struct ledger *ledger, struct item *item, int32_t state) {
-    item->settled = state_is_final(state);
+void ledger_note(struct ledger *ledger, struct item *item, int32_t state, int32_t attempt) {
+    item->attempt = attempt;
+    item->closed = state_is_final(state);
     move(ledger, item, state);
 }
 

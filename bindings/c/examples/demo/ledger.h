@@ -11,10 +11,11 @@ enum { STATES = READPAST_STATE_PARTIALLY_COMPLETED + 1, MOST_ATTEMPTS = 16 };
 struct item {
     int32_t state;    /* the one it is in, a READPAST_STATE_ */
     int32_t newest;   /* the record that says so: twice its attempt, and one more when it was a settlement */
-    int16_t worker;   /* who took it last; -1: nobody yet */
+    int32_t attempt;  /* how many there were, when the server was asked last */
+    int16_t worker;   /* who took it last, by the records; -1: nobody yet */
     int8_t completed; /* how many settlements were answered with Completed */
-    bool settled;     /* the server itself has called its state final: no record can be newer */
-    int8_t taken[MOST_ATTEMPTS]; /* how often each attempt was claimed, not counting what was given back unworked */
+    bool closed;      /* the server itself has called its state final: no record can be newer */
+    int8_t taken[MOST_ATTEMPTS]; /* how often each attempt was claimed and not given back unworked */
 };
 
 struct ledger {
@@ -40,8 +41,8 @@ struct item *ledger_find(struct ledger *ledger, const char *key);
 void ledger_take(struct ledger *ledger, struct item *item, int32_t attempt, int16_t worker);
 void ledger_settle(struct ledger *ledger, struct item *item, int32_t attempt, int32_t state);
 
-/* The state that the server gives. */
-void ledger_note(struct ledger *ledger, struct item *item, int32_t state);
+/* What the server says. */
+void ledger_note(struct ledger *ledger, struct item *item, int32_t state, int32_t attempt);
 
 bool state_is_final(int32_t state);
 int32_t ledger_finished(const struct ledger *ledger);

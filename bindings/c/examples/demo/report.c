@@ -3,39 +3,12 @@
 #include "report.h"
 
 #include "screen.h"
+#include "verdict.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-
-/* How often what must not happen did. */
-struct verdict {
-    int32_t twice;       /* an attempt claimed by two, or an item completed by two */
-    int32_t lost;        /* gone from the table, or not Completed although a worker was told so */
-    int32_t unfinished;  /* in a state that is not final */
-    int32_t unexplained; /* finished, but by nobody on record, and not by the worker that was killed */
-};
-
-static struct verdict judge(const struct ledger *ledger, const struct crew *crew) {
-    struct verdict verdict = {0};
-    for (int32_t i = 0; i < ledger->count; i++) {
-        const struct item *item = &ledger->items[i];
-        bool twice = item->completed > 1;
-        for (int attempt = 0; attempt < MOST_ATTEMPTS; attempt++)
-            twice |= item->taken[attempt] > 1;
-        verdict.twice += twice;
-
-        if (item->state == READPAST_STATE_NONE || (item->completed > 0 && item->state != READPAST_STATE_COMPLETED))
-            verdict.lost++;
-        else if (!state_is_final(item->state))
-            verdict.unfinished++;
-        else if (item->state == READPAST_STATE_COMPLETED && item->completed == 0 &&
-                 !(item->worker >= 0 && crew->members[item->worker].killed))
-            verdict.unexplained++; /* a killed worker may not have come to write down its last answer */
-    }
-    return verdict;
-}
 
 static int by_size(const void *left, const void *right) {
     int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
@@ -62,25 +35,25 @@ static void print_latency(const struct run *run, const struct crew *crew) {
     free(all);
 }
 
-static void print_workers(const struct run *run, const struct crew *crew) {
+static void print_workers(const struct run *run, const struct crew *crew, const struct verdict *verdict) {
     struct tally sum = {0};
     screen_say("\n            Claimed   Settled   of these failed   Lost leases");
     for (int i = 0; i < WORKERS; i++) {
         const struct member *member = &crew->members[i];
-        const struct tally *tally = &member->tally;
-        char note[96] = "";
-        if (member->killed)
-            snprintf(note, sizeof note, "  killed while it held %s items", grouped(member->held));
-        else if (run->notes[i])
-            snprintf(note, sizeof note, "  %s", run->notes[i]);
-        int32_t lost = tally->lost + member->held;
-        screen_say("Worker %d   %8s  %8s          %8s      %8s%s", i + 1, grouped(tally->claimed), grouped(tally->settled),
-                   grouped(tally->failed_attempts), grouped(lost), note);
-        sum.claimed += tally->claimed;
-        sum.settled += tally->settled;
-        sum.failed_attempts += tally->failed_attempts;
-        sum.lost += lost;
-        sum.strangers += tally->strangers;
+        struct tally tally = member->tally;
+        if (member->killed) {
+            tally.claimed += verdict->unrecorded_claims;
+            tally.settled += verdict->unrecorded_settlements;
+            tally.lost += tally_held(&tally);
+        }
+        const char *note = member->killed ? "killed with SIGKILL" : run->notes[i] ? run->notes[i] : "";
+        screen_say("Worker %d   %8s  %8s          %8s      %8s%s%s", i + 1, grouped(tally.claimed),
+                   grouped(tally.settled), grouped(tally.failed_attempts), grouped(tally.lost), *note ? "  " : "", note);
+        sum.claimed += tally.claimed;
+        sum.settled += tally.settled;
+        sum.failed_attempts += tally.failed_attempts;
+        sum.lost += tally.lost;
+        sum.strangers += tally.strangers;
     }
     screen_say("Together   %8s  %8s          %8s      %8s\n", grouped(sum.claimed), grouped(sum.settled),
                grouped(sum.failed_attempts), grouped(sum.lost));
@@ -132,24 +105,26 @@ static bool check_workers(const struct crew *crew) {
     return good;
 }
 
+static void print_speed(const char *what, int32_t count, double seconds) {
+    screen_say("%s          %s in %.1f s: %s items/s", what, grouped(count), seconds,
+               grouped(seconds > 0 ? (int64_t)(count / seconds) : 0));
+}
+
 bool report(const struct run *run, const struct ledger *ledger, const struct crew *crew) {
-    struct verdict verdict = judge(ledger, crew);
-    int32_t finished = ledger_finished(ledger);
-    print_workers(run, crew);
+    struct verdict verdict = judge(ledger, crew, run->batch_size, run->asked);
+    print_workers(run, crew, &verdict);
     print_states(ledger);
     screen_say("Taken twice       %s", grouped(verdict.twice));
-    screen_say("Lost              %s", run->checked ? grouped(verdict.lost) : "not known: the server could not be asked");
-    screen_say("Enqueued          %s in %.1f s: %s items/s", grouped(ledger->count), run->enqueue_seconds,
-               grouped((int64_t)(ledger->count / run->enqueue_seconds)));
-    screen_say("Finished          %s in %.1f s: %s items/s", grouped(finished), run->work_seconds,
-               grouped((int64_t)(finished / run->work_seconds)));
+    screen_say("Lost              %s", run->asked ? grouped(verdict.lost) : "unknown: the server could not be asked");
+    print_speed("Enqueued", ledger->count, run->enqueue_seconds);
+    print_speed("Finished", ledger_finished(ledger), run->work_seconds);
     print_latency(run, crew);
 
-    bool good = check_workers(crew) && run->checked;
     if (verdict.unfinished > 0)
         screen_say("%s items are not finished.", grouped(verdict.unfinished));
     if (verdict.unexplained > 0)
-        screen_say("%s items were completed by somebody else: does another demo run on this server?",
+        screen_say("%s items were taken by somebody else: does another demo run on this server?",
                    grouped(verdict.unexplained));
-    return good && verdict.twice == 0 && verdict.lost == 0 && verdict.unfinished == 0 && verdict.unexplained == 0;
+    bool good = check_workers(crew);
+    return is_good(&verdict) && good;
 }

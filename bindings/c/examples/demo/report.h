@@ -7,7 +7,7 @@
 struct run {
     double enqueue_seconds, work_seconds;
     int32_t batch_size;
-    bool checked; /* the ledger has every item's state from the server */
+    bool asked;                 /* the ledger has every item's state from the server */
     const char *notes[WORKERS]; /* what is special about a worker, or NULL */
 };
 

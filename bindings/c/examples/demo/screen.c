@@ -25,6 +25,7 @@ void screen_begin(void) {
     const char *kind = getenv("TERM"), *no_colour = getenv("NO_COLOR");
     screen.terminal = isatty(STDOUT_FILENO) && kind && strcmp(kind, "dumb") != 0;
     screen.colours = screen.terminal && !(no_colour && *no_colour);
+    screen.next_draw = screen.terminal ? 0 : record_clock() + PLAIN_US;
     setvbuf(stdout, NULL, _IOFBF, 4096); /* a line is written at once, or it would flicker */
 }
 
@@ -117,7 +118,7 @@ void screen_finish(const struct progress *progress) {
         putchar('\n');
     fflush(stdout);
     screen.drawn = false;
-    screen.next_draw = 0;
+    screen.next_draw = screen.terminal ? 0 : record_clock() + PLAIN_US;
 }
 
 void screen_say(const char *format, ...) {

@@ -64,7 +64,7 @@ void server_end(struct server *server) {
     readpast_config_free(server->config);
 }
 
-bool server_enqueue(struct server *server, struct ledger *ledger, int32_t count) {
+bool server_enqueue(struct server *server, struct ledger *ledger, int32_t count, double *seconds) {
     static char columns[PER_CALL][256];
     static readpast_new_item items[PER_CALL];
     struct progress progress = {.doing = "Enqueuing", .total = count};
@@ -89,7 +89,7 @@ bool server_enqueue(struct server *server, struct ledger *ledger, int32_t count)
             return false;
         ledger_enter(ledger, part);
         progress.done = ledger->count;
-        progress.seconds = (double)(record_clock() - begun) / 1e6;
+        progress.seconds = *seconds = (double)(record_clock() - begun) / 1e6;
         screen_show(&progress);
     }
     screen_finish(&progress);
@@ -97,8 +97,8 @@ bool server_enqueue(struct server *server, struct ledger *ledger, int32_t count)
 }
 
 /*
- * The C API has no call that only reads an item, but one that cannot change this one: the lease of another worker cannot
- * be renewed, and the refusal says which state the item is in.
+ * No call only reads an item, but here is one that cannot change it: the lease of somebody else is not renewed, and the
+ * answer says which state the item is in, and at which attempt.
  */
 static bool ask_part(struct server *server, struct ledger *ledger, const readpast_lease *leases, int32_t count) {
     static readpast_outcome outcomes[PER_CALL];
@@ -108,7 +108,7 @@ static bool ask_part(struct server *server, struct ledger *ledger, const readpas
     if (!check("Asking for states", status, error))
         return false;
     for (int32_t i = 0; i < count; i++)
-        ledger_note(ledger, ledger_find(ledger, leases[i].key), outcomes[i].state);
+        ledger_note(ledger, ledger_find(ledger, leases[i].key), outcomes[i].state, outcomes[i].attempt);
     return true;
 }
 

@@ -16,7 +16,7 @@ struct server {
 bool server_begin(struct server *server);
 
 /* Enqueues so many notifications and enters them into the ledger. */
-bool server_enqueue(struct server *server, struct ledger *ledger, int32_t count);
+bool server_enqueue(struct server *server, struct ledger *ledger, int32_t count, double *seconds);
 
 bool server_open(struct server *server);
 void server_close(struct server *server);
