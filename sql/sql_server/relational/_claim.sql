@@ -1,7 +1,7 @@
         /*
-        Choose and lock the due items, in order. The locks are update locks on rows nobody else holds, kept to the end
-        of the transaction, so the updates below never wait for another worker. An item with spent attempts (the limit
-        was lowered, say) ends here instead of staying at the head of the queue.
+        Choose and lock the due items, in order. The locks are update locks on rows nobody else holds, kept to the
+        end of the transaction, so the updates below never wait for another worker. An item with spent attempts (the
+        limit was lowered, say) ends here instead of staying at the head of the queue.
         */
         INSERT INTO @Due ([EnqueuedAt], [ScheduledFor], [AttemptNum], [UpdatedAt], [Status])
         SELECT TOP (@Max)

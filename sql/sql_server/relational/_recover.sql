@@ -1,10 +1,12 @@
         /*
-        Give back the items whose lease has run out, or fail them when their attempts are spent. The search takes no
-        update locks: it may pass many items in flight whose leases are good, and their workers must not wait for it.
+        Give back the items whose lease has run out, or fail them when their attempts are spent. The search
+        takes no update locks: it may pass many items in flight whose leases are good, and no worker shall wait
+        for it.
         */
         INSERT INTO @Expired ([EnqueuedAt])
         SELECT TOP (@RecoverMax) q.[EnqueuedAt]
-        FROM {{ object(queue) }} AS q WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_InFlight]))
+        FROM {{ object(queue) }} AS q
+            WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_InFlight]))
         WHERE
             q.[Status] = 'Processing'
             AND q.[LeaseUntil] <= @Now

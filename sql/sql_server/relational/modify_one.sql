@@ -25,8 +25,11 @@ BEGIN
     DECLARE @Answer varchar(20);
     DECLARE @Message nvarchar(2048);
 {% include "relational/_item_table.sql" %}
+
 {% include "relational/_no_transaction.sql" %}
+
 {% include "relational/_settings.sql" %}
+
     INSERT INTO @Item (
         [Ordinal], [EnqueuedAt], [Token], [Attempt], [Status], [Step], [Response], [Error], [ScheduledFor]
     )
@@ -38,6 +41,7 @@ BEGIN
         SET @Now = SYSUTCDATETIME();
 
 {% include "relational/_modify.sql" %}
+
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH

@@ -27,9 +27,12 @@ BEGIN
 {% include "relational/_item_table.sql" %}
 {% include "relational/_claim_tables.sql" %}
 {% include "relational/_out_table.sql" %}
+
 {% include "relational/_no_transaction.sql" %}
+
 {% include "relational/_settings.sql" %}
 {% include "relational/_check_lease.sql" %}
+
     IF @Max IS NULL OR @Max < 0 OR @Max > 1000
         THROW 50021, N'{{ procedure }}: @Max must be from 0 to 1000.', 1;
 
@@ -63,7 +66,9 @@ BEGIN
         SET @Now = SYSUTCDATETIME();
 
 {% include "relational/_remember.sql" %}
+
 {% include "relational/_modify.sql" %}
+
         IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @Work AS w WHERE w.[Answer] <> 'OK')
         BEGIN
             SET @Result = (
@@ -83,10 +88,10 @@ BEGIN
         BEGIN
             IF @Recover = 1
             BEGIN
-{% include "relational/_recover.sql" %}
+{% filter indent(8, true) %}{% include "relational/_recover.sql" %}{% endfilter %}
             END;
 
-{% include "relational/_claim.sql" %}
+{% filter indent(4, true) %}{% include "relational/_claim.sql" %}{% endfilter %}
         END;
 
         COMMIT TRANSACTION;
@@ -123,17 +128,19 @@ BEGIN
 
         IF @Max > 0
         BEGIN
-{% include "relational/_claimed_out.sql" %}
+{% filter indent(8, true) %}{% include "relational/_claimed_out.sql" %}{% endfilter %}
         END;
     END;
 
     IF @Max = 0
     BEGIN
-{% include "relational/_out_select.sql" %}
+{% filter indent(4, true) %}{% include "relational/_out_select.sql" %}{% endfilter %}
+
         RETURN 0;
     END;
 
 {% include "relational/_out_items_select.sql" %}
+
     RETURN 0;
 END;
 GO

@@ -14,8 +14,11 @@ BEGIN
     DECLARE @MaxAttempts int;
     DECLARE @Now datetime2(7);
 {% include "relational/_claim_tables.sql" %}
+
 {% include "relational/_no_transaction.sql" %}
+
 {% include "relational/_settings.sql" %}
+
     IF @Max IS NULL OR @Max < 1 OR @Max > 1000
         THROW 50021, N'{{ procedure }}: @Max must be from 1 to 1000.', 1;
 
@@ -24,6 +27,7 @@ BEGIN
         SET @Now = SYSUTCDATETIME();
 
 {% include "relational/_recover.sql" %}
+
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH

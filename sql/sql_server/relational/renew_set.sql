@@ -22,8 +22,11 @@ BEGIN
         UNIQUE CLUSTERED ([EnqueuedAt], [Ordinal])
     );
 {% include "relational/_out_table.sql" %}
+
 {% include "relational/_no_transaction.sql" %}
+
 {% include "relational/_settings.sql" %}
+
     IF @LeaseMs < 1
         THROW 50021, N'{{ procedure }}: @LeaseMs must be at least 1.', 1;
 
@@ -80,6 +83,7 @@ BEGIN
     END CATCH;
 
 {% include "relational/_out_select.sql" %}
+
     RETURN 0;
 END;
 GO
