@@ -134,6 +134,14 @@ impl Dialect {
         files.iter().map(|file| self.templates().render(file, context.clone())).collect()
     }
 
+    /// The SQL files that are compiled in: their names below `sql/<dialect>/`, and their text.
+    pub fn files(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::SqlServer => &sql_server::FILES,
+            Self::Postgres => &postgres::FILES,
+        }
+    }
+
     /// The class of a diagnostic record.
     pub fn classify(self, sqlstate: &str, native_code: i32, message: &str) -> ErrorKind {
         match self {

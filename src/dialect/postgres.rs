@@ -28,7 +28,7 @@ pub(super) const QUEUE_FILES: &[&str] = &[
     "relational/stats.sql",
 ];
 
-const FILES: [(&str, &str); 35] = files![
+pub(super) const FILES: [(&str, &str); 35] = files![
     "session.sql",
     "functions.sql",
     "schema/0001_base.sql",
@@ -40,7 +40,7 @@ const FILES: [(&str, &str); 35] = files![
     "calls/stats.sql",
     "calls/schema_version.sql",
     "calls/record_version.sql",
-    "calls/queues.sql",
+    "calls/catalog.sql",
     "calls/record_queue.sql",
     "calls/lock_install.sql",
     "calls/creates_or_alters.sql",

@@ -42,7 +42,7 @@ fn opening_outlives_what_passes() {
     passing().into_iter().for_each(|message| server.refuse_login(LoginReply::Refuse(message)));
     server.refuse_login(LoginReply::Cut);
     server.fail("SET LOCK_TIMEOUT", &ServerMessage::database_unavailable("jobs"));
-    server.fault("[QueueSpec]", Fault::Instead(Reply::cut_before()));
+    server.fault("[QueueCatalog]", Fault::Instead(Reply::cut_before()));
     let queue = server.open(&[]);
     assert_eq!(queue.name(), "Job");
     assert_eq!(server.peer.logins().len(), 8, "each fault cost one log-in");

@@ -131,27 +131,34 @@ impl Shared {
 
     fn answer(&self, request: &Request) -> Answer {
         match &request.call {
+            Call::Procedure { name, .. } if name.contains("QueueCatalog") => catalog(),
             Call::Procedure { name, params } => lock(&self.ledger).run(name, params),
             _ => answer_text(request.sql()),
         }
     }
 }
 
-/// The answers to plain SQL: what opening and installing ask for.
+/// What opening asks for.
+fn catalog() -> Answer {
+    let columns = [
+        ("Version", Type::Int),
+        ("Queue", Type::VarChar(40)),
+        ("Preset", Type::VarChar(20)),
+        ("Spec", Type::NVarCharMax),
+        ("RenderedBy", Type::Int),
+    ];
+    let version = || Value::from(readpast::dialect::SCHEMA_VERSION);
+    Answer::new().columns(columns).row([version(), "Job".into(), "relational".into(), SPEC.into(), version()])
+}
+
+/// The answers to plain SQL: what installing asks for.
 fn answer_text(sql: &str) -> Answer {
-    if sql.contains("FROM sys.tables") {
+    if sql.contains("QueueCatalog]") && !sql.contains("CREATE") {
+        catalog()
+    } else if sql.contains("FROM sys.tables") {
         Answer::new().scalar("Found", Type::Int, 1)
     } else if sql.contains("SELECT MAX(v.[Version])") {
         Answer::new().scalar("Version", Type::Int, readpast::dialect::SCHEMA_VERSION)
-    } else if sql.contains("q.[RenderedBy] FROM") {
-        let columns = [
-            ("Queue", Type::VarChar(40)),
-            ("Preset", Type::VarChar(20)),
-            ("Spec", Type::NVarCharMax),
-            ("RenderedBy", Type::Int),
-        ];
-        let version = Value::from(readpast::dialect::SCHEMA_VERSION);
-        Answer::new().columns(columns).row(["Job".into(), "relational".into(), SPEC.into(), version])
     } else if sql.contains("sp_getapplock") {
         Answer::new().scalar("Granted", Type::Int, 1)
     } else if sql.contains("'EngineEdition'") {
