@@ -109,7 +109,7 @@ pub(super) fn classify(sqlstate: &str, native_code: i32, message: &str) -> Error
         // Disk or log full, quota reached, read-only database.
         1101 | 1105 | 3906 | 9002 | 40544 | 3908 | 5144 => ErrorKind::Storage,
         2812 | 208 | 201 | 207 | 8144 | 8145 => ErrorKind::SchemaMismatch,
-        50021 | 547 | 515 | 8152 | 2628 | 245 | 8114 | 13608 | 13609 => ErrorKind::InvalidItem,
+        50021 | 547 | 515 | 2601 | 2627 | 8152 | 2628 | 245 | 8114 | 13608 | 13609 => ErrorKind::InvalidItem,
         _ => by_sqlstate(sqlstate, message),
     }
 }

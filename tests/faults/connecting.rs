@@ -1,7 +1,7 @@
 //! Log-ins that fail for other reasons than the server's word, and names that need quoting.
 
 use crate::server::{Fault, Server};
-use crate::tds_peer::{Answer, LoginReply, Type};
+use crate::tds_peer::{Answer, LoginReply, ServerMessage, Type};
 use readpast::config::Config;
 use readpast::error::{Error, ErrorKind};
 use readpast::queue::Queue;
@@ -68,9 +68,22 @@ fn a_schema_may_have_any_name() {
     queue.stats().unwrap();
 
     let requests = server.peer.requests();
-    assert_eq!(requests[1].values(), [name.into()]);
-    for (index, object) in [(2, "[QueueSchemaVersion]"), (3, "[QueueSpec]"), (4, "[Stats_Job]")] {
-        let sql = requests[index].sql();
-        assert!(sql.contains(&format!("{quoted}.{object}")), "{sql}");
+    for (index, object) in [(1, "[QueueCatalog]"), (2, "[Stats_Job]")] {
+        assert_eq!(requests[index].sql(), format!("{quoted}.{object}"));
     }
+}
+
+#[test]
+fn a_schema_without_readpast() {
+    let server = Server::start();
+    let missing = ServerMessage::error(2812, "Could not find stored procedure 'readpast.QueueCatalog'.").state(62);
+    server.fail("QueueCatalog", &missing);
+    let error = Queue::open(&server.config(&[]), "Job").unwrap_err();
+    assert_says(&error, ErrorKind::SchemaMissing, &["\"readpast\"", "install", "set \"schema\""]);
+    server.fail(
+        "QueueCatalog",
+        &ServerMessage::error(229, "The EXECUTE permission was denied on 'QueueCatalog'.").class(14),
+    );
+    let error = Queue::open(&server.config(&[]), "Job").unwrap_err();
+    assert_says(&error, ErrorKind::PermissionDenied, &["EXECUTE", "'QueueCatalog'", "grant"]);
 }
