@@ -141,7 +141,7 @@
 /// The login lacks a right.
 #define READPAST_PERMISSION_DENIED -60
 
-/// The server did not answer in time, a lock was not granted in time, or no pooled connection became free in time.
+/// The server did not answer in time, or a lock was not granted in time.
 #define READPAST_TIMED_OUT -61
 
 /// The statement was chosen as a deadlock victim, or lost a serialization conflict.
@@ -162,6 +162,9 @@
 
 /// The server's answer does not have the shape that the installed procedures give.
 #define READPAST_PROTOCOL -67
+
+/// All connections of the queue's pool were in use for as long as `pool.acquire_ms` says.
+#define READPAST_POOL_TIMEOUT -68
 
 /// The major version of this header.
 #define READPAST_VERSION_MAJOR 0

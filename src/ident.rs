@@ -40,7 +40,9 @@ impl Identifier {
         }
         if let Some(control) = name.chars().find(|c| c.is_control()) {
             let code = u32::from(control);
-            return Err(refuse(format!("{what} contains the control character U+{code:04X}, which no name may; remove it")));
+            return Err(refuse(format!(
+                "{what} contains the control character U+{code:04X}, which no name may; remove it"
+            )));
         }
         Ok(Self(name.to_owned()))
     }
