@@ -168,8 +168,10 @@ fn run(session: &mut Session, script: &str, creates_or_alters: bool) -> Result<(
             _ => session.execute(statement, &[]),
         };
         result.map_err(|error| {
-            let first = statement.lines().find(|line| line.starts_with(|c: char| c.is_ascii_uppercase()));
-            error.in_context(format!("installing failed at \"{}\"", first.unwrap_or(statement)))
+            // What is told of a statement is its first line, without the comment before it.
+            let comment = statement.strip_prefix("/*").and_then(|text| text.split_once("*/"));
+            let bare = comment.map_or(statement, |(_, rest)| rest.trim_start());
+            error.in_context(format!("installing failed at \"{}\"", bare.lines().next().unwrap_or_default()))
         })?;
     }
     Ok(())

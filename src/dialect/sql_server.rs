@@ -27,7 +27,7 @@ pub(super) const QUEUE_FILES: &[&str] = &[
     "relational/stats.sql",
 ];
 
-const FILES: [(&str, &str); 46] = files![
+pub(super) const FILES: [(&str, &str); 46] = files![
     "session.sql",
     "functions.sql",
     "schema/0001_base.sql",
@@ -58,7 +58,7 @@ const FILES: [(&str, &str); 46] = files![
     "relational/_add.sql",
     "relational/_add_one.sql",
     "relational/_add_out.sql",
-    "relational/_check_claim.sql",
+    "relational/_check_lease.sql",
     "relational/_claim.sql",
     "relational/_claim_tables.sql",
     "relational/_claimed_out.sql",

@@ -18,7 +18,7 @@
         ) AS r;
 
         IF @@ROWCOUNT > 1000
-            THROW 50021, N'{{ procedure }}: at most 1000 items a call (more locks than that may escalate to the table).', 1;
+            THROW 50021, N'{{ procedure }}: at most 1000 items a call.', 1;
 
         /*
         The key is a time, and a clock ticks seldom: one tick may see thousands of items. So the key is the time on a
@@ -32,12 +32,12 @@
         );
 
         INSERT INTO {{ object(queue) }} (
-            [EnqueuedAt], [Type], [Status], [Step], [AttemptNum], [ScheduledFor], [UpdatedAt]
-            {%- for column in columns %}, {{ column.quoted }}{% endfor %}
+            [EnqueuedAt], [Type], [Status], [Step], [AttemptNum], [ScheduledFor], [UpdatedAt]{% for column in columns %},
+            {{ column.quoted }}{% endfor %}
         )
         SELECT
-            n.[EnqueuedAt], n.[Type], 'Pending', n.[Step], 0, n.[ScheduledFor], @Now
-            {%- for column in columns %}, c.{{ column.quoted }}{% endfor %}
+            n.[EnqueuedAt], n.[Type], 'Pending', n.[Step], 0, n.[ScheduledFor], @Now{% for column in columns %},
+            c.{{ column.quoted }}{% endfor %}
         FROM OPENJSON(@Items) AS j
         CROSS APPLY OPENJSON(j.[value]) WITH (
 {%- for column in columns %}

@@ -8,7 +8,10 @@
             q.[EnqueuedAt],
             q.[ScheduledFor],
             q.[AttemptNum],
-            CASE WHEN @Now > q.[UpdatedAt] THEN @Now ELSE DATEADD(MICROSECOND, 1, CAST(q.[UpdatedAt] AS datetime2(7))) END,
+            CASE
+                WHEN @Now > q.[UpdatedAt] THEN @Now
+                ELSE DATEADD(MICROSECOND, 1, CAST(q.[UpdatedAt] AS datetime2(7)))
+            END,
             CASE WHEN q.[AttemptNum] >= @MaxAttempts THEN 'Failed' ELSE 'Processing' END
         FROM {{ object(queue) }} AS q
             WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_Due]))

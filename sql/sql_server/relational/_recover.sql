@@ -17,7 +17,10 @@
                 q.[EnqueuedAt],
                 q.[AttemptNum],
                 CASE WHEN q.[AttemptNum] >= @MaxAttempts THEN 'Failed' ELSE 'Error' END,
-                CASE WHEN @Now > q.[UpdatedAt] THEN @Now ELSE DATEADD(MICROSECOND, 1, CAST(q.[UpdatedAt] AS datetime2(7))) END,
+                CASE
+                    WHEN @Now > q.[UpdatedAt] THEN @Now
+                    ELSE DATEADD(MICROSECOND, 1, CAST(q.[UpdatedAt] AS datetime2(7)))
+                END,
                 CONCAT(
                     N'The lease of worker ', q.[LeaseOwner], N' ran out on attempt ', q.[AttemptNum], N' of ',
                     @MaxAttempts, N'; the worker is taken for dead.'

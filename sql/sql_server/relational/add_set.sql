@@ -1,4 +1,4 @@
-{%- set item_text = "@Items is a JSON array of objects: columns (an object of the queue's own columns) and, where wanted, type, step, due (UTC)\nor delay_ms." -%}
+{%- set item_text = "@Items is a JSON array of objects: columns (an object of the queue's own columns) and, where wanted, type, step,\ndue (UTC) or delay_ms." -%}
 {%- set procedure = "Add_" ~ queue ~ "_Set_utx" -%}
 /*
 Enqueue many items inside the caller's transaction: they are there when it commits, together with its other work.

@@ -19,7 +19,7 @@ BEGIN
 {% include "relational/_no_transaction.sql" %}
 {% include "relational/_settings.sql" %}
     SET @Worker = COALESCE(@Worker, CONCAT(SUSER_SNAME(), N'/', @@SPID));
-{% include "relational/_check_claim.sql" %}
+{% include "relational/_check_lease.sql" %}
     BEGIN TRY
         BEGIN TRANSACTION;
         SET @Now = SYSUTCDATETIME();

@@ -19,7 +19,10 @@ BEGIN
 {% include "relational/_out_table.sql" %}
 {% include "relational/_no_transaction.sql" %}
 {% include "relational/_settings.sql" %}
-{% include "relational/_check_claim.sql" %}
+{% include "relational/_check_lease.sql" %}
+    IF @Max IS NULL OR @Max < 1 OR @Max > 1000
+        THROW 50021, N'{{ procedure }}: @Max must be from 1 to 1000.', 1;
+
     BEGIN TRY
         BEGIN TRANSACTION;
         SET @Now = SYSUTCDATETIME();

@@ -1,0 +1,187 @@
+/*
+ * The demo: enqueues notifications and has four worker processes compete for them. One of them is killed in the middle,
+ * and one fails now and then. From what the workers put on record, and from what the server says in the end, it proves
+ * that nothing was lost and nothing taken twice; its exit status is 0 only then.
+ *
+ *   READPAST_CONNECTION='Driver={...};Server=...;' demo [-n items] [-b batch] [-l lease_ms]
+ *
+ * It works in the schema readpast_demo, so it meets nobody else's data, and can be run there again and again: it
+ * recognizes its own items by their keys. Whatever an earlier run left unfinished, the workers finish on the way.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include "demo/crew.h"
+#include "demo/report.h"
+#include "demo/screen.h"
+#include "demo/server.h"
+#include "records.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { VICTIM = 1, CLUMSY = 2, FAIL_EVERY = 50 };
+enum { TICK_MS = 50, ASK_MS = 500, STALL_MS = 30000, GRACE_MS = 10000, INTERRUPTED_GRACE_MS = 3000 };
+
+struct options {
+    long items, batch, lease_ms;
+};
+
+static volatile sig_atomic_t stopped_by;
+
+static void on_signal(int number) {
+    stopped_by = number;
+}
+
+/* Signals are let in only while this process waits, in crew_wait. A second one ends it, and with it the workers. */
+static void catch_signals(struct crew *crew) {
+    const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    sigset_t caught;
+    sigemptyset(&caught);
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        sigaddset(&caught, numbers[i]);
+        sigaction(numbers[i], &action, NULL);
+    }
+    sigprocmask(SIG_BLOCK, &caught, &crew->usual_signals);
+}
+
+static bool start_workers(struct crew *crew, const struct options *options, const char *program) {
+    char path[4096], batch[24], lease[24], fail[24];
+    const char *slash = strrchr(program, '/');
+    snprintf(path, sizeof path, "%.*sworker", slash ? (int)(slash - program) + 1 : 0, program);
+    snprintf(batch, sizeof batch, "%ld", options->batch);
+    snprintf(lease, sizeof lease, "%ld", options->lease_ms);
+    for (int16_t i = 0; i < WORKERS; i++) {
+        snprintf(fail, sizeof fail, "%d", i == CLUMSY ? FAIL_EVERY : 0);
+        char *arguments[] = {path, "-r", "-b", batch, "-l", lease, "-f", fail, "-o", "schema=" DEMO_SCHEMA,
+                             /* Brisk, for an audience: look soon for what dead workers left, say soon what is wrong. */
+                             "-o", "recover.interval_ms=200", "-o", "poll.interval_ms=100",
+                             "-o", "retry.budget_ms=5000", DEMO_QUEUE, NULL};
+        if (!crew_start(crew, i, arguments))
+            return false;
+    }
+    return true;
+}
+
+/* Kills one worker, once: when nearly a third is done and it has items in hand. */
+static void kill_one(struct crew *crew, const struct ledger *ledger) {
+    struct member *victim = &crew->members[VICTIM];
+    if (victim->killed || victim->pid == 0 || ledger_finished(ledger) < ledger->count / 10 * 3 ||
+        victim->tally.settled == 0 || tally_held(&victim->tally) == 0)
+        return;
+    crew_kill(victim);
+    screen_say("Worker %d was killed with SIGKILL. What it holds comes back when the leases run out.", VICTIM + 1);
+}
+
+/* Until all is finished, or nothing goes on any more. True in the first case. */
+static bool watch(struct server *server, struct crew *crew, struct ledger *ledger, double *seconds) {
+    struct progress progress = {.doing = "Working", .total = ledger->count, .in_state = ledger->in_state};
+    int64_t begun = record_clock(), last_news = begun, next_ask = begun;
+    while (stopped_by == 0) {
+        crew_wait(crew, TICK_MS);
+        int32_t news = crew_read(crew, ledger);
+        if (news < 0) {
+            screen_say("The records of a worker cannot be read.");
+            break;
+        }
+        kill_one(crew, ledger);
+        int64_t now = record_clock();
+        last_news = news > 0 ? now : last_news;
+        progress.done = ledger_finished(ledger);
+        progress.seconds = *seconds = (double)(last_news - begun) / 1e6;
+        if (progress.done == ledger->count) {
+            screen_finish(&progress);
+            return true;
+        }
+        if (crew_alive(crew) == 0) {
+            screen_say("No worker is left.");
+            break;
+        }
+        if (now - last_news > STALL_MS * 1000LL) {
+            screen_say("Nothing has happened for %d s.", STALL_MS / 1000);
+            break;
+        }
+        /* What the killed worker settled last may not be on record. Towards the end, the server is asked instead. */
+        if (news == 0 && now >= next_ask && crew->members[VICTIM].killed) {
+            if (server->queue.id == 0 && !server_open(server))
+                break;
+            if (!server_ask(server, ledger, false))
+                break;
+            next_ask = record_clock() + ASK_MS * 1000LL;
+        }
+        screen_show(&progress);
+    }
+    return false;
+}
+
+static int run(struct server *server, struct ledger *ledger, struct crew *crew, const struct options *options,
+               const char *program) {
+    struct run run = {.batch_size = (int32_t)options->batch};
+    char note[64];
+    snprintf(note, sizeof note, "every %dth item fails here", FAIL_EVERY);
+    run.notes[CLUMSY] = note;
+
+    screen_say("Installing queue " DEMO_QUEUE " in schema " DEMO_SCHEMA ".");
+    if (!server_begin(server) || !server_enqueue(server, ledger, (int32_t)options->items, &run.enqueue_seconds))
+        return EXIT_FAILURE;
+    server_close(server); /* the workers shall inherit no connection */
+
+    catch_signals(crew);
+    bool finished = start_workers(crew, options, program) && watch(server, crew, ledger, &run.work_seconds);
+    if (stopped_by != 0)
+        screen_say("Stopping the workers.");
+    crew_stop(crew, stopped_by != 0 ? INTERRUPTED_GRACE_MS : GRACE_MS);
+    if (stopped_by != 0) {
+        crew_read(crew, ledger);
+        screen_say("Stopped: %s of %s items were finished. The next run finishes the others.",
+                   grouped(ledger_finished(ledger)), grouped(ledger->count));
+        return 128 + stopped_by;
+    }
+
+    run.asked = crew_read(crew, ledger) >= 0 && (server->queue.id != 0 || server_open(server)) &&
+                  server_ask(server, ledger, true);
+    bool good = report(&run, ledger, crew) && finished;
+    if (good && !crew->members[VICTIM].killed)
+        screen_say("(No worker was killed: there was too little to do.)");
+    screen_say(good ? "\nEverything is as it should be." : "\nNOT everything is as it should be.");
+    return good ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static bool read_options(int argc, char **argv, struct options *options) {
+    for (int option; (option = getopt(argc, argv, "n:b:l:")) != -1;) {
+        switch (option) {
+        case 'n': options->items = strtol(optarg, NULL, 10); break;
+        case 'b': options->batch = strtol(optarg, NULL, 10); break;
+        case 'l': options->lease_ms = strtol(optarg, NULL, 10); break;
+        default: return false;
+        }
+    }
+    return optind == argc && options->items >= 1 && options->items <= 1000000 && options->batch >= 1 &&
+           options->batch <= 1000 && options->lease_ms >= 10;
+}
+
+int main(int argc, char **argv) {
+    struct options options = {.items = 20000, .batch = 50, .lease_ms = 1000};
+    if (!read_options(argc, argv, &options)) {
+        fprintf(stderr, "usage: %s [-n items] [-b batch] [-l lease_ms]\n", argv[0]);
+        return 2;
+    }
+    static struct ledger ledger;
+    static struct crew crew;
+    struct server server = {{0}, {0}};
+    for (int i = 0; i < WORKERS; i++)
+        crew.members[i].records = crew.members[i].messages = -1;
+    if (!ledger_make(&ledger, (int32_t)options.items)) {
+        fputs("not enough memory\n", stderr);
+        return EXIT_FAILURE;
+    }
+    screen_begin();
+    int status = run(&server, &ledger, &crew, &options, argv[0]);
+    server_end(&server);
+    crew_free(&crew);
+    ledger_free(&ledger);
+    return status;
+}

@@ -1,0 +1,48 @@
+/* The worker processes: started, listened to, killed, stopped. None of them outlives this process. */
+#ifndef CREW_H
+#define CREW_H
+
+#include "tally.h"
+
+#include <signal.h>
+#include <sys/types.h>
+
+enum { WORKERS = 4 };
+
+struct member {
+    int16_t number; /* from 0 */
+    pid_t pid;      /* 0 when it has ended */
+    int status;     /* then, as waitpid gave it */
+    bool killed;    /* by us, for show */
+    int records;    /* where it writes them: a file without a name, which nobody needs to remove */
+    struct tally tally;
+    int messages;    /* where we read what it complains about; -1: it has closed it */
+    char line[1024]; /* of that, one that is not complete yet */
+    size_t line_length;
+};
+
+struct crew {
+    struct member members[WORKERS];
+    sigset_t usual_signals; /* the mask that the workers get, and that this process has while it waits */
+};
+
+/* Starts a worker. `arguments` begins with the path of its program and ends with NULL. If not, says why. */
+bool crew_start(struct crew *crew, int16_t number, char *const arguments[]);
+
+/* Waits so many milliseconds, less if a signal arrives; passes on what workers complain about; notices who has ended. */
+void crew_wait(struct crew *crew, int milliseconds);
+
+/* Reads the new records of all. How many there were, or -1 if one makes no sense. */
+int32_t crew_read(struct crew *crew, struct ledger *ledger);
+
+int crew_alive(const struct crew *crew);
+
+/* SIGKILL, as sudden as a power cut. */
+void crew_kill(struct member *member);
+
+/* SIGTERM to all, and after `grace_ms` SIGKILL. They are gone when this returns. */
+void crew_stop(struct crew *crew, int grace_ms);
+
+void crew_free(struct crew *crew);
+
+#endif

@@ -1,0 +1,50 @@
+/* What happened to every item of this run, by the workers' records and, in the end, by the server's word. */
+#ifndef LEDGER_H
+#define LEDGER_H
+
+#include <readpast.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { STATES = READPAST_STATE_PARTIALLY_COMPLETED + 1, MOST_ATTEMPTS = 16 };
+
+struct item {
+    int32_t state;    /* the one it is in, a READPAST_STATE_ */
+    int32_t newest;   /* the record that says so: twice its attempt, and one more when it was a settlement */
+    int32_t attempt;  /* how many there were, when the server was asked last */
+    int16_t worker;   /* who took it last, by the records; -1: nobody yet */
+    int8_t completed; /* how many settlements were answered with Completed */
+    bool closed;      /* the server itself has called its state final: no record can be newer */
+    int8_t taken[MOST_ATTEMPTS]; /* how often each attempt was claimed and not given back unworked */
+};
+
+struct ledger {
+    int32_t count;
+    readpast_receipt *receipts; /* keys as enqueue gave them; room for all items */
+    struct item *items;         /* in the same order */
+    int32_t in_state[STATES];   /* how many items are in each state */
+    int32_t *slots;             /* where to find a key: hash table of indexes, -1 when free */
+    uint32_t mask;
+};
+
+/* False when there is not enough memory. */
+bool ledger_make(struct ledger *ledger, int32_t capacity);
+void ledger_free(struct ledger *ledger);
+
+/* Takes in the next `count` receipts: those items are Pending now. */
+void ledger_enter(struct ledger *ledger, int32_t count);
+
+/* NULL when it is no item of this run. */
+struct item *ledger_find(struct ledger *ledger, const char *key);
+
+/* The workers' records; they may come in another order than the events, since each worker writes its own. */
+void ledger_take(struct ledger *ledger, struct item *item, int32_t attempt, int16_t worker);
+void ledger_settle(struct ledger *ledger, struct item *item, int32_t attempt, int32_t state);
+
+/* What the server says. */
+void ledger_note(struct ledger *ledger, struct item *item, int32_t state, int32_t attempt);
+
+bool state_is_final(int32_t state);
+int32_t ledger_finished(const struct ledger *ledger);
+
+#endif

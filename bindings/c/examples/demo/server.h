@@ -1,0 +1,29 @@
+/* What the demo asks of the server. All of them say what went wrong, and return false, if something does. */
+#ifndef SERVER_H
+#define SERVER_H
+
+#include "ledger.h"
+
+#define DEMO_SCHEMA "readpast_demo"
+#define DEMO_QUEUE "Notification"
+
+struct server {
+    readpast_config config;
+    readpast_queue queue;
+};
+
+/* Makes the schema and the queue if they are not there, and opens the queue. */
+bool server_begin(struct server *server);
+
+/* Enqueues so many notifications and enters them into the ledger. */
+bool server_enqueue(struct server *server, struct ledger *ledger, int32_t count, double *seconds);
+
+bool server_open(struct server *server);
+void server_close(struct server *server);
+
+/* Asks in which state the items are: all of them, or up to 1000 of which no final state is known. */
+bool server_ask(struct server *server, struct ledger *ledger, bool all);
+
+void server_end(struct server *server);
+
+#endif

@@ -1,0 +1,50 @@
+#include "verdict.h"
+
+static bool was_killed(const struct crew *crew, int16_t worker) {
+    return worker >= 0 && crew->members[worker].killed;
+}
+
+static void judge_item(struct verdict *verdict, const struct item *item, const struct crew *crew) {
+    bool twice = item->completed > 1;
+    for (int attempt = 0; attempt < MOST_ATTEMPTS; attempt++)
+        twice |= item->taken[attempt] > 1;
+    verdict->twice += twice;
+
+    if (item->state == READPAST_STATE_NONE || (item->completed > 0 && item->state != READPAST_STATE_COMPLETED))
+        verdict->lost++;
+    else if (!state_is_final(item->state))
+        verdict->unfinished++;
+    if (!verdict->asked)
+        return;
+
+    for (int attempt = 1; attempt <= item->attempt && attempt < MOST_ATTEMPTS; attempt++)
+        verdict->unrecorded_claims += item->taken[attempt - 1] < 1;
+    if (item->state == READPAST_STATE_COMPLETED && item->completed == 0) {
+        bool last_claim_is_known = item->newest / 2 == item->attempt;
+        if (last_claim_is_known && !was_killed(crew, item->worker))
+            verdict->unexplained++;
+        else
+            verdict->unrecorded_settlements++;
+    }
+}
+
+struct verdict judge(const struct ledger *ledger, const struct crew *crew, int32_t batch_size, bool asked) {
+    struct verdict verdict = {.asked = asked};
+    for (int32_t i = 0; i < ledger->count; i++)
+        judge_item(&verdict, &ledger->items[i], crew);
+
+    /* One call settles one batch and claims one, and one worker was killed: any more than that was somebody else. */
+    int32_t possible = 0;
+    for (int16_t i = 0; i < WORKERS; i++)
+        possible += was_killed(crew, i) ? batch_size : 0;
+    if (verdict.unrecorded_claims > possible)
+        verdict.unexplained += verdict.unrecorded_claims - possible;
+    if (verdict.unrecorded_settlements > possible)
+        verdict.unexplained += verdict.unrecorded_settlements - possible;
+    return verdict;
+}
+
+bool is_good(const struct verdict *verdict) {
+    return verdict->asked && verdict->twice == 0 && verdict->lost == 0 && verdict->unfinished == 0 &&
+           verdict->unexplained == 0;
+}

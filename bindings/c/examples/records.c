@@ -1,0 +1,39 @@
+#define _POSIX_C_SOURCE 200809L
+
+#include "records.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <time.h>
+
+static void write_out(FILE *to) {
+    if (fflush(to) != 0) {
+        perror("cannot write records");
+        exit(EXIT_FAILURE);
+    }
+}
+
+void record_claim(FILE *to, readpast_batch batch) {
+    for (int32_t i = 0; i < readpast_batch_count(batch); i++) {
+        readpast_item item = READPAST_ITEM_INIT;
+        readpast_batch_item(batch, i, &item, NULL);
+        fprintf(to, "T\t%s\t%" PRId32 "\n", item.key, item.attempt);
+    }
+    write_out(to);
+}
+
+void record_settlements(FILE *to, const readpast_settlement *settlements, const readpast_outcome *outcomes,
+                        int32_t count, int64_t took_us) {
+    for (int32_t i = 0; i < count; i++)
+        fprintf(to, "S\t%s\t%" PRId32 "\t%" PRId32 "\t%" PRId32 "\n", settlements[i].key, settlements[i].attempt,
+                outcomes[i].answer, outcomes[i].state);
+    if (took_us >= 0)
+        fprintf(to, "L\t%" PRId64 "\n", took_us);
+    write_out(to);
+}
+
+int64_t record_clock(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}

@@ -1,0 +1,29 @@
+/*
+ * What a worker writes down so that somebody else can prove what happened: one record per line, its fields separated by
+ * tabs.
+ *
+ *   T key attempt                the item was taken
+ *   S key attempt answer state   what the server answered to settling it, and the state it is in now: a status and a
+ *                                READPAST_STATE_ of readpast.h
+ *   L microseconds               how long a call took that settled one batch and claimed the next
+ *
+ * A claim is on record before its work begins, so a worker that is killed leaves no work without a record.
+ */
+#ifndef RECORDS_H
+#define RECORDS_H
+
+#include <readpast.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Both end the program when they cannot write: a proof with gaps is none. */
+void record_claim(FILE *to, readpast_batch batch);
+
+/* A call that claimed nothing has no time of interest: `took_us` is below 0. */
+void record_settlements(FILE *to, const readpast_settlement *settlements, const readpast_outcome *outcomes,
+                        int32_t count, int64_t took_us);
+
+/* Microseconds on a clock that nobody sets. */
+int64_t record_clock(void);
+
+#endif
