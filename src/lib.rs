@@ -3,6 +3,8 @@
 pub mod config;
 pub mod dialect;
 pub mod error;
+#[doc(hidden)]
+pub mod ffi;
 pub mod ident;
 pub mod install;
 pub mod item;
