@@ -74,7 +74,7 @@
 /// There is no such item, or column.
 #define READPAST_NOT_FOUND 5
 
-/// `readpast_queue_interrupt` ended the wait.
+/// `readpast_queue_interrupt` was called, and `readpast_queue_resume` was not.
 #define READPAST_INTERRUPTED 6
 
 /// An argument is NULL, out of its range or not UTF-8; the message names it. Nothing was sent to the server.
@@ -140,7 +140,7 @@
 /// The login lacks a right.
 #define READPAST_PERMISSION_DENIED -60
 
-/// The server did not answer in time, a lock was not granted in time, or no pooled connection became free in time.
+/// The server did not answer in time, or a lock was not granted in time.
 #define READPAST_TIMED_OUT -61
 
 /// The statement was chosen as a deadlock victim, or lost a serialization conflict.
@@ -161,6 +161,9 @@
 
 /// The server's answer does not have the shape that the installed procedures give.
 #define READPAST_PROTOCOL -67
+
+/// All connections of the queue's pool were in use for as long as `pool.acquire_ms` says.
+#define READPAST_POOL_TIMEOUT -68
 
 /// The major version of this header.
 #define READPAST_VERSION_MAJOR 0
@@ -686,7 +689,6 @@ const char *readpast_queue_worker(readpast_queue queue);
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*recovered` (which may be NULL) is how many there were.
-/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` ended a wait.
 /// - any failure of the connection or the server.
 ///
 /// *Since* 0.1.
@@ -695,21 +697,33 @@ readpast_status readpast_queue_recover(readpast_queue queue,
                                        int32_t *recovered,
                                        readpast_error *err);
 
-/// Ends the waits of all calls that other threads have under way on this queue: they return `READPAST_INTERRUPTED`. What
-/// was sent to the server already is not called back. Later calls are not concerned.
+/// Makes every claim on this queue handle, waiting or to come, return `READPAST_INTERRUPTED` until
+/// `readpast_queue_resume`. It stays, so that a thread that comes to its claim a moment later does not miss it. What was
+/// sent to the server already is not called back. Settling and renewing go on, so that work in hand can be finished;
+/// `readpast_queue_settle_and_claim` then only settles. Returns at once.
 ///
-/// *Threads*: any, at once. Not from a signal handler.
+/// *Threads*: any, at once; not from a signal handler.
 ///
 /// *Returns*:
 /// - `READPAST_OK`.
-/// - `READPAST_INVALID_HANDLE`, `READPAST_FORKED`: there is no such queue in this process.
 ///
 /// *Since* 0.1.
 readpast_status readpast_queue_interrupt(readpast_queue queue,
                                          readpast_error *err);
 
+/// Ends what `readpast_queue_interrupt` began: claims are made again.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`.
+///
+/// *Since* 0.1.
+readpast_status readpast_queue_resume(readpast_queue queue, readpast_error *err);
+
 /// Closes the queue's connections: waits up to `timeout_ms` (0 to 86400000) for calls under way. From here on, every call
-/// on it returns `READPAST_CLOSED`. Batches stay readable; leases not settled run out. The handle must still be freed.
+/// that needs the server returns `READPAST_CLOSED`, and so do claims that wait. Batches stay readable; leases that are not
+/// settled run out. The handle must still be freed.
 ///
 /// In the child of a fork this does nothing, and says so with `READPAST_OK`: the connections are the parent's.
 ///
@@ -746,7 +760,7 @@ void readpast_queue_free(readpast_queue queue);
 /// *Returns*:
 /// - `READPAST_OK`: `*batch` holds at least one item.
 /// - `READPAST_EMPTY`: none became due in time; `*batch` is null.
-/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` ended the wait; `*batch` is null.
+/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` was called, before or meanwhile; `*batch` is null.
 /// - `READPAST_CLOSED`: the queue was closed, perhaps during the wait.
 /// - any failure of the connection or the server.
 ///
@@ -773,7 +787,6 @@ readpast_status readpast_queue_claim(readpast_queue queue,
 /// - `READPAST_INVALID_ITEM`: an item does not fit the queue; the message names it and the column.
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
 /// - `READPAST_OUTCOME_UNKNOWN`: see there.
-/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` ended a wait; nothing was enqueued.
 /// - any other failure of the connection or the server.
 ///
 /// *Since* 0.1.
@@ -798,7 +811,6 @@ readpast_status readpast_queue_enqueue(readpast_queue queue,
 /// - `READPAST_LEASE_LOST`, `READPAST_NOT_FOUND`: the answer of the first item that is not; `outcomes` are written, and
 ///   tell of each.
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
-/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` ended a wait; `outcomes` are not written.
 /// - any other failure of the connection or the server.
 ///
 /// *Since* 0.1.
@@ -827,7 +839,6 @@ readpast_status readpast_queue_renew(readpast_queue queue,
 ///   first item that is not; `outcomes` are written, and tell of each.
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
 /// - `READPAST_OUTCOME_UNKNOWN`: see there.
-/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` ended a wait; nothing was settled and `outcomes` are not written.
 /// - any other failure of the connection or the server.
 ///
 /// *Since* 0.1.
@@ -866,7 +877,6 @@ readpast_status readpast_queue_settle_and_claim(readpast_queue queue,
 /// *Returns*:
 /// - `READPAST_OK`: `*stats` is written.
 /// - `READPAST_INVALID_ARGUMENT`: `stats` is NULL or not initialised.
-/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` ended a wait; `*stats` is not written.
 /// - any failure of the connection or the server.
 ///
 /// *Since* 0.1.

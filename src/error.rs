@@ -37,8 +37,10 @@ pub enum ErrorKind {
     ConnectionLost,
     /// The login lacks a right.
     PermissionDenied,
-    /// The server did not answer in time, a lock was not granted in time, or no pooled connection became free in time.
+    /// The server did not answer in time, or a lock was not granted in time.
     TimedOut,
+    /// No pooled connection became free in time.
+    PoolTimeout,
     /// The statement was chosen as a deadlock victim, or lost a serialization conflict.
     Deadlock,
     /// The server is failing over, starting, or throttling; a later attempt may succeed.
@@ -142,7 +144,7 @@ impl Error {
 
     /// Whether the same call may succeed a little later. The library has already retried within its budget.
     pub fn is_retryable(&self) -> bool {
-        self.kind.is_transient() || self.kind == ErrorKind::OutcomeUnknown
+        self.kind.is_transient() || matches!(self.kind, ErrorKind::OutcomeUnknown | ErrorKind::PoolTimeout)
     }
 }
 

@@ -18,7 +18,8 @@ pub enum QuoteStyle {
     DoubleQuotes,
 }
 
-/// A name of a schema, table or column. Any character but U+0000 may stand in it, since it is always quoted.
+/// A name of a schema, table or column. Any character but control characters may stand in it, since it is always quoted;
+/// a line break could end a statement of a script that is cut at lines.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Identifier(String);
 
@@ -26,7 +27,7 @@ impl Identifier {
     /// Takes `name` as it is. `what` names it in the error.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] when it is empty, longer than 128 characters, or contains U+0000.
+    /// [`ErrorKind::InvalidArgument`] when it is empty, longer than 128 characters, or contains a control character.
     pub fn new(what: &str, name: &str) -> Result<Self> {
         let chars = name.chars().count();
         if chars == 0 {
@@ -37,8 +38,11 @@ impl Identifier {
                 "{what} has {chars} characters; a name has at most {MAX_IDENTIFIER_CHARS}: shorten it"
             )));
         }
-        if name.contains('\0') {
-            return Err(refuse(format!("{what} contains U+0000, which no name may; remove it")));
+        if let Some(control) = name.chars().find(|c| c.is_control()) {
+            let code = u32::from(control);
+            return Err(refuse(format!(
+                "{what} contains the control character U+{code:04X}, which no name may; remove it"
+            )));
         }
         Ok(Self(name.to_owned()))
     }

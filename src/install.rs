@@ -8,6 +8,9 @@ use crate::item::{Rows, Value};
 use crate::session::{Param, Session};
 use crate::spec::QueueSpec;
 
+/// Making objects may take a server long, and so may waiting for another install.
+const INSTALL_TIMEOUT_MS: &str = "600000";
+
 /// Brings the schema of `config` to this library's version and, with a `spec`, makes or refreshes that queue. Doing it
 /// again changes nothing. All of it happens in one transaction under an application lock, so that it is there as a whole
 /// or not at all, and two at once take turns.
@@ -18,7 +21,7 @@ use crate::spec::QueueSpec;
 /// [`ErrorKind::SchemaNewer`] when a newer library has been here: nothing is touched then.
 pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
     let schema = config.schema()?;
-    let mut session = Session::open(config)?;
+    let mut session = Session::open(config.clone().set("query.timeout_ms", INSTALL_TIMEOUT_MS)?)?;
     session.transaction(|session| {
         let dialect = session.dialect();
         let lock = format!("readpast/install/{}", schema.as_str());

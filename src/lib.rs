@@ -1,15 +1,59 @@
 //! Work queues in ordinary SQL Server tables (and PostgreSQL), driven from any language through one vetted library.
+//!
+//! A queue is a table whose rows are both domain records and work items. Workers *claim* due items, *settle* them, and
+//! hold a *lease* on the server's clock in between; every settle is fenced by token, worker and attempt, and its outcome
+//! is known even when the answer is lost. A call does its work on the caller's thread; there is no runtime.
+//!
+//! ```no_run
+//! use readpast::{Action, Config, Queue, Settlement};
+//! use std::time::Duration;
+//!
+//! # fn main() -> readpast::Result<()> {
+//! let mut config = Config::new();
+//! config.set("connection", "Driver={ODBC Driver 18 for SQL Server};Server=tcp:db,1433;Database=app;Uid=u;Pwd=p;")?;
+//! let queue = Queue::open(&config, "Notification")?;
+//! loop {
+//!     let batch = queue.claim(100, Duration::from_secs(60))?;
+//!     let done: Vec<_> = batch.iter().map(|item| Settlement::new(&item, Action::Complete)).collect();
+//!     if !done.is_empty() {
+//!         queue.settle(&done, None)?;
+//!     }
+//! }
+//! # }
+//! ```
+//!
+//! The modules stand in one order, each using only those above it; `tests/layers.rs` holds them to it.
+
+pub mod error;
+
+pub mod ident;
 
 pub mod config;
-pub mod dialect;
-pub mod error;
-#[doc(hidden)]
-pub mod ffi;
-pub mod ident;
-pub mod install;
+
 pub mod item;
-pub mod pool;
-pub mod queue;
-pub mod session;
+
 pub mod spec;
+
+pub mod dialect;
+
+pub mod session;
+
+pub mod pool;
+
+pub mod install;
+
+pub mod queue;
+
 pub mod worker;
+
+pub mod ffi;
+
+pub use self::{
+    config::Config,
+    error::{Error, ErrorKind, Result},
+    install::install,
+    item::{Action, Answer, Batch, Enqueued, Item, ItemState, Lease, NewItem, Outcome, QueueStats, Settlement, Value},
+    queue::Queue,
+    spec::QueueSpec,
+    worker::Renewal,
+};

@@ -61,7 +61,7 @@ impl Pool {
     /// A session of one's own until it is dropped, an idle one or a new one.
     ///
     /// # Errors
-    /// [`ErrorKind::TimedOut`] when none became free in time, [`ErrorKind::Closed`] when the pool was closed meanwhile,
+    /// [`ErrorKind::PoolTimeout`] when none became free in time, [`ErrorKind::Closed`] when the pool was closed meanwhile,
     /// or what a log-in fails with.
     pub fn acquire(&self) -> Result<Pooled<'_>> {
         let deadline = Instant::now() + self.patience;
@@ -140,7 +140,7 @@ impl Pool {
                 state.waiting.retain(|waiting| *waiting != ticket);
                 self.changed.notify_all();
                 return Err(Error::new(
-                    ErrorKind::TimedOut,
+                    ErrorKind::PoolTimeout,
                     format!(
                         "all {} connections were in use for {} ms; raise \"pool.size\" or \"pool.acquire_ms\"",
                         self.size,

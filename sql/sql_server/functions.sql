@@ -1,31 +1,34 @@
+/* Stored with what is created below: no filtered index works without the two. */
+SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
+GO
 /* What a status means, in one place. Re-created by every install. */
 CREATE OR ALTER FUNCTION {{ object("QueueIsProcessable_fn") }} (@Status {{ object("QueueState") }})
 RETURNS bit
+WITH SCHEMABINDING
 AS
 BEGIN
     /* Can this item be picked up for processing? */
-    IF @Status IN ('Pending', 'Paused', 'Error')
-        RETURN 1;
-    RETURN 0;
+    RETURN CASE WHEN @Status IN ('Pending', 'Paused', 'Error') THEN 1 ELSE 0 END;
 END;
 GO
 CREATE OR ALTER FUNCTION {{ object("QueueIsFinished_fn") }} (@Status {{ object("QueueState") }})
 RETURNS bit
+WITH SCHEMABINDING
 AS
 BEGIN
     /* Is this item in a terminal state? */
-    IF @Status NOT IN ('Pending', 'Processing', 'Error', 'Paused')
-        RETURN 1;
-    RETURN 0;
+    RETURN CASE WHEN @Status IN ('Pending', 'Processing', 'Error', 'Paused') THEN 0 ELSE 1 END;
 END;
 GO
 CREATE OR ALTER FUNCTION {{ object("QueueIsEditable_fn") }} (@Status {{ object("QueueState") }})
 RETURNS bit
+WITH SCHEMABINDING
 AS
 BEGIN
     /* Can a worker write response and error data to this item? */
-    IF @Status NOT IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted')
-        RETURN 1;
-    RETURN 0;
+    RETURN CASE
+        WHEN @Status IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted') THEN 0
+        ELSE 1
+    END;
 END;
 GO

@@ -18,7 +18,7 @@ use std::sync::OnceLock;
 ///
 /// Made by the calls that claim, freed by `readpast_batch_free`. What it lends, text above all, lives as long as it.
 #[repr(C)]
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct readpast_batch {
     /// Not an address; 0 is the null handle.
     pub id: u64,

@@ -22,7 +22,7 @@ use crate::item::Batch;
 /// *Returns*:
 /// - `READPAST_OK`: `*batch` holds at least one item.
 /// - `READPAST_EMPTY`: none became due in time; `*batch` is null.
-/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` ended the wait; `*batch` is null.
+/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` was called, before or meanwhile; `*batch` is null.
 /// - `READPAST_CLOSED`: the queue was closed, perhaps during the wait.
 /// - any failure of the connection or the server.
 ///

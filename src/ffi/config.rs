@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 ///
 /// Made by `readpast_config_new`, freed by `readpast_config_free`.
 #[repr(C)]
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct readpast_config {
     /// Not an address; 0 is the null handle.
     pub id: u64,

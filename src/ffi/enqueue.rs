@@ -69,7 +69,6 @@ unsafe impl Versioned for readpast_receipt {
 /// - `READPAST_INVALID_ITEM`: an item does not fit the queue; the message names it and the column.
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
 /// - `READPAST_OUTCOME_UNKNOWN`: see there.
-/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` ended a wait; nothing was enqueued.
 /// - any other failure of the connection or the server.
 ///
 /// *Since* 0.1.

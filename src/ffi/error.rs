@@ -60,7 +60,7 @@ impl From<Error> for Failure {
 /// Calls that return a `readpast_status` write one to their last argument when the status is below 0, and the null
 /// handle otherwise. Free it with `readpast_error_free`.
 #[repr(C)]
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct readpast_error {
     /// Not an address; 0 is the null handle.
     pub id: u64,

@@ -19,7 +19,7 @@ use std::ptr;
 /// Made by `readpast_queue_open`, freed by `readpast_queue_free`. Batches and renewals made from it may be freed before
 /// or after it.
 #[repr(C)]
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct readpast_queue {
     /// Not an address; 0 is the null handle.
     pub id: u64,
@@ -108,7 +108,6 @@ pub extern "C" fn readpast_queue_worker(queue: readpast_queue) -> *const c_char 
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*recovered` (which may be NULL) is how many there were.
-/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` ended a wait.
 /// - any failure of the connection or the server.
 ///
 /// *Since* 0.1.
@@ -131,14 +130,15 @@ pub unsafe extern "C" fn readpast_queue_recover(
     }
 }
 
-/// Ends the waits of all calls that other threads have under way on this queue: they return `READPAST_INTERRUPTED`. What
-/// was sent to the server already is not called back. Later calls are not concerned.
+/// Makes every claim on this queue handle, waiting or to come, return `READPAST_INTERRUPTED` until
+/// `readpast_queue_resume`. It stays, so that a thread that comes to its claim a moment later does not miss it. What was
+/// sent to the server already is not called back. Settling and renewing go on, so that work in hand can be finished;
+/// `readpast_queue_settle_and_claim` then only settles. Returns at once.
 ///
-/// *Threads*: any, at once. Not from a signal handler.
+/// *Threads*: any, at once; not from a signal handler.
 ///
 /// *Returns*:
 /// - `READPAST_OK`.
-/// - `READPAST_INVALID_HANDLE`, `READPAST_FORKED`: there is no such queue in this process.
 ///
 /// *Since* 0.1.
 #[unsafe(no_mangle)]
@@ -152,8 +152,28 @@ pub unsafe extern "C" fn readpast_queue_interrupt(queue: readpast_queue, err: *m
     }
 }
 
+/// Ends what `readpast_queue_interrupt` began: claims are made again.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_queue_resume(queue: readpast_queue, err: *mut readpast_error) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(queue, err, || {
+            queue.get()?.resume();
+            Ok(READPAST_OK)
+        })
+    }
+}
+
 /// Closes the queue's connections: waits up to `timeout_ms` (0 to 86400000) for calls under way. From here on, every call
-/// on it returns `READPAST_CLOSED`. Batches stay readable; leases not settled run out. The handle must still be freed.
+/// that needs the server returns `READPAST_CLOSED`, and so do claims that wait. Batches stay readable; leases that are not
+/// settled run out. The handle must still be freed.
 ///
 /// In the child of a fork this does nothing, and says so with `READPAST_OK`: the connections are the parent's.
 ///

@@ -45,7 +45,6 @@ unsafe impl Versioned for readpast_lease {
 /// - `READPAST_LEASE_LOST`, `READPAST_NOT_FOUND`: the answer of the first item that is not; `outcomes` are written, and
 ///   tell of each.
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
-/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` ended a wait; `outcomes` are not written.
 /// - any other failure of the connection or the server.
 ///
 /// *Since* 0.1.

@@ -18,7 +18,7 @@ use std::sync::{Mutex, PoisonError};
 ///
 /// Made by `readpast_renewal_start`, freed by `readpast_renewal_free`.
 #[repr(C)]
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct readpast_renewal {
     /// Not an address; 0 is the null handle.
     pub id: u64,

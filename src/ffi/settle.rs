@@ -66,7 +66,6 @@ unsafe impl Versioned for readpast_settlement {
 ///   first item that is not; `outcomes` are written, and tell of each.
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
 /// - `READPAST_OUTCOME_UNKNOWN`: see there.
-/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` ended a wait; nothing was settled and `outcomes` are not written.
 /// - any other failure of the connection or the server.
 ///
 /// *Since* 0.1.

@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn only_what_the_caller_has_is_written() {
-        for (size, expected) in [(16, [16, 1, 9, 9]), (24, [24, 1, 2, 9]), (32, [32, 1, 2, 0])] {
+        for (size, expected) in [(16_u64, [16, 1, 9, 9]), (24, [24, 1, 2, 9]), (32, [32, 1, 2, 0])] {
             let mut words = [size, 9, 9, 9];
             // SAFETY: there is room for the size it says.
             unsafe {

@@ -70,7 +70,6 @@ unsafe impl Versioned for readpast_stats {
 /// *Returns*:
 /// - `READPAST_OK`: `*stats` is written.
 /// - `READPAST_INVALID_ARGUMENT`: `stats` is NULL or not initialised.
-/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` ended a wait; `*stats` is not written.
 /// - any failure of the connection or the server.
 ///
 /// *Since* 0.1.

@@ -23,7 +23,7 @@ pub const READPAST_CONFLICT: i32 = 3;
 pub const READPAST_ILLEGAL_TRANSITION: i32 = 4;
 /// There is no such item, or column.
 pub const READPAST_NOT_FOUND: i32 = 5;
-/// `readpast_queue_interrupt` ended the wait.
+/// `readpast_queue_interrupt` was called, and `readpast_queue_resume` was not.
 pub const READPAST_INTERRUPTED: i32 = 6;
 
 /// An argument is NULL, out of its range or not UTF-8; the message names it. Nothing was sent to the server.
@@ -71,7 +71,7 @@ pub const READPAST_CONNECTION_LOST: i32 = -45;
 
 /// The login lacks a right.
 pub const READPAST_PERMISSION_DENIED: i32 = -60;
-/// The server did not answer in time, a lock was not granted in time, or no pooled connection became free in time.
+/// The server did not answer in time, or a lock was not granted in time.
 pub const READPAST_TIMED_OUT: i32 = -61;
 /// The statement was chosen as a deadlock victim, or lost a serialization conflict.
 pub const READPAST_DEADLOCK: i32 = -62;
@@ -86,6 +86,8 @@ pub const READPAST_OUTCOME_UNKNOWN: i32 = -65;
 pub const READPAST_DATABASE: i32 = -66;
 /// The server's answer does not have the shape that the installed procedures give.
 pub const READPAST_PROTOCOL: i32 = -67;
+/// All connections of the queue's pool were in use for as long as `pool.acquire_ms` says.
+pub const READPAST_POOL_TIMEOUT: i32 = -68;
 
 /// The status of an error. `Interrupted` is the one that callers cause themselves, so it is an outcome and no failure.
 pub(super) fn of_kind(kind: ErrorKind) -> readpast_status {
@@ -106,6 +108,7 @@ pub(super) fn of_kind(kind: ErrorKind) -> readpast_status {
         ErrorKind::ConnectionLost => READPAST_CONNECTION_LOST,
         ErrorKind::PermissionDenied => READPAST_PERMISSION_DENIED,
         ErrorKind::TimedOut => READPAST_TIMED_OUT,
+        ErrorKind::PoolTimeout => READPAST_POOL_TIMEOUT,
         ErrorKind::Deadlock => READPAST_DEADLOCK,
         ErrorKind::Unavailable => READPAST_UNAVAILABLE,
         ErrorKind::Storage => READPAST_STORAGE,
@@ -174,6 +177,7 @@ fn name(status: readpast_status) -> &'static CStr {
         READPAST_CONNECTION_LOST => c"READPAST_CONNECTION_LOST",
         READPAST_PERMISSION_DENIED => c"READPAST_PERMISSION_DENIED",
         READPAST_TIMED_OUT => c"READPAST_TIMED_OUT",
+        READPAST_POOL_TIMEOUT => c"READPAST_POOL_TIMEOUT",
         READPAST_DEADLOCK => c"READPAST_DEADLOCK",
         READPAST_UNAVAILABLE => c"READPAST_UNAVAILABLE",
         READPAST_STORAGE => c"READPAST_STORAGE",

@@ -182,7 +182,7 @@ mod tests {
     fn text_pieces_end_in_nul_and_come_back_whole() {
         let column = |name: &str, kind| Column { name: name.to_owned(), kind };
         let mut rows = Rows::new(Arc::from([column("a", ColumnType::Text), column("b", ColumnType::Binary)]));
-        rows.push_text(|text| text.push_str("\u{1f600}"));
+        rows.push_text(|text| text.push('\u{1f600}'));
         rows.push_bytes(&[0, 255]);
         rows.push_text(|_| {});
         rows.push(Cell::Null);

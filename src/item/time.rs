@@ -31,7 +31,7 @@ pub fn normalize_utc(text: &str) -> Option<String> {
         && second < 60
         && fraction.len() <= 7
         && fraction.bytes().all(|byte| byte.is_ascii_digit())
-        && (fraction.is_empty() == !time.contains('.'));
+        && fraction.is_empty() != time.contains('.');
     in_range.then(|| format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{fraction:0<7}"))
 }
 

@@ -143,8 +143,8 @@ fn column_kind(text: &str) -> Option<ColumnKind> {
 fn type_name(value: &Value, index: usize) -> Result<String> {
     let name = string(Some(value), &format!("types[{index}]"))?;
     let length = name.encode_utf16().count();
-    if length == 0 || length > 60 || name.contains('\0') {
-        return Err(refuse(format!("types[{index}] must have 1 to 60 characters, none of them U+0000")));
+    if length == 0 || length > 60 || name.contains(char::is_control) {
+        return Err(refuse(format!("types[{index}] must have 1 to 60 characters, none of them a control character")));
     }
     Ok(name.to_owned())
 }

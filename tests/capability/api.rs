@@ -1,35 +1,37 @@
 //! The two layers behind one face, so that a body runs over both.
 
+mod c;
 mod rust;
 
-use readpast::{
-    config::Config,
-    item::{ColumnType, Enqueued, Lease, NewItem, Outcome, QueueStats, Settlement},
-};
+use crate::fixture::Settings;
+use readpast::item::{ColumnType, Enqueued, Lease, NewItem, Outcome, QueueStats, Settlement};
 use std::{fmt, time::Duration};
 
 /// The layers.
-pub const LAYERS: [Layer; 1] = [Layer::Rust];
+pub const LAYERS: [Layer; 2] = [Layer::Rust, Layer::C];
 
 /// A layer of the library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layer {
     Rust,
+    C,
 }
 
 impl fmt::Display for Layer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Rust => "rust",
+            Self::C => "c",
         })
     }
 }
 
 impl Layer {
     /// Opens a queue.
-    pub fn open(self, config: &Config, queue: &str) -> Result<Box<dyn Api>, Problem> {
+    pub fn open(self, settings: &Settings, queue: &str) -> Result<Box<dyn Api>, Problem> {
         match self {
-            Self::Rust => rust::open(config, queue),
+            Self::Rust => rust::open(settings, queue),
+            Self::C => c::open(settings, queue),
         }
     }
 }
@@ -60,7 +62,7 @@ impl Taken {
     /// The value of a column, whatever the case of its name.
     pub fn column(&self, name: &str) -> &serde_json::Value {
         let object = self.json.as_object().unwrap();
-        &object.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).unwrap_or_else(|| panic!("no {name}")).1
+        object.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).unwrap_or_else(|| panic!("no {name}")).1
     }
 
     /// `action` for this item.

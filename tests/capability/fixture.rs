@@ -85,6 +85,25 @@ fn with_database(connection: &str, database: &str) -> String {
     format!("{};Database={database};", others.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(";"))
 }
 
+/// Settings that either layer can be opened with.
+pub struct Settings(Vec<(String, String)>);
+
+impl Settings {
+    /// Keys and values.
+    pub fn pairs(&self) -> &[(String, String)] {
+        &self.0
+    }
+
+    /// For the Rust layer, and for what only it does.
+    pub fn config(&self) -> Config {
+        let mut config = Config::new();
+        for (key, value) in &self.0 {
+            config.set(key, value).unwrap();
+        }
+        config
+    }
+}
+
 /// What a body works with: a server, a layer, and a queue of its own.
 pub struct Given {
     pub server: Arc<Server>,
@@ -101,15 +120,11 @@ impl Given {
         Self { server, layer, queue: format!("{layer}_{words}").chars().take(40).collect() }
     }
 
-    /// A configuration for the scratch database.
-    pub fn config(&self, settings: &[(&str, &str)]) -> Config {
-        let mut config = Config::new();
-        config.set("connection", &self.server.scratch).unwrap();
-        config.set("retry.budget_ms", "20000").unwrap();
-        for (key, value) in settings {
-            config.set(key, value).unwrap();
-        }
-        config
+    /// Settings for the scratch database.
+    pub fn settings(&self, more: &[(&str, &str)]) -> Settings {
+        let common = [("connection", self.server.scratch.as_str()), ("retry.budget_ms", "20000")];
+        let pairs = common.iter().chain(more).map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        Settings(pairs.collect())
     }
 
     /// Installs the body's queue, with one column `Payload` of text, and opens it.
@@ -127,17 +142,17 @@ impl Given {
     pub fn install(&self, spec: &str) {
         let spec = QueueSpec::from_json(spec).unwrap();
         let _turn = self.server.installing.lock();
-        install(&self.config(&[]), Some(&spec)).unwrap();
+        install(&self.settings(&[]).config(), Some(&spec)).unwrap();
     }
 
     /// Opens the body's queue once more, as another worker.
     pub fn open(&self, settings: &[(&str, &str)]) -> Box<dyn Api> {
-        self.layer.open(&self.config(settings), &self.queue).unwrap()
+        self.layer.open(&self.settings(settings), &self.queue).unwrap()
     }
 
     /// A connection to the scratch database, for what the library does not do.
     pub fn session(&self) -> Session {
-        Session::open(&self.config(&[])).unwrap()
+        Session::open(&self.settings(&[]).config()).unwrap()
     }
 
     /// Sets the queue's limit of attempts.

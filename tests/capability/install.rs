@@ -24,15 +24,15 @@ fn again_changes_nothing(given: &Given) {
 }
 
 fn at_once_takes_turns(given: &Given) {
-    let config = given.config(&[("schema", &format!("turns_{}", given.layer))]);
+    let settings = given.settings(&[("schema", &format!("turns_{}", given.layer))]);
     let spec = QueueSpec::from_json(r#"{"queue": "Q"}"#).unwrap();
     std::thread::scope(|scope| {
-        let installs: Vec<_> = (0..3).map(|_| scope.spawn(|| install(&config, Some(&spec)))).collect();
+        let installs: Vec<_> = (0..3).map(|_| scope.spawn(|| install(&settings.config(), Some(&spec)))).collect();
         for done in installs {
             done.join().unwrap().unwrap();
         }
     });
-    given.layer.open(&config, "Q").unwrap().put("x");
+    given.layer.open(&settings, "Q").unwrap().put("x");
 }
 
 fn versions_table(given: &Given, schema: &str) -> String {
@@ -42,39 +42,39 @@ fn versions_table(given: &Given, schema: &str) -> String {
 
 fn refuses_a_downgrade(given: &Given) {
     let schema = format!("newer_{}", given.layer);
-    let config = given.config(&[("schema", &schema)]);
+    let settings = given.settings(&[("schema", &schema)]);
     let spec = QueueSpec::from_json(r#"{"queue": "Q"}"#).unwrap();
-    install(&config, Some(&spec)).unwrap();
+    install(&settings.config(), Some(&spec)).unwrap();
     let table = versions_table(given, &schema);
     let newer = SCHEMA_VERSION + 1;
     given.session().execute(&format!("UPDATE {table} SET version = {newer}"), &[]).unwrap();
 
-    let error = install(&config, Some(&spec)).unwrap_err();
+    let error = install(&settings.config(), Some(&spec)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::SchemaNewer);
     assert!(error.message().contains(&newer.to_string()) && error.message().contains("newer library"), "{error}");
-    let problem = given.layer.open(&config, "Q").err().unwrap();
+    let problem = given.layer.open(&settings, "Q").err().unwrap();
     assert_eq!(problem.kind, "SchemaNewer");
 }
 
 fn an_older_schema_is_upgraded_in_place(given: &Given) {
     let schema = format!("older_{}", given.layer);
-    let config = given.config(&[("schema", &schema)]);
+    let settings = given.settings(&[("schema", &schema)]);
     let spec = QueueSpec::from_json(r#"{"queue": "Q"}"#).unwrap();
-    install(&config, Some(&spec)).unwrap();
-    given.layer.open(&config, "Q").unwrap().put("kept");
+    install(&settings.config(), Some(&spec)).unwrap();
+    given.layer.open(&settings, "Q").unwrap().put("kept");
     // What an earlier release would have left.
     given.session().execute(&format!("UPDATE {} SET version = 0", versions_table(given, &schema)), &[]).unwrap();
 
-    let problem = given.layer.open(&config, "Q").err().unwrap();
+    let problem = given.layer.open(&settings, "Q").err().unwrap();
     assert_eq!(problem.kind, "SchemaOlder");
     assert!(problem.message.contains("install again"), "{}", problem.message);
-    install(&config, None).unwrap();
-    assert_eq!(given.layer.open(&config, "Q").unwrap().take().column("Payload"), "kept");
+    install(&settings.config(), None).unwrap();
+    assert_eq!(given.layer.open(&settings, "Q").unwrap().take().column("Payload"), "kept");
 }
 
 fn without_it_opening_says_so(given: &Given) {
-    let config = given.config(&[("schema", "nothing_here")]);
-    let problem = given.layer.open(&config, "Q").err().unwrap();
+    let settings = given.settings(&[("schema", "nothing_here")]);
+    let problem = given.layer.open(&settings, "Q").err().unwrap();
     assert_eq!(problem.kind, "SchemaMissing");
     assert!(problem.message.contains("nothing_here") && problem.message.contains("install"), "{}", problem.message);
 }
@@ -82,7 +82,7 @@ fn without_it_opening_says_so(given: &Given) {
 fn other_columns_are_refused(given: &Given) {
     given.queue(&[]);
     let other = format!(r#"{{"queue": "{}", "columns": [{{"name": "Other", "type": "text"}}]}}"#, given.queue);
-    let error = install(&given.config(&[]), Some(&QueueSpec::from_json(&other).unwrap())).unwrap_err();
+    let error = install(&given.settings(&[]).config(), Some(&QueueSpec::from_json(&other).unwrap())).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::SchemaMismatch);
     assert!(error.message().contains("Payload") && error.message().contains("Other"), "{error}");
 }

@@ -11,22 +11,22 @@ pub const BODIES: &[(&str, Body)] = &[
 
 fn hostile_queue_names_are_refused(given: &Given) {
     for name in ["a'b", "a]b", "a\"b", "a;DROP TABLE x", "", "a b", &"x".repeat(129)] {
-        let problem = given.layer.open(&given.config(&[]), name).err().unwrap();
+        let problem = given.layer.open(&given.settings(&[]), name).err().unwrap();
         assert_eq!(problem.kind, "InvalidArgument", "{name}");
         assert!(problem.message.contains("name"), "{}", problem.message);
     }
     given.queue(&[]);
-    let problem = given.layer.open(&given.config(&[]), "NoSuchQueue").err().unwrap();
+    let problem = given.layer.open(&given.settings(&[]), "NoSuchQueue").err().unwrap();
     assert_eq!(problem.kind, "UnknownQueue");
     assert!(problem.message.contains("NoSuchQueue") && problem.message.contains(&given.queue), "{}", problem.message);
 }
 
 fn a_schema_may_be_called_anything(given: &Given) {
     let schema = format!("odd {}'s ]schema\"; --", given.layer);
-    let config = given.config(&[("schema", &schema)]);
+    let settings = given.settings(&[("schema", &schema)]);
     let spec = QueueSpec::from_json(r#"{"queue": "Q"}"#).unwrap();
-    install(&config, Some(&spec)).unwrap();
-    let queue = given.layer.open(&config, "Q").unwrap();
+    install(&settings.config(), Some(&spec)).unwrap();
+    let queue = given.layer.open(&settings, "Q").unwrap();
     queue.put("x");
     let taken = queue.take();
     assert_eq!(taken.column("Payload"), "x");
@@ -35,7 +35,7 @@ fn a_schema_may_be_called_anything(given: &Given) {
 fn the_longest_queue_name_works(given: &Given) {
     let name = format!("{}{}", given.layer, "LongName".repeat(5))[..40].to_owned();
     given.install(&format!(r#"{{"queue": "{name}"}}"#));
-    let queue = given.layer.open(&given.config(&[]), &name).unwrap();
+    let queue = given.layer.open(&given.settings(&[]), &name).unwrap();
     queue.put("x");
     queue.take();
 }

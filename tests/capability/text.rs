@@ -1,6 +1,6 @@
 //! Text is Unicode from end to end.
 
-use crate::api::item;
+use crate::api::{Layer, item};
 use crate::fixture::{Body, Given};
 use readpast::item::{Action, Answer, NewItem, Settlement};
 
@@ -59,6 +59,9 @@ fn nul_is_refused(given: &Given) {
     let problem = queue.enqueue(&[item("a\0b")], None).unwrap_err();
     assert_eq!(problem.kind, "InvalidItem");
     assert!(problem.message.contains("U+0000") && problem.message.contains("Payload"), "{}", problem.message);
+    if given.layer == Layer::C {
+        return; // Text that ends in NUL cannot hold one.
+    }
     queue.put("x");
     let taken = queue.take();
     let settlement = Settlement { error: Some("a\0b"), ..taken.settle(Action::Fail) };

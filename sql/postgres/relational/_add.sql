@@ -46,5 +46,5 @@
 {%- endfor %}
         )
 {%- endif %}
-        RETURNING enqueued_at
+        RETURNING 1 AS one
     )

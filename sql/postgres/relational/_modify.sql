@@ -20,19 +20,13 @@
             ) WITH ORDINALITY AS i (
                 key, token, attempt, status, step, response, error, due, delay_ms, release, position
             )
-    ),
-
-    locked AS MATERIALIZED (
-        SELECT q.*
-        FROM item AS i
-        INNER JOIN {{ object(queue) }} AS q
-            ON q.enqueued_at = i.key
-        WHERE i.occurrence = 1
-        ORDER BY i.key
-        FOR UPDATE OF q
+        ORDER BY
+            i.key,
+            i.position
     ),
 
     /*
+    Lock the items, in the order of their keys so that two calls never wait for each other, and decide each one's answer.
     The fence of a worker is its name and its attempt (LEASE_LOST); the fence of everybody is the token (CONFLICT); the
     state machine is queue_transition (ILLEGAL_TRANSITION). A lease past its deadline still counts while nobody has
     taken the item: finished work is not done twice.
@@ -73,8 +67,13 @@
                 ELSE 'OK'
             END AS answer
         FROM item AS i
-        LEFT JOIN locked AS q
-            ON q.enqueued_at = i.key
+        LEFT JOIN LATERAL (
+            SELECT p.enqueued_at, p.status, p.updated_at, p.attempt_num, p.lease_owner
+            FROM {{ object(queue) }} AS p
+            WHERE p.enqueued_at = i.key
+            FOR NO KEY UPDATE
+        ) AS q
+            ON TRUE
         LEFT JOIN {{ object("queue_transition") }} AS t
             ON t.from_status = q.status AND t.to_status = i.status
     ),

@@ -28,8 +28,6 @@ BEGIN
 {% include "relational/_add.sql" %}
     SELECT 'OK', i.ordinal, NULL::bigint, i.key, now_, 0, 'Pending'
     FROM item AS i
-    INNER JOIN added AS a
-        ON a.enqueued_at = i.key
     ORDER BY i.ordinal;
 END;
 $$;
@@ -56,13 +54,14 @@ AS $$
 #variable_conflict use_column
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
+    replayed_ boolean := FALSE;
 BEGIN
     IF json_array_length(items_) > 1000 THEN
         RAISE EXCEPTION 'add_{{ queue }}_set_trx: at most 1000 items a call' USING ERRCODE = 'RP021';
     END IF;
 
 {% include "relational/_remember.sql" %}
-    IF NOT FOUND THEN
+    IF replayed_ THEN
         RETURN QUERY
         SELECT 'OK', (r.position - 1)::integer, NULL::bigint, r.key, p.at, 0, 'Pending'
         FROM {{ object("queue_operation") }} AS p
@@ -76,20 +75,30 @@ BEGIN
     END IF;
 
 {% include "relational/_forget.sql" %}
-    RETURN QUERY
+    FOR attempt_ IN 1..5 LOOP
+        BEGIN
+            RETURN QUERY
 {% include "relational/_add.sql" %},
 
-    remembered AS (
-        UPDATE {{ object("queue_operation") }} AS p
-        SET result = (SELECT json_agg(i.key ORDER BY i.ordinal) FROM item AS i)
-        WHERE p.operation_id = operation_
-    )
+            remembered AS (
+                UPDATE {{ object("queue_operation") }} AS p
+                SET result = (SELECT json_agg(i.key ORDER BY i.ordinal) FROM item AS i)
+                WHERE p.operation_id = operation_
+            )
 
-    SELECT 'OK', i.ordinal, NULL::bigint, i.key, now_, 0, 'Pending'
-    FROM item AS i
-    INNER JOIN added AS a
-        ON a.enqueued_at = i.key
-    ORDER BY i.ordinal;
+            SELECT 'OK', i.ordinal, NULL::bigint, i.key, now_, 0, 'Pending'
+            FROM item AS i
+            /* Counted, so that nothing is returned before all of them are in. */
+            CROSS JOIN (SELECT COUNT(*) FROM added) AS a
+            ORDER BY i.ordinal;
+            RETURN;
+        EXCEPTION WHEN unique_violation THEN
+            /* A key was taken (the clock was set back): the sequence has moved on, so the next keys differ. */
+            IF attempt_ = 5 THEN
+                RAISE;
+            END IF;
+        END;
+    END LOOP;
 END;
 $$;
 GO

@@ -7,7 +7,7 @@ Settle one item: report the result of its processing, or cancel, pause, resume o
 when the token is not the item's any more (RP023), the transition is not legal (RP024), the item is not there (RP025),
 or worker_ and attempt_num_ no longer hold its lease (RP026). Returns the item as it is now, through the worker view.
 When its attempts are spent, an item becomes Failed whatever was asked for, unless it is Completed.
-Table access order: queue_operation, {{ queue }}, queue_transition.
+Table access order: {{ queue }}, queue_transition.
 */
 CREATE FUNCTION {{ function }}(
     enqueued_at_ timestamptz,
@@ -29,7 +29,7 @@ BEGIN
     SELECT m.answer, m.answer_status AS status
     INTO result_
     FROM {{ object("modify_" ~ queue ~ "_set_trx") }}(
-        gen_random_uuid(),
+        NULL,
         COALESCE(worker_, session_user || '/' || pg_backend_pid()),
         json_build_array(json_build_object(
             'key', enqueued_at_, 'token', updated_at_, 'attempt', attempt_num_, 'status', status_, 'step', step_,

@@ -27,6 +27,7 @@ AS $$
 #variable_conflict use_column
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
+    replayed_ boolean := FALSE;
     max_attempts_ integer;
 BEGIN
 {% include "relational/_settings.sql" %}
@@ -44,7 +45,7 @@ BEGIN
     END IF;
 
 {% include "relational/_remember.sql" %}
-    IF NOT FOUND THEN
+    IF replayed_ THEN
         RETURN QUERY
         SELECT
             COALESCE(p.result ->> (i.position - 1)::text, 'OK'), (i.position - 1)::integer, NULL::bigint,

@@ -49,7 +49,7 @@ BEGIN
             q.scheduled_for,
             q.enqueued_at
         LIMIT max_
-        FOR UPDATE SKIP LOCKED
+        FOR NO KEY UPDATE SKIP LOCKED
     ),
 
     claimed AS (
@@ -87,7 +87,7 @@ BEGIN
         c.attempt_num,
         c.status::text,
         c.enqueued_at,
-        c.type,
+        c.type::text,
         c.status::text,
         c.step,
         c.attempt_num,
@@ -106,18 +106,22 @@ BEGIN
         c.due_since,
         c.enqueued_at;
 
-    /* Nothing to hand out: say when the next item is due, so that the worker can sleep exactly that long. */
+    /*
+    Nothing to hand out: say when the next item is due, so that the worker can sleep that long. What was due already is
+    in the hands of others.
+    */
     IF NOT FOUND THEN
         answer := 'EMPTY';
         answer_due_ms := (
-            SELECT GREATEST(0, CEIL(EXTRACT(EPOCH FROM q.scheduled_for - clock_timestamp()) * 1000))::bigint
+            SELECT CEIL(EXTRACT(EPOCH FROM q.scheduled_for - now_) * 1000)::bigint
             FROM {{ object(queue) }} AS q
-            WHERE q.status IN ('Pending', 'Error')
+            WHERE
+                q.status IN ('Pending', 'Error')
+                AND q.scheduled_for > now_
             ORDER BY
                 q.scheduled_for,
                 q.enqueued_at
             LIMIT 1
-            FOR UPDATE SKIP LOCKED
         );
         RETURN NEXT;
     END IF;

@@ -33,7 +33,7 @@ BEGIN
             AND q.lease_until <= now_
         ORDER BY q.started_at
         LIMIT max_
-        FOR UPDATE SKIP LOCKED
+        FOR NO KEY UPDATE SKIP LOCKED
     ),
 
     recovered AS (

@@ -23,47 +23,54 @@ BEGIN
         RAISE EXCEPTION 'renew_{{ queue }}_set_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
     END IF;
 
+    IF json_array_length(items_) > 1000 THEN
+        RAISE EXCEPTION 'renew_{{ queue }}_set_trx: at most 1000 items a call' USING ERRCODE = 'RP021';
+    END IF;
+
     RETURN QUERY
     WITH item AS MATERIALIZED (
         SELECT (i.position - 1)::integer AS ordinal, i.key, i.attempt
         FROM
             ROWS FROM (json_to_recordset(items_) AS (key timestamptz, attempt integer))
             WITH ORDINALITY AS i (key, attempt, position)
+        ORDER BY i.key
     ),
 
+    /* In the order of the keys, so that two calls never wait for each other. */
     locked AS MATERIALIZED (
-        SELECT q.*
+        SELECT
+            i.ordinal,
+            i.key,
+            q.updated_at,
+            q.attempt_num,
+            q.status::text AS status,
+            CASE
+                WHEN q.status IS NULL THEN 'NOT_FOUND'
+                WHEN q.status = 'Processing' AND q.lease_owner = worker_ AND q.attempt_num = i.attempt THEN 'OK'
+                ELSE 'LEASE_LOST'
+            END AS answer
         FROM item AS i
-        INNER JOIN {{ object(queue) }} AS q
-            ON q.enqueued_at = i.key
-        ORDER BY i.key
-        FOR UPDATE OF q
+        LEFT JOIN LATERAL (
+            SELECT p.status, p.updated_at, p.attempt_num, p.lease_owner
+            FROM {{ object(queue) }} AS p
+            WHERE p.enqueued_at = i.key
+            FOR NO KEY UPDATE
+        ) AS q
+            ON TRUE
     ),
 
     renewed AS (
         UPDATE {{ object(queue) }} AS q
         SET lease_until = clock_timestamp() + lease_ms_ * interval '1 millisecond'
-        FROM item AS i
-        INNER JOIN locked AS l
-            ON l.enqueued_at = i.key
+        FROM locked AS l
         WHERE
-            q.enqueued_at = i.key
-            AND l.status = 'Processing'
-            AND l.lease_owner = worker_
-            AND l.attempt_num = i.attempt
+            q.enqueued_at = l.key
+            AND l.answer = 'OK'
     )
 
-    SELECT DISTINCT ON (i.ordinal)
-        CASE
-            WHEN q.enqueued_at IS NULL THEN 'NOT_FOUND'
-            WHEN q.status = 'Processing' AND q.lease_owner = worker_ AND q.attempt_num = i.attempt THEN 'OK'
-            ELSE 'LEASE_LOST'
-        END,
-        i.ordinal, NULL::bigint, i.key, q.updated_at, q.attempt_num, q.status::text
-    FROM item AS i
-    LEFT JOIN locked AS q
-        ON q.enqueued_at = i.key
-    ORDER BY i.ordinal;
+    SELECT l.answer, l.ordinal, NULL::bigint, l.key, l.updated_at, l.attempt_num, l.status
+    FROM locked AS l
+    ORDER BY l.ordinal;
 END;
 $$;
 GO

@@ -1,20 +1,29 @@
 /* {{ queue }}: the items. A row is both a domain record and a work item. */
-CREATE TABLE IF NOT EXISTS {{ object(queue ~ "_type") }} (
-    type text PRIMARY KEY
-);
+DO $$
+BEGIN
+    IF TO_REGTYPE({{ literal(queue ~ "_type") }}) IS NULL THEN
+        CREATE DOMAIN {{ object(queue ~ "_type") }} AS text;
+    END IF;
+END;
+$$;
 GO
+/* A domain where SQL Server has a foreign key: here each check of one would lock the row that all items share. */
+ALTER DOMAIN {{ object(queue ~ "_type") }} DROP CONSTRAINT IF EXISTS {{ queue }}_is_discriminated;
+GO
+ALTER DOMAIN {{ object(queue ~ "_type") }} ADD CONSTRAINT {{ queue }}_is_discriminated CHECK (
+    VALUE IN (
 {%- for type in types %}
-INSERT INTO {{ object(queue ~ "_type") }} (type)
-VALUES ({{ text(type) }})
-ON CONFLICT DO NOTHING;
-GO
+        {{ text(type) }}{{ "," if not loop.last }}
 {%- endfor %}
+    )
+) NOT VALID;
+GO
 /* Items are numbered so that two of them enqueued within one tick of the clock get different keys. */
 CREATE SEQUENCE IF NOT EXISTS {{ object(queue ~ "_seq") }} AS bigint CACHE 1;
 GO
 CREATE TABLE IF NOT EXISTS {{ object(queue) }} (
     enqueued_at timestamptz NOT NULL,
-    type text NOT NULL,
+    type {{ object(queue ~ "_type") }} NOT NULL,
     status {{ object("queue_state") }} NOT NULL,
     step text NULL,
     attempt_num integer NOT NULL,
@@ -29,9 +38,7 @@ CREATE TABLE IF NOT EXISTS {{ object(queue) }} (
 {%- for column in columns %}
     {{ column.quoted }} {{ column.type }} {{ "NULL" if column.nullable else "NOT NULL" }},
 {%- endfor %}
-    CONSTRAINT {{ queue }}_pk PRIMARY KEY (enqueued_at),
-    CONSTRAINT {{ queue }}_is_discriminated_by_{{ queue }}_type
-    FOREIGN KEY (type) REFERENCES {{ object(queue ~ "_type") }} (type)
+    CONSTRAINT {{ queue }}_pk PRIMARY KEY (enqueued_at)
 )
 /* Room on each page keeps renewals on it; finished versions are cleared before they slow the claim down. */
 WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);

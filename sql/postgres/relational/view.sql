@@ -2,7 +2,7 @@
 CREATE OR REPLACE VIEW {{ object("worker_" ~ queue ~ "_v") }} AS
 SELECT
     q.enqueued_at,
-    q.type,
+    q.type::text AS type,
     q.status::text AS status,
     q.step,
     q.attempt_num,

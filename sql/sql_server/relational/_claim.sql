@@ -1,14 +1,14 @@
         /*
         Choose and lock the due items, in order. The locks are update locks on rows nobody else holds, kept to the end
-        of the transaction, so the update below never waits for another worker.
+        of the transaction, so the updates below never wait for another worker. An item with spent attempts (the limit
+        was lowered, say) ends here instead of staying at the head of the queue.
         */
         INSERT INTO @Due ([EnqueuedAt], [ScheduledFor], [AttemptNum], [UpdatedAt], [Status])
         SELECT TOP (@Max)
             q.[EnqueuedAt],
             q.[ScheduledFor],
-            q.[AttemptNum] + 1,
+            q.[AttemptNum],
             CASE WHEN @Now > q.[UpdatedAt] THEN @Now ELSE DATEADD(MICROSECOND, 1, CAST(q.[UpdatedAt] AS datetime2(7))) END,
-            /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
             CASE WHEN q.[AttemptNum] >= @MaxAttempts THEN 'Failed' ELSE 'Processing' END
         FROM {{ object(queue) }} AS q
             WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_Due]))
@@ -18,26 +18,43 @@
         ORDER BY
             q.[ScheduledFor],
             q.[EnqueuedAt];
+        SET @Locked = @@ROWCOUNT;
 
         UPDATE q
         SET
-            [Status] = d.[Status],
+            [Status] = 'Processing',
             [UpdatedAt] = d.[UpdatedAt],
-            [AttemptNum] = CASE WHEN d.[Status] = 'Processing' THEN d.[AttemptNum] ELSE q.[AttemptNum] END,
-            [StartedAt] = CASE WHEN d.[Status] = 'Processing' THEN @Now ELSE q.[StartedAt] END,
-            [Error] = CASE
-                WHEN d.[Status] = 'Processing' THEN q.[Error]
-                ELSE CONCAT(N'Attempts are spent: ', q.[AttemptNum], N' of ', @MaxAttempts, N'.')
-            END,
-            [LeaseOwner] = CASE WHEN d.[Status] = 'Processing' THEN @Worker ELSE q.[LeaseOwner] END,
-            [LeaseUntil] = CASE WHEN d.[Status] = 'Processing' THEN DATEADD(MILLISECOND, @LeaseMs, @Now) END
+            [AttemptNum] = d.[AttemptNum] + 1,
+            [StartedAt] = @Now,
+            [LeaseOwner] = @Worker,
+            [LeaseUntil] = DATEADD(MILLISECOND, @LeaseMs, @Now)
         FROM @Due AS d
         INNER JOIN {{ object(queue) }} AS q
             ON q.[EnqueuedAt] = d.[EnqueuedAt]
         WHERE
-            q.[Status] IN ('Pending', 'Error')
+            d.[Status] = 'Processing'
+            AND q.[Status] IN ('Pending', 'Error')
             AND q.[ScheduledFor] <= @Now
         OPTION (LOOP JOIN, FORCE ORDER);
+        SET @Claimed = @@ROWCOUNT;
 
-        IF @@ROWCOUNT <> (SELECT COUNT(*) FROM @Due)
-            THROW 50005, N'{{ queue }}: a row that was locked for the claim changed all the same.', 1;
+        IF @Claimed < @Locked
+        BEGIN
+            UPDATE q
+            SET
+                [Status] = 'Failed',
+                [UpdatedAt] = d.[UpdatedAt],
+                [Error] = CONCAT(N'Attempts are spent: ', d.[AttemptNum], N' of ', @MaxAttempts, N'.'),
+                [LeaseUntil] = NULL
+            FROM @Due AS d
+            INNER JOIN {{ object(queue) }} AS q
+                ON q.[EnqueuedAt] = d.[EnqueuedAt]
+            WHERE
+                d.[Status] = 'Failed'
+                AND q.[Status] IN ('Pending', 'Error')
+                AND q.[ScheduledFor] <= @Now
+            OPTION (LOOP JOIN, FORCE ORDER);
+
+            IF @Claimed + @@ROWCOUNT <> @Locked
+                THROW 50005, N'{{ queue }}: a row that was locked for the claim changed all the same.', 1;
+        END;

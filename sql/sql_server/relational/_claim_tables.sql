@@ -1,3 +1,5 @@
+    DECLARE @Locked int;
+    DECLARE @Claimed int;
     DECLARE @Expired table ([EnqueuedAt] datetime2(7) NOT NULL PRIMARY KEY);
     DECLARE @Recovered table (
         [EnqueuedAt] datetime2(7) NOT NULL PRIMARY KEY,

@@ -3,10 +3,7 @@
         the fence of everybody is the token (CONFLICT); the state machine is QueueTransition (ILLEGAL_TRANSITION).
         A lease past its deadline still counts while nobody has taken the item: finished work is not done twice.
         */
-        INSERT INTO @Work (
-            [Ordinal], [EnqueuedAt], [Answer], [Status], [Asked], [Token], [AttemptNum], [Step], [Response],
-            [Error], [ScheduledFor]
-        )
+        INSERT INTO @Work ([Ordinal], [EnqueuedAt], [Answer], [Status], [Token], [AttemptNum])
         SELECT
             i.[Ordinal],
             i.[EnqueuedAt],
@@ -39,10 +36,9 @@
                 WHEN q.[Status] = 'Processing' AND i.[Status] = 'Processing' THEN 'Processing'
                 /* An item given back unworked gets its attempt back too, so none is spent. */
                 WHEN q.[Status] = 'Processing' AND i.[Status] = 'Pending' AND i.[Release] = 1 THEN 'Pending'
-                WHEN q.[AttemptNum] >= @MaxAttempts AND i.[Status] <> 'Completed' THEN 'Failed'
-                ELSE i.[Status]
+                WHEN q.[AttemptNum] >= @MaxAttempts AND t.[ToStatus] <> 'Completed' THEN 'Failed'
+                ELSE t.[ToStatus]
             END,
-            i.[Status],
             CASE WHEN @Now > q.[UpdatedAt] THEN @Now ELSE DATEADD(MICROSECOND, 1, CAST(q.[UpdatedAt] AS datetime2(7))) END,
             CASE
                 WHEN q.[Status] = 'Processing' AND i.[Status] = 'Pending' AND i.[Release] = 1 THEN q.[AttemptNum] - 1
@@ -50,11 +46,7 @@
                 WHEN q.[Status] <> 'Processing' AND i.[Status] = 'Processing' AND q.[AttemptNum] < @MaxAttempts
                     THEN q.[AttemptNum] + 1
                 ELSE q.[AttemptNum]
-            END,
-            i.[Step],
-            i.[Response],
-            i.[Error],
-            COALESCE(i.[ScheduledFor], DATEADD(MILLISECOND, i.[DelayMs] % 1000, DATEADD(SECOND, i.[DelayMs] / 1000, @Now)))
+            END
         FROM @Item AS i
         LEFT JOIN {{ object(queue) }} AS q WITH (UPDLOCK, ROWLOCK)
             ON q.[EnqueuedAt] = i.[EnqueuedAt]
@@ -79,17 +71,21 @@
             [Status] = w.[Status],
             [UpdatedAt] = w.[Token],
             [AttemptNum] = w.[AttemptNum],
-            [Step] = ISNULL(w.[Step], q.[Step]),
-            [Response] = ISNULL(w.[Response], q.[Response]),
+            [Step] = COALESCE(i.[Step], q.[Step]),
+            [Response] = COALESCE(i.[Response], q.[Response]),
             [Error] = CASE
-                WHEN w.[Error] IS NOT NULL THEN w.[Error]
-                WHEN w.[Status] = 'Failed' AND w.[Asked] <> 'Failed'
+                WHEN i.[Error] IS NOT NULL THEN i.[Error]
+                WHEN w.[Status] = 'Failed' AND i.[Status] <> 'Failed'
                     THEN CONCAT(
-                        N'Attempts are spent: ', q.[AttemptNum], N' of ', @MaxAttempts, N'; asked for ', w.[Asked], N'.'
+                        N'Attempts are spent: ', q.[AttemptNum], N' of ', @MaxAttempts, N'; asked for ', i.[Status], N'.'
                     )
                 ELSE q.[Error]
             END,
-            [ScheduledFor] = ISNULL(w.[ScheduledFor], q.[ScheduledFor]),
+            [ScheduledFor] = COALESCE(
+                i.[ScheduledFor],
+                DATEADD(MILLISECOND, i.[DelayMs] % 1000, DATEADD(SECOND, i.[DelayMs] / 1000, @Now)),
+                q.[ScheduledFor]
+            ),
             [StartedAt] = CASE
                 WHEN w.[Status] = 'Processing' AND q.[Status] <> 'Processing' THEN @Now
                 ELSE q.[StartedAt]
@@ -104,9 +100,11 @@
                 ELSE q.[LeaseOwner]
             END,
             [LeaseUntil] = CASE WHEN w.[Status] = 'Processing' THEN DATEADD(MILLISECOND, @LeaseMs, @Now) END
-        FROM @Work AS w
+        FROM @Item AS i
+        INNER JOIN @Work AS w
+            ON w.[Ordinal] = i.[Ordinal]
         INNER JOIN {{ object(queue) }} AS q
-            ON q.[EnqueuedAt] = w.[EnqueuedAt]
+            ON q.[EnqueuedAt] = i.[EnqueuedAt]
         WHERE w.[Answer] = 'OK'
         OPTION (LOOP JOIN, FORCE ORDER);
 

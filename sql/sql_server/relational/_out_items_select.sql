@@ -11,4 +11,5 @@
     FROM @Out AS o
     LEFT JOIN {{ object("Worker_" ~ queue ~ "_V") }} AS v
         ON v.[EnqueuedAt] = o.[EnqueuedAt] AND o.[Answer] = 'CLAIMED'
-    ORDER BY o.[Seq];
+    ORDER BY o.[Seq]
+    OPTION (LOOP JOIN, FORCE ORDER);

@@ -1,3 +1,5 @@
     SET NOCOUNT, XACT_ABORT ON;
+    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
+    SET IMPLICIT_TRANSACTIONS OFF;
     /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;

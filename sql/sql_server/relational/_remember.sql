@@ -6,6 +6,6 @@
 
             /* Answers are asked for again within minutes. One call in 64 clears away what is older than an hour. */
             IF ABS(CHECKSUM(@Operation) % 64) = 0
-                DELETE TOP (256) FROM {{ object("QueueOperation") }} WITH (ROWLOCK, READPAST)
+                DELETE TOP (256) FROM {{ object("QueueOperation") }} WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
                 WHERE [At] < DATEADD(HOUR, -1, @Now);
         END;

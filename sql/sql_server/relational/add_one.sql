@@ -12,7 +12,12 @@ CREATE OR ALTER PROCEDURE {{ object("Add_" ~ queue ~ "_" ~ transaction) }}
     @Step {{ object("QueueStep") }} = NULL
 AS
 BEGIN
+{%- if transaction == "trx" %}
+{% include "relational/_procedure_head.sql" %}
+{%- else %}
     SET NOCOUNT, XACT_ABORT ON;
+{%- endif %}
+    DECLARE @Number bigint;
     DECLARE @Now datetime2(7) = SYSUTCDATETIME();
     DECLARE @EnqueuedAt datetime2(7);
 {%- if transaction == "trx" %}

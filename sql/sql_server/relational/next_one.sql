@@ -6,7 +6,8 @@ Table access order: {{ queue }}.
 */
 CREATE OR ALTER PROCEDURE {{ object(procedure) }}
     @Worker nvarchar(128) = NULL, /* who holds the lease; by default the connection's login and session number */
-    @LeaseMs int = NULL /* by default the setting {{ setting }}.leaseMs, or else a minute */
+    @LeaseMs int = NULL, /* by default the setting {{ setting }}.leaseMs, or else a minute */
+    @Recover bit = 1 /* first give back the items of dead workers; a caller that polls often need not each time */
 AS
 BEGIN
 {% include "relational/_procedure_head.sql" %}
@@ -18,12 +19,16 @@ BEGIN
 {% include "relational/_no_transaction.sql" %}
 {% include "relational/_settings.sql" %}
     SET @Worker = COALESCE(@Worker, CONCAT(SUSER_SNAME(), N'/', @@SPID));
-
+{% include "relational/_check_claim.sql" %}
     BEGIN TRY
         BEGIN TRANSACTION;
         SET @Now = SYSUTCDATETIME();
 
+        IF @Recover = 1
+        BEGIN
 {% include "relational/_recover.sql" %}
+        END;
+
 {% include "relational/_claim.sql" %}
         COMMIT TRANSACTION;
     END TRY
@@ -39,7 +44,8 @@ BEGIN
     FROM @Due AS d
     INNER JOIN {{ object("Worker_" ~ queue ~ "_V") }} AS v
         ON v.[EnqueuedAt] = d.[EnqueuedAt]
-    WHERE d.[Status] = 'Processing';
+    WHERE d.[Status] = 'Processing'
+    OPTION (LOOP JOIN, FORCE ORDER);
 
     RETURN 0;
 END;

@@ -14,39 +14,53 @@ BEGIN
 {% include "relational/_procedure_head.sql" %}
     DECLARE @MaxAttempts int;
     DECLARE @Now datetime2(7);
+    /* In the order of the keys, so that rows are locked in it and two calls never wait for each other. */
+    DECLARE @Item table (
+        [EnqueuedAt] datetime2(7) NULL,
+        [Ordinal] int NOT NULL,
+        [Attempt] int NULL,
+        UNIQUE CLUSTERED ([EnqueuedAt], [Ordinal])
+    );
 {% include "relational/_out_table.sql" %}
 {% include "relational/_no_transaction.sql" %}
 {% include "relational/_settings.sql" %}
     IF @LeaseMs < 1
         THROW 50021, N'{{ procedure }}: @LeaseMs must be at least 1.', 1;
 
+    INSERT INTO @Item ([Ordinal], [EnqueuedAt], [Attempt])
+    SELECT
+        CAST(j.[key] AS int),
+        r.[EnqueuedAt],
+        r.[Attempt]
+    FROM OPENJSON(@Items) AS j
+    CROSS APPLY OPENJSON(j.[value]) WITH (
+        [EnqueuedAt] datetime2(7) '$.key',
+        [Attempt] int '$.attempt'
+    ) AS r;
+
+    IF @@ROWCOUNT > 1000
+        THROW 50021, N'{{ procedure }}: at most 1000 items a call (more locks than that may escalate to the table).', 1;
+
     BEGIN TRY
         BEGIN TRANSACTION;
 
         INSERT INTO @Out ([Seq], [Answer], [Ordinal], [EnqueuedAt], [Token], [AttemptNum], [Status])
         SELECT
-            CAST(j.[key] AS int),
+            i.[Ordinal],
             CASE
                 WHEN q.[EnqueuedAt] IS NULL THEN 'NOT_FOUND'
-                WHEN q.[Status] = 'Processing' AND q.[LeaseOwner] = @Worker AND q.[AttemptNum] = r.[Attempt] THEN 'OK'
+                WHEN q.[Status] = 'Processing' AND q.[LeaseOwner] = @Worker AND q.[AttemptNum] = i.[Attempt] THEN 'OK'
                 ELSE 'LEASE_LOST'
             END,
-            CAST(j.[key] AS int),
-            r.[EnqueuedAt],
+            i.[Ordinal],
+            i.[EnqueuedAt],
             q.[UpdatedAt],
             q.[AttemptNum],
             q.[Status]
-        FROM OPENJSON(@Items) AS j
-        CROSS APPLY OPENJSON(j.[value]) WITH (
-            [EnqueuedAt] datetime2(7) '$.key',
-            [Attempt] int '$.attempt'
-        ) AS r
+        FROM @Item AS i
         LEFT JOIN {{ object(queue) }} AS q WITH (UPDLOCK, ROWLOCK)
-            ON q.[EnqueuedAt] = r.[EnqueuedAt]
+            ON q.[EnqueuedAt] = i.[EnqueuedAt]
         OPTION (LOOP JOIN, FORCE ORDER);
-
-        IF @@ROWCOUNT > 1000
-            THROW 50021, N'{{ procedure }}: at most 1000 items a call (more locks than that may escalate to the table).', 1;
 
         SET @Now = SYSUTCDATETIME();
         UPDATE q

@@ -38,21 +38,21 @@ BEGIN
     FROM {{ object("QueueStatus") }} AS s
     LEFT JOIN (
         SELECT q.[Status], COUNT_BIG(*) AS [Items]
-        FROM {{ object(queue) }} AS q WITH (READCOMMITTEDLOCK)
+        FROM {{ object(queue) }} AS q
         GROUP BY q.[Status]
     ) AS c
         ON c.[Status] = s.[Status]
     UNION ALL
     SELECT 'due.count', COUNT_BIG(*)
-    FROM {{ object(queue) }} AS q WITH (READCOMMITTEDLOCK)
+    FROM {{ object(queue) }} AS q
     WHERE q.[Status] IN ('Pending', 'Error') AND q.[ScheduledFor] <= @Now
     UNION ALL
     SELECT 'due.oldest_ms', DATEDIFF_BIG(MILLISECOND, MIN(q.[ScheduledFor]), @Now)
-    FROM {{ object(queue) }} AS q WITH (READCOMMITTEDLOCK)
+    FROM {{ object(queue) }} AS q
     WHERE q.[Status] IN ('Pending', 'Error') AND q.[ScheduledFor] <= @Now
     UNION ALL
     SELECT 'lease.expired', COUNT_BIG(*)
-    FROM {{ object(queue) }} AS q WITH (READCOMMITTEDLOCK)
+    FROM {{ object(queue) }} AS q
     WHERE q.[Status] = 'Processing' AND q.[LeaseUntil] <= @Now
     UNION ALL
     SELECT 'sample.items', @Count

@@ -1,3 +1,6 @@
+/* Stored with what is created below: no filtered index works without the two. */
+SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
+GO
 /* {{ queue }}: the items. A row is both a domain record and a work item. */
 IF OBJECT_ID({{ literal(queue ~ "Type") }}, N'U') IS NULL
     CREATE TABLE {{ object(queue ~ "Type") }} (

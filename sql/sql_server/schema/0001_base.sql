@@ -1,4 +1,7 @@
 {#- Released scripts are immutable: a change to what stands here is a new script with the next number. -#}
+/* Stored with what is created below: no filtered index works without the two. */
+SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
+GO
 /*
 The vocabulary and the book-keeping that every queue of this schema shares.
 Table access order in all procedures: QueueOperation, then the queue's table, then QueueTransition.

@@ -1,16 +1,16 @@
 //! The Rust layer.
 
 use super::{Api, Problem, Taken};
+use crate::fixture::Settings;
 use readpast::{
-    config::Config,
     error::Error,
     item::{Batch, Enqueued, Lease, NewItem, Outcome, QueueStats, Settlement},
     queue::Queue,
 };
 use std::time::Duration;
 
-pub(super) fn open(config: &Config, queue: &str) -> Result<Box<dyn Api>, Problem> {
-    Ok(Box::new(Queue::open(config, queue)?))
+pub(super) fn open(settings: &Settings, queue: &str) -> Result<Box<dyn Api>, Problem> {
+    Ok(Box::new(Queue::open(&settings.config(), queue)?))
 }
 
 impl From<Error> for Problem {

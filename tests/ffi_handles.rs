@@ -1,0 +1,412 @@
+//! The C functions used wrongly, from one thread and from many, and across a fork: every call is answered, none crashes.
+#![allow(unsafe_code, reason = "they are C functions")]
+
+use parking_lot::{Mutex, MutexGuard};
+use readpast::ffi::*;
+use std::ffi::{CStr, c_char};
+use std::{env, ptr, thread};
+
+/// Taken by every test: a handle of one would be a foreign handle for another, but a good one.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock()
+}
+
+const NO_CONFIG: readpast_config = readpast_config { id: 0 };
+const NO_QUEUE: readpast_queue = readpast_queue { id: 0 };
+const NO_BATCH: readpast_batch = readpast_batch { id: 0 };
+const NO_RENEWAL: readpast_renewal = readpast_renewal { id: 0 };
+const NO_ERROR: readpast_error = readpast_error { id: 0 };
+
+fn told(text: *const c_char) -> String {
+    assert!(!text.is_null());
+    // SAFETY: not NULL, so it is text.
+    unsafe { CStr::from_ptr(text) }.to_str().unwrap().to_owned()
+}
+
+/// A call with its error: the status must be that of the error, and is returned with the message.
+fn tell(call: impl FnOnce(*mut readpast_error) -> readpast_status) -> (readpast_status, String) {
+    let mut err = readpast_error { id: 7 };
+    let status = call(&mut err);
+    if status >= READPAST_OK {
+        assert_eq!(err.id, 0, "no failure, no error");
+        return (status, String::new());
+    }
+    assert_eq!(readpast_error_status(err), status);
+    let message = told(readpast_error_message(err));
+    readpast_error_free(err);
+    assert!(readpast_error_message(err).is_null(), "it was freed");
+    (status, message)
+}
+
+fn set(config: readpast_config, key: &CStr, value: &CStr) -> (readpast_status, String) {
+    // SAFETY: key and value are text.
+    tell(|err| unsafe { readpast_config_set(config, key.as_ptr(), value.as_ptr(), err) })
+}
+
+fn open(config: readpast_config, name: &CStr) -> (readpast_queue, readpast_status, String) {
+    let mut queue = readpast_queue { id: 7 };
+    // SAFETY: the name is text, the place can be written.
+    let (status, message) = tell(|err| unsafe { readpast_queue_open(config, name.as_ptr(), &mut queue, err) });
+    (queue, status, message)
+}
+
+fn claim(queue: readpast_queue) -> (readpast_batch, readpast_status) {
+    let mut batch = readpast_batch { id: 7 };
+    // SAFETY: the place can be written.
+    let (status, _) = tell(|err| unsafe { readpast_queue_claim(queue, 1, 0, &mut batch, err) });
+    (batch, status)
+}
+
+/// Calls everything that takes a handle, with handles of the same number, and expects of every call that it fails with
+/// one of `expected`, or answers nothing.
+fn call_everything(id: u64, expected: &[readpast_status]) {
+    let (config, queue, batch) = (readpast_config { id }, readpast_queue { id }, readpast_batch { id });
+    let (renewal, error) = (readpast_renewal { id }, readpast_error { id });
+    let text = c"1000".as_ptr();
+    let size = size_of::<readpast_stats>();
+    let mut place = [0_u64; 64];
+    place[0] = size as u64;
+    let place = place.as_mut_ptr();
+    let mut new_queue = queue;
+    let mut new_batch = batch;
+    let mut new_renewal = renewal;
+    let item = readpast_new_item {
+        struct_size: size_of::<readpast_new_item>(),
+        r#type: ptr::null(),
+        step: ptr::null(),
+        delay_ms: -1,
+        due: ptr::null(),
+        columns_json: ptr::null(),
+    };
+    let settlement = readpast_settlement {
+        struct_size: size_of::<readpast_settlement>(),
+        key: text,
+        token: ptr::null(),
+        attempt: 0,
+        action: READPAST_ACTION_CANCEL,
+        step: ptr::null(),
+        response: ptr::null(),
+        error: ptr::null(),
+        delay_ms: -1,
+        due: ptr::null(),
+    };
+    let lease = readpast_lease { struct_size: size_of::<readpast_lease>(), key: text, attempt: 1, reserved: 0 };
+
+    // SAFETY: places are large enough and say so; texts are text.
+    let statuses = unsafe {
+        [
+            tell(|err| readpast_config_set(config, c"lease.ms".as_ptr(), text, err)),
+            tell(|err| readpast_install(config, ptr::null(), err)),
+            tell(|err| readpast_queue_open(config, text, &mut new_queue, err)),
+            tell(|err| readpast_queue_enqueue(queue, &item, 1, ptr::null(), ptr::null_mut(), err)),
+            tell(|err| readpast_queue_claim(queue, 1, 0, &mut new_batch, err)),
+            tell(|err| readpast_queue_settle(queue, &settlement, 1, ptr::null(), ptr::null_mut(), err)),
+            tell(|err| {
+                let nothing = ptr::null_mut();
+                readpast_queue_settle_and_claim(queue, &settlement, 1, ptr::null(), 1, nothing, &mut new_batch, err)
+            }),
+            tell(|err| readpast_queue_renew(queue, &lease, 1, ptr::null_mut(), err)),
+            tell(|err| readpast_queue_recover(queue, 1, ptr::null_mut(), err)),
+            tell(|err| readpast_queue_stats(queue, place.cast(), err)),
+            tell(|err| readpast_queue_interrupt(queue, err)),
+            tell(|err| readpast_queue_resume(queue, err)),
+            tell(|err| readpast_batch_item(batch, 0, place.cast(), err)),
+            tell(|err| readpast_batch_column(batch, 0, place.cast(), err)),
+            tell(|err| readpast_batch_value(batch, 0, 0, place.cast(), err)),
+            tell(|err| readpast_batch_value_by_name(batch, 0, text, place.cast(), err)),
+            tell(|err| readpast_renewal_start(queue, batch, 1000, &mut new_renewal, err)),
+            tell(|err| readpast_renewal_release(renewal, text, err)),
+        ]
+    };
+    for (i, (status, message)) in statuses.iter().enumerate() {
+        assert!(expected.contains(status), "call {i}: {status}: {message}");
+        assert!(message.contains("readpast_"), "{message}");
+    }
+    assert_eq!((new_queue.id, new_batch.id, new_renewal.id), (0, 0, 0), "places for handles are written");
+    assert!(readpast_queue_worker(queue).is_null() && readpast_batch_json(batch, 0).is_null());
+    assert!(readpast_error_message(error).is_null() && readpast_error_sqlstate(error).is_null());
+    assert!(readpast_error_operation(error).is_null() && readpast_renewal_lost_key(renewal, 0).is_null());
+    assert_eq!(readpast_error_status(error), READPAST_OK);
+    assert_eq!((readpast_error_native_code(error), readpast_error_is_retryable(error)), (0, 0));
+    assert_eq!((readpast_batch_count(batch), readpast_batch_column_count(batch)), (0, 0));
+    assert_eq!(readpast_renewal_lost_count(renewal), 0);
+    free_everything(id);
+}
+
+fn free_everything(id: u64) {
+    readpast_config_free(readpast_config { id });
+    readpast_queue_free(readpast_queue { id });
+    readpast_batch_free(readpast_batch { id });
+    readpast_renewal_free(readpast_renewal { id });
+    readpast_error_free(readpast_error { id });
+}
+
+#[test]
+fn null_stale_and_foreign_handles_are_refused_by_every_call() {
+    let _alone = alone();
+    let stale = readpast_config_new().id;
+    readpast_config_free(readpast_config { id: stale });
+    for id in [0, stale, 1, u64::MAX, stale ^ 1, stale ^ (1 << 20), stale ^ (1 << 48), stale ^ (1 << 60)] {
+        call_everything(id, &[READPAST_INVALID_HANDLE]);
+    }
+}
+
+#[test]
+fn the_type_of_a_handle_is_checked_and_named() {
+    let _alone = alone();
+    let config = readpast_config_new();
+    let queue = readpast_queue { id: config.id };
+    // SAFETY: err can be written.
+    let (status, message) = tell(|err| unsafe { readpast_queue_interrupt(queue, err) });
+    assert_eq!(status, READPAST_INVALID_HANDLE);
+    assert_eq!(message, "a readpast_queue is needed; this is a readpast_config");
+    readpast_queue_free(queue);
+    readpast_error_free(readpast_error { id: config.id });
+    assert_eq!(set(config, c"lease.ms", c"1000").0, READPAST_OK, "only its own _free frees it");
+    readpast_config_free(config);
+}
+
+#[test]
+fn a_handle_is_freed_once_however_often_it_is_tried() {
+    let _alone = alone();
+    let first = readpast_config_new();
+    readpast_config_free(first);
+    let second = readpast_config_new();
+    assert_ne!(first.id, second.id, "a number never comes again");
+    readpast_config_free(first);
+    assert_eq!(set(second, c"lease.ms", c"1000").0, READPAST_OK, "the second free did not hit its successor");
+    readpast_config_free(second);
+}
+
+#[test]
+fn arguments_are_checked_before_handles_are_written() {
+    let _alone = alone();
+    let config = readpast_config_new();
+    let key = c"lease.ms".as_ptr();
+    // SAFETY: each is NULL or text, or can be written.
+    unsafe {
+        let (status, message) = tell(|err| readpast_config_set(config, ptr::null(), key, err));
+        assert_eq!((status, &*message), (READPAST_INVALID_ARGUMENT, "key is NULL; it must be text"));
+        let (status, message) = tell(|err| readpast_config_set(config, key, c"\xc3(".as_ptr(), err));
+        assert_eq!((status, &*message), (READPAST_INVALID_ARGUMENT, "value is not UTF-8: see its byte 0"));
+        let (status, message) = tell(|err| readpast_queue_open(config, key, ptr::null_mut(), err));
+        assert_eq!(status, READPAST_INVALID_ARGUMENT);
+        assert!(message.starts_with("queue is NULL"), "{message}");
+        assert_eq!(readpast_config_set(config, ptr::null(), key, ptr::null_mut()), READPAST_INVALID_ARGUMENT);
+    }
+    let (queue, status, message) = open(config, c"Q");
+    assert_eq!((queue.id, status), (0, READPAST_INVALID_CONFIG));
+    assert!(message.contains("connection"), "{message}");
+    let (status, message) = set(config, c"lease.ms", c"soon");
+    assert_eq!(status, READPAST_INVALID_CONFIG);
+    assert!(message.contains("10 to 86400000"), "{message}");
+    readpast_config_free(config);
+}
+
+#[test]
+fn threads_may_share_use_and_free_handles_as_they_like() {
+    let _alone = alone();
+    const ROUNDS: usize = 2_000;
+    let shared = Mutex::new([NO_CONFIG; 8]);
+    thread::scope(|scope| {
+        for seed in 0..6_usize {
+            let shared = &shared;
+            scope.spawn(move || {
+                for round in 0..ROUNDS {
+                    let at = (round * 7 + seed * 3) % 8;
+                    let config = shared.lock()[at];
+                    match (round + seed) % 3 {
+                        0 => shared.lock()[at] = readpast_config_new(),
+                        1 => readpast_config_free(config),
+                        _ => {
+                            let (status, _) = set(config, c"lease.ms", c"1000");
+                            assert!([READPAST_OK, READPAST_INVALID_HANDLE].contains(&status), "{status}");
+                        }
+                    }
+                }
+            });
+        }
+    });
+    for config in shared.into_inner() {
+        readpast_config_free(config);
+    }
+}
+
+/// Runs `body` in a child process and expects it to end well.
+#[cfg(unix)]
+fn in_child(body: impl FnOnce()) {
+    // SAFETY: the child only runs the body and ends; it never returns into the test harness, whose threads it lacks.
+    unsafe {
+        let child = libc::fork();
+        assert!(child >= 0);
+        if child == 0 {
+            let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(body));
+            libc::_exit(i32::from(ended.is_err()));
+        }
+        let mut status = 0;
+        assert_eq!(libc::waitpid(child, &mut status, 0), child);
+        assert_eq!(status, 0, "the child ended with {status:#x}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn handles_do_not_live_through_a_fork() {
+    let _alone = alone();
+    let config = readpast_config_new();
+    let mut err = NO_ERROR;
+    // SAFETY: err can be written.
+    assert!(unsafe { readpast_install(config, ptr::null(), &mut err) } < READPAST_OK);
+    let message = readpast_error_message(err);
+
+    in_child(|| {
+        for id in [config.id, err.id] {
+            call_everything(id, &[READPAST_FORKED]);
+        }
+        // SAFETY: err can be written.
+        let close = tell(|err| unsafe { readpast_queue_close(readpast_queue { id: config.id }, 0, err) });
+        assert_eq!(close.0, READPAST_OK, "there is nothing for the child to close");
+        assert!(!told(message).is_empty(), "what was lent is memory of the child's too");
+
+        let fresh = readpast_config_new();
+        assert_eq!(set(fresh, c"lease.ms", c"1000").0, READPAST_OK);
+        in_child(|| {
+            call_everything(fresh.id, &[READPAST_FORKED]);
+            call_everything(config.id, &[READPAST_FORKED]);
+            let fresh = readpast_config_new();
+            assert_eq!(set(fresh, c"lease.ms", c"1000").0, READPAST_OK);
+        });
+        readpast_config_free(fresh);
+        call_everything(fresh.id, &[READPAST_INVALID_HANDLE]);
+    });
+
+    assert_eq!(set(config, c"lease.ms", c"1000").0, READPAST_OK, "the parent goes on");
+    assert_eq!(told(readpast_error_message(err)), told(message));
+    readpast_config_free(config);
+    readpast_error_free(err);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_fork_amid_busy_threads_leaves_the_child_usable() {
+    let _alone = alone();
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                    let config = readpast_config_new();
+                    // Without an error handle, so without an allocation at the moment of the fork but the config's own.
+                    // SAFETY: err may be NULL.
+                    unsafe { readpast_install(config, ptr::null(), ptr::null_mut()) };
+                    readpast_config_free(config);
+                }
+            });
+        }
+        for _ in 0..50 {
+            in_child(|| {
+                let config = readpast_config_new();
+                assert_eq!(set(config, c"lease.ms", c"1000").0, READPAST_OK);
+                readpast_config_free(config);
+            });
+        }
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+}
+
+/// A configuration for the PostgreSQL of the tests, and a schema of this process there, when there is one.
+fn server() -> Option<readpast_config> {
+    let connection = std::ffi::CString::new(env::var("READPAST_TEST_POSTGRES").ok()?).unwrap();
+    let config = readpast_config_new();
+    let schema = std::ffi::CString::new(format!("ffi_handles_{}", std::process::id())).unwrap();
+    assert_eq!(set(config, c"connection", &connection), (READPAST_OK, String::new()));
+    assert_eq!(set(config, c"schema", &schema).0, READPAST_OK);
+    let spec = c"{\"queue\": \"Handles\"}".as_ptr();
+    // SAFETY: the description is text.
+    assert_eq!(tell(|err| unsafe { readpast_install(config, spec, err) }), (READPAST_OK, String::new()));
+    Some(config)
+}
+
+fn enqueue(queue: readpast_queue, count: i32) {
+    let item = readpast_new_item {
+        struct_size: size_of::<readpast_new_item>(),
+        r#type: ptr::null(),
+        step: ptr::null(),
+        delay_ms: -1,
+        due: ptr::null(),
+        columns_json: c"{\"Payload\": \"p\"}".as_ptr(),
+    };
+    let items = vec![item; usize::try_from(count).unwrap()];
+    // SAFETY: there are as many items as said.
+    let told =
+        tell(|err| unsafe { readpast_queue_enqueue(queue, items.as_ptr(), count, ptr::null(), ptr::null_mut(), err) });
+    assert_eq!(told, (READPAST_OK, String::new()));
+}
+
+#[test]
+fn children_outlive_their_queue_in_any_order() {
+    let _alone = alone();
+    let Some(config) = server() else { return println!("READPAST_TEST_POSTGRES is not set") };
+    let (queue, status, message) = open(config, c"Handles");
+    assert_eq!(status, READPAST_OK, "{message}");
+    readpast_config_free(config);
+    enqueue(queue, 2);
+    let (first, _) = claim(queue);
+    let (second, status) = claim(queue);
+    assert_eq!((status, readpast_batch_count(first), readpast_batch_count(second)), (READPAST_OK, 1, 1));
+    assert_eq!(claim(queue), (NO_BATCH, READPAST_EMPTY));
+
+    let mut renewal = NO_RENEWAL;
+    // SAFETY: the place can be written.
+    let started = tell(|err| unsafe { readpast_renewal_start(queue, first, 5, &mut renewal, err) });
+    assert_eq!(started.0, READPAST_OK);
+    readpast_batch_free(first);
+    // SAFETY: err can be written.
+    assert_eq!(tell(|err| unsafe { readpast_queue_close(queue, 10_000, err) }).0, READPAST_OK);
+    assert_eq!(claim(queue), (NO_BATCH, READPAST_CLOSED));
+    readpast_queue_free(queue);
+    assert_eq!(claim(queue), (NO_BATCH, READPAST_INVALID_HANDLE));
+    assert!(told(readpast_batch_json(second, 0)).contains("\"p\""));
+    assert_eq!(readpast_renewal_lost_count(renewal), 0);
+    readpast_renewal_free(renewal);
+    readpast_batch_free(second);
+    assert!(readpast_batch_json(second, 0).is_null());
+}
+
+#[cfg(unix)]
+#[test]
+fn connections_stay_the_parents_and_the_child_opens_its_own() {
+    let _alone = alone();
+    let Some(config) = server() else { return println!("READPAST_TEST_POSTGRES is not set") };
+    let (queue, status, message) = open(config, c"Handles");
+    assert_eq!(status, READPAST_OK, "{message}");
+    enqueue(queue, 2);
+    let (batch, _) = claim(queue);
+    let mut renewal = NO_RENEWAL;
+    // SAFETY: the place can be written.
+    assert_eq!(tell(|err| unsafe { readpast_renewal_start(queue, batch, 5, &mut renewal, err) }).0, READPAST_OK);
+    let connection = std::ffi::CString::new(env::var("READPAST_TEST_POSTGRES").unwrap()).unwrap();
+    let schema = std::ffi::CString::new(format!("ffi_handles_{}", std::process::id())).unwrap();
+
+    in_child(|| {
+        for id in [queue.id, batch.id, renewal.id] {
+            call_everything(id, &[READPAST_FORKED]);
+        }
+        let config = readpast_config_new();
+        set(config, c"connection", &connection);
+        set(config, c"schema", &schema);
+        let (queue, status, message) = open(config, c"Handles");
+        assert_eq!(status, READPAST_OK, "{message}");
+        assert_eq!(claim(queue).1, READPAST_OK, "the second item");
+        readpast_queue_free(queue);
+    });
+
+    assert_eq!(claim(queue), (NO_BATCH, READPAST_EMPTY), "the parent's connection is whole");
+    readpast_renewal_free(renewal);
+    assert_eq!(readpast_batch_count(batch), 1);
+    readpast_batch_free(batch);
+    readpast_queue_free(queue);
+    readpast_config_free(config);
+    assert_eq!(claim(NO_QUEUE).1, READPAST_INVALID_HANDLE);
+}

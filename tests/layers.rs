@@ -1,0 +1,76 @@
+//! The architecture, held: modules in one downward order, ODBC in one place, unsafe code in one place, SQL in files.
+
+use std::{fs, path::Path};
+
+/// Each module uses only those before it. `install` and `queue` stand side by side but for the look-up of a queue.
+const ORDER: [&str; 12] =
+    ["error", "ident", "config", "item", "spec", "dialect", "session", "pool", "install", "queue", "worker", "ffi"];
+
+/// The sources: module, path, text without comments and without the tests at the end of the file.
+fn sources() -> Vec<(String, String, String)> {
+    let mut found = Vec::new();
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let relative = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap().to_str().unwrap().to_owned();
+            let module = relative.split('/').nth(1).unwrap().trim_end_matches(".rs").to_owned();
+            let text = fs::read_to_string(&path).unwrap();
+            let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+            let code: Vec<_> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+            found.push((module, relative, code.join("\n")));
+        }
+    }
+    assert!(found.len() > 40, "the sources should be found");
+    found
+}
+
+#[test]
+fn modules_use_only_those_before_them() {
+    for (module, path, code) in sources() {
+        let Some(place) = ORDER.iter().position(|name| *name == module) else {
+            assert_eq!(module, "lib", "{path}: add the module to the order");
+            continue;
+        };
+        for (used, later) in ORDER.iter().enumerate() {
+            if used > place {
+                assert!(!code.contains(&format!("crate::{later}")), "{path} uses {later}, which stands below it");
+            }
+        }
+    }
+}
+
+#[test]
+fn only_session_names_odbc() {
+    for (module, path, code) in sources() {
+        assert!(module == "session" || !code.contains("odbc_api"), "{path}");
+    }
+}
+
+#[test]
+fn unsafe_code_is_only_at_the_c_boundary() {
+    for (module, path, code) in sources() {
+        assert!(module == "ffi" || !code.contains("unsafe"), "{path}");
+    }
+}
+
+#[test]
+fn sql_is_in_files() {
+    for (_, path, code) in sources() {
+        for keyword in ["SELECT ", "INSERT INTO", "UPDATE ", "DELETE FROM", "EXECUTE ", "CREATE TABLE"] {
+            assert!(!code.contains(keyword), "{path} contains {keyword:?}");
+        }
+    }
+}
+
+#[test]
+fn no_file_is_long() {
+    for (_, path, _) in sources() {
+        let lines = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(&path)).unwrap().lines().count();
+        assert!(lines <= 600, "{path} has {lines} lines");
+    }
+}
