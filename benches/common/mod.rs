@@ -101,9 +101,11 @@ impl Server {
         let table = self.table(queue);
         for first in (0..count).step_by(100_000) {
             let last = count.min(first + 100_000) - 1;
-            run(&mut session, &if self.is_sql_server() {
-                format!(
-                    "WITH n AS (SELECT TOP ({last} - {first} + 1) {first} - 1 + ROW_NUMBER() OVER (ORDER BY (SELECT 1)) \
+            run(
+                &mut session,
+                &if self.is_sql_server() {
+                    format!(
+                        "WITH n AS (SELECT TOP ({last} - {first} + 1) {first} - 1 + ROW_NUMBER() OVER (ORDER BY (SELECT 1)) \
                      AS n FROM sys.all_columns AS a CROSS JOIN sys.all_columns AS b), \
                      t AS (SELECT DATEADD(MICROSECOND, n.n % 1000000, DATEADD(SECOND, n.n / 1000000, \
                      CONVERT(datetime2(7), '{year}-01-01'))) AS t FROM n) \
@@ -111,24 +113,25 @@ impl Server {
                      [ScheduledFor], [UpdatedAt], [LeaseOwner], [LeaseUntil], [Payload]) \
                      SELECT t.t, N'Default', N'{status}', {attempt}, {started}, 1, t.t, t.t, {owner}, {lease}, \
                      N'{PAYLOAD}' FROM t",
-                    attempt = i32::from(status != "Pending"),
-                    started = if status == "Pending" { "NULL" } else { "t.t" },
-                    owner = if status == "Pending" { "NULL" } else { "N'somebody'" },
-                    lease = if status == "Processing" { "DATEADD(HOUR, 1, SYSUTCDATETIME())" } else { "NULL" },
-                )
-            } else {
-                format!(
-                    "INSERT INTO {table} (enqueued_at, type, status, attempt_num, started_at, duration, scheduled_for, \
+                        attempt = i32::from(status != "Pending"),
+                        started = if status == "Pending" { "NULL" } else { "t.t" },
+                        owner = if status == "Pending" { "NULL" } else { "N'somebody'" },
+                        lease = if status == "Processing" { "DATEADD(HOUR, 1, SYSUTCDATETIME())" } else { "NULL" },
+                    )
+                } else {
+                    format!(
+                        "INSERT INTO {table} (enqueued_at, type, status, attempt_num, started_at, duration, scheduled_for, \
                      updated_at, lease_owner, lease_until, \"Payload\") \
                      SELECT t.t, 'Default', '{status}', {attempt}, {started}, 1, t.t, t.t, {owner}, {lease}, '{PAYLOAD}' \
                      FROM (SELECT timestamptz '{year}-01-01 00:00:00Z' + n * interval '1 microsecond' AS t \
                      FROM generate_series({first}, {last}) AS n) AS t",
-                    attempt = i32::from(status != "Pending"),
-                    started = if status == "Pending" { "NULL" } else { "t.t" },
-                    owner = if status == "Pending" { "NULL" } else { "'somebody'" },
-                    lease = if status == "Processing" { "clock_timestamp() + interval '1 hour'" } else { "NULL" },
-                )
-            });
+                        attempt = i32::from(status != "Pending"),
+                        started = if status == "Pending" { "NULL" } else { "t.t" },
+                        owner = if status == "Pending" { "NULL" } else { "'somebody'" },
+                        lease = if status == "Processing" { "clock_timestamp() + interval '1 hour'" } else { "NULL" },
+                    )
+                },
+            );
         }
     }
 
