@@ -48,7 +48,7 @@ const KILLS: usize = 20;
 const MAX_ATTEMPTS: i32 = 10;
 
 /// After this long something is stuck, whatever the machine.
-const PATIENCE: Duration = Duration::from_secs(600);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 fn main() {
     if let Ok(order) = env::var(worker::ORDER) {
@@ -86,6 +86,11 @@ fn every_item_is_done_once(given: &Given) {
 
     let source = given.queue(&[]);
     given.set_max_attempts(MAX_ATTEMPTS);
+    let enqueue = |first| {
+        let batch: Vec<_> = (first..items.min(first + 500)).map(|i| api::item(&i.to_string())).collect();
+        source.enqueue(&batch, None).unwrap();
+    };
+    enqueue(0);
     let mut herd = Herd::start(given, PROCESSES, &mut dice);
     // The moments: so many bytes in the ledgers, which grow by some hundred for each item.
     let mut moments: Vec<_> = (0..KILLS).map(|_| dice.below(items * 100)).collect();
@@ -95,10 +100,7 @@ fn every_item_is_done_once(given: &Given) {
     let all_in = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
-            for first in (0..items).step_by(500) {
-                let batch: Vec<_> = (first..items.min(first + 500)).map(|i| api::item(&i.to_string())).collect();
-                source.enqueue(&batch, None).unwrap();
-            }
+            (500..items).step_by(500).for_each(enqueue);
             all_in.store(true, Ordering::SeqCst);
         });
         loop {

@@ -60,8 +60,8 @@ impl Server {
         count / if self.is_sql_server() { 10 } else { 1 } / if short { 10 } else { 1 }
     }
 
-    /// The connection string of the scratch database.
-    pub fn connection(&self) -> &str {
+    /// How to connect to the scratch database.
+    pub fn scratch(&self) -> &str {
         &self.scratch
     }
 

@@ -9,6 +9,8 @@ use std::{
     env, fs,
     path::PathBuf,
     process::{self, Child, Command},
+    thread,
+    time::Duration,
 };
 
 /// The processes that run, and the ledgers of all that ever did.
@@ -41,12 +43,18 @@ pub struct Story {
 }
 
 impl<'a> Herd<'a> {
-    /// The first of the processes is the one that pauses; it is never killed.
+    /// There must be items: the first of the processes is the one that pauses, which it does with what it first claims,
+    /// and the others start when it has. It is never killed.
     pub fn start(given: &'a Given, count: usize, dice: &mut Dice) -> Self {
         let folder = env::temp_dir().join(format!("readpast_contention_{}_{}", process::id(), given.queue));
         fs::create_dir_all(&folder).unwrap();
         let mut herd = Self { given, folder, running: Vec::new(), killed: Vec::new(), paused: Pause::Ahead };
-        (0..count).for_each(|i| herd.add(dice, i == 0));
+        herd.add(dice, true);
+        while herd.paused == Pause::Ahead {
+            thread::sleep(Duration::from_millis(10));
+            herd.tend();
+        }
+        (1..count).for_each(|_| herd.add(dice, false));
         herd
     }
 
