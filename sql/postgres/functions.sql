@@ -20,14 +20,12 @@ AS $$
     SELECT status NOT IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted');
 $$;
 GO
-DROP FUNCTION IF EXISTS {{ object("queue_catalog") }}();
-GO
 /*
-What is installed here: the version of the objects, and a row per queue, or one without a queue. A handle reads this when
-it opens, so that a worker needs no right but to execute.
+What is installed here: the version of the objects, and a row per queue, or one without a queue. A handle reads this
+when it opens, so that a worker needs no right but to execute.
 Table access order: queue_schema_version, queue_spec.
 */
-CREATE FUNCTION {{ object("queue_catalog") }}()
+CREATE OR REPLACE FUNCTION {{ object("queue_catalog") }}()
 RETURNS TABLE (version integer, queue text, preset text, spec text, rendered_by integer)
 LANGUAGE sql STABLE
 SECURITY DEFINER

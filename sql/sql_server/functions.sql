@@ -33,8 +33,8 @@ BEGIN
 END;
 GO
 /*
-What is installed here: the version of the objects, and a row per queue, or one without a queue. A handle reads this when
-it opens, so that a worker needs no right but to execute.
+What is installed here: the version of the objects, and a row per queue, or one without a queue. A handle reads this
+when it opens, so that a worker needs no right but to execute.
 Table access order: QueueSchemaVersion, QueueSpec.
 */
 CREATE OR ALTER PROCEDURE {{ object("QueueCatalog") }}

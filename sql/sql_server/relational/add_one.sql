@@ -34,7 +34,7 @@ BEGIN
 
     IF @@TRANCOUNT = 0
         THROW 50012, N'Add_{{ queue }}_utx works inside the transaction of its caller; begin one first.', 1;
-{%- endif %}
+{% endif %}
 {% filter indent(8 if transaction == "trx" else 0, true) %}{% include "relational/_add_one.sql" %}{% endfilter %}
 {%- if transaction == "trx" %}
         END TRY
