@@ -31,7 +31,8 @@
  * not be read while, or after, it is freed.
  *
  * Forks. Connections do not survive a fork: in the child, calls on the parent's handles give READPAST_FORKED, and _close
- * and _free do nothing. Handles made in the child work there.
+ * and _free do nothing. Handles made in the child work there, if no other thread was in a call at the fork: what the
+ * ODBC driver manager has locked then, stays locked in the child.
  *
  * Stability. Within one READPAST_ABI, functions, statuses, settings and trailing fields are added, nothing is changed or
  * removed. Compare it with readpast_abi() when you load the library. Before 1.0, each minor version is an ABI of its own.

@@ -13,6 +13,9 @@ use template::Templates;
 /// The version of the objects that this library installs and works with: the number of the last schema script.
 pub const SCHEMA_VERSION: i32 = 1;
 
+/// The longest name that PostgreSQL keeps whole.
+const POSTGRES_NAME_BYTES: usize = 63;
+
 /// Which SQL the server speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Dialect {
@@ -90,7 +93,11 @@ impl Dialect {
     }
 
     /// A statement that concerns the schema as a whole, by the name of its file.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] when this server would cut the schema's name.
     pub fn schema_call(self, name: &str, schema: &Identifier) -> Result<String> {
+        self.check_length(schema)?;
         let context = minijinja::context! { schema => schema.quoted(self.quote_style()) };
         Ok(self.templates().render(&format!("calls/{name}.sql"), context)?.trim_end().to_owned())
     }
@@ -127,6 +134,14 @@ impl Dialect {
         files.iter().map(|file| self.templates().render(file, context.clone())).collect()
     }
 
+    /// The SQL files that are compiled in: their names below `sql/<dialect>/`, and their text.
+    pub fn files(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::SqlServer => &sql_server::FILES,
+            Self::Postgres => &postgres::FILES,
+        }
+    }
+
     /// The class of a diagnostic record.
     pub fn classify(self, sqlstate: &str, native_code: i32, message: &str) -> ErrorKind {
         match self {
@@ -141,6 +156,20 @@ impl Dialect {
             Self::SqlServer => QuoteStyle::Brackets,
             Self::Postgres => QuoteStyle::DoubleQuotes,
         }
+    }
+
+    /// PostgreSQL cuts names at 63 bytes without a word, and the schema would then not be found under its whole name. (The
+    /// other names are short enough on either server: see `ident`.)
+    fn check_length(self, schema: &Identifier) -> Result<()> {
+        let bytes = schema.as_str().len();
+        if self == Self::SqlServer || bytes <= POSTGRES_NAME_BYTES {
+            return Ok(());
+        }
+        let message = format!(
+            "the setting \"schema\" has {bytes} bytes; PostgreSQL takes names of at most {POSTGRES_NAME_BYTES} bytes: \
+             shorten it"
+        );
+        Err(Error::new(ErrorKind::InvalidArgument, message))
     }
 
     /// `value` as a text literal.

@@ -1,7 +1,7 @@
 //! The C API: what `include/readpast.h` declares, which is made from these files and is its documentation.
 //!
 //! Every function has the same three steps: read the arguments, call the core, hand out the answer, inside one boundary
-//! that no panic leaves. C holds no addresses of ours: a handle is a number that [`table`] looks up, so that a wrong
+//! that no panic leaves. C holds no addresses of ours: a handle is a number that `table` looks up, so that a wrong
 //! one is a refusal and not a crash.
 #![allow(unsafe_code, reason = "C passes raw pointers; nowhere else in the crate are there any")]
 #![allow(non_camel_case_types, reason = "a type has the same name on both sides of the boundary")]

@@ -55,23 +55,18 @@ pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
 
 /// The description of the queue called `name`, once schema and queue are found fit for this library.
 pub(crate) fn look_up(session: &mut Session, schema: &Identifier, name: &str) -> Result<QueueSpec> {
-    match version(session, schema)? {
-        None => {
-            return Err(Error::new(
-                ErrorKind::SchemaMissing,
-                format!(
-                    "schema {:?} holds no readpast objects; install them first, or set \"schema\"",
-                    schema.as_str()
-                ),
-            ));
-        }
+    let catalog = catalog(session, schema).map_err(|error| match error.kind() {
+        ErrorKind::SchemaMismatch => missing(schema),
+        _ => error,
+    })?;
+    match catalog.version {
+        None => return Err(missing(schema)),
         Some(found) if found < SCHEMA_VERSION => return Err(older(schema, found)),
         Some(found) if found > SCHEMA_VERSION => return Err(newer(schema, found)),
         Some(_) => {}
     }
-    let queues = queues(session, schema)?;
-    let Some(queue) = queues.iter().find(|queue| queue.name == name) else {
-        let known: Vec<_> = queues.iter().map(|queue| queue.name.as_str()).collect();
+    let Some(queue) = catalog.queues.iter().find(|queue| queue.name == name) else {
+        let known: Vec<_> = catalog.queues.iter().map(|queue| queue.name.as_str()).collect();
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
         return Err(Error::new(
             ErrorKind::UnknownQueue,
@@ -84,21 +79,29 @@ pub(crate) fn look_up(session: &mut Session, schema: &Identifier, name: &str) ->
     QueueSpec::from_json(&queue.spec)
 }
 
+/// What is installed in a schema.
+struct Catalog {
+    version: Option<i32>,
+    queues: Vec<Known>,
+}
+
 struct Known {
     name: String,
     spec: String,
     rendered_by: i32,
 }
 
-fn queues(session: &mut Session, schema: &Identifier) -> Result<Vec<Known>> {
-    let rows = session.execute(&session.dialect().schema_call("queues", schema)?, &[])?;
-    Ok((0..rows.len())
+fn catalog(session: &mut Session, schema: &Identifier) -> Result<Catalog> {
+    let rows = session.execute(&session.dialect().schema_call("catalog", schema)?, &[])?;
+    let with_queue = (0..rows.len()).filter(|row| rows.value(*row, 1) != Value::Null);
+    let queues = with_queue
         .map(|row| Known {
-            name: text(&rows, row, 0),
-            spec: text(&rows, row, 2),
-            rendered_by: number(&rows, row, 3).unwrap_or(0),
+            name: text(&rows, row, 1),
+            spec: text(&rows, row, 3),
+            rendered_by: number(&rows, row, 4).unwrap_or(0),
         })
-        .collect())
+        .collect();
+    Ok(Catalog { version: number(&rows, 0, 0), queues })
 }
 
 /// The version of the objects in the schema; `None` when there are none.
@@ -115,7 +118,7 @@ fn version(session: &mut Session, schema: &Identifier) -> Result<Option<i32>> {
 fn install_queue(session: &mut Session, schema: &Identifier, spec: &QueueSpec, creates_or_alters: bool) -> Result<()> {
     let dialect = session.dialect();
     let text = spec.to_json();
-    if let Some(known) = queues(session, schema)?.iter().find(|queue| queue.name == spec.queue.as_str()) {
+    if let Some(known) = catalog(session, schema)?.queues.iter().find(|queue| queue.name == spec.queue.as_str()) {
         refuse_changed_columns(&QueueSpec::from_json(&known.spec)?, spec)?;
     }
     for script in dialect.queue_scripts(schema, spec)? {
@@ -168,8 +171,10 @@ fn run(session: &mut Session, script: &str, creates_or_alters: bool) -> Result<(
             _ => session.execute(statement, &[]),
         };
         result.map_err(|error| {
-            let first = statement.lines().find(|line| line.starts_with(|c: char| c.is_ascii_uppercase()));
-            error.in_context(format!("installing failed at \"{}\"", first.unwrap_or(statement)))
+            // What is told of a statement is its first line, without the comment before it.
+            let comment = statement.strip_prefix("/*").and_then(|text| text.split_once("*/"));
+            let bare = comment.map_or(statement, |(_, rest)| rest.trim_start());
+            error.in_context(format!("installing failed at \"{}\"", bare.lines().next().unwrap_or_default()))
         })?;
     }
     Ok(())
@@ -181,6 +186,13 @@ fn split_create_or_alter(statement: &str) -> Option<(String, String)> {
     let mut words = definition.split_whitespace();
     let (kind, name) = (words.next()?, words.next()?);
     Some((format!("DROP {kind} IF EXISTS {name}"), format!("{comment}CREATE {definition}")))
+}
+
+fn missing(schema: &Identifier) -> Error {
+    Error::new(
+        ErrorKind::SchemaMissing,
+        format!("schema {:?} holds no readpast objects; install them first, or set \"schema\"", schema.as_str()),
+    )
 }
 
 fn older(schema: &Identifier, found: i32) -> Error {

@@ -20,6 +20,8 @@ pub struct Pool {
     patience: Duration,
     idle_limit: Duration,
     lifetime: Duration,
+    /// How long after the loss of a connection a refused log-in may still be part of the failover.
+    failover: Duration,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -35,6 +37,8 @@ struct State {
     next_ticket: u64,
     /// Raised when the server is found gone: sessions of an earlier generation are not used again.
     generation: u64,
+    /// When a connection was lost, unless a log-in has succeeded since.
+    lost: Option<Instant>,
     closed: bool,
 }
 
@@ -52,6 +56,7 @@ impl Pool {
             patience: config.duration("pool.acquire_ms"),
             idle_limit: config.duration("pool.idle_ms"),
             lifetime: config.duration("pool.lifetime_ms"),
+            failover: config.duration("retry.budget_ms"),
             config: config.clone(),
             state: Mutex::default(),
             changed: Condvar::new(),
@@ -72,10 +77,13 @@ impl Pool {
         match found {
             Some(session) => Ok(Pooled { pool: self, session: Some(session), generation }),
             None => match Session::open(&self.config) {
-                Ok(session) => Ok(Pooled { pool: self, session: Some(session), generation }),
+                Ok(session) => {
+                    self.state.lock().lost = None;
+                    Ok(Pooled { pool: self, session: Some(session), generation })
+                }
                 Err(error) => {
-                    self.forget_one();
-                    Err(error)
+                    let lost = self.forget_one();
+                    Err(if lost.is_some_and(|at| at.elapsed() < self.failover) { in_failover(error) } else { error })
                 }
             },
         }
@@ -173,6 +181,7 @@ impl Pool {
             if state.generation == generation {
                 state.generation += 1;
             }
+            state.lost.get_or_insert_with(Instant::now);
             state.open -= 1;
             worn.push(session);
         } else if state.closed {
@@ -187,10 +196,25 @@ impl Pool {
         drop(worn);
     }
 
-    fn forget_one(&self) {
-        self.state.lock().open -= 1;
+    /// Takes note of a session that could not be opened; says when a connection was lost, if that is what it was for.
+    fn forget_one(&self) -> Option<Instant> {
+        let mut state = self.state.lock();
+        state.open -= 1;
         self.changed.notify_all();
+        state.lost
     }
+}
+
+/// While a database moves, its new home may not know the user or the database yet and refuse log-ins for good (18456, 4060):
+/// right after a connection was lost, that is a passing state like the others. When a queue is opened, or while its
+/// connections work, it is what it says, and is not tried again: that could lock the user out.
+fn in_failover(error: Error) -> Error {
+    if !matches!(error.kind(), ErrorKind::Authentication | ErrorKind::DatabaseMissing) {
+        return error;
+    }
+    let message = format!("a connection was lost, and no new one is let in: {}", error.message());
+    let (sqlstate, native_code) = (error.sqlstate().unwrap_or_default(), error.native_code());
+    Error::new(ErrorKind::Unavailable, message).with_codes(sqlstate, native_code)
 }
 
 /// What every call gets once the queue is closed.

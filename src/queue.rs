@@ -18,7 +18,7 @@ use crate::pool::{Pool, closed};
 use crate::session::{Param, Session, Shape};
 use crate::spec::QueueSpec;
 use std::{fmt, sync::Arc, time::Duration};
-use wake::{Interrupt, Signal};
+use wake::{Interrupt, Signal, YieldsTo};
 
 /// The most items of one call. More row locks than this may make SQL Server lock the whole table.
 pub const MAX_ITEMS: u32 = 1000;
@@ -58,7 +58,7 @@ impl Queue {
         let pool = Pool::new(config);
         let retry = retry::Policy::new(config);
         let interrupt = Interrupt::default();
-        let (spec, dialect) = retry.run(&interrupt, || {
+        let (spec, dialect) = retry.run(&interrupt, YieldsTo::Closing, || {
             let mut session = pool.acquire()?;
             let dialect = session.dialect();
             Ok((install::look_up(&mut session, &schema, name)?, dialect))
@@ -186,8 +186,17 @@ impl fmt::Debug for Queue {
 impl Inner {
     /// Runs `work` on a session, again and again while its errors are transient and the budget lasts. Everything that
     /// is run this way can be repeated: it reads, or carries an operation identity, or is recovered by the lease.
-    fn with_session<T>(&self, mut work: impl FnMut(&mut Session) -> Result<T>) -> Result<T> {
-        self.retry.run(&self.interrupt, || {
+    fn with_session<T>(&self, work: impl FnMut(&mut Session) -> Result<T>) -> Result<T> {
+        self.with_session_yielding(YieldsTo::Closing, work)
+    }
+
+    /// The same, for work that can be left undone when the handle is called off.
+    fn with_session_yielding<T>(
+        &self,
+        yields_to: YieldsTo,
+        mut work: impl FnMut(&mut Session) -> Result<T>,
+    ) -> Result<T> {
+        self.retry.run(&self.interrupt, yields_to, || {
             if self.pool.is_closed() {
                 return Err(closed());
             }

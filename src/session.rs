@@ -107,8 +107,20 @@ impl Session {
             Some(Statement::Call(statement)) => statement.execute(text, bound.as_slice()),
             None => return Err(Error::new(ErrorKind::Protocol, "the statement is not there")),
         };
-        let result = result.and_then(|cursor| cursor.map_or_else(|| Ok(Rows::default()), |c| fetch::drain(c, shape)));
-        self.check(result)
+        let result = result.and_then(|cursor| cursor.map(|cursor| fetch::drain(cursor, shape)).transpose());
+        let result = self.check(result);
+        if !matches!(result, Ok(Some(_))) {
+            self.discard(text);
+        }
+        result?.ok_or_else(|| {
+            // Whatever comes behind the count is still unread.
+            self.broken = true;
+            Error::new(
+                ErrorKind::Protocol,
+                "the procedure answered without rows, or counted rows before them; it must SET NOCOUNT ON and select \
+                 its answer",
+            )
+        })
     }
 
     /// Executes `text` once, without keeping the statement, and returns its rows if it has any.
@@ -162,6 +174,14 @@ impl Session {
         self.check(statement)
     }
 
+    /// Frees the statement of a call that failed: results behind the error may be unread, and a statement with such
+    /// refuses its next execution. A new one costs no round trip. (A prepared statement has one result, and stays.)
+    fn discard(&mut self, text: &Arc<str>) {
+        if matches!(self.statements.get(text), Some(Statement::Call(_))) {
+            free(self.statements.remove(text));
+        }
+    }
+
     /// psqlODBC would set the server's time-out with a round trip of its own; the session has set it already.
     fn timeout(&self) -> Option<usize> {
         (self.dialect == Dialect::SqlServer).then_some(self.query_timeout_sec)
@@ -190,11 +210,7 @@ impl Drop for Session {
     /// Disconnects without ever panicking: odbc-api's own destructors panic when a driver reports an error for a handle
     /// of a dead connection, and a lost connection is ordinary here.
     fn drop(&mut self) {
-        let statements = std::mem::take(&mut self.statements);
-        let quiet = catch_unwind(AssertUnwindSafe(|| drop(statements)));
-        if quiet.is_err() {
-            log::warn!("a statement of a lost connection could not be freed");
-        }
+        free(std::mem::take(&mut self.statements));
         let Some(connection) = self.connection.take().and_then(Arc::into_inner) else { return };
         let mut handle = connection.into_inner().unwrap_or_else(PoisonError::into_inner).into_handle();
         match handle.disconnect() {
@@ -205,5 +221,12 @@ impl Drop for Session {
                 std::mem::forget(handle);
             }
         }
+    }
+}
+
+/// Frees statements without panicking, which odbc-api's destructor does when the driver reports an error.
+fn free<T>(statements: T) {
+    if catch_unwind(AssertUnwindSafe(|| drop(statements))).is_err() {
+        log::warn!("a statement of a lost connection could not be freed");
     }
 }

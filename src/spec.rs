@@ -1,10 +1,10 @@
 //! What a queue is made of: its name, the kinds of work in it, and its own columns. Written once as JSON, kept in the
 //! database, and read back by every handle, which checks new items against it before they travel.
 
-mod check;
 mod parse;
+mod validate;
 
-pub(crate) use check::{check_text, items_to_json, put_due};
+pub(crate) use validate::{check_text, items_to_json, put_due};
 
 use crate::ident::{Identifier, QueueName};
 use std::fmt;

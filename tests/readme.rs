@@ -29,7 +29,7 @@ fn statuses() -> String {
         if let Some(text) = line.strip_prefix("/// ") {
             comment.push(text);
         } else if let Some(definition) = line.strip_prefix("#define READPAST_") {
-            let (name, number) = definition.split_once(' ').unwrap();
+            let (name, number) = definition.split_once(' ').unwrap_or_default();
             let is_status = number.parse::<i32>().is_ok()
                 && !["ACTION_", "STATE_", "TYPE_", "VERSION_", "ABI"].iter().any(|other| name.starts_with(other));
             if is_status {

@@ -20,3 +20,26 @@ AS $$
     SELECT status NOT IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted');
 $$;
 GO
+/*
+What is installed here: the version of the objects, and a row per queue, or one without a queue. A handle reads this
+when it opens, so that a worker needs no right but to execute.
+Table access order: queue_schema_version, queue_spec.
+*/
+CREATE OR REPLACE FUNCTION {{ object("queue_catalog") }}()
+RETURNS TABLE (version integer, queue text, preset text, spec text, rendered_by integer)
+LANGUAGE sql STABLE
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT v.version, q.queue, q.preset, q.spec, q.rendered_by
+    FROM (
+        SELECT MAX(a.version) AS version
+        FROM {{ object("queue_schema_version") }} AS a
+    ) AS v
+    LEFT JOIN {{ object("queue_spec") }} AS q
+        ON TRUE
+    ORDER BY q.queue;
+$$;
+GO
+REVOKE ALL ON FUNCTION {{ object("queue_catalog") }}() FROM public;
+GO

@@ -32,3 +32,29 @@ BEGIN
     END;
 END;
 GO
+/*
+What is installed here: the version of the objects, and a row per queue, or one without a queue. A handle reads this
+when it opens, so that a worker needs no right but to execute.
+Table access order: QueueSchemaVersion, QueueSpec.
+*/
+CREATE OR ALTER PROCEDURE {{ object("QueueCatalog") }}
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    SELECT
+        v.[Version],
+        q.[Queue],
+        q.[Preset],
+        q.[Spec],
+        q.[RenderedBy]
+    FROM (
+        SELECT MAX(a.[Version]) AS [Version]
+        FROM {{ object("QueueSchemaVersion") }} AS a
+    ) AS v
+    LEFT JOIN {{ object("QueueSpec") }} AS q
+        ON 1 = 1
+    ORDER BY q.[Queue];
+END;
+GO

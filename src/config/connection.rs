@@ -11,6 +11,9 @@ const POSTGRES_NEEDS: [(&str, &str); 3] = [("BoolsAsChar", "0"), ("UseServerSide
 /// session's settings and locks, and a lost connection is ours to notice and to retry.
 const SQL_SERVER_NEEDS: [(&str, &str); 1] = [("ConnectRetryCount", "0")];
 
+/// What stands in a message in place of a password.
+const HIDDEN: &str = "(hidden)";
+
 pub(super) fn check(text: &str) -> Result<()> {
     let pairs = parse(text)?;
     if pairs.is_empty() {
@@ -51,15 +54,37 @@ pub(super) fn assemble(text: &str, application: &str) -> Result<String> {
     Ok(out)
 }
 
-/// `message` without whatever `connection_string` holds as a password.
+/// `message` without whatever `connection_string` holds as a password, as it is meant or as it is written there.
 pub(crate) fn redact(connection_string: &str, message: &str) -> String {
     let mut message = message.to_owned();
     for (key, value) in parse(connection_string).unwrap_or_default() {
-        if matches!(key.as_str(), "pwd" | "password") && !value.is_empty() {
-            message = message.replace(&value, "(hidden)");
+        if ["pwd", "password", "secret", "token"].iter().any(|word| key.contains(word)) && !value.is_empty() {
+            message = cut_out(&message, &value.replace('}', "}}"));
+            message = cut_out(&message, &value);
         }
     }
     message
+}
+
+/// `message` without `secret`. A very short one is cut out only where it stands alone: cut out of words, it would make
+/// the message unreadable, and would be shown by what the words lack.
+fn cut_out(message: &str, secret: &str) -> String {
+    if secret.chars().count() >= 4 {
+        return message.replace(secret, HIDDEN);
+    }
+    let mut out = String::new();
+    let mut rest = 0;
+    for (at, _) in message.match_indices(secret) {
+        let end = at + secret.len();
+        let is_joined = |neighbour: Option<char>| neighbour.is_some_and(char::is_alphanumeric);
+        if !is_joined(message[..at].chars().next_back()) && !is_joined(message[end..].chars().next()) {
+            out.push_str(&message[rest..at]);
+            out.push_str(HIDDEN);
+            rest = end;
+        }
+    }
+    out.push_str(&message[rest..]);
+    out
 }
 
 fn missing() -> Error {
@@ -158,5 +183,8 @@ mod tests {
     #[test]
     fn passwords_are_cut_out_of_messages() {
         assert_eq!(redact("Driver=X;Pwd={s3;cret}", "bad s3;cret given"), "bad (hidden) given");
+        assert_eq!(redact("Driver=X;Pwd={s3}}cret}", "Pwd={s3}}cret} or s3}cret"), "Pwd={(hidden)} or (hidden)");
+        assert_eq!(redact("Driver=X;sslpassword=abcd;", "xabcdx"), "x(hidden)x");
+        assert_eq!(redact("Driver=X;Pwd=p;", "port p, 'p'"), "port (hidden), '(hidden)'");
     }
 }

@@ -28,7 +28,7 @@ pub(super) const QUEUE_FILES: &[&str] = &[
     "relational/stats.sql",
 ];
 
-const FILES: [(&str, &str); 35] = files![
+pub(super) const FILES: [(&str, &str); 35] = files![
     "session.sql",
     "functions.sql",
     "schema/0001_base.sql",
@@ -40,7 +40,7 @@ const FILES: [(&str, &str); 35] = files![
     "calls/stats.sql",
     "calls/schema_version.sql",
     "calls/record_version.sql",
-    "calls/queues.sql",
+    "calls/catalog.sql",
     "calls/record_queue.sql",
     "calls/lock_install.sql",
     "calls/creates_or_alters.sql",
@@ -105,23 +105,45 @@ pub(super) fn classify(sqlstate: &str, message: &str) -> ErrorKind {
     }
 }
 
-/// psqlODBC gives failed log-ins one SQLSTATE (08001) and libpq's text.
+/// psqlODBC gives failed log-ins one SQLSTATE (08001) and libpq's text, and lost connections several.
 fn by_message(sqlstate: &str, message: &str) -> ErrorKind {
     let has = |part: &str| message.contains(part);
-    if has("password authentication failed") || has("no pg_hba.conf entry") || has("no password supplied") {
+    let at_login = sqlstate == "08001" || sqlstate == "08004";
+    if !at_login {
+        let is_lost =
+            sqlstate.starts_with("08") || has("server closed the connection") || has("no connection to the server");
+        return if is_lost { ErrorKind::ConnectionLost } else { ErrorKind::Database };
+    }
+    let refused_user = [
+        "password authentication failed",
+        "no pg_hba.conf entry",
+        "no password supplied",
+        "is not permitted to log in",
+    ];
+    let full_or_moving = [
+        "starting up",
+        "shutting down",
+        "in recovery mode",
+        "not yet accepting connections",
+        "too many clients",
+        "too many connections",
+        "connection slots are reserved",
+    ];
+    if refused_user.iter().any(|part| has(part)) || (has("role \"") && has("does not exist")) {
         ErrorKind::Authentication
-    } else if has("database") && has("does not exist") {
+    } else if has("permission denied for database") {
+        ErrorKind::PermissionDenied
+    } else if full_or_moving.iter().any(|part| has(part)) {
+        ErrorKind::Unavailable
+    } else if has("database \"") && (has("does not exist") || has("is not currently accepting connections")) {
         ErrorKind::DatabaseMissing
+    } else if has("SSL SYSCALL error") {
+        // The connection broke while it was being encrypted.
+        ErrorKind::Unreachable
     } else if has("SSL") || has("certificate") {
         ErrorKind::Encryption
-    } else if has("starting up") || has("shutting down") || has("in recovery mode") || has("too many clients") {
-        ErrorKind::Unavailable
-    } else if sqlstate == "08001" || sqlstate == "08004" {
-        ErrorKind::Unreachable
-    } else if sqlstate.starts_with("08") || has("server closed the connection") || has("no connection to the server") {
-        ErrorKind::ConnectionLost
     } else {
-        ErrorKind::Database
+        ErrorKind::Unreachable
     }
 }
 
@@ -136,11 +158,24 @@ mod tests {
             ("FATAL:  database \"x\" does not exist", ErrorKind::DatabaseMissing),
             ("server does not support SSL, but SSL was required", ErrorKind::Encryption),
             ("FATAL:  the database system is starting up", ErrorKind::Unavailable),
+            ("FATAL:  role \"x\" is not permitted to log in", ErrorKind::Authentication),
+            ("FATAL:  role \"x\" does not exist", ErrorKind::Authentication),
+            ("FATAL:  permission denied for database \"x\"", ErrorKind::PermissionDenied),
+            ("FATAL:  database \"x\" is not currently accepting connections", ErrorKind::DatabaseMissing),
+            ("FATAL:  sorry, too many clients already", ErrorKind::Unavailable),
+            ("FATAL:  too many connections for role \"x\"", ErrorKind::Unavailable),
+            (
+                "FATAL:  remaining connection slots are reserved for non-replication superuser connections",
+                ErrorKind::Unavailable,
+            ),
+            ("SSL SYSCALL error: EOF detected", ErrorKind::Unreachable),
             ("could not connect to server: Connection refused", ErrorKind::Unreachable),
         ] {
             assert_eq!(classify("08001", message), kind, "{message}");
         }
         assert_eq!(classify("57P01", ""), ErrorKind::ConnectionLost);
+        // In use, an encrypted connection that breaks is lost like any other.
+        assert_eq!(classify("08S01", "SSL SYSCALL error: EOF detected"), ErrorKind::ConnectionLost);
         assert_eq!(classify("22001", ""), ErrorKind::InvalidItem);
     }
 }

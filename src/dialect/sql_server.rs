@@ -27,7 +27,7 @@ pub(super) const QUEUE_FILES: &[&str] = &[
     "relational/stats.sql",
 ];
 
-const FILES: [(&str, &str); 46] = files![
+pub(super) const FILES: [(&str, &str); 46] = files![
     "session.sql",
     "functions.sql",
     "schema/0001_base.sql",
@@ -39,7 +39,7 @@ const FILES: [(&str, &str); 46] = files![
     "calls/stats.sql",
     "calls/schema_version.sql",
     "calls/record_version.sql",
-    "calls/queues.sql",
+    "calls/catalog.sql",
     "calls/record_queue.sql",
     "calls/lock_install.sql",
     "calls/creates_or_alters.sql",
@@ -58,7 +58,7 @@ const FILES: [(&str, &str); 46] = files![
     "relational/_add.sql",
     "relational/_add_one.sql",
     "relational/_add_out.sql",
-    "relational/_check_claim.sql",
+    "relational/_check_lease.sql",
     "relational/_claim.sql",
     "relational/_claim_tables.sql",
     "relational/_claimed_out.sql",

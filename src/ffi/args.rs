@@ -8,7 +8,7 @@ use std::ptr;
 use std::time::Duration;
 
 /// The most items of one call.
-pub(super) const MOST_ITEMS: i32 = 1000;
+const MOST_ITEMS: i32 = 1000;
 
 /// The longest wait, in milliseconds: a day.
 const LONGEST_WAIT_MS: i64 = 86_400_000;

@@ -151,7 +151,7 @@ pub unsafe extern "C" fn readpast_batch_item(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(batch, err, || {
-            let mut place = Places::new("item", item)?;
+            let place = Places::one("item", item)?;
             let batch = batch.get()?;
             Ok(place.fill_or_not_found(batch.item(index).map(c_item)))
         })
@@ -192,7 +192,7 @@ pub unsafe extern "C" fn readpast_batch_column(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(batch, err, || {
-            let mut place = Places::new("column", column)?;
+            let place = Places::one("column", column)?;
             Ok(place.fill_or_not_found(c_column(&*batch.get()?, index)))
         })
     }

@@ -68,15 +68,20 @@ unsafe fn put(err: *mut readpast_error, error: readpast_error) {
 
 /// The result of `body`, or the message of its panic.
 fn contain<R>(body: impl FnOnce() -> R) -> Result<R, String> {
-    catch_unwind(AssertUnwindSafe(body)).map_err(|payload| {
-        let message = message_of(payload.as_ref());
-        // Whatever was thrown could throw again when it is dropped.
-        mem::forget(payload);
-        message
-    })
+    catch_unwind(AssertUnwindSafe(body)).map_err(message_of)
 }
 
-fn message_of(payload: &(dyn Any + Send)) -> String {
-    let text = payload.downcast_ref::<&str>().copied();
-    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message").to_owned()
+fn message_of(payload: Box<dyn Any + Send>) -> String {
+    let other = match payload.downcast::<String>() {
+        Ok(message) => return *message,
+        Err(other) => other,
+    };
+    match other.downcast::<&str>() {
+        Ok(message) => (*message).to_owned(),
+        Err(other) => {
+            // Not from `panic!`. Whatever it is, its destructor could panic in turn, so it is not run.
+            mem::forget(other);
+            "no message".to_owned()
+        }
+    }
 }

@@ -85,10 +85,9 @@ pub unsafe extern "C" fn readpast_queue_enqueue(
     unsafe {
         answer(queue, err, || {
             let items = read_items(items, count)?;
-            let receipts = Places::optional("receipts", receipts)?;
+            let receipts = Places::optional("receipts", receipts, count)?;
             let operation = args::optional_text("operation", operation)?;
-            let enqueued = queue.get()?.enqueue(&items, operation)?;
-            write_receipts(receipts, &enqueued);
+            receipts.fill(queue.get()?.enqueue(&items, operation)?.iter().map(c_receipt));
             Ok(READPAST_OK)
         })
     }
@@ -130,13 +129,6 @@ fn read_columns(i: usize, json: &str) -> Result<Map<String, Value>, Failure> {
     })
 }
 
-/// # Safety
-/// There are as many receipts as enqueued items.
-unsafe fn write_receipts(receipts: Option<Places<readpast_receipt>>, enqueued: &[Enqueued]) {
-    let Some(mut receipts) = receipts else { return };
-    for (i, item) in enqueued.iter().enumerate() {
-        let (key, token) = (args::fixed_text(&item.key), args::fixed_text(&item.token));
-        // SAFETY: as the caller promises.
-        unsafe { receipts.fill(i, readpast_receipt { struct_size: 0, key, token }) };
-    }
+fn c_receipt(item: &Enqueued) -> readpast_receipt {
+    readpast_receipt { struct_size: 0, key: args::fixed_text(&item.key), token: args::fixed_text(&item.token) }
 }

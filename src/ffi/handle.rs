@@ -82,3 +82,23 @@ fn refuse(fault: Fault, id: u64, expected: u8) -> Failure {
         ),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ffi::{readpast_batch, readpast_config, readpast_error, readpast_queue, readpast_renewal};
+    use std::any::type_name;
+
+    #[test]
+    fn every_type_has_its_name_at_its_tag() {
+        fn check<H: Handle>() {
+            let path = type_name::<H>();
+            assert!(path.ends_with(&format!("::{}", NAMES[usize::from(H::TAG)])), "{path}");
+        }
+        check::<readpast_config>();
+        check::<readpast_queue>();
+        check::<readpast_batch>();
+        check::<readpast_renewal>();
+        check::<readpast_error>();
+    }
+}

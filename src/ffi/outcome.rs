@@ -53,16 +53,8 @@ unsafe impl Versioned for readpast_outcome {
 }
 
 /// Writes the outcomes, and tells the first answer that is not `READPAST_OK`.
-///
-/// # Safety
-/// There are as many places as outcomes.
-pub(super) unsafe fn write_outcomes(places: Option<Places<readpast_outcome>>, outcomes: &[Outcome]) -> readpast_status {
-    if let Some(mut places) = places {
-        for (i, outcome) in outcomes.iter().enumerate() {
-            // SAFETY: as the caller promises.
-            unsafe { places.fill(i, c_outcome(outcome)) };
-        }
-    }
+pub(super) fn write_outcomes(places: Places<readpast_outcome>, outcomes: &[Outcome]) -> readpast_status {
+    places.fill(outcomes.iter().map(c_outcome));
     outcomes
         .iter()
         .map(|outcome| of_answer(outcome.answer))

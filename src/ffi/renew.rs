@@ -60,7 +60,7 @@ pub unsafe extern "C" fn readpast_queue_renew(
     unsafe {
         answer(queue, err, || {
             let leases = read_leases(leases, count)?;
-            let outcomes = Places::optional("outcomes", outcomes)?;
+            let outcomes = Places::optional("outcomes", outcomes, count)?;
             Ok(write_outcomes(outcomes, &queue.get()?.renew(&leases)?))
         })
     }

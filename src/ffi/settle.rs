@@ -82,7 +82,7 @@ pub unsafe extern "C" fn readpast_queue_settle(
     unsafe {
         answer(queue, err, || {
             let settlements = read_settlements(settlements, count)?;
-            let outcomes = Places::optional("outcomes", outcomes)?;
+            let outcomes = Places::optional("outcomes", outcomes, count)?;
             let operation = args::optional_text("operation", operation)?;
             Ok(write_outcomes(outcomes, &queue.get()?.settle(&settlements, operation)?))
         })
@@ -116,12 +116,13 @@ pub unsafe extern "C" fn readpast_queue_settle_and_claim(
         answer(queue, err, || {
             let place = Place::new("batch", batch)?;
             let settlements = read_settlements(settlements, count)?;
-            let outcomes = Places::optional("outcomes", outcomes)?;
+            let outcomes = Places::optional("outcomes", outcomes, count)?;
             let operation = args::optional_text("operation", operation)?;
             let max = args::item_count("max_items", max_items)?;
             let (settled, claimed) = queue.get()?.settle_and_claim(&settlements, operation, max)?;
+            let status = write_outcomes(outcomes, &settled);
             claim::put(place, claimed)?;
-            Ok(write_outcomes(outcomes, &settled))
+            Ok(status)
         })
     }
 }

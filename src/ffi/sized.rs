@@ -2,7 +2,7 @@
 //! declares it: a shorter one lacks the newest fields, which are then zero; a longer one has fields that this library
 //! does not know, which must then be zero. (Linux passes the arguments of new system calls in the same way.)
 
-use super::args::{self, MOST_ITEMS};
+use super::args;
 use super::error::Failure;
 use super::status::{READPAST_NOT_FOUND, READPAST_OK, READPAST_UNSUPPORTED, readpast_status};
 use std::fmt::Display;
@@ -29,11 +29,11 @@ pub(super) unsafe trait Versioned: Copy {
 /// # Safety
 /// `first` is NULL, or `count` structs lie there, each as long as it says.
 pub(super) unsafe fn read_array<T: Versioned>(name: &str, first: *const T, count: i32) -> Result<Vec<T>, Failure> {
-    args::item_count("count", count)?;
+    let count = args::item_count("count", count)? as usize;
     // SAFETY: as the caller promises.
     let stride = unsafe { stride_of(name, first) }?;
-    let mut structs = Vec::with_capacity(MOST_ITEMS.min(count) as usize);
-    for i in 0..count.unsigned_abs() as usize {
+    let mut structs = Vec::with_capacity(count);
+    for i in 0..count {
         // SAFETY: as the caller promises; that all have the same size is checked before the next is reached.
         structs.push(unsafe { read_one(format_args!("{name}[{i}]"), first.byte_add(i * stride), stride) }?);
     }
@@ -44,7 +44,7 @@ pub(super) unsafe fn read_array<T: Versioned>(name: &str, first: *const T, count
 /// At `place` lies a struct as long as it says.
 unsafe fn read_one<T: Versioned>(name: impl Display, place: *const T, stride: usize) -> Result<T, Failure> {
     // SAFETY: every struct begins with its size.
-    let size = unsafe { place.cast::<usize>().read() };
+    let size = unsafe { place.cast::<usize>().read_unaligned() };
     if size != stride {
         return Err(Failure::argument(format!("{name}.struct_size is {size}, but that of the first is {stride}")));
     }
@@ -72,49 +72,61 @@ unsafe fn read_one<T: Versioned>(name: impl Display, place: *const T, stride: us
 pub(super) struct Places<T> {
     first: *mut T,
     stride: usize,
+    count: usize,
 }
 
 impl<T: Versioned> Places<T> {
-    /// Places that must be there.
+    /// One place, which must be there.
     ///
     /// # Safety
-    /// `first` is NULL, or says the size of what can be written there, at least once.
-    pub(super) unsafe fn new(name: &str, first: *mut T) -> Result<Self, Failure> {
+    /// `place` is NULL, or says the size of what can be written there until the call ends.
+    pub(super) unsafe fn one(name: &str, place: *mut T) -> Result<Self, Failure> {
+        // SAFETY: as the caller promises.
+        let stride = unsafe { stride_of(name, place) }?;
+        Ok(Self { first: place, stride, count: 1 })
+    }
+
+    /// `count` places, or none when there is no first. The count has been checked.
+    ///
+    /// # Safety
+    /// `first` is NULL, or says the size of what can be written there `count` times until the call ends.
+    pub(super) unsafe fn optional(name: &str, first: *mut T, count: i32) -> Result<Self, Failure> {
+        if first.is_null() {
+            return Ok(Self { first, stride: 0, count: 0 });
+        }
         // SAFETY: as the caller promises.
         let stride = unsafe { stride_of(name, first) }?;
-        Ok(Self { first, stride })
+        Ok(Self { first, stride, count: count.unsigned_abs() as usize })
     }
 
-    /// Places that may be NULL: then nothing is written.
-    ///
-    /// # Safety
-    /// As for [`Self::new`].
-    pub(super) unsafe fn optional(name: &str, first: *mut T) -> Result<Option<Self>, Failure> {
-        // SAFETY: as the caller promises.
-        (!first.is_null()).then(|| unsafe { Self::new(name, first) }).transpose()
-    }
-
-    /// Fills the place at `index` with as much of `value` as the caller's version has, and with zeros what it has more.
-    ///
-    /// # Safety
-    /// There is a place at `index`.
-    pub(super) unsafe fn fill(&mut self, index: usize, value: T) {
-        let shared = self.stride.min(mem::size_of::<T>());
-        // SAFETY: the place is as long as the stride, and begins with its size.
-        unsafe {
-            let place = self.first.byte_add(index * self.stride).cast::<u8>();
-            ptr::copy_nonoverlapping((&raw const value).cast(), place, shared);
-            place.add(shared).write_bytes(0, self.stride - shared);
-            place.cast::<usize>().write(self.stride);
+    /// Fills the places, as far as there are any.
+    pub(super) fn fill(self, values: impl Iterator<Item = T>) {
+        for (i, value) in values.take(self.count).enumerate() {
+            // SAFETY: there are so many places, each as long as the stride.
+            unsafe { write_one(self.first.byte_add(i * self.stride), self.stride, value) };
         }
     }
 
-    /// Fills the only place, or leaves it as it is when there is no value.
-    pub(super) fn fill_or_not_found(&mut self, value: Option<T>) -> readpast_status {
-        let Some(value) = value else { return READPAST_NOT_FOUND };
-        // SAFETY: `new` was promised at least one place.
-        unsafe { self.fill(0, value) };
-        READPAST_OK
+    /// Fills the one place, or leaves it as it is when there is no value.
+    pub(super) fn fill_or_not_found(self, value: Option<T>) -> readpast_status {
+        let status = if value.is_some() { READPAST_OK } else { READPAST_NOT_FOUND };
+        self.fill(value.into_iter());
+        status
+    }
+}
+
+/// Writes as much of `value` as the caller's version has, and zeros for what it has more.
+///
+/// # Safety
+/// The place is as long as the stride, which is enough for a size.
+unsafe fn write_one<T: Versioned>(place: *mut T, stride: usize, value: T) {
+    let shared = stride.min(mem::size_of::<T>());
+    // SAFETY: as the caller promises.
+    unsafe {
+        let place = place.cast::<u8>();
+        ptr::copy_nonoverlapping((&raw const value).cast(), place, shared);
+        place.add(shared).write_bytes(0, stride - shared);
+        place.cast::<usize>().write_unaligned(stride);
     }
 }
 
@@ -127,7 +139,7 @@ unsafe fn stride_of<T: Versioned>(name: &str, first: *const T) -> Result<usize, 
         return Err(Failure::argument(format!("{name} is NULL")));
     }
     // SAFETY: as the caller promises.
-    let size = unsafe { first.cast::<usize>().read() };
+    let size = unsafe { first.cast::<usize>().read_unaligned() };
     if size < T::FIRST_SIZE || size > LONGEST || !size.is_multiple_of(mem::align_of::<T>()) {
         return Err(Failure::argument(format!("{name}[0].struct_size is {size}; initialise it with {}", T::INIT)));
     }
@@ -186,10 +198,22 @@ mod tests {
             let mut words = [size, 9, 9, 9];
             // SAFETY: there is room for the size it says.
             unsafe {
-                let mut place = Places::new("item", words.as_mut_ptr().cast()).unwrap();
-                place.fill(0, Now { struct_size: 0, number: 1, later: 2 });
+                let place = Places::one("item", words.as_mut_ptr().cast()).unwrap();
+                place.fill([Now { struct_size: 0, number: 1, later: 2 }].into_iter());
             }
             assert_eq!(words, expected);
         }
+    }
+
+    #[test]
+    fn places_are_filled_as_far_as_there_are_any() {
+        let mut words = [16, 9, 16, 9, 8_u64];
+        let value = |number| Now { struct_size: 0, number, later: 0 };
+        // SAFETY: there are two places of the size they say.
+        unsafe {
+            Places::optional("items", words.as_mut_ptr().cast(), 2).unwrap().fill([1, 2, 3].map(value).into_iter());
+            Places::optional("items", ptr::null_mut(), 2).unwrap().fill([4].map(value).into_iter());
+        }
+        assert_eq!(words, [16, 1, 16, 2, 8]);
     }
 }

@@ -7,6 +7,7 @@ use super::queue::readpast_queue;
 use super::sized::{Places, Versioned};
 use super::status::{READPAST_OK, readpast_status};
 use crate::item::{ItemState, QueueStats};
+use std::iter;
 
 /// Figures about a queue at one moment. Initialise it with `READPAST_STATS_INIT`.
 ///
@@ -82,8 +83,8 @@ pub unsafe extern "C" fn readpast_queue_stats(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(queue, err, || {
-            let mut place = Places::new("stats", stats)?;
-            place.fill(0, c_stats(&queue.get()?.stats()?));
+            let place = Places::one("stats", stats)?;
+            place.fill(iter::once(c_stats(&queue.get()?.stats()?)));
             Ok(READPAST_OK)
         })
     }

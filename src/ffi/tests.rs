@@ -1,4 +1,5 @@
-//! The C functions on what needs no server: made-up batches, wrong handles, panics.
+//! The C functions on what needs no server: made-up batches, wrong handles, panics. Miri runs them too:
+//! `MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test --lib ffi`.
 
 mod batch;
 mod handles;

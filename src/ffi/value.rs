@@ -82,7 +82,7 @@ pub unsafe extern "C" fn readpast_batch_value(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(batch, err, || {
-            let mut place = Places::new("value", value)?;
+            let place = Places::one("value", value)?;
             let batch = batch.get()?;
             let column = usize::try_from(column).ok();
             Ok(place.fill_or_not_found(column.and_then(|column| c_value(&batch, index, column))))
@@ -113,7 +113,7 @@ pub unsafe extern "C" fn readpast_batch_value_by_name(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(batch, err, || {
-            let mut place = Places::new("value", value)?;
+            let place = Places::one("value", value)?;
             let name = args::text("name", name)?;
             let batch = batch.get()?;
             let column = batch.columns().iter().position(|column| column.name.eq_ignore_ascii_case(name));

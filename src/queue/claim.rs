@@ -1,5 +1,6 @@
 //! Taking items out, with a wait; giving back what dead workers left.
 
+use super::wake::YieldsTo;
 use super::{Inner, MAX_WAIT, answered, answers, check_count};
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Batch, Rows};
@@ -18,20 +19,34 @@ pub(super) fn claim(queue: &Inner, max: u32, wait: Duration) -> Result<Batch> {
     loop {
         // Who does not wait wants the server's word, whatever this process believes.
         let my_turn = wait.is_zero() || queue.signal.wait_turn(deadline, queue.poll_interval, called_off);
-        if queue.interrupt.is_closed() {
-            return Err(closed());
-        }
-        if queue.interrupt.is_set() {
-            return Err(Error::new(ErrorKind::Interrupted, "the wait was interrupted"));
-        }
+        unless_called_off(queue)?;
         if !my_turn {
             return Ok(Batch::default());
         }
-        let batch = look(queue, max)?;
+        let batch = match look(queue, max) {
+            Ok(batch) => batch,
+            Err(error) => {
+                // Called off between two tries: that is what the caller wants to hear.
+                if error.kind().is_transient() {
+                    unless_called_off(queue)?;
+                }
+                return Err(error);
+            }
+        };
         if !batch.is_empty() || Instant::now() >= deadline {
             return Ok(batch);
         }
     }
+}
+
+fn unless_called_off(queue: &Inner) -> Result<()> {
+    if queue.interrupt.is_closed() {
+        return Err(closed());
+    }
+    if queue.interrupt.is_set() {
+        return Err(Error::new(ErrorKind::Interrupted, "the wait was interrupted"));
+    }
+    Ok(())
 }
 
 /// One look at the queue on the server.
@@ -40,7 +55,8 @@ fn look(queue: &Inner, max: i32) -> Result<Batch> {
     let params =
         [Param::Text(&queue.worker), Param::Integer(max), Param::Integer(queue.lease_ms), Param::Integer(recover)];
     let wakes = queue.signal.wakes();
-    let rows = queue.with_session(|session| answered(session, &queue.calls.claim, &params));
+    let rows =
+        queue.with_session_yielding(YieldsTo::Interrupts, |session| answered(session, &queue.calls.claim, &params));
     match rows {
         Ok(rows) => claimed(queue, rows, 0, wakes),
         Err(error) => {

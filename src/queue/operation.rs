@@ -28,11 +28,15 @@ impl Attempts {
     /// Takes note of how an attempt went that had reached the server.
     pub(super) fn note<T>(&mut self, result: Result<T>) -> Result<T> {
         if let Err(error) = &result {
-            // A deadlock victim is rolled back. A lost connection or a time-out says nothing about the commit.
-            self.open |= matches!(
-                error.kind(),
-                ErrorKind::ConnectionLost | ErrorKind::TimedOut | ErrorKind::Unavailable | ErrorKind::Protocol
-            );
+            self.open |= match error.kind() {
+                // Of a lost connection nobody knows what the server did last.
+                ErrorKind::ConnectionLost | ErrorKind::Unavailable | ErrorKind::Protocol => true,
+                // The driver has given up (HYT00), perhaps while the server committed. When the server itself says that
+                // a lock or the statement took too long (1222, 55P03, 57014), it has rolled back.
+                ErrorKind::TimedOut => error.sqlstate().is_none_or(|state| state.starts_with("HY")),
+                // Refused or, as a deadlock victim, rolled back.
+                _ => false,
+            };
         }
         result
     }
@@ -81,6 +85,15 @@ mod tests {
         let mut attempts = Attempts::default();
         let last = attempts.note(failing(ErrorKind::Deadlock));
         assert_eq!(attempts.conclude("op", last).unwrap_err().kind(), ErrorKind::Deadlock);
+    }
+
+    #[test]
+    fn a_time_out_is_open_unless_the_server_itself_tells_of_it() {
+        for (sqlstate, is_open) in [("HYT00", true), ("42000", false), ("55P03", false), ("57014", false)] {
+            let mut attempts = Attempts::default();
+            let _ = attempts.note::<()>(Err(Error::new(ErrorKind::TimedOut, "").with_codes(sqlstate, 1222)));
+            assert_eq!(attempts.open, is_open, "{sqlstate}");
+        }
     }
 
     #[test]

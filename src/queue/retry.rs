@@ -1,6 +1,6 @@
 //! Transient errors are met again after a pause, within a budget of time.
 
-use super::wake::Interrupt;
+use super::wake::{Interrupt, YieldsTo};
 use crate::config::Config;
 use crate::error::Result;
 use std::{
@@ -26,8 +26,14 @@ impl Policy {
         }
     }
 
-    /// Runs `work` until it succeeds, fails for good, or the budget is spent. A closed queue ends the pauses.
-    pub(super) fn run<T>(&self, interrupt: &Interrupt, mut work: impl FnMut() -> Result<T>) -> Result<T> {
+    /// Runs `work` until it succeeds, fails for good, or the budget is spent. A closed queue ends the pauses, and where
+    /// they yield to it, an interrupt does.
+    pub(super) fn run<T>(
+        &self,
+        interrupt: &Interrupt,
+        yields_to: YieldsTo,
+        mut work: impl FnMut() -> Result<T>,
+    ) -> Result<T> {
         let begun = Instant::now();
         let mut pause = self.first;
         loop {
@@ -40,7 +46,7 @@ impl Policy {
                 return Err(error);
             }
             log::info!("trying again in {wait:?}: {error}");
-            if interrupt.wait_closed(wait) {
+            if interrupt.wait(wait, yields_to) {
                 return Err(error);
             }
             pause = (pause * 2).min(self.longest);
@@ -70,7 +76,7 @@ mod tests {
     fn transient_errors_are_met_again_and_others_are_not() {
         for (kind, tries) in [(ErrorKind::Deadlock, 3), (ErrorKind::PermissionDenied, 1)] {
             let mut count = 0;
-            let result = POLICY.run(&Interrupt::default(), || {
+            let result = POLICY.run(&Interrupt::default(), YieldsTo::Closing, || {
                 count += 1;
                 if count < 3 { Err(Error::new(kind, "")) } else { Ok(()) }
             });
@@ -82,10 +88,25 @@ mod tests {
     #[test]
     fn a_spent_budget_and_a_closed_queue_end_it() {
         let fail = || -> Result<()> { Err(Error::new(ErrorKind::Deadlock, "")) };
-        assert!(Policy { budget: Duration::ZERO, ..POLICY }.run(&Interrupt::default(), fail).is_err());
+        let no_time = Policy { budget: Duration::ZERO, ..POLICY };
+        assert!(no_time.run(&Interrupt::default(), YieldsTo::Closing, fail).is_err());
         let interrupt = Interrupt::default();
         interrupt.close();
-        assert!(POLICY.run(&interrupt, fail).is_err());
+        assert!(POLICY.run(&interrupt, YieldsTo::Closing, fail).is_err());
+    }
+
+    #[test]
+    fn an_interrupt_ends_the_pauses_of_those_who_yield_to_it() {
+        let interrupt = Interrupt::default();
+        interrupt.set(true);
+        for (yields_to, tries) in [(YieldsTo::Interrupts, 1), (YieldsTo::Closing, 3)] {
+            let mut count = 0;
+            let _ = POLICY.run(&interrupt, yields_to, || {
+                count += 1;
+                if count < 3 { Err(Error::new(ErrorKind::Deadlock, "")) } else { Ok(()) }
+            });
+            assert_eq!(count, tries);
+        }
     }
 
     #[test]

@@ -6,10 +6,7 @@
 use parking_lot::{Condvar, Mutex};
 use std::{
     collections::HashMap,
-    sync::{
-        Arc, LazyLock, Weak,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, LazyLock, Weak},
     time::{Duration, Instant},
 };
 
@@ -116,35 +113,56 @@ impl Signal {
 /// How a handle's waits are called off.
 #[derive(Default)]
 pub(super) struct Interrupt {
-    interrupted: AtomicBool,
-    closed: Mutex<bool>,
+    state: Mutex<CalledOff>,
     changed: Condvar,
+}
+
+#[derive(Default)]
+struct CalledOff {
+    interrupted: bool,
+    closed: bool,
+}
+
+/// What a pause yields to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum YieldsTo {
+    /// Only to the end of the handle: the call must be brought to its end.
+    Closing,
+    /// To an interrupt too: the call can be left undone.
+    Interrupts,
 }
 
 impl Interrupt {
     pub(super) fn set(&self, interrupted: bool) {
-        self.interrupted.store(interrupted, Ordering::SeqCst);
+        self.state.lock().interrupted = interrupted;
+        self.changed.notify_all();
     }
 
     pub(super) fn is_set(&self) -> bool {
-        self.interrupted.load(Ordering::SeqCst)
+        self.state.lock().interrupted
     }
 
     pub(super) fn close(&self) {
-        *self.closed.lock() = true;
+        self.state.lock().closed = true;
         self.changed.notify_all();
     }
 
     pub(super) fn is_closed(&self) -> bool {
-        *self.closed.lock()
+        self.state.lock().closed
     }
 
-    /// Waits for `pause`, less when the handle is closed; says whether it is.
-    pub(super) fn wait_closed(&self, pause: Duration) -> bool {
+    /// Waits for `pause`, less when the handle is called off; says whether it is.
+    pub(super) fn wait(&self, pause: Duration, yields_to: YieldsTo) -> bool {
         let deadline = Instant::now() + pause;
-        let mut closed = self.closed.lock();
-        while !*closed && !self.changed.wait_until(&mut closed, deadline).timed_out() {}
-        *closed
+        let mut state = self.state.lock();
+        loop {
+            if state.closed || (state.interrupted && yields_to == YieldsTo::Interrupts) {
+                return true;
+            }
+            if self.changed.wait_until(&mut state, deadline).timed_out() {
+                return false;
+            }
+        }
     }
 }
 

@@ -4,12 +4,19 @@ use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind};
 use odbc_api::{Error as OdbcError, handles::Record};
 
-/// An error of a connection that was open.
+/// An error of a connection that was open, with the remedy where it is always the same.
 pub(super) fn in_use(dialect: Dialect, error: OdbcError) -> Error {
-    match record_of(&error) {
-        Some(record) => translate(dialect, record),
-        None => Error::new(ErrorKind::ConnectionLost, first_line(&error.to_string())),
-    }
+    let Some(record) = record_of(&error) else {
+        return Error::new(ErrorKind::ConnectionLost, first_line(&error.to_string()));
+    };
+    let error = translate(dialect, record);
+    let remedy = match error.kind() {
+        ErrorKind::PermissionDenied => "grant the login that right",
+        ErrorKind::SchemaMismatch => "restore what is missing, or install the queue again",
+        ErrorKind::Storage => "make room on the server, or connect to one that is writable",
+        _ => return error,
+    };
+    with_message(&error, format!("{}; {remedy}", error.message()))
 }
 
 /// An error of an attempt to connect. Whatever `connection_string` holds as a password is cut out of the message, should
@@ -28,17 +35,24 @@ pub(super) fn at_login(dialect: Dialect, error: OdbcError, connection_string: &s
         }
         ErrorKind::Authentication => "check user name and password in the connection string",
         ErrorKind::DatabaseMissing => "check the database's name, or create it",
+        ErrorKind::PermissionDenied => "grant the user the right to connect",
+        ErrorKind::Unavailable => "try again later",
         ErrorKind::Encryption => {
             "check Encrypt and TrustServerCertificate (SQL Server) or SSLmode (PostgreSQL) in the connection string"
         }
         _ => "the server refused the connection",
     };
     let message = crate::config::redact(connection_string, error.message());
-    let mut out = Error::new(error.kind(), format!("cannot connect: {message}; {remedy}"));
-    if let Some(sqlstate) = error.sqlstate() {
-        out = out.with_codes(sqlstate, error.native_code());
+    with_message(&error, format!("cannot connect: {message}; {remedy}"))
+}
+
+/// The same error in other words.
+fn with_message(error: &Error, message: String) -> Error {
+    let out = Error::new(error.kind(), message);
+    match error.sqlstate() {
+        Some(sqlstate) => out.with_codes(sqlstate, error.native_code()),
+        None => out,
     }
-    out
 }
 
 fn record_of(error: &OdbcError) -> Option<&Record> {

@@ -1,6 +1,9 @@
 //! The two layers behind one face, so that a body runs over both.
 
+// Named, since other suites have this module under another path.
+#[path = "api/c.rs"]
 mod c;
+#[path = "api/rust.rs"]
 mod rust;
 
 use crate::fixture::Settings;

@@ -2,7 +2,13 @@
 
 use crate::api::{Api, Layer};
 use parking_lot::Mutex;
-use readpast::{config::Config, install::install, item::Value, session::Session, spec::QueueSpec};
+use readpast::{
+    config::Config,
+    install::install,
+    item::{Rows, Value},
+    session::Session,
+    spec::QueueSpec,
+};
 use std::{env, process, sync::Arc};
 
 /// A test body.
@@ -87,6 +93,12 @@ fn with_database(connection: &str, database: &str) -> String {
 
 /// Settings that either layer can be opened with.
 pub struct Settings(Vec<(String, String)>);
+
+impl From<Vec<(String, String)>> for Settings {
+    fn from(pairs: Vec<(String, String)>) -> Self {
+        Self(pairs)
+    }
+}
 
 impl Settings {
     /// Keys and values.
@@ -175,14 +187,18 @@ impl Given {
 
     /// One value read from the queue's table.
     pub fn look(&self, column: &str, condition: &str) -> String {
-        let statement = format!("SELECT {column} FROM {} WHERE {condition}", self.table());
-        let rows = self.session().execute(&self.spell(&statement), &[]).unwrap();
-        match rows.value(0, 0) {
+        match self.rows(column, condition).value(0, 0) {
             Value::Text(text) => text.to_owned(),
             Value::Integer(number) => number.to_string(),
             Value::Null => "NULL".to_owned(),
             other => format!("{other:?}"),
         }
+    }
+
+    /// Columns read from the queue's table.
+    pub fn rows(&self, columns: &str, condition: &str) -> Rows {
+        let statement = format!("SELECT {columns} FROM {} WHERE {condition}", self.table());
+        self.session().execute(&self.spell(&statement), &[]).unwrap()
     }
 
     /// The queue's table, qualified.

@@ -141,7 +141,7 @@ impl Input {
     }
 
     pub fn token(&mut self) -> Text {
-        match self.items.first().filter(|_| self.careful || self.state % 8 > 0) {
+        match self.items.first().filter(|_| self.careful || !self.state.is_multiple_of(8)) {
             Some(item) => Text(Some(item.1.clone())),
             None => self.text(),
         }

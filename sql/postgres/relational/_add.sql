@@ -32,12 +32,12 @@
 
     added AS (
         INSERT INTO {{ object(queue) }} (
-            enqueued_at, type, status, step, attempt_num, scheduled_for, updated_at
-            {%- for column in columns %}, {{ column.quoted }}{% endfor %}
+            enqueued_at, type, status, step, attempt_num, scheduled_for, updated_at{% for column in columns %},
+            {{ column.quoted }}{% endfor %}
         )
         SELECT
-            i.key, i.type, 'Pending', i.step, 0, i.scheduled_for, now_
-            {%- for column in columns %}, c.{{ column.quoted }}{% endfor %}
+            i.key, i.type, 'Pending', i.step, 0, i.scheduled_for, now_{% for column in columns %},
+            c.{{ column.quoted }}{% endfor %}
         FROM item AS i
 {%- if columns %}
         CROSS JOIN LATERAL json_to_record(COALESCE(i.columns, '{}')) AS c (

@@ -2,5 +2,5 @@
     answer_attempt integer, answer_status text,
     enqueued_at timestamptz, type text, status text, step text, attempt_num integer, response text, error text,
     started_at timestamptz, duration bigint, scheduled_for timestamptz, updated_at timestamptz, lease_owner text,
-    lease_until timestamptz
-    {%- for column in columns %}, {{ column.quoted }} {{ column.type }}{% endfor -%}
+    lease_until timestamptz{% for column in columns %},
+    {{ column.quoted }} {{ column.type }}{% endfor -%}

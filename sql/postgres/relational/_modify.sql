@@ -26,10 +26,10 @@
     ),
 
     /*
-    Lock the items, in the order of their keys so that two calls never wait for each other, and decide each one's answer.
-    The fence of a worker is its name and its attempt (LEASE_LOST); the fence of everybody is the token (CONFLICT); the
-    state machine is queue_transition (ILLEGAL_TRANSITION). A lease past its deadline still counts while nobody has
-    taken the item: finished work is not done twice.
+    Lock the items, in the order of their keys so that two calls never wait for each other, and decide each one's
+    answer. The fence of a worker is its name and its attempt (LEASE_LOST); the fence of everybody is the token
+    (CONFLICT); the state machine is queue_transition (ILLEGAL_TRANSITION). A lease past its deadline still counts while
+    nobody has taken the item: finished work is not done twice.
     */
     judged AS MATERIALIZED (
         SELECT

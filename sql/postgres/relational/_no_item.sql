@@ -1,3 +1,4 @@
             NULL::timestamptz, NULL::text, NULL::text, NULL::text, NULL::integer, NULL::text, NULL::text,
-            NULL::timestamptz, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text, NULL::timestamptz
-            {%- for column in columns %}, NULL::{{ column.type }}{% endfor -%}
+            NULL::timestamptz, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text,
+            NULL::timestamptz{% for column in columns %},
+            NULL::{{ column.type }}{% endfor -%}

@@ -1,17 +1,15 @@
-{%- set signature = namespace(text="text") -%}
+{%- set signature = namespace(text="\n    text") -%}
 {%- for column in columns -%}
-{%- set signature.text = signature.text ~ ", " ~ column.type -%}
+{%- set signature.text = signature.text ~ ",\n    " ~ column.type -%}
 {%- endfor -%}
-{%- set signature.text = signature.text ~ ", timestamptz, text" -%}
+{%- set signature.text = signature.text ~ ",\n    timestamptz,\n    text\n" -%}
 {%- for transaction in ["utx", "trx"] -%}
 {%- set function = object("add_" ~ queue ~ "_" ~ transaction) -%}
-DROP FUNCTION IF EXISTS {{ function }}({{ signature.text }});
-GO
 /*
 Enqueue one item{{ ", with the caller's other work" if transaction == "utx" }}. Returns its key and its concurrency token.
 Table access order: {{ queue }}.
 */
-CREATE FUNCTION {{ function }}(
+CREATE OR REPLACE FUNCTION {{ function }}(
     type_ text DEFAULT {{ text(types[0]) }},
 {%- for column in columns %}
     {{ column.parameter }} {{ column.type }} DEFAULT NULL,
@@ -25,8 +23,8 @@ AS $$
 BEGIN
     RETURN QUERY
     SELECT a.answer_key, a.answer_token
-    FROM {{ object("add_" ~ queue ~ "_set_utx") }}(
-        json_build_array(json_build_object(
+    FROM {{ object("add_" ~ queue ~ "_set_" ~ transaction) }}(
+        {{ "NULL, " if transaction == "trx" }}json_build_array(json_build_object(
             'type', type_, 'due', scheduled_for_, 'step', step_,
             'columns', json_build_object(
 {%- for column in columns %}

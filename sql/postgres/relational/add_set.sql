@@ -1,7 +1,5 @@
-{%- set item_text = "items_ is a JSON array of objects: columns (an object of the queue's own columns) and, where wanted, type, step, due (UTC)\nor delay_ms." -%}
+{%- set item_text = "items_ is a JSON array of objects: columns (an object of the queue's own columns) and, where wanted, type, step,\ndue (UTC) or delay_ms." -%}
 {%- set function = object("add_" ~ queue ~ "_set_utx") -%}
-DROP FUNCTION IF EXISTS {{ function }}(json);
-GO
 /*
 Enqueue many items inside the caller's transaction: they are there when it commits, together with its other work.
 {{ item_text }}
@@ -9,7 +7,7 @@ One row per element: its position, key and token. A key that is taken (the clock
 try again.
 Table access order: {{ queue }}.
 */
-CREATE FUNCTION {{ function }}(items_ json)
+CREATE OR REPLACE FUNCTION {{ function }}(items_ json)
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
     answer_attempt integer, answer_status text
@@ -35,8 +33,6 @@ GO
 REVOKE ALL ON FUNCTION {{ function }}(json) FROM public;
 GO
 {%- set function = object("add_" ~ queue ~ "_set_trx") %}
-DROP FUNCTION IF EXISTS {{ function }}(uuid, json);
-GO
 /*
 Enqueue many items in one call that can be repeated: asked again with the same operation_, the same keys come again and
 nothing is added.
@@ -44,7 +40,7 @@ nothing is added.
 One row per element: its position, key and token.
 Table access order: queue_operation, {{ queue }}.
 */
-CREATE FUNCTION {{ function }}(operation_ uuid, items_ json)
+CREATE OR REPLACE FUNCTION {{ function }}(operation_ uuid, items_ json)
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
     answer_attempt integer, answer_status text

@@ -1,7 +1,5 @@
 {%- set function = object("modify_" ~ queue ~ "_trx") -%}
-{%- set signature = "timestamptz, timestamptz, text, text, text, text, timestamptz, text, integer" -%}
-DROP FUNCTION IF EXISTS {{ function }}({{ signature }});
-GO
+{%- set signature = "\n    timestamptz, timestamptz, text, text, text, text, timestamptz, text, integer\n" -%}
 /*
 Settle one item: report the result of its processing, or cancel, pause, resume or terminate it. Refused with an error
 when the token is not the item's any more (RP023), the transition is not legal (RP024), the item is not there (RP025),
@@ -9,7 +7,7 @@ or worker_ and attempt_num_ no longer hold its lease (RP026). Returns the item a
 When its attempts are spent, an item becomes Failed whatever was asked for, unless it is Completed.
 Table access order: {{ queue }}, queue_transition.
 */
-CREATE FUNCTION {{ function }}(
+CREATE OR REPLACE FUNCTION {{ function }}(
     enqueued_at_ timestamptz,
     updated_at_ timestamptz,
     status_ text,

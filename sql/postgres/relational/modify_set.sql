@@ -1,6 +1,4 @@
 {%- set function = object("modify_" ~ queue ~ "_set_trx") -%}
-DROP FUNCTION IF EXISTS {{ function }}(uuid, text, json, integer, integer, boolean);
-GO
 /*
 Settle many items in one commit and, with max_ above 0, claim the next ones in the same commit.
 items_ is a JSON array of objects: key, token, attempt (0 for a call that is not a worker's), status, and where wanted
@@ -11,7 +9,7 @@ operation_ makes the call repeatable: asked again with the same value, the answe
 items claimed by the first call are left to their lease.
 Table access order: queue_operation, {{ queue }}, queue_transition.
 */
-CREATE FUNCTION {{ function }}(
+CREATE OR REPLACE FUNCTION {{ function }}(
     operation_ uuid,
     worker_ text,
     items_ json,
@@ -32,7 +30,7 @@ DECLARE
 BEGIN
 {% include "relational/_settings.sql" %}
     IF COALESCE(worker_, '') = '' THEN
-        RAISE EXCEPTION 'modify_{{ queue }}_set_trx: worker_ is empty; a lease needs an owner' USING ERRCODE = 'RP021';
+        RAISE EXCEPTION 'modify_{{ queue }}_set_trx: worker_ is empty' USING ERRCODE = 'RP021';
     END IF;
     IF max_ IS NULL OR max_ < 0 OR max_ > 1000 THEN
         RAISE EXCEPTION 'modify_{{ queue }}_set_trx: max_ must be from 0 to 1000' USING ERRCODE = 'RP021';
@@ -50,7 +48,7 @@ BEGIN
         SELECT
             COALESCE(p.result ->> (i.position - 1)::text, 'OK'), (i.position - 1)::integer, NULL::bigint,
             i.key, q.updated_at, q.attempt_num, q.status::text,
-            {% include "relational/_no_item.sql" %}
+{% include "relational/_no_item.sql" %}
         FROM ROWS FROM (json_to_recordset(items_) AS (key timestamptz)) WITH ORDINALITY AS i (key, position)
         CROSS JOIN {{ object("queue_operation") }} AS p
         LEFT JOIN {{ object(queue) }} AS q
@@ -79,7 +77,7 @@ BEGIN
 
     SELECT
         d.answer, d.ordinal, NULL::bigint, d.key, d.token, d.attempt_num, d.status,
-        {% include "relational/_no_item.sql" %}
+{% include "relational/_no_item.sql" %}
     FROM decided AS d
     ORDER BY d.ordinal;
 

@@ -1,13 +1,13 @@
 {%- set function = object("next_" ~ queue ~ "_trx") -%}
-DROP FUNCTION IF EXISTS {{ function }}(text, integer, boolean);
-GO
 /*
 Claim one item, as its worker. Returns its key and its concurrency token, or no row when none is due; the details are
-in the worker view, and the token goes into the following modify_{{ queue }}_trx. With recover_, first give back the items of
-dead workers; a caller that polls often need not each time.
+in the worker view, and the token goes into the following modify_{{ queue }}_trx. With recover_, first give back the
+items of dead workers; a caller that polls often need not each time.
 Table access order: {{ queue }}.
 */
-CREATE FUNCTION {{ function }}(worker_ text DEFAULT NULL, lease_ms_ integer DEFAULT NULL, recover_ boolean DEFAULT TRUE)
+CREATE OR REPLACE FUNCTION {{ function }}(
+    worker_ text DEFAULT NULL, lease_ms_ integer DEFAULT NULL, recover_ boolean DEFAULT TRUE
+)
 RETURNS TABLE (enqueued_at timestamptz, updated_at timestamptz)
 {% include "relational/_attributes.sql" %}
 AS $$

@@ -1,13 +1,11 @@
 {%- set function = object("next_" ~ queue ~ "_set_trx") -%}
-DROP FUNCTION IF EXISTS {{ function }}(text, integer, integer, boolean);
-GO
 /*
 Claim up to max_ due items. One row per item, in the order they are due, with the answer CLAIMED; or one row EMPTY with
 the milliseconds until the next item is due (NULL when there is none). With recover_, first give back the items of dead
 workers; a caller that polls often need not each time.
 Table access order: {{ queue }}.
 */
-CREATE FUNCTION {{ function }}(
+CREATE OR REPLACE FUNCTION {{ function }}(
     worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ boolean DEFAULT TRUE
 )
 RETURNS TABLE (
@@ -22,7 +20,7 @@ DECLARE
 BEGIN
 {% include "relational/_settings.sql" %}
     IF COALESCE(worker_, '') = '' THEN
-        RAISE EXCEPTION 'next_{{ queue }}_set_trx: worker_ is empty; a lease needs an owner' USING ERRCODE = 'RP021';
+        RAISE EXCEPTION 'next_{{ queue }}_set_trx: worker_ is empty' USING ERRCODE = 'RP021';
     END IF;
     IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
         RAISE EXCEPTION 'next_{{ queue }}_set_trx: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
@@ -40,7 +38,9 @@ BEGIN
     WITH due AS MATERIALIZED (
         SELECT
             q.enqueued_at,
-            q.scheduled_for
+            q.scheduled_for,
+            /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
+            q.attempt_num >= max_attempts_ AS spent
         FROM {{ object(queue) }} AS q
         WHERE
             q.status IN ('Pending', 'Error')
@@ -55,21 +55,16 @@ BEGIN
     claimed AS (
         UPDATE {{ object(queue) }} AS q
         SET
-            /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
-            status = CASE WHEN q.attempt_num >= max_attempts_ THEN 'Failed' ELSE 'Processing' END,
+            status = CASE WHEN d.spent THEN 'Failed' ELSE 'Processing' END,
             updated_at = GREATEST(now_, q.updated_at + interval '1 microsecond'),
-            attempt_num = CASE WHEN q.attempt_num >= max_attempts_ THEN q.attempt_num ELSE q.attempt_num + 1 END,
-            started_at = CASE WHEN q.attempt_num >= max_attempts_ THEN q.started_at ELSE now_ END,
+            attempt_num = CASE WHEN d.spent THEN q.attempt_num ELSE q.attempt_num + 1 END,
+            started_at = CASE WHEN d.spent THEN q.started_at ELSE now_ END,
             error = CASE
-                WHEN q.attempt_num >= max_attempts_
-                    THEN format('Attempts are spent: %s of %s.', q.attempt_num, max_attempts_)
+                WHEN d.spent THEN format('Attempts are spent: %s of %s.', q.attempt_num, max_attempts_)
                 ELSE q.error
             END,
-            lease_owner = CASE WHEN q.attempt_num >= max_attempts_ THEN q.lease_owner ELSE worker_ END,
-            lease_until = CASE
-                WHEN q.attempt_num >= max_attempts_ THEN NULL
-                ELSE now_ + lease_ms_ * interval '1 millisecond'
-            END
+            lease_owner = CASE WHEN d.spent THEN q.lease_owner ELSE worker_ END,
+            lease_until = CASE WHEN d.spent THEN NULL ELSE now_ + lease_ms_ * interval '1 millisecond' END
         FROM due AS d
         WHERE
             q.enqueued_at = d.enqueued_at

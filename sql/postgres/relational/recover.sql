@@ -1,12 +1,10 @@
 {%- set function = object("recover_" ~ queue ~ "_trx") -%}
-DROP FUNCTION IF EXISTS {{ function }}(integer);
-GO
 /*
 Give the items of dead workers back (Error, due at once), or to Failed when their attempts are spent. One row per item,
 with the answer RECOVERED and the status it has now. Claims do this too, so a queue with workers needs no other reaper.
 Table access order: {{ queue }}.
 */
-CREATE FUNCTION {{ function }}(max_ integer DEFAULT 100)
+CREATE OR REPLACE FUNCTION {{ function }}(max_ integer DEFAULT 100)
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
     answer_attempt integer, answer_status text

@@ -1,13 +1,13 @@
 {%- set function = object("renew_" ~ queue ~ "_set_trx") -%}
-DROP FUNCTION IF EXISTS {{ function }}(text, json, integer);
-GO
 /*
 Extend the leases of a worker's items, counted from now on the server's clock. items_ is a JSON array of objects with
 key and attempt. Answers OK, LEASE_LOST or NOT_FOUND, one row each. Neither the token nor an indexed column changes, so
 a renewal never makes the worker's own settle fail.
 Table access order: {{ queue }}.
 */
-CREATE FUNCTION {{ function }}(worker_ text, items_ json, lease_ms_ integer DEFAULT NULL)
+CREATE OR REPLACE FUNCTION {{ function }}(
+    worker_ text, items_ json, lease_ms_ integer DEFAULT NULL
+)
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
     answer_attempt integer, answer_status text

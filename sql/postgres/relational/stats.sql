@@ -1,13 +1,11 @@
 {%- set function = object("stats_" ~ queue) -%}
-DROP FUNCTION IF EXISTS {{ function }}();
-GO
 /*
 Figures about the queue, one row each: its name and its value. Counts are exact and cost a scan of the table; the
 percentiles are of the 10,000 newest items that a worker has started and finished. Times in milliseconds: wait is from
 scheduled_for to started_at, run is duration.
 Table access order: {{ queue }}.
 */
-CREATE FUNCTION {{ function }}()
+CREATE OR REPLACE FUNCTION {{ function }}()
 RETURNS TABLE (name text, value bigint)
 LANGUAGE sql STABLE
 SECURITY DEFINER
@@ -55,10 +53,14 @@ AS $$
     SELECT 'sample.items', COUNT(*)
     FROM recent
     UNION ALL
-    SELECT 'wait.' || p.label || '_ms', (SELECT percentile_disc(p.fraction) WITHIN GROUP (ORDER BY r.wait_ms) FROM recent AS r)
+    SELECT
+        'wait.' || p.label || '_ms',
+        (SELECT percentile_disc(p.fraction) WITHIN GROUP (ORDER BY r.wait_ms) FROM recent AS r)
     FROM percent AS p
     UNION ALL
-    SELECT 'run.' || p.label || '_ms', (SELECT percentile_disc(p.fraction) WITHIN GROUP (ORDER BY r.run_ms) FROM recent AS r)
+    SELECT
+        'run.' || p.label || '_ms',
+        (SELECT percentile_disc(p.fraction) WITHIN GROUP (ORDER BY r.run_ms) FROM recent AS r)
     FROM percent AS p;
 $$;
 GO

@@ -50,7 +50,7 @@ backlog.
 CREATE INDEX IF NOT EXISTS {{ queue }}_due ON {{ object(queue) }} (scheduled_for, enqueued_at)
 WHERE status IN ('Pending', 'Error');
 GO
-/* Recovery walks the items in flight, oldest claim first. lease_until is in no index, so a renewal moves no index row. */
+/* Recovery walks the items in flight, oldest claim first. lease_until is in no index: a renewal moves no index row. */
 CREATE INDEX IF NOT EXISTS {{ queue }}_in_flight ON {{ object(queue) }} (started_at)
 WHERE status = 'Processing';
 GO

@@ -5,7 +5,7 @@ Table access order in all functions: queue_operation, then the queue's table, th
 */
 CREATE SCHEMA IF NOT EXISTS {{ schema }};
 GO
-/* A domain where SQL Server has a foreign key: here each check of one would lock the status row that all workers share. */
+/* A domain where SQL Server has a foreign key: here each check of one would lock the row that all items share. */
 DO $$
 BEGIN
     IF TO_REGTYPE({{ literal("queue_state") }}) IS NULL THEN

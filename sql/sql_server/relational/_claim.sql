@@ -1,14 +1,17 @@
         /*
-        Choose and lock the due items, in order. The locks are update locks on rows nobody else holds, kept to the end
-        of the transaction, so the updates below never wait for another worker. An item with spent attempts (the limit
-        was lowered, say) ends here instead of staying at the head of the queue.
+        Choose and lock the due items, in order. The locks are update locks on rows nobody else holds, kept to the
+        end of the transaction, so the updates below never wait for another worker. An item with spent attempts (the
+        limit was lowered, say) ends here instead of staying at the head of the queue.
         */
         INSERT INTO @Due ([EnqueuedAt], [ScheduledFor], [AttemptNum], [UpdatedAt], [Status])
         SELECT TOP (@Max)
             q.[EnqueuedAt],
             q.[ScheduledFor],
             q.[AttemptNum],
-            CASE WHEN @Now > q.[UpdatedAt] THEN @Now ELSE DATEADD(MICROSECOND, 1, CAST(q.[UpdatedAt] AS datetime2(7))) END,
+            CASE
+                WHEN @Now > q.[UpdatedAt] THEN @Now
+                ELSE DATEADD(MICROSECOND, 1, CAST(q.[UpdatedAt] AS datetime2(7)))
+            END,
             CASE WHEN q.[AttemptNum] >= @MaxAttempts THEN 'Failed' ELSE 'Processing' END
         FROM {{ object(queue) }} AS q
             WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_Due]))

@@ -6,8 +6,8 @@
     WHERE d.[Status] = 'Processing';
 
     /*
-    Nothing to hand out: say when the next item is due, so that the worker can sleep that long. What was due already is
-    in the hands of others.
+    Nothing to hand out: say when the next item is due, so that the worker can sleep that long. What was due
+    already is in the hands of others.
     */
     IF @@ROWCOUNT = 0
         INSERT INTO @Out ([Seq], [Answer], [DueMs])
@@ -16,7 +16,8 @@
             'EMPTY',
             (
                 SELECT TOP (1) DATEDIFF_BIG(MILLISECOND, @Now, q.[ScheduledFor]) + 1
-                FROM {{ object(queue) }} AS q WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_Due]))
+                FROM {{ object(queue) }} AS q
+                    WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_Due]))
                 WHERE
                     q.[Status] IN ('Pending', 'Error')
                     AND q.[ScheduledFor] > @Now

@@ -1,5 +1,6 @@
+    DECLARE @Changed int;
     /* In the order of the keys, so that rows are locked in it and two calls never wait for each other. */
-    DECLARE @Item table (
+    DECLARE @Item TABLE (
         [EnqueuedAt] datetime2(7) NULL,
         [Ordinal] int NOT NULL,
         [Token] datetime2(7) NULL,
@@ -13,7 +14,7 @@
         [Release] bit NULL,
         UNIQUE CLUSTERED ([EnqueuedAt], [Ordinal])
     );
-    DECLARE @Work table (
+    DECLARE @Work TABLE (
         [Ordinal] int NOT NULL PRIMARY KEY,
         [EnqueuedAt] datetime2(7) NULL,
         [Answer] varchar(20) NOT NULL,

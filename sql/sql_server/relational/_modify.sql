@@ -39,7 +39,10 @@
                 WHEN q.[AttemptNum] >= @MaxAttempts AND t.[ToStatus] <> 'Completed' THEN 'Failed'
                 ELSE t.[ToStatus]
             END,
-            CASE WHEN @Now > q.[UpdatedAt] THEN @Now ELSE DATEADD(MICROSECOND, 1, CAST(q.[UpdatedAt] AS datetime2(7))) END,
+            CASE
+                WHEN @Now > q.[UpdatedAt] THEN @Now
+                ELSE DATEADD(MICROSECOND, 1, CAST(q.[UpdatedAt] AS datetime2(7)))
+            END,
             CASE
                 WHEN q.[Status] = 'Processing' AND i.[Status] = 'Pending' AND i.[Release] = 1 THEN q.[AttemptNum] - 1
                 /* Processing from another state is a claim of this one item. */
@@ -77,7 +80,8 @@
                 WHEN i.[Error] IS NOT NULL THEN i.[Error]
                 WHEN w.[Status] = 'Failed' AND i.[Status] <> 'Failed'
                     THEN CONCAT(
-                        N'Attempts are spent: ', q.[AttemptNum], N' of ', @MaxAttempts, N'; asked for ', i.[Status], N'.'
+                        N'Attempts are spent: ', q.[AttemptNum], N' of ', @MaxAttempts,
+                        N'; asked for ', i.[Status], N'.'
                     )
                 ELSE q.[Error]
             END,
@@ -107,6 +111,7 @@
             ON q.[EnqueuedAt] = i.[EnqueuedAt]
         WHERE w.[Answer] = 'OK'
         OPTION (LOOP JOIN, FORCE ORDER);
+        SET @Changed = @@ROWCOUNT;
 
-        IF @@ROWCOUNT <> (SELECT COUNT(*) FROM @Work AS w WHERE w.[Answer] = 'OK')
+        IF @Changed <> (SELECT COUNT(*) FROM @Work AS w WHERE w.[Answer] = 'OK')
             THROW 50005, N'{{ queue }}: a row that was locked for the change changed all the same.', 1;

@@ -1,5 +1,5 @@
     DECLARE @First bigint;
-    DECLARE @New table (
+    DECLARE @New TABLE (
         [Ordinal] int NOT NULL PRIMARY KEY,
         [Number] bigint NOT NULL,
         [EnqueuedAt] datetime2(7) NULL,

@@ -1,4 +1,4 @@
-    DECLARE @Out table (
+    DECLARE @Out TABLE (
         [Seq] int NOT NULL PRIMARY KEY,
         [Answer] varchar(20) NOT NULL,
         [Ordinal] int NULL,

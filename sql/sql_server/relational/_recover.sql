@@ -1,10 +1,12 @@
         /*
-        Give back the items whose lease has run out, or fail them when their attempts are spent. The search takes no
-        update locks: it may pass many items in flight whose leases are good, and their workers must not wait for it.
+        Give back the items whose lease has run out, or fail them when their attempts are spent. The search
+        takes no update locks: it may pass many items in flight whose leases are good, and no worker shall wait
+        for it.
         */
         INSERT INTO @Expired ([EnqueuedAt])
         SELECT TOP (@RecoverMax) q.[EnqueuedAt]
-        FROM {{ object(queue) }} AS q WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_InFlight]))
+        FROM {{ object(queue) }} AS q
+            WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_InFlight]))
         WHERE
             q.[Status] = 'Processing'
             AND q.[LeaseUntil] <= @Now
@@ -17,7 +19,10 @@
                 q.[EnqueuedAt],
                 q.[AttemptNum],
                 CASE WHEN q.[AttemptNum] >= @MaxAttempts THEN 'Failed' ELSE 'Error' END,
-                CASE WHEN @Now > q.[UpdatedAt] THEN @Now ELSE DATEADD(MICROSECOND, 1, CAST(q.[UpdatedAt] AS datetime2(7))) END,
+                CASE
+                    WHEN @Now > q.[UpdatedAt] THEN @Now
+                    ELSE DATEADD(MICROSECOND, 1, CAST(q.[UpdatedAt] AS datetime2(7)))
+                END,
                 CONCAT(
                     N'The lease of worker ', q.[LeaseOwner], N' ran out on attempt ', q.[AttemptNum], N' of ',
                     @MaxAttempts, N'; the worker is taken for dead.'

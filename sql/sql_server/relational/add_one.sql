@@ -1,6 +1,7 @@
 {%- for transaction in ["utx", "trx"] %}
 /*
-Enqueue one item {{ "inside the caller's transaction" if transaction == "utx" else "in a commit of its own" }}. Returns its key and its concurrency token.
+Enqueue one item {{ "inside the caller's transaction" if transaction == "utx" else "in a commit of its own" }}.
+Returns its key and its concurrency token.
 Table access order: {{ queue }}.
 */
 CREATE OR ALTER PROCEDURE {{ object("Add_" ~ queue ~ "_" ~ transaction) }}
@@ -24,7 +25,7 @@ BEGIN
     DECLARE @Tries int = 0;
 
     IF @@TRANCOUNT > 0
-        THROW 50012, N'Add_{{ queue }}_trx commits its own work and must not be called inside a transaction.', 1;
+        THROW 50012, N'Add_{{ queue }}_trx commits its own work: not to be called in a transaction.', 1;
 
     WHILE @EnqueuedAt IS NULL
     BEGIN
@@ -33,8 +34,8 @@ BEGIN
 
     IF @@TRANCOUNT = 0
         THROW 50012, N'Add_{{ queue }}_utx works inside the transaction of its caller; begin one first.', 1;
-{%- endif %}
-{% include "relational/_add_one.sql" %}
+{% endif %}
+{% filter indent(8 if transaction == "trx" else 0, true) %}{% include "relational/_add_one.sql" %}{% endfilter %}
 {%- if transaction == "trx" %}
         END TRY
         BEGIN CATCH

@@ -1,4 +1,4 @@
-{%- set item_text = "@Items is a JSON array of objects: columns (an object of the queue's own columns) and, where wanted, type, step, due (UTC)\nor delay_ms." -%}
+{%- set item_text = "@Items is a JSON array of objects: columns (an object of the queue's own columns) and, where wanted, type, step,\ndue (UTC) or delay_ms." -%}
 {%- set procedure = "Add_" ~ queue ~ "_Set_utx" -%}
 /*
 Enqueue many items inside the caller's transaction: they are there when it commits, together with its other work.
@@ -16,11 +16,10 @@ BEGIN
     IF @@TRANCOUNT = 0
         THROW 50012, N'{{ procedure }} works inside the transaction of its caller; begin one first.', 1;
 
-    BEGIN
 {% include "relational/_add.sql" %}
-    END;
 
 {% include "relational/_add_out.sql" %}
+
     RETURN 0;
 END;
 GO
@@ -43,7 +42,9 @@ BEGIN
     DECLARE @Replayed bit = 0;
     DECLARE @Result nvarchar(max);
 {% include "relational/_new_table.sql" %}
+
 {% include "relational/_no_transaction.sql" %}
+
     WHILE @Tries < 5
     BEGIN
         BEGIN TRY
@@ -51,8 +52,10 @@ BEGIN
             SET @Now = SYSUTCDATETIME();
             DELETE FROM @New;
 
-{% include "relational/_remember.sql" %}
-{% include "relational/_add.sql" %}
+{% filter indent(4, true) %}{% include "relational/_remember.sql" %}{% endfilter %}
+
+{% filter indent(8, true) %}{% include "relational/_add.sql" %}{% endfilter %}
+
             IF @Operation IS NOT NULL
             BEGIN
                 SET @Result = (
@@ -101,6 +104,7 @@ BEGIN
     END;
 
 {% include "relational/_add_out.sql" %}
+
     RETURN 0;
 END;
 GO

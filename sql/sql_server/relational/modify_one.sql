@@ -25,9 +25,14 @@ BEGIN
     DECLARE @Answer varchar(20);
     DECLARE @Message nvarchar(2048);
 {% include "relational/_item_table.sql" %}
+
 {% include "relational/_no_transaction.sql" %}
+
 {% include "relational/_settings.sql" %}
-    INSERT INTO @Item ([Ordinal], [EnqueuedAt], [Token], [Attempt], [Status], [Step], [Response], [Error], [ScheduledFor])
+
+    INSERT INTO @Item (
+        [Ordinal], [EnqueuedAt], [Token], [Attempt], [Status], [Step], [Response], [Error], [ScheduledFor]
+    )
     VALUES (0, @EnqueuedAt, @UpdatedAt, @AttemptNum, @Status, @Step, @Response, @Error, @ScheduledFor);
     SET @Worker = COALESCE(@Worker, CONCAT(SUSER_SNAME(), N'/', @@SPID));
 
@@ -36,6 +41,7 @@ BEGIN
         SET @Now = SYSUTCDATETIME();
 
 {% include "relational/_modify.sql" %}
+
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH
@@ -47,8 +53,8 @@ BEGIN
     SELECT
         @Answer = w.[Answer],
         @Message = CONCAT(
-            N'{{ procedure }}: ', w.[Answer], N'; the item is ', COALESCE(w.[Status], N'not there'), N', asked for was ',
-            @Status, N'.'
+            N'{{ procedure }}: ', w.[Answer], N'; the item is ', COALESCE(w.[Status], N'not there'),
+            N', asked for was ', @Status, N'.'
         )
     FROM @Work AS w;
 

@@ -27,14 +27,14 @@ BEGIN
 {% include "relational/_item_table.sql" %}
 {% include "relational/_claim_tables.sql" %}
 {% include "relational/_out_table.sql" %}
+
 {% include "relational/_no_transaction.sql" %}
+
 {% include "relational/_settings.sql" %}
-    IF @Worker IS NULL OR @Worker = N''
-        THROW 50021, N'{{ procedure }}: @Worker is empty; a lease needs an owner.', 1;
+{% include "relational/_check_lease.sql" %}
+
     IF @Max IS NULL OR @Max < 0 OR @Max > 1000
-        THROW 50021, N'{{ procedure }}: @Max must be from 0 to 1000 (more locks than that may escalate to the table).', 1;
-    IF @LeaseMs < 1
-        THROW 50021, N'{{ procedure }}: @LeaseMs must be at least 1.', 1;
+        THROW 50021, N'{{ procedure }}: @Max must be from 0 to 1000.', 1;
 
     INSERT INTO @Item (
         [Ordinal], [EnqueuedAt], [Token], [Attempt], [Status], [Step], [Response], [Error], [ScheduledFor], [DelayMs],
@@ -59,14 +59,16 @@ BEGIN
     ) AS r;
 
     IF @@ROWCOUNT > 1000
-        THROW 50021, N'{{ procedure }}: at most 1000 items a call (more locks than that may escalate to the table).', 1;
+        THROW 50021, N'{{ procedure }}: at most 1000 items a call.', 1;
 
     BEGIN TRY
         BEGIN TRANSACTION;
         SET @Now = SYSUTCDATETIME();
 
 {% include "relational/_remember.sql" %}
+
 {% include "relational/_modify.sql" %}
+
         IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @Work AS w WHERE w.[Answer] <> 'OK')
         BEGIN
             SET @Result = (
@@ -86,10 +88,10 @@ BEGIN
         BEGIN
             IF @Recover = 1
             BEGIN
-{% include "relational/_recover.sql" %}
+{% filter indent(8, true) %}{% include "relational/_recover.sql" %}{% endfilter %}
             END;
 
-{% include "relational/_claim.sql" %}
+{% filter indent(4, true) %}{% include "relational/_claim.sql" %}{% endfilter %}
         END;
 
         COMMIT TRANSACTION;
@@ -104,12 +106,18 @@ BEGIN
 
         INSERT INTO @Out ([Seq], [Answer], [Ordinal], [EnqueuedAt], [Token], [AttemptNum], [Status])
         SELECT
-            i.[Ordinal], COALESCE(r.[answer], 'OK'), i.[Ordinal], i.[EnqueuedAt], q.[UpdatedAt], q.[AttemptNum], q.[Status]
+            i.[Ordinal], 'OK', i.[Ordinal], i.[EnqueuedAt], q.[UpdatedAt], q.[AttemptNum], q.[Status]
         FROM @Item AS i
         LEFT JOIN {{ object(queue) }} AS q
             ON q.[EnqueuedAt] = i.[EnqueuedAt]
-        LEFT JOIN OPENJSON(COALESCE(@Result, N'[]')) WITH ([ordinal] int '$.ordinal', [answer] varchar(20) '$.answer') AS r
-            ON r.[ordinal] = i.[Ordinal];
+        OPTION (LOOP JOIN, FORCE ORDER);
+
+        UPDATE o
+        SET [Answer] = r.[answer]
+        FROM OPENJSON(@Result) WITH ([ordinal] int '$.ordinal', [answer] varchar(20) '$.answer') AS r
+        INNER JOIN @Out AS o
+            ON o.[Seq] = r.[ordinal]
+        OPTION (LOOP JOIN, FORCE ORDER);
     END
     ELSE
     BEGIN
@@ -120,17 +128,19 @@ BEGIN
 
         IF @Max > 0
         BEGIN
-{% include "relational/_claimed_out.sql" %}
+{% filter indent(8, true) %}{% include "relational/_claimed_out.sql" %}{% endfilter %}
         END;
     END;
 
     IF @Max = 0
     BEGIN
-{% include "relational/_out_select.sql" %}
+{% filter indent(4, true) %}{% include "relational/_out_select.sql" %}{% endfilter %}
+
         RETURN 0;
     END;
 
 {% include "relational/_out_items_select.sql" %}
+
     RETURN 0;
 END;
 GO

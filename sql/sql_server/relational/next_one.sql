@@ -16,20 +16,25 @@ BEGIN
     DECLARE @MaxAttempts int;
     DECLARE @Now datetime2(7);
 {% include "relational/_claim_tables.sql" %}
+
 {% include "relational/_no_transaction.sql" %}
+
 {% include "relational/_settings.sql" %}
+
     SET @Worker = COALESCE(@Worker, CONCAT(SUSER_SNAME(), N'/', @@SPID));
-{% include "relational/_check_claim.sql" %}
+{% include "relational/_check_lease.sql" %}
+
     BEGIN TRY
         BEGIN TRANSACTION;
         SET @Now = SYSUTCDATETIME();
 
         IF @Recover = 1
         BEGIN
-{% include "relational/_recover.sql" %}
+{% filter indent(4, true) %}{% include "relational/_recover.sql" %}{% endfilter %}
         END;
 
 {% include "relational/_claim.sql" %}
+
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH

@@ -17,19 +17,26 @@ BEGIN
     DECLARE @Now datetime2(7);
 {% include "relational/_claim_tables.sql" %}
 {% include "relational/_out_table.sql" %}
+
 {% include "relational/_no_transaction.sql" %}
+
 {% include "relational/_settings.sql" %}
-{% include "relational/_check_claim.sql" %}
+{% include "relational/_check_lease.sql" %}
+
+    IF @Max IS NULL OR @Max < 1 OR @Max > 1000
+        THROW 50021, N'{{ procedure }}: @Max must be from 1 to 1000.', 1;
+
     BEGIN TRY
         BEGIN TRANSACTION;
         SET @Now = SYSUTCDATETIME();
 
         IF @Recover = 1
         BEGIN
-{% include "relational/_recover.sql" %}
+{% filter indent(4, true) %}{% include "relational/_recover.sql" %}{% endfilter %}
         END;
 
 {% include "relational/_claim.sql" %}
+
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH
@@ -39,7 +46,9 @@ BEGIN
     END CATCH;
 
 {% include "relational/_claimed_out.sql" %}
+
 {% include "relational/_out_items_select.sql" %}
+
     RETURN 0;
 END;
 GO

@@ -14,16 +14,20 @@ BEGIN
     DECLARE @MaxAttempts int;
     DECLARE @Now datetime2(7);
 {% include "relational/_claim_tables.sql" %}
+
 {% include "relational/_no_transaction.sql" %}
+
 {% include "relational/_settings.sql" %}
+
     IF @Max IS NULL OR @Max < 1 OR @Max > 1000
-        THROW 50021, N'{{ procedure }}: @Max must be from 1 to 1000 (more locks than that may escalate to the table).', 1;
+        THROW 50021, N'{{ procedure }}: @Max must be from 1 to 1000.', 1;
 
     BEGIN TRY
         BEGIN TRANSACTION;
         SET @Now = SYSUTCDATETIME();
 
 {% include "relational/_recover.sql" %}
+
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH

@@ -15,15 +15,18 @@ BEGIN
     DECLARE @MaxAttempts int;
     DECLARE @Now datetime2(7);
     /* In the order of the keys, so that rows are locked in it and two calls never wait for each other. */
-    DECLARE @Item table (
+    DECLARE @Item TABLE (
         [EnqueuedAt] datetime2(7) NULL,
         [Ordinal] int NOT NULL,
         [Attempt] int NULL,
         UNIQUE CLUSTERED ([EnqueuedAt], [Ordinal])
     );
 {% include "relational/_out_table.sql" %}
+
 {% include "relational/_no_transaction.sql" %}
+
 {% include "relational/_settings.sql" %}
+
     IF @LeaseMs < 1
         THROW 50021, N'{{ procedure }}: @LeaseMs must be at least 1.', 1;
 
@@ -39,7 +42,7 @@ BEGIN
     ) AS r;
 
     IF @@ROWCOUNT > 1000
-        THROW 50021, N'{{ procedure }}: at most 1000 items a call (more locks than that may escalate to the table).', 1;
+        THROW 50021, N'{{ procedure }}: at most 1000 items a call.', 1;
 
     BEGIN TRY
         BEGIN TRANSACTION;
@@ -80,6 +83,7 @@ BEGIN
     END CATCH;
 
 {% include "relational/_out_select.sql" %}
+
     RETURN 0;
 END;
 GO

@@ -11,12 +11,15 @@ BEGIN
 {% include "relational/_procedure_head.sql" %}
     DECLARE @Now datetime2(7) = SYSUTCDATETIME();
     DECLARE @Count bigint;
-    DECLARE @Sample table ([Metric] varchar(10) NOT NULL, [Ms] bigint NOT NULL, [Rank] bigint NOT NULL);
-    DECLARE @Recent table ([WaitMs] bigint NOT NULL, [RunMs] bigint NOT NULL);
+    DECLARE @Sample TABLE ([Metric] varchar(10) NOT NULL, [Ms] bigint NOT NULL, [Rank] bigint NOT NULL);
+    DECLARE @Recent TABLE ([WaitMs] bigint NOT NULL, [RunMs] bigint NOT NULL);
 
     INSERT INTO @Recent ([WaitMs], [RunMs])
     SELECT TOP (10000)
-        CASE WHEN q.[StartedAt] > q.[ScheduledFor] THEN DATEDIFF_BIG(MILLISECOND, q.[ScheduledFor], q.[StartedAt]) ELSE 0 END,
+        CASE
+            WHEN q.[StartedAt] > q.[ScheduledFor] THEN DATEDIFF_BIG(MILLISECOND, q.[ScheduledFor], q.[StartedAt])
+            ELSE 0
+        END,
         q.[Duration]
     FROM {{ object(queue) }} AS q WITH (READPAST, READCOMMITTEDLOCK)
     WHERE

@@ -52,12 +52,13 @@ in the opposite order to a procedure that goes by the key.
 */
 IF NOT EXISTS (
     SELECT 1 FROM sys.indexes AS i
+    /* LIKE: there are servers that add to the name of an index what makes it unique in the database. */
     WHERE i.[object_id] = OBJECT_ID({{ literal(queue) }}) AND i.[name] LIKE N'IX_{{ queue }}_Due%'
 )
     CREATE NONCLUSTERED INDEX [IX_{{ queue }}_Due] ON {{ object(queue) }} ([ScheduledFor], [EnqueuedAt])
     WHERE [Status] IN ('Pending', 'Error');
 GO
-/* Recovery walks the items in flight, oldest claim first. LeaseUntil is in no index, so a renewal moves no index row. */
+/* Recovery walks the items in flight, oldest claim first. LeaseUntil is in no index: a renewal moves no index row. */
 IF NOT EXISTS (
     SELECT 1 FROM sys.indexes AS i
     WHERE i.[object_id] = OBJECT_ID({{ literal(queue) }}) AND i.[name] LIKE N'IX_{{ queue }}_InFlight%'

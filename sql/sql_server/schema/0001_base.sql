@@ -140,6 +140,7 @@ IF OBJECT_ID({{ literal("QueueOperation") }}, N'U') IS NULL
 GO
 IF NOT EXISTS (
     SELECT 1 FROM sys.indexes AS i
+    /* LIKE: there are servers that add to the name of an index what makes it unique in the database. */
     WHERE i.[object_id] = OBJECT_ID({{ literal("QueueOperation") }}) AND i.[name] LIKE N'IX_QueueOperation_At%'
 )
     CREATE CLUSTERED INDEX [IX_QueueOperation_At] ON {{ object("QueueOperation") }} ([At]);

@@ -18,7 +18,7 @@ fn item(batch: readpast_batch, index: i32) -> Result<readpast_item, readpast_sta
     }
 }
 
-fn empty_value() -> readpast_value {
+pub(super) fn empty_value() -> readpast_value {
     readpast_value {
         struct_size: size_of::<readpast_value>(),
         r#type: 0,

@@ -1,0 +1,137 @@
+//! Answers of several results: rows are believed only when the server has said that all went well.
+
+use crate::ledger::{answer_columns, cells, with_item_columns};
+use crate::server::{Fault, Server};
+use crate::tds_peer::{Answer, Reply, ServerMessage};
+use crate::{all, put, take};
+use readpast::error::{Error, ErrorKind};
+use readpast::item::Action;
+use std::time::Duration;
+
+const KEY: &str = "2026-11-21T08:30:00.1234567";
+
+/// One item handed out, and the statement ended.
+fn handed_out() -> Answer {
+    let item = [KEY, "Processing", "w", "payload"];
+    let cells = cells("CLAIMED", None, KEY, KEY, 1, item[1]).into_iter();
+    let values = [crate::tds_peer::Value::datetime2(item[0]), item[1].into(), item[2].into(), item[3].into()];
+    with_item_columns().row(cells.chain(values)).end()
+}
+
+fn late_error() -> ServerMessage {
+    ServerMessage::error(50005, "a row that was locked for the change changed all the same.")
+}
+
+/// What a claim comes to that is answered like this; the connection must be fit for the next one.
+fn claim_answered(answer: Answer) -> Error {
+    let server = Server::start();
+    let queue = server.open(&[]);
+    put(&queue, &["a"]);
+    server.fault("[Next_Job", Fault::Instead(answer.into()));
+    let error = queue.claim(1, Duration::ZERO).unwrap_err();
+    assert_eq!(take(&queue, 1).len(), 1, "the connection is fit for use");
+    assert_eq!(server.peer.logins().len(), 1);
+    error
+}
+
+#[test]
+fn rows_followed_by_an_error_are_not_believed() {
+    let error = claim_answered(handed_out().message(&late_error()));
+    assert_eq!((error.kind(), error.native_code(), error.sqlstate()), (ErrorKind::Database, 50005, Some("42000")));
+    assert!(error.message().contains("locked for the change"), "{error}");
+}
+
+#[test]
+fn rows_followed_by_an_error_that_ends_the_batch_are_not_believed() {
+    assert_eq!(claim_answered(handed_out().abort(&late_error())).native_code(), 50005);
+}
+
+#[test]
+fn an_error_between_two_results_is_not_overlooked() {
+    let error = claim_answered(handed_out().message(&late_error()).end().affected(1));
+    assert_eq!(error.native_code(), 50005);
+}
+
+#[test]
+fn an_error_within_the_rows_is_not_overlooked() {
+    let row = cells("OK", Some(0), KEY, KEY, 1, "Processing");
+    let error = claim_answered(answer_columns().row(row).message(&ServerMessage::error(8134, "Divide by zero")));
+    assert_eq!(error.native_code(), 8134);
+}
+
+#[test]
+fn a_deadlock_after_the_rows_is_met_by_another_try() {
+    let server = Server::start();
+    let queue = server.open(&[]);
+    put(&queue, &["a"]);
+    server.fault("[Next_Job", Fault::Instead(handed_out().abort(&ServerMessage::deadlock()).into()));
+    let batch = take(&queue, 1);
+    assert_eq!(batch.len(), 1);
+    assert_eq!(batch.get(0).unwrap().token(), server.ledger().items[0].token, "that of the second answer");
+}
+
+/// `SET NOCOUNT ON` of the session reaches into procedures, so only one that turns it off by itself counts its statements.
+/// The rows behind a count are out of reach then: the error says so, and the connection with them is not used again.
+#[test]
+fn counts_before_the_rows_are_an_error_with_a_remedy() {
+    let server = Server::start();
+    let queue = server.open(&[]);
+    put(&queue, &["a"]);
+    let batch = take(&queue, 1);
+    let counted = Answer::new().affected(3).columns(crate::ledger::answer_column_types());
+    let counted = counted.row(cells("OK", Some(0), KEY, KEY, 1, "Completed"));
+    server.fault("[Modify_Job", Fault::Instead(counted.into()));
+    let error = queue.settle(&all(&batch, Action::Complete), None).unwrap_err();
+
+    assert_eq!(error.kind(), ErrorKind::OutcomeUnknown, "it may have been done");
+    assert!(error.message().contains("SET NOCOUNT ON"), "{error}");
+    let again = queue.settle(&all(&batch, Action::Complete), error.operation()).unwrap();
+    assert_eq!(again[0].answer, readpast::item::Answer::Ok);
+    assert_eq!(server.peer.logins().len(), 2);
+}
+
+/// What statements report under `SET NOCOUNT ON` does not stand before an error.
+#[test]
+fn an_error_of_a_later_statement_is_not_overlooked() {
+    let error = claim_answered(Answer::new().no_count().affected(3).message(&late_error()));
+    assert_eq!(error.native_code(), 50005);
+}
+
+#[test]
+fn messages_and_counts_around_the_rows_do_not_disturb() {
+    let server = Server::start();
+    let queue = server.open(&[]);
+    put(&queue, &["a"]);
+    let chatter = |answer: Answer| -> Reply {
+        let hint = ServerMessage::info(0, "statistics of the moment");
+        answer.end().message(&hint).affected(1).message(&hint).end().into()
+    };
+    server.fault("[Next_Job", Fault::Spoilt(chatter));
+    let batch = take(&queue, 1);
+    assert_eq!(queue.settle(&all(&batch, Action::Complete), None).unwrap().len(), 1);
+}
+
+/// An answer that the installed procedures never give says so, and is not taken for an empty queue.
+#[test]
+fn an_answer_of_another_shape_is_an_error() {
+    for answer in [Answer::new(), answer_columns(), answer_columns().row(cells("HELLO", None, KEY, KEY, 1, "Pending"))]
+    {
+        let server = Server::start();
+        let queue = server.open(&[]);
+        server.fault("[Next_Job", Fault::Instead(answer.into()));
+        assert_eq!(queue.claim(1, Duration::ZERO).unwrap_err().kind(), ErrorKind::Protocol);
+    }
+}
+
+/// A settle that is answered for other items than it named must not be taken as done.
+#[test]
+fn an_answer_for_other_items_is_an_error() {
+    let server = Server::start();
+    let queue = server.open(&[]);
+    put(&queue, &["a"]);
+    let batch = take(&queue, 1);
+    server
+        .fault("[Modify_Job", Fault::Instead(answer_columns().row(cells("OK", Some(1), KEY, KEY, 1, "Failed")).into()));
+    let error = queue.settle(&all(&batch, Action::Complete), None).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Protocol);
+}

@@ -1,0 +1,172 @@
+//! A settle that goes wrong: its outcome is known in the end, and applied twice equals applied once.
+
+use crate::server::{Fault, Server};
+use crate::tds_peer::{Event, Reply, ServerMessage};
+use crate::{all, put, take};
+use readpast::error::{Error, ErrorKind};
+use readpast::item::{Action, Answer, ItemState, Outcome};
+use readpast::queue::Queue;
+
+/// What a settle of one item comes to that goes wrong like this once.
+struct Story {
+    server: Server,
+    queue: Queue,
+    result: Result<Vec<Outcome>, Error>,
+}
+
+fn settle_with(faults: Vec<Fault>, settings: &[(&str, &str)]) -> Story {
+    let server = Server::start();
+    let queue = server.open(settings);
+    put(&queue, &["a"]);
+    let batch = take(&queue, 1);
+    faults.into_iter().for_each(|fault| server.fault("[Modify_Job", fault));
+    let result = queue.settle(&all(&batch, Action::Complete), None);
+    Story { server, queue, result }
+}
+
+impl Story {
+    /// The settle is done, once, whatever happened; it took `calls` calls with one identity and the same items, and
+    /// `logins` log-ins in all.
+    fn assert_done_once(&self, calls: usize, logins: usize) {
+        let outcomes = self.result.as_ref().unwrap();
+        assert_eq!((outcomes[0].answer, outcomes[0].state), (Answer::Ok, Some(ItemState::Completed)));
+        assert_eq!(self.server.ledger().settled.len(), 1, "it took effect once");
+        let requests = self.server.requests("[Modify_Job");
+        assert_eq!(requests.len(), calls);
+        for request in &requests {
+            assert_eq!(request.values(), requests[0].values(), "one identity, and nothing else changes either");
+        }
+        assert_eq!(self.server.peer.logins().len(), logins);
+        assert!(take(&self.queue, 1).is_empty(), "the queue goes on");
+    }
+}
+
+#[test]
+fn a_deadlock_victim_tries_again_on_its_connection() {
+    settle_with(vec![Fault::Instead(Reply::deadlock()), Fault::Instead(Reply::deadlock())], &[]).assert_done_once(3, 1);
+}
+
+#[test]
+fn a_lock_that_was_not_granted_is_asked_for_again() {
+    let timeout = ServerMessage::error(1222, "Lock request time out period exceeded.");
+    settle_with(vec![Fault::Instead(crate::tds_peer::Answer::new().abort(&timeout).into())], &[])
+        .assert_done_once(2, 1);
+}
+
+#[test]
+fn a_connection_cut_before_the_work_is_replaced_and_the_work_done() {
+    settle_with(vec![Fault::Instead(Reply::cut_before())], &[]).assert_done_once(2, 2);
+}
+
+#[test]
+fn a_connection_cut_after_the_work_and_before_the_answer_gives_the_answer_on_another() {
+    settle_with(vec![Fault::Spoilt(|_| Reply::cut_before())], &[]).assert_done_once(2, 2);
+}
+
+#[test]
+fn a_connection_cut_anywhere_inside_the_answer_gives_the_answer_on_another() {
+    // Inside the header, the columns, the row, and one byte before the end.
+    let cuts: [fn(_) -> Reply; 5] = [
+        |answer| Reply::cut_inside(answer, 3),
+        |answer| Reply::cut_inside(answer, 60),
+        |answer| Reply::cut_inside(answer, 180),
+        |answer| Reply::cut_inside(answer, 220),
+        |answer| Reply::cut_inside(answer, usize::MAX),
+    ];
+    for cut in cuts {
+        settle_with(vec![Fault::Spoilt(cut)], &[]).assert_done_once(2, 2);
+    }
+}
+
+#[test]
+fn a_connection_cut_after_the_answer_is_noticed_by_the_next_call_only() {
+    let story = settle_with(vec![Fault::Spoilt(Reply::cut_after)], &[]);
+    let closed = |events: &[Event]| events.iter().any(|event| matches!(event, Event::Closed { .. }));
+    story.server.peer.wait_until("the cut", closed);
+    story.assert_done_once(1, 1);
+    assert_eq!(story.server.peer.logins().len(), 2);
+}
+
+#[test]
+fn an_answer_that_never_comes_is_cancelled_and_asked_for_again() {
+    let story = settle_with(vec![Fault::Spoilt(|_| Reply::silence())], &[("query.timeout_ms", "1000")]);
+    story.assert_done_once(2, 1);
+    assert_eq!(story.server.peer.attentions(), 1);
+}
+
+#[test]
+fn a_session_killed_by_an_administrator_is_replaced() {
+    let killed = ServerMessage::error(596, "Cannot continue the execution because the session is in the kill state.");
+    let answer = crate::tds_peer::Answer::new().abort(&killed.class(21));
+    settle_with(vec![Fault::Instead(Reply::cut_after(answer))], &[]).assert_done_once(2, 2);
+}
+
+#[test]
+fn several_faults_in_a_row_are_outlived_by_the_budget() {
+    let faults = vec![
+        Fault::Instead(Reply::deadlock()),
+        Fault::Spoilt(|_| Reply::cut_before()),
+        Fault::Instead(Reply::cut_before()),
+        Fault::Instead(Reply::error(&ServerMessage::service_error())),
+        Fault::Instead(Reply::error(&ServerMessage::resource_limit())),
+    ];
+    settle_with(faults, &[]).assert_done_once(6, 5);
+}
+
+#[test]
+fn an_error_that_is_no_passing_one_is_told_at_once_with_number_and_text() {
+    let refused = ServerMessage::error(229, "The EXECUTE permission was denied on the object 'Modify_Job_Set_trx'.");
+    let story = settle_with(vec![Fault::Instead(Reply::error(&refused.class(14)))], &[]);
+    let error = story.result.unwrap_err();
+    assert_eq!((error.kind(), error.native_code()), (ErrorKind::PermissionDenied, 229));
+    assert!(error.message().contains("'Modify_Job_Set_trx'"), "{error}");
+    assert_eq!(story.server.requests("[Modify_Job").len(), 1);
+}
+
+#[test]
+fn a_lost_answer_at_the_end_of_the_budget_can_be_learnt_later() {
+    let story = settle_with(vec![Fault::Spoilt(|_| Reply::cut_before())], &[("retry.budget_ms", "0")]);
+    let error = story.result.unwrap_err();
+    assert_eq!((error.kind(), error.sqlstate()), (ErrorKind::OutcomeUnknown, Some("08S01")));
+    let sent = story.server.requests("[Modify_Job")[0].values();
+    assert_eq!(error.operation(), sent[0].as_str(), "the identity that was sent");
+    assert!(error.is_retryable() && error.message().contains(error.operation().unwrap()), "{error}");
+
+    let item = story.server.ledger().items[0].clone();
+    // What the worker held: the token before the settle, which took one tick.
+    let held = "2026-11-21T08:30:00.1234569";
+    assert_ne!(item.token, held);
+    let settlement = readpast::item::Settlement {
+        attempt: 1,
+        ..readpast::item::Settlement::control(&item.key, Some(held), Action::Complete)
+    };
+    let outcomes = story.queue.settle(&[settlement], error.operation()).unwrap();
+    assert_eq!((outcomes[0].answer, outcomes[0].token.as_str()), (Answer::Ok, item.token.as_str()));
+    assert_eq!(story.server.ledger().settled.len(), 1);
+}
+
+#[test]
+fn a_victim_at_the_end_of_the_budget_is_known_not_to_be_settled() {
+    let timeout = ServerMessage::error(1222, "Lock request time out period exceeded.");
+    for (message, kind) in [(ServerMessage::deadlock(), ErrorKind::Deadlock), (timeout, ErrorKind::TimedOut)] {
+        let fault = Fault::Instead(crate::tds_peer::Answer::new().abort(&message).into());
+        let story = settle_with(vec![fault], &[("retry.budget_ms", "0")]);
+        let error = story.result.unwrap_err();
+        assert_eq!((error.kind(), error.operation()), (kind, None), "{error}");
+        assert_eq!(error.native_code(), message.number);
+    }
+}
+
+/// The items that the first call claimed are left to the lease: the answer that would have told of them is lost.
+#[test]
+fn the_claim_of_a_repeated_settle_is_left_to_the_lease() {
+    let server = Server::start();
+    let queue = server.open(&[]);
+    put(&queue, &["a", "b"]);
+    let batch = take(&queue, 1);
+    server.fault("[Modify_Job", Fault::Spoilt(|_| Reply::cut_before()));
+    let (outcomes, next) = queue.settle_and_claim(&all(&batch, Action::Complete), None, 1).unwrap();
+    assert_eq!((outcomes[0].answer, next.len()), (Answer::Ok, 0));
+    let ledger = server.ledger();
+    assert_eq!((ledger.settled.len(), ledger.items[1].status.as_str()), (1, "Processing"));
+}

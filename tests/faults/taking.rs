@@ -1,0 +1,107 @@
+//! Enqueueing and claiming when answers are lost.
+
+use crate::server::{Fault, Server};
+use crate::tds_peer::{Reply, ServerMessage};
+use crate::{item, put, take};
+use readpast::error::ErrorKind;
+use std::time::Duration;
+
+#[test]
+fn enqueueing_again_adds_nothing_and_gives_the_same_keys() {
+    let server = Server::start();
+    let queue = server.open(&[]);
+    let lost: [fn(_) -> Reply; 3] =
+        [|_| Reply::cut_before(), |answer| Reply::cut_inside(answer, 100), |_| Reply::cut_before()];
+    lost.into_iter().for_each(|spoil| server.fault("[Add_Job", Fault::Spoilt(spoil)));
+    let enqueued = queue.enqueue(&[item("a"), item("b")], None).unwrap();
+
+    let keys: Vec<_> = server.ledger().items.iter().map(|item| item.key.clone()).collect();
+    assert_eq!(enqueued.iter().map(|item| item.key.clone()).collect::<Vec<_>>(), keys, "two items, and no more");
+    let requests = server.requests("[Add_Job");
+    assert_eq!(requests.len(), 4);
+    assert!(requests.iter().all(|request| request.values() == requests[0].values()));
+}
+
+#[test]
+fn a_lost_enqueue_can_be_learnt_later() {
+    let server = Server::start();
+    let queue = server.open(&[("retry.budget_ms", "0")]);
+    server.fault("[Add_Job", Fault::Spoilt(|_| Reply::cut_before()));
+    let error = queue.enqueue(&[item("a")], None).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::OutcomeUnknown);
+    let enqueued = queue.enqueue(&[item("a")], error.operation()).unwrap();
+    assert_eq!(server.ledger().items.len(), 1);
+    assert_eq!(enqueued[0].key, server.ledger().items[0].key);
+}
+
+#[test]
+fn two_calls_without_an_identity_are_two_calls() {
+    let server = Server::start();
+    let queue = server.open(&[]);
+    put(&queue, &["a"]);
+    put(&queue, &["a"]);
+    assert_eq!(server.ledger().items.len(), 2);
+}
+
+#[test]
+fn a_claim_whose_answer_is_lost_is_made_again_and_the_lost_items_are_left_to_the_lease() {
+    let server = Server::start();
+    let queue = server.open(&[]);
+    put(&queue, &["a", "b"]);
+    server.fault("[Next_Job", Fault::Spoilt(|_| Reply::cut_before()));
+    let batch = take(&queue, 1);
+    let ledger = server.ledger();
+    assert_eq!(batch.get(0).unwrap().key(), ledger.items[1].key);
+    assert_eq!(ledger.items[0].status, "Processing", "the lease of the first runs out one day");
+}
+
+#[test]
+fn a_claim_that_fails_for_good_says_why_and_leaves_the_connection_usable() {
+    let server = Server::start();
+    let queue = server.open(&[]);
+    put(&queue, &["a"]);
+    let missing = ServerMessage::error(2812, "Could not find stored procedure 'readpast.Next_Job_Set_trx'.").state(62);
+    server.fail("[Next_Job", &missing);
+    let error = queue.claim(1, Duration::ZERO).unwrap_err();
+    assert_eq!((error.kind(), error.native_code()), (ErrorKind::SchemaMismatch, 2812));
+    assert!(error.message().contains("Next_Job_Set_trx"), "{error}");
+    assert_eq!(take(&queue, 1).len(), 1);
+    assert_eq!(server.peer.logins().len(), 1);
+}
+
+#[test]
+fn renewing_recovering_and_counting_outlive_faults_too() {
+    let server = Server::start();
+    let queue = server.open(&[]);
+    put(&queue, &["a"]);
+    let batch = take(&queue, 1);
+    for part in ["[Renew_Job", "[Recover_Job", "[Stats_Job"] {
+        server.fault(part, Fault::Instead(Reply::deadlock()));
+        server.fault(part, Fault::Instead(Reply::cut_before()));
+    }
+    let outcomes = queue.renew(&[readpast::item::Lease::from(batch.get(0).unwrap())]).unwrap();
+    assert_eq!(outcomes.len(), 1);
+    assert_eq!(queue.recover(10).unwrap(), 0);
+    queue.stats().unwrap();
+}
+
+/// A full disk does not get better within seconds: it is told at once, with what the server says about it.
+#[test]
+fn a_server_that_cannot_write_is_told_at_once() {
+    for (number, text) in [
+        (1105, "Could not allocate space for object because the 'PRIMARY' filegroup is full."),
+        (9002, "The transaction log for database 'jobs' is full due to 'LOG_BACKUP'."),
+        (3906, "Failed to update database \"jobs\" because the database is read-only."),
+        (40544, "The database has reached its size quota."),
+    ] {
+        let server = Server::start();
+        let queue = server.open(&[]);
+        server.fail("[Add_Job", &ServerMessage::error(number, text).class(17));
+        let error = queue.enqueue(&[item("a")], None).unwrap_err();
+        assert_eq!((error.kind(), error.native_code()), (ErrorKind::Storage, number));
+        assert!(error.message().contains(text), "{error}");
+        assert_eq!(server.requests("[Add_Job").len(), 1);
+        put(&queue, &["a"]);
+        assert_eq!(server.peer.logins().len(), 1, "the connection is as good as before");
+    }
+}

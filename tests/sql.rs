@@ -1,0 +1,302 @@
+//! The SQL as users get it: every file rendered, held to the rules of `sql/README.md`, and written to `target/sql` for
+//! the linter (`.ci/lint_sql.sh`). No server is needed.
+
+use readpast::{
+    dialect::{Dialect, statements},
+    ident::Identifier,
+    spec::QueueSpec,
+};
+use std::{collections::BTreeSet, fs, path::Path, path::PathBuf};
+
+const DIALECTS: [(Dialect, &str); 2] = [(Dialect::SqlServer, "sql_server"), (Dialect::Postgres, "postgres")];
+
+/// A column of every kind, one that must have a value, and two kinds of work.
+const NOTIFICATION: &str = r#"{"queue": "Notification", "types": ["Email", "Sms"], "columns": [
+    {"name": "Recipient", "type": "text(254)", "nullable": false}, {"name": "Body", "type": "text"},
+    {"name": "Priority", "type": "integer"}, {"name": "Reference", "type": "bigint"},
+    {"name": "Urgent", "type": "boolean"}, {"name": "Score", "type": "float"},
+    {"name": "Amount", "type": "decimal(10, 2)"}, {"name": "RemindAt", "type": "timestamp"},
+    {"name": "Birthday", "type": "date"}, {"name": "Correlation", "type": "guid"},
+    {"name": "Extra", "type": "json"}]}"#;
+
+/// The schema scripts and the hash of each. They may change only until the first release; from then on a change is a new
+/// script with the next number, since databases out there have run these.
+const SCHEMA_SCRIPTS: [(Dialect, &str, u64); 2] = [
+    (Dialect::SqlServer, "schema/0001_base.sql", 0xef12_ff2b_7e0c_3253),
+    (Dialect::Postgres, "schema/0001_base.sql", 0x6c8b_cb73_a11a_4a20),
+];
+
+/// The schema's scripts, then those of each queue.
+struct Rendered {
+    files: Vec<(String, String)>,
+}
+
+impl Rendered {
+    fn new(dialect: Dialect, schema: &str) -> Self {
+        let schema = Identifier::new("the schema", schema).unwrap();
+        let mut files = Vec::new();
+        for version in 1.. {
+            let Some(script) = dialect.schema_script(version, &schema).unwrap() else { break };
+            files.push((format!("schema_{version:04}"), script));
+        }
+        files.push(("functions".to_owned(), dialect.functions_script(&schema).unwrap()));
+        for (name, _) in dialect.files() {
+            if let Some(call) = name.strip_prefix("calls/") {
+                let call = call.trim_end_matches(".sql");
+                // A call of a queue needs the queue's name; it is rendered with the queues below.
+                if let Ok(text) = dialect.schema_call(call, &schema) {
+                    files.push((format!("call_{call}"), text));
+                }
+            }
+        }
+        for spec in [NOTIFICATION, r#"{"queue": "PasswordReset"}"#] {
+            let spec = QueueSpec::from_json(spec).unwrap();
+            let queue = spec.queue.as_str();
+            let scripts = dialect.queue_scripts(&schema, &spec).unwrap();
+            files.push((format!("queue_{queue}"), scripts.join("\n") + "\n"));
+            let calls = dialect.calls(&schema, &spec.queue).unwrap();
+            for (call, text) in [
+                ("enqueue", &calls.enqueue),
+                ("claim", &calls.claim),
+                ("settle", &calls.settle),
+                ("renew", &calls.renew),
+                ("recover", &calls.recover),
+                ("stats", &calls.stats),
+            ] {
+                files.push((format!("call_{call}_{queue}"), text.to_string()));
+            }
+        }
+        Self { files }
+    }
+
+    fn statements(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().flat_map(|(_, text)| statements(text))
+    }
+}
+
+fn folder(dialect: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("sql").join(dialect)
+}
+
+/// The names of the SQL files below `folder`, as `relational/table.sql`.
+fn names_below(folder: &Path, prefix: &str) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        let name = format!("{prefix}{}", entry.file_name().to_str().unwrap());
+        if entry.path().is_dir() {
+            names.extend(names_below(&entry.path(), &format!("{name}/")));
+        } else {
+            names.insert(name);
+        }
+    }
+    names
+}
+
+/// `statement` without its comments.
+fn code(statement: &str) -> String {
+    let mut out = String::new();
+    let mut rest = statement;
+    while let Some((before, comment)) = rest.split_once("/*") {
+        out.push_str(before);
+        rest = comment.split_once("*/").unwrap().1;
+    }
+    out + rest
+}
+
+/// The words between `start` and the next closing parenthesis, for each occurrence.
+fn lists_after<'a>(text: &'a str, start: &'a str) -> impl Iterator<Item = &'a str> {
+    text.split(start).skip(1).map(|rest| rest.split_once(')').unwrap().0)
+}
+
+/// `text` without what is ODBC's (the parameter markers) or ours (in PostgreSQL, the lines that say GO).
+fn for_the_linter(dialect: Dialect, text: &str) -> String {
+    let mut parameter = 0;
+    let mut out = String::new();
+    for line in text.trim().lines().filter(|line| dialect == Dialect::SqlServer || *line != "GO") {
+        let mut parts = line.split('?');
+        out.push_str(parts.next().unwrap());
+        for part in parts {
+            parameter += 1;
+            let mark = if dialect == Dialect::SqlServer { "@p" } else { "$" };
+            out.push_str(&format!("{mark}{parameter}{part}"));
+        }
+        out.push('\n');
+    }
+    out
+}
+
+fn fnv1a(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+#[test]
+fn what_is_rendered_is_written_for_the_linter() {
+    for (dialect, name) in DIALECTS {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/sql").join(name);
+        fs::create_dir_all(&folder).unwrap();
+        for (file, text) in Rendered::new(dialect, "queue").files {
+            // An ODBC escape is no SQL: the driver takes the call out of it.
+            if !text.starts_with("{CALL") {
+                fs::write(folder.join(file + ".sql"), for_the_linter(dialect, &text)).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn every_file_is_compiled_in() {
+    for (dialect, name) in DIALECTS {
+        let compiled: BTreeSet<_> = dialect.files().iter().map(|(name, _)| (*name).to_owned()).collect();
+        assert_eq!(compiled, names_below(&folder(name), ""), "{name}");
+    }
+}
+
+#[test]
+fn both_dialects_have_the_same_parts() {
+    let parts = |dialect: Dialect| -> BTreeSet<&str> {
+        dialect.files().iter().map(|(name, _)| *name).filter(|name| !name.contains("/_")).collect()
+    };
+    assert_eq!(parts(Dialect::SqlServer), parts(Dialect::Postgres));
+}
+
+#[test]
+fn every_file_is_used_and_filled_in() {
+    for (dialect, name) in DIALECTS {
+        let rendered = Rendered::new(dialect, "queue");
+        for (file, text) in &rendered.files {
+            assert!(
+                !["{{", "}}", "{%", "%}", "{#"].iter().any(|mark| code(text).replace("}}}", "}").contains(mark)),
+                "{name}: {file}"
+            );
+        }
+        let again = Rendered::new(dialect, "queue");
+        assert_eq!(rendered.files, again.files, "{name}: rendering is deterministic");
+
+        let used: String = dialect.files().iter().map(|(_, text)| *text).collect();
+        for (file, _) in dialect.files().iter().filter(|(name, _)| name.contains("/_")) {
+            assert!(used.contains(&format!("include \"{file}\"")), "{name}: nothing includes {file}");
+        }
+        let calls =
+            rendered.files.iter().filter(|(file, _)| file.starts_with("call_") && !file.ends_with("PasswordReset"));
+        assert_eq!(calls.count(), dialect.files().iter().filter(|(name, _)| name.starts_with("calls/")).count());
+    }
+}
+
+#[test]
+fn hostile_names_stay_names() {
+    for (dialect, name) in DIALECTS {
+        let plain = Rendered::new(dialect, "queue");
+        let hostile = Rendered::new(dialect, "a]b\"c'd;--/*GO");
+        for ((file, plain), (_, hostile)) in plain.files.iter().zip(&hostile.files) {
+            assert_eq!(statements(plain).count(), statements(hostile).count(), "{name}: {file}");
+        }
+    }
+}
+
+#[test]
+fn released_schema_scripts_keep_their_text() {
+    for (dialect, name, hash) in SCHEMA_SCRIPTS {
+        let (_, text) = dialect.files().iter().find(|(file, _)| *file == name).unwrap();
+        assert_eq!(fnv1a(text), hash, "{dialect:?} {name}: {:#018x}", fnv1a(text));
+    }
+    let scripts = |dialect: Dialect| dialect.files().iter().filter(|(name, _)| name.starts_with("schema/")).count();
+    assert_eq!(
+        scripts(Dialect::SqlServer) + scripts(Dialect::Postgres),
+        SCHEMA_SCRIPTS.len(),
+        "each has its hash above"
+    );
+}
+
+#[test]
+fn transact_sql_keeps_its_rules() {
+    let rendered = Rendered::new(Dialect::SqlServer, "queue");
+    let mut procedures = 0;
+    for statement in rendered.statements() {
+        let code = code(statement);
+        for banned in [
+            "sp_addmessage",
+            "RAISERROR",
+            "sp_executesql",
+            "NOLOCK",
+            "SELECT *",
+            "GETDATE",
+            "GETUTCDATE",
+            " SYSDATETIME",
+            "MERGE ",
+        ] {
+            assert!(!code.contains(banned), "{banned} in {statement}");
+        }
+        assert!(
+            !code.contains("EXECUTE (") || code.contains("EXECUTE (N'CREATE SCHEMA "),
+            "dynamic SQL in {statement}"
+        );
+        for stars in code.split("SELECT").skip(1).filter(|select| select.contains(".*")) {
+            assert!(stars.contains("v.*") && stars.contains("[Worker_"), "{statement}");
+        }
+        for number in code.split("THROW ").skip(1).map(|rest| rest.split(',').next().unwrap()) {
+            assert!(["50005", "50012", "50021", "50023", "50024", "50025", "50026"].contains(&number), "{statement}");
+        }
+        for hints in lists_after(&code, "WITH (").filter(|hints| hints.contains("PAST") || hints.contains("UPDLOCK")) {
+            // Outside of these no other isolation level, and no lock of a page, is ever asked for.
+            let reads_past = hints.contains("READPAST");
+            assert_eq!(hints.contains("READCOMMITTEDLOCK"), reads_past, "{hints} in {statement}");
+            assert!(!hints.contains("UPDLOCK") || hints.contains("ROWLOCK"), "{hints} in {statement}");
+        }
+        if !code.contains("CREATE OR ALTER PROCEDURE") {
+            continue;
+        }
+        procedures += 1;
+        assert!(statement.contains("Table access order: "), "{statement}");
+        assert!(code.contains("SET NOCOUNT, XACT_ABORT ON;"), "{statement}");
+        let name = code.split('[').nth(2).unwrap().split(']').next().unwrap();
+        if name.ends_with("_trx") {
+            for part in [
+                "SET TRANSACTION ISOLATION LEVEL READ COMMITTED;",
+                "SET IMPLICIT_TRANSACTIONS OFF;",
+                "IF @@TRANCOUNT > 0\n        THROW 50012",
+            ] {
+                assert!(code.contains(part), "{name} lacks {part}");
+            }
+        } else if name.ends_with("_utx") {
+            assert!(code.contains("IF @@TRANCOUNT = 0\n        THROW 50012"), "{name}");
+            assert!(!code.contains("COMMIT") && !code.contains("ROLLBACK"), "{name}");
+        }
+        if name.starts_with("Next_") {
+            let hints = "WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_";
+            assert_eq!(code.matches(hints).count(), 1, "{name}: one locking access chooses the items");
+        }
+    }
+    assert_eq!(procedures, 1 + 2 * 11, "one for the schema, eleven a queue");
+}
+
+#[test]
+fn postgres_functions_keep_their_rules() {
+    let rendered = Rendered::new(Dialect::Postgres, "queue");
+    let statements: Vec<_> = rendered.statements().collect();
+    let mut functions = 0;
+    for (place, statement) in statements.iter().enumerate() {
+        let code = code(statement);
+        for banned in ["now()", "CURRENT_TIMESTAMP", "EXECUTE format", "SELECT *\n"] {
+            assert!(!code.contains(banned), "{banned} in {statement}");
+        }
+        for number in code.split("ERRCODE = '").skip(1).map(|rest| rest.split('\'').next().unwrap()) {
+            assert_eq!(number, "RP021", "{statement}");
+        }
+        let Some((_, function)) = code.split_once("CREATE OR REPLACE FUNCTION ") else { continue };
+        let name = function.split('(').next().unwrap();
+        if name.ends_with("_fn\"") {
+            assert!(!function.contains("FROM"), "open to everybody, so it reads no table: {statement}");
+            continue;
+        }
+        functions += 1;
+        assert!(statement.contains("Table access order: "), "{statement}");
+        assert!(function.contains("SECURITY DEFINER\nSET search_path = pg_catalog, pg_temp\n"), "{statement}");
+        let revoke = statements[place + 1];
+        assert!(
+            revoke.starts_with(&format!("REVOKE ALL ON FUNCTION {name}(")) && revoke.ends_with(") FROM public;"),
+            "{revoke}"
+        );
+    }
+    assert_eq!(functions, 1 + 2 * 11, "one for the schema, eleven a queue");
+}
