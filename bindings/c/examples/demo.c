@@ -16,6 +16,7 @@
 #include "demo/server.h"
 #include "records.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,24 +29,27 @@ struct options {
     long items, batch, lease_ms;
 };
 
-static volatile sig_atomic_t stopped_by;
+static volatile sig_atomic_t has_workers, stopped_by;
 
 static void on_signal(int number) {
     stopped_by = number;
+    if (!has_workers) { /* then there is nothing to stop, and no need to wait for the server */
+        ssize_t ignored = write(STDOUT_FILENO, "\n", 1);
+        (void)ignored;
+        _exit(128 + number);
+    }
 }
 
-/* Signals are let in only while this process waits, in crew_wait. A second one ends it, and with it the workers. */
-static void catch_signals(struct crew *crew) {
+/* The first signal stops the workers. A second one ends this process at once, and the workers with it. */
+static void catch_signals(void) {
     const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
-    sigset_t caught;
-    sigemptyset(&caught);
-    sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        sigaddset(&caught, numbers[i]);
-        sigaction(numbers[i], &action, NULL);
+        struct sigaction before, action = {.sa_handler = on_signal, .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
+        sigemptyset(&action.sa_mask);
+        /* nohup, say, has them ignored. */
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &action, NULL);
     }
-    sigprocmask(SIG_BLOCK, &caught, &crew->usual_signals);
 }
 
 static bool start_workers(struct crew *crew, const struct options *options, const char *program) {
@@ -66,7 +70,7 @@ static bool start_workers(struct crew *crew, const struct options *options, cons
     return true;
 }
 
-/* Kills one worker, once: when nearly a third is done and it has items in hand. */
+/* Kills one worker, once: when 30 % are done and it has items in hand. */
 static void kill_one(struct crew *crew, const struct ledger *ledger) {
     struct member *victim = &crew->members[VICTIM];
     if (victim->killed || victim->pid == 0 || ledger_finished(ledger) < ledger->count / 10 * 3 ||
@@ -80,7 +84,7 @@ static void kill_one(struct crew *crew, const struct ledger *ledger) {
 static bool watch(struct server *server, struct crew *crew, struct ledger *ledger, double *seconds) {
     struct progress progress = {.doing = "Working", .total = ledger->count, .in_state = ledger->in_state};
     int64_t begun = record_clock(), last_news = begun, next_ask = begun;
-    while (stopped_by == 0) {
+    for (;;) {
         crew_wait(crew, TICK_MS);
         int32_t news = crew_read(crew, ledger);
         if (news < 0) {
@@ -88,6 +92,8 @@ static bool watch(struct server *server, struct crew *crew, struct ledger *ledge
             break;
         }
         kill_one(crew, ledger);
+        if (stopped_by != 0)
+            break;
         int64_t now = record_clock();
         last_news = news > 0 ? now : last_news;
         progress.done = ledger_finished(ledger);
@@ -129,14 +135,14 @@ static int run(struct server *server, struct ledger *ledger, struct crew *crew, 
         return EXIT_FAILURE;
     server_close(server); /* the workers shall inherit no connection */
 
-    catch_signals(crew);
+    has_workers = 1;
     bool finished = start_workers(crew, options, program) && watch(server, crew, ledger, &run.work_seconds);
     if (stopped_by != 0)
         screen_say("Stopping the workers.");
     crew_stop(crew, stopped_by != 0 ? INTERRUPTED_GRACE_MS : GRACE_MS);
     if (stopped_by != 0) {
         crew_read(crew, ledger);
-        screen_say("Stopped: %s of %s items were finished. The next run finishes the others.",
+        screen_say("Stopped, with %s of %s items finished. A later run on this server finishes the rest.",
                    grouped(ledger_finished(ledger)), grouped(ledger->count));
         return 128 + stopped_by;
     }
@@ -178,6 +184,7 @@ int main(int argc, char **argv) {
         fputs("not enough memory\n", stderr);
         return EXIT_FAILURE;
     }
+    catch_signals();
     screen_begin();
     int status = run(&server, &ledger, &crew, &options, argv[0]);
     server_end(&server);

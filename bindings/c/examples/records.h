@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Both end the program when they cannot write: a proof with gaps is none. */
+/* Both do nothing if `to` is NULL, and end the program if they cannot write: a proof with gaps is none. */
 void record_claim(FILE *to, readpast_batch batch);
 
 /* A call that claimed nothing has no time of interest: `took_us` is below 0. */

@@ -5,7 +5,7 @@
  *   READPAST_CONNECTION='Driver={...};Server=...;' worker [-b items] [-l lease_ms] [-o key=value]... [-f n] [-r] queue
  *
  *   -b items       how many items to claim at once (default 50)
- *   -l lease_ms    how long a claim holds, should this process die (default 30000)
+ *   -l lease_ms    how long a claim holds, should this process die (default 60000, as the library has it)
  *   -o key=value   any setting of the library, like -o schema=sales
  *   -f n           every nth item fails, to see what becomes of it
  *   -r             write to standard output what was claimed and what the server answered: see records.h
@@ -19,7 +19,6 @@
 
 #include <readpast.h>
 
-#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -35,7 +34,8 @@ struct worker {
     int32_t batch_size;
     int64_t lease_ms;
     long fail_every, handled;
-    FILE *records; /* NULL: not asked for */
+    bool in_trouble; /* and it was said */
+    FILE *records;   /* NULL: none are wanted */
     readpast_settlement settlements[MOST_ITEMS];
     readpast_outcome outcomes[MOST_ITEMS];
 };
@@ -158,9 +158,13 @@ static int32_t work_on(struct worker *worker, readpast_batch batch) {
 }
 
 /* Whether to make a failed call again. The library has done so for a while before it gave up. */
-static bool try_again(const char *doing, readpast_status status, readpast_error error) {
+static bool try_again(struct worker *worker, const char *doing, readpast_status status, readpast_error error) {
     bool again = readpast_error_is_retryable(error) && !stopping();
-    complain(doing, status, error);
+    if (again && worker->in_trouble)
+        readpast_error_free(error);
+    else
+        complain(doing, status, error);
+    worker->in_trouble = true;
     if (again)
         sleep(PAUSE_S);
     return again;
@@ -173,15 +177,17 @@ static bool claim(struct worker *worker, readpast_batch *batch) {
         readpast_status status = readpast_queue_claim(worker->queue, worker->batch_size, WAIT_MS, batch, &error);
         if (status == READPAST_OK || status == READPAST_INTERRUPTED)
             return true;
-        if (status < 0 && !try_again("cannot claim", status, error))
+        if (status == READPAST_EMPTY)
+            worker->in_trouble = false;
+        else if (!try_again(worker, "cannot claim", status, error))
             return false;
     }
 }
 
 /*
  * Settles `count` items and claims the next batch, which is null when nothing was due. If the answer got lost, the same
- * operation is asked for again, so nothing is done twice. An item whose lease was lost is left as it is: its outcome says
- * so, and there is nothing more to do.
+ * operation is asked for again, so nothing is done twice. An item whose lease was lost stays as it is; its outcome says
+ * so, and somebody else takes care of it.
  */
 static bool settle_and_claim(struct worker *worker, int32_t count, readpast_batch *next) {
     char operation[64] = "";
@@ -191,12 +197,14 @@ static bool settle_and_claim(struct worker *worker, int32_t count, readpast_batc
         readpast_status status =
             readpast_queue_settle_and_claim(worker->queue, worker->settlements, count, *operation ? operation : NULL,
                                             worker->batch_size, worker->outcomes, next, &error);
-        if (status >= 0)
+        if (status >= 0) {
+            worker->in_trouble = false;
             return true;
+        }
         const char *unknown = readpast_error_operation(error);
         if (unknown)
             snprintf(operation, sizeof operation, "%s", unknown);
-        if (!try_again("cannot settle", status, error))
+        if (!try_again(worker, "cannot settle", status, error))
             return false; /* the leases run out, and other workers take the items */
     }
 }
@@ -211,12 +219,11 @@ static bool work(struct worker *worker) {
             return true;
         while (batch.id != 0) {
             readpast_batch next;
-            if (worker->records)
-                record_claim(worker->records, batch);
+            record_claim(worker->records, batch);
             int32_t count = work_on(worker, batch);
             int64_t begun = record_clock();
             bool settled = settle_and_claim(worker, count, &next);
-            if (settled && worker->records)
+            if (settled)
                 record_settlements(worker->records, worker->settlements, worker->outcomes, count,
                                    next.id != 0 ? record_clock() - begun : -1);
             readpast_batch_free(batch); /* only now: the settlements point into it */
@@ -227,39 +234,39 @@ static bool work(struct worker *worker) {
     }
 }
 
-static bool set(readpast_config config, const char *key, const char *value) {
+static void set(readpast_config config, const char *key, const char *value) {
     readpast_error error;
-    readpast_status status = readpast_config_set(config, key, value, &error);
-    if (status < 0)
+    readpast_status status = readpast_config_set(config, key, value ? value : "", &error);
+    if (status < 0) {
         complain("settings", status, error);
-    return status >= 0;
+        exit(EXIT_FAILURE);
+    }
 }
 
 static bool read_options(int argc, char **argv, struct worker *worker, readpast_config config) {
-    char lease[24];
     for (int option; (option = getopt(argc, argv, "b:l:o:f:r")) != -1;) {
         char *value = option == 'o' ? strchr(optarg, '=') : NULL;
         switch (option) {
         case 'b': worker->batch_size = (int32_t)strtol(optarg, NULL, 10); break;
-        case 'l': worker->lease_ms = strtol(optarg, NULL, 10); break;
+        case 'l':
+            set(config, "lease.ms", optarg);
+            worker->lease_ms = strtol(optarg, NULL, 10);
+            break;
         case 'f': worker->fail_every = strtol(optarg, NULL, 10); break;
         case 'r': worker->records = stdout; break;
         case 'o':
-            if (value)
-                *value++ = '\0';
-            if (!set(config, optarg, value))
-                return false;
+            if (value) *value++ = '\0';
+            set(config, optarg, value);
             break;
         default: return false;
         }
     }
-    snprintf(lease, sizeof lease, "%" PRId64, worker->lease_ms);
-    return worker->batch_size >= 1 && worker->batch_size <= MOST_ITEMS && optind == argc - 1 &&
-           set(config, "connection", getenv("READPAST_CONNECTION")) && set(config, "lease.ms", lease);
+    set(config, "connection", getenv("READPAST_CONNECTION"));
+    return worker->batch_size >= 1 && worker->batch_size <= MOST_ITEMS && optind == argc - 1;
 }
 
 int main(int argc, char **argv) {
-    static struct worker worker = {.batch_size = 50, .lease_ms = 30000};
+    static struct worker worker = {.batch_size = 50, .lease_ms = 60000};
     if (readpast_abi() != READPAST_ABI) {
         fprintf(stderr, "readpast %s is not the one this program was built with\n", readpast_version());
         return EXIT_FAILURE;
@@ -267,7 +274,6 @@ int main(int argc, char **argv) {
     readpast_config config = readpast_config_new();
     if (!read_options(argc, argv, &worker, config)) {
         fprintf(stderr, "usage: %s [-b items] [-l lease_ms] [-o key=value]... [-f n] [-r] queue\n", argv[0]);
-        readpast_config_free(config);
         return 2;
     }
     if (!start_watching()) {
@@ -278,18 +284,17 @@ int main(int argc, char **argv) {
     readpast_error error;
     readpast_status status = readpast_queue_open(config, argv[optind], &worker.queue, &error);
     readpast_config_free(config);
-    bool good = status == READPAST_OK;
-    if (good) {
-        life.queue = worker.queue;
-        advance(STARTING, WORKING);
-        good = work(&worker);
-        status = readpast_queue_close(worker.queue, CLOSE_MS, &error);
-    }
     if (status < 0) {
-        complain(good ? "closing" : argv[optind], status, error);
-        good = false;
+        complain(argv[optind], status, error);
+        return EXIT_FAILURE;
     }
-    stop_watching();
+    life.queue = worker.queue;
+    advance(STARTING, WORKING);
+    bool good = work(&worker);
+    status = readpast_queue_close(worker.queue, CLOSE_MS, &error);
+    if (status < 0)
+        complain("closing", status, error);
     readpast_queue_free(worker.queue);
-    return good ? EXIT_SUCCESS : EXIT_FAILURE;
+    stop_watching();
+    return good && status == READPAST_OK ? EXIT_SUCCESS : EXIT_FAILURE;
 }

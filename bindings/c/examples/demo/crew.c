@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/select.h>
@@ -19,10 +20,8 @@
 enum { TICK_MS = 20 };
 
 /* In the child: becomes the worker. Only calls that are allowed between fork and exec. */
-static void become(const struct crew *crew, const struct member *member, int messages, pid_t parent,
-                   char *const arguments[]) {
+static void become(const struct member *member, int messages, pid_t parent, char *const arguments[]) {
     static const char failure[] = "the program of the worker cannot be executed\n";
-    sigprocmask(SIG_SETMASK, &crew->usual_signals, NULL);
     int nothing = open("/dev/null", O_RDONLY);
     if (nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 && dup2(member->records, STDOUT_FILENO) >= 0 &&
         dup2(messages, STDERR_FILENO) >= 0) {
@@ -63,7 +62,7 @@ bool crew_start(struct crew *crew, int16_t number, char *const arguments[]) {
 
     pid_t parent = getpid(), child = fork();
     if (child == 0)
-        become(crew, member, ends[1], parent, arguments);
+        become(member, ends[1], parent, arguments);
     close(ends[1]);
     if (child < 0) {
         perror("cannot start a worker");
@@ -113,9 +112,8 @@ void crew_wait(struct crew *crew, int milliseconds) {
             FD_SET(fd, &readable);
         highest = fd > highest ? fd : highest;
     }
-    /* Signals arrive here and nowhere else: the mask is the usual one only while this waits. */
-    struct timespec time = {milliseconds / 1000, (milliseconds % 1000) * 1000000L};
-    if (pselect(highest + 1, &readable, NULL, NULL, &time, &crew->usual_signals) > 0)
+    struct timeval time = {milliseconds / 1000, milliseconds % 1000 * 1000L};
+    if (select(highest + 1, &readable, NULL, NULL, &time) > 0)
         for (int i = 0; i < WORKERS; i++)
             if (crew->members[i].messages >= 0 && FD_ISSET(crew->members[i].messages, &readable))
                 relay(&crew->members[i]);

@@ -4,7 +4,6 @@
 
 #include "tally.h"
 
-#include <signal.h>
 #include <sys/types.h>
 
 enum { WORKERS = 4 };
@@ -23,13 +22,12 @@ struct member {
 
 struct crew {
     struct member members[WORKERS];
-    sigset_t usual_signals; /* the mask that the workers get, and that this process has while it waits */
 };
 
 /* Starts a worker. `arguments` begins with the path of its program and ends with NULL. If not, says why. */
 bool crew_start(struct crew *crew, int16_t number, char *const arguments[]);
 
-/* Waits so many milliseconds, less if a signal arrives; passes on what workers complain about; notices who has ended. */
+/* Waits so many milliseconds or less; passes on what workers complain about; notices who has ended. */
 void crew_wait(struct crew *crew, int milliseconds);
 
 /* Reads the new records of all. How many there were, or -1 if one makes no sense. */

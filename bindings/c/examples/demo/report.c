@@ -37,31 +37,38 @@ static void print_latency(const struct run *run, const struct crew *crew) {
 
 static void print_workers(const struct run *run, const struct crew *crew, const struct verdict *verdict) {
     struct tally sum = {0};
+    int32_t unanswered = verdict->unrecorded_claims;
     screen_say("\n            Claimed   Settled   of these failed   Lost leases");
     for (int i = 0; i < WORKERS; i++) {
         const struct member *member = &crew->members[i];
         struct tally tally = member->tally;
         if (member->killed) {
-            tally.claimed += verdict->unrecorded_claims;
+            int32_t last_call = unanswered < run->batch_size ? unanswered : run->batch_size;
+            unanswered -= last_call;
+            tally.claimed += last_call;
             tally.settled += verdict->unrecorded_settlements;
-            tally.lost += tally_held(&tally);
         }
+        tally.lost += tally_held(&tally);
         const char *note = member->killed ? "killed with SIGKILL" : run->notes[i] ? run->notes[i] : "";
         screen_say("Worker %d   %8s  %8s          %8s      %8s%s%s", i + 1, grouped(tally.claimed),
-                   grouped(tally.settled), grouped(tally.failed_attempts), grouped(tally.lost), *note ? "  " : "", note);
+                   grouped(tally.settled), grouped(tally.failed_attempts), grouped(tally.lost), *note ? "  " : "",
+                   note);
         sum.claimed += tally.claimed;
         sum.settled += tally.settled;
         sum.failed_attempts += tally.failed_attempts;
         sum.lost += tally.lost;
         sum.strangers += tally.strangers;
     }
-    screen_say("Together   %8s  %8s          %8s      %8s\n", grouped(sum.claimed), grouped(sum.settled),
-               grouped(sum.failed_attempts), grouped(sum.lost));
+    if (unanswered > 0)
+        screen_say("No answer  %8s                                  %8s  the connection was lost", grouped(unanswered),
+                   grouped(unanswered));
+    screen_say("Together   %8s  %8s          %8s      %8s\n", grouped(sum.claimed + unanswered),
+               grouped(sum.settled), grouped(sum.failed_attempts), grouped(sum.lost + unanswered));
     if (sum.strangers > 0)
         screen_say("%s of the claims were of items that an earlier run had left.\n", grouped(sum.strangers));
 }
 
-static void print_states(const struct ledger *ledger) {
+static void print_states(const struct run *run, const struct ledger *ledger) {
     static const struct {
         int32_t state;
         bool always;
@@ -86,7 +93,7 @@ static void print_states(const struct ledger *ledger) {
             snprintf(line + length, sizeof line - length, "%s%s %s", length > 0 ? ", " : "", states[i].name,
                      grouped(count));
     }
-    screen_say("Items by state    %s", line);
+    screen_say("Items by state    %s%s", line, run->asked ? "" : " (as the workers last knew)");
 }
 
 /* Whether all workers ended as they should. */
@@ -113,7 +120,7 @@ static void print_speed(const char *what, int32_t count, double seconds) {
 bool report(const struct run *run, const struct ledger *ledger, const struct crew *crew) {
     struct verdict verdict = judge(ledger, crew, run->batch_size, run->asked);
     print_workers(run, crew, &verdict);
-    print_states(ledger);
+    print_states(run, ledger);
     screen_say("Taken twice       %s", grouped(verdict.twice));
     screen_say("Lost              %s", run->asked ? grouped(verdict.lost) : "unknown: the server could not be asked");
     print_speed("Enqueued", ledger->count, run->enqueue_seconds);

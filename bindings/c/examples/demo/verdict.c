@@ -1,7 +1,9 @@
 #include "verdict.h"
 
+#include <sys/wait.h>
+
 static bool was_killed(const struct crew *crew, int16_t worker) {
-    return worker >= 0 && crew->members[worker].killed;
+    return worker >= 0 && WIFSIGNALED(crew->members[worker].status);
 }
 
 static void judge_item(struct verdict *verdict, const struct item *item, const struct crew *crew) {
@@ -33,12 +35,9 @@ struct verdict judge(const struct ledger *ledger, const struct crew *crew, int32
     for (int32_t i = 0; i < ledger->count; i++)
         judge_item(&verdict, &ledger->items[i], crew);
 
-    /* One call settles one batch and claims one, and one worker was killed: any more than that was somebody else. */
     int32_t possible = 0;
     for (int16_t i = 0; i < WORKERS; i++)
-        possible += was_killed(crew, i) ? batch_size : 0;
-    if (verdict.unrecorded_claims > possible)
-        verdict.unexplained += verdict.unrecorded_claims - possible;
+        possible += was_killed(crew, i) ? batch_size : 0; /* one call settles one batch */
     if (verdict.unrecorded_settlements > possible)
         verdict.unexplained += verdict.unrecorded_settlements - possible;
     return verdict;

@@ -9,10 +9,10 @@ struct verdict {
     int32_t twice;       /* items of which an attempt was claimed by two, or which were completed by two */
     int32_t lost;        /* gone from the table, or not Completed although a worker was told so */
     int32_t unfinished;  /* in a state that is not final */
-    int32_t unexplained; /* taken or completed by somebody who is not of the crew */
-    /* What the killed worker did in its last call and did not come to write down: the server's attempt numbers and states
-     * tell, since nobody's records account for them. */
-    int32_t unrecorded_claims, unrecorded_settlements;
+    int32_t unexplained; /* completed by somebody who is not of the crew */
+    /* What the server did and no worker put on record, as attempt numbers and states on the server tell. */
+    int32_t unrecorded_settlements; /* the killed worker's last: it did not live to write them down */
+    int32_t unrecorded_claims;      /* the same, and claims whose answer got lost on the way */
 };
 
 struct verdict judge(const struct ledger *ledger, const struct crew *crew, int32_t batch_size, bool asked);
