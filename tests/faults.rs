@@ -3,6 +3,8 @@
 
 #[path = "faults/calls.rs"]
 mod calls;
+#[path = "faults/connecting.rs"]
+mod connecting;
 #[path = "faults/decoding.rs"]
 mod decoding;
 #[path = "faults/failover.rs"]

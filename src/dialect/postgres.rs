@@ -95,7 +95,7 @@ pub(super) fn classify(sqlstate: &str, message: &str) -> ErrorKind {
         "53300" | "57P03" | "57P05" | "58030" => ErrorKind::Unavailable,
         "57P01" | "57P02" => ErrorKind::ConnectionLost,
         "3F000" | "42P01" | "42703" | "42883" | "42P02" => ErrorKind::SchemaMismatch,
-        "RP021" | "23502" | "23503" | "23514" => ErrorKind::InvalidItem,
+        "RP021" | "23502" | "23503" | "23505" | "23514" | "23P01" => ErrorKind::InvalidItem,
         "IM002" | "IM003" | "IM004" | "IM005" => ErrorKind::DriverMissing,
         "01000" if has("Can't open lib") => ErrorKind::DriverMissing,
         state if state.starts_with("22") => ErrorKind::InvalidItem,

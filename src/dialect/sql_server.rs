@@ -101,14 +101,15 @@ pub(super) fn classify(sqlstate: &str, native_code: i32, message: &str) -> Error
         4060 | 4064 | 911 => ErrorKind::DatabaseMissing,
         // Throttled, failing over, starting or out of workers; the server or Azure's gateway says to come back.
         10922 | 10928 | 10929 | 10936 | 40143 | 40197 | 40501 | 40540 | 40613 | 49918 | 49919 | 49920 | 4221 | 615
-        | 17142 | 6005 | 988 | 976 | 983 => ErrorKind::Unavailable,
-        // The connection was killed or reset under us.
-        20 | 64 | 121 | 233 | 596 | 10053 | 10054 | 10060 => ErrorKind::ConnectionLost,
+        | 17142 | 18401 | 6005 | 988 | 976 | 983 => ErrorKind::Unavailable,
+        // The connection was killed or reset under us. (20 is in others' lists of these; it says that the server does not
+        // encrypt, which does not pass: see below.)
+        64 | 121 | 233 | 596 | 10053 | 10054 | 10060 => ErrorKind::ConnectionLost,
         229 | 230 | 262 | 297 | 300 | 15247 | 916 | 2760 => ErrorKind::PermissionDenied,
         // Disk or log full, quota reached, read-only database.
         1101 | 1105 | 3906 | 9002 | 40544 | 3908 | 5144 => ErrorKind::Storage,
         2812 | 208 | 201 | 207 | 8144 | 8145 => ErrorKind::SchemaMismatch,
-        50021 | 547 | 515 | 8152 | 2628 | 245 | 8114 | 13608 | 13609 => ErrorKind::InvalidItem,
+        50021 | 547 | 515 | 2601 | 2627 | 8152 | 2628 | 245 | 8114 | 13608 | 13609 => ErrorKind::InvalidItem,
         _ => by_sqlstate(sqlstate, message),
     }
 }
@@ -140,6 +141,7 @@ mod tests {
         assert_eq!(classify("HY000", 40613, ""), ErrorKind::Unavailable);
         assert_eq!(classify("28000", 18456, ""), ErrorKind::Authentication);
         assert_eq!(classify("08S01", 0, "Communication link failure"), ErrorKind::ConnectionLost);
+        assert_eq!(classify("08001", 20, "Encryption not supported on SQL Server."), ErrorKind::Encryption);
         assert_eq!(classify("HYT00", 0, "Login timeout expired"), ErrorKind::Unreachable);
         assert_eq!(classify("HYT00", 0, "Query timeout expired"), ErrorKind::TimedOut);
         assert_eq!(classify("42000", 50000, ""), ErrorKind::Database);

@@ -3,6 +3,7 @@
 use super::operation::{Attempts, identity};
 use super::{Inner, answered, answers, check_count};
 use crate::error::{Error, ErrorKind, Result};
+use crate::ident::QueueName;
 use crate::item::{Enqueued, NewItem, answer_column};
 use crate::session::Param;
 use crate::spec::items_to_json;
@@ -15,8 +16,10 @@ pub(super) fn enqueue(queue: &Inner, items: &[NewItem], operation: Option<&str>)
     let params = [Param::Text(&operation), Param::Text(&json)];
 
     let mut attempts = Attempts::default();
-    let result = queue
-        .with_session(|session| attempts.note(answered(session, &queue.calls.enqueue, &params).map_err(key_taken)));
+    let result = queue.with_session(|session| {
+        let answer = answered(session, &queue.calls.enqueue, &params);
+        attempts.note(answer.map_err(|error| key_taken(&queue.spec.queue, error)))
+    });
     let rows = attempts.conclude(&operation, result)?;
     if rows.len() != items.len() {
         let message = format!("{} items were sent and {} came back", items.len(), rows.len());
@@ -36,8 +39,13 @@ pub(super) fn enqueue(queue: &Inner, items: &[NewItem], operation: Option<&str>)
         .collect())
 }
 
-/// A drawn key was taken, which takes a clock that was set back. All was rolled back, and the next draw is another.
-fn key_taken(error: Error) -> Error {
-    let taken = error.kind() == ErrorKind::Database && matches!(error.sqlstate(), Some("23505" | "23000"));
-    if taken { Error::new(ErrorKind::Deadlock, error.message()) } else { error }
+/// A drawn key was taken, which takes a clock that was set back. All was rolled back, and the next draw is another. Any
+/// other key that is taken is one of the item's own columns, and stays taken.
+fn key_taken(queue: &QueueName, error: Error) -> Error {
+    let message = error.message();
+    let is_ours = [format!("'PK_{}'", queue.as_str()), format!("\"{}_pk\"", queue.snake_case())]
+        .iter()
+        .any(|constraint| message.contains(constraint.as_str()));
+    let taken = is_ours && matches!(error.sqlstate(), Some("23505" | "23000"));
+    if taken { Error::new(ErrorKind::Deadlock, message) } else { error }
 }

@@ -60,7 +60,7 @@ fn counts_waits_and_empty_lists() {
     assert_says(queue.settle(&[], None), invalid, &["settle is 0"]);
     assert_says(queue.renew(&[]), invalid, &["renew is 0"]);
     let settlement = Settlement::control("2026-11-21T08:30:00", None, Action::Cancel);
-    assert_says(queue.settle_and_claim(&[settlement.clone()], None, 0), invalid, &["claim is 0"]);
+    assert_says(queue.settle_and_claim(std::slice::from_ref(&settlement), None, 0), invalid, &["claim is 0"]);
     assert_says(queue.settle(&[settlement], Some("42")), invalid, &["\"42\" is not a GUID", "leave it out"]);
     assert_says(queue.enqueue(&[item("a")], Some("")), invalid, &["not a GUID"]);
     assert_eq!(queue.stats().unwrap().counts, [0; 9]);

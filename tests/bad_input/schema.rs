@@ -107,3 +107,16 @@ fn a_description_with_other_columns() {
     let changed = install(&scratch.config(&[]), Some(&other));
     assert_says(changed, ErrorKind::SchemaMismatch, &["Job", "Payload text", "Other integer", "another queue name"]);
 }
+
+/// Told at once, with the rule that forbids it: this test would take a minute otherwise.
+#[test]
+fn items_that_a_rule_of_the_table_forbids() {
+    let scratch = Scratch::new();
+    let queue = scratch.open(&[]);
+    scratch.run("CREATE UNIQUE INDEX no_twins ON readpast.job (\"Payload\")");
+    scratch.run("ALTER TABLE readpast.job ADD CONSTRAINT short CHECK (LENGTH(\"Payload\") < 5)");
+    queue.enqueue(&[item("a")], None).unwrap();
+    assert_says(queue.enqueue(&[item("b"), item("a")], None), ErrorKind::InvalidItem, &["\"no_twins\""]);
+    assert_says(queue.enqueue(&[item("abcde")], None), ErrorKind::InvalidItem, &["\"short\""]);
+    assert_eq!(scratch.look("SELECT COUNT(*) FROM readpast.job"), "1", "all of a call or none of it");
+}

@@ -9,7 +9,13 @@ use readpast::{
     session::Session,
     spec::QueueSpec,
 };
-use std::{env, process, sync::Arc};
+use std::{
+    env, process,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 /// A test body.
 pub type Body = fn(&Given);
@@ -126,10 +132,12 @@ pub struct Given {
 
 impl Given {
     pub fn new(server: Arc<Server>, layer: Layer, name: &str) -> Self {
-        let words = name.replace("::", "_");
-        // Names are cut to what a queue may be called; the layer keeps the two runs of a body apart.
-        let words: String = words.chars().take(36).collect();
-        Self { server, layer, queue: format!("{layer}_{words}").chars().take(40).collect() }
+        static QUEUES: AtomicUsize = AtomicUsize::new(0);
+
+        let number = QUEUES.fetch_add(1, Ordering::Relaxed);
+        // Short, since names of indexes are made of it and some servers cut those.
+        let queue = format!("{layer}{number}_{}", name.replace("::", "_")).chars().take(24).collect();
+        Self { server, layer, queue }
     }
 
     /// Settings for the scratch database.

@@ -92,6 +92,9 @@ fn a_refused_log_in_passes_when_a_connection_was_lost_just_before() {
 fn a_refused_log_in_stands_while_the_other_connections_work() {
     let server = Server::start();
     let queue = server.open(&[]);
+    // A connection was lost once, and replaced: that is over.
+    server.peer.cut_all();
+    queue.stats().unwrap();
     let both = Arc::new(Barrier::new(2));
     for (message, kind) in refusals() {
         // One call keeps the only connection busy, so the other has to log in.

@@ -43,6 +43,24 @@ fn two_calls_without_an_identity_are_two_calls() {
     assert_eq!(server.ledger().items.len(), 2);
 }
 
+/// The queue's own key is drawn anew; a key of the user's columns is as taken the next time.
+#[test]
+fn a_key_that_is_taken_is_tried_again_only_if_it_was_drawn() {
+    let server = Server::start();
+    let queue = server.open(&[]);
+    let drawn = "Violation of PRIMARY KEY constraint 'PK_Job'. Cannot insert duplicate key in object 'readpast.Job'.";
+    server.fail("[Add_Job", &ServerMessage::error(2627, drawn).class(14));
+    put(&queue, &["a"]);
+    assert_eq!(server.requests("[Add_Job").len(), 2);
+
+    let given = "Cannot insert duplicate key row in object 'readpast.Job' with unique index 'UX_Job_Payload'.";
+    server.fail("[Add_Job", &ServerMessage::error(2601, given).class(14));
+    let error = queue.enqueue(&[item("a")], None).unwrap_err();
+    assert_eq!((error.kind(), error.native_code()), (ErrorKind::InvalidItem, 2601));
+    assert!(error.message().contains("UX_Job_Payload"), "{error}");
+    assert_eq!(server.requests("[Add_Job").len(), 3);
+}
+
 #[test]
 fn a_claim_whose_answer_is_lost_is_made_again_and_the_lost_items_are_left_to_the_lease() {
     let server = Server::start();

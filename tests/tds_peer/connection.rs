@@ -38,6 +38,14 @@ enum Waited {
     Gone,
 }
 
+/// A script that panics ends its connection too, or the client would wait for an answer in vain.
+impl Drop for Connection<'_> {
+    fn drop(&mut self) {
+        // Gone already, if the client or the end of the test was faster.
+        let _ = self.stream.shutdown(Shutdown::Both);
+    }
+}
+
 impl<'s> Connection<'s> {
     pub fn new(number: usize, stream: TcpStream, shared: &'s Shared) -> Self {
         let session = Session::default();

@@ -38,8 +38,8 @@ BEGIN
 
     SELECT
         'RECOVERED' AS [Answer],
-        NULL AS [Ordinal],
-        NULL AS [DueMs],
+        CAST(NULL AS int) AS [Ordinal],
+        CAST(NULL AS bigint) AS [DueMs],
         r.[EnqueuedAt] AS [Key],
         r.[UpdatedAt] AS [Token],
         r.[AttemptNum],

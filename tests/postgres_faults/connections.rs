@@ -1,0 +1,150 @@
+//! Connections that end: while idle, in the middle of a call, and after it with its answer.
+
+use crate::scratch::{Proxy, Scratch, all, changed, config, item};
+use crate::{claim_new, completions, watch_completions, while_locked};
+use readpast::error::ErrorKind;
+use readpast::item::{Action, Answer};
+use readpast::queue::Queue;
+use std::time::Duration;
+
+/// Opens the queue by way of a proxy.
+fn open_through(scratch: &Scratch, settings: &[(&str, &str)]) -> (Proxy, Queue) {
+    let connection = scratch.connection();
+    let port = connection.split(';').find_map(|part| part.strip_prefix("Port=")).unwrap().parse().unwrap();
+    let proxy = Proxy::to(port);
+    let through = changed(&connection, &[("Port", &proxy.port.to_string())]);
+    let queue = Queue::open(&config(&through, settings), "Job").unwrap();
+    (proxy, queue)
+}
+
+#[test]
+fn connections_ended_while_idle_do_not_fail_a_call() {
+    let scratch = Scratch::new();
+    let queue = scratch.open(&[]);
+    let batch = claim_new(&queue, 1);
+    assert_eq!(scratch.terminate_connections(), "1");
+    assert_eq!(queue.settle(&all(&batch, Action::Complete), None).unwrap()[0].answer, Answer::Ok);
+    for _ in 0..3 {
+        assert_eq!(scratch.terminate_connections(), "1");
+        queue.enqueue(&[item("a")], None).unwrap();
+    }
+    assert_eq!(scratch.look("SELECT COUNT(*) FROM readpast.job"), "4");
+}
+
+#[test]
+fn a_settle_whose_connection_is_ended_before_its_commit_is_done_once() {
+    let scratch = Scratch::new();
+    watch_completions(&scratch);
+    let queue = scratch.open(&[]);
+    let batch = claim_new(&queue, 2);
+    let settle = || queue.settle(&all(&batch, Action::Complete), None).unwrap();
+    let outcomes = while_locked(&scratch, settle, || {
+        assert_eq!(scratch.terminate_connections(), "1");
+    });
+    assert!(outcomes.iter().all(|outcome| outcome.answer == Answer::Ok));
+    assert_eq!(completions(&scratch), "2");
+}
+
+#[test]
+fn a_settle_whose_answer_is_lost_after_its_commit_is_done_once() {
+    let scratch = Scratch::new();
+    watch_completions(&scratch);
+    let (proxy, queue) = open_through(&scratch, &[]);
+    let batch = claim_new(&queue, 2);
+    // The first settle of a connection also prepares, which has an answer of its own.
+    queue.settle(&all(&batch, Action::Step)[..1], None).unwrap();
+    let batch = {
+        queue.settle(&all(&batch, Action::Release)[1..], None).unwrap();
+        queue.claim(1, Duration::ZERO).unwrap()
+    };
+    proxy.lose_next_answer();
+    let outcomes = queue.settle(&all(&batch, Action::Complete), None).unwrap();
+    assert!(proxy.has_lost_it());
+    assert_eq!(outcomes[0].answer, Answer::Ok);
+    assert_eq!(completions(&scratch), "1");
+}
+
+#[test]
+fn an_outcome_that_was_not_learnt_in_time_can_be_learnt_later() {
+    let scratch = Scratch::new();
+    watch_completions(&scratch);
+    let (proxy, queue) = open_through(&scratch, &[("retry.budget_ms", "0")]);
+    let first = claim_new(&queue, 1);
+    queue.settle(&all(&first, Action::Complete), None).unwrap();
+    let batch = claim_new(&queue, 1);
+    proxy.lose_next_answer();
+    let error = queue.settle(&all(&batch, Action::Complete), None).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::OutcomeUnknown, "{error}");
+    let known = || {
+        scratch.look(&format!(
+            "SELECT COUNT(*) FROM readpast.queue_operation WHERE operation_id = '{}'",
+            error.operation().unwrap()
+        ))
+    };
+    assert_eq!(known(), "1", "the server remembers");
+    let outcomes = queue.settle(&all(&batch, Action::Complete), error.operation()).unwrap();
+    assert_eq!(outcomes[0].answer, Answer::Ok);
+    assert_eq!(completions(&scratch), "2");
+}
+
+#[test]
+fn an_enqueue_whose_answer_is_lost_adds_nothing_twice() {
+    let scratch = Scratch::new();
+    let (proxy, queue) = open_through(&scratch, &[]);
+    queue.enqueue(&[item("a")], None).unwrap();
+    proxy.lose_next_answer();
+    let enqueued = queue.enqueue(&[item("b"), item("c")], None).unwrap();
+    assert!(proxy.has_lost_it());
+    assert_eq!(scratch.look("SELECT COUNT(*) FROM readpast.job"), "3");
+    let query = format!("SELECT \"Payload\" FROM readpast.job WHERE enqueued_at = '{}Z'", enqueued[1].key);
+    assert_eq!(scratch.look(&query), "c", "the keys are those of the first call");
+}
+
+#[test]
+fn a_claim_whose_answer_is_lost_is_made_again_and_its_items_come_back_with_the_lease() {
+    let scratch = Scratch::new();
+    let (proxy, queue) = open_through(&scratch, &[("lease.ms", "10")]);
+    queue.enqueue(&[item("a"), item("b")], None).unwrap();
+    queue.claim(1, Duration::ZERO).unwrap();
+    queue.recover(10).unwrap();
+    scratch.run("UPDATE readpast.job SET status = 'Pending', attempt_num = 0, lease_until = NULL");
+    proxy.lose_next_answer();
+    let second = queue.claim(1, Duration::ZERO).unwrap();
+    assert!(proxy.has_lost_it());
+    assert_eq!(second.len(), 1);
+    assert_eq!(scratch.look("SELECT COUNT(*) FROM readpast.job WHERE status = 'Processing'"), "2");
+    // Both leases run out; then both items are there again.
+    scratch.wait_for("SELECT COUNT(*) FROM readpast.job WHERE lease_until < clock_timestamp()", "2");
+    assert_eq!(queue.recover(10).unwrap(), 2);
+    assert_eq!(queue.claim(10, Duration::ZERO).unwrap().len(), 2);
+}
+
+#[test]
+fn connections_to_a_server_that_failed_are_not_used_again() {
+    let scratch = Scratch::new();
+    let queue = scratch.open(&[]);
+    std::thread::scope(|scope| {
+        // Each of these holds a connection of its own while the items are locked.
+        let batch = claim_new(&queue, 3);
+        let mut holder = scratch.session();
+        let settling = holder.transaction(|session| {
+            session.execute("SELECT 1 FROM readpast.job FOR UPDATE", &[])?;
+            let settling: Vec<_> = (0..3)
+                .map(|i| {
+                    let (queue, batch) = (queue.clone(), batch.clone());
+                    scope.spawn(move || queue.settle(&all(&batch, Action::Complete)[i..=i], None).unwrap())
+                })
+                .collect();
+            let blocked = "SELECT COUNT(*) FROM pg_stat_activity \
+                           WHERE datname = current_database() AND wait_event_type = 'Lock'";
+            scratch.wait_for(blocked, "3");
+            Ok(settling)
+        });
+        settling.unwrap().into_iter().for_each(|thread| drop(thread.join().unwrap()));
+    });
+    assert_eq!(scratch.terminate_connections(), "3");
+    queue.stats().unwrap();
+    let open = "SELECT COUNT(*) FROM pg_stat_activity \
+                WHERE datname = current_database() AND application_name = 'readpast'";
+    assert_eq!(scratch.look(open), "1", "one new connection, and it was enough");
+}

@@ -1,0 +1,130 @@
+//! Deadlocks, time-outs and other errors of the server in the middle of a settle.
+
+use crate::scratch::{Scratch, all};
+use crate::{claim_new, completions, watch_completions, while_locked};
+use readpast::error::ErrorKind;
+use readpast::item::{Action, Answer};
+
+/// Makes the next `times` changes of items fail with this SQLSTATE, as the server's own errors do: all is rolled back.
+fn fail_next(scratch: &Scratch, times: usize, sqlstate: &str) {
+    // A sequence counts on when all else is rolled back.
+    scratch.run("CREATE SEQUENCE public.fault");
+    scratch.run(&format!(
+        "CREATE FUNCTION public.fail() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN \
+         IF nextval('public.fault') <= {times} THEN RAISE EXCEPTION 'no luck' USING ERRCODE = '{sqlstate}'; END IF; \
+         RETURN new; END $$"
+    ));
+    scratch.run("CREATE TRIGGER faults BEFORE UPDATE ON readpast.job FOR EACH ROW EXECUTE FUNCTION public.fail()");
+}
+
+#[test]
+fn errors_that_pass_are_outlived_and_the_settle_done_once() {
+    for sqlstate in ["40P01", "40001", "55P03", "57014", "53300", "57P03"] {
+        let scratch = Scratch::new();
+        watch_completions(&scratch);
+        let queue = scratch.open(&[]);
+        let batch = claim_new(&queue, 3);
+        fail_next(&scratch, 2, sqlstate);
+        let outcomes = queue.settle(&all(&batch, Action::Complete), None).unwrap();
+        assert!(outcomes.iter().all(|outcome| outcome.answer == Answer::Ok), "{sqlstate}");
+        assert_eq!(completions(&scratch), "3", "{sqlstate}");
+    }
+}
+
+#[test]
+fn an_error_of_the_server_at_the_end_of_the_budget_leaves_nothing_open() {
+    for (sqlstate, kind) in [
+        ("40P01", ErrorKind::Deadlock),
+        ("40001", ErrorKind::Deadlock),
+        ("55P03", ErrorKind::TimedOut),
+        ("57014", ErrorKind::TimedOut),
+        ("53100", ErrorKind::Storage),
+        ("XX000", ErrorKind::Database),
+    ] {
+        let scratch = Scratch::new();
+        let queue = scratch.open(&[("retry.budget_ms", "0")]);
+        let batch = claim_new(&queue, 1);
+        fail_next(&scratch, 1, sqlstate);
+        let error = queue.settle(&all(&batch, Action::Complete), None).unwrap_err();
+        assert_eq!((error.kind(), error.sqlstate(), error.operation()), (kind, Some(sqlstate), None), "{error}");
+        assert!(error.message().contains("no luck"), "{error}");
+        assert_eq!(queue.settle(&all(&batch, Action::Complete), None).unwrap()[0].answer, Answer::Ok);
+    }
+}
+
+#[test]
+fn a_lock_that_is_not_granted_in_time_is_told_as_such() {
+    let scratch = Scratch::new();
+    let queue = scratch.open(&[("lock.timeout_ms", "200"), ("retry.budget_ms", "0")]);
+    let batch = claim_new(&queue, 1);
+    let mut holder = scratch.session();
+    let refused = holder.transaction(|session| {
+        session.execute("SELECT 1 FROM readpast.job FOR UPDATE", &[])?;
+        Ok(queue.settle(&all(&batch, Action::Complete), None))
+    });
+    let error = refused.unwrap().unwrap_err();
+    assert_eq!((error.kind(), error.sqlstate()), (ErrorKind::TimedOut, Some("55P03")));
+    assert!(error.is_retryable() && error.message().contains("lock timeout"), "{error}");
+    assert_eq!(queue.settle(&all(&batch, Action::Complete), None).unwrap()[0].answer, Answer::Ok);
+}
+
+#[test]
+fn an_answer_that_takes_too_long_is_told_as_such() {
+    let scratch = Scratch::new();
+    let settings = [("lock.timeout_ms", "60000"), ("query.timeout_ms", "1000"), ("retry.budget_ms", "0")];
+    let queue = scratch.open(&settings);
+    let batch = claim_new(&queue, 1);
+    let mut holder = scratch.session();
+    let refused = holder.transaction(|session| {
+        session.execute("SELECT 1 FROM readpast.job FOR UPDATE", &[])?;
+        Ok(queue.settle(&all(&batch, Action::Complete), None))
+    });
+    let error = refused.unwrap().unwrap_err();
+    assert_eq!((error.kind(), error.sqlstate()), (ErrorKind::TimedOut, Some("57014")));
+    assert!(error.message().contains("statement timeout"), "{error}");
+    assert_eq!(queue.settle(&all(&batch, Action::Complete), None).unwrap()[0].answer, Answer::Ok);
+}
+
+/// A real deadlock: the settle waits for one item while it holds another, which whoever holds the first then wants.
+/// Which of the two the server picks does not matter.
+#[test]
+fn a_settle_that_runs_into_a_deadlock_is_done_once() {
+    let scratch = Scratch::new();
+    watch_completions(&scratch);
+    let queue = scratch.open(&[("lock.timeout_ms", "60000")]);
+    let batch = claim_new(&queue, 2);
+    let (first, last) = (batch.get(0).unwrap().key(), batch.get(1).unwrap().key());
+    let lock = |key: &str| format!("SELECT 1 FROM readpast.job WHERE enqueued_at = '{key}Z' FOR UPDATE");
+    let mut other = scratch.session();
+    let outcomes = std::thread::scope(|scope| {
+        let mut settling = None;
+        // The session is rolled back if it is the victim.
+        let _ = other.transaction(|session| {
+            session.execute(&lock(last), &[])?;
+            settling = Some(scope.spawn(|| queue.settle(&all(&batch, Action::Complete), None).unwrap()));
+            scratch.wait_for_blocked();
+            session.execute(&lock(first), &[])
+        });
+        settling.unwrap().join().unwrap()
+    });
+    assert!(outcomes.iter().all(|outcome| outcome.answer == Answer::Ok));
+    assert_eq!(completions(&scratch), "2");
+    assert_eq!(scratch.look("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"), "1");
+}
+
+#[test]
+fn an_administrators_cancel_is_outlived() {
+    let scratch = Scratch::new();
+    watch_completions(&scratch);
+    let queue = scratch.open(&[("lock.timeout_ms", "60000")]);
+    let batch = claim_new(&queue, 1);
+    let settle = || queue.settle(&all(&batch, Action::Complete), None).unwrap();
+    let outcomes = while_locked(&scratch, settle, || {
+        scratch.run(
+            "SELECT pg_cancel_backend(pid) FROM pg_stat_activity \
+             WHERE datname = current_database() AND wait_event_type = 'Lock'",
+        );
+    });
+    assert_eq!(outcomes[0].answer, Answer::Ok);
+    assert_eq!(completions(&scratch), "1");
+}
