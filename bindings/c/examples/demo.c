@@ -3,10 +3,17 @@
  * and one fails now and then. From what the workers put on record, and from what the server says in the end, it proves
  * that nothing was lost and nothing taken twice; its exit status is 0 only then.
  *
- *   READPAST_CONNECTION='Driver={...};Server=...;' demo [-n items] [-b batch] [-l lease_ms]
+ *   READPAST_CONNECTION='Driver={...};Server=...;' demo [-n items] [-b batch] [-l lease_ms] [-s schema] [-e]
  *
- * It works in the schema readpast_demo, so it meets nobody else's data, and can be run there again and again: it
- * recognizes its own items by their keys. Whatever an earlier run left unfinished, the workers finish on the way.
+ *   -n items      how many notifications (default 20000)
+ *   -b batch      how many of them a worker claims at once (default 50)
+ *   -l lease_ms   how long the items of the killed worker stay away (default 1000)
+ *   -s schema     where to install the queue (default readpast_demo, where it meets nobody else's data)
+ *   -e            enqueue only, for a worker of your own
+ *
+ * It can be run on one server again and again: it knows its own items by the keys that enqueuing gave it, and counts no
+ * others. A queue per run would be simpler, but would leave a table on the server each time. Items that an earlier run
+ * left unfinished are finished on the way.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -27,6 +34,8 @@ enum { TICK_MS = 50, ASK_MS = 500, STALL_MS = 30000, GRACE_MS = 10000, INTERRUPT
 
 struct options {
     long items, batch, lease_ms;
+    const char *schema;
+    bool enqueue_only;
 };
 
 static volatile sig_atomic_t has_workers, stopped_by;
@@ -53,14 +62,15 @@ static void catch_signals(void) {
 }
 
 static bool start_workers(struct crew *crew, const struct options *options, const char *program) {
-    char path[4096], batch[24], lease[24], fail[24];
+    char path[4096], batch[24], lease[24], fail[24], schema[160];
     const char *slash = strrchr(program, '/');
     snprintf(path, sizeof path, "%.*sworker", slash ? (int)(slash - program) + 1 : 0, program);
     snprintf(batch, sizeof batch, "%ld", options->batch);
     snprintf(lease, sizeof lease, "%ld", options->lease_ms);
+    snprintf(schema, sizeof schema, "schema=%s", options->schema);
     for (int16_t i = 0; i < WORKERS; i++) {
         snprintf(fail, sizeof fail, "%d", i == CLUMSY ? FAIL_EVERY : 0);
-        char *arguments[] = {path, "-r", "-b", batch, "-l", lease, "-f", fail, "-o", "schema=" DEMO_SCHEMA,
+        char *arguments[] = {path, "-r", "-b", batch, "-l", lease, "-f", fail, "-o", schema,
                              /* Brisk, for an audience: look soon for what dead workers left, say soon what is wrong. */
                              "-o", "recover.interval_ms=200", "-o", "poll.interval_ms=100",
                              "-o", "retry.budget_ms=5000", DEMO_QUEUE, NULL};
@@ -96,8 +106,15 @@ static bool watch(struct server *server, struct crew *crew, struct ledger *ledge
             break;
         int64_t now = record_clock();
         last_news = news > 0 ? now : last_news;
+        /* What the killed worker settled last may be on no record. When the others are silent, the server is asked. */
+        if (news == 0 && now >= next_ask && crew->members[VICTIM].killed) {
+            if ((server->queue.id == 0 && !server_open(server)) || !server_ask(server, ledger, false))
+                break;
+            next_ask = record_clock() + ASK_MS * 1000LL;
+        }
         progress.done = ledger_finished(ledger);
-        progress.seconds = *seconds = (double)(last_news - begun) / 1e6;
+        progress.seconds = (double)(now - begun) / 1e6;
+        *seconds = (double)(last_news - begun) / 1e6;
         if (progress.done == ledger->count) {
             screen_finish(&progress);
             return true;
@@ -109,14 +126,6 @@ static bool watch(struct server *server, struct crew *crew, struct ledger *ledge
         if (now - last_news > STALL_MS * 1000LL) {
             screen_say("Nothing has happened for %d s.", STALL_MS / 1000);
             break;
-        }
-        /* What the killed worker settled last may not be on record. Towards the end, the server is asked instead. */
-        if (news == 0 && now >= next_ask && crew->members[VICTIM].killed) {
-            if (server->queue.id == 0 && !server_open(server))
-                break;
-            if (!server_ask(server, ledger, false))
-                break;
-            next_ask = record_clock() + ASK_MS * 1000LL;
         }
         screen_show(&progress);
     }
@@ -130,9 +139,12 @@ static int run(struct server *server, struct ledger *ledger, struct crew *crew, 
     snprintf(note, sizeof note, "every %dth item fails here", FAIL_EVERY);
     run.notes[CLUMSY] = note;
 
-    screen_say("Installing queue " DEMO_QUEUE " in schema " DEMO_SCHEMA ".");
-    if (!server_begin(server) || !server_enqueue(server, ledger, (int32_t)options->items, &run.enqueue_seconds))
+    screen_say("Installing queue " DEMO_QUEUE " in schema %s.", options->schema);
+    if (!server_begin(server, options->schema) ||
+        !server_enqueue(server, ledger, (int32_t)options->items, &run.enqueue_seconds))
         return EXIT_FAILURE;
+    if (options->enqueue_only)
+        return EXIT_SUCCESS;
     server_close(server); /* the workers shall inherit no connection */
 
     has_workers = 1;
@@ -157,11 +169,13 @@ static int run(struct server *server, struct ledger *ledger, struct crew *crew, 
 }
 
 static bool read_options(int argc, char **argv, struct options *options) {
-    for (int option; (option = getopt(argc, argv, "n:b:l:")) != -1;) {
+    for (int option; (option = getopt(argc, argv, "n:b:l:s:e")) != -1;) {
         switch (option) {
         case 'n': options->items = strtol(optarg, NULL, 10); break;
         case 'b': options->batch = strtol(optarg, NULL, 10); break;
         case 'l': options->lease_ms = strtol(optarg, NULL, 10); break;
+        case 's': options->schema = optarg; break;
+        case 'e': options->enqueue_only = true; break;
         default: return false;
         }
     }
@@ -170,9 +184,9 @@ static bool read_options(int argc, char **argv, struct options *options) {
 }
 
 int main(int argc, char **argv) {
-    struct options options = {.items = 20000, .batch = 50, .lease_ms = 1000};
+    struct options options = {.items = 20000, .batch = 50, .lease_ms = 1000, .schema = "readpast_demo"};
     if (!read_options(argc, argv, &options)) {
-        fprintf(stderr, "usage: %s [-n items] [-b batch] [-l lease_ms]\n", argv[0]);
+        fprintf(stderr, "usage: %s [-n items] [-b batch] [-l lease_ms] [-s schema] [-e]\n", argv[0]);
         return 2;
     }
     static struct ledger ledger;

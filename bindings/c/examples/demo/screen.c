@@ -13,11 +13,13 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { USUAL_COLUMNS = 80, LEAST_BAR = 10, MOST_BAR = 40, TERMINAL_US = 100000, PLAIN_US = 1000000 };
+enum { USUAL_COLUMNS = 80, LEAST_BAR = 10, MOST_BAR = 40, LEAST_FIGURES = 20, LEAST_ROOM = 33 };
+enum { TERMINAL_US = 100000, PLAIN_US = 1000000 };
 
 static struct {
     bool terminal, colours;
     bool drawn;        /* the cursor is behind a progress line */
+    int32_t last_done; /* as the last plain line had it */
     int64_t next_draw; /* not before */
 } screen;
 
@@ -48,8 +50,8 @@ static int columns(void) {
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : USUAL_COLUMNS;
 }
 
-/* The figures, most important first; as many as there is room for. Returns how many columns they take. */
-static int figures(char *text, size_t room, const struct progress *progress) {
+/* The figures, the most important first, as many as there is room for. */
+static void figures(char *text, size_t room, const struct progress *progress) {
     char parts[6][48];
     int count = 0;
     double rate = progress->seconds > 0 ? progress->done / progress->seconds : 0;
@@ -66,7 +68,6 @@ static int figures(char *text, size_t room, const struct progress *progress) {
     text[0] = '\0';
     for (int i = 0; i < count && length + strlen(parts[i]) + 2 < room; i++)
         length += (size_t)snprintf(text + length, room - length, "%s%s", i > 0 ? ", " : "", parts[i]);
-    return (int)length;
 }
 
 static void draw_bar(const struct progress *progress, int width) {
@@ -86,19 +87,20 @@ static void draw(const struct progress *progress) {
         figures(text, sizeof text, progress);
         printf("%6.1f s  %s: %s\n", progress->seconds, progress->doing, text);
         fflush(stdout);
+        screen.last_done = progress->done;
         return;
     }
     /* The last column stays free: a cursor behind it would be in the next line on some terminals. */
-    int room = columns() - 1 - (int)strlen(progress->doing) - 1, for_bar = LEAST_BAR + 3;
+    int room = columns() - 1 - (int)strlen(progress->doing) - 1;
+    int bar = room / 4 < LEAST_BAR ? LEAST_BAR : room / 4 > MOST_BAR ? MOST_BAR : room / 4;
+    bool has_bar = room >= LEAST_ROOM;
     fputs("\r\033[K", stdout);
-    if (room > 0)
+    if (room >= LEAST_FIGURES)
         printf("%s ", progress->doing);
-    bool with_bar = room > for_bar + 16;
-    int length = figures(text, room < 1 ? 1 : with_bar ? (size_t)(room - for_bar) : (size_t)room, progress);
-    if (with_bar) {
-        int width = room - 3 - length;
-        draw_bar(progress, width > MOST_BAR ? MOST_BAR : width);
-    }
+    if (has_bar)
+        draw_bar(progress, bar);
+    room -= has_bar ? bar + 3 : 0;
+    figures(text, room >= LEAST_FIGURES ? (size_t)room + 1 : 1, progress);
     fputs(text, stdout);
     fflush(stdout);
     screen.drawn = true;
@@ -113,11 +115,13 @@ void screen_show(const struct progress *progress) {
 }
 
 void screen_finish(const struct progress *progress) {
-    draw(progress);
+    if (screen.terminal || screen.last_done != progress->done)
+        draw(progress);
     if (screen.drawn)
         putchar('\n');
     fflush(stdout);
     screen.drawn = false;
+    screen.last_done = -1;
     screen.next_draw = screen.terminal ? 0 : record_clock() + PLAIN_US;
 }
 

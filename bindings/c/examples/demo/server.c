@@ -23,10 +23,10 @@ static bool check(const char *doing, readpast_status status, readpast_error erro
     return false;
 }
 
-static bool configure(readpast_config config) {
+static bool configure(readpast_config config, const char *schema) {
     const char *settings[][2] = {
         {"connection", getenv("READPAST_CONNECTION")},
-        {"schema", DEMO_SCHEMA},
+        {"schema", schema},
         {"application", "readpast demo"},
         {"retry.budget_ms", "5000"}, /* somebody is looking on: say soon that the server is gone */
     };
@@ -39,10 +39,10 @@ static bool configure(readpast_config config) {
     return true;
 }
 
-bool server_begin(struct server *server) {
+bool server_begin(struct server *server, const char *schema) {
     readpast_error error;
     server->config = readpast_config_new();
-    if (!configure(server->config))
+    if (!configure(server->config, schema))
         return false;
     readpast_status status = readpast_install(server->config, description, &error);
     return check("Installing the queue", status, error) && server_open(server);

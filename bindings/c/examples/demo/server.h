@@ -4,7 +4,6 @@
 
 #include "ledger.h"
 
-#define DEMO_SCHEMA "readpast_demo"
 #define DEMO_QUEUE "Notification"
 
 struct server {
@@ -13,7 +12,7 @@ struct server {
 };
 
 /* Makes the schema and the queue if they are not there, and opens the queue. */
-bool server_begin(struct server *server);
+bool server_begin(struct server *server, const char *schema);
 
 /* Enqueues so many notifications and enters them into the ledger. */
 bool server_enqueue(struct server *server, struct ledger *ledger, int32_t count, double *seconds);

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Runs the examples under valgrind, on the PostgreSQL that READPAST_TEST_POSTGRES names. `make check` builds them before.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+[ -n "${READPAST_TEST_POSTGRES:-}" ] || {
+    echo 'check: set READPAST_TEST_POSTGRES to an ODBC connection string, or run "make test" at the root' >&2
+    exit 2
+}
+export READPAST_CONNECTION=$READPAST_TEST_POSTGRES
+
+# Of leaks, only those that are certain: Rust keeps hash tables and shared values by pointers into the middle of their
+# blocks, which valgrind takes for possibly lost.
+valgrind=(valgrind --quiet --error-exitcode=99 --leak-check=full --show-leak-kinds=definite
+    --errors-for-leak-kinds=definite --trace-children=yes)
+
+step() { printf -- '-- %s\n' "$*"; }
+
+fail() {
+    printf 'check: %s\n' "$*" >&2
+    exit 1
+}
+
+# The demo starts the workers, kills one of them and stops the others, and looks at how they end. Valgrind makes all of
+# it slow: fewer items, and leases that outlast its pauses.
+step 'demo and workers'
+"${valgrind[@]}" build/demo -n 2000 -b 10 -l 5000
+
+step 'minimal worker'
+build/demo -s readpast -e -n 20
+done_lines=$("${valgrind[@]}" build/minimal_worker | grep --count '"Recipient":"customer-')
+[ "$done_lines" -eq 20 ] || fail "it did $done_lines items of 20"
+
+step 'minimal worker, linked statically'
+build/demo -s readpast -e -n 20
+done_lines=$(build/static/minimal_worker | grep --count '"Recipient":"customer-')
+[ "$done_lines" -eq 20 ] || fail "it did $done_lines items of 20"
+
+step 'worker, linked statically, is stopped while it waits'
+build/static/worker -o schema=readpast Notification &
+worker=$!
+sleep 1
+kill -TERM "$worker"
+wait "$worker" || fail "it ended with exit status $?"
+
+step 'bad input'
+! build/worker -o schema=readpast NoSuchQueue || fail 'a worker of a queue that is not there went well'
+! READPAST_CONNECTION='' build/minimal_worker || fail 'a worker without a connection went well'
