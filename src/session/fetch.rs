@@ -168,12 +168,24 @@ fn read_cell(
 
 fn write_utf16(text: &mut String, units: &[u16]) {
     text.reserve(units.len());
-    if units.iter().all(|unit| *unit < 0x80) {
-        text.extend(units.iter().map(|unit| char::from(unit.to_le_bytes()[0])));
-        return;
+    let mut rest = units;
+    // Most text is ASCII, which goes over in pieces instead of character by character.
+    while let Some((piece, after)) = rest.split_at_checked(rest.len().min(64)).filter(|(piece, _)| !piece.is_empty()) {
+        let mut bytes = [0; 64];
+        let mut all = 0;
+        for (byte, unit) in bytes.iter_mut().zip(piece) {
+            *byte = unit.to_le_bytes()[0];
+            all |= unit;
+        }
+        let Ok(ascii) = str::from_utf8(&bytes[..piece.len()]) else { break };
+        if all >= 0x80 {
+            break;
+        }
+        text.push_str(ascii);
+        rest = after;
     }
     // A lone surrogate, which neither server should hold, becomes the replacement character.
-    text.extend(char::decode_utf16(units.iter().copied()).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)));
+    text.extend(char::decode_utf16(rest.iter().copied()).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)));
 }
 
 /// `2026-11-21T08:30:00.1234567`: all of datetime2(7), and one zero more than PostgreSQL has.
@@ -214,5 +226,17 @@ mod tests {
         let mut text = String::new();
         write_utf16(&mut text, &[0x61, 0xd83d, 0xde00, 0xd83d]);
         assert_eq!(text, "a\u{1f600}\u{fffd}");
+    }
+
+    #[test]
+    fn text_comes_whole_whatever_its_pieces() {
+        for length in [0, 1, 63, 64, 65, 127, 128, 129] {
+            for odd in ["", "\u{e9}", "\u{1f600}"] {
+                let whole = format!("{}{odd}{}", "x".repeat(length), "y".repeat(70));
+                let mut text = String::new();
+                write_utf16(&mut text, &whole.encode_utf16().collect::<Vec<_>>());
+                assert_eq!(text, whole);
+            }
+        }
     }
 }
