@@ -908,6 +908,26 @@ int32_t readpast_batch_count(readpast_batch batch);
 /// *Since* 0.1.
 readpast_status readpast_batch_item(readpast_batch batch, int32_t index, readpast_item *item, readpast_error *err);
 
+/// The item at `index` as one JSON object, a member per column. Times are text in UTC, decimals are text with all their
+/// digits, bytes are lower-case hexadecimal text. Made at the first call, then kept.
+///
+/// *Ownership*: the text is the batch's, until that is freed.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*: text; NULL when there is no such item.
+///
+/// *Since* 0.1.
+const char *readpast_batch_json(readpast_batch batch, int32_t index);
+
+/// Frees a batch, and what it lent. Its items stay claimed. The null handle, and one that was freed already, are let
+/// pass.
+///
+/// *Threads*: any; nobody may still be reading what it lent.
+///
+/// *Since* 0.1.
+void readpast_batch_free(readpast_batch batch);
+
 /// How many columns the items have.
 ///
 /// *Threads*: any, at once.
@@ -933,26 +953,6 @@ readpast_status readpast_batch_column(readpast_batch batch,
                                       int32_t index,
                                       readpast_column *column,
                                       readpast_error *err);
-
-/// The item at `index` as one JSON object, a member per column. Times are text in UTC, decimals are text with all their
-/// digits, bytes are lower-case hexadecimal text. Made at the first call, then kept.
-///
-/// *Ownership*: the text is the batch's, until that is freed.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*: text; NULL when there is no such item.
-///
-/// *Since* 0.1.
-const char *readpast_batch_json(readpast_batch batch, int32_t index);
-
-/// Frees a batch, and what it lent. Its items stay claimed. The null handle, and one that was freed already, are let
-/// pass.
-///
-/// *Threads*: any; nobody may still be reading what it lent.
-///
-/// *Since* 0.1.
-void readpast_batch_free(readpast_batch batch);
 
 /// The value of the item at `index`, in the column at `column`, both counted from 0.
 ///

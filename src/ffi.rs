@@ -11,14 +11,17 @@
 )]
 
 // What carries the rest: handles, the boundary, arguments.
+mod answer;
 mod args;
 mod boundary;
+mod failure;
 mod fork;
 mod handle;
 mod id;
 mod out;
 mod sized;
 mod table;
+mod text;
 
 // What C sees, in the order of the header: first what every call answers with.
 mod error;
@@ -42,6 +45,7 @@ mod stats;
 
 // What a claim gives.
 mod batch;
+mod column;
 mod value;
 
 mod renewal;
@@ -50,6 +54,6 @@ mod renewal;
 mod tests;
 
 pub use self::{
-    action::*, batch::*, claim::*, config::*, enqueue::*, error::*, install::*, outcome::*, queue::*, renew::*,
-    renewal::*, settle::*, stats::*, status::*, value::*, version::*,
+    action::*, batch::*, claim::*, column::*, config::*, enqueue::*, error::*, install::*, outcome::*, queue::*,
+    renew::*, renewal::*, settle::*, stats::*, status::*, value::*, version::*,
 };

@@ -55,10 +55,14 @@ pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
 
 /// The description of the queue called `name`, once schema and queue are found fit for this library.
 pub(crate) fn look_up(session: &mut Session, schema: &Identifier, name: &str) -> Result<QueueSpec> {
-    let catalog = catalog(session, schema).map_err(|error| match error.kind() {
-        ErrorKind::SchemaMismatch => missing(schema),
-        _ => error,
-    })?;
+    let catalog = match catalog(session, schema) {
+        Ok(catalog) => catalog,
+        // Not every server says by its error that the procedure is not there.
+        Err(error) if matches!(error.kind(), ErrorKind::SchemaMismatch | ErrorKind::Database) => {
+            return Err(if version(session, schema)?.is_none() { missing(schema) } else { error });
+        }
+        Err(error) => return Err(error),
+    };
     match catalog.version {
         None => return Err(missing(schema)),
         Some(found) if found < SCHEMA_VERSION => return Err(older(schema, found)),

@@ -11,7 +11,12 @@ use readpast::{
     session::Session,
     spec::QueueSpec,
 };
-use std::{env, process, time::Duration};
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::{self, Command},
+    time::Duration,
+};
 
 /// What an item carries: about as much as the parameters of a job.
 const PAYLOAD: &str = r#"{"recipient": "someone@example.org", "template": "welcome", "parameters": {"name": "Someone", "language": "en"}}"#;
@@ -135,6 +140,47 @@ impl Server {
         }
     }
 
+    /// Puts one item into a queue that is due now, past the library.
+    pub fn put_one(&self, session: &mut Session, queue: &str) {
+        let table = self.table(queue);
+        run(
+            session,
+            &if self.is_sql_server() {
+                format!(
+                    "INSERT INTO {table} ([EnqueuedAt], [Type], [Status], [AttemptNum], [ScheduledFor], [UpdatedAt]) \
+                 SELECT t.t, N'Default', N'Pending', 0, t.t, t.t FROM (SELECT SYSUTCDATETIME() AS t) AS t"
+                )
+            } else {
+                format!(
+                    "INSERT INTO {table} (enqueued_at, type, status, attempt_num, scheduled_for, updated_at) \
+                 SELECT t, 'Default', 'Pending', 0, t, t FROM clock_timestamp() AS t"
+                )
+            },
+        );
+    }
+
+    /// From now on, new sessions count the calls of functions. (SQL Server does so by itself.)
+    pub fn count_calls(&self) {
+        if !self.is_sql_server() {
+            run(&mut self.admin(), &format!("ALTER DATABASE {} SET track_functions = 'pl'", self.database));
+        }
+    }
+
+    /// How often claims were called. PostgreSQL counts what a session calls when the session ends.
+    pub fn claims(&self, queue: &str) -> i64 {
+        self.number(&if self.is_sql_server() {
+            format!(
+                "SELECT COALESCE(SUM(s.execution_count), 0) FROM sys.dm_exec_procedure_stats AS s \
+                 WHERE s.[object_id] = OBJECT_ID(N'[readpast].[Next_{queue}_Set_trx]')"
+            )
+        } else {
+            let stem = QueueName::new(queue).unwrap().snake_case();
+            format!(
+                "SELECT COALESCE(SUM(calls), 0)::bigint FROM pg_stat_user_functions WHERE funcname = 'next_{stem}_set_trx'"
+            )
+        })
+    }
+
     /// What a server does by itself sooner or later, done now so that it is not measured: statistics, dead rows, and the
     /// log written back.
     pub fn settle_down(&self, queue: &str) {
@@ -174,6 +220,28 @@ pub fn spec(queue: &str) -> QueueSpec {
 
 fn run(session: &mut Session, statement: &str) -> Rows {
     session.execute(statement, &[]).unwrap_or_else(|error| panic!("{statement}: {error}"))
+}
+
+/// Compiles `benches/<name>.c` and gives the program's path. The library's header and shared object are at hand.
+pub fn compile(name: &str, flags: &[&str]) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // target/release/deps, where cargo has put this program and the shared object.
+    let folder = env::current_exe().unwrap().parent().unwrap().to_owned();
+    let program = folder.join(name);
+    let status = Command::new(env::var_os("CC").unwrap_or_else(|| "cc".into()))
+        .args(["-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O2", "-Wall", "-Wextra", "-Werror", "-o"])
+        .arg(&program)
+        .arg(root.join("benches").join(name).with_extension("c"))
+        .arg("-I")
+        .arg(root.join("include"))
+        .arg("-L")
+        .arg(&folder)
+        .arg(format!("-Wl,-rpath,{}", folder.display()))
+        .args(flags)
+        .status()
+        .unwrap();
+    assert!(status.success(), "{name}.c does not compile");
+    program
 }
 
 /// The middle one.

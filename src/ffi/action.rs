@@ -1,7 +1,7 @@
 //! What can be done with an item, as numbers.
 
 use super::args::Field;
-use super::error::Failure;
+use super::failure::Failure;
 use crate::item::Action;
 
 /// Done.

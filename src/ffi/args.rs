@@ -1,10 +1,9 @@
 //! Arguments from C: text, and numbers in their ranges. Whatever is wrong with one is said with its name.
 
-use super::error::Failure;
-use std::ffi::{CStr, CString, c_char};
+use super::failure::Failure;
+use std::ffi::{CStr, c_char};
 use std::fmt::{self, Display};
 use std::ops::RangeInclusive;
-use std::ptr;
 use std::time::Duration;
 
 /// The most items of one call.
@@ -80,32 +79,11 @@ pub(super) fn in_range(name: impl Display, number: i64, range: RangeInclusive<i6
     Err(Failure::argument(format!("{name} is {number}; it must be from {} to {}", range.start(), range.end())))
 }
 
-/// Text to lend to C. A NUL within it, which C would take for its end, becomes U+FFFD.
-pub(super) fn c_text(text: &str) -> CString {
-    CString::new(text).unwrap_or_else(|_| CString::new(text.replace('\0', "\u{fffd}")).unwrap_or_default())
-}
-
-/// Text in a field of its own, ended and filled up with NULs; empty when it does not fit, since a part of a key or token
-/// would name something else.
-pub(super) fn fixed_text<const N: usize>(text: &str) -> [c_char; N] {
-    let mut field = [0; N];
-    if text.len() < N {
-        for (to, from) in field.iter_mut().zip(text.bytes()) {
-            *to = from as c_char;
-        }
-    }
-    field
-}
-
-/// The address of text that may not be there.
-pub(super) fn lend_optional(text: Option<&CStr>) -> *const c_char {
-    text.map_or(ptr::null(), CStr::as_ptr)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::ffi::READPAST_INVALID_ARGUMENT;
+    use std::ptr;
 
     fn message(failure: &Failure) -> String {
         format!("{failure:?}")
@@ -136,16 +114,5 @@ mod tests {
         assert_eq!(wait("wait_ms", 0).unwrap(), Duration::ZERO);
         assert!(wait("wait_ms", i64::MAX).is_err() && wait("wait_ms", -1).is_err());
         assert!(interval("interval_ms", 0).is_err());
-    }
-
-    #[test]
-    fn text_in_a_field_is_whole_or_not_there() {
-        assert_eq!(fixed_text::<4>("abc"), [b'a' as c_char, b'b' as c_char, b'c' as c_char, 0]);
-        assert_eq!(fixed_text::<4>("abcd"), [0; 4]);
-    }
-
-    #[test]
-    fn a_nul_within_text_is_replaced() {
-        assert_eq!(c_text("a\0b").to_str().unwrap(), "a\u{fffd}b");
     }
 }

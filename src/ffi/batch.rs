@@ -1,12 +1,12 @@
 //! `readpast_batch`: the items of one claim, lent to C as they lie in memory.
 
-use super::args;
-use super::boundary::{answer, contained, read};
+use super::answer::answer;
+use super::boundary::{contained, read};
 use super::error::readpast_error;
 use super::handle::Handle;
 use super::sized::{Places, Versioned};
 use super::status::readpast_status;
-use super::value::column_type;
+use super::text;
 use crate::item::{Batch, Item};
 use std::ffi::{CString, c_char};
 use std::ops::Deref;
@@ -42,15 +42,15 @@ impl ClaimedBatch {
     }
 
     /// The column's name, of an index that there is.
-    fn name(&self, index: usize) -> Option<&CString> {
-        let names = || self.batch.columns().iter().map(|column| args::c_text(&column.name)).collect();
+    pub(super) fn name(&self, index: usize) -> Option<&CString> {
+        let names = || self.batch.columns().iter().map(|column| text::c_text(&column.name)).collect();
         self.names.get_or_init(names).get(index)
     }
 
     fn json(&self, index: i32) -> Option<&CString> {
         let item = self.item(index)?;
         let rows = self.json.get_or_init(|| (0..self.batch.len()).map(|_| OnceLock::new()).collect());
-        Some(rows.get(usize::try_from(index).ok()?)?.get_or_init(|| args::c_text(&item.to_json())))
+        Some(rows.get(usize::try_from(index).ok()?)?.get_or_init(|| text::c_text(&item.to_json())))
     }
 }
 
@@ -97,26 +97,6 @@ unsafe impl Versioned for readpast_item {
     const FIRST_SIZE: usize = size_of::<Self>();
 }
 
-/// A column of the items. Initialise it with `READPAST_COLUMN_INIT`.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct readpast_column {
-    /// The size of this struct.
-    pub struct_size: usize,
-    /// Its name, as the worker view declares it.
-    pub name: *const c_char,
-    /// Its type: a `READPAST_TYPE_`.
-    pub r#type: i32,
-    /// 0.
-    pub reserved: i32,
-}
-
-// SAFETY: numbers and pointers only, the size first.
-unsafe impl Versioned for readpast_column {
-    const INIT: &'static str = "READPAST_COLUMN_INIT";
-    const FIRST_SIZE: usize = size_of::<Self>();
-}
-
 /// How many items there are.
 ///
 /// *Threads*: any, at once.
@@ -158,46 +138,6 @@ pub unsafe extern "C" fn readpast_batch_item(
     }
 }
 
-/// How many columns the items have.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*: the number; 0 for a batch that is null or freed.
-///
-/// *Since* 0.1.
-#[unsafe(no_mangle)]
-pub extern "C" fn readpast_batch_column_count(batch: readpast_batch) -> i32 {
-    read(batch, 0, |batch| count(batch.columns().len()))
-}
-
-/// The column at `index`, counted from 0. All items of a batch have the same columns.
-///
-/// *Ownership*: the name is the batch's, until that is freed.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*:
-/// - `READPAST_OK`: `*column` is written.
-/// - `READPAST_NOT_FOUND`: there is no such column; `*column` is not written.
-/// - `READPAST_INVALID_ARGUMENT`: `column` is NULL or not initialised.
-///
-/// *Since* 0.1.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn readpast_batch_column(
-    batch: readpast_batch,
-    index: i32,
-    column: *mut readpast_column,
-    err: *mut readpast_error,
-) -> readpast_status {
-    // SAFETY: the header's rules for pointers.
-    unsafe {
-        answer(batch, err, || {
-            let place = Places::one("column", column)?;
-            Ok(place.fill_or_not_found(c_column(&*batch.get()?, index)))
-        })
-    }
-}
-
 /// The item at `index` as one JSON object, a member per column. Times are text in UTC, decimals are text with all their
 /// digits, bytes are lower-case hexadecimal text. Made at the first call, then kept.
 ///
@@ -234,13 +174,7 @@ fn c_item(item: Item<'_>) -> readpast_item {
     }
 }
 
-fn c_column(batch: &ClaimedBatch, index: i32) -> Option<readpast_column> {
-    let index = usize::try_from(index).ok()?;
-    let kind = batch.columns().get(index)?.kind;
-    let name = batch.name(index)?.as_ptr();
-    Some(readpast_column { struct_size: 0, name, r#type: column_type(kind), reserved: 0 })
-}
-
-fn count(number: usize) -> i32 {
+/// A number of things as C counts.
+pub(super) fn count(number: usize) -> i32 {
     i32::try_from(number).unwrap_or(i32::MAX)
 }

@@ -1,9 +1,10 @@
 //! `readpast_queue_claim`.
 
+use super::answer::answer;
 use super::args;
 use super::batch::{ClaimedBatch, readpast_batch};
-use super::boundary::answer;
-use super::error::{Failure, readpast_error};
+use super::error::readpast_error;
+use super::failure::Failure;
 use super::handle::Handle;
 use super::out::Place;
 use super::queue::readpast_queue;

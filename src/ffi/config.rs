@@ -1,7 +1,8 @@
 //! `readpast_config`: what a queue is opened with.
 
+use super::answer::answer;
 use super::args;
-use super::boundary::{answer, contained};
+use super::boundary::contained;
 use super::error::readpast_error;
 use super::handle::Handle;
 use super::status::{READPAST_OK, readpast_status};
@@ -34,7 +35,7 @@ impl Handle for readpast_config {
 
 impl readpast_config {
     /// The settings as they are now, or why the handle has none.
-    pub(super) fn settings(self) -> Result<Config, super::error::Failure> {
+    pub(super) fn settings(self) -> Result<Config, super::failure::Failure> {
         // A setting is put in its place whole, so a panic while it is checked leaves nothing half-changed.
         Ok(self.get()?.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }

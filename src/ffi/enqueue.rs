@@ -1,12 +1,14 @@
 //! `readpast_queue_enqueue`, and what goes in.
 
+use super::answer::answer;
 use super::args::{self, Field};
-use super::boundary::answer;
-use super::error::{Failure, readpast_error};
+use super::error::readpast_error;
+use super::failure::Failure;
 use super::handle::Handle;
 use super::queue::readpast_queue;
 use super::sized::{Places, Versioned, read_array};
 use super::status::{READPAST_INVALID_ITEM, READPAST_OK, readpast_status};
+use super::text;
 use crate::item::{Enqueued, NewItem};
 use serde_json::{Map, Value};
 use std::ffi::c_char;
@@ -130,5 +132,5 @@ fn read_columns(i: usize, json: &str) -> Result<Map<String, Value>, Failure> {
 }
 
 fn c_receipt(item: &Enqueued) -> readpast_receipt {
-    readpast_receipt { struct_size: 0, key: args::fixed_text(&item.key), token: args::fixed_text(&item.token) }
+    readpast_receipt { struct_size: 0, key: text::fixed_text(&item.key), token: text::fixed_text(&item.token) }
 }

@@ -1,59 +1,12 @@
 //! `readpast_error`: why a call failed.
 
-use super::args;
 use super::boundary::{contained, read};
+use super::failure::Failure;
 use super::handle::Handle;
-use super::status::{READPAST_INVALID_ARGUMENT, READPAST_OK, READPAST_PANIC, of_kind, readpast_status};
-use crate::error::Error;
-use std::ffi::{CString, c_char};
+use super::status::{READPAST_OK, readpast_status};
+use super::text;
+use std::ffi::c_char;
 use std::ptr;
-
-/// Why a call failed: the object behind a `readpast_error`, and what bodies return to the boundary.
-#[derive(Debug)]
-pub(super) struct Failure {
-    status: readpast_status,
-    message: CString,
-    sqlstate: Option<CString>,
-    native_code: i32,
-    operation: Option<CString>,
-    is_retryable: bool,
-}
-
-impl Failure {
-    /// A failure that this side of the boundary found.
-    pub(super) fn new(status: readpast_status, message: impl AsRef<str>) -> Self {
-        let message = args::c_text(message.as_ref());
-        Self { status, message, sqlstate: None, native_code: 0, operation: None, is_retryable: false }
-    }
-
-    /// An argument that cannot be taken.
-    pub(super) fn argument(message: impl AsRef<str>) -> Self {
-        Self::new(READPAST_INVALID_ARGUMENT, message)
-    }
-
-    /// A panic, with its message.
-    pub(super) fn panic(message: &str) -> Self {
-        Self::new(READPAST_PANIC, format!("a bug in readpast, please report it: {message}"))
-    }
-
-    /// What the call answers.
-    pub(super) fn status(&self) -> readpast_status {
-        self.status
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self {
-            status: of_kind(error.kind()),
-            message: args::c_text(error.message()),
-            sqlstate: error.sqlstate().map(args::c_text),
-            native_code: error.native_code(),
-            operation: error.operation().map(args::c_text),
-            is_retryable: error.is_retryable(),
-        }
-    }
-}
 
 /// Why a call failed. Immutable; any number of threads may read it.
 ///
@@ -116,7 +69,7 @@ pub extern "C" fn readpast_error_message(error: readpast_error) -> *const c_char
 /// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_error_sqlstate(error: readpast_error) -> *const c_char {
-    read(error, ptr::null(), |failure| args::lend_optional(failure.sqlstate.as_deref()))
+    read(error, ptr::null(), |failure| text::lend_optional(failure.sqlstate.as_deref()))
 }
 
 /// The server's own number of the error, on SQL Server. (Drivers of other servers put a number of theirs here.)
@@ -156,7 +109,7 @@ pub extern "C" fn readpast_error_is_retryable(error: readpast_error) -> i32 {
 /// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_error_operation(error: readpast_error) -> *const c_char {
-    read(error, ptr::null(), |failure| args::lend_optional(failure.operation.as_deref()))
+    read(error, ptr::null(), |failure| text::lend_optional(failure.operation.as_deref()))
 }
 
 /// Frees an error. The null handle, and one that was freed already, are let pass.

@@ -1,6 +1,6 @@
 //! The handle types: which object each stands for, and the ways between the two.
 
-use super::error::Failure;
+use super::failure::Failure;
 use super::status::{READPAST_EXHAUSTED, READPAST_FORKED, READPAST_INVALID_HANDLE, READPAST_PANIC};
 use super::table::{self, Fault};
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! `readpast_install`.
 
+use super::answer::answer;
 use super::args;
-use super::boundary::answer;
 use super::config::readpast_config;
 use super::error::readpast_error;
 use super::status::{READPAST_OK, readpast_status};

@@ -1,6 +1,6 @@
 //! Handles out: where a call puts what it made.
 
-use super::error::Failure;
+use super::failure::Failure;
 use super::handle::{Handle, exhausted};
 
 /// A place for a handle. It holds the null handle until something is put there.

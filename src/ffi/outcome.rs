@@ -1,8 +1,8 @@
 //! `readpast_outcome`: what came of an item.
 
-use super::args;
 use super::sized::{Places, Versioned};
 use super::status::{READPAST_OK, of_answer, readpast_status};
+use super::text;
 use crate::item::{ItemState, Outcome};
 use std::ffi::c_char;
 
@@ -69,7 +69,7 @@ fn c_outcome(outcome: &Outcome) -> readpast_outcome {
         state: state(outcome.state),
         attempt: outcome.attempt,
         reserved: 0,
-        token: args::fixed_text(&outcome.token),
+        token: text::fixed_text(&outcome.token),
     }
 }
 

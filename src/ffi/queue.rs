@@ -1,13 +1,15 @@
 //! `readpast_queue`: from open to close.
 
+use super::answer::answer;
 use super::args;
-use super::boundary::{answer, contained, read};
+use super::boundary::{contained, read};
 use super::config::readpast_config;
 use super::error::readpast_error;
 use super::handle::Handle;
 use super::out::Place;
 use super::status::{READPAST_OK, readpast_status};
 use super::table::Fault;
+use super::text;
 use crate::queue::Queue;
 use std::ffi::{CString, c_char};
 use std::ops::Deref;
@@ -80,7 +82,7 @@ pub unsafe extern "C" fn readpast_queue_open(
         answer(config, err, || {
             let (place, name) = (Place::new("queue", queue)?, args::text("name", name)?);
             let queue = Queue::open(&config.settings()?, name)?;
-            let worker = args::c_text(queue.worker());
+            let worker = text::c_text(queue.worker());
             place.put(OpenQueue { queue, worker })?;
             Ok(READPAST_OK)
         })

@@ -1,8 +1,9 @@
 //! `readpast_queue_renew`.
 
+use super::answer::answer;
 use super::args::{self, Field};
-use super::boundary::answer;
-use super::error::{Failure, readpast_error};
+use super::error::readpast_error;
+use super::failure::Failure;
 use super::handle::Handle;
 use super::outcome::{readpast_outcome, write_outcomes};
 use super::queue::readpast_queue;

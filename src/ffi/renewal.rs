@@ -1,13 +1,15 @@
 //! `readpast_renewal`: leases renewed in the background.
 
+use super::answer::answer;
 use super::args;
 use super::batch::readpast_batch;
-use super::boundary::{answer, contained, read};
+use super::boundary::{contained, read};
 use super::error::readpast_error;
 use super::handle::Handle;
 use super::out::Place;
 use super::queue::readpast_queue;
 use super::status::{READPAST_NOT_FOUND, READPAST_OK, readpast_status};
+use super::text;
 use crate::worker::Renewal;
 use std::ffi::{CString, c_char};
 use std::ptr;
@@ -36,7 +38,7 @@ impl RunningRenewal {
     fn with_lost<R>(&self, body: impl FnOnce(&[CString]) -> R) -> R {
         let mut known = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
         for key in self.renewal.lost() {
-            let key = args::c_text(&key);
+            let key = text::c_text(&key);
             if !known.contains(&key) {
                 known.push(key);
             }

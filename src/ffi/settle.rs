@@ -1,11 +1,12 @@
 //! `readpast_queue_settle` and `readpast_queue_settle_and_claim`.
 
 use super::action;
+use super::answer::answer;
 use super::args::{self, Field};
 use super::batch::readpast_batch;
-use super::boundary::answer;
 use super::claim;
-use super::error::{Failure, readpast_error};
+use super::error::readpast_error;
+use super::failure::Failure;
 use super::handle::Handle;
 use super::out::Place;
 use super::outcome::{readpast_outcome, write_outcomes};

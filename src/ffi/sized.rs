@@ -3,7 +3,7 @@
 //! does not know, which must then be zero. (Linux passes the arguments of new system calls in the same way.)
 
 use super::args;
-use super::error::Failure;
+use super::failure::Failure;
 use super::status::{READPAST_NOT_FOUND, READPAST_OK, READPAST_UNSUPPORTED, readpast_status};
 use std::fmt::Display;
 use std::{mem, ptr};

@@ -1,6 +1,6 @@
 //! `readpast_queue_stats`.
 
-use super::boundary::answer;
+use super::answer::answer;
 use super::error::readpast_error;
 use super::handle::Handle;
 use super::queue::readpast_queue;

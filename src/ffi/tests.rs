@@ -4,7 +4,6 @@
 mod batch;
 mod handles;
 mod panics;
-mod speed;
 
 use super::*;
 use crate::item::{Batch, Cell, Column, ColumnType, Rows};

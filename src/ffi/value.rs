@@ -1,34 +1,16 @@
 //! `readpast_value`: one column of one item.
 
+use super::answer::answer;
 use super::args;
 use super::batch::{ClaimedBatch, readpast_batch};
-use super::boundary::answer;
+use super::column::column_type;
 use super::error::readpast_error;
 use super::handle::Handle;
 use super::sized::{Places, Versioned};
 use super::status::readpast_status;
-use crate::item::{ColumnType, Item, Value};
+use crate::item::{Item, Value};
 use std::ffi::c_char;
 use std::ptr;
-
-/// True or false: `integer` is 1 or 0.
-pub const READPAST_TYPE_BOOLEAN: i32 = 1;
-/// A whole number of up to 64 bits: `integer`.
-pub const READPAST_TYPE_INTEGER: i32 = 2;
-/// A binary floating point number: `number`.
-pub const READPAST_TYPE_FLOAT: i32 = 3;
-/// An exact decimal number: `text`, like `-12.50`.
-pub const READPAST_TYPE_DECIMAL: i32 = 4;
-/// Text: `text`.
-pub const READPAST_TYPE_TEXT: i32 = 5;
-/// Bytes: `bytes`.
-pub const READPAST_TYPE_BINARY: i32 = 6;
-/// A date and time in UTC: `text`, like `2026-11-21T08:30:00.1234567`.
-pub const READPAST_TYPE_TIMESTAMP: i32 = 7;
-/// A date: `text`, like `2026-11-21`.
-pub const READPAST_TYPE_DATE: i32 = 8;
-/// A GUID: `text`.
-pub const READPAST_TYPE_GUID: i32 = 9;
 
 /// The value of one column of one item. The type tells which field holds it; the others are 0 and NULL, and so are all
 /// when the value is NULL. Initialise it with `READPAST_VALUE_INIT`.
@@ -119,21 +101,6 @@ pub unsafe extern "C" fn readpast_batch_value_by_name(
             let column = batch.columns().iter().position(|column| column.name.eq_ignore_ascii_case(name));
             Ok(place.fill_or_not_found(column.and_then(|column| c_value(&batch, index, column))))
         })
-    }
-}
-
-/// The number of a column's type.
-pub(super) fn column_type(kind: ColumnType) -> i32 {
-    match kind {
-        ColumnType::Boolean => READPAST_TYPE_BOOLEAN,
-        ColumnType::Integer => READPAST_TYPE_INTEGER,
-        ColumnType::Float => READPAST_TYPE_FLOAT,
-        ColumnType::Decimal => READPAST_TYPE_DECIMAL,
-        ColumnType::Text => READPAST_TYPE_TEXT,
-        ColumnType::Binary => READPAST_TYPE_BINARY,
-        ColumnType::Timestamp => READPAST_TYPE_TIMESTAMP,
-        ColumnType::Date => READPAST_TYPE_DATE,
-        ColumnType::Guid => READPAST_TYPE_GUID,
     }
 }
 

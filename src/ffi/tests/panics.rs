@@ -1,7 +1,8 @@
 //! Panics end at the boundary.
 
-use super::boundary::{answer, contained, read};
-use super::error::Failure;
+use super::answer::answer;
+use super::boundary::{contained, read};
+use super::failure::Failure;
 use super::*;
 use std::ptr;
 
