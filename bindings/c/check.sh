@@ -39,7 +39,8 @@ done_lines=$(build/static/minimal_worker | grep --count '"Recipient":"customer-'
 step 'worker, linked statically, is stopped while it waits for more'
 build/demo -s readpast -e -n 20
 coproc worker { exec build/static/worker -r -o schema=readpast Notification; }
-pid=$worker_PID # which bash forgets as soon as the worker ends
+# shellcheck disable=SC2154 # coproc sets it, and bash forgets it as soon as the worker ends
+pid=$worker_PID
 read -r -t 60 -u "${worker[0]}" || fail 'it took nothing'
 kill -TERM "$pid"
 wait "$pid" || fail "it ended with exit status $?"

@@ -15,7 +15,7 @@ int main(void) {
     readpast_config config = readpast_config_new();
     check(readpast_config_set(config, "connection", getenv("READPAST_CONNECTION"), &error));
     check(readpast_queue_open(config, "Notification", &queue, &error));
-    while (check(readpast_queue_claim(queue, 1, 10000, &batch, &error)) == READPAST_OK) {
+    while (check(readpast_queue_claim(queue, 1, 5000, &batch, &error)) == READPAST_OK) {
         readpast_item item = READPAST_ITEM_INIT;
         readpast_settlement done = READPAST_SETTLEMENT_INIT;
         check(readpast_batch_item(batch, 0, &item, &error));
