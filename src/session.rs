@@ -9,7 +9,7 @@ pub use self::{bind::Param, fetch::Shape};
 use crate::config::Config;
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
-use crate::item::Rows;
+use crate::item::{Column, Rows};
 use odbc_api::{
     Connection, ConnectionOptions, Preallocated, Prepared, SharedConnection,
     handles::{SqlResult, StatementConnection},
@@ -41,8 +41,9 @@ pub struct Session {
 
 /// A statement kept for the life of the connection.
 enum Statement {
-    /// Parsed once by the server, executed many times.
-    Prepared(Prepared<Kept>),
+    /// Parsed once by the server, executed many times. The columns of its result are asked for once: they never change,
+    /// or the server refuses it.
+    Prepared(Prepared<Kept>, Option<Arc<[Column]>>),
     /// A remote procedure call, which SQL Server takes by name in one message: there is nothing to prepare.
     Call(Preallocated<Kept>),
 }
@@ -109,12 +110,13 @@ impl Session {
             self.statements.insert(Arc::clone(text), statement);
         }
         let bound = bind::all(params);
-        let result = match self.statements.get_mut(text) {
-            Some(Statement::Prepared(statement)) => statement.execute(bound.as_slice()),
-            Some(Statement::Call(statement)) => statement.execute(text, bound.as_slice()),
+        let mut unknown = None;
+        let (result, columns) = match self.statements.get_mut(text) {
+            Some(Statement::Prepared(statement, columns)) => (statement.execute(bound.as_slice()), columns),
+            Some(Statement::Call(statement)) => (statement.execute(text, bound.as_slice()), &mut unknown),
             None => return Err(Error::new(ErrorKind::Protocol, "the statement is not there")),
         };
-        let result = result.and_then(|cursor| cursor.map(|cursor| fetch::drain(cursor, shape)).transpose());
+        let result = result.and_then(|cursor| cursor.map(|cursor| fetch::drain(cursor, shape, columns)).transpose());
         let result = self.check(result);
         if !matches!(result, Ok(Some(_))) {
             self.discard(text);
@@ -135,7 +137,7 @@ impl Session {
         let bound = bind::all(params);
         let timeout = self.timeout();
         let result = self.with_connection(|connection| match connection.execute(text, bound.as_slice(), timeout)? {
-            Some(cursor) => fetch::drain(cursor, Shape::Table),
+            Some(cursor) => fetch::drain(cursor, Shape::Table, &mut None),
             None => Ok(Rows::default()),
         });
         self.check(result)
@@ -175,7 +177,7 @@ impl Session {
             use odbc_api::ConnectionTransitions as _;
             connection.into_prepared(text).and_then(|mut statement| {
                 timeout.map_or(Ok(()), |seconds| statement.set_query_timeout_sec(seconds))?;
-                Ok(Statement::Prepared(statement))
+                Ok(Statement::Prepared(statement, None))
             })
         };
         self.check(statement)

@@ -19,8 +19,7 @@ pub(super) fn settle(
     check_count("the number of items to settle", settlements.len())?;
     let claims = max > 0 && !queue.interrupt.is_set();
     let max = if claims { max.cast_signed() } else { 0 };
-    let items: Vec<_> = settlements.iter().enumerate().map(|(i, s)| to_json(i, s)).collect::<Result<_>>()?;
-    let items = Value::Array(items).to_string();
+    let items = to_json(settlements)?;
     let operation = identity(operation)?;
     let recover = i32::from(claims && queue.signal.recovery_is_due(queue.recover_interval));
     let params = [
@@ -68,27 +67,42 @@ fn wake_for(queue: &Inner, settlements: &[Settlement<'_>], outcomes: &[Outcome])
     }
 }
 
-/// One element of the array that the procedure reads, or what is wrong with it.
-fn to_json(index: usize, settlement: &Settlement<'_>) -> Result<Value> {
-    let refuse = |why: String| Error::new(ErrorKind::InvalidArgument, format!("item {index}: {why}"));
-    let mut out = Map::new();
-    if settlement.key.is_empty() {
-        return Err(refuse("the key is empty; take it from the claimed item".to_owned()));
+/// The array that the procedure reads.
+fn to_json(settlements: &[Settlement<'_>]) -> Result<String> {
+    let mut out = String::with_capacity(settlements.len() * 128 + 2);
+    out.push('[');
+    for (i, settlement) in settlements.iter().enumerate() {
+        if i > 0 {
+            out.push(',');
+        }
+        write_json(&mut out, settlement)
+            .map_err(|why| Error::new(ErrorKind::InvalidArgument, format!("item {i}: {why}")))?;
     }
-    out.insert("key".to_owned(), json!(settlement.key));
+    out.push(']');
+    Ok(out)
+}
+
+/// Appends one element, or says what is wrong with it. What every settlement has is written straight into the text, since
+/// workers do little else.
+fn write_json(out: &mut String, settlement: &Settlement<'_>) -> Result<(), String> {
     match (settlement.token, settlement.attempt) {
-        (None, 1..) => {
-            return Err(refuse("a claimed item is settled with its token; take it from the item".to_owned()));
-        }
-        (_, ..=-1) => return Err(refuse(format!("the attempt {} is negative", settlement.attempt))),
-        (token, attempt) => {
-            out.insert("token".to_owned(), json!(token));
-            out.insert("attempt".to_owned(), json!(attempt));
-        }
+        _ if settlement.key.is_empty() => return Err("the key is empty; take it from the claimed item".to_owned()),
+        (None, 1..) => return Err("a claimed item is settled with its token; take it from the item".to_owned()),
+        (_, ..=-1) => return Err(format!("the attempt {} is negative", settlement.attempt)),
+        _ => {}
     }
-    out.insert("status".to_owned(), json!(settlement.action.target().as_str()));
+    out.push_str("{\"key\":");
+    put_text(out, settlement.key);
+    out.push_str(",\"token\":");
+    match settlement.token {
+        Some(token) => put_text(out, token),
+        None => out.push_str("null"),
+    }
+    out.push_str(&format!(",\"attempt\":{},\"status\":\"{}\"", settlement.attempt, settlement.action.target()));
+
+    let mut more = Map::new();
     if settlement.action == Action::Release {
-        out.insert("release".to_owned(), json!(true));
+        more.insert("release".to_owned(), json!(true));
     }
     let texts = [
         ("step", settlement.step, Some(60)),
@@ -97,12 +111,27 @@ fn to_json(index: usize, settlement: &Settlement<'_>) -> Result<Value> {
     ];
     for (name, text, most) in texts {
         if let Some(text) = text {
-            check_text(text, most).map_err(|why| refuse(format!("the {name} {why}")))?;
-            out.insert(name.to_owned(), json!(text));
+            check_text(text, most).map_err(|why| format!("the {name} {why}"))?;
+            more.insert(name.to_owned(), json!(text));
         }
     }
-    put_due(&mut out, settlement.delay_ms, settlement.due).map_err(refuse)?;
-    Ok(Value::Object(out))
+    put_due(&mut more, settlement.delay_ms, settlement.due)?;
+    for (name, value) in &more {
+        out.push_str(&format!(",\"{name}\":{value}"));
+    }
+    out.push('}');
+    Ok(())
+}
+
+/// Appends `text` as JSON. Keys and tokens rarely hold what must be escaped.
+fn put_text(out: &mut String, text: &str) {
+    if text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+    } else {
+        out.push_str(&json!(text).to_string());
+    }
 }
 
 #[cfg(test)]
@@ -121,12 +150,30 @@ mod tests {
             (Settlement { due: Some("soon"), ..good.clone() }, "soon"),
             (Settlement { due: Some("2026-01-01"), delay_ms: Some(1), ..good.clone() }, "not both"),
         ] {
-            let error = to_json(3, &settlement).unwrap_err();
-            assert!(error.message().starts_with("item 3:") && error.message().contains(part), "{error}");
+            let error = to_json(&[good.clone(), settlement]).unwrap_err();
+            assert!(error.message().starts_with("item 1:") && error.message().contains(part), "{error}");
         }
+    }
+
+    #[test]
+    fn the_procedure_gets_json() {
+        let control = Settlement::control("\"\\\n\u{1f600}", None, Action::Pause);
+        let claimed = Settlement {
+            attempt: 1,
+            error: Some("\"no\""),
+            delay_ms: Some(5),
+            ..Settlement::control("k", Some("t"), Action::Release)
+        };
+        let text = to_json(&[control, claimed]).unwrap();
         assert_eq!(
-            to_json(0, &Settlement { action: Action::Release, ..good }).unwrap(),
-            json!({"key": "k", "token": "t", "attempt": 1, "status": "Pending", "release": true})
+            serde_json::from_str::<Value>(&text).unwrap(),
+            json!([
+                {"key": "\"\\\n\u{1f600}", "token": null, "attempt": 0, "status": "Paused"},
+                {
+                    "key": "k", "token": "t", "attempt": 1, "status": "Pending", "release": true, "error": "\"no\"",
+                    "delay_ms": 5
+                },
+            ])
         );
     }
 }

@@ -23,9 +23,14 @@ fn one(param: Param<'_>) -> Box<dyn InputParameter> {
         // Wide, since the Microsoft driver sends narrow text in the server's code page and loses what that lacks. Of no
         // declared length, which is nvarchar(max): a length would make long text ntext, and every length a plan.
         Param::Text(text) => Box::new(WithDataType {
-            value: VarWCharBox::from_str_slice(text),
+            value: VarWCharBox::from_vec(to_utf16(text)),
             data_type: DataType::WVarchar { length: None },
         }),
         Param::Integer(number) => Box::new(number),
     }
+}
+
+/// Long text is JSON of ours, and most of it ASCII, whose characters need no decoding.
+fn to_utf16(text: &str) -> Vec<u16> {
+    if text.is_ascii() { text.bytes().map(u16::from).collect() } else { text.encode_utf16().collect() }
 }

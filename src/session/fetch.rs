@@ -4,12 +4,15 @@ use crate::item::{Cell, Column, ColumnType, Rows, answer_column};
 use odbc_api::{
     Bit, Cursor, CursorImpl, CursorRow, DataType, Error, Nullable, ResultSetMetadata,
     handles::{ColumnDescription, Statement},
+    parameter::VarWCharArray,
     sys::{SqlDataType, Timestamp},
 };
 use std::sync::Arc;
 
 /// Long values are read in two steps, the second one measured by the first; most values fit this many UTF-16 units.
 const FIRST_READ_UNITS: usize = 1024;
+
+type Buffer = VarWCharArray<FIRST_READ_UNITS>;
 
 /// Which cells of a result set are worth reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,8 +25,14 @@ pub enum Shape {
 
 /// Reads the first result set that has columns, then goes on to the end of all results: an error that the server reports
 /// after the rows comes only then, and leaving results unread leaves the connection busy.
-pub(super) fn drain<S: Statement>(mut cursor: CursorImpl<S>, shape: Shape) -> Result<Rows, Error> {
-    let read = read(&mut cursor, shape);
+///
+/// `columns` are those of the statement's last result, for a statement that always has the same; else they are filled in.
+pub(super) fn drain<S: Statement>(
+    mut cursor: CursorImpl<S>,
+    shape: Shape,
+    columns: &mut Option<Arc<[Column]>>,
+) -> Result<Rows, Error> {
+    let read = read(&mut cursor, shape, columns);
     let rows = match read {
         Ok(rows) => rows,
         Err(error) => {
@@ -45,11 +54,18 @@ fn close<S: Statement>(cursor: CursorImpl<S>) {
     let _ = statement.close_cursor();
 }
 
-fn read<S: Statement>(cursor: &mut CursorImpl<S>, shape: Shape) -> Result<Rows, Error> {
-    let columns = describe(cursor)?;
+fn read<S: Statement>(
+    cursor: &mut CursorImpl<S>,
+    shape: Shape,
+    columns: &mut Option<Arc<[Column]>>,
+) -> Result<Rows, Error> {
+    let columns = match columns {
+        Some(columns) => columns,
+        None => columns.insert(describe(cursor)?),
+    };
     let count = columns.len();
-    let mut rows = Rows::new(Arc::clone(&columns));
-    let mut buffer = Vec::with_capacity(FIRST_READ_UNITS);
+    let mut rows = Rows::new(Arc::clone(columns));
+    let mut buffer = Buffer::NULL;
     while let Some(mut row) = cursor.next_row()? {
         let number = rows.len();
         let answers = if shape == Shape::Answers { answer_column::COUNT.min(count) } else { count };
@@ -100,7 +116,7 @@ fn read_cell(
     index: usize,
     kind: ColumnType,
     rows: &mut Rows,
-    buffer: &mut Vec<u16>,
+    buffer: &mut Buffer,
 ) -> Result<(), Error> {
     let number = u16::try_from(index + 1).unwrap_or(u16::MAX);
     match kind {
@@ -132,14 +148,18 @@ fn read_cell(
             if row.get_binary(number, &mut bytes)? { rows.push_bytes(&bytes) } else { rows.push(Cell::Null) }
         }
         ColumnType::Text | ColumnType::Decimal | ColumnType::Date | ColumnType::Guid => {
-            if row.get_wide_text(number, buffer)? {
-                rows.push_text(|text| write_utf16(text, buffer));
-            } else {
-                rows.push(Cell::Null);
-            }
-            // A buffer that has grown is cleared in full at each use: let one long value not slow all others down.
-            if buffer.capacity() > 8 * FIRST_READ_UNITS {
-                *buffer = Vec::with_capacity(FIRST_READ_UNITS);
+            row.get_data(number, buffer)?;
+            match buffer.as_slice() {
+                None => rows.push(Cell::Null),
+                Some(units) if buffer.is_complete() => rows.push_text(|text| write_utf16(text, units)),
+                Some(units) => {
+                    let mut whole = units.to_vec();
+                    // The driver goes on where it stopped.
+                    let mut rest = Vec::with_capacity(8 * FIRST_READ_UNITS);
+                    row.get_wide_text(number, &mut rest)?;
+                    whole.append(&mut rest);
+                    rows.push_text(|text| write_utf16(text, &whole));
+                }
             }
         }
     }
@@ -148,33 +168,33 @@ fn read_cell(
 
 fn write_utf16(text: &mut String, units: &[u16]) {
     text.reserve(units.len());
+    if units.iter().all(|unit| *unit < 0x80) {
+        text.extend(units.iter().map(|unit| char::from(unit.to_le_bytes()[0])));
+        return;
+    }
     // A lone surrogate, which neither server should hold, becomes the replacement character.
     text.extend(char::decode_utf16(units.iter().copied()).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)));
 }
 
 /// `2026-11-21T08:30:00.1234567`: all of datetime2(7), and one zero more than PostgreSQL has.
 fn write_time(text: &mut String, time: &Timestamp) {
-    let year = time.year.unsigned_abs();
+    let mut out = *b"0000-00-00T00:00:00.0000000";
     let parts = [
-        (u32::from(year), 4, '-'),
-        (time.month.into(), 2, '-'),
-        (time.day.into(), 2, 'T'),
-        (time.hour.into(), 2, ':'),
-        (time.minute.into(), 2, ':'),
-        (time.second.into(), 2, '.'),
-        (time.fraction / 100, 7, '\0'),
+        (0..4, u32::from(time.year.unsigned_abs())),
+        (5..7, time.month.into()),
+        (8..10, time.day.into()),
+        (11..13, time.hour.into()),
+        (14..16, time.minute.into()),
+        (17..19, time.second.into()),
+        (20..27, time.fraction / 100),
     ];
-    for (mut value, width, separator) in parts {
-        let mut digits = [b'0'; 7];
-        for digit in digits.iter_mut().take(width).rev() {
-            *digit = b'0' + u8::try_from(value % 10).unwrap_or_default();
+    for (place, mut value) in parts {
+        for digit in out[place].iter_mut().rev() {
+            *digit += (value % 10) as u8;
             value /= 10;
         }
-        text.extend(digits.iter().take(width).map(|digit| char::from(*digit)));
-        if separator != '\0' {
-            text.push(separator);
-        }
     }
+    text.push_str(str::from_utf8(&out).unwrap_or_default());
 }
 
 #[cfg(test)]
