@@ -777,6 +777,9 @@ readpast_status readpast_queue_claim(readpast_queue queue,
 /// `operation` makes the call repeatable: made again with the same UUID and items, it enqueues nothing more and answers
 /// the same. NULL: the library chooses one for its own retries.
 ///
+/// Whoever gives one keeps it until a call with it succeeds: a repetition that fails, with whatever status, leaves open
+/// what became of the first.
+///
 /// `receipts` may be NULL; otherwise there are `count` of them.
 ///
 /// *Ownership*: what `items` points to is copied.
@@ -827,6 +830,9 @@ readpast_status readpast_queue_renew(readpast_queue queue,
 /// `operation` makes the call repeatable: made again with the same UUID and settlements, it changes nothing more and
 /// answers the same. NULL: the library chooses one for its own retries, so that a settlement is applied once even when
 /// the connection breaks.
+///
+/// Whoever gives one keeps it until a call with it succeeds: a repetition that fails, with whatever status, leaves open
+/// what became of the first.
 ///
 /// `outcomes` may be NULL; otherwise there are `count` of them.
 ///

@@ -57,8 +57,9 @@ pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
 pub(crate) fn look_up(session: &mut Session, schema: &Identifier, name: &str) -> Result<QueueSpec> {
     let catalog = match catalog(session, schema) {
         Ok(catalog) => catalog,
+        Err(error) if error.kind() == ErrorKind::SchemaMismatch => return Err(missing(schema)),
         // Not every server says by its error that the procedure is not there.
-        Err(error) if matches!(error.kind(), ErrorKind::SchemaMismatch | ErrorKind::Database) => {
+        Err(error) if error.kind() == ErrorKind::Database => {
             return Err(if version(session, schema)?.is_none() { missing(schema) } else { error });
         }
         Err(error) => return Err(error),

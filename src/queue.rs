@@ -94,7 +94,8 @@ impl Queue {
 
     /// Puts `items` into the queue, all of them or none, in one commit. Their keys come back in the same order.
     ///
-    /// `operation` is an identity for the call, a GUID, by which a repetition is recognized; `None` makes one.
+    /// `operation` is an identity for the call, a GUID, by which a repetition is recognized; `None` makes one. Whoever gives
+    /// one keeps it until a call with it succeeds: a repetition that fails leaves open what became of the first.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidItem`] names the first item that does not fit the queue, before anything is sent;
@@ -118,7 +119,8 @@ impl Queue {
     /// Settles items, each on its own terms: what is refused for one leaves the others alone. One commit. The outcomes
     /// come back in the same order.
     ///
-    /// `operation` is an identity for the call, a GUID, by which a repetition is recognized; `None` makes one.
+    /// `operation` is an identity for the call, a GUID, by which a repetition is recognized; `None` makes one. Whoever gives
+    /// one keeps it until a call with it succeeds: a repetition that fails leaves open what became of the first.
     ///
     /// # Errors
     /// [`ErrorKind::OutcomeUnknown`] when the answer was lost and the retry budget ran out before it could be learnt;

@@ -21,6 +21,10 @@ use std::{
     time::Instant,
 };
 
+/// psqlODBC reads the process's locale while it logs in, and sets it: two log-ins at once read what the other has freed
+/// (seen with 13.02 and an address sanitizer). So those take turns.
+static LOG_IN: parking_lot::Mutex<()> = parking_lot::Mutex::new(());
+
 type Kept = StatementConnection<SharedConnection<'static>>;
 
 /// An open connection. One thread at a time uses it; it may move between threads.
@@ -59,7 +63,10 @@ impl Session {
             login_timeout_sec: Some(config.number("login.timeout_ms").div_ceil(1000)),
             ..ConnectionOptions::default()
         };
-        let connection = environment.connect_with_connection_string(&text, options).map_err(failed)?;
+        let connection = {
+            let _turn = (guess == Dialect::Postgres).then(|| LOG_IN.lock());
+            environment.connect_with_connection_string(&text, options).map_err(failed)?
+        };
         let name = connection.database_management_system_name().map_err(failed)?;
         let dialect = Dialect::choose(config.dialect(), &name)?;
 

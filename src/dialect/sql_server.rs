@@ -95,7 +95,8 @@ pub(super) fn column_type(kind: ColumnKind) -> String {
 /// itself reports, with native code 0.
 pub(super) fn classify(sqlstate: &str, native_code: i32, message: &str) -> ErrorKind {
     match native_code {
-        1205 | 3960 | 41301 | 41302 | 41305 | 41325 | 41839 => ErrorKind::Deadlock,
+        // 50005: a row changed under a claim or settle, which was rolled back. It takes a server that ignores the hints.
+        50005 | 1205 | 3960 | 41301 | 41302 | 41305 | 41325 | 41839 => ErrorKind::Deadlock,
         1222 => ErrorKind::TimedOut,
         18456 | 18452 | 18486 | 18487 | 18488 => ErrorKind::Authentication,
         4060 | 4064 | 911 => ErrorKind::DatabaseMissing,

@@ -60,6 +60,9 @@ unsafe impl Versioned for readpast_receipt {
 /// `operation` makes the call repeatable: made again with the same UUID and items, it enqueues nothing more and answers
 /// the same. NULL: the library chooses one for its own retries.
 ///
+/// Whoever gives one keeps it until a call with it succeeds: a repetition that fails, with whatever status, leaves open
+/// what became of the first.
+///
 /// `receipts` may be NULL; otherwise there are `count` of them.
 ///
 /// *Ownership*: what `items` points to is copied.

@@ -55,6 +55,9 @@ unsafe impl Versioned for readpast_settlement {
 /// answers the same. NULL: the library chooses one for its own retries, so that a settlement is applied once even when
 /// the connection breaks.
 ///
+/// Whoever gives one keeps it until a call with it succeeds: a repetition that fails, with whatever status, leaves open
+/// what became of the first.
+///
 /// `outcomes` may be NULL; otherwise there are `count` of them.
 ///
 /// *Ownership*: what `settlements` points to is copied.

@@ -27,14 +27,15 @@ struct State {
     recovered: Option<Instant>,
 }
 
-type Registry = Mutex<HashMap<(String, String, String), Weak<Signal>>>;
+type Registry = Mutex<HashMap<(u32, String, String, String), Weak<Signal>>>;
 
 impl Signal {
     /// The signal of one queue in one schema of one database, as the connection string names it.
     pub(super) fn shared(connection: &str, schema: &str, queue: &str) -> Arc<Self> {
         static REGISTRY: LazyLock<Registry> = LazyLock::new(Registry::default);
 
-        let key = (connection.to_owned(), schema.to_owned(), queue.to_owned());
+        // With the process: a forked child must not share a lock that a thread of its parent may hold for ever.
+        let key = (std::process::id(), connection.to_owned(), schema.to_owned(), queue.to_owned());
         let mut registry = REGISTRY.lock();
         if let Some(signal) = registry.get(&key).and_then(Weak::upgrade) {
             return signal;

@@ -3,12 +3,13 @@
  * and one fails now and then. From what the workers put on record, and from what the server says in the end, it proves
  * that nothing was lost and nothing taken twice; its exit status is 0 only then.
  *
- *   READPAST_CONNECTION='Driver={...};Server=...;' demo [-n items] [-b batch] [-l lease_ms] [-s schema] [-e]
+ *   READPAST_CONNECTION='Driver={...};Server=...;' demo [options]
  *
  *   -n items      how many notifications (default 20000)
  *   -b batch      how many of them a worker claims at once (default 50)
  *   -l lease_ms   how long the items of the killed worker stay away (default 1000)
  *   -s schema     where to install the queue (default readpast_demo, where it meets nobody else's data)
+ *   -t seconds    give up when nothing has happened for so long (default 30)
  *   -e            enqueue only, for a worker of your own
  *
  * It can be run on one server again and again: it knows its own items by the keys that enqueuing gave it, and counts no
@@ -30,10 +31,10 @@
 #include <unistd.h>
 
 enum { VICTIM = 1, CLUMSY = 2, FAIL_EVERY = 50 };
-enum { TICK_MS = 50, ASK_MS = 500, STALL_MS = 30000, GRACE_MS = 10000, INTERRUPTED_GRACE_MS = 3000 };
+enum { TICK_MS = 50, ASK_MS = 500, GRACE_MS = 10000, INTERRUPTED_GRACE_MS = 3000 };
 
 struct options {
-    long items, batch, lease_ms;
+    long items, batch, lease_ms, patience_s;
     const char *schema;
     bool enqueue_only;
 };
@@ -91,7 +92,7 @@ static void kill_one(struct crew *crew, const struct ledger *ledger) {
 }
 
 /* Until all is finished, or nothing goes on any more. True in the first case. */
-static bool watch(struct server *server, struct crew *crew, struct ledger *ledger, double *seconds) {
+static bool watch(struct server *server, struct crew *crew, struct ledger *ledger, long patience_s, double *seconds) {
     struct progress progress = {.doing = "Working", .total = ledger->count, .in_state = ledger->in_state};
     int64_t begun = record_clock(), last_news = begun, next_ask = begun;
     for (;;) {
@@ -123,8 +124,8 @@ static bool watch(struct server *server, struct crew *crew, struct ledger *ledge
             screen_say("No worker is left.");
             break;
         }
-        if (now - last_news > STALL_MS * 1000LL) {
-            screen_say("Nothing has happened for %d s.", STALL_MS / 1000);
+        if (now - last_news > patience_s * 1000000LL) {
+            screen_say("Nothing has happened for %ld s.", patience_s);
             break;
         }
         screen_show(&progress);
@@ -148,7 +149,8 @@ static int run(struct server *server, struct ledger *ledger, struct crew *crew, 
     server_close(server); /* the workers shall inherit no connection */
 
     has_workers = 1;
-    bool finished = start_workers(crew, options, program) && watch(server, crew, ledger, &run.work_seconds);
+    bool finished = start_workers(crew, options, program) &&
+                    watch(server, crew, ledger, options->patience_s, &run.work_seconds);
     if (stopped_by != 0)
         screen_say("Stopping the workers.");
     crew_stop(crew, stopped_by != 0 ? INTERRUPTED_GRACE_MS : GRACE_MS);
@@ -169,24 +171,26 @@ static int run(struct server *server, struct ledger *ledger, struct crew *crew, 
 }
 
 static bool read_options(int argc, char **argv, struct options *options) {
-    for (int option; (option = getopt(argc, argv, "n:b:l:s:e")) != -1;) {
+    for (int option; (option = getopt(argc, argv, "n:b:l:s:t:e")) != -1;) {
         switch (option) {
         case 'n': options->items = strtol(optarg, NULL, 10); break;
         case 'b': options->batch = strtol(optarg, NULL, 10); break;
         case 'l': options->lease_ms = strtol(optarg, NULL, 10); break;
         case 's': options->schema = optarg; break;
+        case 't': options->patience_s = strtol(optarg, NULL, 10); break;
         case 'e': options->enqueue_only = true; break;
         default: return false;
         }
     }
     return optind == argc && options->items >= 1 && options->items <= 1000000 && options->batch >= 1 &&
-           options->batch <= 1000 && options->lease_ms >= 10;
+           options->batch <= 1000 && options->lease_ms >= 10 && options->patience_s >= 1;
 }
 
 int main(int argc, char **argv) {
-    struct options options = {.items = 20000, .batch = 50, .lease_ms = 1000, .schema = "readpast_demo"};
+    struct options options = {
+        .items = 20000, .batch = 50, .lease_ms = 1000, .patience_s = 30, .schema = "readpast_demo"};
     if (!read_options(argc, argv, &options)) {
-        fprintf(stderr, "usage: %s [-n items] [-b batch] [-l lease_ms] [-s schema] [-e]\n", argv[0]);
+        fprintf(stderr, "usage: %s [-n items] [-b batch] [-l lease_ms] [-s schema] [-t seconds] [-e]\n", argv[0]);
         return 2;
     }
     static struct ledger ledger;

@@ -280,7 +280,6 @@ int main(int argc, char **argv) {
         fputs("cannot start the thread that waits for signals\n", stderr);
         return EXIT_FAILURE;
     }
-
     readpast_error error;
     readpast_status status = readpast_queue_open(config, argv[optind], &worker.queue, &error);
     readpast_config_free(config);
