@@ -136,7 +136,7 @@ impl Given {
 
         let number = QUEUES.fetch_add(1, Ordering::Relaxed);
         // Short, since names of indexes are made of it and some servers cut those.
-        let queue = format!("{layer}{number}_{}", name.replace("::", "_")).chars().take(24).collect();
+        let queue = format!("{layer}{number}_{}", name.replace("::", "_")).chars().take(12).collect();
         Self { server, layer, queue }
     }
 
