@@ -142,6 +142,6 @@
             lease_until = CASE WHEN d.status = 'Processing' THEN now_ + lease_ms_ * interval '1 millisecond' END
         FROM decided AS d
         WHERE
-            q.enqueued_at = d.key
+            q.enqueued_at BETWEEN d.key AND d.key
             AND d.answer = 'OK'
     )

@@ -66,10 +66,8 @@ BEGIN
             lease_owner = CASE WHEN d.spent THEN q.lease_owner ELSE worker_ END,
             lease_until = CASE WHEN d.spent THEN NULL ELSE now_ + lease_ms_ * interval '1 millisecond' END
         FROM due AS d
-        WHERE
-            q.enqueued_at = d.enqueued_at
-            AND q.status IN ('Pending', 'Error')
-            AND q.scheduled_for <= now_
+        /* They are locked and found due: the key is enough. */
+        WHERE q.enqueued_at BETWEEN d.enqueued_at AND d.enqueued_at
         RETURNING q.*, d.scheduled_for AS due_since
     )
 

@@ -49,10 +49,8 @@ BEGIN
                 ELSE q.duration
             END
         FROM expired AS e
-        WHERE
-            q.enqueued_at = e.enqueued_at
-            AND q.status = 'Processing'
-            AND q.lease_until <= now_
+        /* They are locked and found expired: the key is enough. */
+        WHERE q.enqueued_at BETWEEN e.enqueued_at AND e.enqueued_at
         RETURNING q.enqueued_at, q.updated_at, q.attempt_num, q.status
     )
 

@@ -64,7 +64,7 @@ BEGIN
         SET lease_until = clock_timestamp() + lease_ms_ * interval '1 millisecond'
         FROM locked AS l
         WHERE
-            q.enqueued_at = l.key
+            q.enqueued_at BETWEEN l.key AND l.key
             AND l.answer = 'OK'
     )
 

@@ -1,0 +1,136 @@
+//! PostgreSQL plans the statements of a function once per connection, with what the tables hold at that moment. Workers
+//! begin on an empty queue and stay connected while it fills, so the plan that is right for a full table must be made
+//! for an empty one too.
+
+mod scratch;
+
+use readpast::{
+    item::{Rows, Value},
+    session::Session,
+};
+use scratch::Scratch;
+
+/// Items of a call.
+const BATCH: i64 = 10;
+
+/// Rows of each kind that the tables are filled with.
+const MANY: i64 = 20_000;
+
+/// Rows that a call may read: those of its items several times, and those of a hundred dead workers' items.
+const MOST: i64 = 1_500;
+
+#[test]
+fn planned_on_tables_as_installed() {
+    calls_read_few_rows(&Scratch::new());
+}
+
+#[test]
+fn planned_on_tables_known_to_be_empty() {
+    let scratch = Scratch::new();
+    for table in ["job", "queue_operation", "queue_transition"] {
+        scratch.run(&format!("VACUUM (ANALYZE) readpast.{table}"));
+    }
+    calls_read_few_rows(&scratch);
+}
+
+#[test]
+fn planned_on_tables_of_one_row() {
+    let scratch = Scratch::new();
+    fill(&scratch, 1);
+    for table in ["job", "queue_operation", "queue_transition"] {
+        scratch.run(&format!("VACUUM (ANALYZE) readpast.{table}"));
+    }
+    calls_read_few_rows(&scratch);
+}
+
+fn calls_read_few_rows(scratch: &Scratch) {
+    for table in ["job", "queue_operation"] {
+        // New statistics would have everything planned anew.
+        scratch.run(&format!("ALTER TABLE readpast.{table} SET (autovacuum_enabled = off)"));
+    }
+    let mut session = scratch.session();
+    let nothing = r#"[{"key": "2000-01-01", "token": "2000-01-01", "attempt": 1, "status": "Completed"}]"#;
+    for call in [claim("early"), settle(0, nothing), renew(nothing)] {
+        run(&mut session, &call);
+    }
+    fill(scratch, MANY);
+
+    check(&mut session, "claim", &claim("w"));
+    // The leases of what was claimed, as the worker would send them back.
+    let items = text(&run(
+        &mut session,
+        "SELECT json_agg(json_build_object('key', enqueued_at, 'token', updated_at, 'attempt', attempt_num, \
+         'status', 'Completed'))::text FROM readpast.job WHERE lease_owner = 'w'",
+    ));
+    check(&mut session, "renew", &renew(&items));
+    check(&mut session, "settle", &settle(1, &items));
+    check(&mut session, "settle again", &settle(1, &items));
+}
+
+/// Runs a call, and sees how many rows it reads.
+fn check(session: &mut Session, name: &str, call: &str) {
+    let (rows, read) = session
+        .transaction(|session| {
+            // What the session has read and not yet reported; it reports nothing within a transaction.
+            let count = "SELECT SUM(COALESCE(seq_tup_read, 0) + COALESCE(idx_tup_fetch, 0))::bigint \
+                         FROM pg_stat_xact_user_tables";
+            let before = number(&run(session, count));
+            let rows = run(session, call);
+            Ok((rows, number(&run(session, count)) - before))
+        })
+        .unwrap();
+    assert_eq!(number(&rows), BATCH, "{name}: items");
+    assert!((BATCH..MOST).contains(&read), "{name} reads {read} rows for {BATCH} items");
+}
+
+/// Gives back the items of dead workers too.
+fn claim(worker: &str) -> String {
+    format!("SELECT COUNT(*) FROM readpast.next_job_set_trx('{worker}', {BATCH}, 60000, TRUE) WHERE answer = 'CLAIMED'")
+}
+
+/// The operation is one of the 64th that clear old ones away.
+fn settle(operation: u8, items: &str) -> String {
+    format!(
+        "SELECT COUNT(*) FROM readpast.modify_job_set_trx('{operation:08}-0000-7000-8000-000000000000', 'w', '{items}') \
+         WHERE answer = 'OK'"
+    )
+}
+
+fn renew(items: &str) -> String {
+    format!("SELECT COUNT(*) FROM readpast.renew_job_set_trx('w', '{items}', 60000) WHERE answer = 'OK'")
+}
+
+/// Puts `count` items in that wait, that are done, and that dead workers hold; and as many operations of long ago.
+fn fill(scratch: &Scratch, count: i64) {
+    for (status, year, lease) in [("Pending", 2001, "NULL"), ("Completed", 2002, "NULL"), ("Processing", 2003, "t")] {
+        scratch.run(&format!(
+            "INSERT INTO readpast.job (enqueued_at, type, status, attempt_num, started_at, scheduled_for, updated_at, \
+             lease_owner, lease_until) SELECT t, 'Default', '{status}', 0, t, t, t, 'dead', {lease} \
+             FROM (SELECT timestamptz '{year}-01-01' + random() * interval '1 hour' + n * interval '1 hour' AS t \
+             FROM generate_series(1, {count}) AS n) AS t"
+        ));
+    }
+    scratch.run(&format!(
+        "INSERT INTO readpast.queue_operation (operation_id, at) \
+         SELECT gen_random_uuid(), timestamptz '2001-01-01' + n * interval '1 second' \
+         FROM generate_series(1, {count}) AS n"
+    ));
+}
+
+fn run(session: &mut Session, statement: &str) -> Rows {
+    session.execute(statement, &[]).unwrap_or_else(|error| panic!("{statement}: {error}"))
+}
+
+fn number(rows: &Rows) -> i64 {
+    match rows.value(0, 0) {
+        Value::Integer(number) => number,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn text(rows: &Rows) -> String {
+    match rows.value(0, 0) {
+        Value::Text(text) => text.to_owned(),
+        other => panic!("{other:?}"),
+    }
+}
