@@ -2,11 +2,12 @@
 
 mod postgres;
 mod sql_server;
+mod table;
 mod template;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::{Identifier, QuoteStyle};
-use crate::spec::{ColumnKind, QueueSpec};
+use crate::spec::{ColumnKind, QueueSpec, Storage};
 use std::sync::Arc;
 use template::Templates;
 
@@ -119,18 +120,27 @@ impl Dialect {
 
     /// The scripts of one queue, in the order to run them.
     pub fn queue_scripts(self, schema: &Identifier, spec: &QueueSpec) -> Result<Vec<String>> {
-        let columns: Vec<_> = spec.columns.iter().map(|column| self.column_context(column)).collect();
-        let context = minijinja::context! {
+        let adopted = matches!(spec.storage, Storage::Table(_));
+        let columns: Vec<_> = spec.columns.iter().map(|column| self.column_context(column, adopted)).collect();
+        let queue = minijinja::context! {
             schema => schema.quoted(self.quote_style()),
             queue => self.queue_stem(&spec.queue),
-            setting => spec.queue.as_str().to_ascii_lowercase(),
-            types => spec.types.clone(),
             columns,
         };
-        let files: &[&str] = match self {
-            Self::SqlServer => sql_server::QUEUE_FILES,
-            Self::Postgres => postgres::QUEUE_FILES,
+        let options = table::options(self, spec);
+        let (files, context) = match (&spec.storage, self) {
+            (Storage::Own, Self::SqlServer) => (sql_server::QUEUE_FILES, queue),
+            (Storage::Own, Self::Postgres) => (postgres::QUEUE_FILES, queue),
+            (Storage::Table(table), Self::SqlServer) => {
+                (sql_server::TABLE_FILES, minijinja::context! { ..queue, ..table::context(self, spec, table) })
+            }
+            (Storage::Table(table), Self::Postgres) => {
+                (postgres::TABLE_FILES, minijinja::context! { ..queue, ..table::context(self, spec, table) })
+            }
+            // They are somebody else's.
+            (Storage::Procedures(_), _) => return Ok(Vec::new()),
         };
+        let context = minijinja::context! { ..context, ..options };
         files.iter().map(|file| self.templates().render(file, context.clone())).collect()
     }
 
@@ -194,12 +204,13 @@ impl Dialect {
         self.templates().render(name, context)
     }
 
-    fn column_context(self, column: &crate::spec::ColumnSpec) -> minijinja::Value {
+    fn column_context(self, column: &crate::spec::ColumnSpec, adopted: bool) -> minijinja::Value {
         let name = column.name.as_str();
-        let (column_type, parameter): (fn(ColumnKind) -> String, _) = match self {
-            Self::SqlServer => (sql_server::column_type, format!("@{name}")),
-            Self::Postgres => (postgres::column_type, format!("\"{name}_\"")),
+        let parameter = match self {
+            Self::SqlServer => format!("@{name}"),
+            Self::Postgres => format!("\"{name}_\""),
         };
+        let quoted = column.name.quoted(self.quote_style());
         // Text is read from JSON at any length, so that what is too long is an error instead of being cut.
         let json_kind = match column.kind {
             ColumnKind::Text(_) => ColumnKind::Text(None),
@@ -207,13 +218,21 @@ impl Dialect {
         };
         minijinja::context! {
             name,
-            quoted => column.name.quoted(self.quote_style()),
-            type => column_type(column.kind),
-            json_type => column_type(json_kind),
+            quoted => if adopted { column.name.quoted_as_written(self.quote_style()) } else { quoted.clone() },
+            shown => quoted,
+            type => self.column_type(column.kind),
+            json_type => self.column_type(json_kind),
             parameter,
             path => format!("$.columns.\"{name}\""),
             is_json => column.kind == ColumnKind::Json,
             nullable => column.nullable,
+        }
+    }
+
+    fn column_type(self, kind: ColumnKind) -> String {
+        match self {
+            Self::SqlServer => sql_server::column_type(kind),
+            Self::Postgres => postgres::column_type(kind),
         }
     }
 

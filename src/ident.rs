@@ -61,6 +61,19 @@ impl Identifier {
     }
 }
 
+impl Identifier {
+    /// The quoted name of a table or column that somebody else made, given as they would write it there: PostgreSQL takes
+    /// names in lower case unless they stand in double quotes.
+    pub fn quoted_as_written(&self, style: QuoteStyle) -> String {
+        let exact = self.0.strip_prefix('"').and_then(|name| name.strip_suffix('"'));
+        match (style, exact) {
+            (QuoteStyle::Brackets, _) => self.quoted(style),
+            (QuoteStyle::DoubleQuotes, Some(name)) => Self(name.to_owned()).quoted(style),
+            (QuoteStyle::DoubleQuotes, None) => Self(self.0.to_lowercase()).quoted(style),
+        }
+    }
+}
+
 /// The name of a queue. It becomes part of the names of procedures, indexes and constraints, so it is held to what
 /// reads well in all of them: a letter first, then letters, digits and underscores of ASCII, at most 40.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -1,23 +1,68 @@
-//! What a queue is made of: its name, the kinds of work in it, and its own columns. Written once as JSON, kept in the
+//! What a queue is made of: its table, its columns, and how it behaves. Written once, as TOML or JSON, kept in the
 //! database, and read back by every handle, which checks new items against it before they travel.
 
+mod layout;
+mod options;
 mod parse;
+mod procedures;
+mod table;
 mod validate;
+
+pub use self::{
+    options::{
+        BackoffSpec, Completion, DedupSpec, Direction, LeaseSpec, OrderSpec, PrioritySpec, RolesSpec, SubtypeSpec,
+    },
+    procedures::ProceduresSpec,
+    table::{
+        Condition, Holds, IndexSpec, KeyColumn, KeySource, LifecycleSpec, Literal, SeekColumn, StateSpec, TableSpec,
+    },
+};
 
 pub(crate) use validate::{check_text, items_to_json, put_due};
 
 use crate::ident::{Identifier, QueueName};
 use std::fmt;
 
-/// The description of a queue of the preset `relational`.
+/// The description of a queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueueSpec {
     /// Its name.
     pub queue: QueueName,
+    /// Where its items are.
+    pub storage: Storage,
     /// The kinds of work it holds; the first is the one that an item has when it names none.
     pub types: Vec<String>,
-    /// Its own columns, besides those of the life cycle.
+    /// Its own columns, besides those of the life cycle: what a producer gives and a worker sees.
     pub columns: Vec<ColumnSpec>,
+    /// Tables of what only some items have.
+    pub subtypes: Vec<SubtypeSpec>,
+    /// The order in which due items are handed out.
+    pub order: OrderSpec,
+    /// How many attempts an item has, unless the setting of the queue says otherwise.
+    pub max_attempts: i32,
+    /// When a failed attempt is repeated; without it at once.
+    pub backoff: Option<BackoffSpec>,
+    /// Leases.
+    pub lease: LeaseSpec,
+    /// What becomes of completed items.
+    pub completion: Completion,
+    /// Which items count as the same work.
+    pub dedup: Option<DedupSpec>,
+    /// Who may do what.
+    pub roles: RolesSpec,
+    /// The names of its settings in AppSettings begin with this and a point; `<queue>` in lower case when left out.
+    pub settings: String,
+}
+
+/// Where the items of a queue are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Storage {
+    /// In a table that readpast makes, in the shape of its first document.
+    Own,
+    /// In a table that was there before, or that readpast makes after somebody else's shape.
+    Table(Box<TableSpec>),
+    /// Behind procedures that somebody wrote by hand.
+    Procedures(Box<ProceduresSpec>),
 }
 
 /// A column of the queue's own.

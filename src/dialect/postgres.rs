@@ -28,6 +28,9 @@ pub(super) const QUEUE_FILES: &[&str] = &[
     "relational/stats.sql",
 ];
 
+/// What makes up a queue in an adopted table, in the order it is run.
+pub(super) const TABLE_FILES: &[&str] = &[];
+
 pub(super) const FILES: [(&str, &str); 35] = files![
     "session.sql",
     "functions.sql",

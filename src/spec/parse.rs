@@ -1,6 +1,6 @@
 //! The description of a queue, from JSON and to it.
 
-use super::{ColumnKind, ColumnSpec, QueueSpec};
+use super::{ColumnKind, ColumnSpec, Completion, LeaseSpec, OrderSpec, QueueSpec, RolesSpec, Storage};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::{Identifier, QueueName};
 use serde_json::{Map, Value, json};
@@ -64,7 +64,21 @@ impl QueueSpec {
                 return Err(refuse(format!("columns[{i}]: there is another column {:?}", column.name.as_str())));
             }
         }
-        Ok(Self { queue, types, columns })
+        Ok(Self {
+            settings: queue.as_str().to_ascii_lowercase(),
+            queue,
+            storage: Storage::Own,
+            types,
+            columns,
+            subtypes: Vec::new(),
+            order: OrderSpec::default(),
+            max_attempts: 3,
+            backoff: None,
+            lease: LeaseSpec::default(),
+            completion: Completion::default(),
+            dedup: None,
+            roles: RolesSpec::default(),
+        })
     }
 
     /// The description as JSON, complete: what was left out is there with its default.

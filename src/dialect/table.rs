@@ -1,0 +1,169 @@
+//! An adopted table, as its templates see it. The names of what is filled in stand in `sql/README.md`.
+
+use super::Dialect;
+use crate::ident::Identifier;
+use crate::spec::{BackoffSpec, Completion, Condition, Holds, KeySource, Literal, QueueSpec, Storage, TableSpec};
+use minijinja::{Value, context};
+
+/// What the templates of an adopted table are filled with, besides what every queue's are.
+pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Value {
+    let quoted = |name: &Identifier| name.quoted_as_written(dialect.quote_style());
+    let optional = |name: &Option<Identifier>| name.as_ref().map(quoted);
+    let qualified = format!("{}.{}", quoted(&table.schema), quoted(&table.name));
+    let lifecycle = &table.lifecycle;
+    let role = context! {
+        kind => optional(&lifecycle.kind),
+        enqueued => optional(&lifecycle.enqueued),
+        due => optional(&lifecycle.due),
+        started => optional(&lifecycle.started),
+        finished => optional(&lifecycle.finished),
+        duration => optional(&lifecycle.duration),
+        attempts => optional(&lifecycle.attempts),
+        owner => optional(&lifecycle.owner),
+        lease_until => optional(&lifecycle.lease_until),
+        step => optional(&lifecycle.step),
+        response => optional(&lifecycle.response),
+        error => optional(&lifecycle.error),
+        token => optional(&lifecycle.token),
+    };
+    let key: Vec<_> = table
+        .key
+        .iter()
+        .map(|column| {
+            context! {
+                name => column.name.as_str(),
+                quoted => quoted(&column.name),
+                type => dialect.column_type(column.kind),
+                by_producer => column.source == KeySource::Producer,
+                is_guid => column.kind == crate::spec::ColumnKind::Guid,
+                is_time => column.kind == crate::spec::ColumnKind::Timestamp,
+            }
+        })
+        .collect();
+    let seek: Vec<_> = table
+        .seek
+        .iter()
+        .map(|column| {
+            let values: Vec<_> = column.values.iter().map(|value| literal(dialect, value)).collect();
+            context! { quoted => quoted(&column.name), values }
+        })
+        .collect();
+    let conditions = |conditions: &[Condition]| -> Vec<Value> {
+        conditions.iter().map(|c| context! { quoted => quoted(&c.column), ..holds(dialect, &c.holds) }).collect()
+    };
+    let states = |states: &[crate::item::ItemState]| -> Vec<&str> { states.iter().map(|s| s.as_str()).collect() };
+    let encodings: Vec<_> = table
+        .encodings()
+        .iter()
+        .map(|e| {
+            context! {
+                conditions => conditions(&e.conditions), states => states(&e.states), default => e.default.as_str()
+            }
+        })
+        .collect();
+    let assignments: Vec<_> = table
+        .assignments()
+        .iter()
+        .map(|a| {
+            let cases: Vec<_> =
+                a.cases.iter().map(|(held, s)| context! { states => states(s), ..holds(dialect, held) }).collect();
+            context! { quoted => quoted(&a.column), cases }
+        })
+        .collect();
+    let order: Vec<_> = spec
+        .order_columns(table)
+        .iter()
+        .map(|(column, descends)| context! { quoted => quoted(column), descending => *descends })
+        .collect();
+    use crate::item::ItemState::{Completed, Pending, Processing};
+    context! {
+        table => qualified,
+        table_name => table.name.as_str(),
+        table_schema => table.schema.as_str(),
+        create => table.create,
+        key,
+        composite => table.key.len() > 1,
+        seek,
+        local_time => table.local_time,
+        run_time => table.run_time,
+        role,
+        encodings,
+        assignments,
+        pending => conditions(table.conditions(Pending)),
+        processing => conditions(table.conditions(Processing)),
+        completed => conditions(table.conditions(Completed)),
+        order,
+        index => context! {
+            name => optional(&table.index.name), columns => table.index.columns.iter().map(quoted).collect::<Vec<_>>()
+        },
+    }
+}
+
+fn holds(dialect: Dialect, holds: &Holds) -> Value {
+    match holds {
+        Holds::Value(value) => context! { holds => "value", literal => literal(dialect, value) },
+        Holds::Null => context! { holds => "null", literal => "NULL" },
+        Holds::Something => context! { holds => "something" },
+    }
+}
+
+fn literal(dialect: Dialect, value: &Literal) -> String {
+    match (value, dialect) {
+        (Literal::Integer(number), _) => number.to_string(),
+        (Literal::Boolean(value), Dialect::SqlServer) => u8::from(*value).to_string(),
+        (Literal::Boolean(value), Dialect::Postgres) => value.to_string().to_uppercase(),
+        (Literal::Text(text), _) => dialect.text_literal(text),
+    }
+}
+
+/// What the templates of every kind of queue are filled with.
+pub(super) fn options(dialect: Dialect, spec: &QueueSpec) -> Value {
+    let adopted = matches!(spec.storage, Storage::Table(_));
+    let quoted = |name: &Identifier| {
+        if adopted { name.quoted_as_written(dialect.quote_style()) } else { name.quoted(dialect.quote_style()) }
+    };
+    let list = |names: &[Identifier]| -> Vec<String> { names.iter().map(quoted).collect() };
+    let (completion, history) = match &spec.completion {
+        Completion::Keep => ("keep", None),
+        Completion::Delete => ("delete", None),
+        Completion::History(table) => ("history", Some(quoted(table))),
+    };
+    let backoff = spec.backoff.map(|BackoffSpec { first_ms, factor_percent, cap_ms, jitter_percent }| {
+        context! { first_ms, factor_percent, cap_ms, jitter_percent }
+    });
+    let dedup = spec.dedup.as_ref().map(|dedup| {
+        context! {
+            columns => list(&dedup.columns),
+            existing => dedup.existing,
+            unfinished_only => dedup.unfinished_only,
+        }
+    });
+    let priority =
+        spec.order.priority.as_ref().map(|p| context! { quoted => quoted(&p.column), descending => p.highest_first });
+    let role = |name: &Option<Identifier>| name.as_ref().map(|name| name.quoted(dialect.quote_style()));
+    context! {
+        setting => spec.settings.as_str(),
+        max_attempts => spec.max_attempts,
+        lease_ms => spec.lease.ms,
+        lease_sliding => spec.lease.sliding,
+        resume_own => spec.lease.resume_own,
+        direction => match spec.order.direction {
+            crate::spec::Direction::Fifo => "fifo",
+            crate::spec::Direction::Lifo => "lifo",
+            crate::spec::Direction::Unordered => "unordered",
+        },
+        priority,
+        group => spec.order.group.as_ref().map(quoted),
+        backoff,
+        completion,
+        history,
+        dedup,
+        types => spec.types.clone(),
+        own_types_only => spec.roles.own_types_only,
+        roles => context! {
+            producer => role(&spec.roles.producer),
+            worker => role(&spec.roles.worker),
+            operator => role(&spec.roles.operator),
+        },
+    }
+}

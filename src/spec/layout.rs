@@ -1,0 +1,111 @@
+//! What follows from the description of an adopted table: how each state is written into it, and read from it.
+
+use super::{Condition, Direction, Holds, QueueSpec, TableSpec};
+use crate::ident::Identifier;
+use crate::item::ItemState;
+
+/// One way in which the table's columns can stand, and the states that are written so. What tells these apart is the row in
+/// `<queue>_Lease`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Encoding {
+    pub(crate) conditions: Vec<Condition>,
+    pub(crate) states: Vec<ItemState>,
+    /// The state of an item that has no row there.
+    pub(crate) default: ItemState,
+}
+
+/// A column that changes with the state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Assignment {
+    pub(crate) column: Identifier,
+    /// What it holds, with the states in which it does. In states that are not here it stays as it is.
+    pub(crate) cases: Vec<(Holds, Vec<ItemState>)>,
+}
+
+impl TableSpec {
+    /// How an item in `state` stands in the table. A state that the description does not give is parked: the table shows it
+    /// as taken, so that nobody claims it, and `<queue>_Lease` says what it is. An item that waits for its next attempt is
+    /// pending where the table has a due time, and parked until it is due where not.
+    pub(crate) fn conditions(&self, state: ItemState) -> &[Condition] {
+        let given = |state| self.states.iter().find(|s| s.state == state).map(|s| s.conditions.as_slice());
+        let parked = if state == ItemState::Error && self.lifecycle.due.is_some() {
+            ItemState::Pending
+        } else {
+            ItemState::Processing
+        };
+        given(state).or_else(|| given(parked)).unwrap_or_default()
+    }
+
+    /// All ways in which the table's columns can stand, the more particular before the more general.
+    pub(crate) fn encodings(&self) -> Vec<Encoding> {
+        let mut encodings: Vec<Encoding> = Vec::new();
+        for state in ItemState::ALL {
+            let conditions = self.conditions(state);
+            match encodings.iter_mut().find(|e| e.conditions == conditions) {
+                Some(encoding) => encoding.states.push(state),
+                None => {
+                    encodings.push(Encoding { conditions: conditions.to_vec(), states: vec![state], default: state })
+                }
+            }
+        }
+        for encoding in &mut encodings {
+            let explicit = |state: &ItemState| self.states.iter().any(|s| s.state == *state);
+            // Where the table shows a taken item and a completed one alike, what nobody holds is completed.
+            let first = [ItemState::Pending, ItemState::Completed, ItemState::Processing];
+            encoding.default = first
+                .into_iter()
+                .find(|state| encoding.states.contains(state) && explicit(state))
+                .or_else(|| encoding.states.iter().copied().find(explicit))
+                .unwrap_or(encoding.default);
+        }
+        encodings.sort_by_key(|e| (e.default != ItemState::Pending, std::cmp::Reverse(e.conditions.len())));
+        encodings
+    }
+
+    /// The columns that change with the state.
+    pub(crate) fn assignments(&self) -> Vec<Assignment> {
+        let mut assignments: Vec<Assignment> = Vec::new();
+        for state in ItemState::ALL {
+            for Condition { column, holds } in self.conditions(state) {
+                let at = assignments.iter().position(|a| a.column == *column).unwrap_or_else(|| {
+                    assignments.push(Assignment { column: column.clone(), cases: Vec::new() });
+                    assignments.len() - 1
+                });
+                let cases = &mut assignments[at].cases;
+                match cases.iter_mut().find(|(held, _)| held == holds) {
+                    Some((_, states)) => states.push(state),
+                    None => cases.push((holds.clone(), vec![state])),
+                }
+            }
+        }
+        assignments
+    }
+}
+
+impl QueueSpec {
+    /// The columns by which due items of an adopted table are ordered, each with whether it descends.
+    pub(crate) fn order_columns(&self, table: &TableSpec) -> Vec<(Identifier, bool)> {
+        let mut columns = Vec::new();
+        if let Some(priority) = &self.order.priority {
+            columns.push((priority.column.clone(), priority.highest_first));
+        }
+        if self.order.direction == Direction::Unordered {
+            return columns;
+        }
+        let descends = self.order.direction == Direction::Lifo;
+        let by: Vec<_> = match self.order.by.as_slice() {
+            [] => table.lifecycle.due.iter().chain(&table.lifecycle.enqueued).take(1).cloned().collect(),
+            by => by.to_vec(),
+        };
+        columns.extend(by.into_iter().map(|column| (column, descends)));
+        // The key decides between equals, unless an index that is not ours gives the order.
+        if table.index.name.is_none() || columns.is_empty() {
+            for key in &table.key {
+                if !columns.iter().any(|(column, _)| *column == key.name) {
+                    columns.push((key.name.clone(), descends));
+                }
+            }
+        }
+        columns
+    }
+}

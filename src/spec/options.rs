@@ -1,0 +1,118 @@
+//! What a queue's description chooses beyond its columns: order, attempts, leases, what happens at the end, who may do
+//! what. Everything has a default, so that a description says only what is special.
+
+use super::ColumnSpec;
+use crate::ident::Identifier;
+
+/// In which order due items are handed out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Direction {
+    /// The oldest first. Not strict: an item that is given back is handed out after later ones.
+    #[default]
+    Fifo,
+    /// The newest first.
+    Lifo,
+    /// In whatever order the server finds them; for tables without an order of their own.
+    Unordered,
+}
+
+/// The order of the queue.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct OrderSpec {
+    /// Oldest, newest or any first.
+    pub direction: Direction,
+    /// The columns that say what is old, of an adopted table; without them its due time, its enqueueing time or its key.
+    /// A queue of readpast's own goes by ScheduledFor and EnqueuedAt.
+    pub by: Vec<Identifier>,
+    /// A column whose value goes before everything else.
+    pub priority: Option<PrioritySpec>,
+    /// A column whose equal values form a group: within it, an item is handed out only when all earlier ones are finished.
+    pub group: Option<Identifier>,
+}
+
+/// Which items go first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PrioritySpec {
+    /// An integer column of the queue, not null.
+    pub column: Identifier,
+    /// Whether high values go first; else low ones do.
+    pub highest_first: bool,
+}
+
+/// How long after a failed attempt the next one is due, when the worker does not say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BackoffSpec {
+    /// After the first failed attempt, in milliseconds.
+    pub first_ms: i32,
+    /// What the delay is multiplied by with each further attempt, in hundredths: 100 is a fixed delay, 200 doubles it.
+    pub factor_percent: i32,
+    /// The longest delay, in milliseconds.
+    pub cap_ms: i32,
+    /// How much of the delay is left to chance, from 0 to 100 per cent: the delay becomes a random one between that much
+    /// less and the whole of it, so that what failed together does not come back together.
+    pub jitter_percent: i32,
+}
+
+/// Leases, when the handle's settings do not say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeaseSpec {
+    /// How long one lasts, in milliseconds, unless the setting of the queue or the worker's handle says otherwise.
+    pub ms: i32,
+    /// Whether a renewal moves the deadline. A fixed lease ends at its time whatever the worker says.
+    pub sliding: bool,
+    /// Whether a worker that starts again under its old name takes up at once what it left in flight.
+    pub resume_own: bool,
+}
+
+impl Default for LeaseSpec {
+    fn default() -> Self {
+        Self { ms: 60_000, sliding: true, resume_own: false }
+    }
+}
+
+/// What becomes of a completed item.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Completion {
+    /// It stays in the table, as Completed.
+    #[default]
+    Keep,
+    /// It is deleted.
+    Delete,
+    /// It is moved to this table, which has the columns of the queue's table and stands in the same schema.
+    History(Identifier),
+}
+
+/// Which items count as the same work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DedupSpec {
+    /// The columns whose values make an item unique, among the queue's own columns.
+    pub columns: Vec<Identifier>,
+    /// Whether a duplicate is answered with the key of the item that is there; else with no key.
+    pub existing: bool,
+    /// Whether only unfinished items count; else the same work is never done twice while its row is there.
+    pub unfinished_only: bool,
+}
+
+/// A table that holds what only some items have, in a row of the same key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SubtypeSpec {
+    /// Its name: the table is `<queue>_<name>`, the worker view has its columns as `<name>_<column>`.
+    pub name: Identifier,
+    /// Exclusive: items of the type of this name have a row there, and no others have. Inclusive: any item may have one.
+    pub exclusive: bool,
+    /// Its columns, besides the key.
+    pub columns: Vec<ColumnSpec>,
+}
+
+/// The database roles that are granted EXECUTE on what they need, and nothing on any table. Created when missing.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RolesSpec {
+    /// May enqueue.
+    pub producer: Option<Identifier>,
+    /// May claim, settle and renew, and read the worker view.
+    pub worker: Option<Identifier>,
+    /// May do everything.
+    pub operator: Option<Identifier>,
+    /// Whether a worker's login sees and claims only the types that the table QueueTypeAccess gives it.
+    pub own_types_only: bool,
+}

@@ -1,0 +1,22 @@
+//! A queue whose procedures somebody wrote by hand: they are called as they are.
+
+use crate::ident::Identifier;
+
+/// Hand-written procedures, in the shape of `Next_` and `Modify_`: what parameters they take is asked of the database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProceduresSpec {
+    /// The schema they stand in.
+    pub schema: Identifier,
+    /// Claims one item: returns its key and its token, or no row.
+    pub next: Identifier,
+    /// Reports on one item: takes key, token, status and, by their names, step, response, error and scheduled-for.
+    pub modify: Identifier,
+    /// Enqueues one item: takes its columns by their names.
+    pub add: Option<Identifier>,
+    /// The view that shows a worker its items.
+    pub view: Identifier,
+    /// The column of the view that is the key.
+    pub key: Identifier,
+    /// The column of the view that is the token.
+    pub token: Identifier,
+}

@@ -1,0 +1,142 @@
+//! A table that was there before readpast: which of its columns mean what. The table keeps its shape; what it has no
+//! column for is kept beside it, in `<queue>_Lease`.
+
+use super::ColumnKind;
+use crate::ident::Identifier;
+use crate::item::ItemState;
+
+/// An adopted table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableSpec {
+    /// Its schema.
+    pub schema: Identifier,
+    /// Its name.
+    pub name: Identifier,
+    /// Whether `install` makes it when it is missing.
+    pub create: bool,
+    /// What names an item: one column or more.
+    pub key: Vec<KeyColumn>,
+    /// Columns that stand before the key in the index by which an item is found, each with all values it can have.
+    pub seek: Vec<SeekColumn>,
+    /// What the times in the table are: UTC, or the server's local time.
+    pub local_time: bool,
+    /// How the table says in which state an item is, in the order of [`ItemState::ALL`]. Pending, Processing and, unless
+    /// completed items leave the table, Completed are always there.
+    pub states: Vec<StateSpec>,
+    /// Which columns take part in the life of an item.
+    pub lifecycle: LifecycleSpec,
+    /// Whether the column `started` gets the time that the worker gives for its whole run, as a correlation id, instead of
+    /// the time of the claim.
+    pub run_time: bool,
+    /// The index that serves the claim.
+    pub index: IndexSpec,
+}
+
+/// A column of the key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyColumn {
+    /// Its name.
+    pub name: Identifier,
+    /// Its type: integer, bigint, guid, text(n) or timestamp.
+    pub kind: ColumnKind,
+    /// Where the value of a new item comes from.
+    pub source: KeySource,
+}
+
+/// Where the value of a new item's key comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum KeySource {
+    /// The table: an identity or a default.
+    Table,
+    /// The producer, among the item's columns. A GUID that it leaves out is made.
+    Producer,
+}
+
+/// A column that leads an index, with all values it can have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeekColumn {
+    /// Its name.
+    pub name: Identifier,
+    /// Its values.
+    pub values: Vec<Literal>,
+}
+
+/// A constant in a description.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Literal {
+    /// A whole number.
+    Integer(i64),
+    /// True or false: a bit.
+    Boolean(bool),
+    /// Text.
+    Text(String),
+}
+
+/// How the table says that an item is in a state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StateSpec {
+    /// The state.
+    pub state: ItemState,
+    /// What holds then, all of it.
+    pub conditions: Vec<Condition>,
+}
+
+/// What a column holds in some state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Condition {
+    /// The column.
+    pub column: Identifier,
+    /// What it holds.
+    pub holds: Holds,
+}
+
+/// What a column holds in some state; entering the state makes it so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Holds {
+    /// This value.
+    Value(Literal),
+    /// NULL.
+    Null,
+    /// Anything but NULL. Only for columns of the life cycle: a time becomes that of the change, the error its text.
+    Something,
+}
+
+/// The columns of an adopted table that take part in an item's life. What has no column is kept in `<queue>_Lease`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LifecycleSpec {
+    /// The kind of work.
+    pub kind: Option<Identifier>,
+    /// When the item was enqueued; filled in when the producer does not.
+    pub enqueued: Option<Identifier>,
+    /// Not before this time. NULL counts as due.
+    pub due: Option<Identifier>,
+    /// When the current attempt began.
+    pub started: Option<Identifier>,
+    /// When the item was finished.
+    pub finished: Option<Identifier>,
+    /// Milliseconds from started to finished.
+    pub duration: Option<Identifier>,
+    /// Claims so far. NULL counts as 0.
+    pub attempts: Option<Identifier>,
+    /// Whose claim it is.
+    pub owner: Option<Identifier>,
+    /// Until when.
+    pub lease_until: Option<Identifier>,
+    /// Where a job of many steps is.
+    pub step: Option<Identifier>,
+    /// What the last call said.
+    pub response: Option<Identifier>,
+    /// What went wrong last.
+    pub error: Option<Identifier>,
+    /// The last change, a datetime2 or timestamptz: the token.
+    pub token: Option<Identifier>,
+}
+
+/// The index by which the claim finds due items in order.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct IndexSpec {
+    /// An index of the table. Without a name readpast makes one of its own, `IX_<queue>_Due`.
+    pub name: Option<Identifier>,
+    /// Its columns where it has a name, so that the claim's order can follow them.
+    pub columns: Vec<Identifier>,
+}
