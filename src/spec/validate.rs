@@ -14,6 +14,21 @@ pub(crate) fn items_to_json(spec: &QueueSpec, items: &[NewItem]) -> Result<Strin
     Ok(Value::Array(items).to_string())
 }
 
+impl QueueSpec {
+    /// Checks an item as [`crate::Queue::enqueue`] does, for who reads items one by one and would rather name each mistake
+    /// where it was read.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidItem`] says what does not fit the queue.
+    pub fn check_item(&self, item: &NewItem) -> Result<()> {
+        match item_to_json(self, 0, item) {
+            Ok(_) => Ok(()),
+            // There is one item only: its number would say nothing.
+            Err(error) => Err(Error::new(error.kind(), error.message().trim_start_matches("item 0: "))),
+        }
+    }
+}
+
 fn item_to_json(spec: &QueueSpec, index: usize, item: &NewItem) -> Result<Value> {
     let mut out = Map::new();
     if let Some(kind) = &item.kind {
