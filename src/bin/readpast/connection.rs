@@ -7,6 +7,7 @@ use crate::output::note;
 use readpast::Config;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
+use toml::de::{DeTable, DeValue};
 
 /// All settings. `patience` is how long transient errors are retried unless the user says otherwise.
 pub fn config(global: &Global, patience: &str) -> Result<Config> {
@@ -95,18 +96,18 @@ fn file(global: &Global) -> Result<Option<PathBuf>> {
 /// Settings by their keys, as in the README's table, and `connection_file`. Says whether it held a connection.
 fn read_file(config: &mut Config, path: &Path) -> Result<bool> {
     let text = read(path)?;
-    // The message of the parser would quote the line, which may hold a password.
-    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+    // Without the line itself, which may hold a password.
+    let table = DeTable::parse(&text).map_err(|error| {
         let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
         usage(format!("{}, line {line}: {}", path.display(), error.message()))
     })?;
     let mut settings = Vec::new();
-    flatten("", &table, &mut settings);
+    flatten("", table.get_ref(), &mut settings);
     let mut connected = false;
     for (key, value) in settings {
         let value = match value {
-            toml::Value::String(text) => text.clone(),
-            toml::Value::Integer(number) => number.to_string(),
+            DeValue::String(text) => text.to_string(),
+            DeValue::Integer(number) => number.to_string(),
             _ => return Err(usage(format!("{}: {key} must be text or a whole number", path.display()))),
         };
         if key == "connection_file" {
@@ -125,11 +126,11 @@ fn read_file(config: &mut Config, path: &Path) -> Result<bool> {
 }
 
 /// `lease.ms = 5` and `[lease] ms = 5` are the same in TOML.
-fn flatten<'a>(prefix: &str, table: &'a toml::Table, settings: &mut Vec<(String, &'a toml::Value)>) {
+fn flatten<'a>(prefix: &str, table: &'a DeTable<'_>, settings: &mut Vec<(String, &'a DeValue<'a>)>) {
     for (key, value) in table {
-        match value {
-            toml::Value::Table(table) => flatten(&format!("{prefix}{key}."), table, settings),
-            value => settings.push((format!("{prefix}{key}"), value)),
+        match value.get_ref() {
+            DeValue::Table(table) => flatten(&format!("{prefix}{}.", key.get_ref()), table, settings),
+            value => settings.push((format!("{prefix}{}", key.get_ref()), value)),
         }
     }
 }
