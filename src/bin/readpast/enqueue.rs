@@ -133,8 +133,8 @@ fn stream(sender: &mut Sender<'_>, defaults: &Defaults, source: Source, quiet: b
     sender.send(batch)?;
     progress.finish();
     if !sender.prints_keys && !sender.out.is_json() {
-        let refused = if refused > 0 { format!(", {refused} lines refused") } else { String::new() };
-        sender.out.text(&format!("{} items enqueued{refused}\n", sender.sent))?;
+        let refused = if refused > 0 { format!(", lines refused: {refused}") } else { String::new() };
+        sender.out.text(&format!("items enqueued: {}{refused}\n", sender.sent))?;
     }
     Ok(if refused > 0 { Exit::Refused } else { Exit::Done })
 }

@@ -66,17 +66,7 @@ impl Failure {
             ErrorKind::SchemaMissing => "readpast install QUEUE.toml makes them; --schema names another schema",
             ErrorKind::SchemaOlder => "readpast install brings them to this version",
             ErrorKind::UnknownQueue => "readpast install QUEUE.toml makes a queue; --schema names another schema",
-            ErrorKind::DriverMissing => {
-                "odbcinst -q -d lists the drivers there are; the name must be the same to the letter"
-            }
-            ErrorKind::Unreachable => "see to Server and Port in the connection string, and to the network between",
-            ErrorKind::Authentication => {
-                "see to Uid and Pwd in the connection string; a password with a semicolon goes in braces"
-            }
             ErrorKind::PermissionDenied => "readpast doctor QUEUE names the rights that lack",
-            ErrorKind::Encryption => {
-                "give the server a certificate that is trusted here, or say TrustServerCertificate=yes where that will do"
-            }
             ErrorKind::OutcomeUnknown => "make the same call with --operation and this identity to learn it",
             _ => return None,
         })
