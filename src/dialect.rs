@@ -1,6 +1,8 @@
 //! The two kinds of server: statement texts, quoting and error classification, nothing else.
 
+mod access;
 mod postgres;
+mod shape;
 mod sql_server;
 mod table;
 mod template;
@@ -132,10 +134,13 @@ impl Dialect {
             (Storage::Own, Self::SqlServer) => (sql_server::QUEUE_FILES, queue),
             (Storage::Own, Self::Postgres) => (postgres::QUEUE_FILES, queue),
             (Storage::Table(table), Self::SqlServer) => {
-                (sql_server::TABLE_FILES, minijinja::context! { ..queue, ..table::context(self, spec, table) })
+                let (shape, access) = (shape::context(self, spec, table), access::context(self, spec, table));
+                let (enqueue, table) = (access::enqueue(self, spec, table), table::context(self, spec, table));
+                (sql_server::TABLE_FILES, minijinja::context! { ..queue, ..table, ..shape, ..access, ..enqueue })
             }
             (Storage::Table(table), Self::Postgres) => {
-                (postgres::TABLE_FILES, minijinja::context! { ..queue, ..table::context(self, spec, table) })
+                let shape = shape::context(self, spec, table);
+                (postgres::TABLE_FILES, minijinja::context! { ..queue, ..table::context(self, spec, table), ..shape })
             }
             // They are somebody else's.
             (Storage::Procedures(_), _) => return Ok(Vec::new()),
@@ -232,7 +237,7 @@ impl Dialect {
             type => self.column_type(column.kind),
             json_type => self.column_type(json_kind),
             parameter,
-            path => format!("$.columns.\"{name}\""),
+            path => column_path(name),
             is_json => column.kind == ColumnKind::Json,
             nullable => column.nullable,
         }
@@ -251,6 +256,11 @@ impl Dialect {
             Self::Postgres => &postgres::TEMPLATES,
         }
     }
+}
+
+/// Where a column stands in the JSON of an item.
+fn column_path(name: &str) -> String {
+    format!("$.columns.\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 /// The statements of a script: it is cut at lines that say GO, as SQL Server's own tools do.
