@@ -14,7 +14,7 @@
             SELECT 1 FROM OPENJSON(@Filter) AS j
             WHERE j.[key] NOT IN (N'keys', N'status', N'types', N'before', N'after', N'error')
         )
-        THROW 50021, N'{{ procedure }}: @Filter is a JSON object of keys, status, types, before, after and error.', 1;
+        THROW 50021, N'{{ procedure }}: @Filter takes keys, status, types, before, after and error.', 1;
 
     SET @Keys = JSON_QUERY(@Filter, '$.keys');
     SET @Statuses = JSON_QUERY(@Filter, '$.status');

@@ -1,8 +1,8 @@
         'FOUND' AS [Answer],
         CAST(NULL AS int) AS [Ordinal],
         CAST(NULL AS bigint) AS [DueMs],
-        q.[EnqueuedAt] AS [Key],
-        q.[UpdatedAt] AS [Token],
-        q.[AttemptNum],
-        q.[Status],
-        q.*
+        v.[EnqueuedAt] AS [Key],
+        v.[UpdatedAt] AS [Token],
+        v.[AttemptNum],
+        v.[Status],
+        v.*

@@ -1,10 +1,11 @@
 {%- set procedure = "Find_" ~ queue -%}
+{%- set item = "v" -%}
 /*
 The items that fit @Filter, in the order of their keys, after the key @After, at most @Max of them: a page, and the
 last key of it begins the next one. @Filter is a JSON object, of which every member narrows the choice: keys, status and
 types (arrays), before and after (UTC, of the last change), error (a part of its text). NULL is all items.
-One row per item, with the answer FOUND. It changes nothing, and its locks on rows are let go one by one. Without keys it
-reads the table in order until the page is full.
+One row per item, with the answer FOUND. It changes nothing, and its locks on rows are let go one by one. Without keys
+it reads the table in order until the page is full.
 Table access order: {{ queue }}.
 */
 CREATE OR ALTER PROCEDURE {{ object(procedure) }}
@@ -30,12 +31,12 @@ BEGIN
         SELECT TOP (@Max)
 {% include "relational/_found_columns.sql" %}
         FROM @Key AS k
-        INNER JOIN {{ object("Worker_" ~ queue ~ "_V") }} AS q
-            ON q.[EnqueuedAt] = k.[EnqueuedAt]
+        INNER JOIN {{ object("Worker_" ~ queue ~ "_V") }} AS v
+            ON v.[EnqueuedAt] = k.[EnqueuedAt]
         WHERE
-            q.[EnqueuedAt] > @From
+            v.[EnqueuedAt] > @From
 {% filter indent(4, true) %}{% include "relational/_fits.sql" %}{% endfilter %}
-        ORDER BY q.[EnqueuedAt]
+        ORDER BY v.[EnqueuedAt]
         OPTION (LOOP JOIN, FORCE ORDER);
 
         RETURN 0;
@@ -43,11 +44,11 @@ BEGIN
 
     SELECT TOP (@Max)
 {% include "relational/_found_columns.sql" %}
-    FROM {{ object("Worker_" ~ queue ~ "_V") }} AS q
+    FROM {{ object("Worker_" ~ queue ~ "_V") }} AS v
     WHERE
-        q.[EnqueuedAt] > @From
+        v.[EnqueuedAt] > @From
 {% include "relational/_fits.sql" %}
-    ORDER BY q.[EnqueuedAt];
+    ORDER BY v.[EnqueuedAt];
 
     RETURN 0;
 END;
