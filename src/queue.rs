@@ -88,6 +88,11 @@ impl Queue {
         &self.0.worker
     }
 
+    /// How long its claims last before they must be renewed.
+    pub fn lease(&self) -> Duration {
+        Duration::from_millis(u64::from(self.0.lease_ms.unsigned_abs()))
+    }
+
     /// What the queue is made of.
     pub fn spec(&self) -> &QueueSpec {
         &self.0.spec
