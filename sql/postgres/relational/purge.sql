@@ -1,8 +1,8 @@
 {%- set function = object("purge_" ~ queue ~ "_trx") -%}
 {%- set procedure = "purge_" ~ queue ~ "_trx" -%}
 /*
-Delete up to max_ finished items that fit filter_, oldest key first. filter_ is as for find_{{ queue }}; without a status
-it means Completed, PartiallyCompleted, Cancelled and Terminated. Failed items go only when they are named, since
+Delete up to max_ finished items that fit filter_, oldest key first. filter_ is that of find_{{ queue }}; without a
+status it means Completed, PartiallyCompleted, Cancelled and Terminated. Failed items go only when they are named, since
 somebody may still want to see to them; unfinished ones never do. Rows that others hold are passed over. One row:
 purged, and how many it were.
 Table access order: {{ queue }}.

@@ -1,8 +1,8 @@
 {%- set function = object("redrive_" ~ queue ~ "_set_trx") -%}
 /*
 An operator's way back: let items that ended, or wait, be worked on as if they were new. Failed, Cancelled, Terminated,
-PartiallyCompleted, Error and Paused become Pending, due now, with all their attempts; response, error and step stay for
-whoever wants to know. Completed work is not done twice, and what is Pending or in a worker's hands needs none of this.
+PartiallyCompleted, Error and Paused become Pending, due now, with all their attempts; response, error and step stay.
+Completed work is not done twice, and what is Pending or in a worker's hands needs none of this.
 items_ is a JSON array of objects: key and, where only the item as the caller saw it is meant, token.
 One row per element with its position and its answer: OK, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item that is not
 OK is untouched.

@@ -1,8 +1,8 @@
 {%- set procedure = "Purge_" ~ queue ~ "_trx" -%}
 {%- set item = "q" -%}
 /*
-Delete up to @Max finished items that fit @Filter, oldest key first. @Filter is as for Find_{{ queue }}; without a status
-it means Completed, PartiallyCompleted, Cancelled and Terminated. Failed items go only when they are named, since
+Delete up to @Max finished items that fit @Filter, oldest key first. @Filter is that of Find_{{ queue }}; without a
+status it means Completed, PartiallyCompleted, Cancelled and Terminated. Failed items go only when they are named, since
 somebody may still want to see to them; unfinished ones never do. Rows that others hold are passed over. One row:
 purged, and how many it were.
 Table access order: {{ queue }}.
