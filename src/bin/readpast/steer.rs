@@ -7,7 +7,7 @@ use crate::filter::{self, FilterArgs, Pages};
 use crate::output::{Output, note};
 use crate::signals::Stop;
 use readpast::queue::MAX_ITEMS;
-use readpast::{Action, Answer, Batch, Filter, Item, ItemRef, ItemState, Outcome, Queue, Settlement};
+use readpast::{Action, Answer, Batch, Filter, ItemRef, ItemState, Outcome, Queue, Settlement};
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -64,10 +64,11 @@ impl Verb {
     /// Does it to items of one page. An item that was changed since it was found is left alone.
     fn apply(self, queue: &Queue, page: &Batch) -> Result<Vec<Outcome>> {
         let settled = |action: Action, delay_ms: Option<i64>| {
-            let settle = |item: Item<'_>| -> Settlement<'_> {
-                Settlement { delay_ms, ..Settlement::control(item.key(), filter::token(&item), action) }
-            };
-            let settlements: Vec<_> = (0..page.len()).filter_map(|at| page.get(at)).map(settle).collect();
+            let mut settlements = Vec::with_capacity(page.len());
+            for item in page.iter() {
+                let control = Settlement::control(item.key(), filter::token(&item), action);
+                settlements.push(Settlement { delay_ms, ..control });
+            }
             queue.settle(&settlements, None)
         };
         Ok(match self {
