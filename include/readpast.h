@@ -820,7 +820,7 @@ readpast_status readpast_queue_enqueue(readpast_queue queue,
 ///
 /// `after_key` is the last key of the page before; NULL: from the start.
 ///
-/// *Ownership*: the caller frees `*batch` with `readpast_batch_free`.
+/// *Ownership*: the caller frees `*batch` with `readpast_batch_free`. The texts are copied.
 ///
 /// *Threads*: any, at once.
 ///
@@ -870,6 +870,8 @@ readpast_status readpast_queue_redrive(readpast_queue queue,
 /// named. Call it until it deletes none.
 ///
 /// When the connection breaks, the call is repeated, and counts only what the repetition deleted.
+///
+/// *Ownership*: the text is copied.
 ///
 /// *Threads*: any, at once.
 ///

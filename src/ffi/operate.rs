@@ -41,7 +41,7 @@ unsafe impl Versioned for readpast_item_ref {
 ///
 /// `after_key` is the last key of the page before; NULL: from the start.
 ///
-/// *Ownership*: the caller frees `*batch` with `readpast_batch_free`.
+/// *Ownership*: the caller frees `*batch` with `readpast_batch_free`. The texts are copied.
 ///
 /// *Threads*: any, at once.
 ///
@@ -118,6 +118,8 @@ pub unsafe extern "C" fn readpast_queue_redrive(
 /// named. Call it until it deletes none.
 ///
 /// When the connection breaks, the call is repeated, and counts only what the repetition deleted.
+///
+/// *Ownership*: the text is copied.
 ///
 /// *Threads*: any, at once.
 ///
