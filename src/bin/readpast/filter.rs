@@ -1,10 +1,11 @@
 //! Which items are meant: the same options for all subcommands that look for items.
 
 use crate::cli::Global;
+use crate::duration;
 use crate::failure::{Result, usage};
-use crate::{duration, time};
+use readpast::item::utc_text;
 use readpast::{Batch, Filter, Item, ItemState, Queue};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Options of a filter. Each one that is given narrows the choice.
 #[derive(Debug, clap::Args)]
@@ -48,7 +49,7 @@ impl FilterArgs {
     /// The filter. Where no state is given and no key, `states` are meant.
     pub fn filter(&self, states: &[ItemState]) -> Result<Filter> {
         let before = match (&self.before, self.older_than) {
-            (_, Some(age)) => Some(time::ago(age).ok_or_else(|| usage("--older-than reaches too far back"))?),
+            (_, Some(age)) => Some(ago(age).ok_or_else(|| usage("--older-than reaches too far back"))?),
             (before, None) => before.clone(),
         };
         Ok(Filter {
@@ -60,6 +61,12 @@ impl FilterArgs {
             error: self.error.clone(),
         })
     }
+}
+
+/// The time so long ago.
+fn ago(age: Duration) -> Option<String> {
+    let then = SystemTime::now().checked_sub(age)?;
+    then.duration_since(UNIX_EPOCH).is_ok().then(|| utc_text(then))
 }
 
 /// A state, whatever its case.

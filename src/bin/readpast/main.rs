@@ -20,7 +20,6 @@ mod signals;
 mod spec_file;
 mod stats;
 mod steer;
-mod time;
 mod work;
 
 use clap::Parser;
