@@ -42,6 +42,8 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
         in_flight_is_due => leads && table.index.name.is_none(),
         foreign,
         completed_is_told => default_of(ItemState::Completed) == Some(ItemState::Completed),
+        role_names => [&spec.roles.producer, &spec.roles.worker, &spec.roles.operator]
+            .map(|role| role.as_ref().map(|role| dialect.text_literal(role.as_str()))),
         group_index => group.as_deref().map(listed),
     }
 }

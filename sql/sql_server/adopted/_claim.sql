@@ -66,5 +66,5 @@
 {%- set guard = pending %}
 {%- set completes = false %}
 
-{% filter indent(4) %}{% include "adopted/_write.sql" %}{% endfilter %}
+{% filter indent(4, true) %}{% include "adopted/_write.sql" %}{% endfilter %}
         END;

@@ -106,5 +106,5 @@
 {%- set guard = false %}
 {%- set completes = false %}
 
-{% filter indent(4) %}{% include "adopted/_write.sql" %}{% endfilter %}
+{% filter indent(4, true) %}{% include "adopted/_write.sql" %}{% endfilter %}
         END;

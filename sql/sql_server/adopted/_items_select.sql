@@ -1,5 +1,5 @@
-{%- set offset = "@Offset" %}
-    /* After the commit, and in an order that no OUTPUT clause promises. */
+{%- set offset = "@Offset" -%}
+{{ "    " }}/* After the commit, and in an order that no OUTPUT clause promises. */
     SELECT
         o.[Answer],
         o.[Ordinal],

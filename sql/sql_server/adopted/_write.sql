@@ -18,7 +18,9 @@
             ON {{ n.found(key, seek, "w") }}
 {%- if guard or completion == "delete" %}
         WHERE
-            {{ "w.[Status] <> 'Completed'" if completion == "delete" }}
+{%- if completion == "delete" %}
+            w.[Status] <> 'Completed'
+{%- endif %}
 {%- if guard %}
             {{ "AND " if completion == "delete" }}{{ n.stands(guard) }}
 {%- endif %}

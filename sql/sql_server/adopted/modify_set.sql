@@ -62,7 +62,7 @@ BEGIN
 
         IF @Max > 0
         BEGIN
-{% filter indent(4) %}{% include "adopted/_group_lock.sql" %}{% endfilter %}
+{% filter indent(4, true) %}{% include "adopted/_group_lock.sql" %}{% endfilter %}
         END;
 {%- endif %}
 
