@@ -31,7 +31,7 @@ pub(super) const QUEUE_FILES: &[&str] = &[
 /// What makes up a queue in an adopted table, in the order it is run.
 pub(super) const TABLE_FILES: &[&str] = &[];
 
-pub(super) const FILES: [(&str, &str); 35] = files![
+pub(super) const FILES: [(&str, &str); 41] = files![
     "session.sql",
     "functions.sql",
     "schema/0001_base.sql",
@@ -48,6 +48,12 @@ pub(super) const FILES: [(&str, &str); 35] = files![
     "calls/lock_install.sql",
     "calls/creates_or_alters.sql",
     "calls/schema_exists.sql",
+    "catalog/columns.sql",
+    "catalog/indexes.sql",
+    "catalog/parameters.sql",
+    "catalog/states.sql",
+    "catalog/tables.sql",
+    "catalog/triggers.sql",
     "relational/table.sql",
     "relational/view.sql",
     "relational/add_set.sql",

@@ -30,7 +30,7 @@ pub(super) const QUEUE_FILES: &[&str] = &[
 /// What makes up a queue in an adopted table, in the order it is run.
 pub(super) const TABLE_FILES: &[&str] = &[];
 
-pub(super) const FILES: [(&str, &str); 46] = files![
+pub(super) const FILES: [(&str, &str); 52] = files![
     "session.sql",
     "functions.sql",
     "schema/0001_base.sql",
@@ -47,6 +47,12 @@ pub(super) const FILES: [(&str, &str); 46] = files![
     "calls/lock_install.sql",
     "calls/creates_or_alters.sql",
     "calls/schema_exists.sql",
+    "catalog/columns.sql",
+    "catalog/indexes.sql",
+    "catalog/parameters.sql",
+    "catalog/states.sql",
+    "catalog/tables.sql",
+    "catalog/triggers.sql",
     "relational/table.sql",
     "relational/view.sql",
     "relational/add_set.sql",
