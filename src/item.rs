@@ -17,7 +17,7 @@ pub use self::{
     settlement::{Action, Settlement},
     state::ItemState,
     stats::QueueStats,
-    time::normalize_utc,
+    time::{normalize_utc, utc_text},
 };
 
 use serde_json::Map;
@@ -98,6 +98,11 @@ impl<'a> Item<'a> {
             Value::Integer(attempt) => i32::try_from(attempt).unwrap_or(i32::MAX),
             _ => 0,
         }
+    }
+
+    /// The item's columns, as [`Batch::columns`] has them.
+    pub fn columns(&self) -> &'a [Column] {
+        self.rows.columns().get(answer_column::COUNT..).unwrap_or_default()
     }
 
     /// How many columns the item has.
