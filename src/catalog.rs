@@ -3,14 +3,12 @@
 
 mod fit;
 mod near;
-mod procedure;
 mod table;
 mod types;
 
 pub(crate) use self::{
     fit::{fit, refuse_unfit},
     near::nearest,
-    procedure::{Parameter, Procedure, find_procedure, find_view},
     table::{Column, Index, Table, find_table},
     types::Family,
 };

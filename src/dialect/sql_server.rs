@@ -30,7 +30,7 @@ pub(super) const QUEUE_FILES: &[&str] = &[
 /// What makes up a queue in an adopted table, in the order it is run.
 pub(super) const TABLE_FILES: &[&str] = &[];
 
-pub(super) const FILES: [(&str, &str); 52] = files![
+pub(super) const FILES: [(&str, &str); 55] = files![
     "session.sql",
     "functions.sql",
     "schema/0001_base.sql",
@@ -53,6 +53,9 @@ pub(super) const FILES: [(&str, &str); 52] = files![
     "catalog/states.sql",
     "catalog/tables.sql",
     "catalog/triggers.sql",
+    "doctor/clock.sql",
+    "doctor/objects.sql",
+    "doctor/server.sql",
     "relational/table.sql",
     "relational/view.sql",
     "relational/add_set.sql",

@@ -128,7 +128,12 @@ impl<'a> Check<'a> {
         }
         if nullable == Some(true) && !column.nullable && !column.has_default && !column.computed {
             let what = format!("must have a value, and {place} allows NULL");
-            self.warning("type", column, what, "say nullable = false, so that a missing value is refused before it is sent");
+            self.warning(
+                "type",
+                column,
+                what,
+                "say nullable = false, so that a missing value is refused before it is sent",
+            );
         }
         if column.family == Family::CoarseTime {
             self.coarse(column);
@@ -158,7 +163,9 @@ impl<'a> Check<'a> {
                 Family::Boolean => "write true or false".to_owned(),
                 Family::Integer(_) => "write a whole number that it holds".to_owned(),
                 Family::Text => "write the value in quotes".to_owned(),
-                _ => format!("a state is told by booleans, whole numbers, text, or by being NULL or not: correct {place}"),
+                _ => format!(
+                    "a state is told by booleans, whole numbers, text, or by being NULL or not: correct {place}"
+                ),
             };
             self.error("type", column, what, remedy);
         } else if let (Literal::Text(text), Some(length)) = (value, column.length)
@@ -180,8 +187,10 @@ impl<'a> Check<'a> {
         if !fits {
             let wanted = match role {
                 "enqueued" | "due" | "started" | "finished" | "lease_until" => "a date and time",
-                "token" => "a date and time to the microsecond (datetime2, timestamptz): a coarser one stays the same \
-                            from one change to the next",
+                "token" => {
+                    "a date and time to the microsecond (datetime2, timestamptz): a coarser one stays the same \
+                            from one change to the next"
+                }
                 "attempts" | "duration" => "a whole number",
                 _ => "text",
             };

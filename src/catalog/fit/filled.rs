@@ -26,7 +26,9 @@ fn written<'a>(check: &Check<'a>) -> Vec<(String, &'a Identifier)> {
 
 fn computed(check: &mut Check<'_>) {
     for (place, name) in written(check) {
-        let Some(column) = check.found.column(name).filter(|column| column.computed || column.identity) else { continue };
+        let Some(column) = check.found.column(name).filter(|column| column.computed || column.identity) else {
+            continue;
+        };
         let kind = if column.computed { "computed" } else { "an identity" };
         let what = format!("is {kind}, so it cannot be written, and {place} has readpast write it");
         let remedy = match place.as_str() {

@@ -64,7 +64,10 @@ fn key(check: &mut Check<'_>) {
 /// The claim goes by a named index, or by one that install makes.
 fn claim(check: &mut Check<'_>) {
     let Some(name) = &check.table.index.name else {
-        let what = format!("install makes the index that the claim goes by, IX_{}_Due; nothing else of the table changes", check.spec.queue);
+        let what = format!(
+            "install makes the index that the claim goes by, IX_{}_Due; nothing else of the table changes",
+            check.spec.queue
+        );
         check.findings.push(Finding::ok("index", &check.found.name, what));
         return;
     };
@@ -74,10 +77,17 @@ fn claim(check: &mut Check<'_>) {
         let names: Vec<_> = check.found.indexes.iter().map(|index| index.name.as_str()).collect();
         let remedy = match near::nearest(name.as_str(), names.iter().copied()) {
             Some(near) => format!("there is {near}: correct table.index.name"),
-            None if names.is_empty() => "the table has no index: leave table.index out, and readpast makes one".to_owned(),
+            None if names.is_empty() => {
+                "the table has no index: leave table.index out, and readpast makes one".to_owned()
+            }
             None => format!("the table has {}; or leave table.index out, and readpast makes one", names.join(", ")),
         };
-        check.findings.push(Finding::error("index", object, "there is no such index, and table.index names it", remedy));
+        check.findings.push(Finding::error(
+            "index",
+            object,
+            "there is no such index, and table.index names it",
+            remedy,
+        ));
         return;
     };
     if index.disabled {
@@ -91,7 +101,8 @@ fn claim(check: &mut Check<'_>) {
     if !agrees {
         let there: Vec<_> = index.columns.iter().map(|(column, _)| column.as_str()).collect();
         let what = format!("has the columns {}, and table.index.columns says {}", there.join(", "), list(wanted));
-        let remedy = format!("write columns = [{}]", there.iter().map(|c| format!("{c:?}")).collect::<Vec<_>>().join(", "));
+        let remedy =
+            format!("write columns = [{}]", there.iter().map(|c| format!("{c:?}")).collect::<Vec<_>>().join(", "));
         check.findings.push(Finding::error("index", object, what, remedy));
     }
 }
@@ -100,7 +111,8 @@ fn claim(check: &mut Check<'_>) {
 fn dedup(check: &mut Check<'_>) {
     let Some(dedup) = &check.spec.dedup else { return };
     if let Some(index) = check.found.unique_index(&dedup.columns) {
-        let ignores = if index.ignores_duplicates { ", which ignores duplicates silently; readpast tells of them" } else { "" };
+        let ignores =
+            if index.ignores_duplicates { ", which ignores duplicates silently; readpast tells of them" } else { "" };
         let what = format!("the index {} keeps duplicates out{ignores}", index.name);
         check.findings.push(Finding::ok("dedup", &check.found.name, what));
         return;

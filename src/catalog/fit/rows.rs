@@ -47,9 +47,11 @@ pub(super) fn check(
                 started.as_str(),
                 spec.lease.ms
             ),
-            _ => "the table does not tell since when, so readpast never takes them over: if their workers are gone, set \
+            _ => {
+                "the table does not tell since when, so readpast never takes them over: if their workers are gone, set \
                   them back by hand"
-                .to_owned(),
+                    .to_owned()
+            }
         };
         findings.push(Finding::warning("rows", &found.name, what, remedy));
     }
