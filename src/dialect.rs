@@ -42,6 +42,12 @@ pub struct Calls {
     pub recover: Arc<str>,
     /// No parameters.
     pub stats: Arc<str>,
+    /// Filter, key to go on after, most items.
+    pub find: Arc<str>,
+    /// Operation, items.
+    pub redrive: Arc<str>,
+    /// Filter, most items.
+    pub purge: Arc<str>,
 }
 
 impl Dialect {
@@ -92,6 +98,9 @@ impl Dialect {
             renew: call("renew")?,
             recover: call("recover")?,
             stats: call("stats")?,
+            find: call("find")?,
+            redrive: call("redrive")?,
+            purge: call("purge")?,
         })
     }
 
@@ -170,8 +179,8 @@ impl Dialect {
     /// The SQL files that are compiled in: their names below `sql/<dialect>/`, and their text.
     pub fn files(self) -> &'static [(&'static str, &'static str)] {
         match self {
-            Self::SqlServer => &sql_server::FILES,
-            Self::Postgres => &postgres::FILES,
+            Self::SqlServer => sql_server::FILES,
+            Self::Postgres => postgres::FILES,
         }
     }
 

@@ -61,7 +61,10 @@ pub use self::{
     error::{Error, ErrorKind, Result},
     finding::{Finding, Severity},
     install::install,
-    item::{Action, Answer, Batch, Enqueued, Item, ItemState, Lease, NewItem, Outcome, QueueStats, Settlement, Value},
+    item::{
+        Action, Answer, Batch, Enqueued, Filter, Item, ItemRef, ItemState, Lease, NewItem, Outcome, QueueStats,
+        Settlement, Value,
+    },
     queue::Queue,
     spec::QueueSpec,
     worker::Renewal,

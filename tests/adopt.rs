@@ -152,9 +152,17 @@ fn types_that_do_not_fit() {
         let found =
             findings(&database, r#"type = "bigint", source = "table""#, r#"type = "text(9)", source = "producer""#);
         assert_found(&found, Severity::Error, "OrderId", &[database.pick("bigint", "int8"), "table.key says text(9)"]);
-        let words = SPEC.replace("State = 0", "State = 'a'").replace("State = 1", "State = 'b'").replace("State = 2", "State = 'c'");
+        let words = SPEC
+            .replace("State = 0", "State = 'a'")
+            .replace("State = 1", "State = 'b'")
+            .replace("State = 2", "State = 'c'");
         let found = adopt::plan(&database.config(&[]), &spec(&words)).unwrap().findings;
-        assert_found(&found, Severity::Error, "State", &["does not hold \"a\"", "table.states.Pending", "whole number"]);
+        assert_found(
+            &found,
+            Severity::Error,
+            "State",
+            &["does not hold \"a\"", "table.states.Pending", "whole number"],
+        );
         let found = findings(&database, "State = 2", "State = 9999999999");
         assert_found(&found, Severity::Error, "State", &["does not hold 9999999999"]);
         let found = findings(&database, r#"started = "TakenOn""#, r#"started = "Body""#);
