@@ -65,7 +65,7 @@ fn unseen(check: &'static str, error: &Error) -> Finding {
 /// What is installed; the descriptions of the queues to look at.
 fn installed(examined: &mut Examined, wanted: Option<&str>) -> Result<Vec<QueueSpec>> {
     let name = examined.schema.as_str().to_owned();
-    let (version, queues) = install::installed(&mut examined.session, &examined.schema)?;
+    let install::Catalog { version, queues } = install::installed(&mut examined.session, &examined.schema)?;
     let finding = match version {
         None => Finding::error("schema", &name, "holds no readpast objects", "install them, or set \"schema\""),
         Some(found) if found < SCHEMA_VERSION => {
@@ -84,7 +84,7 @@ fn installed(examined: &mut Examined, wanted: Option<&str>) -> Result<Vec<QueueS
     };
     examined.findings.push(finding);
     let mut specs = Vec::new();
-    for (queue, text) in &queues {
+    for install::Known { name: queue, spec: text, .. } in &queues {
         if wanted.is_some_and(|wanted| wanted != queue) {
             continue;
         }
@@ -96,8 +96,9 @@ fn installed(examined: &mut Examined, wanted: Option<&str>) -> Result<Vec<QueueS
             }
         }
     }
-    if let Some(wanted) = wanted.filter(|wanted| version.is_some() && !queues.iter().any(|(name, _)| name == wanted)) {
-        let known: Vec<_> = queues.iter().map(|(name, _)| name.as_str()).collect();
+    if let Some(wanted) = wanted.filter(|wanted| version.is_some() && !queues.iter().any(|queue| queue.name == *wanted))
+    {
+        let known: Vec<_> = queues.iter().map(|queue| queue.name.as_str()).collect();
         let remedy = match crate::catalog::nearest(wanted, known.iter().copied()) {
             Some(near) => format!("there is {near}"),
             None => "install it, or give another name".to_owned(),

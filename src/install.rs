@@ -104,25 +104,25 @@ pub(crate) fn look_up(session: &mut Session, schema: &Identifier, name: &str) ->
     QueueSpec::from_json(&queue.spec)
 }
 
-/// The version of the objects in the schema, and its queues, each with the description that is stored for it; no version
-/// when nothing is installed.
-pub(crate) fn installed(session: &mut Session, schema: &Identifier) -> Result<(Option<i32>, Vec<(String, String)>)> {
-    if version(session, schema)?.is_none() {
-        return Ok((None, Vec::new()));
+/// What is installed in a schema; no version where nothing is.
+pub(crate) fn installed(session: &mut Session, schema: &Identifier) -> Result<Catalog> {
+    match version(session, schema)? {
+        None => Ok(Catalog { version: None, queues: Vec::new() }),
+        Some(_) => catalog(session, schema),
     }
-    let catalog = catalog(session, schema)?;
-    Ok((catalog.version, catalog.queues.into_iter().map(|queue| (queue.name, queue.spec)).collect()))
 }
 
 /// What is installed in a schema.
-struct Catalog {
-    version: Option<i32>,
-    queues: Vec<Known>,
+pub(crate) struct Catalog {
+    pub(crate) version: Option<i32>,
+    pub(crate) queues: Vec<Known>,
 }
 
-struct Known {
-    name: String,
-    spec: String,
+/// A queue that is installed.
+pub(crate) struct Known {
+    pub(crate) name: String,
+    /// Its description, as it is stored.
+    pub(crate) spec: String,
     rendered_by: i32,
 }
 

@@ -127,8 +127,8 @@ fn a_column_that_is_not_there() {
         let found =
             findings(&database, r#"name = "Body", type = "text(200)""#, r#"name = "Recipient", type = "text(200)""#);
         assert_found(&found, Severity::Error, "Recipient", &["columns[0]", "the columns are", "Body"]);
-        let found = findings(&database, "State = 2", "Status = 2");
-        assert_found(&found, Severity::Error, "Status", &["table.states.Completed", "there is State"]);
+        let found = findings(&database, "{ State = 2 }", "{ State = 2, Stat = 2 }");
+        assert_found(&found, Severity::Error, "Stat", &["table.states.Completed", "there is State"]);
     }
 }
 
@@ -165,8 +165,8 @@ fn types_that_do_not_fit() {
         );
         let found = findings(&database, "State = 2", "State = 9999999999");
         assert_found(&found, Severity::Error, "State", &["does not hold 9999999999"]);
-        let found = findings(&database, r#"started = "TakenOn""#, r#"started = "Body""#);
-        assert_found(&found, Severity::Error, "Body", &["table.lifecycle.started", "date and time"]);
+        let found = findings(&database, r#"started = "TakenOn""#, r#"started = "Age""#);
+        assert_found(&found, Severity::Error, "Age", &["table.lifecycle.started", "date and time"]);
         let found = findings(&database, "text(200)", "text(4000)");
         assert_found(&found, Severity::Warning, "Body", &["holds 200 characters", "text(4000)", "text(200)"]);
         let found =

@@ -27,7 +27,8 @@ pub(crate) struct Column {
     pub(crate) type_name: String,
     pub(crate) family: Family,
     /// The alias type or domain it was declared with.
-    pub(crate) alias: Option<String>,
+    /// The alias type or domain it was declared with.
+    alias: Option<String>,
     /// Of text: the most characters; `None` is any number.
     pub(crate) length: Option<i64>,
     pub(crate) nullable: bool,
@@ -63,12 +64,13 @@ pub(crate) fn find_table(session: &mut Session, schema: &Identifier, name: &Iden
     let columns = (0..rows.len())
         .map(|row| {
             let type_name = text(&rows, row, 1);
+            let family = Family::of(dialect, &type_name);
             Column {
                 name: text(&rows, row, 0),
-                family: Family::of(dialect, &type_name),
+                family,
                 type_name,
                 alias: optional_text(&rows, row, 2),
-                length: number(&rows, row, 3).filter(|length| *length >= 0),
+                length: number(&rows, row, 3).filter(|length| *length >= 0 && family == Family::Text),
                 nullable: flag(&rows, row, 4),
                 computed: flag(&rows, row, 5),
                 identity: flag(&rows, row, 6),
@@ -99,6 +101,17 @@ pub(crate) fn find_table(session: &mut Session, schema: &Identifier, name: &Iden
     let rows = session.execute(&dialect.query("catalog/triggers")?, &params)?;
     let triggers = (0..rows.len()).map(|row| text(&rows, row, 0)).collect();
     Ok(Some(Table { dialect, name: format!("{schema}.{name}"), columns, indexes, triggers }))
+}
+
+impl Column {
+    /// Its type as a person knows it.
+    pub(crate) fn declared(&self) -> String {
+        let length = self.length.map(|length| format!("({length})")).unwrap_or_default();
+        match &self.alias {
+            Some(alias) => format!("{alias}, which is {}{length}", self.type_name),
+            None => format!("{}{length}", self.type_name),
+        }
+    }
 }
 
 impl Table {

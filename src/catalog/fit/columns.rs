@@ -115,16 +115,16 @@ impl<'a> Check<'a> {
     /// Whether a column holds values of `kind`. Whether it may be NULL matters only of what a producer gives.
     fn kind(&mut self, place: &str, column: &Column, kind: ColumnKind, nullable: Option<bool>) {
         if !holds(column.family, kind) {
-            let what = format!("is {}, and {place} says {kind}", column.type_name);
+            let what = format!("is {}, and {place} says {kind}", column.declared());
             self.error("type", column, what, format!("correct the type in {place}"));
             return;
         }
-        if let (ColumnKind::Text(most), Some(length)) = (kind, column.length) {
-            if most.is_none_or(|most| i64::from(most) > length) {
-                let what = format!("holds {length} characters, and {place} says {kind}");
-                let remedy = format!("say text({length}), so that what is too long is refused before it is sent");
-                self.warning("type", column, what, remedy);
-            }
+        if let (ColumnKind::Text(most), Some(length)) = (kind, column.length)
+            && most.is_none_or(|most| i64::from(most) > length)
+        {
+            let what = format!("holds {length} characters, and {place} says {kind}");
+            let remedy = format!("say text({length}), so that what is too long is refused before it is sent");
+            self.warning("type", column, what, remedy);
         }
         if nullable == Some(true) && !column.nullable && !column.has_default && !column.computed {
             let what = format!("must have a value, and {place} allows NULL");
@@ -158,7 +158,7 @@ impl<'a> Check<'a> {
             Literal::Text(text) => format!("{text:?}"),
         };
         if !fits {
-            let what = format!("is {}, which does not hold {shown} of {place}", column.type_name);
+            let what = format!("is {}, which does not hold {shown} of {place}", column.declared());
             let remedy = match column.family {
                 Family::Boolean => "write true or false".to_owned(),
                 Family::Integer(_) => "write a whole number that it holds".to_owned(),
@@ -194,7 +194,7 @@ impl<'a> Check<'a> {
                 "attempts" | "duration" => "a whole number",
                 _ => "text",
             };
-            let what = format!("is {}, and {place} takes {wanted}", column.type_name);
+            let what = format!("is {}, and {place} takes {wanted}", column.declared());
             self.error("type", column, what, format!("name another column in {place}, or leave it out"));
             return;
         }
