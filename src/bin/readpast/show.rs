@@ -22,7 +22,7 @@ pub struct Args {
     #[command(flatten)]
     filter: FilterArgs,
     /// Most items to show
-    #[arg(long, default_value_t = 100)]
+    #[arg(long, default_value_t = 100, value_name = "N")]
     limit: usize,
 }
 
