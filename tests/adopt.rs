@@ -169,9 +169,11 @@ fn types_that_do_not_fit() {
         assert_found(&found, Severity::Error, "Age", &["table.lifecycle.started", "date and time"]);
         let found = findings(&database, "text(200)", "text(4000)");
         assert_found(&found, Severity::Warning, "Body", &["holds 200 characters", "text(4000)", "text(200)"]);
-        let found =
-            findings(&database, "Pending = { State = 0 }", "Pending = { State = 0, Tries = { is = \"null\" } }");
-        assert_found(&found, Severity::Error, "Tries", &["never is NULL", "table.states.Pending"]);
+        let set = SPEC
+            .replace("enqueued = \"CreatedOn\"", "finished = \"CreatedOn\"")
+            .replace("{ State = 2 }", "{ State = 2, CreatedOn = { is = 'set' } }");
+        let found = adopt::plan(&database.config(&[]), &spec(&set)).unwrap().findings;
+        assert_found(&found, Severity::Error, "CreatedOn", &["never is NULL", "table.states.Completed"]);
     }
 }
 
