@@ -31,7 +31,7 @@ pub(super) const QUEUE_FILES: &[&str] = &[
 /// What makes up a queue in an adopted table, in the order it is run.
 pub(super) const TABLE_FILES: &[&str] = &[];
 
-pub(super) const FILES: [(&str, &str); 35] = files![
+pub(super) const FILES: [(&str, &str); 44] = files![
     "session.sql",
     "functions.sql",
     "schema/0001_base.sql",
@@ -60,13 +60,22 @@ pub(super) const FILES: [(&str, &str); 35] = files![
     "relational/renew_set.sql",
     "relational/stats.sql",
     "relational/_add.sql",
+    "relational/_add_subtype.sql",
+    "relational/_add_unique.sql",
     "relational/_answer_columns.sql",
     "relational/_attributes.sql",
+    "relational/_backoff.sql",
+    "relational/_complete.sql",
     "relational/_forget.sql",
+    "relational/_group_free.sql",
     "relational/_modify.sql",
     "relational/_no_item.sql",
     "relational/_remember.sql",
+    "relational/_resume.sql",
     "relational/_settings.sql",
+    "relational/_subtypes.sql",
+    "relational/_successor.sql",
+    "relational/_unique_answers.sql",
 ];
 
 pub(super) fn column_type(kind: ColumnKind) -> String {
