@@ -174,6 +174,15 @@ impl Dialect {
         }
     }
 
+    /// The schema of somebody else's objects: the one that is named, or the one that this server takes without a name.
+    pub fn schema_of(self, named: Option<&Identifier>) -> Identifier {
+        match (named, self) {
+            (Some(schema), _) => schema.clone(),
+            (None, Self::SqlServer) => Identifier::known("dbo"),
+            (None, Self::Postgres) => Identifier::known("public"),
+        }
+    }
+
     /// PostgreSQL cuts names at 63 bytes without a word, and the schema would then not be found under its whole name. (The
     /// other names are short enough on either server: see `ident`.)
     fn check_length(self, schema: &Identifier) -> Result<()> {

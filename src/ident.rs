@@ -47,6 +47,11 @@ impl Identifier {
         Ok(Self(name.to_owned()))
     }
 
+    /// A name that stands in the source, and so needs no check.
+    pub(crate) fn known(name: &'static str) -> Self {
+        Self(name.to_owned())
+    }
+
     /// The name as given, unquoted.
     pub fn as_str(&self) -> &str {
         &self.0

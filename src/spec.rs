@@ -12,6 +12,7 @@ pub use self::{
     options::{
         BackoffSpec, Completion, DedupSpec, Direction, LeaseSpec, OrderSpec, PrioritySpec, RolesSpec, SubtypeSpec,
     },
+    parse::Format,
     procedures::ProceduresSpec,
     table::{
         Condition, Holds, IndexSpec, KeyColumn, KeySource, LifecycleSpec, Literal, SeekColumn, StateSpec, TableSpec,

@@ -9,7 +9,8 @@ use minijinja::{Value, context};
 pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Value {
     let quoted = |name: &Identifier| name.quoted_as_written(dialect.quote_style());
     let optional = |name: &Option<Identifier>| name.as_ref().map(quoted);
-    let qualified = format!("{}.{}", quoted(&table.schema), quoted(&table.name));
+    let schema = dialect.schema_of(table.schema.as_ref());
+    let qualified = format!("{}.{}", quoted(&schema), quoted(&table.name));
     let lifecycle = &table.lifecycle;
     let role = context! {
         kind => optional(&lifecycle.kind),
@@ -79,7 +80,7 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
     context! {
         table => qualified,
         table_name => table.name.as_str(),
-        table_schema => table.schema.as_str(),
+        table_schema => schema.as_str(),
         create => table.create,
         key,
         composite => table.key.len() > 1,

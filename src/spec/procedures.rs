@@ -5,8 +5,8 @@ use crate::ident::Identifier;
 /// Hand-written procedures, in the shape of `Next_` and `Modify_`: what parameters they take is asked of the database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProceduresSpec {
-    /// The schema they stand in.
-    pub schema: Identifier,
+    /// The schema they stand in; without it the server's usual one, `dbo` or `public`.
+    pub schema: Option<Identifier>,
     /// Claims one item: returns its key and its token, or no row.
     pub next: Identifier,
     /// Reports on one item: takes key, token, status and, by their names, step, response, error and scheduled-for.

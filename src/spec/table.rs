@@ -8,8 +8,8 @@ use crate::item::ItemState;
 /// An adopted table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableSpec {
-    /// Its schema.
-    pub schema: Identifier,
+    /// Its schema; without it the server's usual one, `dbo` or `public`.
+    pub schema: Option<Identifier>,
     /// Its name.
     pub name: Identifier,
     /// Whether `install` makes it when it is missing.
@@ -130,6 +130,28 @@ pub struct LifecycleSpec {
     pub error: Option<Identifier>,
     /// The last change, a datetime2 or timestamptz: the token.
     pub token: Option<Identifier>,
+}
+
+impl LifecycleSpec {
+    /// The columns that are there, each with its role as a description calls it.
+    pub fn columns(&self) -> Vec<(&'static str, &Identifier)> {
+        let roles = [
+            ("type", &self.kind),
+            ("enqueued", &self.enqueued),
+            ("due", &self.due),
+            ("started", &self.started),
+            ("finished", &self.finished),
+            ("duration", &self.duration),
+            ("attempts", &self.attempts),
+            ("owner", &self.owner),
+            ("lease_until", &self.lease_until),
+            ("step", &self.step),
+            ("response", &self.response),
+            ("error", &self.error),
+            ("token", &self.token),
+        ];
+        roles.into_iter().filter_map(|(role, column)| Some((role, column.as_ref()?))).collect()
+    }
 }
 
 /// The index by which the claim finds due items in order.

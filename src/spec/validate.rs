@@ -1,6 +1,6 @@
 //! New items against the queue's description: a mistake is named with its item and column before anything is sent.
 
-use super::{ColumnKind, ColumnSpec, QueueSpec};
+use super::{ColumnKind, ColumnSpec, KeySource, QueueSpec, Storage};
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{NewItem, normalize_utc};
 use serde_json::{Map, Value, json};
@@ -10,11 +10,30 @@ pub(crate) const MAX_DELAY_MS: i64 = i32::MAX as i64 * 1000;
 
 /// `items` as the array that the procedures read, each checked.
 pub(crate) fn items_to_json(spec: &QueueSpec, items: &[NewItem]) -> Result<String> {
-    let items: Vec<_> = items.iter().enumerate().map(|(i, item)| item_to_json(spec, i, item)).collect::<Result<_>>()?;
+    let given = given(spec);
+    let items: Vec<_> =
+        items.iter().enumerate().map(|(i, item)| item_to_json(spec, &given, i, item)).collect::<Result<_>>()?;
     Ok(Value::Array(items).to_string())
 }
 
-fn item_to_json(spec: &QueueSpec, index: usize, item: &NewItem) -> Result<Value> {
+/// The columns that a producer may give: the queue's own and, of an adopted table, its key and its time of enqueueing.
+fn given(spec: &QueueSpec) -> Vec<ColumnSpec> {
+    let mut given = spec.columns.clone();
+    if let Storage::Table(table) = &spec.storage {
+        let keys = table.key.iter().filter(|column| column.source == KeySource::Producer);
+        // A GUID that is left out is made.
+        given.extend(keys.map(|key| ColumnSpec {
+            name: key.name.clone(),
+            kind: key.kind,
+            nullable: key.kind == ColumnKind::Guid,
+        }));
+        let enqueued = table.lifecycle.enqueued.iter().cloned();
+        given.extend(enqueued.map(|name| ColumnSpec { name, kind: ColumnKind::Timestamp, nullable: true }));
+    }
+    given
+}
+
+fn item_to_json(spec: &QueueSpec, given: &[ColumnSpec], index: usize, item: &NewItem) -> Result<Value> {
     let mut out = Map::new();
     if let Some(kind) = &item.kind {
         if !spec.types.contains(kind) {
@@ -27,7 +46,8 @@ fn item_to_json(spec: &QueueSpec, index: usize, item: &NewItem) -> Result<Value>
         out.insert("step".to_owned(), json!(step));
     }
     put_due(&mut out, item.delay_ms, item.due.as_deref()).map_err(|why| refuse(index, why))?;
-    out.insert("columns".to_owned(), Value::Object(columns_to_json(spec, index, &item.columns)?));
+    let columns = item_columns(spec, given, item).map_err(|why| refuse(index, why))?;
+    out.insert("columns".to_owned(), Value::Object(columns));
     Ok(Value::Object(out))
 }
 
@@ -62,23 +82,69 @@ pub(crate) fn check_text(text: &str, most: Option<usize>) -> Result<(), String> 
     }
 }
 
-fn columns_to_json(spec: &QueueSpec, index: usize, given: &Map<String, Value>) -> Result<Map<String, Value>> {
+/// The columns of an item, with those of its subtypes in objects of their own.
+fn item_columns(spec: &QueueSpec, given: &[ColumnSpec], item: &NewItem) -> Result<Map<String, Value>, String> {
+    if spec.subtypes.is_empty() {
+        return columns_to_json(spec, given, "", item.columns.iter());
+    }
+    let of_subtype = |name: &str| spec.subtypes.iter().find(|subtype| subtype.name.as_str() == name);
+    let own = item.columns.iter().filter(|(name, _)| of_subtype(name).is_none());
+    let mut out = columns_to_json(spec, given, "", own)?;
+    let kind = item.kind.as_deref().or(spec.types.first().map(String::as_str)).unwrap_or_default();
+    for subtype in &spec.subtypes {
+        let name = subtype.name.as_str();
+        let value = item.columns.get(name).filter(|value| !value.is_null());
+        match value {
+            None if subtype.exclusive && kind == name => {
+                return Err(format!(
+                    "column {name:?}: an item of the type {name:?} must have an object with its columns"
+                ));
+            }
+            None => {}
+            Some(_) if subtype.exclusive && kind != name => {
+                return Err(format!(
+                    "column {name:?}: only items of the type {name:?} have these columns, not {kind:?}"
+                ));
+            }
+            Some(Value::Object(columns)) => {
+                let columns = columns_to_json(spec, &subtype.columns, &format!("{name}."), columns.iter())?;
+                out.insert(name.to_owned(), Value::Object(columns));
+            }
+            Some(value) => {
+                return Err(format!(
+                    "column {name:?} takes an object with the subtype's columns, not {}",
+                    shown(value)
+                ));
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// What was given, checked against `columns`; `prefix` stands before their names in errors.
+fn columns_to_json<'a>(
+    spec: &QueueSpec,
+    columns: &[ColumnSpec],
+    prefix: &str,
+    given: impl Iterator<Item = (&'a String, &'a Value)>,
+) -> Result<Map<String, Value>, String> {
     let mut out = Map::new();
     for (name, value) in given {
-        let Some(column) = spec.columns.iter().find(|column| column.name.as_str() == name) else {
-            let known: Vec<_> = spec.columns.iter().map(|column| column.name.as_str()).collect();
-            return Err(refuse(
-                index,
-                format!("queue {} has no column {name:?}; it has {}", spec.queue, known.join(", ")),
-            ));
+        let Some(column) = columns.iter().find(|column| column.name.as_str() == name) else {
+            let mut known: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();
+            if prefix.is_empty() {
+                known.extend(spec.subtypes.iter().map(|subtype| subtype.name.as_str()));
+            }
+            let column = format!("{prefix}{name}");
+            return Err(format!("queue {} has no column {column:?}; it has {}", spec.queue, known.join(", ")));
         };
         let value = column_value(column, value)
-            .map_err(|why| refuse(index, format!("column {name:?} ({}) {why}", column.kind)))?;
+            .map_err(|why| format!("column {:?} ({}) {why}", format!("{prefix}{name}"), column.kind))?;
         out.insert(name.clone(), value);
     }
-    for column in &spec.columns {
+    for column in columns {
         if !column.nullable && out.get(column.name.as_str()).is_none_or(Value::is_null) {
-            return Err(refuse(index, format!("column {:?} must have a value", column.name.as_str())));
+            return Err(format!("column {:?} must have a value", format!("{prefix}{}", column.name.as_str())));
         }
     }
     Ok(out)
@@ -208,5 +274,57 @@ mod tests {
         assert!(items_to_json(&spec(), &[wrong_type]).unwrap_err().message().contains("no type \"B\""));
         let late = NewItem { delay_ms: Some(-1), ..item(json!({"I": 1})) };
         assert!(items_to_json(&spec(), &[late]).unwrap_err().message().contains("-1"));
+    }
+
+    #[test]
+    fn a_producer_gives_its_keys_and_the_time_of_enqueueing() {
+        let spec = QueueSpec::from_json(
+            r#"{"queue": "Q", "table": {"name": "t", "key": [{"name": "Id", "type": "guid"}, {"name": "No", "type": "text(4)"}],
+                "lifecycle": {"enqueued": "CreatedAt"},
+                "status": {"column": "S", "values": {"Pending": 0, "Processing": 1, "Completed": 2}}},
+                "columns": [{"name": "Body", "type": "text"}]}"#,
+        )
+        .unwrap();
+        let text = items_to_json(&spec, &[item(json!({"No": "a", "CreatedAt": "2026-11-21T08:30:00Z"}))]).unwrap();
+        assert!(text.contains("2026-11-21T08:30:00.0000000"), "{text}");
+        for (columns, part) in [
+            (json!({}), "\"No\" must have a value"),
+            (json!({"No": "abcde"}), "5 characters"),
+            (json!({"No": "a", "Id": "x"}), "\"Id\" (guid) does not take"),
+            (json!({"No": "a", "S": 1}), "no column \"S\""),
+        ] {
+            let error = items_to_json(&spec, &[item(columns)]).unwrap_err();
+            assert!(error.message().starts_with("item 0:") && error.message().contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_exclusive_subtype_goes_with_its_type_and_with_no_other() {
+        let spec = QueueSpec::from_json(
+            r#"{"queue": "Q", "types": ["Reset", "Email"], "columns": [{"name": "To", "type": "text"}], "subtypes": [
+                {"name": "Reset", "exclusive": true, "columns": [{"name": "Code", "type": "integer", "nullable": false}]},
+                {"name": "Mail", "columns": [{"name": "Subject", "type": "text(5)"}]}]}"#,
+        )
+        .unwrap();
+        let of = |kind: &str, columns| NewItem { kind: Some(kind.to_owned()), ..item(columns) };
+        let good = [
+            item(json!({"Reset": {"Code": 1}})),
+            of("Email", json!({"To": "a", "Mail": {"Subject": "hi"}, "Reset": null})),
+            of("Email", json!({})),
+        ];
+        let text = items_to_json(&spec, &good).unwrap();
+        assert!(text.contains(r#""Reset":{"Code":1}"#) && text.contains(r#""Mail":{"Subject":"hi"}"#), "{text}");
+        for (bad, part) in [
+            (item(json!({})), "\"Reset\": an item of the type"),
+            (of("Email", json!({"Reset": {"Code": 1}})), "only items of the type \"Reset\""),
+            (of("Reset", json!({"Reset": {}})), "\"Reset.Code\" must have a value"),
+            (of("Reset", json!({"Reset": {"Code": "x"}})), "\"Reset.Code\" (integer) does not take"),
+            (of("Email", json!({"Mail": {"Subject": "longer"}})), "\"Mail.Subject\" (text(5)) is 6 characters"),
+            (of("Email", json!({"Mail": {"X": 1}})), "no column \"Mail.X\""),
+            (of("Email", json!({"Mail": "x"})), "takes an object"),
+        ] {
+            let error = items_to_json(&spec, &[bad]).unwrap_err();
+            assert!(error.message().contains(part), "{error}");
+        }
     }
 }

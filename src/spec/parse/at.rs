@@ -1,0 +1,217 @@
+//! A place in a description: the value there, and the line and key that an error names.
+
+use super::refuse;
+use super::tree::{Entry, Node, Value};
+use crate::error::{Error, Result};
+use crate::ident::{Identifier, QueueName};
+use crate::spec::Literal;
+use std::ops::RangeInclusive;
+
+/// A value with its place.
+#[derive(Debug, Clone)]
+pub(super) struct At<'a> {
+    node: &'a Node,
+    path: String,
+}
+
+/// A table, once its keys are found to be among those that may stand there.
+#[derive(Debug, Clone)]
+pub(super) struct Table<'a> {
+    entries: &'a [Entry],
+    at: At<'a>,
+}
+
+impl<'a> At<'a> {
+    pub(super) fn root(node: &'a Node) -> Self {
+        Self { node, path: String::new() }
+    }
+
+    /// The error that `why` is wrong here.
+    pub(super) fn refuse(&self, why: impl std::fmt::Display) -> Error {
+        self.refuse_at(self.node.line, why)
+    }
+
+    fn refuse_at(&self, line: usize, why: impl std::fmt::Display) -> Error {
+        let path = if self.path.is_empty() { "the description" } else { &self.path };
+        refuse(format!("line {line}: {path}: {why}"))
+    }
+
+    fn key(&self, entry: &'a Entry) -> Self {
+        let plain = !entry.key.is_empty() && entry.key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
+        let key = if plain { entry.key.clone() } else { format!("{:?}", entry.key) };
+        let path = if self.path.is_empty() { key } else { format!("{}.{key}", self.path) };
+        Self { node: &entry.node, path }
+    }
+
+    /// The table here, with no other keys than `keys`.
+    pub(super) fn table(&self, keys: &[&str]) -> Result<Table<'a>> {
+        let entries = self.entries()?;
+        match entries.iter().find(|entry| !keys.contains(&entry.key.as_str())) {
+            None => Ok(Table { entries, at: self.clone() }),
+            Some(entry) => {
+                let why = format!("there is no such key; the keys here are {}", keys.join(", "));
+                Err(self.key(entry).refuse_at(entry.line, why))
+            }
+        }
+    }
+
+    fn entries(&self) -> Result<&'a [Entry]> {
+        match &self.node.value {
+            Value::Table(entries) => Ok(entries),
+            _ => Err(self.wrong("a table (an object) of keys and values")),
+        }
+    }
+
+    /// The table here, whose keys are names that the description chooses.
+    pub(super) fn members(&self) -> Result<Vec<(&'a str, Self)>> {
+        Ok(self.entries()?.iter().map(|entry| (entry.key.as_str(), self.key(entry))).collect())
+    }
+
+    /// The list here, of at least `least` values.
+    pub(super) fn list(&self, least: usize) -> Result<Vec<Self>> {
+        match &self.node.value {
+            Value::List(list) if list.len() >= least => Ok(list
+                .iter()
+                .enumerate()
+                .map(|(i, node)| Self { node, path: format!("{}[{i}]", self.path) })
+                .collect()),
+            _ if least == 0 => Err(self.wrong("a list")),
+            _ => Err(self.wrong("a list of at least one value")),
+        }
+    }
+
+    pub(super) fn is_text(&self) -> bool {
+        matches!(self.node.value, Value::Text(_))
+    }
+
+    pub(super) fn is_table(&self) -> bool {
+        matches!(self.node.value, Value::Table(_))
+    }
+
+    pub(super) fn text(&self) -> Result<&'a str> {
+        match &self.node.value {
+            Value::Text(text) => Ok(text),
+            _ => Err(self.wrong("text")),
+        }
+    }
+
+    pub(super) fn boolean(&self) -> Result<bool> {
+        match self.node.value {
+            Value::Boolean(value) => Ok(value),
+            _ => Err(self.wrong("true or false")),
+        }
+    }
+
+    /// A whole number in `range`.
+    pub(super) fn integer(&self, range: RangeInclusive<i32>) -> Result<i32> {
+        match self.node.value {
+            Value::Integer(number) => i32::try_from(number).ok().filter(|number| range.contains(number)),
+            _ => None,
+        }
+        .ok_or_else(|| self.wrong(&format!("a whole number from {} to {}", range.start(), range.end())))
+    }
+
+    /// A number in `range`, in hundredths, of which it may have no fraction.
+    pub(super) fn hundredths(&self, range: RangeInclusive<i32>) -> Result<i32> {
+        let number = match self.node.value {
+            Value::Integer(number) => number as f64,
+            Value::Float(number) => number,
+            _ => f64::NAN,
+        };
+        let hundredths = (number * 100.0).round();
+        let fits = (f64::from(*range.start())..=f64::from(*range.end())).contains(&hundredths);
+        if fits && (number * 100.0 - hundredths).abs() < 1e-6 {
+            return Ok(hundredths as i32);
+        }
+        let shown = |bound: i32| f64::from(bound) / 100.0;
+        Err(self.wrong(&format!(
+            "a number from {} to {}, of at most two decimals",
+            shown(*range.start()),
+            shown(*range.end())
+        )))
+    }
+
+    /// One of `words`, as its place among them.
+    pub(super) fn choice(&self, words: &[&str]) -> Result<usize> {
+        let place = self.text().ok().and_then(|text| words.iter().position(|word| *word == text));
+        let quoted: Vec<_> = words.iter().map(|word| format!("{word:?}")).collect();
+        place.ok_or_else(|| self.wrong(&quoted.join(" or ")))
+    }
+
+    /// A name of a database object.
+    pub(super) fn identifier(&self) -> Result<Identifier> {
+        self.name(self.text()?)
+    }
+
+    /// `name`, which stands here, as the name of a database object.
+    pub(super) fn name(&self, name: &str) -> Result<Identifier> {
+        Identifier::new("the name", name).map_err(|error| self.refuse(error.message()))
+    }
+
+    /// A name that becomes part of other names, of parameters and of paths in JSON: a letter first, then letters, digits
+    /// and underscores.
+    pub(super) fn word(&self) -> Result<Identifier> {
+        let text = self.text()?;
+        match QueueName::new(text) {
+            Ok(_) => self.identifier(),
+            Err(_) => Err(self.refuse(format!(
+                "the name {text:?} is not allowed; use a letter first, then letters, digits and underscores (ASCII), 40 \
+                 at most"
+            ))),
+        }
+    }
+
+    /// A constant.
+    pub(super) fn literal(&self) -> Result<Literal> {
+        match &self.node.value {
+            Value::Boolean(value) => Ok(Literal::Boolean(*value)),
+            Value::Integer(number) => Ok(Literal::Integer(*number)),
+            Value::Text(text) if text.contains(char::is_control) => Err(self.refuse("contains a control character")),
+            Value::Text(text) => Ok(Literal::Text(text.clone())),
+            _ => Err(self.wrong("a whole number, true, false or text")),
+        }
+    }
+
+    /// The error that something else should stand here.
+    pub(super) fn wrong(&self, wanted: &str) -> Error {
+        let found = match &self.node.value {
+            Value::Null => "null".to_owned(),
+            Value::Boolean(value) => value.to_string(),
+            Value::Integer(number) => number.to_string(),
+            Value::Float(number) => number.to_string(),
+            Value::Text(text) if text.chars().count() > 60 => "a long text".to_owned(),
+            Value::Text(text) => format!("{text:?}"),
+            Value::Time => "a time".to_owned(),
+            Value::List(list) if list.is_empty() => "an empty list".to_owned(),
+            Value::List(_) => "a list".to_owned(),
+            Value::Table(_) => "a table".to_owned(),
+        };
+        self.refuse(format!("must be {wanted}, not {found}"))
+    }
+}
+
+impl<'a> Table<'a> {
+    pub(super) fn at(&self) -> &At<'a> {
+        &self.at
+    }
+
+    /// The value of `key`, when it is there.
+    pub(super) fn get(&self, key: &str) -> Option<At<'a>> {
+        self.entries.iter().find(|entry| entry.key == key).map(|entry| self.at.key(entry))
+    }
+
+    /// The value of `key`, which must be there.
+    pub(super) fn need(&self, key: &str) -> Result<At<'a>> {
+        self.get(key).ok_or_else(|| self.at.refuse(format!("the key {key:?} is missing")))
+    }
+
+    /// The name that `key` gives, when it is there.
+    pub(super) fn identifier(&self, key: &str) -> Result<Option<Identifier>> {
+        self.get(key).map(|at| at.identifier()).transpose()
+    }
+
+    /// What `key` says, or `default`.
+    pub(super) fn boolean(&self, key: &str, default: bool) -> Result<bool> {
+        self.get(key).map_or(Ok(default), |at| at.boolean())
+    }
+}

@@ -1,0 +1,150 @@
+//! A description as a tree of values, each with the line it stands on; the same tree from TOML and from JSON.
+
+use super::refuse;
+use crate::error::Result;
+use jsonc_parser::ast;
+use std::ops::Range;
+use toml::de::{DeTable, DeValue};
+
+/// A value, and the line where it begins.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) line: usize,
+    pub(super) value: Value,
+}
+
+/// What stands there.
+#[derive(Debug)]
+pub(super) enum Value {
+    Null,
+    Boolean(bool),
+    Integer(i64),
+    /// Any other number; TOML's not-a-number and infinities, too.
+    Float(f64),
+    Text(String),
+    /// TOML has literals for times; JSON has not, and no key takes one.
+    Time,
+    List(Vec<Node>),
+    /// In the order in which they are written.
+    Table(Vec<Entry>),
+}
+
+/// A key with its value, and the line of the key.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) key: String,
+    pub(super) line: usize,
+    pub(super) node: Node,
+}
+
+/// The line of each byte of a text, by the places of its line ends.
+struct Lines(Vec<usize>);
+
+impl Lines {
+    fn of(text: &str) -> Self {
+        Self(text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(place, _)| place).collect())
+    }
+
+    fn at(&self, place: usize) -> usize {
+        self.0.partition_point(|end| *end < place) + 1
+    }
+}
+
+/// Reads TOML.
+pub(super) fn from_toml(text: &str) -> Result<Node> {
+    let lines = Lines::of(text);
+    let root = DeTable::parse(text).map_err(|error| {
+        let line = error.span().map_or_else(String::new, |span| format!("line {}: ", lines.at(span.start)));
+        // The parser tells of a key that stands twice where, but not which.
+        let what = error.span().and_then(|span| text.get(span)).filter(|_| error.message() == "duplicate key");
+        let what = what.map_or_else(String::new, |key| format!(" {key}"));
+        refuse(format!("{line}the queue's description is not TOML: {}{what}", error.message()))
+    })?;
+    let line = lines.at(root.span().start);
+    toml_table(&lines, line, root.get_ref())
+}
+
+fn toml_table(lines: &Lines, line: usize, table: &DeTable<'_>) -> Result<Node> {
+    // The parser's map is sorted by name; the order in which the keys stand is the order of the columns.
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    let entries: Vec<_> = entries
+        .into_iter()
+        .map(|(key, value)| {
+            let line = lines.at(key.span().start);
+            let node = toml_value(lines, value.span(), value.get_ref())?;
+            Ok(Entry { key: key.get_ref().to_string(), line, node })
+        })
+        .collect::<Result<_>>()?;
+    Ok(Node { line, value: Value::Table(entries) })
+}
+
+fn toml_value(lines: &Lines, span: Range<usize>, value: &DeValue<'_>) -> Result<Node> {
+    let line = lines.at(span.start);
+    let value = match value {
+        DeValue::String(text) => Value::Text(text.to_string()),
+        DeValue::Boolean(value) => Value::Boolean(*value),
+        DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
+            Ok(number) => Value::Integer(number),
+            Err(_) => return Err(too_large(line)),
+        },
+        DeValue::Float(number) => Value::Float(number.as_str().parse().unwrap_or(f64::NAN)),
+        DeValue::Datetime(_) => Value::Time,
+        DeValue::Array(list) => Value::List(
+            list.iter().map(|value| toml_value(lines, value.span(), value.get_ref())).collect::<Result<_>>()?,
+        ),
+        DeValue::Table(table) => return toml_table(lines, line, table),
+    };
+    Ok(Node { line, value })
+}
+
+/// Reads JSON; strictly, without comments or trailing commas.
+pub(super) fn from_json(text: &str) -> Result<Node> {
+    // This parser knows the standard best, says what is wrong with it, and stops where nesting would exhaust the stack.
+    serde_json::from_str::<serde_json::Value>(text).map_err(|error| {
+        refuse(format!("line {}: the queue's description is not JSON: {error}", error.line().max(1)))
+    })?;
+    let parsed = jsonc_parser::parse_to_ast(text, &Default::default(), &Default::default())
+        .map_err(|error| refuse(format!("the queue's description is not JSON: {error}")))?;
+    match parsed.value {
+        Some(value) => json_value(&Lines::of(text), &value),
+        None => Err(refuse("the queue's description is empty".to_owned())),
+    }
+}
+
+fn json_value(lines: &Lines, value: &ast::Value<'_>) -> Result<Node> {
+    use jsonc_parser::common::Ranged;
+    let line = lines.at(value.range().start);
+    let value = match value {
+        ast::Value::NullKeyword(_) => Value::Null,
+        ast::Value::BooleanLit(literal) => Value::Boolean(literal.value),
+        ast::Value::StringLit(literal) => Value::Text(literal.value.to_string()),
+        ast::Value::NumberLit(literal) => match literal.value.parse() {
+            Ok(number) => Value::Integer(number),
+            Err(_) if literal.value.contains(['.', 'e', 'E']) => {
+                Value::Float(literal.value.parse().unwrap_or(f64::NAN))
+            }
+            Err(_) => return Err(too_large(line)),
+        },
+        ast::Value::Array(list) => {
+            Value::List(list.elements.iter().map(|value| json_value(lines, value)).collect::<Result<_>>()?)
+        }
+        ast::Value::Object(object) => {
+            let mut entries: Vec<Entry> = Vec::new();
+            for property in &object.properties {
+                let key = property.name.as_str();
+                let line = lines.at(property.range.start);
+                if entries.iter().any(|entry| entry.key == key) {
+                    return Err(refuse(format!("line {line}: the key {key:?} stands twice in one object")));
+                }
+                entries.push(Entry { key: key.to_owned(), line, node: json_value(lines, &property.value)? });
+            }
+            Value::Table(entries)
+        }
+    };
+    Ok(Node { line, value })
+}
+
+fn too_large(line: usize) -> crate::error::Error {
+    refuse(format!("line {line}: the number does not fit into 64 bits"))
+}

@@ -1,0 +1,193 @@
+//! The description as JSON.
+
+use crate::spec::{
+    ColumnSpec, Completion, Direction, Holds, KeySource, LifecycleSpec, Literal, ProceduresSpec, QueueSpec, Storage,
+    TableSpec,
+};
+use serde_json::{Map, Value, json};
+
+impl QueueSpec {
+    /// The description as JSON, complete: what was left out is there with its default.
+    pub fn to_json(&self) -> String {
+        let mut out = Map::new();
+        let mut put = |key: &str, value: Value| {
+            out.insert(key.to_owned(), value);
+        };
+        put("queue", json!(self.queue.as_str()));
+        put("types", json!(self.types));
+        match &self.storage {
+            Storage::Own => {}
+            Storage::Table(table) => put("table", table_to_json(table)),
+            Storage::Procedures(procedures) => put("procedures", procedures_to_json(procedures)),
+        }
+        if !self.columns.is_empty() {
+            put("columns", columns_to_json(&self.columns));
+        }
+        if let Storage::Procedures(_) = self.storage {
+            return Value::Object(out).to_string();
+        }
+        if !self.subtypes.is_empty() {
+            let subtypes: Vec<_> = self
+                .subtypes
+                .iter()
+                .map(|s| {
+                    json!({"name": s.name.as_str(), "exclusive": s.exclusive, "columns": columns_to_json(&s.columns)})
+                })
+                .collect();
+            put("subtypes", json!(subtypes));
+        }
+        put("order", order_to_json(self));
+        put("attempts", json!({"limit": self.max_attempts}));
+        if let Some(backoff) = self.backoff {
+            let fraction = |percent: i32| f64::from(percent) / 100.0;
+            put(
+                "backoff",
+                json!({
+                    "first_ms": backoff.first_ms, "factor": fraction(backoff.factor_percent),
+                    "cap_ms": backoff.cap_ms, "jitter": fraction(backoff.jitter_percent)
+                }),
+            );
+        }
+        let lease = &self.lease;
+        let kind = if lease.sliding { "sliding" } else { "fixed" };
+        put("lease", json!({"ms": lease.ms, "kind": kind, "resume_own": lease.resume_own}));
+        put(
+            "completion",
+            match &self.completion {
+                Completion::Keep => json!("keep"),
+                Completion::Delete => json!("delete"),
+                Completion::History(table) => json!({"history": table.as_str()}),
+            },
+        );
+        if let Some(dedup) = &self.dedup {
+            let columns: Vec<_> = dedup.columns.iter().map(|column| column.as_str()).collect();
+            put(
+                "dedup",
+                json!({
+                    "columns": columns, "answer": if dedup.existing { "existing" } else { "ignore" },
+                    "among": if dedup.unfinished_only { "unfinished" } else { "all" }
+                }),
+            );
+        }
+        put("roles", roles_to_json(self));
+        put("settings", json!(self.settings));
+        Value::Object(out).to_string()
+    }
+}
+
+fn columns_to_json(columns: &[ColumnSpec]) -> Value {
+    let columns: Vec<_> = columns
+        .iter()
+        .map(|c| json!({"name": c.name.as_str(), "type": c.kind.to_string(), "nullable": c.nullable}))
+        .collect();
+    json!(columns)
+}
+
+fn order_to_json(spec: &QueueSpec) -> Value {
+    let order = &spec.order;
+    let mut out = Map::new();
+    let direction = match order.direction {
+        Direction::Fifo => "fifo",
+        Direction::Lifo => "lifo",
+        Direction::Unordered => "unordered",
+    };
+    out.insert("direction".to_owned(), json!(direction));
+    if !order.by.is_empty() {
+        let by: Vec<_> = order.by.iter().map(|column| column.as_str()).collect();
+        out.insert("by".to_owned(), json!(by));
+    }
+    if let Some(priority) = &order.priority {
+        let first = if priority.highest_first { "highest" } else { "lowest" };
+        out.insert("priority".to_owned(), json!({"column": priority.column.as_str(), "first": first}));
+    }
+    if let Some(group) = &order.group {
+        out.insert("group".to_owned(), json!(group.as_str()));
+    }
+    Value::Object(out)
+}
+
+fn roles_to_json(spec: &QueueSpec) -> Value {
+    let roles = &spec.roles;
+    let mut out = Map::new();
+    for (key, role) in [("producer", &roles.producer), ("worker", &roles.worker), ("operator", &roles.operator)] {
+        if let Some(role) = role {
+            out.insert(key.to_owned(), json!(role.as_str()));
+        }
+    }
+    out.insert("own_types_only".to_owned(), json!(roles.own_types_only));
+    Value::Object(out)
+}
+
+fn table_to_json(table: &TableSpec) -> Value {
+    let mut out = Map::new();
+    let mut put = |key: &str, value: Value| {
+        out.insert(key.to_owned(), value);
+    };
+    if let Some(schema) = &table.schema {
+        put("schema", json!(schema.as_str()));
+    }
+    put("name", json!(table.name.as_str()));
+    put("create", json!(table.create));
+    let key: Vec<_> = table
+        .key
+        .iter()
+        .map(|column| {
+            let source = if column.source == KeySource::Table { "table" } else { "producer" };
+            json!({"name": column.name.as_str(), "type": column.kind.to_string(), "source": source})
+        })
+        .collect();
+    put("key", json!(key));
+    if !table.seek.is_empty() {
+        let values = |values: &[Literal]| values.iter().map(literal_to_json).collect::<Vec<_>>();
+        let seek = table.seek.iter().map(|seek| (seek.name.as_str().to_owned(), json!(values(&seek.values))));
+        put("seek", Value::Object(seek.collect()));
+    }
+    put("time", json!(if table.local_time { "local" } else { "utc" }));
+    put("run_time", json!(table.run_time));
+    put("lifecycle", lifecycle_to_json(&table.lifecycle));
+    let states = table.states.iter().map(|state| {
+        let conditions = state.conditions.iter().map(|c| (c.column.as_str().to_owned(), holds_to_json(&c.holds)));
+        (state.state.as_str().to_owned(), Value::Object(conditions.collect()))
+    });
+    put("states", Value::Object(states.collect()));
+    if let Some(name) = &table.index.name {
+        let columns: Vec<_> = table.index.columns.iter().map(|column| column.as_str()).collect();
+        put("index", json!({"name": name.as_str(), "columns": columns}));
+    }
+    Value::Object(out)
+}
+
+fn lifecycle_to_json(lifecycle: &LifecycleSpec) -> Value {
+    let columns = lifecycle.columns().into_iter();
+    Value::Object(columns.map(|(role, column)| (role.to_owned(), json!(column.as_str()))).collect())
+}
+
+fn holds_to_json(holds: &Holds) -> Value {
+    match holds {
+        Holds::Value(literal) => literal_to_json(literal),
+        Holds::Null => json!({"is": "null"}),
+        Holds::Something => json!({"is": "set"}),
+    }
+}
+
+fn literal_to_json(literal: &Literal) -> Value {
+    match literal {
+        Literal::Integer(number) => json!(number),
+        Literal::Boolean(value) => json!(value),
+        Literal::Text(text) => json!(text),
+    }
+}
+
+fn procedures_to_json(procedures: &ProceduresSpec) -> Value {
+    let named = [
+        ("schema", procedures.schema.as_ref()),
+        ("next", Some(&procedures.next)),
+        ("modify", Some(&procedures.modify)),
+        ("add", procedures.add.as_ref()),
+        ("view", Some(&procedures.view)),
+        ("key", Some(&procedures.key)),
+        ("token", Some(&procedures.token)),
+    ];
+    let named = named.into_iter().filter_map(|(key, name)| Some((key.to_owned(), json!(name?.as_str()))));
+    Value::Object(named.collect())
+}

@@ -1,0 +1,276 @@
+//! One mistake each, with what the error has to say.
+
+use readpast::{ErrorKind, QueueSpec};
+
+/// An adopted table without a mistake. Each test changes one line of it.
+const TABLE: &str = r#"queue = "Work"
+types = ["A"]
+columns = [
+    { name = "Body", type = "text" },
+    { name = "Rank", type = "integer", nullable = false },
+]
+completion = "keep"
+
+[table]
+name = "work"
+key = [{ name = "id", type = "bigint" }]
+seek = { flag = [false, true] }
+lifecycle = { started = "begun", error = "fault", attempts = "tries" }
+states.Pending = { flag = false }
+states.Processing = { flag = true, done = false }
+states.Completed = { flag = true, done = true }
+index = { name = "ix", columns = ["flag", "id"] }
+
+[order]
+by = ["id"]
+"#;
+
+/// What a mistake at `line` of [`TABLE`] is called, when `from` is replaced by `to`.
+fn mistake(from: &str, to: &str) -> String {
+    assert_eq!(TABLE.matches(from).count(), 1, "{from}");
+    let error = QueueSpec::from_toml(&TABLE.replace(from, to)).expect_err(to);
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    error.message().to_owned()
+}
+
+#[test]
+fn the_table_by_itself_is_right() {
+    QueueSpec::from_toml(TABLE).unwrap();
+}
+
+#[test]
+fn each_mistake_has_its_line_and_key() {
+    for (from, to, place, why) in [
+        // Keys.
+        ("completion =", "compleetion =", "line 7: compleetion:", "no such key; the keys here are queue, types"),
+        ("seek =", "sek =", "line 12: table.sek:", "no such key"),
+        ("type = \"text\"", "typ = \"text\"", "line 4: columns[0].typ:", "no such key"),
+        ("[order]", "[order]\nby = [\"id\"]", "line 21: ", "duplicate key by"),
+        ("queue = \"Work\"", "", "the description:", "\"queue\" is missing"),
+        ("name = \"work\"\n", "", "line 9: table:", "\"name\" is missing"),
+        // Types of values.
+        ("\"Work\"", "7", "line 1: queue:", "must be text, not 7"),
+        ("[\"A\"]", "\"A\"", "line 2: types:", "must be a list of at least one value, not \"A\""),
+        ("[\"A\"]", "[]", "line 2: types:", "not an empty list"),
+        ("[\"A\"]", "[\"A\", \"A\"]", "line 2: types[1]:", "there already"),
+        ("nullable = false", "nullable = 0", "line 5: columns[1].nullable:", "true or false, not 0"),
+        ("\"integer\"", "\"int\"", "line 5: columns[1].type:", "no column type \"int\""),
+        ("\"keep\"", "\"drop\"", "line 7: completion:", "\"keep\" or \"delete\", not \"drop\""),
+        ("\"keep\"", "1979-05-27", "line 7: completion:", "not a time"),
+        ("\"keep\"", "{ history = \"WORK\" }", "line 7: completion.history:", "another table"),
+        ("done = false", "done = 0.5", "line 15: table.states.Processing.done:", "{ is = \"null\" }"),
+        ("done = false", "done = { is = \"nul\" }", "states.Processing.done.is:", "\"null\" or \"set\""),
+        // Two keys for one thing.
+        (
+            "states.Pending",
+            "status = { column = \"S\", values = { Pending = 1 } }\nstates.Pending",
+            "line 14: table.status:",
+            "short for \"states\"",
+        ),
+        ("\"Body\"", "\"id\"", "line 4: columns[0]:", "a column of the key already"),
+        ("\"Body\"", "\"begun\"", "line 4: columns[0]:", "is table.lifecycle.started already"),
+        ("\"Body\"", "\"Flag\"", "line 4: columns[0]:", "in table.states"),
+        ("\"Rank\"", "\"body\"", "line 5: columns[1]:", "another column"),
+        ("\"fault\"", "\"begun\"", "line 13: table.lifecycle.error:", "is \"started\" already"),
+        ("\"fault\"", "\"id\"", "line 13: table.lifecycle.error:", "column of the key"),
+        ("{ flag = false }", "{ id = 1 }", "line 14: table.states:", "column of the key"),
+        (
+            "[order]",
+            "[procedures]\nnext = 'n'\nmodify = 'm'\nview = 'v'\nkey = 'k'\ntoken = 't'\n[order]",
+            "line 19: procedures:",
+            "not both",
+        ),
+        // Columns that are not there.
+        (
+            "by = [\"id\"]",
+            "by = [\"ID\"]",
+            "line 20: order.by[0]:",
+            "no column \"ID\"; there are Body, Rank, id, begun",
+        ),
+        ("by = [\"id\"]", "group = \"x\"", "line 20: order.group:", "no column \"x\""),
+        ("by = [\"id\"]", "group = \"flag\"", "line 20: order.group:", "no column \"flag\""),
+        ("by = [\"id\"]", "priority = { column = \"x\" }", "line 20: order.priority.column:", "no column \"x\""),
+        ("[order]", "[dedup]\ncolumns = [\"x\"]\n[order]", "line 20: dedup.columns[0]:", "no column \"x\""),
+        ("[order]", "[dedup]\ncolumns = [\"Body\"]\n[order]", "line 20: dedup.columns[0]:", "unique index"),
+        ("seek = { flag", "seek = { flg", "line 12: table.seek.flg:", "no column \"flg\""),
+        ("\"flag\", \"id\"]", "\"flag\", \"no\"]", "line 17: table.index.columns[1]:", "no column \"no\""),
+        // States.
+        ("states.Completed = { flag = true, done = true }", "", "line 14: table.states:", "Completed is missing"),
+        ("states.Pending = { flag = false }", "", "line 15: table.states:", "Pending is missing"),
+        (
+            "states.Pending",
+            "states.Waiting",
+            "line 14: table.states.Waiting:",
+            "no state \"Waiting\"; the states are Pending",
+        ),
+        (
+            "states.Pending = { flag = false }",
+            "states.Pending = { flag = true }",
+            "line 14: table.states:",
+            "Pending and Processing hold for the same rows",
+        ),
+        (
+            "{ flag = true, done = true }",
+            "{ flag = true, done = false }\nstates.Failed = { done = false, flag = true }",
+            "table.states:",
+            "Processing and Failed are the same",
+        ),
+        (
+            "{ flag = true, done = true }",
+            "{ flag = true, done = true }\nstates.Failed = { flag = true, fault = { is = \"set\" } }",
+            "table.states:",
+            "Processing and Failed hold for the same rows",
+        ),
+        ("{ flag = false }", "{}", "line 14: table.states.Pending:", "says nothing"),
+        (
+            "{ flag = false }",
+            "{ flag = false, begun = { is = \"set\" } }",
+            "line 14: table.states.Pending.begun:",
+            "Pending",
+        ),
+        (
+            "done = true",
+            "done = { is = \"set\" }",
+            "line 16: table.states.Completed.done:",
+            "started, finished, owner, error",
+        ),
+        (
+            "done = true",
+            "tries = { is = \"null\" }",
+            "line 16: table.states.Completed.tries:",
+            "table.lifecycle.attempts",
+        ),
+        ("done = true", "begun = 5", "line 16: table.states.Completed.begun:", "no constant"),
+        ("done = true", "done = 1", "table.states:", "values of different types"),
+        ("[false, true]", "[false]", "line 12: table.seek.flag:", "lacks a value"),
+        // Keys of the table, times, runs.
+        ("type = \"bigint\"", "type = \"text\"", "line 11: table.key[0].type:", "has a length"),
+        ("type = \"bigint\"", "type = \"float\"", "line 11: table.key[0].type:", "not float"),
+        (
+            "type = \"bigint\"",
+            "type = \"guid\", source = \"table\"",
+            "line 11: table.key[0].source:",
+            "comes from the producer",
+        ),
+        ("[{ name = \"id\", type = \"bigint\" }]", "[\"id\", \"Id\"]", "line 11: table.key[1]:", "already"),
+        (
+            "[{ name = \"id\", type = \"bigint\" }]",
+            "[\"id\", \"no\"]",
+            "line 11: table.key[1]:",
+            "one column of the key at most",
+        ),
+        // Options.
+        ("by = [\"id\"]", "direction = \"filo\"", "line 20: order.direction:", "\"lifo\""),
+        ("by = [\"id\"]", "direction = \"lifo\"\ngroup = \"Rank\"", "line 21: order.group:", "\"fifo\""),
+        ("by = [\"id\"]", "direction = \"unordered\"\nby = [\"id\"]", "line 21: order.by:", "unordered"),
+        ("by = [\"id\"]", "priority = { column = \"Body\" }", "line 20: order.priority.column:", "integer or bigint"),
+        ("by = [\"id\"]", "by = [\"id\", \"id\"]", "line 20: order.by[1]:", "already"),
+        ("[order]", "[attempts]\nlimit = 0\n[order]", "line 20: attempts.limit:", "from 1 to 2147483647, not 0"),
+        ("[order]", "[attempts]\nlimit = 99999999999\n[order]", "line 20: attempts.limit:", "from 1 to"),
+        ("[order]", "[attempts]\nlimit = 99999999999999999999\n[order]", "line 20: ", "64 bits"),
+        ("[order]", "[lease]\nms = 9\n[order]", "line 20: lease.ms:", "from 10 to 86400000, not 9"),
+        ("[order]", "[lease]\nkind = \"long\"\n[order]", "line 20: lease.kind:", "\"fixed\""),
+        ("[order]", "[backoff]\nfactor = 2\n[order]", "line 19: backoff:", "\"first_ms\" is missing"),
+        ("[order]", "[backoff]\nfirst_ms = 5\nfactor = 0.5\n[order]", "line 21: backoff.factor:", "from 1 to 100"),
+        ("[order]", "[backoff]\nfirst_ms = 5\njitter = nan\n[order]", "line 21: backoff.jitter:", "from 0 to 1"),
+        ("[order]", "[backoff]\nfirst_ms = 5\ncap_ms = 4\n[order]", "line 21: backoff.cap_ms:", "less than first_ms"),
+        (
+            "[order]",
+            "[roles]\nown_types_only = true\n[order]",
+            "line 20: roles.own_types_only:",
+            "table.lifecycle.type",
+        ),
+        (
+            "[order]",
+            "[[subtypes]]\nname = \"A\"\ncolumns = [{ name = \"X\", type = \"date\" }]\n[order]",
+            ": subtypes:",
+            "readpast's own",
+        ),
+        ("\"A\"]", "\"A\", \"B\"]", "line 2: types:", "table.lifecycle.type"),
+        ("completion =", "settings = \"a'b\"\ncompletion =", "line 7: settings:", "letters, digits"),
+        // Names.
+        ("\"Body\"", "\"Bo]dy\"", "line 4: columns[0].name:", "Bo]dy"),
+        ("\"Body\"", "\"Item_Status\"", "line 4: columns[0]:", "every queue has already"),
+        ("\"work\"", "\"wo\\u0000rk\"", "line 10: table.name:", "control character"),
+        ("\"work\"", "\"\"", "line 10: table.name:", "empty"),
+        ("\"Work\"", "\"Wo-rk\"", "line 1: queue:", "Wo-rk"),
+    ] {
+        let message = mistake(from, to);
+        assert!(message.contains(place) && message.contains(why), "{from} -> {to}: {message}");
+    }
+}
+
+#[test]
+fn a_table_to_make_needs_the_type_of_every_column() {
+    let text = TABLE.replace("[table]", "[table]\ncreate = true");
+    QueueSpec::from_toml(&text).unwrap();
+    let text = text.replace("{ flag = false }", "{ flag = false, seen = { is = \"null\" } }");
+    let error = QueueSpec::from_toml(&text).unwrap_err();
+    assert!(error.message().contains("line 10: table.create: the type of the column \"seen\" is not known"), "{error}");
+}
+
+#[test]
+fn what_a_run_gives_needs_its_column() {
+    let message = mistake("lifecycle = { started = \"begun\", ", "run_time = true\nlifecycle = { ");
+    assert!(message.contains("line 13: table.run_time: needs the column"), "{message}");
+}
+
+#[test]
+fn json_is_held_to_the_same() {
+    for (text, place, why) in [
+        ("nonsense", "line 1:", "JSON"),
+        ("{\"queue\": \"Q\",\n \"queue\": \"R\"}", "line 2:", "\"queue\" stands twice"),
+        ("{\"queue\": \"Q\",\n}", "line 2:", "JSON"),
+        ("{\"queue\": \"Q\" /* no */}", "line 1:", "JSON"),
+        ("[]", "line 1: the description:", "not an empty list"),
+        ("{\"queue\": null}", "line 1: queue:", "not null"),
+        ("{\"queue\": \"Q\", \"colums\": []}", "line 1: colums:", "no such key"),
+        ("{\"queue\": \"Q\", \"columns\": [{\"name\": \"Updated_At\", \"type\": \"text\"}]}", "columns[0]:", "already"),
+        ("{\"queue\": \"Q\", \"columns\": [{\"name\": \"A\", \"type\": \"text(0)\"}]}", "columns[0].type:", "text(0)"),
+        ("{\"queue\": \"Q\",\n\"attempts\": {\"limit\": 1e400}}", "line 2:", "JSON"),
+        ("{\"queue\": \"Q\",\n\"order\": {\"by\": [\"Payload\"]}}", "line 2: order.by:", "EnqueuedAt"),
+    ] {
+        let error = QueueSpec::from_json(text).unwrap_err();
+        assert!(error.message().contains(place) && error.message().contains(why), "{text}: {error}");
+    }
+    let deep = "[".repeat(100_000);
+    assert!(QueueSpec::from_json(&deep).is_err());
+    assert!(QueueSpec::from_toml(&format!("queue = {deep}")).is_err());
+}
+
+#[test]
+fn subtypes_are_held_to_names_that_fit() {
+    let long = "L".repeat(40);
+    for (subtype, why) in [
+        (
+            r#"{"name": "X", "exclusive": true, "columns": [{"name": "C", "type": "date"}]}"#,
+            "no type \"X\"; it has A, B",
+        ),
+        (r#"{"name": "Body", "columns": [{"name": "C", "type": "date"}]}"#, "name of a column"),
+        (r#"{"name": "Step", "columns": [{"name": "C", "type": "date"}]}"#, "every queue has already"),
+        (r#"{"name": "Seq", "columns": [{"name": "C", "type": "date"}]}"#, "another object"),
+        (r#"{"name": "A", "columns": [{"name": "Body", "type": "date"}]}"#, "A_Body"),
+        (r#"{"name": "A", "columns": []}"#, "at least one"),
+        (r#"{"name": "A", "columns": [{"name": "Error", "type": "date"}]}"#, "every queue has already"),
+        (r#"{"name": "A"}"#, "\"columns\" is missing"),
+    ] {
+        let columns = r#"[{"name": "Body", "type": "text"}, {"name": "A_Body", "type": "text"}]"#;
+        let text = format!(r#"{{"queue": "Q", "types": ["A", "B"], "columns": {columns}, "subtypes": [{subtype}]}}"#);
+        let error = QueueSpec::from_json(&text).expect_err(subtype);
+        assert!(error.message().contains("subtypes[0]") && error.message().contains(why), "{subtype}: {error}");
+    }
+    let text = format!(
+        r#"{{"queue": "Q", "subtypes": [{{"name": "{long}", "columns": [{{"name": "{long}", "type": "date"}}]}}]}}"#
+    );
+    assert!(QueueSpec::from_json(&text).unwrap_err().message().contains("more than 63 characters"));
+}
+
+#[test]
+fn hand_written_procedures_decide_for_themselves() {
+    let text = "queue = 'Q'\n[procedures]\nnext = 'n'\nmodify = 'm'\nview = 'v'\nkey = 'k'\ntoken = 't'\n";
+    assert!(QueueSpec::from_toml(text).unwrap().columns.is_empty());
+    let error = QueueSpec::from_toml(&format!("{text}[lease]\nresume_own = true\n")).unwrap_err();
+    assert!(error.message().contains("line 8: lease: is decided by the hand-written procedures"), "{error}");
+    let error = QueueSpec::from_toml(&text.replace("view = 'v'\n", "")).unwrap_err();
+    assert!(error.message().contains("line 2: procedures: the key \"view\" is missing"), "{error}");
+}

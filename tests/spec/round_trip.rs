@@ -1,0 +1,193 @@
+//! What is read is written back as it was, whatever was chosen.
+
+use proptest::{option, prelude::*, sample::select};
+use readpast::{
+    ItemState, QueueSpec,
+    ident::{Identifier, QueueName},
+    spec::{
+        BackoffSpec, ColumnKind, ColumnSpec, Completion, Condition, DedupSpec, Direction, Holds, IndexSpec, KeyColumn,
+        KeySource, LeaseSpec, LifecycleSpec, Literal, OrderSpec, PrioritySpec, RolesSpec, SeekColumn, StateSpec,
+        Storage, SubtypeSpec, TableSpec,
+    },
+};
+
+fn name(text: &str) -> Identifier {
+    Identifier::new("the name", text).unwrap()
+}
+
+/// A name that a DBA may have given: with a number, so that no two are one.
+fn any_name(number: usize) -> impl Strategy<Value = Identifier> {
+    "[^\\p{Cc}]{0,20}".prop_map(move |text| name(&format!("{number} {text}")))
+}
+
+fn kind() -> impl Strategy<Value = ColumnKind> {
+    prop_oneof![
+        (1_u16..=4000).prop_map(|length| ColumnKind::Text(Some(length))),
+        (1_u8..=38)
+            .prop_flat_map(|precision| (Just(precision), 0..=precision))
+            .prop_map(|(precision, scale)| ColumnKind::Decimal(precision, scale)),
+        select(vec![
+            ColumnKind::Text(None),
+            ColumnKind::Integer,
+            ColumnKind::BigInteger,
+            ColumnKind::Boolean,
+            ColumnKind::Float,
+            ColumnKind::Timestamp,
+            ColumnKind::Date,
+            ColumnKind::Guid,
+            ColumnKind::Json,
+        ]),
+    ]
+}
+
+/// Columns of any kind, and at the end one that can give the order and a key.
+fn columns(prefix: &'static str) -> impl Strategy<Value = Vec<ColumnSpec>> {
+    prop::collection::vec((kind(), any::<bool>()), 0..4).prop_map(move |kinds| {
+        let mut columns: Vec<_> = kinds
+            .into_iter()
+            .enumerate()
+            .map(|(i, (kind, nullable))| ColumnSpec { name: name(&format!("{prefix}{i}")), kind, nullable })
+            .collect();
+        columns.push(ColumnSpec { name: name(&format!("{prefix}Rank")), kind: ColumnKind::Integer, nullable: false });
+        columns
+    })
+}
+
+fn literal() -> impl Strategy<Value = (Literal, Literal, Literal)> {
+    prop_oneof![
+        any::<i64>().prop_map(|n| {
+            let next = |by| Literal::Integer(n.wrapping_add(by));
+            (Literal::Integer(n), next(1), next(2))
+        }),
+        "[^\\p{Cc}]{0,9}".prop_map(|text| {
+            let next = |more: &str| Literal::Text(format!("{text}{more}"));
+            (next(""), next("a"), next("b"))
+        }),
+    ]
+}
+
+fn table() -> impl Strategy<Value = TableSpec> {
+    let names = (any_name(0), any_name(1), any_name(2), any_name(3), any_name(4), any_name(5));
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    (names, literal(), flags, option::of(any_name(6))).prop_map(|(names, values, flags, schema)| {
+        let (table, id, flag, started, error, index) = names;
+        let (waits, taken, done) = values;
+        let (create, composite, seek, local_time, run_time) = flags;
+        let condition = |column: &Identifier, holds| Condition { column: column.clone(), holds };
+        let state = |state, conditions| StateSpec { state, conditions };
+        let mut key = vec![KeyColumn { name: id.clone(), kind: ColumnKind::Integer, source: KeySource::Table }];
+        if composite {
+            key.push(KeyColumn { name: name("Part"), kind: ColumnKind::Text(Some(9)), source: KeySource::Producer });
+        }
+        let all = vec![waits.clone(), taken.clone(), done.clone()];
+        TableSpec {
+            schema,
+            name: table,
+            create,
+            key,
+            seek: if seek { vec![SeekColumn { name: flag.clone(), values: all }] } else { Vec::new() },
+            local_time,
+            states: vec![
+                state(
+                    ItemState::Pending,
+                    vec![condition(&flag, Holds::Value(waits)), condition(&started, Holds::Null)],
+                ),
+                state(
+                    ItemState::Processing,
+                    vec![condition(&flag, Holds::Value(taken.clone())), condition(&error, Holds::Null)],
+                ),
+                state(
+                    ItemState::Failed,
+                    vec![condition(&flag, Holds::Value(taken)), condition(&error, Holds::Something)],
+                ),
+                state(ItemState::Completed, vec![condition(&flag, Holds::Value(done))]),
+            ],
+            lifecycle: LifecycleSpec {
+                kind: Some(name("Kind")),
+                enqueued: Some(name("Created")),
+                started: Some(started),
+                error: Some(error),
+                ..LifecycleSpec::default()
+            },
+            run_time,
+            index: IndexSpec { name: Some(index), columns: vec![flag, id] },
+        }
+    })
+}
+
+fn storage() -> impl Strategy<Value = Storage> {
+    prop_oneof![Just(Storage::Own), table().prop_map(|table| Storage::Table(Box::new(table)))]
+}
+
+fn options() -> impl Strategy<Value = (Option<BackoffSpec>, LeaseSpec, Completion, RolesSpec)> {
+    let backoff = (1..=86_400_000, 100..=10_000, 0..=i32::MAX, 0..=100).prop_map(
+        |(first_ms, factor_percent, more, jitter_percent)| BackoffSpec {
+            first_ms,
+            factor_percent,
+            cap_ms: first_ms.saturating_add(more),
+            jitter_percent,
+        },
+    );
+    let lease = (10..=86_400_000, any::<bool>(), any::<bool>()).prop_map(|(ms, sliding, resume_own)| LeaseSpec {
+        ms,
+        sliding,
+        resume_own,
+    });
+    let completion =
+        prop_oneof![Just(Completion::Keep), Just(Completion::Delete), Just(Completion::History(name("Done_History")))];
+    let roles = (option::of(any_name(7)), option::of(any_name(8)), option::of(any_name(9)), any::<bool>()).prop_map(
+        |(producer, worker, operator, own_types_only)| RolesSpec { producer, worker, operator, own_types_only },
+    );
+    (option::of(backoff), lease, completion, roles)
+}
+
+fn spec() -> impl Strategy<Value = QueueSpec> {
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    (storage(), columns("C"), columns("S"), options(), flags, 0..3_usize, 1..=i32::MAX).prop_map(
+        |(storage, columns, of_subtype, options, flags, direction, max_attempts)| {
+            let (by_priority, by_group, dedup, with_subtype, flag) = flags;
+            let (backoff, lease, completion, roles) = options;
+            let own = storage == Storage::Own;
+            let direction = [Direction::Fifo, Direction::Lifo, Direction::Unordered][direction];
+            let subtype = SubtypeSpec { name: name("Email"), exclusive: flag, columns: of_subtype };
+            QueueSpec {
+                queue: QueueName::new("Work").unwrap(),
+                types: vec!["Email".to_owned(), "a \"b\"".to_owned()],
+                subtypes: if own && with_subtype { vec![subtype] } else { Vec::new() },
+                order: OrderSpec {
+                    direction,
+                    by: if own || direction == Direction::Unordered { Vec::new() } else { vec![name("CRank")] },
+                    priority: by_priority.then(|| PrioritySpec { column: name("CRank"), highest_first: flag }),
+                    group: (by_group && direction == Direction::Fifo).then(|| name("CRank")),
+                },
+                max_attempts,
+                backoff,
+                lease,
+                completion,
+                dedup: dedup.then(|| DedupSpec {
+                    columns: vec![name("CRank")],
+                    existing: flag,
+                    unfinished_only: by_group,
+                }),
+                roles,
+                settings: "work.queue".to_owned(),
+                storage,
+                columns,
+            }
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn descriptions_round_trip(spec in spec()) {
+        let text = spec.to_json();
+        prop_assert_eq!(QueueSpec::from_json(&text).map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?, spec);
+    }
+
+    #[test]
+    fn any_text_is_read_or_refused(text in "\\PC*") {
+        let _ = QueueSpec::from_toml(&text);
+        let _ = QueueSpec::from_json(&text);
+    }
+}
