@@ -38,7 +38,10 @@ pub(super) fn enqueue(queue: &Inner, items: &[NewItem], operation: Option<&str>)
                 Ok(Answer::Duplicate) => true,
                 _ => {
                     let word = answers::word(&rows, row);
-                    return Err(Error::new(ErrorKind::Protocol, format!("the server's answer for item {row} is {word:?}")));
+                    return Err(Error::new(
+                        ErrorKind::Protocol,
+                        format!("the server's answer for item {row} is {word:?}"),
+                    ));
                 }
             };
             Ok(Enqueued {

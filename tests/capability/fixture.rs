@@ -140,6 +140,12 @@ impl Given {
         Self { server, layer, queue }
     }
 
+    /// The same with another queue, for a body that needs several.
+    pub fn sibling(&self, number: usize) -> Self {
+        let queue = format!("{}{number}", self.queue.chars().take(11).collect::<String>());
+        Self { server: Arc::clone(&self.server), layer: self.layer, queue }
+    }
+
     /// Settings for the scratch database.
     pub fn settings(&self, more: &[(&str, &str)]) -> Settings {
         let common = [("connection", self.server.scratch.as_str()), ("retry.budget_ms", "20000")];

@@ -6,7 +6,10 @@
         /* Counted, so that the items are in before what belongs to them. */
         CROSS JOIN (SELECT COUNT(*) FROM added) AS a
         CROSS JOIN LATERAL json_to_record(
-            CASE WHEN json_typeof(i.columns -> {{ text(subtype.name) }}) = 'object' THEN i.columns -> {{ text(subtype.name) }} ELSE '{}' END
+            CASE json_typeof(i.columns -> {{ text(subtype.name) }})
+                WHEN 'object' THEN i.columns -> {{ text(subtype.name) }}
+                ELSE '{}'
+            END
         ) AS c (
 {%- for column in subtype.columns %}
             {{ column.quoted }} {{ column.type }}{{ "," if not loop.last }}

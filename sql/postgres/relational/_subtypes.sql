@@ -1,13 +1,19 @@
 {%- if subtypes | selectattr("exclusive") | list %}
-/* Is this item of this type? Asked by the tables of the exclusive subtypes. */
+/*
+Whether this item is of this type: what the tables of the exclusive subtypes check.
+Table access order: {{ queue }}.
+*/
 CREATE OR REPLACE FUNCTION {{ object(queue ~ "_is_type_fn") }}(enqueued_at_ timestamptz, type_ text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
+SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN EXISTS (SELECT 1 FROM {{ object(queue) }} AS q WHERE q.enqueued_at = enqueued_at_ AND q.type = type_);
 END;
 $$;
+GO
+REVOKE ALL ON FUNCTION {{ object(queue ~ "_is_type_fn") }}(timestamptz, text) FROM public;
 GO
 {%- endif %}
 {%- for subtype in subtypes %}

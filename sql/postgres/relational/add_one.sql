@@ -9,8 +9,10 @@
 {%- for transaction in ["utx", "trx"] -%}
 {%- set function = object("add_" ~ queue ~ "_" ~ transaction) -%}
 /*
-Enqueue one item{{ ", with the caller's other work" if transaction == "utx" }}. Returns its key and its concurrency token
-{%- if dedup %}; of work that is there already, {{ "that item's key" if dedup.existing else "no key" }} and no token{% endif %}.
+Enqueue one item{{ ", with the caller's other work" if transaction == "utx" }}. Returns its key and its concurrency token.
+{%- if dedup %}
+Of work that is there already it returns {{ "that item's key" if dedup.existing else "no key" }}, and no token.
+{%- endif %}
 Table access order: {{ queue }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(

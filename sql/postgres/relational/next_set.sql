@@ -1,11 +1,11 @@
 {%- set function = object("next_" ~ queue ~ "_set_trx") -%}
 /*
 Claim up to max_ due items. One row per item, in the order they are due, with the answer CLAIMED; or one row EMPTY with
-the milliseconds until the next item is due (NULL when there is none). With recover_ 1, first give back the items of dead
-workers; a caller that polls often need not each time.
+the milliseconds until the next item is due (NULL when there is none). With recover_ 1, first give back the items of
+dead workers; a caller that polls often need not each time.
 {%- if resume_own %}
-With recover_ 2 it first takes up again what is in flight under this worker's own name as well: for a worker that has just
-started, whose predecessor of that name left work behind.
+With recover_ 2 it first takes up again what is in flight under this worker's own name as well: for a worker that has
+just started, whose predecessor of that name left work behind.
 {%- endif %}
 Table access order: {{ queue }}.
 */
@@ -41,8 +41,8 @@ BEGIN
 {%- if group %}
 
     /*
-    One claim at a time, to the end of its transaction: which items are the first of their groups is decided by one at a
-    time. Whoever holds this waits for nobody else.
+    One claim at a time, to the end of its transaction: which items are the first of their groups is not decided by two
+    at once. Whoever holds this waits for nobody else.
     */
     PERFORM pg_advisory_xact_lock(hashtextextended({{ text("readpast/claim/" ~ schema ~ "." ~ queue) }}, 0));
 {%- endif %}

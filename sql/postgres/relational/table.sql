@@ -59,7 +59,7 @@ CREATE INDEX IF NOT EXISTS {{ queue }}_in_flight ON {{ object(queue) }} (started
 WHERE status = 'Processing';
 GO
 {%- if group %}
-/* The claim asks here whether an item is the first unfinished one of its group, and whether the group has one in flight. */
+/* The claim asks here whether an item is the first unfinished one of its group, and whether one of it is in flight. */
 CREATE INDEX IF NOT EXISTS {{ queue }}_group ON {{ object(queue) }} ({{ group }}, enqueued_at)
 WHERE status IN ('Pending', 'Processing', 'Error', 'Paused');
 GO

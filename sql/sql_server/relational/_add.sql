@@ -42,6 +42,7 @@
     SELECT
         n.[EnqueuedAt], n.[Type], 'Pending', n.[Step], 0, n.[ScheduledFor], @Now{% for column in columns %},
         c.{{ column.quoted }}{% endfor %}
+{%- if columns %}
     FROM OPENJSON(@Items) AS j
     CROSS APPLY OPENJSON(j.[value]) WITH (
 {%- for column in columns %}
@@ -50,6 +51,9 @@
     ) AS c
     INNER JOIN @New AS n
         ON n.[Ordinal] = CAST(j.[key] AS int)
+{%- else %}
+    FROM @New AS n
+{%- endif %}
 {%- if dedup %}
     WHERE NOT EXISTS (SELECT 1 FROM @Seen AS s WHERE s.[Ordinal] = n.[Ordinal])
 {%- endif %}

@@ -2,7 +2,7 @@
 {{ backoff.first_ms }} ms after the first attempt{% if backoff.factor_percent != 100 %}, {{ backoff.factor_percent }} per cent of the delay before after each further one,
 at most {{ backoff.cap_ms }} ms{% endif %}{% if backoff.jitter_percent %}; up to {{ backoff.jitter_percent }} per cent less by chance, for each item anew{% endif %}.
 {%- if backoff.factor_percent != 100 %}
-The exponent is bounded, so that the power never overflows; by then any delay is longer than the longest.
+The exponent is bounded, so that the power never overflows: the longest delay is reached before.
 {%- endif %}
 */
 CASE

@@ -1,5 +1,5 @@
     /*
-    Which of them are there already? The locks are on the index alone, in its order, and on the gaps where new ones
+    What of it is there already. The locks are on the index alone, in its order, and on the gaps where new rows
     belong: whoever enqueues the same work at the same time waits, and then finds it.
     */
     INSERT INTO @Seen ([Ordinal], [EnqueuedAt])

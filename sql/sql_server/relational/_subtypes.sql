@@ -1,7 +1,7 @@
 {%- if subtypes | selectattr("exclusive") | list %}
 /*
-Is this item of this type? Asked by the tables of the exclusive subtypes. Made once, since what a constraint refers to
-cannot be altered.
+Whether this item is of this type: what the tables of the exclusive subtypes check. Made once, since what a constraint
+refers to cannot be altered.
 */
 IF OBJECT_ID({{ literal(queue ~ "_IsType_fn") }}, N'FN') IS NULL
     EXECUTE (N'CREATE FUNCTION {{ object(queue ~ "_IsType_fn") | replace("'", "''") }} (@EnqueuedAt datetime2(7), @Type nvarchar(60))

@@ -71,7 +71,7 @@ IF NOT EXISTS (
     WHERE [Status] = 'Processing';
 GO
 {%- if group %}
-/* The claim asks here whether an item is the first unfinished one of its group, and whether the group has one in flight. */
+/* The claim asks here whether an item is the first unfinished one of its group, and whether one of it is in flight. */
 IF NOT EXISTS (
     SELECT 1 FROM sys.indexes AS i
     WHERE i.[object_id] = OBJECT_ID({{ literal(queue) }}) AND i.[name] LIKE N'IX_{{ queue }}_Group%'
