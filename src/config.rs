@@ -68,6 +68,12 @@ impl Config {
         self.text(key).parse().unwrap_or_default()
     }
 
+    /// A setting that is a number, if it was set.
+    pub(crate) fn given_number(&self, key: &'static str) -> Option<u32> {
+        let (index, _) = settings::find(key).ok()?;
+        self.values[index].as_deref()?.parse().ok()
+    }
+
     /// A setting in milliseconds.
     pub(crate) fn duration(&self, key: &'static str) -> Duration {
         Duration::from_millis(self.number(key).into())

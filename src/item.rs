@@ -100,6 +100,11 @@ impl<'a> Item<'a> {
         }
     }
 
+    /// The item's columns, as [`Batch::columns`] has them.
+    pub fn columns(&self) -> &'a [Column] {
+        self.rows.columns().get(answer_column::COUNT..).unwrap_or_default()
+    }
+
     /// How many columns the item has.
     pub fn column_count(&self) -> usize {
         self.rows.columns().len().saturating_sub(answer_column::COUNT)

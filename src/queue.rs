@@ -66,10 +66,10 @@ impl Queue {
         Ok(Self(Arc::new(Inner {
             calls: dialect.calls(&schema, &spec.queue)?,
             signal: Signal::shared(&config.connection_string()?, schema.as_str(), name),
+            lease_ms: config.given_number("lease.ms").and_then(|ms| i32::try_from(ms).ok()).unwrap_or(spec.lease.ms),
             spec,
             worker: config.worker(),
             pool,
-            lease_ms: i32::try_from(config.number("lease.ms")).unwrap_or(i32::MAX),
             poll_interval: config.duration("poll.interval_ms"),
             recover_interval: config.duration("recover.interval_ms"),
             retry,
@@ -85,6 +85,12 @@ impl Queue {
     /// The name under which this handle holds leases.
     pub fn worker(&self) -> &str {
         &self.0.worker
+    }
+
+    /// How long its claims last before they must be renewed: the setting `lease.ms`, or without it what the queue's
+    /// description says.
+    pub fn lease(&self) -> Duration {
+        Duration::from_millis(u64::from(self.0.lease_ms.unsigned_abs()))
     }
 
     /// What the queue is made of.
@@ -141,7 +147,8 @@ impl Queue {
         settle::settle(&self.0, settlements, operation, max)
     }
 
-    /// Extends leases to `lease.ms` from now on the server's clock. Tokens stay as they are.
+    /// Extends leases to [`Queue::lease`] from now on the server's clock. Tokens stay as they are. Where the queue's description
+    /// says that leases are fixed, it only tells whether the items are still held.
     pub fn renew(&self, leases: &[Lease<'_>]) -> Result<Vec<Outcome>> {
         settle::renew(&self.0, leases)
     }

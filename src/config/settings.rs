@@ -67,7 +67,8 @@ pub const SETTINGS: [Setting; 18] = [
         key: "lease.ms",
         kind: Kind::Number(10, 86_400_000),
         default: "60000",
-        meaning: "How long a claim is the worker's before it must be renewed, on the server's clock.",
+        meaning: "How long a claim is the worker's before it must be renewed, on the server's clock. Unless it is set, the \
+                  queue's description says: a minute if that says nothing.",
     },
     Setting {
         key: "poll.interval_ms",

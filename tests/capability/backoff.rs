@@ -59,7 +59,9 @@ fn never_overflows(given: &Given) {
     let backoff = r#"{"first_ms": 1, "factor": 100, "cap_ms": 2147483647, "jitter": 0}"#;
     let queue = given.queue_with(&spec(given, backoff), &[]);
     queue.put("x");
-    for (before, expected) in [(4, 100_000_000), (5, 2_147_483_647), (1_000, 2_147_483_647), (1_999_999_000, 2_147_483_647)] {
+    for (before, expected) in
+        [(4, 100_000_000), (5, 2_147_483_647), (1_000, 2_147_483_647), (1_999_999_000, 2_147_483_647)]
+    {
         given.meddle(&format!("AttemptNum = {before}, ScheduledFor = SYSUTCDATETIME()"), "1 = 1");
         queue.end(queue.take().settle(Action::Retry));
         assert_eq!(delay(given, "Status = 'Error'"), expected, "after {before} attempts");

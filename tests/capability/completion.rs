@@ -80,7 +80,16 @@ fn items_move_to_the_history(given: &Given) {
     let shown: Vec<_> = (0..10).map(|column| by_hand::cell(&rows, 0, column)).collect();
     let worker = queue.worker();
     let expected = [
-        taken[0].key.as_str(), "Default", "Completed", "Last", "1", "thanks", "none", &worker, "done", &outcomes[0].token,
+        taken[0].key.as_str(),
+        "Default",
+        "Completed",
+        "Last",
+        "1",
+        "thanks",
+        "none",
+        &worker,
+        "done",
+        &outcomes[0].token,
     ];
     assert_eq!((rows.len(), shown), (1, expected.map(str::to_owned).to_vec()));
 }

@@ -225,7 +225,7 @@ impl Given {
     }
 
     /// SQL Server's column names in PostgreSQL's spelling where that is the server.
-    fn spell(&self, statement: &str) -> String {
+    pub fn spell(&self, statement: &str) -> String {
         if self.server.is_sql_server() {
             return statement.to_owned();
         }

@@ -143,10 +143,10 @@ pub(super) fn types(spec: &Table<'_>) -> Result<Vec<String>> {
     Ok(types)
 }
 
-/// `columns`: readpast's own table has one column Payload without it, and may have none; an adopted one needs it.
+/// `columns`: readpast's own table has one column Payload without it, an adopted one needs it.
 pub(super) fn columns(spec: &Table<'_>) -> Result<Vec<ColumnSpec>> {
     match spec.get("columns") {
-        Some(at) => list(&at, usize::from(spec.get("table").is_some())),
+        Some(at) => list(&at, 0),
         None if spec.get("procedures").is_some() => Ok(Vec::new()),
         None if spec.get("table").is_some() => {
             Err(spec.at().refuse("the key \"columns\" is missing: what producers give and workers see"))
@@ -158,7 +158,7 @@ pub(super) fn columns(spec: &Table<'_>) -> Result<Vec<ColumnSpec>> {
     }
 }
 
-/// A list of `least` columns or more, each with another name.
+/// A list of at least `least` columns, each with another name.
 pub(super) fn list(at: &At<'_>, least: usize) -> Result<Vec<ColumnSpec>> {
     let mut columns: Vec<ColumnSpec> = Vec::new();
     for at in at.list(least)? {

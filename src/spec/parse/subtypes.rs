@@ -76,11 +76,8 @@ pub(super) fn subtypes(
                 )));
             }
             let in_view = Identifier::new("the name", &in_view)?;
-            if is_reserved(declared.storage, column.name.as_str()) {
-                return Err(at.refuse(format!(
-                    "{:?} is a column that every queue has already; take another name",
-                    column.name.as_str()
-                )));
+            if same_name(&column.name, &Identifier::known("EnqueuedAt")) || column.name.as_str() == "enqueued_at" {
+                return Err(at.refuse("the table of a subtype has the key EnqueuedAt already; take another name"));
             }
             if taken.iter().any(|other| same_name(other, &in_view)) || is_reserved(declared.storage, in_view.as_str()) {
                 return Err(at.refuse(format!("the worker view would call it {:?}, which is taken", in_view.as_str())));
