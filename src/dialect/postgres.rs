@@ -26,12 +26,15 @@ pub(super) const QUEUE_FILES: &[&str] = &[
     "relational/modify_one.sql",
     "relational/renew_set.sql",
     "relational/stats.sql",
+    "relational/find.sql",
+    "relational/redrive_set.sql",
+    "relational/purge.sql",
 ];
 
 /// What makes up a queue in an adopted table, in the order it is run.
 pub(super) const TABLE_FILES: &[&str] = &[];
 
-pub(super) const FILES: [(&str, &str); 44] = files![
+pub(super) const FILES: [(&str, &str); 54] = files![
     "session.sql",
     "functions.sql",
     "schema/0001_base.sql",
@@ -41,6 +44,9 @@ pub(super) const FILES: [(&str, &str); 44] = files![
     "calls/renew.sql",
     "calls/recover.sql",
     "calls/stats.sql",
+    "calls/find.sql",
+    "calls/redrive.sql",
+    "calls/purge.sql",
     "calls/schema_version.sql",
     "calls/record_version.sql",
     "calls/catalog.sql",
@@ -59,6 +65,9 @@ pub(super) const FILES: [(&str, &str); 44] = files![
     "relational/modify_one.sql",
     "relational/renew_set.sql",
     "relational/stats.sql",
+    "relational/find.sql",
+    "relational/redrive_set.sql",
+    "relational/purge.sql",
     "relational/_add.sql",
     "relational/_add_subtype.sql",
     "relational/_add_unique.sql",
@@ -66,8 +75,12 @@ pub(super) const FILES: [(&str, &str); 44] = files![
     "relational/_attributes.sql",
     "relational/_backoff.sql",
     "relational/_complete.sql",
+    "relational/_filter.sql",
+    "relational/_filter_variables.sql",
+    "relational/_fits.sql",
     "relational/_forget.sql",
     "relational/_group_free.sql",
+    "relational/_item_columns.sql",
     "relational/_modify.sql",
     "relational/_no_item.sql",
     "relational/_remember.sql",

@@ -60,11 +60,13 @@ fn never_overflows(given: &Given) {
     let queue = given.queue_with(&spec(given, backoff), &[]);
     queue.put("x");
     for (before, expected) in
-        [(4, 100_000_000), (5, 2_147_483_647), (1_000, 2_147_483_647), (1_999_999_000, 2_147_483_647)]
+        [(4, 100_000_000), (5, 2_147_483_647), (1_000, 2_147_483_647), (1_999_999_000, 2_147_483_647_i64)]
     {
         given.meddle(&format!("AttemptNum = {before}, ScheduledFor = SYSUTCDATETIME()"), "1 = 1");
         queue.end(queue.take().settle(Action::Retry));
-        assert_eq!(delay(given, "Status = 'Error'"), expected, "after {before} attempts");
+        // Weeks ahead, some servers' arithmetic is a tick off.
+        let delay = delay(given, "Status = 'Error'");
+        assert!((delay - expected).abs() <= 1, "{delay} after {before} attempts");
     }
 }
 

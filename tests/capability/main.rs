@@ -17,6 +17,7 @@ mod group;
 mod install;
 mod lease;
 mod names;
+mod operate;
 mod order;
 mod pool;
 mod settle;
@@ -45,6 +46,7 @@ fn main() {
         lease::BODIES,
         names::BODIES,
         order::BODIES,
+        operate::BODIES,
         pool::BODIES,
         settle::BODIES,
         states::BODIES,

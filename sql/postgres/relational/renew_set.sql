@@ -3,7 +3,7 @@
 {% if lease_sliding -%}
 Extend the leases of a worker's items, counted from now on the server's clock. items_ is a JSON array of objects with
 {%- else -%}
-Tell a worker whether it still holds its items; leases are fixed, and none is extended. items_ is an array of objects with
+Tell a worker whether it still holds its items; leases are fixed, none is extended. items_ is an array of objects with
 {%- endif %}
 key and attempt. Answers OK, LEASE_LOST or NOT_FOUND, one row each. Neither the token nor an indexed column changes, so
 a renewal never makes the worker's own settle fail.
