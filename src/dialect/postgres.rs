@@ -29,15 +29,17 @@ pub(super) const QUEUE_FILES: &[&str] = &[
     "relational/find.sql",
     "relational/redrive_set.sql",
     "relational/purge.sql",
+    "shared/roles.sql",
 ];
 
 /// What makes up a queue in an adopted table, in the order it is run.
 pub(super) const TABLE_FILES: &[&str] = &[];
 
-pub(super) const FILES: [(&str, &str); 54] = files![
+pub(super) const FILES: [(&str, &str); 57] = files![
     "session.sql",
     "functions.sql",
     "schema/0001_base.sql",
+    "schema/0002_type_access.sql",
     "calls/enqueue.sql",
     "calls/claim.sql",
     "calls/settle.sql",
@@ -68,6 +70,7 @@ pub(super) const FILES: [(&str, &str); 54] = files![
     "relational/find.sql",
     "relational/redrive_set.sql",
     "relational/purge.sql",
+    "shared/roles.sql",
     "relational/_add.sql",
     "relational/_add_subtype.sql",
     "relational/_add_unique.sql",
@@ -83,6 +86,7 @@ pub(super) const FILES: [(&str, &str); 54] = files![
     "relational/_item_columns.sql",
     "relational/_modify.sql",
     "relational/_no_item.sql",
+    "relational/_own_type.sql",
     "relational/_remember.sql",
     "relational/_resume.sql",
     "relational/_settings.sql",

@@ -17,7 +17,7 @@ fn name(text: &str) -> Identifier {
 
 /// A name that a DBA may have given: with a number, so that no two are one.
 fn any_name(number: usize) -> impl Strategy<Value = Identifier> {
-    "[^\\p{Cc}]{0,20}".prop_map(move |text| name(&format!("{number} {text}")))
+    "[^\\p{Cc}$]{0,20}".prop_map(move |text| name(&format!("{number} {text}")))
 }
 
 fn kind() -> impl Strategy<Value = ColumnKind> {

@@ -20,7 +20,10 @@ FROM {{ object(queue) }} AS q
 {%- for subtype in subtypes %}
 LEFT JOIN {{ object(queue ~ "_" ~ subtype.stem) }} AS {{ subtype.alias }}
     ON {{ subtype.alias }}.enqueued_at = q.enqueued_at
-{%- endfor -%}
+{%- endfor %}
+{%- if own_types_only %}
+WHERE {% include "relational/_own_type.sql" %}
+{%- endif -%}
 ;
 GO
 {%- if group %}

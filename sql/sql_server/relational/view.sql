@@ -21,7 +21,10 @@ FROM {{ object(queue) }} AS q
 {%- for subtype in subtypes %}
 LEFT JOIN {{ object(queue ~ "_" ~ subtype.stem) }} AS {{ subtype.alias }}
     ON {{ subtype.alias }}.[EnqueuedAt] = q.[EnqueuedAt]
-{%- endfor -%}
+{%- endfor %}
+{%- if own_types_only %}
+WHERE {% include "relational/_own_type.sql" %}
+{%- endif -%}
 ;
 GO
 {%- if group %}
