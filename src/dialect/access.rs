@@ -4,7 +4,7 @@ use super::Dialect;
 use super::table::literal;
 use crate::ident::Identifier;
 use crate::item::ItemState;
-use crate::spec::{ColumnKind, Condition, Holds, KeyColumn, KeySource, QueueSpec, TableSpec};
+use crate::spec::{ColumnKind, Completion, Condition, Holds, KeyColumn, KeySource, QueueSpec, TableSpec};
 use minijinja::{Value, context};
 
 /// The indexes that are made, their columns, and what the statements may count on.
@@ -31,19 +31,25 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
     let listed = |columns: &[(Identifier, bool)]| -> Vec<Value> {
         columns.iter().map(|(name, descending)| context! { quoted => quoted(name), descending }).collect()
     };
+    let witness = witness(spec, table, &due);
+    // In comments, where no name may end them.
+    let plain = |name: &Identifier| name.as_str().replace("*/", "* /").replace("/*", "/ *");
+    let history = match &spec.completion {
+        Completion::History(name) => Some(plain(name)),
+        _ => None,
+    };
     context! {
+        called => context! { table => plain(&table.name), witness => witness.as_ref().map(plain), history },
         due_index => listed(&due),
         // Read with the order where it does not decide it, so that what is not due yet costs no visit to its row.
         due_include => due_column.filter(|column| !due.iter().any(|(other, _)| other == *column)).map(quoted),
         due_leads,
-        witness => witness(spec, table, &due).as_ref().map(quoted),
+        witness => witness.as_ref().map(quoted),
         in_flight_index => in_flight.iter().map(quoted).collect::<Vec<_>>(),
         // The index of due items serves this search as well.
         in_flight_is_due => leads && table.index.name.is_none(),
         foreign,
         completed_is_told => default_of(ItemState::Completed) == Some(ItemState::Completed),
-        role_names => [&spec.roles.producer, &spec.roles.worker, &spec.roles.operator]
-            .map(|role| role.as_ref().map(|role| dialect.text_literal(role.as_str()))),
         group_index => group.as_deref().map(listed),
     }
 }

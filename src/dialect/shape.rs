@@ -60,6 +60,8 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
         // The types that keys are read with: text at any length, so that none is cut to fit.
         key_types => table.key.iter().map(|key| key_type(dialect, key.kind)).collect::<Vec<_>>(),
         written,
+        inserted => inserted(dialect, spec, table),
+        same => same(dialect, spec),
         made => made(dialect, spec, table),
         history_table,
         // A retry that waits does not look like a pending item: it is made one when it is due.
@@ -94,6 +96,95 @@ fn changing_roles(lifecycle: &LifecycleSpec) -> Vec<(&'static str, &Identifier)>
     .into_iter()
     .filter_map(|(role, column)| column.as_ref().map(|column| (role, column)))
     .collect()
+}
+
+/// The columns that a new item gets values for: what the producer gives, what its life begins with, how it stands. The
+/// table's defaults fill the others.
+fn inserted(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value> {
+    let quoted = |name: &Identifier| name.quoted_as_written(dialect.quote_style());
+    let mut names: Vec<&Identifier> = Vec::new();
+    let mut inserted = Vec::new();
+    let lifecycle = &table.lifecycle;
+    let first = [
+        ("kind", &lifecycle.kind),
+        ("enqueued", &lifecycle.enqueued),
+        ("due", &lifecycle.due),
+        ("attempts", &lifecycle.attempts),
+        ("step", &lifecycle.step),
+        ("token", &lifecycle.token),
+    ];
+    let role_of =
+        |name: &Identifier| first.iter().find(|(_, column)| column.as_ref() == Some(name)).map(|(role, _)| *role);
+    for key in table.key.iter().filter(|key| key.source == KeySource::Producer) {
+        names.push(&key.name);
+        inserted.push(context! {
+            quoted => quoted(&key.name),
+            name => key.name.as_str(),
+            shown => key.name.quoted(dialect.quote_style()),
+            parameter => format!("\"{}_\"", key.name.as_str()),
+            type => key_type(dialect, key.kind),
+            is_time => key.kind == ColumnKind::Timestamp,
+            is_drawn => key.kind == ColumnKind::Guid,
+            is_given => true,
+            role => role_of(&key.name),
+        });
+    }
+    for column in &spec.columns {
+        if names.contains(&&column.name) {
+            continue;
+        }
+        names.push(&column.name);
+        inserted.push(context! {
+            quoted => quoted(&column.name),
+            name => column.name.as_str(),
+            shown => column.name.quoted(dialect.quote_style()),
+            parameter => format!("\"{}_\"", column.name.as_str()),
+            type => key_type(dialect, column.kind),
+            is_time => column.kind == ColumnKind::Timestamp,
+            is_drawn => false,
+            is_given => true,
+            role => role_of(&column.name),
+        });
+    }
+    for (role, column) in &first {
+        if let Some(column) = column.as_ref().filter(|column| !names.contains(column)) {
+            names.push(column);
+            inserted.push(context! { quoted => quoted(column), is_given => false, role => *role });
+        }
+    }
+    for assignment in table.assignments() {
+        let in_state = |state: ItemState| assignment.cases.iter().find(|(_, states)| states.contains(&state));
+        let value = assignment.cases.iter().find(|(held, _)| matches!(held, Holds::Value(_)));
+        // A flag that says nothing about a pending item, and may have no default, is as it will be in work.
+        let Some((pending, _)) = in_state(ItemState::Pending).or(value) else { continue };
+        if names.contains(&&assignment.column) {
+            continue;
+        }
+        inserted.push(context! {
+            quoted => quoted(&assignment.column),
+            is_given => false,
+            role => "state",
+            is_text => table.lifecycle.owner.as_ref() == Some(&assignment.column)
+                || table.lifecycle.error.as_ref() == Some(&assignment.column),
+            pending => holds(dialect, pending),
+        });
+    }
+    inserted
+}
+
+/// The columns whose values make an item unique.
+fn same(dialect: Dialect, spec: &QueueSpec) -> Vec<Value> {
+    let names = spec.dedup.as_ref().map(|dedup| dedup.columns.as_slice()).unwrap_or_default();
+    let columns = spec.columns.iter().filter(|column| names.contains(&column.name));
+    columns
+        .map(|column| {
+            context! {
+                shown => column.name.quoted(dialect.quote_style()),
+                type => key_type(dialect, column.kind),
+                is_time => column.kind == ColumnKind::Timestamp,
+            }
+        })
+        .collect()
 }
 
 /// The columns of a table that readpast makes in this shape: the key, the payload, the life cycle, the states.

@@ -10,7 +10,7 @@ macro_rules! files {
     ($($name:literal),* $(,)?) => { [$(($name, include_str!(concat!("../../sql/sql_server/", $name)))),*] };
 }
 
-pub(super) static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| Templates::new(&FILES, QuoteStyle::Brackets, "N"));
+pub(super) static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| Templates::new(FILES, QuoteStyle::Brackets, "N"));
 
 /// What makes up a queue, in the order it is run.
 pub(super) const QUEUE_FILES: &[&str] = &[
@@ -28,6 +28,7 @@ pub(super) const QUEUE_FILES: &[&str] = &[
     "relational/find.sql",
     "relational/redrive_set.sql",
     "relational/purge.sql",
+    "shared/roles.sql",
 ];
 
 /// What makes up a queue in an adopted table, in the order it is run.
@@ -43,13 +44,14 @@ pub(super) const TABLE_FILES: &[&str] = &[
     "adopted/redrive_set.sql",
     "adopted/purge.sql",
     "adopted/stats.sql",
-    "adopted/roles.sql",
+    "shared/roles.sql",
 ];
 
-pub(super) const FILES: [(&str, &str); 104] = files![
+pub(super) const FILES: &[(&str, &str)] = &files![
     "session.sql",
     "functions.sql",
     "schema/0001_base.sql",
+    "schema/0002_type_access.sql",
     "calls/enqueue.sql",
     "calls/claim.sql",
     "calls/settle.sql",
@@ -66,6 +68,15 @@ pub(super) const FILES: [(&str, &str); 104] = files![
     "calls/lock_install.sql",
     "calls/creates_or_alters.sql",
     "calls/schema_exists.sql",
+    "catalog/columns.sql",
+    "catalog/indexes.sql",
+    "catalog/parameters.sql",
+    "catalog/states.sql",
+    "catalog/tables.sql",
+    "catalog/triggers.sql",
+    "doctor/clock.sql",
+    "doctor/objects.sql",
+    "doctor/server.sql",
     "relational/table.sql",
     "relational/view.sql",
     "relational/add_set.sql",
@@ -80,13 +91,25 @@ pub(super) const FILES: [(&str, &str); 104] = files![
     "relational/find.sql",
     "relational/redrive_set.sql",
     "relational/purge.sql",
+    "shared/roles.sql",
     "relational/_add.sql",
     "relational/_add_one.sql",
+    "relational/_add_one_of_set.sql",
     "relational/_add_out.sql",
+    "relational/_add_subtype.sql",
+    "relational/_answers_again.sql",
+    "relational/_backoff.sql",
     "relational/_check_lease.sql",
     "relational/_claim.sql",
     "relational/_claim_tables.sql",
     "relational/_claimed_out.sql",
+    "relational/_complete.sql",
+    "relational/_filter.sql",
+    "relational/_fits.sql",
+    "relational/_found_columns.sql",
+    "relational/_given_up.sql",
+    "relational/_group_free.sql",
+    "relational/_group_lock.sql",
     "relational/_item_table.sql",
     "relational/_modify.sql",
     "relational/_new_table.sql",
@@ -94,16 +117,15 @@ pub(super) const FILES: [(&str, &str); 104] = files![
     "relational/_out_items_select.sql",
     "relational/_out_select.sql",
     "relational/_out_table.sql",
+    "relational/_own_type.sql",
     "relational/_procedure_head.sql",
     "relational/_recover.sql",
     "relational/_remember.sql",
-    "relational/_replayed.sql",
-    "relational/_settings.sql",
-    "relational/_answers_again.sql",
-    "relational/_filter.sql",
-    "relational/_fits.sql",
-    "relational/_found_columns.sql",
     "relational/_remember_answers.sql",
+    "relational/_replayed.sql",
+    "relational/_seen.sql",
+    "relational/_settings.sql",
+    "relational/_subtypes.sql",
     "adopted/table.sql",
     "adopted/view.sql",
     "adopted/add_set.sql",
@@ -115,7 +137,6 @@ pub(super) const FILES: [(&str, &str); 104] = files![
     "adopted/redrive_set.sql",
     "adopted/purge.sql",
     "adopted/stats.sql",
-    "adopted/roles.sql",
     "adopted/_add.sql",
     "adopted/_answers.sql",
     "adopted/_answers_select.sql",
@@ -174,7 +195,8 @@ pub(super) fn classify(sqlstate: &str, native_code: i32, message: &str) -> Error
     match native_code {
         // 50005: a row changed under a claim or settle, which was rolled back. It takes a server that ignores the hints.
         50005 | 1205 | 3960 | 41301 | 41302 | 41305 | 41325 | 41839 => ErrorKind::Deadlock,
-        1222 => ErrorKind::TimedOut,
+        // 50013: a claim of a queue with groups waited for another for too long.
+        1222 | 50013 => ErrorKind::TimedOut,
         18456 | 18452 | 18486 | 18487 | 18488 => ErrorKind::Authentication,
         4060 | 4064 | 911 => ErrorKind::DatabaseMissing,
         // Throttled, failing over, starting or out of workers; the server or Azure's gateway says to come back.
@@ -187,7 +209,9 @@ pub(super) fn classify(sqlstate: &str, native_code: i32, message: &str) -> Error
         // Disk or log full, quota reached, read-only database.
         1101 | 1105 | 3906 | 9002 | 40544 | 3908 | 5144 => ErrorKind::Storage,
         2812 | 208 | 201 | 207 | 8144 | 8145 => ErrorKind::SchemaMismatch,
-        50021 | 547 | 515 | 2601 | 2627 | 8152 | 2628 | 245 | 8114 | 13608 | 13609 => ErrorKind::InvalidItem,
+        50021 | 547 | 515 | 2601 | 2627 | 8152 | 2628 | 241 | 242 | 245 | 8114 | 8169 | 13608 | 13609 => {
+            ErrorKind::InvalidItem
+        }
         _ => by_sqlstate(sqlstate, message),
     }
 }

@@ -3,7 +3,7 @@
         update locks on rows nobody else holds, kept to the end of the transaction, so the updates below never wait for
         another worker.
 {%- if witness %}
-        {{ witness }} is in no index: reading it visits the row itself and so locks it, not just a key of the index.
+        {{ called.witness }} is in no index: reading it visits the row itself and so locks it, not just a key of the index.
 {%- endif %}
         */
         DELETE FROM @Change;

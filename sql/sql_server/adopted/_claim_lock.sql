@@ -11,7 +11,7 @@
 {%- if when_due %}
             AND {{ when_due }}
 {%- endif %}
-{%- if own_types_only and role.kind %}
+{%- if own_types_only %}
             AND {% filter indent(12) %}{% include "adopted/_type_access.sql" %}{% endfilter %}
 {%- endif %}
 {%- if group %}

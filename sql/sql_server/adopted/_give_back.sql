@@ -12,7 +12,7 @@
                 x.[Is],
                 CASE
                     WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 AND x.[AttemptNum] >= @MaxAttempts THEN 'Failed'
-                    WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 THEN 'Error'
+                    WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 THEN '{{ "Pending" if parks_errors and claims else "Error" }}'
 {%- if parks_errors %}
                     WHEN x.[Is] = 'Error' AND x.[DueAt] <= @Now THEN 'Pending'
 {%- endif %}

@@ -1,4 +1,4 @@
 EXISTS (
-    SELECT 1 FROM {{ object("QueueTypeAccess") }} AS a
-    WHERE a.[Queue] = '{{ queue }}' AND a.[Type] = q.{{ role.kind }} AND a.[UserName] IN (ORIGINAL_LOGIN(), USER_NAME())
+    SELECT 1 FROM {{ object("QueueOwnType_V") }} AS a
+    WHERE a.[Queue] = '{{ queue }}' AND a.[Type] IN ({{ "q." ~ role.kind if role.kind else text(types[0]) }}, N'*')
 )

@@ -10,7 +10,7 @@ Enqueue many items {{ "inside the caller's transaction: they are there when it c
 @Operation makes the call repeatable: asked again with the same value, the same keys come again and nothing is added.
 {%- endif %}
 {{ result_text }}
-Table access order: {{ "QueueOperation, " if transaction == "trx" }}{{ table_name }}, {{ queue }}_Lease.
+Table access order: {{ "QueueOperation, " if transaction == "trx" }}{{ called.table }}, {{ queue }}_Lease.
 */
 CREATE OR ALTER PROCEDURE {{ object(procedure) }}
 {%- if transaction == "trx" %}

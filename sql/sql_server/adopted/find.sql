@@ -7,7 +7,7 @@ last key of it begins the next one. @Filter is a JSON object, of which every mem
 types (arrays), before and after (UTC, of the last change), error (a part of its text). NULL is all items.
 One row per item, with the answer FOUND. It changes nothing, and its locks on rows are let go one by one. Without keys
 it reads the table in order until the page is full.
-Table access order: {{ table_name }}, {{ queue }}_Lease.
+Table access order: {{ called.table }}, {{ queue }}_Lease.
 */
 CREATE OR ALTER PROCEDURE {{ object(procedure) }}
     @Filter nvarchar(max) = NULL,

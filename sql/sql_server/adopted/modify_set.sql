@@ -1,5 +1,6 @@
 {% import "adopted/_names.sql" as n -%}
 {%- set procedure = "Modify_" ~ queue ~ "_Set_trx" -%}
+{%- set claims = true -%}
 {%- set recover_max = "100" -%}
 /*
 Settle many items in one commit and, with @Max above 0, claim the next ones in the same commit.
@@ -10,11 +11,11 @@ that is not OK is untouched. Then the claimed items, as Next_{{ queue }}_Set_trx
 {%- if completion == "delete" %}
 Completed items are deleted.
 {%- elif completion == "history" %}
-Completed items move to {{ history_table }}.
+Completed items move to {{ called.history }}.
 {%- endif %}
 @Operation makes the call repeatable: asked again with the same value, the answers come again and nothing is changed;
 items claimed by the first call are left to their lease.
-Table access order: QueueOperation, {{ table_name }}, {{ queue }}_Lease, QueueTransition.
+Table access order: QueueOperation, {{ called.table }}, {{ queue }}_Lease, QueueTransition.
 */
 CREATE OR ALTER PROCEDURE {{ object(procedure) }}
     @Operation uniqueidentifier,

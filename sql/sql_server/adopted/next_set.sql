@@ -1,10 +1,11 @@
 {% import "adopted/_names.sql" as n -%}
 {%- set procedure = "Next_" ~ queue ~ "_Set_trx" -%}
+{%- set claims = true -%}
 {%- set recover_max = "100" -%}
 /*
 Claim up to @Max due items in one commit. One row per item, in order, with the answer CLAIMED; or one row EMPTY with the
 milliseconds until the next item is due (NULL when there is none).
-Table access order: {{ table_name }}, {{ queue }}_Lease.
+Table access order: {{ called.table }}, {{ queue }}_Lease.
 */
 CREATE OR ALTER PROCEDURE {{ object(procedure) }}
     @Worker nvarchar(128),

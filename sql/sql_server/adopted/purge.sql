@@ -6,7 +6,7 @@ Delete up to @Max finished items that fit @Filter, in the order of their keys, a
 whose items are gone. @Filter is that of Find_{{ queue }}; without a status it means Completed, PartiallyCompleted,
 Cancelled and Terminated. Failed items go only when they are named, since somebody may still want to see to them;
 unfinished ones never do. Rows that others hold are passed over. One row: purged, and how many items it were.
-Table access order: {{ table_name }}, {{ queue }}_Lease.
+Table access order: {{ called.table }}, {{ queue }}_Lease.
 */
 CREATE OR ALTER PROCEDURE {{ object(procedure) }}
     @Filter nvarchar(max) = NULL,

@@ -1,10 +1,11 @@
 {% import "adopted/_names.sql" as n -%}
 {%- set procedure = "Recover_" ~ queue ~ "_trx" -%}
+{%- set claims = false -%}
 {%- set recover_max = "@Max" -%}
 /*
 Give the items of dead workers back (Error, due at once), or to Failed when their attempts are spent. One row per item,
 with the answer RECOVERED and the status it has now. Claims do this too, so a queue with workers needs no other reaper.
-Table access order: {{ table_name }}, {{ queue }}_Lease.
+Table access order: {{ called.table }}, {{ queue }}_Lease.
 */
 CREATE OR ALTER PROCEDURE {{ object(procedure) }}
     @Max int = 100

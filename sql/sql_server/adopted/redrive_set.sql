@@ -8,7 +8,7 @@ Completed work is not done twice, and what is Pending or in a worker's hands nee
 One row per element with its position and its answer: OK, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item that is not
 OK is untouched.
 @Operation makes the call repeatable: asked again with the same value, the answers come again and nothing is changed.
-Table access order: QueueOperation, {{ table_name }}, {{ queue }}_Lease.
+Table access order: QueueOperation, {{ called.table }}, {{ queue }}_Lease.
 */
 CREATE OR ALTER PROCEDURE {{ object(procedure) }}
     @Operation uniqueidentifier,

@@ -8,9 +8,9 @@ Say which items are still a worker's. Leases are fixed: none is extended.
 {%- endif %}
 @Items is a JSON array of objects with key and attempt. Answers OK, LEASE_LOST or NOT_FOUND, one row each.
 {%- if not role.lease_until %}
-{{ table_name }} is read and not locked: it has no part in a renewal.
+{{ called.table }} is read and not locked: it has no part in a renewal.
 {%- endif %}
-Table access order: {{ table_name }}, {{ queue }}_Lease.
+Table access order: {{ called.table }}, {{ queue }}_Lease.
 */
 CREATE OR ALTER PROCEDURE {{ object(procedure) }}
     @Worker nvarchar(128),

@@ -5,13 +5,13 @@
 /*
 Figures about the queue, one row each: its name and its value. Counts are exact and cost a scan; means and percentiles
 are of the 10,000 newest items that a worker has started and finished. Times in milliseconds: wait is from when an item
-was due, or enqueued, to the start of its last attempt, run from there to its end. What {{ table_name }} has no column
+was due, or enqueued, to the start of its last attempt, run from there to its end. What {{ called.table }} has no column
 for is known only of items that {{ queue }}_Lease still keeps.
 {%- if completion == "keep" and role.enqueued %}
 workers.needed is Little's law: the arrivals of the last hour per millisecond, times the mean run, divided by 0.8 so that
 workers are idle for a fifth of their time and waits stay short; at least one while there is work.
 {%- endif %}
-Table access order: {{ table_name }}, {{ queue }}_Lease.
+Table access order: {{ called.table }}, {{ queue }}_Lease.
 */
 CREATE OR ALTER PROCEDURE {{ object(procedure) }}
 AS

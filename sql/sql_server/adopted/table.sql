@@ -86,7 +86,7 @@ IF NOT EXISTS (
 GO
 {%- endif %}
 /*
-What the table has no column for, in a row per item that a worker has had in hands: {{ table }} itself keeps its shape.
+What the table has no column for, in a row per item that a worker has had in hands: {{ called.table }} itself keeps its shape.
 Times are UTC. Where the table has a column, that column counts, and this is a copy.
 */
 IF OBJECT_ID({{ literal(queue ~ "_Lease") }}, N'U') IS NULL
@@ -133,16 +133,5 @@ IF OBJECT_ID({{ text(history_table) }}, N'U') IS NULL
     INTO {{ history_table }}
     FROM {{ table }} AS q
     CROSS JOIN (SELECT 1 AS [One]) AS o;
-GO
-{%- endif %}
-{%- if own_types_only and role.kind %}
-/* Which types a worker's login sees. */
-IF OBJECT_ID({{ literal("QueueTypeAccess") }}, N'U') IS NULL
-    CREATE TABLE {{ object("QueueTypeAccess") }} (
-        [Queue] varchar(40) NOT NULL,
-        [Type] nvarchar(60) NOT NULL,
-        [UserName] sysname NOT NULL,
-        CONSTRAINT [PK_QueueTypeAccess] PRIMARY KEY CLUSTERED ([Queue], [UserName], [Type])
-    );
 GO
 {%- endif %}

@@ -8,7 +8,7 @@ SELECT
 FROM {{ table }} AS q
 LEFT JOIN {{ object(queue ~ "_Lease") }} AS s
     ON {{ n.same(key, "s", "q") }}
-{%- if own_types_only and role.kind %}
+{%- if own_types_only %}
 WHERE
 {% filter indent(4, true) %}{% include "adopted/_type_access.sql" %}{% endfilter %}
 {%- endif -%}
