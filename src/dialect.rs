@@ -1,6 +1,7 @@
 //! The two kinds of server: statement texts, quoting and error classification, nothing else.
 
 mod postgres;
+mod shape;
 mod sql_server;
 mod table;
 mod template;
@@ -135,7 +136,8 @@ impl Dialect {
                 (sql_server::TABLE_FILES, minijinja::context! { ..queue, ..table::context(self, spec, table) })
             }
             (Storage::Table(table), Self::Postgres) => {
-                (postgres::TABLE_FILES, minijinja::context! { ..queue, ..table::context(self, spec, table) })
+                let shape = shape::context(self, spec, table);
+                (postgres::TABLE_FILES, minijinja::context! { ..queue, ..table::context(self, spec, table), ..shape })
             }
             // They are somebody else's.
             (Storage::Procedures(_), _) => return Ok(Vec::new()),
