@@ -36,17 +36,17 @@ pub(super) const TABLE_FILES: &[&str] = &[
     "adopted/table.sql",
     "adopted/view.sql",
     "adopted/add_set.sql",
-    "adopted/add_one.sql",
     "adopted/recover.sql",
     "adopted/next_set.sql",
-    "adopted/next_one.sql",
     "adopted/modify_set.sql",
-    "adopted/modify_one.sql",
     "adopted/renew_set.sql",
     "adopted/stats.sql",
+    "adopted/find.sql",
+    "adopted/redrive_set.sql",
+    "adopted/purge.sql",
 ];
 
-pub(super) const FILES: [(&str, &str); 84] = files![
+pub(super) const FILES: [(&str, &str); 89] = files![
     "session.sql",
     "functions.sql",
     "schema/0001_base.sql",
@@ -69,12 +69,9 @@ pub(super) const FILES: [(&str, &str); 84] = files![
     "adopted/table.sql",
     "adopted/view.sql",
     "adopted/add_set.sql",
-    "adopted/add_one.sql",
     "adopted/recover.sql",
     "adopted/next_set.sql",
-    "adopted/next_one.sql",
     "adopted/modify_set.sql",
-    "adopted/modify_one.sql",
     "adopted/renew_set.sql",
     "adopted/stats.sql",
     "adopted/_add.sql",
@@ -82,7 +79,6 @@ pub(super) const FILES: [(&str, &str); 84] = files![
     "adopted/_answers_again.sql",
     "adopted/_at_key.sql",
     "adopted/_backoff.sql",
-    "adopted/_item.sql",
     "adopted/_item_columns.sql",
     "adopted/_keep_answers.sql",
     "adopted/_key_list.sql",
@@ -131,6 +127,15 @@ pub(super) const FILES: [(&str, &str); 84] = files![
     "relational/_filter_variables.sql",
     "relational/_fits.sql",
     "relational/_item_columns.sql",
+    "adopted/_add_one.sql",
+    "adopted/_modify_one.sql",
+    "adopted/_next_one.sql",
+    "adopted/_fits.sql",
+    "adopted/_status.sql",
+    "adopted/_type_access.sql",
+    "adopted/find.sql",
+    "adopted/purge.sql",
+    "adopted/redrive_set.sql",
 ];
 
 pub(super) fn column_type(kind: ColumnKind) -> String {

@@ -8,11 +8,7 @@
             AND {{ due_is }}
 {%- endif %}
 {%- if own_types_only %}
-            AND q.{{ role.kind }} IN (
-                SELECT a.type
-                FROM {{ object("queue_type_access") }} AS a
-                WHERE a.queue = {{ text(queue_name) }} AND a.user_name = session_user
-            )
+            AND {% set kind = "q." ~ role.kind %}{% include "adopted/_type_access.sql" %}
 {%- endif %}
 {%- if group %}
             /* An earlier item of its group that is not finished goes first, however long it takes. */
@@ -20,8 +16,8 @@
                 SELECT 1
                 FROM {{ object(queue ~ "_open_v") }} AS e
                 WHERE
-                    e.group_1 = q.{{ group }}
-                    AND ({% for column in order %}e.order_{{ loop.index }}{{ ", " if not loop.last }}{% endfor %})
+                    e.item_group = q.{{ group }}
+                    AND ({% for column in order %}e.item_order_{{ loop.index }}{{ ", " if not loop.last }}{% endfor %})
                     {{ ">" if order[0].descending else "<" }} ({% for column in order %}q.{{ column.quoted }}{{ ", " if not loop.last }}{% endfor %})
             )
 {%- endif %}

@@ -55,6 +55,10 @@
             (v.item_status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
             CASE
                 WHEN v.item_status IS NULL THEN 'NOT_FOUND'
+{%- if own_types_only %}
+                /* What the login may not see is not there for it. */
+                WHEN NOT {% set kind = "v.item_type" %}{% include "adopted/_type_access.sql" %} THEN 'NOT_FOUND'
+{%- endif %}
                 WHEN
                     i.attempt > 0
                     AND (

@@ -44,7 +44,7 @@
                 {%- elif column.role == "attempts" -%}
                     d.attempt_num
                 {%- elif column.role == "owner" -%}
-                    CASE WHEN d.enters OR d.reopens THEN d.owner ELSE q.{{ column.quoted }} END
+                    CASE WHEN d.enters THEN d.owner ELSE q.{{ column.quoted }} END
                 {%- else -%}
                     d.{{ column.role }}
                 {%- endif -%}

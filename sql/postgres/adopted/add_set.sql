@@ -70,3 +70,4 @@ GO
 REVOKE ALL ON FUNCTION {{ function }}({{ "uuid, " if transaction == "trx" }}json) FROM public;
 GO
 {% endfor -%}
+{%- include "adopted/_add_one.sql" %}

@@ -74,3 +74,4 @@ $$;
 GO
 REVOKE ALL ON FUNCTION {{ function }}(uuid, text, json, integer, integer, integer{{ ", timestamptz" if run_time }}) FROM public;
 GO
+{% include "adopted/_modify_one.sql" %}

@@ -187,3 +187,4 @@ $$;
 GO
 REVOKE ALL ON FUNCTION {{ function }}(text, integer, integer, integer{{ ", timestamptz" if run_time }}) FROM public;
 GO
+{% include "adopted/_next_one.sql" %}

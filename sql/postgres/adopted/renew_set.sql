@@ -74,6 +74,9 @@ BEGIN
             v.item_status,
             CASE
                 WHEN v.item_status IS NULL THEN 'NOT_FOUND'
+{%- if own_types_only %}
+                WHEN NOT {% set kind = "v.item_type" %}{% include "adopted/_type_access.sql" %} THEN 'NOT_FOUND'
+{%- endif %}
                 WHEN
                     v.item_status = 'Processing'
                     AND v.item_has_lease

@@ -86,26 +86,7 @@ LEFT JOIN {{ object(queue ~ "_lease") }} AS s
 {%- for column in key %} {{ "AND " if not loop.first }}s.key_{{ loop.index }} = q.{{ column.quoted }}{% endfor %}
 CROSS JOIN LATERAL (
     SELECT
-        CASE
-{%- for encoding in encodings %}
-            WHEN
-{%- for condition in encoding.conditions %}
-                {{ "AND " if not loop.first }}q.{{ condition.quoted }}
-                {{- " IS NOT NULL" if condition.holds == "something" else (" IS NULL" if condition.holds == "null" else " = " ~ condition.literal) }}
-{%- endfor %}
-{%- if encoding.states | length > 1 %}
-                THEN CASE
-                    WHEN s.status IN (
-{%- for state in encoding.states %}{{ text(state) }}{{ ", " if not loop.last }}{% endfor -%}
-                    ) THEN s.status::text
-                    ELSE {{ text(encoding.default) }}
-                END
-{%- else %}
-                THEN {{ text(encoding.default) }}
-{%- endif %}
-{%- endfor %}
-            ELSE 'Processing'
-        END AS status
+{% include "adopted/_status.sql" %} AS status
 ) AS c;
 GO
 /* All that a worker may see of {{ queue }}. */
@@ -134,10 +115,57 @@ SELECT
 FROM {{ object(queue ~ "_item_v") }} AS v
 {%- if own_types_only %}
 WHERE
-    v.item_type IN (
-        SELECT a.type
-        FROM {{ object("queue_type_access") }} AS a
-        WHERE a.queue = {{ text(queue_name) }} AND a.user_name = session_user
-    )
+    {% set kind = "v.item_type" %}{% include "adopted/_type_access.sql" %}
 {%- endif %};
 GO
+{%- if group %}
+/* The items that are not finished, as far as the order within their groups is concerned. */
+CREATE OR REPLACE VIEW {{ object(queue ~ "_open_v") }} AS
+SELECT
+    q.{{ group }} AS item_group,
+{%- for column in order %}
+    q.{{ column.quoted }} AS item_order_{{ loop.index }},
+{%- endfor %}
+    o.item_key,
+    o.item_status
+FROM {{ table }} AS q
+LEFT JOIN {{ object(queue ~ "_lease") }} AS s
+    ON
+{%- for column in key %} {{ "AND " if not loop.first }}s.key_{{ loop.index }} = q.{{ column.quoted }}{% endfor %}
+CROSS JOIN LATERAL (
+    SELECT
+        {% set of = "k.key_" %}{% include "adopted/_key_text.sql" %} AS item_key,
+{% include "adopted/_status.sql" %} AS item_status
+    FROM (
+        SELECT {% for column in key %}q.{{ column.quoted }} AS key_{{ loop.index }}{{ ", " if not loop.last }}{% endfor %}
+    ) AS k
+) AS o
+WHERE
+{% include "adopted/_open.sql" %}
+    AND o.item_status IN ('Pending', 'Processing', 'Error', 'Paused');
+GO
+/* Groups whose first unfinished item keeps others waiting: which item it is, where it stands, how many wait. */
+CREATE OR REPLACE VIEW {{ object(queue ~ "_blocked_v") }} AS
+SELECT
+    b.item_group,
+    b.item_key AS head_key,
+    b.item_status AS head_status,
+    b.items - 1 AS waiting
+FROM (
+    SELECT
+        o.item_group,
+        o.item_key,
+        o.item_status,
+        COUNT(*) OVER (PARTITION BY o.item_group) AS items,
+        ROW_NUMBER() OVER (
+            PARTITION BY o.item_group
+            ORDER BY {% for column in order %}o.item_order_{{ loop.index }}{{ " DESC" if column.descending }}{{ ", " if not loop.last }}{% endfor %}
+        ) AS place
+    FROM {{ object(queue ~ "_open_v") }} AS o
+    WHERE o.item_group IS NOT NULL
+) AS b
+WHERE
+    b.place = 1
+    AND b.items > 1;
+GO
+{%- endif %}
