@@ -29,6 +29,7 @@ pub(super) const QUEUE_FILES: &[&str] = &[
     "relational/find.sql",
     "relational/redrive_set.sql",
     "relational/purge.sql",
+    "shared/roles.sql",
 ];
 
 /// What makes up a queue in an adopted table, in the order it is run.
@@ -44,12 +45,14 @@ pub(super) const TABLE_FILES: &[&str] = &[
     "adopted/find.sql",
     "adopted/redrive_set.sql",
     "adopted/purge.sql",
+    "shared/roles.sql",
 ];
 
-pub(super) const FILES: [(&str, &str); 89] = files![
+pub(super) const FILES: [(&str, &str); 92] = files![
     "session.sql",
     "functions.sql",
     "schema/0001_base.sql",
+    "schema/0002_type_access.sql",
     "calls/enqueue.sql",
     "calls/claim.sql",
     "calls/settle.sql",
@@ -115,12 +118,14 @@ pub(super) const FILES: [(&str, &str); 89] = files![
     "relational/find.sql",
     "relational/redrive_set.sql",
     "relational/purge.sql",
+    "shared/roles.sql",
     "relational/_add.sql",
     "relational/_answer_columns.sql",
     "relational/_attributes.sql",
     "relational/_forget.sql",
     "relational/_modify.sql",
     "relational/_no_item.sql",
+    "relational/_own_type.sql",
     "relational/_remember.sql",
     "relational/_settings.sql",
     "relational/_filter.sql",
