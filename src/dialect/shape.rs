@@ -159,16 +159,13 @@ fn inserted(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value>
         if names.contains(&&assignment.column) {
             continue;
         }
-        let (parked, _) = in_state(ItemState::Error).or(value).unwrap_or(&(Holds::Null, Vec::new())).clone();
         inserted.push(context! {
             quoted => quoted(&assignment.column),
             is_given => false,
             role => "state",
-            is_same => *pending == parked,
             is_text => table.lifecycle.owner.as_ref() == Some(&assignment.column)
                 || table.lifecycle.error.as_ref() == Some(&assignment.column),
             pending => holds(dialect, pending),
-            parked => holds(dialect, &parked),
         });
     }
     inserted

@@ -13,6 +13,19 @@ pub struct Kind {
     pub spec: &'static str,
     /// Column and value of the item with this number.
     pub column: fn(u32) -> Value,
+    /// Whether completed rows leave the table.
+    pub deletes: bool,
+}
+
+impl Kind {
+    /// What the names of its settings begin with.
+    pub fn setting(&self) -> String {
+        QueueSpec::from_text(self.spec).unwrap().settings
+    }
+
+    pub fn has_fixed_leases(&self) -> bool {
+        !QueueSpec::from_text(self.spec).unwrap().lease.sliding
+    }
 }
 
 const EMAIL: &str = "CREATE TABLE EmailRequests (
@@ -29,6 +42,7 @@ pub const FOUR_QUEUE: Kind = Kind {
         CONSTRAINT big_idea PRIMARY KEY (in_process, id), CONSTRAINT fq_uq_r UNIQUE (reputation))",
     spec: include_str!("../../sql/specs/four_queue.toml"),
     column: |number| json!({"reputation": number}),
+    deletes: false,
 };
 
 pub const SCHEDULER: Kind = Kind {
@@ -43,6 +57,7 @@ pub const SCHEDULER: Kind = Kind {
         CONSTRAINT big_idea PRIMARY KEY (in_process, id), CONSTRAINT fq_uq_r UNIQUE (reputation))",
     spec: include_str!("../../sql/specs/four_queue_scheduler.toml"),
     column: |number| json!({"reputation": number}),
+    deletes: false,
 };
 
 pub const EMAIL_REQUESTS: Kind = Kind {
@@ -50,6 +65,7 @@ pub const EMAIL_REQUESTS: Kind = Kind {
     ddl: EMAIL,
     spec: include_str!("../../sql/specs/email_requests.toml"),
     column: email,
+    deletes: false,
 };
 
 pub const EMAIL_LIFO: Kind = Kind {
@@ -57,6 +73,7 @@ pub const EMAIL_LIFO: Kind = Kind {
     ddl: EMAIL,
     spec: include_str!("../../sql/specs/email_requests_lifo.toml"),
     column: email,
+    deletes: false,
 };
 
 pub const EMAIL_HEAP: Kind = Kind {
@@ -64,6 +81,7 @@ pub const EMAIL_HEAP: Kind = Kind {
     ddl: EMAIL,
     spec: include_str!("../../sql/specs/email_requests_heap.toml"),
     column: email,
+    deletes: false,
 };
 
 pub const EMAIL_DELETE: Kind = Kind {
@@ -71,6 +89,7 @@ pub const EMAIL_DELETE: Kind = Kind {
     ddl: EMAIL,
     spec: include_str!("../../sql/specs/email_requests_delete.toml"),
     column: email,
+    deletes: true,
 };
 
 pub const EMAIL_SENT: Kind = Kind {
@@ -81,6 +100,7 @@ pub const EMAIL_SENT: Kind = Kind {
         RetryCount integer NOT NULL, Created timestamp NOT NULL, PRIMARY KEY (Id))",
     spec: include_str!("../../sql/specs/email_requests_sent.toml"),
     column: email,
+    deletes: false,
 };
 
 pub const SIMPLE_QUEUE: Kind = Kind {
@@ -92,6 +112,7 @@ pub const SIMPLE_QUEUE: Kind = Kind {
     WHERE ProcessingStartedAt IS NULL",
     spec: include_str!("../../sql/specs/simple_queue.toml"),
     column: |number| json!({"Payload": number.to_string()}),
+    deletes: true,
 };
 
 pub const SIMPLE_QUEUE_POSTGRES: Kind = Kind {
@@ -103,6 +124,7 @@ pub const SIMPLE_QUEUE_POSTGRES: Kind = Kind {
     WHERE processing_started_at IS NULL",
     spec: include_str!("../../sql/specs/simple_queue_postgres.toml"),
     column: |number| json!({"payload": number.to_string()}),
+    deletes: true,
 };
 
 pub const LOCK_TABLE: Kind = Kind {
@@ -113,6 +135,7 @@ pub const LOCK_TABLE: Kind = Kind {
         CompletionTime timestamp NULL, NumAttempts integer NULL)",
     spec: include_str!("../../sql/specs/queue_lock_table.toml"),
     column: |number| json!({"Request": number.to_string()}),
+    deletes: false,
 };
 
 pub const ALL: [&Kind; 10] = [
@@ -176,10 +199,54 @@ impl Adopted {
         (0..count).map(|number| self.item(number)).collect()
     }
 
-    /// One value of the item view, of the only item or of the one with this key.
+    /// The name that the queue's objects begin with.
+    pub fn stem(&self) -> String {
+        readpast::ident::QueueName::new(&self.queue).unwrap().snake_case()
+    }
+
+    /// One value of the only item.
     pub fn look(&self, what: &str) -> String {
-        let view = readpast::ident::QueueName::new(&self.queue).unwrap().snake_case();
-        self.scratch.look(&format!("SELECT {what} FROM readpast.{view}_item_v AS v"))
+        self.scratch.look(&format!("SELECT {what} FROM readpast.{}_item_v AS v", self.stem()))
+    }
+
+    /// How many items are in a state.
+    pub fn count(&self, state: &str) -> u64 {
+        self.look(&format!("COUNT(*) FILTER (WHERE v.item_status = '{state}')")).parse().unwrap()
+    }
+
+    /// How many items there are.
+    pub fn total(&self) -> u64 {
+        self.look("COUNT(*)").parse().unwrap()
+    }
+
+    /// How many rows stand beside the table.
+    pub fn leases(&self) -> u64 {
+        self.scratch.look(&format!("SELECT COUNT(*) FROM readpast.{}_lease", self.stem())).parse().unwrap()
+    }
+
+    /// The key of the only item.
+    pub fn key(&self) -> String {
+        self.look("v.item_key_1::text")
+    }
+
+    /// As if an hour and more had passed for what waits.
+    pub fn make_due(&self) {
+        let stem = self.stem();
+        self.scratch.run(&format!(
+            "UPDATE readpast.{stem}_lease SET due_at = due_at - interval '2 hours' WHERE due_at IS NOT NULL"
+        ));
+        if stem == "four_queue_scheduler" {
+            self.scratch.run("UPDATE four_queue SET scheduled_start_date = scheduled_start_date - interval '2 hours'");
+        }
+    }
+
+    /// As if all leases had run out.
+    pub fn age_leases(&self) {
+        self.scratch.run(&format!(
+            "UPDATE readpast.{}_lease SET lease_until = clock_timestamp() - interval '1 second' \
+             WHERE lease_until IS NOT NULL",
+            self.stem()
+        ));
     }
 }
 

@@ -40,11 +40,8 @@
             {%- elif column.role == "due" %}COALESCE(item_.due_at, now_)
             {%- elif column.role == "attempts" %}0
             {%- elif column.role == "step" %}item_.step
-            {%- elif column.is_same or role.due %}{{ ("item_.status" if column.is_text else "now_") if column.pending.holds == "something" else column.pending.literal }}
-            {%- else %}CASE
-                WHEN item_.status = 'Pending' THEN {{ ("item_.status" if column.is_text else "now_") if column.pending.holds == "something" else column.pending.literal }}
-                ELSE {{ ("item_.status" if column.is_text else "now_") if column.parked.holds == "something" else column.parked.literal }}
-            END{% endif %}{{ "," if not loop.last }}
+            {%- elif column.pending.holds == "something" %}{{ "'Pending'" if column.is_text else "now_" }}
+            {%- else %}{{ column.pending.literal }}{% endif %}{{ "," if not loop.last }}
 {%- endfor %}
         FROM json_to_record(item_.columns) AS c (
 {%- for column in inserted if column.is_given %}
@@ -65,6 +62,23 @@
                     USING ERRCODE = 'RP021';
                 END IF;
             ELSE
+{%- endif %}
+{%- if not role.due %}
+        IF item_.status = 'Error' THEN
+            /* The table has no due time: it shows the item as taken until {{ queue }}_lease says that it is due. */
+            UPDATE {{ table }} AS q
+            SET
+{%- for column in written if column.cases %}
+                {{ column.quoted }} = {% set parked = namespace(value="q." ~ column.quoted) %}
+                {%- for case in column.cases if "Error" in case.states -%}
+                {%- set parked.value = ("COALESCE(q." ~ column.quoted ~ ", " ~ ("item_.status" if column.role in ["owner", "error", "step", "response"] else "now_") ~ ")") if case.holds == "something" else case.literal -%}
+                {%- endfor -%}
+                {{ parked.value }}{{ "," if not loop.last }}
+{%- endfor %}
+            WHERE
+                {% for column in key %}{{ "AND " if not loop.first }}q.{{ column.quoted }} = new_{{ loop.index }}_ {% endfor -%}
+                {% for column in seek %}AND q.{{ column.quoted }} IN ({{ column["values"] | join(", ") }}) {% endfor %};
+        END IF;
 {%- endif %}
         /* A row of an item that once had this key is of no concern any more. */
         DELETE FROM {{ object(queue ~ "_lease") }} AS s
