@@ -48,7 +48,7 @@ pub(super) const TABLE_FILES: &[&str] = &[
     "shared/roles.sql",
 ];
 
-pub(super) const FILES: [(&str, &str); 92] = files![
+pub(super) const FILES: [(&str, &str); 101] = files![
     "session.sql",
     "functions.sql",
     "schema/0001_base.sql",
@@ -120,18 +120,24 @@ pub(super) const FILES: [(&str, &str); 92] = files![
     "relational/purge.sql",
     "shared/roles.sql",
     "relational/_add.sql",
+    "relational/_add_subtype.sql",
+    "relational/_add_unique.sql",
     "relational/_answer_columns.sql",
     "relational/_attributes.sql",
+    "relational/_backoff.sql",
+    "relational/_complete.sql",
+    "relational/_filter.sql",
+    "relational/_filter_variables.sql",
+    "relational/_fits.sql",
     "relational/_forget.sql",
+    "relational/_group_free.sql",
+    "relational/_item_columns.sql",
     "relational/_modify.sql",
     "relational/_no_item.sql",
     "relational/_own_type.sql",
     "relational/_remember.sql",
+    "relational/_resume.sql",
     "relational/_settings.sql",
-    "relational/_filter.sql",
-    "relational/_filter_variables.sql",
-    "relational/_fits.sql",
-    "relational/_item_columns.sql",
     "adopted/_add_one.sql",
     "adopted/_modify_one.sql",
     "adopted/_next_one.sql",
@@ -141,6 +147,9 @@ pub(super) const FILES: [(&str, &str); 92] = files![
     "adopted/find.sql",
     "adopted/purge.sql",
     "adopted/redrive_set.sql",
+    "relational/_subtypes.sql",
+    "relational/_successor.sql",
+    "relational/_unique_answers.sql",
 ];
 
 pub(super) fn column_type(kind: ColumnKind) -> String {

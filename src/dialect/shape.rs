@@ -113,7 +113,8 @@ fn inserted(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value>
         ("step", &lifecycle.step),
         ("token", &lifecycle.token),
     ];
-    let role_of = |name: &Identifier| first.iter().find(|(_, column)| column.as_ref() == Some(name)).map(|(role, _)| *role);
+    let role_of =
+        |name: &Identifier| first.iter().find(|(_, column)| column.as_ref() == Some(name)).map(|(role, _)| *role);
     for key in table.key.iter().filter(|key| key.source == KeySource::Producer) {
         names.push(&key.name);
         inserted.push(context! {

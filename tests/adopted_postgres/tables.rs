@@ -184,7 +184,8 @@ impl Adopted {
     }
 
     pub fn open(&self, settings: &[(&str, &str)]) -> Queue {
-        Queue::open(&self.scratch.config(settings), &self.queue).unwrap_or_else(|error| panic!("{}: {error}", self.queue))
+        Queue::open(&self.scratch.config(settings), &self.queue)
+            .unwrap_or_else(|error| panic!("{}: {error}", self.queue))
     }
 
     pub fn worker(&self, name: &str) -> Queue {
