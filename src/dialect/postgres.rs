@@ -11,7 +11,7 @@ macro_rules! files {
 }
 
 pub(super) static TEMPLATES: LazyLock<Templates> =
-    LazyLock::new(|| Templates::new(&FILES, QuoteStyle::DoubleQuotes, ""));
+    LazyLock::new(|| Templates::new(FILES, QuoteStyle::DoubleQuotes, ""));
 
 /// What makes up a queue, in the order it is run.
 pub(super) const QUEUE_FILES: &[&str] = &[
@@ -48,7 +48,7 @@ pub(super) const TABLE_FILES: &[&str] = &[
     "shared/roles.sql",
 ];
 
-pub(super) const FILES: [(&str, &str); 101] = files![
+pub(super) const FILES: &[(&str, &str)] = &files![
     "session.sql",
     "functions.sql",
     "schema/0001_base.sql",
@@ -104,6 +104,15 @@ pub(super) const FILES: [(&str, &str); 101] = files![
     "adopted/_view_at_key.sql",
     "adopted/_worker_checks.sql",
     "adopted/_write.sql",
+    "catalog/columns.sql",
+    "catalog/indexes.sql",
+    "catalog/parameters.sql",
+    "catalog/states.sql",
+    "catalog/tables.sql",
+    "catalog/triggers.sql",
+    "doctor/clock.sql",
+    "doctor/objects.sql",
+    "doctor/server.sql",
     "relational/table.sql",
     "relational/view.sql",
     "relational/add_set.sql",
