@@ -4,7 +4,7 @@
 use readpast::{
     dialect::{Dialect, statements},
     ident::Identifier,
-    spec::{EXAMPLES, QueueSpec},
+    spec::{EXAMPLES, QueueSpec, Storage},
 };
 use std::{collections::BTreeSet, fs, path::Path, path::PathBuf};
 
@@ -43,18 +43,10 @@ const SYNC: &str = r#"{"queue": "SyncQueue", "types": ["Orders"], "columns": [],
 const SHARED: &str = r#"{"queue": "Shared", "types": ["Email", "Sms"], "roles": {
     "producer": "shared producer", "worker": "shared worker", "operator": "shared operator", "own_types_only": true}}"#;
 
-/// The schema scripts and the hash of each. They may change only until the first release; from then on a change is a new
-/// script with the next number, since databases out there have run these.
-const SCHEMA_SCRIPTS: [(Dialect, &str, u64); 4] = [
-    (Dialect::SqlServer, "schema/0001_base.sql", 0xef12_ff2b_7e0c_3253),
-    (Dialect::Postgres, "schema/0001_base.sql", 0x6c8b_cb73_a11a_4a20),
-    (Dialect::SqlServer, "schema/0002_type_access.sql", 0x79f5_a464_9aa7_1e47),
-    (Dialect::Postgres, "schema/0002_type_access.sql", 0x49b4_0624_fd1c_ac3d),
-];
-
-/// A table with all that a description of one can say: a key of two columns, names that only quoting keeps whole, a group,
-/// a priority, a history, roles.
-const ODD: &str = r##"{"queue": "Odd", "types": ["A", "B"], "columns": [
+/// Tables that are there, with what the examples do not have: a key of two columns, groups, priorities, a history, types.
+const ADOPTED: [&str; 3] = [
+    // Names that only quoting keeps whole.
+    r##"{"queue": "Odd", "types": ["A", "B"], "columns": [
     {"name": "Customer", "type": "integer", "nullable": false}, {"name": "Rank", "type": "integer", "nullable": false},
     {"name": "Subject", "type": "text(40)"}, {"name": "Extra", "type": "json"}],
     "table": {"schema": "a]b", "name": "c'd*/GO", "create": true,
@@ -68,18 +60,34 @@ const ODD: &str = r##"{"queue": "Odd", "types": ["A", "B"], "columns": [
     "completion": {"history": "Odd_History"}, "dedup": {"columns": ["Subject"], "answer": "existing",
         "among": "unfinished"}, "backoff": {"first_ms": 100, "factor": 2.0, "cap_ms": 1000, "jitter": 0.5},
     "lease": {"ms": 60000, "kind": "fixed", "resume_own": true},
-    "roles": {"producer": "odd producer", "worker": "odd worker", "operator": "odd operator", "own_types_only": true}}"##;
+    "roles": {"producer": "odd producer", "worker": "odd worker", "operator": "odd operator", "own_types_only": true}}"##,
+    r#"{"queue": "Orders", "types": ["New", "Change"], "columns": [{"name": "customer", "type": "integer"},
+        {"name": "urgency", "type": "integer", "nullable": false}, {"name": "wanted", "type": "timestamp"}],
+        "table": {"name": "orders", "create": true, "key": [{"name": "region", "type": "text(10)", "source": "producer"},
+            {"name": "number", "type": "bigint", "source": "table"}],
+            "lifecycle": {"type": "kind", "enqueued": "came", "due": "due_at", "lease_until": "lease", "step": "step",
+                "response": "response", "error": "error", "duration": "ms", "token": "changed", "owner": "who"},
+            "status": {"column": "state", "values": {"Pending": "new", "Processing": "taken", "Completed": "done",
+                "Failed": "failed", "Error": "again"}}},
+        "order": {"priority": {"column": "urgency", "first": "highest"}, "group": "customer"},
+        "dedup": {"columns": ["customer", "wanted"], "answer": "existing", "among": "unfinished"},
+        "completion": {"history": "orders_done"},
+        "backoff": {"first_ms": 1000, "factor": 2.0, "cap_ms": 60000, "jitter": 0.5},
+        "roles": {"producer": "p", "worker": "w", "operator": "o", "own_types_only": true}}"#,
+    r#"{"queue": "Due", "columns": [{"name": "what", "type": "text"}],
+        "table": {"name": "due", "key": ["id"], "lifecycle": {"due": "at"},
+            "index": {"name": "by_time", "columns": ["state", "at", "id"]},
+            "status": {"column": "state", "values": {"Pending": 0, "Processing": 1, "Completed": 2}}}}"#,
+];
 
-/// The tables of the documents, and [`ODD`].
-fn adopted() -> Vec<QueueSpec> {
-    let mut specs: Vec<_> = EXAMPLES
-        .iter()
-        .filter(|(name, text)| *name != "simple_queue_postgres" && text.contains("[table]"))
-        .map(|(_, text)| QueueSpec::from_toml(text).unwrap())
-        .collect();
-    specs.push(QueueSpec::from_json(ODD).unwrap());
-    specs
-}
+/// The schema scripts and the hash of each. They may change only until the first release; from then on a change is a new
+/// script with the next number, since databases out there have run these.
+const SCHEMA_SCRIPTS: [(Dialect, &str, u64); 4] = [
+    (Dialect::SqlServer, "schema/0001_base.sql", 0xef12_ff2b_7e0c_3253),
+    (Dialect::Postgres, "schema/0001_base.sql", 0x6c8b_cb73_a11a_4a20),
+    (Dialect::SqlServer, "schema/0002_type_access.sql", 0x79f5_a464_9aa7_1e47),
+    (Dialect::Postgres, "schema/0002_type_access.sql", 0x49b4_0624_fd1c_ac3d),
+];
 
 /// The schema's scripts, then those of each queue.
 struct Rendered {
@@ -89,12 +97,6 @@ struct Rendered {
 impl Rendered {
     fn new(dialect: Dialect, schema: &str) -> Self {
         let schema = Identifier::new("the schema", schema).unwrap();
-        let mut specs: Vec<_> = [NOTIFICATION, SHARED, r#"{"queue": "PasswordReset"}"#, DELIVERY, NOTICE, SYNC]
-            .map(|text| QueueSpec::from_json(text).unwrap())
-            .into();
-        if dialect == Dialect::SqlServer {
-            specs.extend(adopted());
-        }
         let mut files = Vec::new();
         for version in 1.. {
             let Some(script) = dialect.schema_script(version, &schema).unwrap() else { break };
@@ -110,7 +112,8 @@ impl Rendered {
                 }
             }
         }
-        for spec in specs {
+        for spec in [NOTIFICATION, SHARED, r#"{"queue": "PasswordReset"}"#, DELIVERY, NOTICE, SYNC] {
+            let spec = QueueSpec::from_json(spec).unwrap();
             let queue = spec.queue.as_str();
             let scripts = dialect.queue_scripts(&schema, &spec).unwrap();
             files.push((format!("queue_{queue}"), scripts.join("\n") + "\n"));
@@ -127,6 +130,13 @@ impl Rendered {
                 ("purge", &calls.purge),
             ] {
                 files.push((format!("call_{call}_{queue}"), text.to_string()));
+            }
+        }
+        for spec in ADOPTED.iter().copied().chain(EXAMPLES.iter().map(|(_, text)| *text)) {
+            let spec = QueueSpec::from_text(spec).unwrap();
+            if matches!(spec.storage, Storage::Table(_)) {
+                let scripts = dialect.queue_scripts(&schema, &spec).unwrap();
+                files.push((format!("queue_{}", spec.queue), scripts.join("\n") + "\n"));
             }
         }
         Self { files }
@@ -350,7 +360,7 @@ fn transact_sql_keeps_its_rules() {
             assert!((1..=most).contains(&found), "{name}: one locking access chooses the items");
         }
     }
-    let tables = adopted().len();
+    let tables = EXAMPLES.iter().filter(|(_, text)| text.contains("[table]")).count() + ADOPTED.len();
     assert_eq!(procedures, 1 + 6 * 14 + tables * 10, "one for the schema, fourteen a queue, ten a table");
 }
 
@@ -382,5 +392,6 @@ fn postgres_functions_keep_their_rules() {
             "{revoke}"
         );
     }
-    assert_eq!(functions, 1 + 6 * 14 + 1, "one for the schema, fourteen a queue, one for subtypes");
+    let adopted = ADOPTED.len() + 10;
+    assert_eq!(functions, 1 + (6 + adopted) * 14 + 1, "one for the schema, fourteen a queue, one for subtypes");
 }
