@@ -13,6 +13,7 @@ mod lease;
 mod names;
 mod operate;
 mod pool;
+mod roles;
 mod settle;
 mod states;
 mod stats;
@@ -34,6 +35,7 @@ fn main() {
         names::BODIES,
         operate::BODIES,
         pool::BODIES,
+        roles::BODIES,
         settle::BODIES,
         states::BODIES,
         stats::BODIES,
