@@ -1,7 +1,7 @@
 //! The servers at hand, a scratch database on each, and what a test body is given.
 
 use crate::api::{Api, Layer};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use readpast::{
     config::Config,
     install::install,
@@ -74,6 +74,11 @@ impl Server {
     /// Whether it speaks T-SQL.
     pub fn is_sql_server(&self) -> bool {
         self.label == "sqlserver"
+    }
+
+    /// While this is held nobody installs, nor changes the rights on what queues share.
+    pub fn alone(&self) -> MutexGuard<'_, ()> {
+        self.installing.lock()
     }
 
     /// Drops the scratch database.
