@@ -1,7 +1,9 @@
 //! The two kinds of server: statement texts, quoting and error classification, nothing else.
 
+mod own;
 mod postgres;
 mod sql_server;
+mod subtypes;
 mod table;
 mod template;
 
@@ -146,8 +148,12 @@ impl Dialect {
         };
         let options = table::options(self, spec);
         let (files, context) = match (&spec.storage, self) {
-            (Storage::Own, Self::SqlServer) => (sql_server::QUEUE_FILES, queue),
-            (Storage::Own, Self::Postgres) => (postgres::QUEUE_FILES, queue),
+            (Storage::Own, Self::SqlServer) => {
+                (sql_server::QUEUE_FILES, minijinja::context! { ..queue, ..own::context(self, spec) })
+            }
+            (Storage::Own, Self::Postgres) => {
+                (postgres::QUEUE_FILES, minijinja::context! { ..queue, ..own::context(self, spec) })
+            }
             (Storage::Table(table), Self::SqlServer) => {
                 (sql_server::TABLE_FILES, minijinja::context! { ..queue, ..table::context(self, spec, table) })
             }

@@ -35,7 +35,7 @@ pub(super) const QUEUE_FILES: &[&str] = &[
 /// What makes up a queue in an adopted table, in the order it is run.
 pub(super) const TABLE_FILES: &[&str] = &[];
 
-pub(super) const FILES: [(&str, &str); 48] = files![
+pub(super) const FILES: [(&str, &str); 57] = files![
     "session.sql",
     "functions.sql",
     "schema/0001_base.sql",
@@ -72,18 +72,27 @@ pub(super) const FILES: [(&str, &str); 48] = files![
     "relational/purge.sql",
     "shared/roles.sql",
     "relational/_add.sql",
+    "relational/_add_subtype.sql",
+    "relational/_add_unique.sql",
     "relational/_answer_columns.sql",
     "relational/_attributes.sql",
+    "relational/_backoff.sql",
+    "relational/_complete.sql",
+    "relational/_filter.sql",
+    "relational/_filter_variables.sql",
+    "relational/_fits.sql",
     "relational/_forget.sql",
+    "relational/_group_free.sql",
+    "relational/_item_columns.sql",
     "relational/_modify.sql",
     "relational/_no_item.sql",
     "relational/_own_type.sql",
     "relational/_remember.sql",
+    "relational/_resume.sql",
     "relational/_settings.sql",
-    "relational/_filter.sql",
-    "relational/_filter_variables.sql",
-    "relational/_fits.sql",
-    "relational/_item_columns.sql",
+    "relational/_subtypes.sql",
+    "relational/_successor.sql",
+    "relational/_unique_answers.sql",
 ];
 
 pub(super) fn column_type(kind: ColumnKind) -> String {
