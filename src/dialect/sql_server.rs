@@ -34,7 +34,7 @@ pub(super) const QUEUE_FILES: &[&str] = &[
 /// What makes up a queue in an adopted table, in the order it is run.
 pub(super) const TABLE_FILES: &[&str] = &[];
 
-pub(super) const FILES: [(&str, &str); 69] = files![
+pub(super) const FILES: [(&str, &str); 71] = files![
     "session.sql",
     "functions.sql",
     "schema/0001_base.sql",
@@ -96,6 +96,8 @@ pub(super) const FILES: [(&str, &str); 69] = files![
     "relational/_out_select.sql",
     "relational/_out_table.sql",
     "relational/_own_type.sql",
+    "relational/_own_types.sql",
+    "relational/_take_due.sql",
     "relational/_procedure_head.sql",
     "relational/_recover.sql",
     "relational/_remember.sql",
