@@ -1,6 +1,8 @@
 //! The two kinds of server: statement texts, quoting and error classification, nothing else.
 
+mod objects;
 mod postgres;
+mod script;
 mod sql_server;
 mod table;
 mod template;
@@ -147,8 +149,8 @@ impl Dialect {
     /// The SQL files that are compiled in: their names below `sql/<dialect>/`, and their text.
     pub fn files(self) -> &'static [(&'static str, &'static str)] {
         match self {
-            Self::SqlServer => &sql_server::FILES,
-            Self::Postgres => &postgres::FILES,
+            Self::SqlServer => sql_server::FILES,
+            Self::Postgres => postgres::FILES,
         }
     }
 
@@ -251,6 +253,11 @@ impl Dialect {
             Self::Postgres => &postgres::TEMPLATES,
         }
     }
+}
+
+/// What installs of one schema lock, so that they take turns.
+pub(crate) fn install_lock(schema: &Identifier) -> String {
+    format!("readpast/install/{}", schema.as_str())
 }
 
 /// The statements of a script: it is cut at lines that say GO, as SQL Server's own tools do.

@@ -24,7 +24,7 @@ pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
     let mut session = Session::open(config.clone().set("query.timeout_ms", INSTALL_TIMEOUT_MS)?)?;
     session.transaction(|session| {
         let dialect = session.dialect();
-        let lock = format!("readpast/install/{}", schema.as_str());
+        let lock = dialect::install_lock(&schema);
         let granted = session.execute(&dialect.schema_call("lock_install", &schema)?, &[Param::Text(&lock)])?;
         if number(&granted, 0, 0) != Some(1) {
             return Err(Error::new(ErrorKind::TimedOut, "another install holds the lock of this schema; try again"));
@@ -123,48 +123,34 @@ fn version(session: &mut Session, schema: &Identifier) -> Result<Option<i32>> {
 fn install_queue(session: &mut Session, schema: &Identifier, spec: &QueueSpec, creates_or_alters: bool) -> Result<()> {
     let dialect = session.dialect();
     let text = spec.to_json();
-    if let Some(known) = catalog(session, schema)?.queues.iter().find(|queue| queue.name == spec.queue.as_str()) {
-        refuse_changed_columns(&QueueSpec::from_json(&known.spec)?, spec)?;
+    let queues = catalog(session, schema)?.queues;
+    let upgrade = match queues.iter().find(|queue| queue.name == spec.queue.as_str()) {
+        Some(known) => {
+            let installed = QueueSpec::from_json(&known.spec)?;
+            let same = installed == *spec && known.rendered_by == SCHEMA_VERSION;
+            if same { None } else { Some(dialect.upgrade(schema, &installed, spec)?) }
+        }
+        None => None,
+    };
+    if let Some(upgrade) = &upgrade {
+        run(session, &upgrade.before, creates_or_alters)?;
     }
     for script in dialect.queue_scripts(schema, spec)? {
         run(session, &script, creates_or_alters)?;
+    }
+    if let Some(upgrade) = &upgrade {
+        run(session, &upgrade.after, creates_or_alters)?;
     }
     session.execute(
         &dialect.schema_call("record_queue", schema)?,
         &[
             Param::Text(spec.queue.as_str()),
-            Param::Text("relational"),
+            Param::Text(spec.preset()),
             Param::Text(&text),
             Param::Integer(SCHEMA_VERSION),
         ],
     )?;
     Ok(())
-}
-
-/// A queue's table is made once: the script leaves one that is there as it is, so a description with other columns would
-/// make procedures that do not fit it. New types are taken in.
-fn refuse_changed_columns(known: &QueueSpec, wanted: &QueueSpec) -> Result<()> {
-    if known.columns == wanted.columns {
-        return Ok(());
-    }
-    let columns = |spec: &QueueSpec| {
-        let shown: Vec<_> = spec
-            .columns
-            .iter()
-            .map(|c| format!("{} {}{}", c.name.as_str(), c.kind, if c.nullable { "" } else { " not null" }))
-            .collect();
-        shown.join(", ")
-    };
-    Err(Error::new(
-        ErrorKind::SchemaMismatch,
-        format!(
-            "queue {} is installed with the columns {}, and not {}; take another queue name, or alter the table and its \
-             row in the table of queue descriptions by hand",
-            known.queue,
-            columns(known),
-            columns(wanted)
-        ),
-    ))
 }
 
 fn run(session: &mut Session, script: &str, creates_or_alters: bool) -> Result<()> {

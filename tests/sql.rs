@@ -155,7 +155,9 @@ fn every_file_is_compiled_in() {
 #[test]
 fn both_dialects_have_the_same_parts() {
     let parts = |dialect: Dialect| -> BTreeSet<&str> {
-        dialect.files().iter().map(|(name, _)| *name).filter(|name| !name.contains("/_")).collect()
+        let parts = dialect.files().iter().map(|(name, _)| *name);
+        // Only PostgreSQL makes functions anew that an upgrade changes, and then gives back who may use them.
+        parts.filter(|name| !name.contains("/_") && *name != "upgrade/after.sql").collect()
     };
     assert_eq!(parts(Dialect::SqlServer), parts(Dialect::Postgres));
 }

@@ -7,11 +7,11 @@ use crate::spec::ColumnKind;
 use std::sync::LazyLock;
 
 macro_rules! files {
-    ($($name:literal),* $(,)?) => { [$(($name, include_str!(concat!("../../sql/postgres/", $name)))),*] };
+    ($($name:literal),* $(,)?) => { &[$(($name, include_str!(concat!("../../sql/postgres/", $name)))),*] };
 }
 
 pub(super) static TEMPLATES: LazyLock<Templates> =
-    LazyLock::new(|| Templates::new(&FILES, QuoteStyle::DoubleQuotes, ""));
+    LazyLock::new(|| Templates::new(FILES, QuoteStyle::DoubleQuotes, ""));
 
 /// What makes up a queue, in the order it is run.
 pub(super) const QUEUE_FILES: &[&str] = &[
@@ -31,7 +31,7 @@ pub(super) const QUEUE_FILES: &[&str] = &[
 /// What makes up a queue in an adopted table, in the order it is run.
 pub(super) const TABLE_FILES: &[&str] = &[];
 
-pub(super) const FILES: [(&str, &str); 35] = files![
+pub(super) const FILES: &[(&str, &str)] = files![
     "session.sql",
     "functions.sql",
     "schema/0001_base.sql",
@@ -48,6 +48,10 @@ pub(super) const FILES: [(&str, &str); 35] = files![
     "calls/lock_install.sql",
     "calls/creates_or_alters.sql",
     "calls/schema_exists.sql",
+    "script/begin.sql",
+    "script/end.sql",
+    "upgrade/before.sql",
+    "upgrade/after.sql",
     "relational/table.sql",
     "relational/view.sql",
     "relational/add_set.sql",

@@ -1,0 +1,24 @@
+{#- What has to go or change before the queue's script makes its objects anew. -#}
+{%- for grant in grants %}
+REVOKE {{ grant.rights }} FROM {{ grant.role }};
+GO
+{%- endfor %}
+{%- for object in objects %}
+DROP {{ object.kind }} IF EXISTS {{ object.name }};
+GO
+{%- endfor %}
+{%- for index in indexes %}
+/* Made again below, in its new shape. */
+DROP INDEX IF EXISTS {{ index.name }} ON {{ index.table }};
+GO
+{%- endfor %}
+{%- for column in columns %}
+{%- if column.change == "added" %}
+IF COL_LENGTH({{ text(column.table) }}, {{ text(column.name) }}) IS NULL
+    ALTER TABLE {{ column.table }} ADD {{ column.quoted }} {{ column.type }} NULL;
+GO
+{%- else %}
+ALTER TABLE {{ column.table }} ALTER COLUMN {{ column.quoted }} {{ column.type }} {{ "NULL" if column.nullable else "NOT NULL" }};
+GO
+{%- endif %}
+{%- endfor %}
