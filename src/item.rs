@@ -17,7 +17,7 @@ pub use self::{
     settlement::{Action, Settlement},
     state::ItemState,
     stats::QueueStats,
-    time::normalize_utc,
+    time::{normalize_utc, utc_text},
 };
 
 use serde_json::Map;

@@ -13,11 +13,15 @@ use crate::config::Config;
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::install;
-use crate::item::{Batch, Enqueued, Lease, NewItem, Outcome, QueueStats, Settlement};
+use crate::item::{Batch, Enqueued, Lease, NewItem, Outcome, QueueStats, Settlement, normalize_utc, utc_text};
 use crate::pool::{Pool, closed};
 use crate::session::{Param, Session, Shape};
 use crate::spec::QueueSpec;
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 use wake::{Interrupt, Signal, YieldsTo};
 
 /// The most items of one call. More row locks than this may make SQL Server lock the whole table.
@@ -36,7 +40,12 @@ struct Inner {
     worker: String,
     calls: Calls,
     pool: Pool,
-    lease_ms: i32,
+    /// `None` leaves it to the queue.
+    lease_ms: Option<i32>,
+    /// The time of the run, in queues that keep it.
+    run_at: Option<String>,
+    /// Whether this worker takes up what it left in flight when it was last alive.
+    resumes: bool,
     poll_interval: Duration,
     recover_interval: Duration,
     retry: retry::Policy,
@@ -55,6 +64,7 @@ impl Queue {
         let schema = config.schema()?;
         // Checked before the first connection: a bad name is a mistake of the caller, whatever the server says.
         crate::ident::QueueName::new(name)?;
+        let run_at = Some(run_at(config)?);
         let pool = Pool::new(config);
         let retry = retry::Policy::new(config);
         let interrupt = Interrupt::default();
@@ -64,12 +74,14 @@ impl Queue {
             Ok((install::look_up(&mut session, &schema, name)?, dialect))
         })?;
         Ok(Self(Arc::new(Inner {
-            calls: dialect.calls(&schema, &spec.queue)?,
+            calls: dialect.calls(&schema, &spec)?,
             signal: Signal::shared(&config.connection_string()?, schema.as_str(), name),
-            spec,
             worker: config.worker(),
             pool,
-            lease_ms: i32::try_from(config.number("lease.ms")).unwrap_or(i32::MAX),
+            lease_ms: config.lease_ms(),
+            run_at: run_at.filter(|_| spec.run_time()),
+            resumes: spec.lease.resume_own && config.has_worker(),
+            spec,
             poll_interval: config.duration("poll.interval_ms"),
             recover_interval: config.duration("recover.interval_ms"),
             retry,
@@ -86,10 +98,10 @@ impl Queue {
     pub fn worker(&self) -> &str {
         &self.0.worker
     }
-
-    /// How long its claims last before they must be renewed.
+    /// How long a lease of this handle lasts, unless the queue's setting in AppSettings says otherwise.
     pub fn lease(&self) -> Duration {
-        Duration::from_millis(u64::from(self.0.lease_ms.unsigned_abs()))
+        let ms = self.0.lease_ms.unwrap_or(self.0.spec.lease.ms);
+        Duration::from_millis(u64::from(ms.unsigned_abs()))
     }
 
     /// What the queue is made of.
@@ -145,7 +157,8 @@ impl Queue {
         settle::settle(&self.0, settlements, operation, max)
     }
 
-    /// Extends leases to `lease.ms` from now on the server's clock. Tokens stay as they are.
+    /// Extends leases to their full length from now on the server's clock, unless the queue's are fixed. Tokens stay as
+    /// they are.
     pub fn renew(&self, leases: &[Lease<'_>]) -> Result<Vec<Outcome>> {
         settle::renew(&self.0, leases)
     }
@@ -210,6 +223,15 @@ impl Inner {
             work(&mut *self.pool.acquire()?)
         })
     }
+}
+
+/// The time that all claims of a handle carry.
+fn run_at(config: &Config) -> Result<String> {
+    let Some(given) = config.run_at() else { return Ok(utc_text(SystemTime::now())) };
+    normalize_utc(given).ok_or_else(|| {
+        let message = format!("\"worker.run_at\" cannot be {given:?}; it takes a UTC time like 2026-11-21T08:30:00Z");
+        Error::new(ErrorKind::InvalidConfig, message)
+    })
 }
 
 /// Counts of items have the same bounds in every call.

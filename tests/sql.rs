@@ -54,7 +54,7 @@ impl Rendered {
             let queue = spec.queue.as_str();
             let scripts = dialect.queue_scripts(&schema, &spec).unwrap();
             files.push((format!("queue_{queue}"), scripts.join("\n") + "\n"));
-            let calls = dialect.calls(&schema, &spec.queue).unwrap();
+            let calls = dialect.calls(&schema, &spec).unwrap();
             for (call, text) in [
                 ("enqueue", &calls.enqueue),
                 ("claim", &calls.claim),
