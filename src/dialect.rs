@@ -148,6 +148,18 @@ impl Dialect {
         files.iter().map(|file| self.templates().render(file, context.clone())).collect()
     }
 
+    /// The files that [`Self::queue_scripts`] renders, one script each.
+    pub fn queue_files(self, spec: &QueueSpec) -> &'static [&'static str] {
+        match (&spec.storage, self) {
+            (Storage::Own, Self::SqlServer) => sql_server::QUEUE_FILES,
+            (Storage::Own, Self::Postgres) => postgres::QUEUE_FILES,
+            (Storage::Table(_), Self::SqlServer) => sql_server::TABLE_FILES,
+            (Storage::Table(_), Self::Postgres) => postgres::TABLE_FILES,
+            // They are somebody else's.
+            (Storage::Procedures(_), _) => &[],
+        }
+    }
+
     /// The SQL files that are compiled in: their names below `sql/<dialect>/`, and their text.
     pub fn files(self) -> &'static [(&'static str, &'static str)] {
         match self {

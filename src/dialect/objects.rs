@@ -8,8 +8,8 @@ pub(super) enum Made {
     Object { kind: &'static str, name: Name },
     /// An index, with its table and its whole definition.
     Index { name: Name, table: Name, definition: String },
-    /// A grant: what is granted, and to whom.
-    Grant { rights: String, role: String },
+    /// A grant: the right, on what, and to whom.
+    Grant { right: String, on: Name, role: Name },
 }
 
 /// A name as it stands in the script: its parts, quoted as they are there.
@@ -52,18 +52,12 @@ pub(super) fn made(scripts: &[String]) -> Vec<Made> {
 }
 
 fn of_statement(words: &[&str]) -> Vec<Made> {
-    if let ["GRANT", rest @ ..] = words {
-        return rest.iter().rposition(|word| *word == "TO").map_or_else(Vec::new, |to| {
-            let role = rest[to + 1..].iter().take_while(|word| **word != ";").copied().collect::<Vec<_>>().concat();
-            vec![Made::Grant { rights: joined(&rest[..to]), role }]
-        });
-    }
     if let ["CREATE", "OR", "ALTER" | "REPLACE", kind, rest @ ..] = words {
         let kinds = ["FUNCTION", "PROCEDURE", "VIEW"];
         let kind = kinds.into_iter().find(|known| known == kind);
         return kind.map(|kind| Made::Object { kind, name: name(rest).0 }).into_iter().collect();
     }
-    let mut made = Vec::new();
+    let mut made: Vec<_> = words.iter().enumerate().filter_map(|(place, _)| grant(&words[place..])).collect();
     for (place, _) in words.iter().enumerate().filter(|(_, word)| **word == "CREATE") {
         let rest = &words[place + 1..];
         let kind = rest.iter().take_while(|word| matches!(**word, "UNIQUE" | "CLUSTERED" | "NONCLUSTERED")).count();
@@ -75,6 +69,16 @@ fn of_statement(words: &[&str]) -> Vec<Made> {
         made.push(Made::Index { name: index, table: name(rest).0, definition: joined(&words[place..end]) });
     }
     made
+}
+
+/// The grant on an object that `words` begin with.
+fn grant(words: &[&str]) -> Option<Made> {
+    let ["GRANT", right, "ON", rest @ ..] = words else { return None };
+    let rest = if let ["FUNCTION", rest @ ..] = rest { rest } else { rest };
+    let (on, rest) = name(rest);
+    let rest = if let ["(", ")", rest @ ..] = rest { rest } else { rest };
+    let ["TO", rest @ ..] = rest else { return None };
+    Some(Made::Grant { right: (*right).to_owned(), on, role: name(rest).0 })
 }
 
 /// The name that `words` begin with, and what follows it.
@@ -175,12 +179,12 @@ mod tests {
     fn what_a_script_makes_is_found_past_comments_and_quotes() {
         let script = "/* CREATE INDEX no ON nothing /* nor here */ */\nIF NOT EXISTS (SELECT 'CREATE')\n    CREATE UNIQUE \
                       NONCLUSTERED INDEX [IX_[a]]/*] ON [my.s].[t] ([x]) WHERE [y] = 'a''b';\nGO\nCREATE OR ALTER \
-                      PROCEDURE [my.s].[Next_Q]\nAS SELECT 1;\nGO\nGRANT EXECUTE ON [my.s].[Next_Q] TO [the role];\nGO\n";
+                      PROCEDURE [my.s].[Next_Q]\nAS SELECT 1;\nGO\nIF OBJECT_ID(N'x') IS NOT NULL\n    GRANT EXECUTE ON [my.s].[Next_Q] TO [the role];\nGO\n";
         let table = Name(vec!["[my.s]".to_owned(), "[t]".to_owned()]);
         let index = Name(vec!["[IX_[a]]/*]".to_owned()]);
-        let made = made(&[script.to_owned()]);
+        let procedure = Name(vec!["[my.s]".to_owned(), "[Next_Q]".to_owned()]);
         assert_eq!(
-            made,
+            made(&[script.to_owned()]),
             [
                 Made::Index {
                     name: index.clone(),
@@ -188,8 +192,8 @@ mod tests {
                     definition: "CREATE UNIQUE NONCLUSTERED INDEX [IX_[a]]/*] ON [my.s].[t] ( [x] ) WHERE [y] = 'a''b'"
                         .to_owned()
                 },
-                Made::Object { kind: "PROCEDURE", name: Name(vec!["[my.s]".to_owned(), "[Next_Q]".to_owned()]) },
-                Made::Grant { rights: "EXECUTE ON [my.s].[Next_Q]".to_owned(), role: "[the role]".to_owned() },
+                Made::Object { kind: "PROCEDURE", name: procedure.clone() },
+                Made::Grant { right: "EXECUTE".to_owned(), on: procedure, role: Name(vec!["[the role]".to_owned()]) },
             ]
         );
         assert_eq!(index.bare(), "IX_[a]/*");
@@ -199,11 +203,13 @@ mod tests {
     #[test]
     fn names_without_quotes_are_names_too() {
         let script = "CREATE INDEX IF NOT EXISTS q_due ON \"s\".\"q\" (a, b)\nWHERE c IN ('x');\nGO\nCREATE OR REPLACE \
-                      FUNCTION \"s\".\"f\"(a text)\nRETURNS text AS $$ it's $$;";
+                      FUNCTION \"s\".\"f\"(a text)\nRETURNS text AS $$ it's $$;\nGO\nGRANT EXECUTE ON FUNCTION \"s\".\"f\"() TO r;";
         let made = made(&[script.to_owned()]);
         let Made::Index { name, table, .. } = &made[0] else { panic!("{made:?}") };
         assert_eq!((name, table.beside(name)), (&named("q_due"), named("\"s\".q_due")));
         let Made::Object { kind: "FUNCTION", name } = &made[1] else { panic!("{made:?}") };
         assert_eq!(name.bare(), "f");
+        let grant = Made::Grant { right: "EXECUTE".to_owned(), on: name.clone(), role: named("r") };
+        assert_eq!(made[2..], [grant]);
     }
 }

@@ -76,9 +76,13 @@ impl Dialect {
                         indexes.push(context! { name => name.quoted(), table => table.quoted(), qualified });
                     }
                 }
-                Made::Grant { rights, role } => {
-                    if !is.contains(made) {
-                        grants.push(context! { rights, role });
+                Made::Grant { right, on, role } => {
+                    // What is granted on what queues share, another queue may have granted as well.
+                    let ours = was.iter().any(|made| matches!(made, Made::Object { name, .. } if name == on));
+                    if ours && !is.contains(made) {
+                        grants.push(context! {
+                            right, on => on.quoted(), bare => on.bare(), role => role.quoted(), role_name => role.bare()
+                        });
                     }
                 }
             }

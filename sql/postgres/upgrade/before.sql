@@ -1,8 +1,4 @@
 {#- What has to go or change before the queue's script makes its objects anew. -#}
-{%- for grant in grants %}
-REVOKE {{ grant.rights }} FROM {{ grant.role }};
-GO
-{%- endfor %}
 {%- if objects %}
 /* A function whose parameters or results change is another function: the old ones go, and who may use them is kept. */
 CREATE TEMPORARY TABLE readpast_kept_grant ON COMMIT DROP AS
@@ -36,7 +32,15 @@ WHERE
 {%- for object in objects %}
         ({{ text(object.kind) }}, {{ text(object.bare) }}){{ "," if not loop.last }}
 {%- endfor %}
-    );
+    )
+{%- if grants %}
+    /* Those that the description gave and gives no more. */
+    AND (a.privilege_type, g.name, pg_get_userbyid(a.grantee)) NOT IN (
+{%- for grant in grants %}
+        ({{ text(grant.right) }}, {{ text(grant.bare) }}, {{ text(grant.role_name) }}){{ "," if not loop.last }}
+{%- endfor %}
+    )
+{%- endif %};
 GO
 DO $$
 DECLARE

@@ -1,6 +1,7 @@
 {#- What has to go or change before the queue's script makes its objects anew. -#}
 {%- for grant in grants %}
-REVOKE {{ grant.rights }} FROM {{ grant.role }};
+IF OBJECT_ID({{ text(grant.on) }}) IS NOT NULL AND DATABASE_PRINCIPAL_ID({{ text(grant.role_name) }}) IS NOT NULL
+    REVOKE {{ grant.right }} ON {{ grant.on }} FROM {{ grant.role }};
 GO
 {%- endfor %}
 {%- for object in objects %}

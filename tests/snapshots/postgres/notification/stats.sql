@@ -1,0 +1,67 @@
+/*
+Figures about the queue, one row each: its name and its value. Counts are exact and cost a scan of the table; the
+percentiles are of the 10,000 newest items that a worker has started and finished. Times in milliseconds: wait is from
+scheduled_for to started_at, run is duration.
+Table access order: notification.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."stats_notification"()
+RETURNS TABLE (name text, value bigint)
+LANGUAGE sql STABLE
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH recent AS MATERIALIZED (
+        SELECT
+            GREATEST(0, EXTRACT(EPOCH FROM q.started_at - q.scheduled_for) * 1000)::bigint AS wait_ms,
+            q.duration AS run_ms
+        FROM "readpast"."notification" AS q
+        WHERE
+            q.started_at IS NOT NULL
+            AND q.duration IS NOT NULL
+        ORDER BY q.enqueued_at DESC
+        LIMIT 10000
+    ),
+
+    percent (label, fraction) AS (
+        VALUES ('p50', 0.50), ('p90', 0.90), ('p99', 0.99)
+    )
+
+    SELECT
+        'count.' || s.status,
+        COALESCE(c.items, 0)
+    FROM "readpast"."queue_status" AS s
+    LEFT JOIN (
+        SELECT q.status, COUNT(*) AS items
+        FROM "readpast"."notification" AS q
+        GROUP BY q.status
+    ) AS c
+        ON c.status = s.status
+    UNION ALL
+    SELECT 'due.count', COUNT(*)
+    FROM "readpast"."notification" AS q
+    WHERE q.status IN ('Pending', 'Error') AND q.scheduled_for <= clock_timestamp()
+    UNION ALL
+    SELECT 'due.oldest_ms', (EXTRACT(EPOCH FROM clock_timestamp() - MIN(q.scheduled_for)) * 1000)::bigint
+    FROM "readpast"."notification" AS q
+    WHERE q.status IN ('Pending', 'Error') AND q.scheduled_for <= clock_timestamp()
+    UNION ALL
+    SELECT 'lease.expired', COUNT(*)
+    FROM "readpast"."notification" AS q
+    WHERE q.status = 'Processing' AND q.lease_until <= clock_timestamp()
+    UNION ALL
+    SELECT 'sample.items', COUNT(*)
+    FROM recent
+    UNION ALL
+    SELECT
+        'wait.' || p.label || '_ms',
+        (SELECT percentile_disc(p.fraction) WITHIN GROUP (ORDER BY r.wait_ms) FROM recent AS r)
+    FROM percent AS p
+    UNION ALL
+    SELECT
+        'run.' || p.label || '_ms',
+        (SELECT percentile_disc(p.fraction) WITHIN GROUP (ORDER BY r.run_ms) FROM recent AS r)
+    FROM percent AS p;
+$$;
+GO
+REVOKE ALL ON FUNCTION "readpast"."stats_notification"() FROM public;
+GO

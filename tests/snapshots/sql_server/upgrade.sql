@@ -1,0 +1,9 @@
+
+GO
+ALTER TABLE [readpast].[Work] ALTER COLUMN [Title] nvarchar(80) NULL;
+GO
+ALTER TABLE [readpast].[Work] ALTER COLUMN [Customer] bigint NOT NULL;
+GO
+IF COL_LENGTH(N'[readpast].[Work]', N'Note') IS NULL
+    ALTER TABLE [readpast].[Work] ADD [Note] nvarchar(max) NULL;
+GO
