@@ -44,6 +44,12 @@ pub struct Calls {
     pub recover: Arc<str>,
     /// No parameters.
     pub stats: Arc<str>,
+    /// Filter, key to go on after, most items.
+    pub find: Arc<str>,
+    /// Operation, items.
+    pub redrive: Arc<str>,
+    /// Filter, most items.
+    pub purge: Arc<str>,
 }
 
 impl Dialect {
@@ -94,6 +100,9 @@ impl Dialect {
             renew: call("renew")?,
             recover: call("recover")?,
             stats: call("stats")?,
+            find: call("find")?,
+            redrive: call("redrive")?,
+            purge: call("purge")?,
         })
     }
 

@@ -3,6 +3,7 @@
 mod answers;
 mod claim;
 mod enqueue;
+mod operate;
 mod operation;
 mod retry;
 mod settle;
@@ -13,7 +14,9 @@ use crate::config::Config;
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::install;
-use crate::item::{Batch, Enqueued, Lease, NewItem, Outcome, QueueStats, Settlement, normalize_utc, utc_text};
+use crate::item::{
+    Batch, Enqueued, Filter, ItemRef, Lease, NewItem, Outcome, QueueStats, Settlement, normalize_utc, utc_text,
+};
 use crate::pool::{Pool, closed};
 use crate::session::{Param, Session, Shape};
 use crate::spec::QueueSpec;
@@ -167,6 +170,42 @@ impl Queue {
     /// there were. Claims do this by themselves every `recover.interval_ms`.
     pub fn recover(&self, max: u32) -> Result<u32> {
         claim::recover(&self.0, max)
+    }
+
+    /// Up to `max` items that fit `filter`, in the order of their keys, from after the key `after` on: a page, whose last key
+    /// begins the next one. An empty batch is the end. Nothing is claimed or changed; every column of the worker view is
+    /// there.
+    pub fn find(&self, filter: &Filter, after: Option<&str>, max: u32) -> Result<Batch> {
+        operate::find(&self.0, filter, after, max)
+    }
+
+    /// The item with this key, as a batch of one; an empty batch when there is none.
+    pub fn get(&self, key: &str) -> Result<Batch> {
+        operate::find(&self.0, &Filter::of_keys([key]), None, 1)
+    }
+
+    /// Lets items that ended, or that wait, be worked on as if they were new: Failed, Cancelled, Terminated,
+    /// PartiallyCompleted, Error and Paused become Pending, due now, with all their attempts. Each item is judged by
+    /// itself; the outcomes come back in the same order. Response, error and step stay.
+    ///
+    /// `operation` is as for [`Queue::settle`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutcomeUnknown`] as for [`Queue::settle`].
+    pub fn redrive(&self, items: &[ItemRef<'_>], operation: Option<&str>) -> Result<Vec<Outcome>> {
+        operate::redrive(&self.0, items, operation)
+    }
+
+    /// Deletes up to `max` finished items that fit `filter`, and says how many there were: call it again until there are
+    /// none. A filter without states means Completed, PartiallyCompleted, Cancelled and Terminated; Failed items go only
+    /// when they are named. Items that somebody holds at this moment are passed over.
+    ///
+    /// When the connection breaks, the call is repeated and counts only what the repetition deleted.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] when the filter names a state that is not final.
+    pub fn purge(&self, filter: &Filter, max: u32) -> Result<u64> {
+        operate::purge(&self.0, filter, max)
     }
 
     /// Figures about the queue. Costs the server a scan.

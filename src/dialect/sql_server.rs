@@ -25,6 +25,9 @@ pub(super) const QUEUE_FILES: &[&str] = &[
     "relational/modify_one.sql",
     "relational/renew_set.sql",
     "relational/stats.sql",
+    "relational/find.sql",
+    "relational/redrive_set.sql",
+    "relational/purge.sql",
 ];
 
 /// What makes up a queue in an adopted table, in the order it is run.
@@ -40,6 +43,9 @@ pub(super) const FILES: &[(&str, &str)] = files![
     "calls/renew.sql",
     "calls/recover.sql",
     "calls/stats.sql",
+    "calls/find.sql",
+    "calls/redrive.sql",
+    "calls/purge.sql",
     "calls/schema_version.sql",
     "calls/record_version.sql",
     "calls/catalog.sql",
@@ -61,6 +67,9 @@ pub(super) const FILES: &[(&str, &str)] = files![
     "relational/modify_one.sql",
     "relational/renew_set.sql",
     "relational/stats.sql",
+    "relational/find.sql",
+    "relational/redrive_set.sql",
+    "relational/purge.sql",
     "relational/_add.sql",
     "relational/_add_one.sql",
     "relational/_add_out.sql",
@@ -80,6 +89,11 @@ pub(super) const FILES: &[(&str, &str)] = files![
     "relational/_remember.sql",
     "relational/_replayed.sql",
     "relational/_settings.sql",
+    "relational/_answers_again.sql",
+    "relational/_filter.sql",
+    "relational/_fits.sql",
+    "relational/_found_columns.sql",
+    "relational/_remember_answers.sql",
 ];
 
 pub(super) fn column_type(kind: ColumnKind) -> String {
