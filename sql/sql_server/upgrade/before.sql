@@ -19,7 +19,8 @@ IF COL_LENGTH({{ text(column.table) }}, {{ text(column.name) }}) IS NULL
     ALTER TABLE {{ column.table }} ADD {{ column.quoted }} {{ column.type }} NULL;
 GO
 {%- else %}
-ALTER TABLE {{ column.table }} ALTER COLUMN {{ column.quoted }} {{ column.type }} {{ "NULL" if column.nullable else "NOT NULL" }};
+{#- What is not said to be NOT NULL may be NULL, whatever it was before. #}
+ALTER TABLE {{ column.table }} ALTER COLUMN {{ column.quoted }} {{ column.type }}{{ " NOT NULL" if not column.nullable }};
 GO
 {%- endif %}
 {%- endfor %}
