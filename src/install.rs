@@ -11,14 +11,15 @@ use crate::spec::QueueSpec;
 /// Making objects may take a server long, and so may waiting for another install.
 const INSTALL_TIMEOUT_MS: &str = "600000";
 
-/// Brings the schema of `config` to this library's version and, with a `spec`, makes or refreshes that queue. Doing it
-/// again changes nothing. All of it happens in one transaction under an application lock, so that it is there as a whole
+/// Brings the schema of `config` and the queues in it to this library's version and, with a `spec`, makes that queue or
+/// changes it to what the description says. Doing it again changes nothing. All of it happens in one transaction under an application lock, so that it is there as a whole
 /// or not at all, and two at once take turns.
 ///
 /// The login needs the rights to create schemas, types, tables, views and procedures; workers do not.
 ///
 /// # Errors
-/// [`ErrorKind::SchemaNewer`] when a newer library has been here: nothing is touched then.
+/// [`ErrorKind::SchemaNewer`] when a newer library has been here, [`ErrorKind::SchemaMismatch`] when a changed description
+/// would lose data: nothing is touched then.
 pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
     let schema = config.schema()?;
     let mut session = Session::open(config.clone().set("query.timeout_ms", INSTALL_TIMEOUT_MS)?)?;
@@ -46,8 +47,22 @@ pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
             )?;
         }
         run(session, &dialect.functions_script(&schema)?, creates_or_alters)?;
+        let queues = catalog(session, &schema)?.queues;
+        // Those of an earlier release would refuse to be opened now.
+        let wanted = spec.map(|spec| spec.queue.as_str());
+        for known in queues.iter().filter(|known| known.rendered_by < SCHEMA_VERSION) {
+            if Some(known.name.as_str()) != wanted {
+                known
+                    .read()
+                    .and_then(|spec| install_queue(session, &schema, Some(known), &spec, creates_or_alters))
+                    .map_err(|error| error.in_context(format!("upgrading queue {}", known.name)))?;
+            }
+        }
         match spec {
-            Some(spec) => install_queue(session, &schema, spec, creates_or_alters),
+            Some(spec) => {
+                let known = queues.iter().find(|known| known.name == spec.queue.as_str());
+                install_queue(session, &schema, known, spec, creates_or_alters)
+            }
             None => Ok(()),
         }
     })
@@ -96,6 +111,13 @@ struct Known {
     rendered_by: i32,
 }
 
+impl Known {
+    /// The description as it was installed.
+    fn read(&self) -> Result<QueueSpec> {
+        QueueSpec::from_json(&self.spec)
+    }
+}
+
 fn catalog(session: &mut Session, schema: &Identifier) -> Result<Catalog> {
     let rows = session.execute(&session.dialect().schema_call("catalog", schema)?, &[])?;
     let with_queue = (0..rows.len()).filter(|row| rows.value(*row, 1) != Value::Null);
@@ -120,13 +142,18 @@ fn version(session: &mut Session, schema: &Identifier) -> Result<Option<i32>> {
     Ok(number(&rows, 0, 0))
 }
 
-fn install_queue(session: &mut Session, schema: &Identifier, spec: &QueueSpec, creates_or_alters: bool) -> Result<()> {
+fn install_queue(
+    session: &mut Session,
+    schema: &Identifier,
+    known: Option<&Known>,
+    spec: &QueueSpec,
+    creates_or_alters: bool,
+) -> Result<()> {
     let dialect = session.dialect();
     let text = spec.to_json();
-    let queues = catalog(session, schema)?.queues;
-    let upgrade = match queues.iter().find(|queue| queue.name == spec.queue.as_str()) {
+    let upgrade = match known {
         Some(known) => {
-            let installed = QueueSpec::from_json(&known.spec)?;
+            let installed = known.read()?;
             let same = installed == *spec && known.rendered_by == SCHEMA_VERSION;
             if same { None } else { Some(dialect.upgrade(schema, &installed, spec)?) }
         }

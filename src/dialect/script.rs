@@ -138,7 +138,7 @@ impl Dialect {
     }
 
     fn begin(self, schema: &Identifier, title: &str) -> Result<String> {
-        self.check_length(schema)?;
+        self.check_length("the setting \"schema\"", schema)?;
         let context = context! {
             title,
             library => env!("CARGO_PKG_VERSION"),

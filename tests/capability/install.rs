@@ -47,7 +47,8 @@ fn refuses_a_downgrade(given: &Given) {
     install(&settings.config(), Some(&spec)).unwrap();
     let table = versions_table(given, &schema);
     let newer = SCHEMA_VERSION + 1;
-    given.session().execute(&format!("UPDATE {table} SET version = {newer}"), &[]).unwrap();
+    let statement = format!("UPDATE {table} SET version = {newer} WHERE version = {SCHEMA_VERSION}");
+    given.session().execute(&statement, &[]).unwrap();
 
     let error = install(&settings.config(), Some(&spec)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::SchemaNewer);
@@ -63,7 +64,8 @@ fn an_older_schema_is_upgraded_in_place(given: &Given) {
     install(&settings.config(), Some(&spec)).unwrap();
     given.layer.open(&settings, "Q").unwrap().put("kept");
     // What an earlier release would have left.
-    given.session().execute(&format!("UPDATE {} SET version = 0", versions_table(given, &schema)), &[]).unwrap();
+    let statement = format!("DELETE FROM {} WHERE version > 1", versions_table(given, &schema));
+    given.session().execute(&statement, &[]).unwrap();
 
     let problem = given.layer.open(&settings, "Q").err().unwrap();
     assert_eq!(problem.kind, "SchemaOlder");
@@ -84,7 +86,7 @@ fn other_columns_are_refused(given: &Given) {
     let other = format!(r#"{{"queue": "{}", "columns": [{{"name": "Other", "type": "text"}}]}}"#, given.queue);
     let error = install(&given.settings(&[]).config(), Some(&QueueSpec::from_json(&other).unwrap())).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::SchemaMismatch);
-    assert!(error.message().contains("Payload") && error.message().contains("Other"), "{error}");
+    assert!(error.message().contains("columns: \"Payload\" is not there any more"), "{error}");
 }
 
 fn new_types_are_taken_in(given: &Given) {

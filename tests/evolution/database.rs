@@ -112,7 +112,8 @@ impl Database {
     pub fn alters_nullability(&self) -> bool {
         let mut session = self.session();
         session.execute("CREATE TABLE probe (a int NOT NULL)", &[]).unwrap();
-        let change = self.pick("ALTER TABLE probe ALTER COLUMN a int NULL", "ALTER TABLE probe ALTER COLUMN a DROP NOT NULL");
+        let change =
+            self.pick("ALTER TABLE probe ALTER COLUMN a int NULL", "ALTER TABLE probe ALTER COLUMN a DROP NOT NULL");
         session.execute(change, &[]).is_ok()
     }
 

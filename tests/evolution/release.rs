@@ -2,7 +2,7 @@
 //! `Legacy`.
 
 use crate::database::{Database, lines, on_each};
-use readpast::{Action, Answer, ItemState, NewItem, Queue, QueueSpec, Settlement, dialect::Dialect};
+use readpast::{Action, Answer, ErrorKind, ItemState, NewItem, Queue, QueueSpec, Settlement, dialect::Dialect};
 use serde_json::json;
 use std::{fs, path::Path, time::Duration};
 
@@ -134,6 +134,18 @@ fn install_this(database: &Database) {
         database.rows(database.pick("SELECT [Spec] FROM [readpast].QueueSpec", "SELECT spec FROM readpast.queue_spec"));
     assert_eq!(QueueSpec::from_json(&stored[0]).unwrap(), QueueSpec::from_json(LEGACY).unwrap());
     database.install(LEGACY).unwrap();
+}
+
+#[test]
+fn installing_without_a_queue_upgrades_those_that_are_there() {
+    on_each(|database| {
+        install_release(database);
+        fill(database);
+        let refused = Queue::open(&database.config(), "Legacy").err().unwrap();
+        assert_eq!(refused.kind(), ErrorKind::SchemaOlder);
+        readpast::install(&database.config(), None).unwrap();
+        assert_eq!(database.open("Legacy").claim(20, Duration::ZERO).unwrap().len(), 3);
+    });
 }
 
 #[test]

@@ -1,6 +1,6 @@
 /*
 The queue Notification, and what all queues of its schema share.
-Rendered by readpast (version); the objects have version 1. Made anew whenever it is rendered: change the
+Rendered by readpast (version); the objects have version 2. Made anew whenever it is rendered: change the
 description, not this text.
 
 To run it, as a role that may create schemas, tables and functions:
@@ -122,6 +122,17 @@ CREATE TABLE IF NOT EXISTS "readpast"."queue_operation" (
 
 CREATE INDEX IF NOT EXISTS queue_operation_at ON "readpast"."queue_operation" (at);
 
+/*
+Which logins see which types, of queues whose description says own_types_only. user_name is a role, that of the login or
+one it is a member of; the type * is every type.
+*/
+CREATE TABLE IF NOT EXISTS "readpast"."queue_type_access" (
+    queue text NOT NULL,
+    type text NOT NULL,
+    user_name text NOT NULL,
+    PRIMARY KEY (queue, user_name, type)
+);
+
 /* What a status means, in one place. Re-created by every install. */
 CREATE OR REPLACE FUNCTION "readpast"."queue_is_processable_fn"(status text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -167,10 +178,26 @@ $$;
 
 REVOKE ALL ON FUNCTION "readpast"."queue_catalog"() FROM public;
 
+/*
+The types that the caller may see, by queue: of the role that logged in, and of those it is a member of. session_user,
+since functions that run with their owner's rights ask here too.
+*/
+CREATE OR REPLACE VIEW "readpast"."queue_own_type_v" AS
+SELECT
+    a.queue,
+    a.type
+FROM "readpast"."queue_type_access" AS a
+LEFT JOIN pg_catalog.pg_roles AS r
+    ON r.rolname = a.user_name
+WHERE
+    a.user_name = session_user
+    OR PG_HAS_ROLE(session_user, r.oid, 'MEMBER');
+
 /* What is installed now. */
 INSERT INTO "readpast"."queue_schema_version" (version, applied_at, library)
 VALUES
-    (1, clock_timestamp(), '(version)')
+    (1, clock_timestamp(), '(version)'),
+    (2, clock_timestamp(), '(version)')
 ON CONFLICT DO NOTHING;
 
 INSERT INTO "readpast"."queue_spec" (queue, preset, spec, rendered_by, installed_at)
@@ -178,7 +205,7 @@ VALUES (
     'Notification',
     'procedures',
     '{"queue":"Notification","types":["ResetPassword","Email"],"procedures":{"next":"Next_Notification_trx","modify":"Modify_Notification_trx","view":"Worker_Notification_V","key":"EnqueuedAt","token":"UpdatedAt"},"columns":[]}',
-    1,
+    2,
     clock_timestamp()
 )
 ON CONFLICT (queue) DO UPDATE

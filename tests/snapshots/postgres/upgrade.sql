@@ -29,6 +29,9 @@ CROSS JOIN LATERAL aclexplode(g.acl) AS a
 WHERE
     a.grantee NOT IN (0, g.owner)
     AND (g.kind, g.name) IN (
+        ('FUNCTION', 'purge_work_trx'),
+        ('FUNCTION', 'redrive_work_set_trx'),
+        ('FUNCTION', 'find_work'),
         ('FUNCTION', 'stats_work'),
         ('FUNCTION', 'renew_work_set_trx'),
         ('FUNCTION', 'modify_work_trx'),
@@ -53,6 +56,9 @@ BEGIN
         WHERE
             p.pronamespace = '"readpast"'::regnamespace
             AND p.proname IN (
+                'purge_work_trx',
+                'redrive_work_set_trx',
+                'find_work',
                 'stats_work',
                 'renew_work_set_trx',
                 'modify_work_trx',

@@ -1,6 +1,6 @@
 /*
 The queue Notification, and what all queues of its schema share.
-Rendered by readpast (version); the objects have version 1. Made anew whenever it is rendered: change the
+Rendered by readpast (version); the objects have version 2. Made anew whenever it is rendered: change the
 description, not this text.
 
 To run it, as a login that may create schemas, types, tables and procedures:
@@ -165,6 +165,18 @@ IF NOT EXISTS (
 )
     CREATE CLUSTERED INDEX [IX_QueueOperation_At] ON [readpast].[QueueOperation] ([At]);
 GO
+/*
+Which logins see which types, of queues whose description says own_types_only. UserName is a user or a role of the
+database; the type * is every type.
+*/
+IF OBJECT_ID(N'[readpast].[QueueTypeAccess]', N'U') IS NULL
+    CREATE TABLE [readpast].[QueueTypeAccess] (
+        [Queue] varchar(40) NOT NULL,
+        [Type] [readpast].[_Type] NOT NULL,
+        [UserName] sysname NOT NULL,
+        CONSTRAINT [PK_QueueTypeAccess] PRIMARY KEY CLUSTERED ([Queue], [UserName], [Type])
+    );
+GO
 /* Stored with what is created below: no filtered index works without the two. */
 SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
 GO
@@ -225,11 +237,26 @@ BEGIN
     ORDER BY q.[Queue];
 END;
 GO
+/*
+The types that the caller may see, by queue: the user it is in this database, and the roles that user is in. Procedures
+and views read this with the rights of their owner, and USER_NAME() is the caller all the same.
+*/
+CREATE OR ALTER VIEW [readpast].[QueueOwnType_V]
+AS
+SELECT
+    a.[Queue],
+    a.[Type]
+FROM [readpast].[QueueTypeAccess] AS a
+WHERE
+    a.[UserName] = USER_NAME()
+    OR IS_ROLEMEMBER(a.[UserName]) = 1;
+GO
 /* What is installed now. */
 INSERT INTO [readpast].[QueueSchemaVersion] ([Version], [AppliedAt], [Library])
 SELECT v.[Version], SYSUTCDATETIME(), N'(version)'
 FROM (VALUES
-    (1)
+    (1),
+    (2)
 ) AS v ([Version])
 WHERE NOT EXISTS (SELECT 1 FROM [readpast].[QueueSchemaVersion] AS s WHERE s.[Version] = v.[Version]);
 GO
@@ -237,7 +264,7 @@ UPDATE [readpast].[QueueSpec]
 SET
     [Preset] = N'procedures',
     [Spec] = N'{"queue":"Notification","types":["ResetPassword","Email"],"procedures":{"next":"Next_Notification_trx","modify":"Modify_Notification_trx","view":"Worker_Notification_V","key":"EnqueuedAt","token":"UpdatedAt"},"columns":[]}',
-    [RenderedBy] = 1
+    [RenderedBy] = 2
 WHERE [Queue] = N'Notification';
 IF @@ROWCOUNT = 0
     INSERT INTO [readpast].[QueueSpec] ([Queue], [Preset], [Spec], [RenderedBy], [InstalledAt])
@@ -245,7 +272,7 @@ IF @@ROWCOUNT = 0
         N'Notification',
         N'procedures',
         N'{"queue":"Notification","types":["ResetPassword","Email"],"procedures":{"next":"Next_Notification_trx","modify":"Modify_Notification_trx","view":"Worker_Notification_V","key":"EnqueuedAt","token":"UpdatedAt"},"columns":[]}',
-        1,
+        2,
         SYSUTCDATETIME()
     );
 GO

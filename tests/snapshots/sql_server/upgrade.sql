@@ -1,6 +1,6 @@
 
 GO
-ALTER TABLE [readpast].[Work] ALTER COLUMN [Title] nvarchar(80) NULL;
+ALTER TABLE [readpast].[Work] ALTER COLUMN [Title] nvarchar(80);
 GO
 ALTER TABLE [readpast].[Work] ALTER COLUMN [Customer] bigint NOT NULL;
 GO
