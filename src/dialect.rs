@@ -1,9 +1,11 @@
 //! The two kinds of server: statement texts, quoting and error classification, nothing else.
 
 mod objects;
+mod own;
 mod postgres;
 mod script;
 mod sql_server;
+mod subtypes;
 mod table;
 mod template;
 
@@ -147,20 +149,14 @@ impl Dialect {
             columns,
         };
         let options = table::options(self, spec);
-        let (files, context) = match (&spec.storage, self) {
-            (Storage::Own, Self::SqlServer) => (sql_server::QUEUE_FILES, queue),
-            (Storage::Own, Self::Postgres) => (postgres::QUEUE_FILES, queue),
-            (Storage::Table(table), Self::SqlServer) => {
-                (sql_server::TABLE_FILES, minijinja::context! { ..queue, ..table::context(self, spec, table) })
-            }
-            (Storage::Table(table), Self::Postgres) => {
-                (postgres::TABLE_FILES, minijinja::context! { ..queue, ..table::context(self, spec, table) })
-            }
+        let kind = match &spec.storage {
+            Storage::Own => own::context(self, spec),
+            Storage::Table(table) => table::context(self, spec, table),
             // They are somebody else's.
-            (Storage::Procedures(_), _) => return Ok(Vec::new()),
+            Storage::Procedures(_) => return Ok(Vec::new()),
         };
-        let context = minijinja::context! { ..context, ..options };
-        files.iter().map(|file| self.templates().render(file, context.clone())).collect()
+        let context = minijinja::context! { ..queue, ..kind, ..options };
+        self.queue_files(spec).iter().map(|file| self.templates().render(file, context.clone())).collect()
     }
 
     /// The files that [`Self::queue_scripts`] renders, one script each.

@@ -156,7 +156,7 @@ impl Dialect {
             versions => (1..=SCHEMA_VERSION).collect::<Vec<_>>(),
             queue => spec.map(|spec| spec.queue.as_str()),
             preset => spec.map(QueueSpec::preset),
-            spec => spec.map(QueueSpec::to_json),
+            spec => spec.map(|spec| laid_out(&spec.to_json())),
         };
         self.templates().render("script/end.sql", context)
     }
@@ -173,4 +173,10 @@ impl Dialect {
         text.truncate(text.trim_end().len());
         text + "\n"
     }
+}
+
+/// A description as people read it, so that a change of it is seen line by line.
+fn laid_out(json: &str) -> String {
+    let value = serde_json::from_str::<serde_json::Value>(json);
+    value.and_then(|value| serde_json::to_string_pretty(&value)).unwrap_or_else(|_| json.to_owned())
 }

@@ -9,21 +9,13 @@ FROM (VALUES
 WHERE NOT EXISTS (SELECT 1 FROM {{ object("QueueSchemaVersion") }} AS s WHERE s.[Version] = v.[Version]);
 GO
 {%- if queue %}
+DECLARE @Spec nvarchar(max) = {{ text(spec) }};
 UPDATE {{ object("QueueSpec") }}
-SET
-    [Preset] = {{ text(preset) }},
-    [Spec] = {{ text(spec) }},
-    [RenderedBy] = {{ version }}
+SET [Preset] = {{ text(preset) }}, [Spec] = @Spec, [RenderedBy] = {{ version }}
 WHERE [Queue] = {{ text(queue) }};
 IF @@ROWCOUNT = 0
     INSERT INTO {{ object("QueueSpec") }} ([Queue], [Preset], [Spec], [RenderedBy], [InstalledAt])
-    VALUES (
-        {{ text(queue) }},
-        {{ text(preset) }},
-        {{ text(spec) }},
-        {{ version }},
-        SYSUTCDATETIME()
-    );
+    VALUES ({{ text(queue) }}, {{ text(preset) }}, @Spec, {{ version }}, SYSUTCDATETIME());
 GO
 {%- endif %}
 COMMIT TRANSACTION;

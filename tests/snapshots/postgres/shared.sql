@@ -204,7 +204,21 @@ INSERT INTO "readpast"."queue_spec" (queue, preset, spec, rendered_by, installed
 VALUES (
     'Notification',
     'procedures',
-    '{"queue":"Notification","types":["ResetPassword","Email"],"procedures":{"next":"Next_Notification_trx","modify":"Modify_Notification_trx","view":"Worker_Notification_V","key":"EnqueuedAt","token":"UpdatedAt"},"columns":[]}',
+    '{
+  "queue": "Notification",
+  "types": [
+    "ResetPassword",
+    "Email"
+  ],
+  "procedures": {
+    "next": "Next_Notification_trx",
+    "modify": "Modify_Notification_trx",
+    "view": "Worker_Notification_V",
+    "key": "EnqueuedAt",
+    "token": "UpdatedAt"
+  },
+  "columns": []
+}',
     2,
     clock_timestamp()
 )

@@ -85,6 +85,9 @@ $$;
 
 DROP VIEW IF EXISTS "readpast"."worker_work_v";
 
+/* Made again below, in its new shape. */
+DROP INDEX IF EXISTS "readpast".work_due;
+
 ALTER TABLE "readpast"."work" ALTER COLUMN "Title" TYPE varchar(80);
 
 ALTER TABLE "readpast"."work" ALTER COLUMN "Title" DROP NOT NULL;

@@ -260,21 +260,27 @@ FROM (VALUES
 ) AS v ([Version])
 WHERE NOT EXISTS (SELECT 1 FROM [readpast].[QueueSchemaVersion] AS s WHERE s.[Version] = v.[Version]);
 GO
+DECLARE @Spec nvarchar(max) = N'{
+  "queue": "Notification",
+  "types": [
+    "ResetPassword",
+    "Email"
+  ],
+  "procedures": {
+    "next": "Next_Notification_trx",
+    "modify": "Modify_Notification_trx",
+    "view": "Worker_Notification_V",
+    "key": "EnqueuedAt",
+    "token": "UpdatedAt"
+  },
+  "columns": []
+}';
 UPDATE [readpast].[QueueSpec]
-SET
-    [Preset] = N'procedures',
-    [Spec] = N'{"queue":"Notification","types":["ResetPassword","Email"],"procedures":{"next":"Next_Notification_trx","modify":"Modify_Notification_trx","view":"Worker_Notification_V","key":"EnqueuedAt","token":"UpdatedAt"},"columns":[]}',
-    [RenderedBy] = 2
+SET [Preset] = N'procedures', [Spec] = @Spec, [RenderedBy] = 2
 WHERE [Queue] = N'Notification';
 IF @@ROWCOUNT = 0
     INSERT INTO [readpast].[QueueSpec] ([Queue], [Preset], [Spec], [RenderedBy], [InstalledAt])
-    VALUES (
-        N'Notification',
-        N'procedures',
-        N'{"queue":"Notification","types":["ResetPassword","Email"],"procedures":{"next":"Next_Notification_trx","modify":"Modify_Notification_trx","view":"Worker_Notification_V","key":"EnqueuedAt","token":"UpdatedAt"},"columns":[]}',
-        2,
-        SYSUTCDATETIME()
-    );
+    VALUES (N'Notification', N'procedures', @Spec, 2, SYSUTCDATETIME());
 GO
 COMMIT TRANSACTION;
 GO

@@ -1,5 +1,8 @@
 
 GO
+/* Made again below, in its new shape. */
+DROP INDEX IF EXISTS [IX_Work_Due] ON [readpast].[Work];
+GO
 ALTER TABLE [readpast].[Work] ALTER COLUMN [Title] nvarchar(80);
 GO
 ALTER TABLE [readpast].[Work] ALTER COLUMN [Customer] bigint NOT NULL;

@@ -5,6 +5,9 @@ Table access order: notification.
 CREATE OR REPLACE FUNCTION "readpast"."add_notification_utx"(
     type_ text DEFAULT 'ResetPassword',
     "Subject_" varchar(200) DEFAULT NULL,
+    "ResetPassword_" json DEFAULT NULL, /* its columns */
+    "Email_" json DEFAULT NULL, /* its columns */
+    "Sms_" json DEFAULT NULL, /* its columns */
     scheduled_for_ timestamptz DEFAULT NULL,
     step_ text DEFAULT NULL
 )
@@ -33,7 +36,10 @@ BEGIN
         json_build_array(json_build_object(
             'type', type_, 'due', scheduled_for_, 'step', step_,
             'columns', json_build_object(
-                'Subject', "Subject_"
+                'Subject', "Subject_",
+                'ResetPassword', "ResetPassword_",
+                'Email', "Email_",
+                'Sms', "Sms_"
             )
         ))
     ) AS a;
@@ -43,6 +49,9 @@ GO
 REVOKE ALL ON FUNCTION "readpast"."add_notification_utx"(
     text,
     varchar(200),
+    json,
+    json,
+    json,
     timestamptz,
     text
 ) FROM public;
@@ -54,6 +63,9 @@ Table access order: notification.
 CREATE OR REPLACE FUNCTION "readpast"."add_notification_trx"(
     type_ text DEFAULT 'ResetPassword',
     "Subject_" varchar(200) DEFAULT NULL,
+    "ResetPassword_" json DEFAULT NULL, /* its columns */
+    "Email_" json DEFAULT NULL, /* its columns */
+    "Sms_" json DEFAULT NULL, /* its columns */
     scheduled_for_ timestamptz DEFAULT NULL,
     step_ text DEFAULT NULL
 )
@@ -82,7 +94,10 @@ BEGIN
         NULL, json_build_array(json_build_object(
             'type', type_, 'due', scheduled_for_, 'step', step_,
             'columns', json_build_object(
-                'Subject', "Subject_"
+                'Subject', "Subject_",
+                'ResetPassword', "ResetPassword_",
+                'Email', "Email_",
+                'Sms', "Sms_"
             )
         ))
     ) AS a;
@@ -92,6 +107,9 @@ GO
 REVOKE ALL ON FUNCTION "readpast"."add_notification_trx"(
     text,
     varchar(200),
+    json,
+    json,
+    json,
     timestamptz,
     text
 ) FROM public;

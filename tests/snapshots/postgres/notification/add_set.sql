@@ -1,7 +1,8 @@
 /*
 Enqueue many items inside the caller's transaction: they are there when it commits, together with its other work.
 items_ is a JSON array of objects: columns (an object of the queue's own columns) and, where wanted, type, step,
-due (UTC) or delay_ms.
+due (UTC) or delay_ms. What a subtype has is an
+object among the columns, by the subtype's name.
 One row per element: its position, key and token. A key that is taken (the clock was set back) is a unique violation:
 try again.
 Table access order: notification.
@@ -82,6 +83,64 @@ BEGIN
             "Subject" varchar(200)
         )
         RETURNING 1 AS one
+    ),
+
+    added_1 AS (
+        INSERT INTO "readpast"."notification_reset_password" (enqueued_at, "OTP", "UserID", "Username")
+        SELECT i.key, c."OTP", c."UserID", c."Username"
+        FROM item AS i
+        /* Counted, so that the items are in before what belongs to them. */
+        CROSS JOIN (SELECT COUNT(*) FROM added) AS a
+        CROSS JOIN LATERAL json_to_record(
+            CASE json_typeof(i.columns -> 'ResetPassword')
+                WHEN 'object' THEN i.columns -> 'ResetPassword'
+                ELSE '{}'
+            END
+        ) AS c (
+            "OTP" varchar(16),
+            "UserID" integer,
+            "Username" varchar(128)
+        )
+        WHERE
+            /* Every item of the type has a row; that no other has one is checked by the table. */
+            (i.type = 'ResetPassword' OR json_typeof(i.columns -> 'ResetPassword') = 'object')
+    ),
+
+    added_2 AS (
+        INSERT INTO "readpast"."notification_email" (enqueued_at, "EmailTo", "PreferredLanguage")
+        SELECT i.key, c."EmailTo", c."PreferredLanguage"
+        FROM item AS i
+        /* Counted, so that the items are in before what belongs to them. */
+        CROSS JOIN (SELECT COUNT(*) FROM added) AS a
+        CROSS JOIN LATERAL json_to_record(
+            CASE json_typeof(i.columns -> 'Email')
+                WHEN 'object' THEN i.columns -> 'Email'
+                ELSE '{}'
+            END
+        ) AS c (
+            "EmailTo" varchar(254),
+            "PreferredLanguage" varchar(10)
+        )
+        WHERE
+            json_typeof(i.columns -> 'Email') = 'object'
+    ),
+
+    added_3 AS (
+        INSERT INTO "readpast"."notification_sms" (enqueued_at, "PhoneNumber")
+        SELECT i.key, c."PhoneNumber"
+        FROM item AS i
+        /* Counted, so that the items are in before what belongs to them. */
+        CROSS JOIN (SELECT COUNT(*) FROM added) AS a
+        CROSS JOIN LATERAL json_to_record(
+            CASE json_typeof(i.columns -> 'Sms')
+                WHEN 'object' THEN i.columns -> 'Sms'
+                ELSE '{}'
+            END
+        ) AS c (
+            "PhoneNumber" varchar(20)
+        )
+        WHERE
+            json_typeof(i.columns -> 'Sms') = 'object'
     )
     SELECT 'OK', i.ordinal, NULL::bigint, i.key, now_, 0, 'Pending'
     FROM item AS i
@@ -95,7 +154,8 @@ GO
 Enqueue many items in one call that can be repeated: asked again with the same operation_, the same keys come again and
 nothing is added.
 items_ is a JSON array of objects: columns (an object of the queue's own columns) and, where wanted, type, step,
-due (UTC) or delay_ms.
+due (UTC) or delay_ms. What a subtype has is an
+object among the columns, by the subtype's name.
 One row per element: its position, key and token.
 Table access order: queue_operation, notification.
 */
@@ -213,6 +273,64 @@ BEGIN
             "Subject" varchar(200)
         )
         RETURNING 1 AS one
+    ),
+
+    added_1 AS (
+        INSERT INTO "readpast"."notification_reset_password" (enqueued_at, "OTP", "UserID", "Username")
+        SELECT i.key, c."OTP", c."UserID", c."Username"
+        FROM item AS i
+        /* Counted, so that the items are in before what belongs to them. */
+        CROSS JOIN (SELECT COUNT(*) FROM added) AS a
+        CROSS JOIN LATERAL json_to_record(
+            CASE json_typeof(i.columns -> 'ResetPassword')
+                WHEN 'object' THEN i.columns -> 'ResetPassword'
+                ELSE '{}'
+            END
+        ) AS c (
+            "OTP" varchar(16),
+            "UserID" integer,
+            "Username" varchar(128)
+        )
+        WHERE
+            /* Every item of the type has a row; that no other has one is checked by the table. */
+            (i.type = 'ResetPassword' OR json_typeof(i.columns -> 'ResetPassword') = 'object')
+    ),
+
+    added_2 AS (
+        INSERT INTO "readpast"."notification_email" (enqueued_at, "EmailTo", "PreferredLanguage")
+        SELECT i.key, c."EmailTo", c."PreferredLanguage"
+        FROM item AS i
+        /* Counted, so that the items are in before what belongs to them. */
+        CROSS JOIN (SELECT COUNT(*) FROM added) AS a
+        CROSS JOIN LATERAL json_to_record(
+            CASE json_typeof(i.columns -> 'Email')
+                WHEN 'object' THEN i.columns -> 'Email'
+                ELSE '{}'
+            END
+        ) AS c (
+            "EmailTo" varchar(254),
+            "PreferredLanguage" varchar(10)
+        )
+        WHERE
+            json_typeof(i.columns -> 'Email') = 'object'
+    ),
+
+    added_3 AS (
+        INSERT INTO "readpast"."notification_sms" (enqueued_at, "PhoneNumber")
+        SELECT i.key, c."PhoneNumber"
+        FROM item AS i
+        /* Counted, so that the items are in before what belongs to them. */
+        CROSS JOIN (SELECT COUNT(*) FROM added) AS a
+        CROSS JOIN LATERAL json_to_record(
+            CASE json_typeof(i.columns -> 'Sms')
+                WHEN 'object' THEN i.columns -> 'Sms'
+                ELSE '{}'
+            END
+        ) AS c (
+            "PhoneNumber" varchar(20)
+        )
+        WHERE
+            json_typeof(i.columns -> 'Sms') = 'object'
     ),
 
             remembered AS (

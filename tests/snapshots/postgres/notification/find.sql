@@ -15,7 +15,13 @@ RETURNS TABLE (
     enqueued_at timestamptz, type text, status text, step text, attempt_num integer, response text, error text,
     started_at timestamptz, duration bigint, scheduled_for timestamptz, updated_at timestamptz, lease_owner text,
     lease_until timestamptz,
-    "Subject" varchar(200)
+    "Subject" varchar(200),
+    "ResetPassword_OTP" varchar(16),
+    "ResetPassword_UserID" integer,
+    "ResetPassword_Username" varchar(128),
+    "Email_EmailTo" varchar(254),
+    "Email_PreferredLanguage" varchar(10),
+    "Sms_PhoneNumber" varchar(20)
 )
 LANGUAGE plpgsql VOLATILE
 /* With its owner's rights: a role that may execute this needs none on the tables. */

@@ -14,7 +14,7 @@ CREATE OR REPLACE FUNCTION "readpast"."modify_notification_set_trx"(
     items_ json,
     max_ integer DEFAULT 0,
     lease_ms_ integer DEFAULT NULL,
-    recover_ boolean DEFAULT FALSE
+    recover_ integer DEFAULT 0
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
@@ -22,7 +22,13 @@ RETURNS TABLE (
     enqueued_at timestamptz, type text, status text, step text, attempt_num integer, response text, error text,
     started_at timestamptz, duration bigint, scheduled_for timestamptz, updated_at timestamptz, lease_owner text,
     lease_until timestamptz,
-    "Subject" varchar(200)
+    "Subject" varchar(200),
+    "ResetPassword_OTP" varchar(16),
+    "ResetPassword_UserID" integer,
+    "ResetPassword_Username" varchar(128),
+    "Email_EmailTo" varchar(254),
+    "Email_PreferredLanguage" varchar(10),
+    "Sms_PhoneNumber" varchar(20)
 )
 LANGUAGE plpgsql VOLATILE
 /* With its owner's rights: a role that may execute this needs none on the tables. */
@@ -83,7 +89,13 @@ BEGIN
             NULL::timestamptz, NULL::text, NULL::text, NULL::text, NULL::integer, NULL::text, NULL::text,
             NULL::timestamptz, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text,
             NULL::timestamptz,
-            NULL::varchar(200)
+            NULL::varchar(200),
+            NULL::varchar(16),
+            NULL::integer,
+            NULL::varchar(128),
+            NULL::varchar(254),
+            NULL::varchar(10),
+            NULL::varchar(20)
         FROM ROWS FROM (json_to_recordset(items_) AS (key timestamptz)) WITH ORDINALITY AS i (key, position)
         CROSS JOIN "readpast"."queue_operation" AS p
         LEFT JOIN "readpast"."notification" AS q
@@ -239,7 +251,28 @@ BEGIN
                     )
                 ELSE q.error
             END,
-            scheduled_for = COALESCE(d.scheduled_for, q.scheduled_for),
+            scheduled_for = COALESCE(
+                d.scheduled_for,
+                /*
+                1000 ms after the first attempt, 200 per cent of the delay before after each further one,
+                at most 300000 ms; up to 50 per cent less by chance, for each item anew.
+                The exponent is bounded, so that the power never overflows: the longest delay is reached before.
+                */
+                CASE
+                    WHEN d.status = 'Error' AND q.status = 'Processing'
+                        THEN now_ + interval '1 millisecond' * ROUND(
+                            CASE
+                                WHEN
+                                    (d.attempt_num - 1) * LN(200 / 100.0::double precision)
+                                    >= LN(300000::double precision / 1000)
+                                    THEN 300000
+                                ELSE 1000 * POWER(200 / 100.0::double precision, d.attempt_num - 1)
+                            END
+                            * (1 - 50 / 100.0 * random())
+                        )
+                END,
+                q.scheduled_for
+            ),
             started_at = CASE WHEN d.status = 'Processing' AND q.status <> 'Processing' THEN now_ ELSE q.started_at END,
             duration = CASE
                 WHEN "readpast"."queue_is_finished_fn"(d.status)
@@ -275,7 +308,13 @@ BEGIN
             NULL::timestamptz, NULL::text, NULL::text, NULL::text, NULL::integer, NULL::text, NULL::text,
             NULL::timestamptz, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text,
             NULL::timestamptz,
-            NULL::varchar(200)
+            NULL::varchar(200),
+            NULL::varchar(16),
+            NULL::integer,
+            NULL::varchar(128),
+            NULL::varchar(254),
+            NULL::varchar(10),
+            NULL::varchar(20)
     FROM decided AS d
     ORDER BY d.ordinal;
 
@@ -287,5 +326,28 @@ BEGIN
 END;
 $$;
 GO
-REVOKE ALL ON FUNCTION "readpast"."modify_notification_set_trx"(uuid, text, json, integer, integer, boolean) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."modify_notification_set_trx"(uuid, text, json, integer, integer, integer) FROM public;
+GO
+/* With other parameters it is another function: who might execute that of the release before, may execute this. */
+DO $$
+DECLARE
+    before_ CONSTANT regprocedure := TO_REGPROCEDURE(
+        '"readpast"."modify_notification_set_trx"(uuid, text, json, integer, integer, boolean)'
+    );
+    after_ CONSTANT text := '"readpast"."modify_notification_set_trx"(uuid, text, json, integer, integer, integer)';
+    role_ text;
+BEGIN
+    IF before_ IS NOT NULL THEN
+        FOR role_ IN
+            SELECT a.grantee::regrole::text
+            FROM pg_catalog.pg_proc AS p
+            CROSS JOIN LATERAL aclexplode(p.proacl) AS a
+            WHERE p.oid = before_ AND a.grantee NOT IN (0, p.proowner)
+        LOOP
+            EXECUTE 'GRANT EXECUTE ON FUNCTION ' || after_ || ' TO ' || role_;
+        END LOOP;
+        DROP FUNCTION "readpast"."modify_notification_set_trx"(uuid, text, json, integer, integer, boolean);
+    END IF;
+END;
+$$;
 GO

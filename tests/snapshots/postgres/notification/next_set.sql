@@ -1,11 +1,11 @@
 /*
 Claim up to max_ due items. One row per item, in the order they are due, with the answer CLAIMED; or one row EMPTY with
-the milliseconds until the next item is due (NULL when there is none). With recover_, first give back the items of dead
-workers; a caller that polls often need not each time.
+the milliseconds until the next item is due (NULL when there is none). With recover_ 1, first give back the items of
+dead workers; a caller that polls often need not each time.
 Table access order: notification.
 */
 CREATE OR REPLACE FUNCTION "readpast"."next_notification_set_trx"(
-    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ boolean DEFAULT TRUE
+    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
@@ -13,7 +13,13 @@ RETURNS TABLE (
     enqueued_at timestamptz, type text, status text, step text, attempt_num integer, response text, error text,
     started_at timestamptz, duration bigint, scheduled_for timestamptz, updated_at timestamptz, lease_owner text,
     lease_until timestamptz,
-    "Subject" varchar(200)
+    "Subject" varchar(200),
+    "ResetPassword_OTP" varchar(16),
+    "ResetPassword_UserID" integer,
+    "ResetPassword_Username" varchar(128),
+    "Email_EmailTo" varchar(254),
+    "Email_PreferredLanguage" varchar(10),
+    "Sms_PhoneNumber" varchar(20)
 )
 LANGUAGE plpgsql VOLATILE
 /* With its owner's rights: a role that may execute this needs none on the tables. */
@@ -54,7 +60,7 @@ BEGIN
     IF lease_ms_ < 1 THEN
         RAISE EXCEPTION 'next_notification_set_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
     END IF;
-    IF recover_ THEN
+    IF recover_ > 0 THEN
         PERFORM FROM "readpast"."recover_notification_trx"(100);
     END IF;
 
@@ -118,8 +124,20 @@ BEGIN
         c.updated_at,
         c.lease_owner,
         c.lease_until,
-        c."Subject"
+        c."Subject",
+        s1."OTP",
+        s1."UserID",
+        s1."Username",
+        s2."EmailTo",
+        s2."PreferredLanguage",
+        s3."PhoneNumber"
     FROM claimed AS c
+    LEFT JOIN "readpast"."notification_reset_password" AS s1
+        ON s1.enqueued_at BETWEEN c.enqueued_at AND c.enqueued_at
+    LEFT JOIN "readpast"."notification_email" AS s2
+        ON s2.enqueued_at BETWEEN c.enqueued_at AND c.enqueued_at
+    LEFT JOIN "readpast"."notification_sms" AS s3
+        ON s3.enqueued_at BETWEEN c.enqueued_at AND c.enqueued_at
     WHERE c.status = 'Processing'
     ORDER BY
         c.due_since,
@@ -147,5 +165,28 @@ BEGIN
 END;
 $$;
 GO
-REVOKE ALL ON FUNCTION "readpast"."next_notification_set_trx"(text, integer, integer, boolean) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."next_notification_set_trx"(text, integer, integer, integer) FROM public;
+GO
+/* With other parameters it is another function: who might execute that of the release before, may execute this. */
+DO $$
+DECLARE
+    before_ CONSTANT regprocedure := TO_REGPROCEDURE(
+        '"readpast"."next_notification_set_trx"(text, integer, integer, boolean)'
+    );
+    after_ CONSTANT text := '"readpast"."next_notification_set_trx"(text, integer, integer, integer)';
+    role_ text;
+BEGIN
+    IF before_ IS NOT NULL THEN
+        FOR role_ IN
+            SELECT a.grantee::regrole::text
+            FROM pg_catalog.pg_proc AS p
+            CROSS JOIN LATERAL aclexplode(p.proacl) AS a
+            WHERE p.oid = before_ AND a.grantee NOT IN (0, p.proowner)
+        LOOP
+            EXECUTE 'GRANT EXECUTE ON FUNCTION ' || after_ || ' TO ' || role_;
+        END LOOP;
+        DROP FUNCTION "readpast"."next_notification_set_trx"(text, integer, integer, boolean);
+    END IF;
+END;
+$$;
 GO

@@ -1,3 +1,4 @@
+
 /*
 Who may do what with notification. A role needs no right on any table: functions and the worker view read and write
 with the rights of their owner.

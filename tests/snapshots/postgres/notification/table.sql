@@ -52,3 +52,52 @@ GO
 CREATE INDEX IF NOT EXISTS notification_in_flight ON "readpast"."notification" (started_at)
 WHERE status = 'Processing';
 GO
+
+/*
+Whether this item is of this type: what the tables of the exclusive subtypes check.
+Table access order: notification.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."notification_is_type_fn"(enqueued_at_ timestamptz, type_ text) RETURNS boolean
+LANGUAGE plpgsql VOLATILE
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN EXISTS (SELECT 1 FROM "readpast"."notification" AS q WHERE q.enqueued_at = enqueued_at_ AND q.type = type_);
+END;
+$$;
+GO
+REVOKE ALL ON FUNCTION "readpast"."notification_is_type_fn"(timestamptz, text) FROM public;
+GO
+/* What items of the type ResetPassword have besides, and no others. A row is a part of its item, and goes with it. */
+CREATE TABLE IF NOT EXISTS "readpast"."notification_reset_password" (
+    enqueued_at timestamptz NOT NULL,
+    "OTP" varchar(16) NOT NULL,
+    "UserID" integer NOT NULL,
+    "Username" varchar(128) NOT NULL,
+    CONSTRAINT notification_reset_password_pk PRIMARY KEY (enqueued_at),
+    CONSTRAINT reset_password_is_notification
+        FOREIGN KEY (enqueued_at) REFERENCES "readpast"."notification" (enqueued_at) ON DELETE CASCADE,
+    CONSTRAINT reset_password_is_type_notification
+        CHECK ("readpast"."notification_is_type_fn"(enqueued_at, 'ResetPassword'))
+);
+GO
+/* What some items have besides: any may. A row is a part of its item, and goes with it. */
+CREATE TABLE IF NOT EXISTS "readpast"."notification_email" (
+    enqueued_at timestamptz NOT NULL,
+    "EmailTo" varchar(254) NOT NULL,
+    "PreferredLanguage" varchar(10) NULL,
+    CONSTRAINT notification_email_pk PRIMARY KEY (enqueued_at),
+    CONSTRAINT email_is_notification
+        FOREIGN KEY (enqueued_at) REFERENCES "readpast"."notification" (enqueued_at) ON DELETE CASCADE
+);
+GO
+/* What some items have besides: any may. A row is a part of its item, and goes with it. */
+CREATE TABLE IF NOT EXISTS "readpast"."notification_sms" (
+    enqueued_at timestamptz NOT NULL,
+    "PhoneNumber" varchar(20) NOT NULL,
+    CONSTRAINT notification_sms_pk PRIMARY KEY (enqueued_at),
+    CONSTRAINT sms_is_notification
+        FOREIGN KEY (enqueued_at) REFERENCES "readpast"."notification" (enqueued_at) ON DELETE CASCADE
+);
+GO

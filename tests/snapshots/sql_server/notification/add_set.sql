@@ -1,7 +1,8 @@
 /*
 Enqueue many items inside the caller's transaction: they are there when it commits, together with its other work.
 @Items is a JSON array of objects: columns (an object of the queue's own columns) and, where wanted, type, step,
-due (UTC) or delay_ms.
+due (UTC) or delay_ms. What a subtype has is an
+object among the columns, by the subtype's name.
 One row per element: its position, key and token.
 Table access order: Notification.
 */
@@ -71,6 +72,46 @@ BEGIN
         ON n.[Ordinal] = CAST(j.[key] AS int)
     OPTION (LOOP JOIN, FORCE ORDER);
 
+    INSERT INTO [readpast].[Notification_ResetPassword] ([EnqueuedAt], [OTP], [UserID], [Username])
+    SELECT n.[EnqueuedAt], c.[OTP], c.[UserID], c.[Username]
+    FROM OPENJSON(@Items) AS j
+    CROSS APPLY OPENJSON(j.[value]) WITH (
+        [OTP] nvarchar(max) '$.columns."ResetPassword"."OTP"',
+        [UserID] int '$.columns."ResetPassword"."UserID"',
+        [Username] nvarchar(max) '$.columns."ResetPassword"."Username"'
+    ) AS c
+    INNER JOIN @New AS n
+        ON n.[Ordinal] = CAST(j.[key] AS int)
+    WHERE
+        /* Every item of the type has a row; that no other has one is checked by the table. */
+        (n.[Type] = N'ResetPassword' OR JSON_QUERY(j.[value], '$.columns."ResetPassword"') IS NOT NULL)
+    OPTION (LOOP JOIN, FORCE ORDER);
+
+    INSERT INTO [readpast].[Notification_Email] ([EnqueuedAt], [EmailTo], [PreferredLanguage])
+    SELECT n.[EnqueuedAt], c.[EmailTo], c.[PreferredLanguage]
+    FROM OPENJSON(@Items) AS j
+    CROSS APPLY OPENJSON(j.[value]) WITH (
+        [EmailTo] nvarchar(max) '$.columns."Email"."EmailTo"',
+        [PreferredLanguage] nvarchar(max) '$.columns."Email"."PreferredLanguage"'
+    ) AS c
+    INNER JOIN @New AS n
+        ON n.[Ordinal] = CAST(j.[key] AS int)
+    WHERE
+        JSON_QUERY(j.[value], '$.columns."Email"') IS NOT NULL
+    OPTION (LOOP JOIN, FORCE ORDER);
+
+    INSERT INTO [readpast].[Notification_Sms] ([EnqueuedAt], [PhoneNumber])
+    SELECT n.[EnqueuedAt], c.[PhoneNumber]
+    FROM OPENJSON(@Items) AS j
+    CROSS APPLY OPENJSON(j.[value]) WITH (
+        [PhoneNumber] nvarchar(max) '$.columns."Sms"."PhoneNumber"'
+    ) AS c
+    INNER JOIN @New AS n
+        ON n.[Ordinal] = CAST(j.[key] AS int)
+    WHERE
+        JSON_QUERY(j.[value], '$.columns."Sms"') IS NOT NULL
+    OPTION (LOOP JOIN, FORCE ORDER);
+
     SELECT
         'OK' AS [Answer],
         n.[Ordinal],
@@ -88,7 +129,8 @@ GO
 /*
 Enqueue many items in one commit of their own.
 @Items is a JSON array of objects: columns (an object of the queue's own columns) and, where wanted, type, step,
-due (UTC) or delay_ms.
+due (UTC) or delay_ms. What a subtype has is an
+object among the columns, by the subtype's name.
 @Operation makes the call repeatable: asked again with the same value, the same keys come again and nothing is added.
 One row per element: its position, key and token.
 Table access order: QueueOperation, Notification.
@@ -187,6 +229,46 @@ BEGIN
             ) AS c
             INNER JOIN @New AS n
                 ON n.[Ordinal] = CAST(j.[key] AS int)
+            OPTION (LOOP JOIN, FORCE ORDER);
+
+            INSERT INTO [readpast].[Notification_ResetPassword] ([EnqueuedAt], [OTP], [UserID], [Username])
+            SELECT n.[EnqueuedAt], c.[OTP], c.[UserID], c.[Username]
+            FROM OPENJSON(@Items) AS j
+            CROSS APPLY OPENJSON(j.[value]) WITH (
+                [OTP] nvarchar(max) '$.columns."ResetPassword"."OTP"',
+                [UserID] int '$.columns."ResetPassword"."UserID"',
+                [Username] nvarchar(max) '$.columns."ResetPassword"."Username"'
+            ) AS c
+            INNER JOIN @New AS n
+                ON n.[Ordinal] = CAST(j.[key] AS int)
+            WHERE
+                /* Every item of the type has a row; that no other has one is checked by the table. */
+                (n.[Type] = N'ResetPassword' OR JSON_QUERY(j.[value], '$.columns."ResetPassword"') IS NOT NULL)
+            OPTION (LOOP JOIN, FORCE ORDER);
+
+            INSERT INTO [readpast].[Notification_Email] ([EnqueuedAt], [EmailTo], [PreferredLanguage])
+            SELECT n.[EnqueuedAt], c.[EmailTo], c.[PreferredLanguage]
+            FROM OPENJSON(@Items) AS j
+            CROSS APPLY OPENJSON(j.[value]) WITH (
+                [EmailTo] nvarchar(max) '$.columns."Email"."EmailTo"',
+                [PreferredLanguage] nvarchar(max) '$.columns."Email"."PreferredLanguage"'
+            ) AS c
+            INNER JOIN @New AS n
+                ON n.[Ordinal] = CAST(j.[key] AS int)
+            WHERE
+                JSON_QUERY(j.[value], '$.columns."Email"') IS NOT NULL
+            OPTION (LOOP JOIN, FORCE ORDER);
+
+            INSERT INTO [readpast].[Notification_Sms] ([EnqueuedAt], [PhoneNumber])
+            SELECT n.[EnqueuedAt], c.[PhoneNumber]
+            FROM OPENJSON(@Items) AS j
+            CROSS APPLY OPENJSON(j.[value]) WITH (
+                [PhoneNumber] nvarchar(max) '$.columns."Sms"."PhoneNumber"'
+            ) AS c
+            INNER JOIN @New AS n
+                ON n.[Ordinal] = CAST(j.[key] AS int)
+            WHERE
+                JSON_QUERY(j.[value], '$.columns."Sms"') IS NOT NULL
             OPTION (LOOP JOIN, FORCE ORDER);
 
             IF @Operation IS NOT NULL

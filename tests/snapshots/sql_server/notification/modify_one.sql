@@ -164,6 +164,28 @@ BEGIN
             [ScheduledFor] = COALESCE(
                 i.[ScheduledFor],
                 DATEADD(MILLISECOND, i.[DelayMs] % 1000, DATEADD(SECOND, i.[DelayMs] / 1000, @Now)),
+                /*
+                1000 ms after the first attempt, 200 per cent of the delay before after each further one,
+                at most 300000 ms; up to 50 per cent less by chance, for each item anew.
+                The exponent is bounded, so that the power never overflows: the longest delay is reached before.
+                */
+                CASE
+                    WHEN w.[Status] = 'Error' AND q.[Status] = 'Processing'
+                        THEN DATEADD(
+                            MILLISECOND,
+                            CAST(ROUND(
+                                CASE
+                                    WHEN
+                                        (w.[AttemptNum] - 1) * LOG(200 / 100.0)
+                                        >= LOG(300000.0 / 1000)
+                                        THEN 300000.0
+                                    ELSE 1000 * POWER(200 / CAST(100 AS float), w.[AttemptNum] - 1)
+                                END
+                                * (1 - 50 / 100.0 * ABS(CHECKSUM(NEWID()) % 10001) / 10000.0), 0
+                            ) AS int),
+                            @Now
+                        )
+                END,
                 q.[ScheduledFor]
             ),
             [StartedAt] = CASE

@@ -14,7 +14,7 @@ CREATE OR ALTER PROCEDURE [readpast].[Modify_Notification_Set_trx]
     @Items nvarchar(max),
     @Max int = 0,
     @LeaseMs int = NULL,
-    @Recover bit = 0
+    @Recover int = 0
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -231,6 +231,28 @@ BEGIN
             [ScheduledFor] = COALESCE(
                 i.[ScheduledFor],
                 DATEADD(MILLISECOND, i.[DelayMs] % 1000, DATEADD(SECOND, i.[DelayMs] / 1000, @Now)),
+                /*
+                1000 ms after the first attempt, 200 per cent of the delay before after each further one,
+                at most 300000 ms; up to 50 per cent less by chance, for each item anew.
+                The exponent is bounded, so that the power never overflows: the longest delay is reached before.
+                */
+                CASE
+                    WHEN w.[Status] = 'Error' AND q.[Status] = 'Processing'
+                        THEN DATEADD(
+                            MILLISECOND,
+                            CAST(ROUND(
+                                CASE
+                                    WHEN
+                                        (w.[AttemptNum] - 1) * LOG(200 / 100.0)
+                                        >= LOG(300000.0 / 1000)
+                                        THEN 300000.0
+                                    ELSE 1000 * POWER(200 / CAST(100 AS float), w.[AttemptNum] - 1)
+                                END
+                                * (1 - 50 / 100.0 * ABS(CHECKSUM(NEWID()) % 10001) / 10000.0), 0
+                            ) AS int),
+                            @Now
+                        )
+                END,
                 q.[ScheduledFor]
             ),
             [StartedAt] = CASE
@@ -276,7 +298,7 @@ BEGIN
 
         IF @Max > 0
         BEGIN
-            IF @Recover = 1
+            IF @Recover > 0
             BEGIN
                 /*
                 Give back the items whose lease has run out, or fail them when their attempts are spent. The search
@@ -499,8 +521,12 @@ BEGIN
         o.[Status],
         v.*
     FROM @Out AS o
-    LEFT JOIN [readpast].[Worker_Notification_V] AS v
-        ON v.[EnqueuedAt] = o.[EnqueuedAt] AND o.[Answer] = 'CLAIMED'
+    /* Applied, so that each key is sought, through all tables of the view. */
+    OUTER APPLY (
+        SELECT v.*
+        FROM [readpast].[Worker_Notification_V] AS v
+        WHERE v.[EnqueuedAt] = o.[EnqueuedAt] AND o.[Answer] = 'CLAIMED'
+    ) AS v
     ORDER BY o.[Seq]
     OPTION (LOOP JOIN, FORCE ORDER);
 

@@ -6,7 +6,7 @@ Table access order: Notification.
 CREATE OR ALTER PROCEDURE [readpast].[Next_Notification_trx]
     @Worker nvarchar(128) = NULL, /* who holds the lease; by default the connection's login and session number */
     @LeaseMs int = NULL, /* by default the setting notification.leaseMs, or else a minute */
-    @Recover bit = 1 /* first give back the items of dead workers; a caller that polls often need not each time */
+    @Recover int = 1 /* 1: first give back the items of dead workers; a caller that polls often need not each time */
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -58,7 +58,7 @@ BEGIN
         BEGIN TRANSACTION;
         SET @Now = SYSUTCDATETIME();
 
-        IF @Recover = 1
+        IF @Recover > 0
         BEGIN
             /*
             Give back the items whose lease has run out, or fail them when their attempts are spent. The search

@@ -7,7 +7,7 @@ CREATE OR ALTER PROCEDURE [readpast].[Next_Notification_Set_trx]
     @Worker nvarchar(128),
     @Max int,
     @LeaseMs int = NULL,
-    @Recover bit = 1 /* first give back the items of dead workers; a caller that polls often need not each time */
+    @Recover int = 1 /* 1: first give back the items of dead workers; a caller that polls often need not each time */
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -69,7 +69,7 @@ BEGIN
         BEGIN TRANSACTION;
         SET @Now = SYSUTCDATETIME();
 
-        IF @Recover = 1
+        IF @Recover > 0
         BEGIN
             /*
             Give back the items whose lease has run out, or fail them when their attempts are spent. The search
@@ -239,8 +239,12 @@ BEGIN
         o.[Status],
         v.*
     FROM @Out AS o
-    LEFT JOIN [readpast].[Worker_Notification_V] AS v
-        ON v.[EnqueuedAt] = o.[EnqueuedAt] AND o.[Answer] = 'CLAIMED'
+    /* Applied, so that each key is sought, through all tables of the view. */
+    OUTER APPLY (
+        SELECT v.*
+        FROM [readpast].[Worker_Notification_V] AS v
+        WHERE v.[EnqueuedAt] = o.[EnqueuedAt] AND o.[Answer] = 'CLAIMED'
+    ) AS v
     ORDER BY o.[Seq]
     OPTION (LOOP JOIN, FORCE ORDER);
 

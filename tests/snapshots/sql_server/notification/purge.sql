@@ -76,7 +76,7 @@ BEGIN
     IF @Statuses IS NULL
         DELETE FROM @Wanted WHERE [Status] = 'Failed' OR [readpast].[QueueIsFinished_fn]([Status]) = 0;
     IF EXISTS (SELECT 1 FROM @Wanted AS w WHERE [readpast].[QueueIsFinished_fn](w.[Status]) = 0)
-        THROW 50021, N'Purge_Notification_trx: only finished items can be purged; cancel or terminate others first.', 1;
+        THROW 50021, N'Purge_Notification_trx: only finished items can be purged; cancel or terminate the others.', 1;
 
     BEGIN TRY
         BEGIN TRANSACTION;

@@ -70,3 +70,57 @@ IF NOT EXISTS (
     CREATE NONCLUSTERED INDEX [IX_Notification_InFlight] ON [readpast].[Notification] ([StartedAt])
     WHERE [Status] = 'Processing';
 GO
+
+/*
+Whether this item is of this type: what the tables of the exclusive subtypes check. Made once, since what a constraint
+refers to cannot be altered.
+*/
+IF OBJECT_ID(N'[readpast].[Notification_IsType_fn]', N'FN') IS NULL
+    EXECUTE (N'CREATE FUNCTION [readpast].[Notification_IsType_fn] (@EnqueuedAt datetime2(7), @Type nvarchar(60))
+RETURNS bit
+AS
+BEGIN
+    RETURN CASE
+        WHEN EXISTS (
+            SELECT 1 FROM [readpast].[Notification] AS q
+            WHERE q.[EnqueuedAt] = @EnqueuedAt AND q.[Type] = @Type
+        ) THEN 1
+        ELSE 0
+    END;
+END;');
+GO
+/* What items of the type ResetPassword have besides, and no others. A row is a part of its item, and goes with it. */
+IF OBJECT_ID(N'[readpast].[Notification_ResetPassword]', N'U') IS NULL
+    CREATE TABLE [readpast].[Notification_ResetPassword] (
+        [EnqueuedAt] [readpast].[_Timestamp] NOT NULL,
+        [OTP] nvarchar(16) NOT NULL,
+        [UserID] int NOT NULL,
+        [Username] nvarchar(128) NOT NULL,
+        CONSTRAINT [PK_Notification_ResetPassword] PRIMARY KEY CLUSTERED ([EnqueuedAt]),
+        CONSTRAINT [ResetPassword_Is_Notification]
+            FOREIGN KEY ([EnqueuedAt]) REFERENCES [readpast].[Notification] ([EnqueuedAt]) ON DELETE CASCADE,
+        CONSTRAINT [ResetPassword_IsType_Notification]
+            CHECK ([readpast].[Notification_IsType_fn]([EnqueuedAt], N'ResetPassword') = 1)
+    );
+GO
+/* What some items have besides: any may. A row is a part of its item, and goes with it. */
+IF OBJECT_ID(N'[readpast].[Notification_Email]', N'U') IS NULL
+    CREATE TABLE [readpast].[Notification_Email] (
+        [EnqueuedAt] [readpast].[_Timestamp] NOT NULL,
+        [EmailTo] nvarchar(254) NOT NULL,
+        [PreferredLanguage] nvarchar(10) NULL,
+        CONSTRAINT [PK_Notification_Email] PRIMARY KEY CLUSTERED ([EnqueuedAt]),
+        CONSTRAINT [Email_Is_Notification]
+            FOREIGN KEY ([EnqueuedAt]) REFERENCES [readpast].[Notification] ([EnqueuedAt]) ON DELETE CASCADE
+    );
+GO
+/* What some items have besides: any may. A row is a part of its item, and goes with it. */
+IF OBJECT_ID(N'[readpast].[Notification_Sms]', N'U') IS NULL
+    CREATE TABLE [readpast].[Notification_Sms] (
+        [EnqueuedAt] [readpast].[_Timestamp] NOT NULL,
+        [PhoneNumber] nvarchar(20) NOT NULL,
+        CONSTRAINT [PK_Notification_Sms] PRIMARY KEY CLUSTERED ([EnqueuedAt]),
+        CONSTRAINT [Sms_Is_Notification]
+            FOREIGN KEY ([EnqueuedAt]) REFERENCES [readpast].[Notification] ([EnqueuedAt]) ON DELETE CASCADE
+    );
+GO
