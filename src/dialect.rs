@@ -4,6 +4,7 @@ mod objects;
 mod own;
 mod postgres;
 mod script;
+mod shape;
 mod sql_server;
 mod subtypes;
 mod table;
@@ -118,6 +119,27 @@ impl Dialect {
         Ok(self.templates().render(&format!("calls/{name}.sql"), context)?.trim_end().to_owned())
     }
 
+    /// A query that concerns no schema of readpast's, by its file without the ending: `catalog/columns`.
+    pub fn query(self, name: &str) -> Result<String> {
+        Ok(self.templates().render(&format!("{name}.sql"), minijinja::context! {})?.trim_end().to_owned())
+    }
+
+    /// A query about an adopted table, by its file without the ending: `catalog/states`.
+    pub fn table_query(
+        self,
+        name: &str,
+        schema: &Identifier,
+        spec: &QueueSpec,
+        table: &crate::spec::TableSpec,
+    ) -> Result<String> {
+        let context = minijinja::context! {
+            schema => schema.quoted(self.quote_style()),
+            queue => self.queue_stem(&spec.queue),
+            ..table::context(self, spec, table)
+        };
+        Ok(self.templates().render(&format!("{name}.sql"), context)?.trim_end().to_owned())
+    }
+
     /// The script that takes a schema from `version - 1` to `version`; `None` when there is no such version. Statements
     /// are separated by lines that say GO.
     pub fn schema_script(self, version: i32, schema: &Identifier) -> Result<Option<String>> {
@@ -149,11 +171,14 @@ impl Dialect {
             columns,
         };
         let options = table::options(self, spec);
-        let kind = match &spec.storage {
-            Storage::Own => own::context(self, spec),
-            Storage::Table(table) => table::context(self, spec, table),
+        let kind = match (&spec.storage, self) {
+            (Storage::Own, _) => own::context(self, spec),
+            (Storage::Table(table), Self::SqlServer) => table::context(self, spec, table),
+            (Storage::Table(table), Self::Postgres) => {
+                minijinja::context! { ..table::context(self, spec, table), ..shape::context(self, spec, table) }
+            }
             // They are somebody else's.
-            Storage::Procedures(_) => return Ok(Vec::new()),
+            (Storage::Procedures(_), _) => return Ok(Vec::new()),
         };
         let context = minijinja::context! { ..queue, ..kind, ..options };
         self.queue_files(spec).iter().map(|file| self.templates().render(file, context.clone())).collect()

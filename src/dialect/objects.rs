@@ -25,7 +25,7 @@ impl Name {
     /// The last part, without its quotes.
     pub(super) fn bare(&self) -> String {
         let last = self.0.last().map(String::as_str).unwrap_or_default();
-        let strip = |open, close: char| Some(last.strip_prefix(open)?.strip_suffix(close)?);
+        let strip = |open, close: char| last.strip_prefix(open)?.strip_suffix(close);
         let undouble = |text: &str, close: char| text.replace(&format!("{close}{close}"), &close.to_string());
         strip('[', ']')
             .map(|name| undouble(name, ']'))

@@ -92,7 +92,13 @@ BEGIN
             'FOUND', NULL::integer, NULL::bigint, q.enqueued_at, q.updated_at, q.attempt_num, q.status,
             q.enqueued_at, q.type, q.status, q.step, q.attempt_num, q.response, q.error, q.started_at, q.duration,
             q.scheduled_for, q.updated_at, q.lease_owner, q.lease_until,
-            q."Subject"
+            q."Subject",
+            q."ResetPassword_OTP",
+            q."ResetPassword_UserID",
+            q."ResetPassword_Username",
+            q."Email_EmailTo",
+            q."Email_PreferredLanguage",
+            q."Sms_PhoneNumber"
         FROM "readpast"."worker_notification_v" AS q
         WHERE
             q.enqueued_at > from_
@@ -110,7 +116,13 @@ BEGIN
             'FOUND', NULL::integer, NULL::bigint, q.enqueued_at, q.updated_at, q.attempt_num, q.status,
             q.enqueued_at, q.type, q.status, q.step, q.attempt_num, q.response, q.error, q.started_at, q.duration,
             q.scheduled_for, q.updated_at, q.lease_owner, q.lease_until,
-            q."Subject"
+            q."Subject",
+            q."ResetPassword_OTP",
+            q."ResetPassword_UserID",
+            q."ResetPassword_Username",
+            q."Email_EmailTo",
+            q."Email_PreferredLanguage",
+            q."Sms_PhoneNumber"
         FROM UNNEST(keys_) AS k (key)
         INNER JOIN "readpast"."worker_notification_v" AS q
             ON q.enqueued_at BETWEEN k.key AND k.key
