@@ -4,7 +4,7 @@ use super::Dialect;
 use super::table::literal;
 use crate::ident::Identifier;
 use crate::item::ItemState;
-use crate::spec::{ColumnKind, Completion, Condition, Holds, KeyColumn, KeySource, QueueSpec, TableSpec};
+use crate::spec::{ColumnKind, ColumnSpec, Completion, Condition, Holds, KeyColumn, KeySource, QueueSpec, TableSpec};
 use minijinja::{Value, context};
 
 /// The indexes that are made, their columns, and what the statements may count on.
@@ -57,7 +57,10 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
 /// What a new row is made of: each column with where its value comes from.
 pub(super) fn enqueue(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Value {
     let quoted = |name: &Identifier| name.quoted_as_written(dialect.quote_style());
-    let given = |name: &Identifier| spec.columns.iter().any(|column| column.name == *name);
+    // A producer may give the time of enqueueing too, named among the columns or not.
+    let enqueued = table.lifecycle.enqueued.as_ref();
+    let listed = |name: &Identifier| spec.columns.iter().any(|column| column.name == *name);
+    let given = |name: &Identifier| listed(name) || enqueued == Some(name);
     // A GUID is made here and not by the table, since otherwise nobody could tell which item got which.
     let drawn_by_us = |key: &KeyColumn| key.source == KeySource::Producer || key.kind == ColumnKind::Guid;
     let mut names: Vec<&Identifier> = Vec::new();
@@ -106,6 +109,10 @@ pub(super) fn enqueue(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
         .iter()
         .filter(|column| !table.key.iter().any(|key| key.name == column.name))
         .map(|column| dialect.column_context(column, true))
+        .chain(enqueued.filter(|name| !listed(name)).map(|name| {
+            let column = ColumnSpec { name: name.clone(), kind: ColumnKind::Timestamp, nullable: true };
+            dialect.column_context(&column, true)
+        }))
         .collect();
     let dedup: Vec<_> = spec.dedup.iter().flat_map(|dedup| dedup.columns.iter().map(quoted)).collect();
     let given_keys: Vec<_> = table.key.iter().filter(|key| drawn_by_us(key)).map(|key| quoted(&key.name)).collect();

@@ -108,8 +108,8 @@
             {%- elif a.from == "literal" %}{{ a.literal }}
             {%- elif a.from == "kind" %}COALESCE(n.[Type], {{ text(types[0]) }})
             {%- elif a.from == "step" %}n.[Step]
-            {%- elif a.from == "due" %}COALESCE({{ n.own("n.[DueAt]", local_time) }}, {{ "c." ~ a.quoted ~ ", " if a.given }}@At)
-            {%- elif a.given %}COALESCE(c.{{ a.quoted }}, @At)
+            {%- elif a.from == "due" %}COALESCE({{ n.own("n.[DueAt]", local_time) }}, {{ n.own("c." ~ a.quoted, local_time) ~ ", " if a.given }}@At)
+            {%- elif a.given %}COALESCE({{ n.own("c." ~ a.quoted, local_time) }}, @At)
             {%- else %}@At{% endif %}{{ "," if not loop.last }}
 {%- endfor %}
 {%- if item_columns %}
