@@ -11,7 +11,7 @@ macro_rules! files {
 }
 
 pub(super) static TEMPLATES: LazyLock<Templates> =
-    LazyLock::new(|| Templates::new(&FILES, QuoteStyle::DoubleQuotes, ""));
+    LazyLock::new(|| Templates::new(FILES, QuoteStyle::DoubleQuotes, ""));
 
 /// What makes up a queue, in the order it is run.
 pub(super) const QUEUE_FILES: &[&str] = &[
@@ -33,9 +33,22 @@ pub(super) const QUEUE_FILES: &[&str] = &[
 ];
 
 /// What makes up a queue in an adopted table, in the order it is run.
-pub(super) const TABLE_FILES: &[&str] = &[];
+pub(super) const TABLE_FILES: &[&str] = &[
+    "adopted/table.sql",
+    "adopted/view.sql",
+    "adopted/add_set.sql",
+    "adopted/recover.sql",
+    "adopted/next_set.sql",
+    "adopted/modify_set.sql",
+    "adopted/renew_set.sql",
+    "adopted/stats.sql",
+    "adopted/find.sql",
+    "adopted/redrive_set.sql",
+    "adopted/purge.sql",
+    "shared/roles.sql",
+];
 
-pub(super) const FILES: [(&str, &str); 57] = files![
+pub(super) const FILES: &[(&str, &str)] = &files![
     "session.sql",
     "functions.sql",
     "schema/0001_base.sql",
@@ -56,6 +69,50 @@ pub(super) const FILES: [(&str, &str); 57] = files![
     "calls/lock_install.sql",
     "calls/creates_or_alters.sql",
     "calls/schema_exists.sql",
+    "adopted/table.sql",
+    "adopted/view.sql",
+    "adopted/add_set.sql",
+    "adopted/recover.sql",
+    "adopted/next_set.sql",
+    "adopted/modify_set.sql",
+    "adopted/renew_set.sql",
+    "adopted/stats.sql",
+    "adopted/_add.sql",
+    "adopted/_answer_columns.sql",
+    "adopted/_answers_again.sql",
+    "adopted/_at_key.sql",
+    "adopted/_backoff.sql",
+    "adopted/_item_columns.sql",
+    "adopted/_keep_answers.sql",
+    "adopted/_key_list.sql",
+    "adopted/_key_read.sql",
+    "adopted/_key_text.sql",
+    "adopted/_key_variables.sql",
+    "adopted/_keys_unnested.sql",
+    "adopted/_lease_at_key.sql",
+    "adopted/_local_time.sql",
+    "adopted/_lock_due.sql",
+    "adopted/_lock_items.sql",
+    "adopted/_modify.sql",
+    "adopted/_move.sql",
+    "adopted/_no_item.sql",
+    "adopted/_open.sql",
+    "adopted/_order.sql",
+    "adopted/_pending.sql",
+    "adopted/_same.sql",
+    "adopted/_unpark.sql",
+    "adopted/_view_at_key.sql",
+    "adopted/_worker_checks.sql",
+    "adopted/_write.sql",
+    "catalog/columns.sql",
+    "catalog/indexes.sql",
+    "catalog/parameters.sql",
+    "catalog/states.sql",
+    "catalog/tables.sql",
+    "catalog/triggers.sql",
+    "doctor/clock.sql",
+    "doctor/objects.sql",
+    "doctor/server.sql",
     "relational/table.sql",
     "relational/view.sql",
     "relational/add_set.sql",
@@ -90,6 +147,15 @@ pub(super) const FILES: [(&str, &str); 57] = files![
     "relational/_remember.sql",
     "relational/_resume.sql",
     "relational/_settings.sql",
+    "adopted/_add_one.sql",
+    "adopted/_modify_one.sql",
+    "adopted/_next_one.sql",
+    "adopted/_fits.sql",
+    "adopted/_status.sql",
+    "adopted/_type_access.sql",
+    "adopted/find.sql",
+    "adopted/purge.sql",
+    "adopted/redrive_set.sql",
     "relational/_subtypes.sql",
     "relational/_successor.sql",
     "relational/_unique_answers.sql",

@@ -10,7 +10,7 @@ macro_rules! files {
     ($($name:literal),* $(,)?) => { [$(($name, include_str!(concat!("../../sql/sql_server/", $name)))),*] };
 }
 
-pub(super) static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| Templates::new(&FILES, QuoteStyle::Brackets, "N"));
+pub(super) static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| Templates::new(FILES, QuoteStyle::Brackets, "N"));
 
 /// What makes up a queue, in the order it is run.
 pub(super) const QUEUE_FILES: &[&str] = &[
@@ -34,7 +34,7 @@ pub(super) const QUEUE_FILES: &[&str] = &[
 /// What makes up a queue in an adopted table, in the order it is run.
 pub(super) const TABLE_FILES: &[&str] = &[];
 
-pub(super) const FILES: [(&str, &str); 69] = files![
+pub(super) const FILES: &[(&str, &str)] = &files![
     "session.sql",
     "functions.sql",
     "schema/0001_base.sql",
@@ -55,6 +55,15 @@ pub(super) const FILES: [(&str, &str); 69] = files![
     "calls/lock_install.sql",
     "calls/creates_or_alters.sql",
     "calls/schema_exists.sql",
+    "catalog/columns.sql",
+    "catalog/indexes.sql",
+    "catalog/parameters.sql",
+    "catalog/states.sql",
+    "catalog/tables.sql",
+    "catalog/triggers.sql",
+    "doctor/clock.sql",
+    "doctor/objects.sql",
+    "doctor/server.sql",
     "relational/table.sql",
     "relational/view.sql",
     "relational/add_set.sql",
