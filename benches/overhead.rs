@@ -13,7 +13,7 @@ mod common;
 use common::{Server, median, show, verdict};
 use readpast::{
     dialect::Dialect,
-    ident::{Identifier, QueueName},
+    ident::Identifier,
     item::{Action, Settlement},
     queue::Queue,
 };
@@ -88,7 +88,7 @@ impl Raw {
         let program = common::compile("raw_odbc", &["-lodbc"]);
         let dialect = if server.is_sql_server() { Dialect::SqlServer } else { Dialect::Postgres };
         let schema = Identifier::new("schema", "readpast").unwrap();
-        let calls = dialect.calls(&schema, &QueueName::new("Bench").unwrap()).unwrap();
+        let calls = dialect.calls(&schema, &common::spec("Bench")).unwrap();
         // The driver's settings that the library asks for too.
         let connection = format!("{}BoolsAsChar=0;UseServerSidePrepare=1;LFConversion=0;", server.scratch());
         let connection = if server.is_sql_server() { server.scratch() } else { &connection };

@@ -50,6 +50,7 @@
 #define READPAST_SETTLEMENT_INIT {sizeof(readpast_settlement), NULL, NULL, 0, 0, NULL, NULL, NULL, -1, NULL}
 #define READPAST_OUTCOME_INIT {sizeof(readpast_outcome), 0, 0, 0, 0, {0}}
 #define READPAST_LEASE_INIT {sizeof(readpast_lease), NULL, 0, 0}
+#define READPAST_ITEM_REF_INIT {sizeof(readpast_item_ref), NULL, NULL}
 #define READPAST_STATS_INIT {sizeof(readpast_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 #define READPAST_ITEM_INIT {sizeof(readpast_item), NULL, NULL, 0, 0}
 #define READPAST_COLUMN_INIT {sizeof(readpast_column), NULL, 0, 0}
@@ -332,17 +333,15 @@ typedef struct {
     char token[40];
 } readpast_receipt;
 
-/// A lease to renew. Initialise it with `READPAST_LEASE_INIT`.
+/// An item, by its key. Initialise it with `READPAST_ITEM_REF_INIT`.
 typedef struct {
     /// The size of this struct.
     size_t struct_size;
     /// The item's key.
     const char *key;
-    /// The attempt of the claim.
-    int32_t attempt;
-    /// Must be 0.
-    int32_t reserved;
-} readpast_lease;
+    /// The token the item had when the caller saw it: only if it is still that is the item meant. NULL: whatever it is.
+    const char *token;
+} readpast_item_ref;
 
 /// What came of an item, and how it is now. Initialise the first of an array with `READPAST_OUTCOME_INIT`.
 typedef struct {
@@ -360,6 +359,18 @@ typedef struct {
     /// The item's token now: the one to go on with after a step. Empty when it was not found.
     char token[40];
 } readpast_outcome;
+
+/// A lease to renew. Initialise it with `READPAST_LEASE_INIT`.
+typedef struct {
+    /// The size of this struct.
+    size_t struct_size;
+    /// The item's key.
+    const char *key;
+    /// The attempt of the claim.
+    int32_t attempt;
+    /// Must be 0.
+    int32_t reserved;
+} readpast_lease;
 
 /// What to do with an item. Initialise it with `READPAST_SETTLEMENT_INIT`.
 typedef struct {
@@ -800,6 +811,83 @@ readpast_status readpast_queue_enqueue(readpast_queue queue,
                                        const char *operation,
                                        readpast_receipt *receipts,
                                        readpast_error *err);
+
+/// Finds up to `max_items` (1 to 1000) items, in the order of their keys. Nothing is claimed or changed.
+///
+/// `filter_json` is a JSON object, of which every member narrows the choice: `keys`, `status` and `types` (arrays of text),
+/// `before` and `after` (UTC times, of the last change) and `error` (a part of its text, in this case; nothing in it is a
+/// wildcard). NULL: all items.
+///
+/// `after_key` is the last key of the page before; NULL: from the start.
+///
+/// *Ownership*: the caller frees `*batch` with `readpast_batch_free`. The texts are copied.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*batch` holds at least one item.
+/// - `READPAST_EMPTY`: there is none, or none after `after_key`; `*batch` is null.
+/// - `READPAST_INVALID_ARGUMENT`: an argument cannot be taken; the message names it.
+/// - `READPAST_INVALID_ITEM`: a key is not one of this queue's.
+/// - any failure of the connection or the server.
+///
+/// *Since* 0.1.
+readpast_status readpast_queue_find(readpast_queue queue,
+                                    const char *filter_json,
+                                    const char *after_key,
+                                    int32_t max_items,
+                                    readpast_batch *batch,
+                                    readpast_error *err);
+
+/// Lets `count` (1 to 1000) items that ended, or that wait, be worked on as if they were new, in one commit: Failed,
+/// Cancelled, Terminated, PartiallyCompleted, Error and Paused become Pending, due now, with all their attempts. Response,
+/// error and step stay. Each item is judged by itself.
+///
+/// `operation` is as for `readpast_queue_settle`. `outcomes` may be NULL; otherwise there are `count` of them.
+///
+/// *Ownership*: what `items` points to is copied.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: all are due; `outcomes` are written.
+/// - `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`: the answer of the first item that is not;
+///   `outcomes` are written, and tell of each.
+/// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
+/// - `READPAST_OUTCOME_UNKNOWN`: see there.
+/// - any other failure of the connection or the server.
+///
+/// *Since* 0.1.
+readpast_status readpast_queue_redrive(readpast_queue queue,
+                                       const readpast_item_ref *items,
+                                       int32_t count,
+                                       const char *operation,
+                                       readpast_outcome *outcomes,
+                                       readpast_error *err);
+
+/// Deletes up to `max_items` (1 to 1000) finished items that fit `filter_json`, which is that of `readpast_queue_find`.
+/// Without a status it means Completed, PartiallyCompleted, Cancelled and Terminated; Failed items go only when they are
+/// named. Call it until it deletes none.
+///
+/// When the connection breaks, the call is repeated, and counts only what the repetition deleted.
+///
+/// *Ownership*: the text is copied.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*purged` (which may be NULL) is how many there were.
+/// - `READPAST_INVALID_ARGUMENT`: an argument cannot be taken, or the filter names a state that is not final; the message
+///   names it.
+/// - `READPAST_INVALID_ITEM`: a key is not one of this queue's.
+/// - any failure of the connection or the server.
+///
+/// *Since* 0.1.
+readpast_status readpast_queue_purge(readpast_queue queue,
+                                     const char *filter_json,
+                                     int32_t max_items,
+                                     int64_t *purged,
+                                     readpast_error *err);
 
 /// Lets the leases of `count` (1 to 1000) items start anew, on the server's clock. Neither their tokens nor anything else
 /// of them changes. `readpast_renewal_start` does this on a thread of its own.

@@ -31,9 +31,10 @@ pub enum Dialect {
 pub struct Calls {
     /// Operation, items.
     pub enqueue: Arc<str>,
-    /// Worker, most items, lease in ms, whether to recover.
+    /// Worker, most items, lease in ms, what to recover (0, 1: what has run out, 2: the worker's own too) and, in queues
+    /// that keep it, the time of the run.
     pub claim: Arc<str>,
-    /// Operation, worker, items, most items to claim, lease in ms, whether to recover.
+    /// Operation, worker, items, and the parameters of a claim from the second on.
     pub settle: Arc<str>,
     /// Worker, items, lease in ms.
     pub renew: Arc<str>,
@@ -41,6 +42,12 @@ pub struct Calls {
     pub recover: Arc<str>,
     /// No parameters.
     pub stats: Arc<str>,
+    /// Filter, key to go on after, most items.
+    pub find: Arc<str>,
+    /// Operation, items.
+    pub redrive: Arc<str>,
+    /// Filter, most items.
+    pub purge: Arc<str>,
 }
 
 impl Dialect {
@@ -75,10 +82,11 @@ impl Dialect {
     }
 
     /// The statements of a queue.
-    pub fn calls(self, schema: &Identifier, queue: &crate::ident::QueueName) -> Result<Calls> {
+    pub fn calls(self, schema: &Identifier, spec: &QueueSpec) -> Result<Calls> {
         let context = minijinja::context! {
             schema => schema.quoted(self.quote_style()),
-            queue => self.queue_stem(queue),
+            queue => self.queue_stem(&spec.queue),
+            run_time => spec.run_time(),
         };
         let call = |name: &str| -> Result<Arc<str>> {
             Ok(self.templates().render(&format!("calls/{name}.sql"), context.clone())?.trim_end().into())
@@ -90,6 +98,9 @@ impl Dialect {
             renew: call("renew")?,
             recover: call("recover")?,
             stats: call("stats")?,
+            find: call("find")?,
+            redrive: call("redrive")?,
+            purge: call("purge")?,
         })
     }
 

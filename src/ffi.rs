@@ -38,6 +38,7 @@ mod queue;
 mod action;
 mod claim;
 mod enqueue;
+mod operate;
 mod outcome;
 mod renew;
 mod settle;
@@ -54,6 +55,6 @@ mod renewal;
 mod tests;
 
 pub use self::{
-    action::*, batch::*, claim::*, column::*, config::*, enqueue::*, error::*, install::*, outcome::*, queue::*,
-    renew::*, renewal::*, settle::*, stats::*, status::*, value::*, version::*,
+    action::*, batch::*, claim::*, column::*, config::*, enqueue::*, error::*, install::*, operate::*, outcome::*,
+    queue::*, renew::*, renewal::*, settle::*, stats::*, status::*, value::*, version::*,
 };

@@ -1,6 +1,7 @@
 //! The plain data of a queue: what goes in, what comes out, and the words for both. No I/O.
 
 mod answer;
+mod filter;
 mod lease;
 mod new_item;
 mod rows;
@@ -11,13 +12,14 @@ mod time;
 
 pub use self::{
     answer::{Answer, Outcome},
+    filter::{Filter, ItemRef},
     lease::Lease,
     new_item::{Enqueued, NewItem},
     rows::{Cell, Column, ColumnType, Rows, Value},
     settlement::{Action, Settlement},
     state::ItemState,
     stats::QueueStats,
-    time::normalize_utc,
+    time::{normalize_utc, utc_text},
 };
 
 use serde_json::Map;
@@ -35,7 +37,7 @@ pub(crate) mod answer_column {
     pub(crate) const COUNT: usize = 7;
 }
 
-/// The items of one claim, in the order they were due. Cheap to clone; immutable.
+/// The items of one claim, in the order they were due, or of a search, in the order of their keys. Cheap to clone; immutable.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
     rows: Arc<Rows>,
@@ -43,7 +45,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// The claimed items in `rows`, which begin at row `first`.
+    /// The items in `rows`, which begin at row `first`.
     pub(crate) fn new(rows: Rows, first: usize) -> Self {
         Self { rows: Arc::new(rows), first }
     }
@@ -53,7 +55,7 @@ impl Batch {
         self.rows.len() - self.first
     }
 
-    /// Whether nothing was claimed.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -63,7 +65,7 @@ impl Batch {
         (index < self.len()).then(|| Item { rows: &self.rows, row: self.first + index })
     }
 
-    /// The items, in the order they were due.
+    /// The items, in their order.
     pub fn iter(&self) -> impl Iterator<Item = Item<'_>> {
         (self.first..self.rows.len()).map(|row| Item { rows: &self.rows, row })
     }
@@ -74,7 +76,7 @@ impl Batch {
     }
 }
 
-/// One claimed row.
+/// One row.
 #[derive(Debug, Clone, Copy)]
 pub struct Item<'a> {
     rows: &'a Rows,
@@ -87,17 +89,22 @@ impl<'a> Item<'a> {
         self.answer_text(answer_column::KEY)
     }
 
-    /// The concurrency token that the claim left on the row. A settle must carry it.
+    /// The concurrency token that the row had. A settle must carry it.
     pub fn token(&self) -> &'a str {
         self.answer_text(answer_column::TOKEN)
     }
 
-    /// Which attempt this is, counted from 1.
+    /// Which attempt this is, counted from 1; of an item that was never claimed 0.
     pub fn attempt(&self) -> i32 {
         match self.rows.value(self.row, answer_column::ATTEMPT) {
             Value::Integer(attempt) => i32::try_from(attempt).unwrap_or(i32::MAX),
             _ => 0,
         }
+    }
+
+    /// The item's columns, as [`Batch::columns`] has them.
+    pub fn columns(&self) -> &'a [Column] {
+        self.rows.columns().get(answer_column::COUNT..).unwrap_or_default()
     }
 
     /// How many columns the item has.

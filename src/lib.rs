@@ -52,7 +52,10 @@ pub use self::{
     config::Config,
     error::{Error, ErrorKind, Result},
     install::install,
-    item::{Action, Answer, Batch, Enqueued, Item, ItemState, Lease, NewItem, Outcome, QueueStats, Settlement, Value},
+    item::{
+        Action, Answer, Batch, Enqueued, Filter, Item, ItemRef, ItemState, Lease, NewItem, Outcome, QueueStats,
+        Settlement, Value,
+    },
     queue::Queue,
     spec::QueueSpec,
     worker::Renewal,

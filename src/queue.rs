@@ -3,6 +3,7 @@
 mod answers;
 mod claim;
 mod enqueue;
+mod operate;
 mod operation;
 mod retry;
 mod settle;
@@ -13,11 +14,17 @@ use crate::config::Config;
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::install;
-use crate::item::{Batch, Enqueued, Lease, NewItem, Outcome, QueueStats, Settlement};
+use crate::item::{
+    Batch, Enqueued, Filter, ItemRef, Lease, NewItem, Outcome, QueueStats, Settlement, normalize_utc, utc_text,
+};
 use crate::pool::{Pool, closed};
 use crate::session::{Param, Session, Shape};
 use crate::spec::QueueSpec;
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 use wake::{Interrupt, Signal, YieldsTo};
 
 /// The most items of one call. More row locks than this may make SQL Server lock the whole table.
@@ -36,7 +43,12 @@ struct Inner {
     worker: String,
     calls: Calls,
     pool: Pool,
-    lease_ms: i32,
+    /// `None` leaves it to the queue.
+    lease_ms: Option<i32>,
+    /// The time of the run, in queues that keep it.
+    run_at: Option<String>,
+    /// Whether this worker takes up what it left in flight when it was last alive.
+    resumes: bool,
     poll_interval: Duration,
     recover_interval: Duration,
     retry: retry::Policy,
@@ -55,6 +67,7 @@ impl Queue {
         let schema = config.schema()?;
         // Checked before the first connection: a bad name is a mistake of the caller, whatever the server says.
         crate::ident::QueueName::new(name)?;
+        let run_at = Some(run_at(config)?);
         let pool = Pool::new(config);
         let retry = retry::Policy::new(config);
         let interrupt = Interrupt::default();
@@ -64,12 +77,14 @@ impl Queue {
             Ok((install::look_up(&mut session, &schema, name)?, dialect))
         })?;
         Ok(Self(Arc::new(Inner {
-            calls: dialect.calls(&schema, &spec.queue)?,
+            calls: dialect.calls(&schema, &spec)?,
             signal: Signal::shared(&config.connection_string()?, schema.as_str(), name),
-            spec,
             worker: config.worker(),
             pool,
-            lease_ms: i32::try_from(config.number("lease.ms")).unwrap_or(i32::MAX),
+            lease_ms: config.lease_ms(),
+            run_at: run_at.filter(|_| spec.run_time()),
+            resumes: spec.lease.resume_own && config.has_worker(),
+            spec,
             poll_interval: config.duration("poll.interval_ms"),
             recover_interval: config.duration("recover.interval_ms"),
             retry,
@@ -85,6 +100,11 @@ impl Queue {
     /// The name under which this handle holds leases.
     pub fn worker(&self) -> &str {
         &self.0.worker
+    }
+    /// How long a lease of this handle lasts, unless the queue's setting in AppSettings says otherwise.
+    pub fn lease(&self) -> Duration {
+        let ms = self.0.lease_ms.unwrap_or(self.0.spec.lease.ms);
+        Duration::from_millis(u64::from(ms.unsigned_abs()))
     }
 
     /// What the queue is made of.
@@ -140,7 +160,8 @@ impl Queue {
         settle::settle(&self.0, settlements, operation, max)
     }
 
-    /// Extends leases to `lease.ms` from now on the server's clock. Tokens stay as they are.
+    /// Extends leases to their full length from now on the server's clock, unless the queue's are fixed. Tokens stay as
+    /// they are.
     pub fn renew(&self, leases: &[Lease<'_>]) -> Result<Vec<Outcome>> {
         settle::renew(&self.0, leases)
     }
@@ -149,6 +170,42 @@ impl Queue {
     /// there were. Claims do this by themselves every `recover.interval_ms`.
     pub fn recover(&self, max: u32) -> Result<u32> {
         claim::recover(&self.0, max)
+    }
+
+    /// Up to `max` items that fit `filter`, in the order of their keys, from after the key `after` on: a page, whose last key
+    /// begins the next one. An empty batch is the end. Nothing is claimed or changed; every column of the worker view is
+    /// there.
+    pub fn find(&self, filter: &Filter, after: Option<&str>, max: u32) -> Result<Batch> {
+        operate::find(&self.0, filter, after, max)
+    }
+
+    /// The item with this key, as a batch of one; an empty batch when there is none.
+    pub fn get(&self, key: &str) -> Result<Batch> {
+        operate::find(&self.0, &Filter::of_keys([key]), None, 1)
+    }
+
+    /// Lets items that ended, or that wait, be worked on as if they were new: Failed, Cancelled, Terminated,
+    /// PartiallyCompleted, Error and Paused become Pending, due now, with all their attempts. Each item is judged by
+    /// itself; the outcomes come back in the same order. Response, error and step stay.
+    ///
+    /// `operation` is as for [`Queue::settle`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutcomeUnknown`] as for [`Queue::settle`].
+    pub fn redrive(&self, items: &[ItemRef<'_>], operation: Option<&str>) -> Result<Vec<Outcome>> {
+        operate::redrive(&self.0, items, operation)
+    }
+
+    /// Deletes up to `max` finished items that fit `filter`, and says how many there were: call it again until there are
+    /// none. A filter without states means Completed, PartiallyCompleted, Cancelled and Terminated; Failed items go only
+    /// when they are named. Items that somebody holds at this moment are passed over.
+    ///
+    /// When the connection breaks, the call is repeated and counts only what the repetition deleted.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] when the filter names a state that is not final.
+    pub fn purge(&self, filter: &Filter, max: u32) -> Result<u64> {
+        operate::purge(&self.0, filter, max)
     }
 
     /// Figures about the queue. Costs the server a scan.
@@ -205,6 +262,15 @@ impl Inner {
             work(&mut *self.pool.acquire()?)
         })
     }
+}
+
+/// The time that all claims of a handle carry.
+fn run_at(config: &Config) -> Result<String> {
+    let Some(given) = config.run_at() else { return Ok(utc_text(SystemTime::now())) };
+    normalize_utc(given).ok_or_else(|| {
+        let message = format!("\"worker.run_at\" cannot be {given:?}; it takes a UTC time like 2026-11-21T08:30:00Z");
+        Error::new(ErrorKind::InvalidConfig, message)
+    })
 }
 
 /// Counts of items have the same bounds in every call.

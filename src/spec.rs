@@ -1,6 +1,7 @@
 //! What a queue is made of: its table, its columns, and how it behaves. Written once, as TOML or JSON, kept in the
 //! database, and read back by every handle, which checks new items against it before they travel.
 
+mod examples;
 mod layout;
 mod options;
 mod parse;
@@ -9,6 +10,7 @@ mod table;
 mod validate;
 
 pub use self::{
+    examples::EXAMPLES,
     options::{
         BackoffSpec, Completion, DedupSpec, Direction, LeaseSpec, OrderSpec, PrioritySpec, RolesSpec, SubtypeSpec,
     },

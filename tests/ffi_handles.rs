@@ -91,6 +91,7 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
         delay_ms: -1,
         due: ptr::null(),
     };
+    let item_ref = readpast_item_ref { struct_size: size_of::<readpast_item_ref>(), key: text, token: ptr::null() };
     let lease = readpast_lease { struct_size: size_of::<readpast_lease>(), key: text, attempt: 1, reserved: 0 };
 
     // SAFETY: places are large enough and say so; texts are text.
@@ -108,6 +109,9 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
             }),
             tell(|err| readpast_queue_renew(queue, &lease, 1, ptr::null_mut(), err)),
             tell(|err| readpast_queue_recover(queue, 1, ptr::null_mut(), err)),
+            tell(|err| readpast_queue_find(queue, ptr::null(), ptr::null(), 1, &mut new_batch, err)),
+            tell(|err| readpast_queue_redrive(queue, &item_ref, 1, ptr::null(), ptr::null_mut(), err)),
+            tell(|err| readpast_queue_purge(queue, ptr::null(), 1, ptr::null_mut(), err)),
             tell(|err| readpast_queue_stats(queue, place.cast(), err)),
             tell(|err| readpast_queue_interrupt(queue, err)),
             tell(|err| readpast_queue_resume(queue, err)),

@@ -205,7 +205,7 @@ impl World {
         let error = readpast_error { id: self.handle(input, ERROR) };
         // SAFETY: every pointer is NULL, or leads to text, or to memory as large as its structs say.
         unsafe {
-            match input.below(36) {
+            match input.below(39) {
                 0 => {
                     let at = input.below(self.connections.len());
                     self.keep(input, CONFIG, self.config(at).id);
@@ -292,6 +292,13 @@ impl World {
                 31 => self.error(error),
                 32 => self.check(READPAST_OK),
                 33 => assert!(!readpast_status_name(input.number() as i32).is_null()),
+                34 => self.find(input, queue),
+                35 => self.redrive(input, queue),
+                36 => {
+                    let mut place = 0;
+                    let (filter, max, to) = (input.filter(), input.count(6), input.maybe(&mut place));
+                    self.tell(input, |err| readpast_queue_purge(queue, filter.as_ptr(), max, to, err));
+                }
                 _ => match input.below(6) {
                     0 => readpast_config_free(config),
                     1 => readpast_queue_free(queue),
@@ -371,6 +378,31 @@ impl World {
         let (from, to) = (leases.first(input), outcomes.place(input));
         // SAFETY: there are six of each, as large as they say.
         self.tell(input, |err| unsafe { readpast_queue_renew(queue, from, count, to, err) });
+    }
+
+    fn find(&self, input: &mut Input, queue: readpast_queue) {
+        let mut place = readpast_batch { id: input.number() };
+        let (filter, after, max, to) = (input.filter(), input.key(), input.count(6), input.maybe(&mut place));
+        // SAFETY: the filter is text, the key is NULL or text, the place is NULL or there.
+        self.tell(input, |err| unsafe { readpast_queue_find(queue, filter.as_ptr(), after.as_ptr(), max, to, err) });
+        if !to.is_null() {
+            self.learn_keys(input, place);
+            self.keep(input, BATCH, place.id);
+        }
+    }
+
+    fn redrive(&self, input: &mut Input, queue: readpast_queue) {
+        let texts: Vec<_> = (0..6).map(|_| (input.key(), input.token())).collect();
+        let (count, operation) = (input.count(6), input.operation());
+        let items = Memory::filled(input, 6, |i, struct_size| readpast_item_ref {
+            struct_size,
+            key: texts[i].0.as_ptr(),
+            token: texts[i].1.as_ptr(),
+        });
+        let mut outcomes = Memory::<readpast_outcome>::unset(input, 6);
+        let (from, to) = (items.first(input), outcomes.place(input));
+        // SAFETY: there are six of each, as large as they say.
+        self.tell(input, |err| unsafe { readpast_queue_redrive(queue, from, count, operation.as_ptr(), to, err) });
     }
 
     fn item(&self, input: &mut Input, batch: readpast_batch) {

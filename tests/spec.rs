@@ -5,7 +5,8 @@ mod mistakes;
 #[path = "spec/round_trip.rs"]
 mod round_trip;
 
-use readpast::QueueSpec;
+use readpast::{QueueSpec, spec::EXAMPLES};
+use std::{fs, path::Path};
 
 /// `{"queue": "Notification"}` is all that readpast's own queue needs, and what the first release stored still reads.
 #[test]
@@ -28,4 +29,33 @@ fn a_format_is_told_by_the_file_or_by_the_text() {
     for text in ["\u{feff}\n {\"queue\": \"Q\"}", "\u{feff}queue = 'Q'\r\n", "# {\nqueue = 'Q'"] {
         assert_eq!(QueueSpec::from_text(text).unwrap().queue.as_str(), "Q", "{text:?}");
     }
+}
+
+#[test]
+fn examples_read_and_come_back_from_json() {
+    for (name, text) in EXAMPLES {
+        let spec = QueueSpec::from_toml(text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(QueueSpec::from_json(&spec.to_json()).unwrap(), spec, "{name}");
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sql/specs");
+    let mut files: Vec<_> =
+        fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+    files.sort();
+    let mut compiled: Vec<_> = EXAMPLES.iter().map(|(name, _)| format!("{name}.toml")).collect();
+    compiled.sort();
+    assert_eq!(compiled, files, "every file is compiled in");
+}
+
+/// Every block of TOML or JSON in the reference is a description, or the beginning of one that the others complete.
+#[test]
+fn the_reference_tells_the_truth() {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("sql/SPEC.md")).unwrap();
+    let mut blocks = 0;
+    for (start, format) in [("```toml\n", readpast::spec::Format::Toml), ("```json\n", readpast::spec::Format::Json)] {
+        for block in text.split(start).skip(1).map(|rest| rest.split("```").next().unwrap()) {
+            QueueSpec::parse(block, format).unwrap_or_else(|error| panic!("{error}\n{block}"));
+            blocks += 1;
+        }
+    }
+    assert!(blocks >= 4, "the blocks should be found");
 }

@@ -54,7 +54,7 @@ impl Rendered {
             let queue = spec.queue.as_str();
             let scripts = dialect.queue_scripts(&schema, &spec).unwrap();
             files.push((format!("queue_{queue}"), scripts.join("\n") + "\n"));
-            let calls = dialect.calls(&schema, &spec.queue).unwrap();
+            let calls = dialect.calls(&schema, &spec).unwrap();
             for (call, text) in [
                 ("enqueue", &calls.enqueue),
                 ("claim", &calls.claim),
@@ -62,6 +62,9 @@ impl Rendered {
                 ("renew", &calls.renew),
                 ("recover", &calls.recover),
                 ("stats", &calls.stats),
+                ("find", &calls.find),
+                ("redrive", &calls.redrive),
+                ("purge", &calls.purge),
             ] {
                 files.push((format!("call_{call}_{queue}"), text.to_string()));
             }
@@ -267,7 +270,7 @@ fn transact_sql_keeps_its_rules() {
             assert_eq!(code.matches(hints).count(), 1, "{name}: one locking access chooses the items");
         }
     }
-    assert_eq!(procedures, 1 + 2 * 11, "one for the schema, eleven a queue");
+    assert_eq!(procedures, 1 + 2 * 14, "one for the schema, fourteen a queue");
 }
 
 #[test]
@@ -298,5 +301,5 @@ fn postgres_functions_keep_their_rules() {
             "{revoke}"
         );
     }
-    assert_eq!(functions, 1 + 2 * 11, "one for the schema, eleven a queue");
+    assert_eq!(functions, 1 + 2 * 14, "one for the schema, fourteen a queue");
 }

@@ -38,7 +38,7 @@ pub struct Setting {
 }
 
 /// Every setting there is.
-pub const SETTINGS: [Setting; 18] = [
+pub const SETTINGS: [Setting; 19] = [
     Setting {
         key: "connection",
         kind: Kind::ConnectionString,
@@ -64,10 +64,16 @@ pub const SETTINGS: [Setting; 18] = [
         meaning: "Who holds the leases. Empty makes a name that is unique to the handle; set it only if nobody else uses it.",
     },
     Setting {
+        key: "worker.run_at",
+        kind: Kind::Text(30),
+        default: "",
+        meaning: "UTC time that all claims of this handle carry, in queues that keep one (`run_time`). Empty: when it was opened.",
+    },
+    Setting {
         key: "lease.ms",
         kind: Kind::Number(10, 86_400_000),
-        default: "60000",
-        meaning: "How long a claim is the worker's before it must be renewed, on the server's clock.",
+        default: "",
+        meaning: "How long a claim is the worker's before it must be renewed, on the server's clock. Empty: as the queue says.",
     },
     Setting {
         key: "poll.interval_ms",

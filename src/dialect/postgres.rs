@@ -26,12 +26,15 @@ pub(super) const QUEUE_FILES: &[&str] = &[
     "relational/modify_one.sql",
     "relational/renew_set.sql",
     "relational/stats.sql",
+    "relational/find.sql",
+    "relational/redrive_set.sql",
+    "relational/purge.sql",
 ];
 
 /// What makes up a queue in an adopted table, in the order it is run.
 pub(super) const TABLE_FILES: &[&str] = &[];
 
-pub(super) const FILES: [(&str, &str); 35] = files![
+pub(super) const FILES: [(&str, &str); 45] = files![
     "session.sql",
     "functions.sql",
     "schema/0001_base.sql",
@@ -41,6 +44,9 @@ pub(super) const FILES: [(&str, &str); 35] = files![
     "calls/renew.sql",
     "calls/recover.sql",
     "calls/stats.sql",
+    "calls/find.sql",
+    "calls/redrive.sql",
+    "calls/purge.sql",
     "calls/schema_version.sql",
     "calls/record_version.sql",
     "calls/catalog.sql",
@@ -59,6 +65,9 @@ pub(super) const FILES: [(&str, &str); 35] = files![
     "relational/modify_one.sql",
     "relational/renew_set.sql",
     "relational/stats.sql",
+    "relational/find.sql",
+    "relational/redrive_set.sql",
+    "relational/purge.sql",
     "relational/_add.sql",
     "relational/_answer_columns.sql",
     "relational/_attributes.sql",
@@ -67,6 +76,10 @@ pub(super) const FILES: [(&str, &str); 35] = files![
     "relational/_no_item.sql",
     "relational/_remember.sql",
     "relational/_settings.sql",
+    "relational/_filter.sql",
+    "relational/_filter_variables.sql",
+    "relational/_fits.sql",
+    "relational/_item_columns.sql",
 ];
 
 pub(super) fn column_type(kind: ColumnKind) -> String {

@@ -25,12 +25,15 @@ pub(super) const QUEUE_FILES: &[&str] = &[
     "relational/modify_one.sql",
     "relational/renew_set.sql",
     "relational/stats.sql",
+    "relational/find.sql",
+    "relational/redrive_set.sql",
+    "relational/purge.sql",
 ];
 
 /// What makes up a queue in an adopted table, in the order it is run.
 pub(super) const TABLE_FILES: &[&str] = &[];
 
-pub(super) const FILES: [(&str, &str); 46] = files![
+pub(super) const FILES: [(&str, &str); 57] = files![
     "session.sql",
     "functions.sql",
     "schema/0001_base.sql",
@@ -40,6 +43,9 @@ pub(super) const FILES: [(&str, &str); 46] = files![
     "calls/renew.sql",
     "calls/recover.sql",
     "calls/stats.sql",
+    "calls/find.sql",
+    "calls/redrive.sql",
+    "calls/purge.sql",
     "calls/schema_version.sql",
     "calls/record_version.sql",
     "calls/catalog.sql",
@@ -58,6 +64,9 @@ pub(super) const FILES: [(&str, &str); 46] = files![
     "relational/modify_one.sql",
     "relational/renew_set.sql",
     "relational/stats.sql",
+    "relational/find.sql",
+    "relational/redrive_set.sql",
+    "relational/purge.sql",
     "relational/_add.sql",
     "relational/_add_one.sql",
     "relational/_add_out.sql",
@@ -77,6 +86,11 @@ pub(super) const FILES: [(&str, &str); 46] = files![
     "relational/_remember.sql",
     "relational/_replayed.sql",
     "relational/_settings.sql",
+    "relational/_answers_again.sql",
+    "relational/_filter.sql",
+    "relational/_fits.sql",
+    "relational/_found_columns.sql",
+    "relational/_remember_answers.sql",
 ];
 
 pub(super) fn column_type(kind: ColumnKind) -> String {

@@ -1,6 +1,8 @@
 //! Times as callers write them. Arithmetic with times is the server's alone; here they are only checked and put into
 //! the one form that both dialects read the same way.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 /// Checks a UTC time like `2026-11-21`, `2026-11-21 08:30` or `2026-11-21T08:30:00.1234567Z` and returns it as
 /// `2026-11-21T08:30:00.1234567`, without a zone. `None` when it is not such a time. An offset other than Z is refused:
 /// times are UTC everywhere here, and a silent conversion would hide a caller's mistake.
@@ -33,6 +35,24 @@ pub fn normalize_utc(text: &str) -> Option<String> {
         && fraction.bytes().all(|byte| byte.is_ascii_digit())
         && fraction.is_empty() != time.contains('.');
     in_range.then(|| format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{fraction:0<7}"))
+}
+
+/// A time of the client's clock in that form, to the microsecond. Times before 1970 become 1970.
+pub fn utc_text(time: SystemTime) -> String {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let (days, second) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
+    // From days to a date of the proleptic Gregorian calendar, in years that begin in March so that the leap day comes
+    // last: https://howardhinnant.github.io/date_algorithms.html#civil_from_days
+    let days = days + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let march_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * march_month + 2) / 5 + 1;
+    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:06}0", since.subsec_micros())
 }
 
 /// Three numbers of digits only, of the widths that a date or a time of day has.
@@ -78,5 +98,22 @@ mod tests {
         ] {
             assert_eq!(normalize_utc(given), None, "{given}");
         }
+    }
+
+    #[test]
+    fn clock_times_are_written_so() {
+        for (seconds, text) in [
+            (0, "1970-01-01T00:00:00.0000000"),
+            (951_782_399, "2000-02-28T23:59:59.0000000"),
+            (951_782_400, "2000-02-29T00:00:00.0000000"),
+            (951_868_800, "2000-03-01T00:00:00.0000000"),
+            (1_735_689_599, "2024-12-31T23:59:59.0000000"),
+            (1_795_250_096, "2026-11-21T08:34:56.0000000"),
+            (4_107_542_400, "2100-03-01T00:00:00.0000000"),
+        ] {
+            assert_eq!(utc_text(UNIX_EPOCH + std::time::Duration::from_secs(seconds)), text);
+        }
+        let with_fraction = utc_text(UNIX_EPOCH + std::time::Duration::from_nanos(1_234_567));
+        assert_eq!(with_fraction, "1970-01-01T00:00:00.0012340");
     }
 }

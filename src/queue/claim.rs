@@ -51,9 +51,30 @@ fn unless_called_off(queue: &Inner) -> Result<()> {
 
 /// One look at the queue on the server.
 fn look(queue: &Inner, max: i32) -> Result<Batch> {
-    let recover = i32::from(queue.signal.recovery_is_due(queue.recover_interval));
-    let params =
-        [Param::Text(&queue.worker), Param::Integer(max), Param::Integer(queue.lease_ms), Param::Integer(recover)];
+    if queue.resumes {
+        let mut resumed = queue.signal.resumed();
+        if !resumed.contains(&queue.worker) {
+            // The others of this name wait: what they claimed meanwhile would look as if it were left over.
+            let batch = ask(queue, max, RECOVER_OWN)?;
+            resumed.insert(queue.worker.clone());
+            return Ok(batch);
+        }
+    }
+    ask(queue, max, i32::from(queue.signal.recovery_is_due(queue.recover_interval)))
+}
+
+/// Gives back what has run out, and what this worker held when it was last alive.
+const RECOVER_OWN: i32 = 2;
+
+/// The parameters of a claim after the worker.
+pub(super) fn terms(queue: &Inner, max: i32, recover: i32) -> impl Iterator<Item = Param<'_>> {
+    let run_at = queue.run_at.as_deref().map(Param::Text);
+    [Param::Integer(max), Param::OptionalInteger(queue.lease_ms), Param::Integer(recover)].into_iter().chain(run_at)
+}
+
+fn ask(queue: &Inner, max: i32, recover: i32) -> Result<Batch> {
+    let mut params = vec![Param::Text(&queue.worker)];
+    params.extend(terms(queue, max, recover));
     let wakes = queue.signal.wakes();
     let rows =
         queue.with_session_yielding(YieldsTo::Interrupts, |session| answered(session, &queue.calls.claim, &params));

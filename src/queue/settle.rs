@@ -22,14 +22,8 @@ pub(super) fn settle(
     let items = to_json(settlements)?;
     let operation = identity(operation)?;
     let recover = i32::from(claims && queue.signal.recovery_is_due(queue.recover_interval));
-    let params = [
-        Param::Text(&operation),
-        Param::Text(&queue.worker),
-        Param::Text(&items),
-        Param::Integer(max),
-        Param::Integer(queue.lease_ms),
-        Param::Integer(recover),
-    ];
+    let mut params = vec![Param::Text(&operation), Param::Text(&queue.worker), Param::Text(&items)];
+    params.extend(claim::terms(queue, max, recover));
 
     let wakes = queue.signal.wakes();
     let mut attempts = Attempts::default();
@@ -50,7 +44,7 @@ pub(super) fn renew(queue: &Inner, leases: &[Lease<'_>]) -> Result<Vec<Outcome>>
     check_count("the number of leases to renew", leases.len())?;
     let items: Vec<_> = leases.iter().map(|lease| json!({"key": lease.key, "attempt": lease.attempt})).collect();
     let items = Value::Array(items).to_string();
-    let params = [Param::Text(&queue.worker), Param::Text(&items), Param::Integer(queue.lease_ms)];
+    let params = [Param::Text(&queue.worker), Param::Text(&items), Param::OptionalInteger(queue.lease_ms)];
     let rows = queue.with_session(|session| answered(session, &queue.calls.renew, &params))?;
     answers::outcomes(&rows, leases.len())
 }

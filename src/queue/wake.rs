@@ -3,9 +3,9 @@
 //! While a queue is known to be empty, one thread per process and queue looks at it when the time comes; the others wait
 //! for what it finds. While it is busy, every thread goes to the server freely.
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, LazyLock, Weak},
     time::{Duration, Instant},
 };
@@ -15,6 +15,7 @@ use std::{
 pub(super) struct Signal {
     state: Mutex<State>,
     changed: Condvar,
+    resumed: Mutex<HashSet<String>>,
 }
 
 #[derive(Default)]
@@ -97,6 +98,12 @@ impl Signal {
                 Some(until) => drop(self.changed.wait_until(&mut state, until.min(deadline))),
             }
         }
+    }
+
+    /// The workers of this process that have taken up what they left in flight when they were last alive. Whoever does
+    /// it keeps this locked meanwhile.
+    pub(super) fn resumed(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.resumed.lock()
     }
 
     /// Whether it is time to give back the items of dead workers; the one who is told so does it.

@@ -1,7 +1,7 @@
 //! Our values as ODBC parameters.
 
 use odbc_api::{
-    DataType,
+    DataType, IntoParameter,
     parameter::{InputParameter, VarWCharBox, WithDataType},
 };
 
@@ -12,6 +12,8 @@ pub enum Param<'a> {
     Text(&'a str),
     /// A whole number.
     Integer(i32),
+    /// A whole number, or NULL.
+    OptionalInteger(Option<i32>),
 }
 
 pub(super) fn all(params: &[Param<'_>]) -> Vec<Box<dyn InputParameter>> {
@@ -27,6 +29,7 @@ fn one(param: Param<'_>) -> Box<dyn InputParameter> {
             data_type: DataType::WVarchar { length: None },
         }),
         Param::Integer(number) => Box::new(number),
+        Param::OptionalInteger(number) => Box::new(number.into_parameter()),
     }
 }
 

@@ -73,7 +73,7 @@ fn read<S: Statement>(
             read_cell(&mut row, i, column.kind, &mut rows, &mut buffer)?;
         }
         // The row's answer is not visible through `value` until the row is complete: look at the cell itself.
-        let hands_out = rows.text_at(number * count + answer_column::ANSWER) == Some("CLAIMED");
+        let hands_out = matches!(rows.text_at(number * count + answer_column::ANSWER), Some("CLAIMED" | "FOUND"));
         for (i, column) in columns.iter().enumerate().skip(answers) {
             if hands_out {
                 read_cell(&mut row, i, column.kind, &mut rows, &mut buffer)?;

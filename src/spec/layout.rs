@@ -1,6 +1,6 @@
 //! What follows from the description of an adopted table: how each state is written into it, and read from it.
 
-use super::{Condition, Direction, Holds, QueueSpec, TableSpec};
+use super::{Condition, Direction, Holds, QueueSpec, Storage, TableSpec};
 use crate::ident::Identifier;
 use crate::item::ItemState;
 
@@ -83,6 +83,11 @@ impl TableSpec {
 }
 
 impl QueueSpec {
+    /// Whether claims carry the time of the worker's run.
+    pub fn run_time(&self) -> bool {
+        matches!(&self.storage, Storage::Table(table) if table.run_time)
+    }
+
     /// The columns by which due items of an adopted table are ordered, each with whether it descends.
     pub(crate) fn order_columns(&self, table: &TableSpec) -> Vec<(Identifier, bool)> {
         let mut columns = Vec::new();

@@ -16,6 +16,21 @@ pub(crate) fn items_to_json(spec: &QueueSpec, items: &[NewItem]) -> Result<Strin
     Ok(Value::Array(items).to_string())
 }
 
+impl QueueSpec {
+    /// Checks an item as [`crate::Queue::enqueue`] does, for who reads items one by one and would rather name each mistake
+    /// where it was read.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidItem`] says what does not fit the queue.
+    pub fn check_item(&self, item: &NewItem) -> Result<()> {
+        match item_to_json(self, &given(self), 0, item) {
+            Ok(_) => Ok(()),
+            // There is one item only: its number would say nothing.
+            Err(error) => Err(Error::new(error.kind(), error.message().trim_start_matches("item 0: "))),
+        }
+    }
+}
+
 /// The columns that a producer may give: the queue's own and, of an adopted table, its key and its time of enqueueing.
 fn given(spec: &QueueSpec) -> Vec<ColumnSpec> {
     let mut given = spec.columns.clone();

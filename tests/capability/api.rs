@@ -7,7 +7,7 @@ mod c;
 mod rust;
 
 use crate::fixture::Settings;
-use readpast::item::{ColumnType, Enqueued, Lease, NewItem, Outcome, QueueStats, Settlement};
+use readpast::item::{ColumnType, Enqueued, ItemRef, Lease, NewItem, Outcome, QueueStats, Settlement};
 use std::{fmt, time::Duration};
 
 /// The layers.
@@ -89,6 +89,10 @@ pub trait Api: Send + Sync {
     -> Result<(Vec<Outcome>, Vec<Taken>), Problem>;
     fn renew(&self, leases: &[Lease<'_>]) -> Result<Vec<Outcome>, Problem>;
     fn recover(&self, max: u32) -> Result<u32, Problem>;
+    /// The filter is JSON, since that is how C gives it.
+    fn find(&self, filter: &str, after: Option<&str>, max: u32) -> Result<Vec<Taken>, Problem>;
+    fn redrive(&self, items: &[ItemRef<'_>], operation: Option<&str>) -> Result<Vec<Outcome>, Problem>;
+    fn purge(&self, filter: &str, max: u32) -> Result<u64, Problem>;
     fn stats(&self) -> Result<QueueStats, Problem>;
     fn interrupt(&self);
     fn resume(&self);

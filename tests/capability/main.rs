@@ -11,6 +11,7 @@ mod enqueue;
 mod install;
 mod lease;
 mod names;
+mod operate;
 mod pool;
 mod settle;
 mod states;
@@ -31,6 +32,7 @@ fn main() {
         install::BODIES,
         lease::BODIES,
         names::BODIES,
+        operate::BODIES,
         pool::BODIES,
         settle::BODIES,
         states::BODIES,

@@ -113,6 +113,18 @@ impl Input {
         ])
     }
 
+    pub fn filter(&mut self) -> Text {
+        self.mostly(&[
+            c"{}",
+            c"{\"status\": [\"Completed\", \"Failed\"]}",
+            c"{\"error\": \"%'; --\", \"before\": \"2026-11-21\"}",
+            c"{\"keys\": []}",
+            c"{\"status\": [\"Pending\"]}",
+            c"{\"statuses\": []}",
+            c"[",
+        ])
+    }
+
     pub fn time(&mut self) -> Text {
         if !self.careful && self.below(4) == 0 {
             self.mostly(&[c"2026-11-21T08:30:00Z", c"2026-02-30", c"now"])

@@ -251,7 +251,7 @@ fn subtypes_are_held_to_names_that_fit() {
         (r#"{"name": "Seq", "columns": [{"name": "C", "type": "date"}]}"#, "another object"),
         (r#"{"name": "A", "columns": [{"name": "Body", "type": "date"}]}"#, "A_Body"),
         (r#"{"name": "A", "columns": []}"#, "at least one"),
-        (r#"{"name": "A", "columns": [{"name": "Error", "type": "date"}]}"#, "every queue has already"),
+        (r#"{"name": "A", "columns": [{"name": "EnqueuedAt", "type": "date"}]}"#, "has the key EnqueuedAt"),
         (r#"{"name": "A"}"#, "\"columns\" is missing"),
     ] {
         let columns = r#"[{"name": "Body", "type": "text"}, {"name": "A_Body", "type": "text"}]"#;

@@ -1,1 +1,1 @@
-{CALL {{ object("Next_" ~ queue ~ "_Set_trx") }} (?, ?, ?, ?)}
+{CALL {{ object("Next_" ~ queue ~ "_Set_trx") }} (?, ?, ?, ?{{ ", ?" if run_time }})}

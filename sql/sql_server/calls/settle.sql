@@ -1,1 +1,1 @@
-{CALL {{ object("Modify_" ~ queue ~ "_Set_trx") }} (?, ?, ?, ?, ?, ?)}
+{CALL {{ object("Modify_" ~ queue ~ "_Set_trx") }} (?, ?, ?, ?, ?, ?{{ ", ?" if run_time }})}

@@ -69,20 +69,7 @@ BEGIN
 
 {% include "relational/_modify.sql" %}
 
-        IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @Work AS w WHERE w.[Answer] <> 'OK')
-        BEGIN
-            SET @Result = (
-                SELECT
-                    w.[Ordinal] AS [ordinal],
-                    w.[Answer] AS [answer]
-                FROM @Work AS w
-                WHERE w.[Answer] <> 'OK'
-                FOR JSON PATH
-            );
-            UPDATE {{ object("QueueOperation") }}
-            SET [Result] = @Result
-            WHERE [OperationId] = @Operation;
-        END;
+{% include "relational/_remember_answers.sql" %}
 
         IF @Max > 0
         BEGIN
@@ -102,22 +89,7 @@ BEGIN
 
     IF @Replayed = 1
     BEGIN
-        SET @Result = (SELECT p.[Result] FROM {{ object("QueueOperation") }} AS p WHERE p.[OperationId] = @Operation);
-
-        INSERT INTO @Out ([Seq], [Answer], [Ordinal], [EnqueuedAt], [Token], [AttemptNum], [Status])
-        SELECT
-            i.[Ordinal], 'OK', i.[Ordinal], i.[EnqueuedAt], q.[UpdatedAt], q.[AttemptNum], q.[Status]
-        FROM @Item AS i
-        LEFT JOIN {{ object(queue) }} AS q
-            ON q.[EnqueuedAt] = i.[EnqueuedAt]
-        OPTION (LOOP JOIN, FORCE ORDER);
-
-        UPDATE o
-        SET [Answer] = r.[answer]
-        FROM OPENJSON(@Result) WITH ([ordinal] int '$.ordinal', [answer] varchar(20) '$.answer') AS r
-        INNER JOIN @Out AS o
-            ON o.[Seq] = r.[ordinal]
-        OPTION (LOOP JOIN, FORCE ORDER);
+{% include "relational/_answers_again.sql" %}
     END
     ELSE
     BEGIN

@@ -146,7 +146,7 @@ pub(super) fn types(spec: &Table<'_>) -> Result<Vec<String>> {
 /// `columns`: readpast's own table has one column Payload without it, an adopted one needs it.
 pub(super) fn columns(spec: &Table<'_>) -> Result<Vec<ColumnSpec>> {
     match spec.get("columns") {
-        Some(at) => list(&at),
+        Some(at) => list(&at, 0),
         None if spec.get("procedures").is_some() => Ok(Vec::new()),
         None if spec.get("table").is_some() => {
             Err(spec.at().refuse("the key \"columns\" is missing: what producers give and workers see"))
@@ -158,10 +158,10 @@ pub(super) fn columns(spec: &Table<'_>) -> Result<Vec<ColumnSpec>> {
     }
 }
 
-/// A list of columns, each with another name.
-pub(super) fn list(at: &At<'_>) -> Result<Vec<ColumnSpec>> {
+/// A list of at least `least` columns, each with another name.
+pub(super) fn list(at: &At<'_>, least: usize) -> Result<Vec<ColumnSpec>> {
     let mut columns: Vec<ColumnSpec> = Vec::new();
-    for at in at.list(1)? {
+    for at in at.list(least)? {
         let column = column(&at)?;
         if columns.iter().any(|other| same_name(&other.name, &column.name)) {
             return Err(at.refuse(format!("there is another column {:?}", column.name.as_str())));
@@ -188,7 +188,7 @@ fn column(at: &At<'_>) -> Result<ColumnSpec> {
 /// Names that are taken already.
 pub(super) fn check(spec: &Table<'_>, declared: &Declared<'_>) -> Result<()> {
     let Some(at) = spec.get("columns") else { return Ok(()) };
-    for (at, column) in at.list(1)?.iter().zip(declared.columns) {
+    for (at, column) in at.list(0)?.iter().zip(declared.columns) {
         let name = column.name.as_str();
         if is_reserved(declared.storage, name) {
             return Err(at.refuse(format!("{name:?} is a column that every queue has already; take another name")));

@@ -66,7 +66,7 @@ pub(super) fn subtypes(
             );
         }
         let at = subtype.need("columns")?;
-        let columns = columns::list(&at)?;
+        let columns = columns::list(&at, 1)?;
         for (at, column) in at.list(1)?.iter().zip(&columns) {
             let in_view = format!("{shown}_{}", column.name.as_str());
             if in_view.len() > MAX_NAME_BYTES {
@@ -75,11 +75,8 @@ pub(super) fn subtypes(
                 )));
             }
             let in_view = Identifier::new("the name", &in_view)?;
-            if is_reserved(declared.storage, column.name.as_str()) {
-                return Err(at.refuse(format!(
-                    "{:?} is a column that every queue has already; take another name",
-                    column.name.as_str()
-                )));
+            if same_name(&column.name, &Identifier::known("EnqueuedAt")) || column.name.as_str() == "enqueued_at" {
+                return Err(at.refuse("the table of a subtype has the key EnqueuedAt already; take another name"));
             }
             if taken.iter().any(|other| same_name(other, &in_view)) || is_reserved(declared.storage, in_view.as_str()) {
                 return Err(at.refuse(format!("the worker view would call it {:?}, which is taken", in_view.as_str())));

@@ -20,9 +20,7 @@ impl QueueSpec {
             Storage::Table(table) => put("table", table_to_json(table)),
             Storage::Procedures(procedures) => put("procedures", procedures_to_json(procedures)),
         }
-        if !self.columns.is_empty() {
-            put("columns", columns_to_json(&self.columns));
-        }
+        put("columns", columns_to_json(&self.columns));
         if let Storage::Procedures(_) = self.storage {
             return Value::Object(out).to_string();
         }

@@ -5,7 +5,7 @@ use super::{Api, Problem, Taken};
 use crate::fixture::Settings;
 use readpast::ffi::*;
 use readpast::item::{
-    Action, Answer, ColumnType, Enqueued, ItemState, Lease, NewItem, Outcome, QueueStats, Settlement,
+    Action, Answer, ColumnType, Enqueued, ItemRef, ItemState, Lease, NewItem, Outcome, QueueStats, Settlement,
 };
 use std::{
     ffi::{CStr, CString, c_char},
@@ -357,6 +357,44 @@ impl Api for CQueue {
         // SAFETY: a place for a number.
         checked(|err| unsafe { readpast_queue_recover(self.0, max as i32, &mut count, err) })?;
         Ok(count as u32)
+    }
+
+    fn find(&self, filter: &str, after: Option<&str>, max: u32) -> Result<Vec<Taken>, Problem> {
+        let (filter, after) = (text(filter), optional(after));
+        let mut batch = readpast_batch { id: 7 };
+        // SAFETY: texts outlive the call; a place for a handle.
+        let status = checked(|err| unsafe {
+            readpast_queue_find(self.0, filter.as_ptr(), pointer(&after), max as i32, &mut batch, err)
+        })?;
+        assert_eq!((status == READPAST_EMPTY), batch.id == 0);
+        Ok(taken(batch))
+    }
+
+    fn redrive(&self, items: &[ItemRef<'_>], operation: Option<&str>) -> Result<Vec<Outcome>, Problem> {
+        let texts: Vec<_> = items.iter().map(|item| (text(item.key), optional(item.token))).collect();
+        let structs: Vec<_> = texts
+            .iter()
+            .map(|(key, token)| readpast_item_ref {
+                struct_size: size_of::<readpast_item_ref>(),
+                key: key.as_ptr(),
+                token: pointer(token),
+            })
+            .collect();
+        let mut answers = empty_outcomes(items.len());
+        let (operation, count) = (optional(operation), structs.len() as i32);
+        // SAFETY: arrays of `count`, whose structs tell their size; texts outlive the call.
+        let status = checked(|err| unsafe {
+            readpast_queue_redrive(self.0, structs.as_ptr(), count, pointer(&operation), answers.as_mut_ptr(), err)
+        })?;
+        Ok(outcomes(status, &answers))
+    }
+
+    fn purge(&self, filter: &str, max: u32) -> Result<u64, Problem> {
+        let filter = text(filter);
+        let mut purged = -1;
+        // SAFETY: the filter is text; a place for a number.
+        checked(|err| unsafe { readpast_queue_purge(self.0, filter.as_ptr(), max as i32, &mut purged, err) })?;
+        Ok(u64::try_from(purged).unwrap())
     }
 
     fn stats(&self) -> Result<QueueStats, Problem> {

@@ -4,7 +4,7 @@ use super::{Api, Problem, Taken};
 use crate::fixture::Settings;
 use readpast::{
     error::Error,
-    item::{Batch, Enqueued, Lease, NewItem, Outcome, QueueStats, Settlement},
+    item::{Batch, Enqueued, Filter, ItemRef, Lease, NewItem, Outcome, QueueStats, Settlement},
     queue::Queue,
 };
 use std::time::Duration;
@@ -71,6 +71,18 @@ impl Api for Queue {
 
     fn recover(&self, max: u32) -> Result<u32, Problem> {
         Ok(self.recover(max)?)
+    }
+
+    fn find(&self, filter: &str, after: Option<&str>, max: u32) -> Result<Vec<Taken>, Problem> {
+        Ok(taken(&self.find(&Filter::from_json(filter)?, after, max)?))
+    }
+
+    fn redrive(&self, items: &[ItemRef<'_>], operation: Option<&str>) -> Result<Vec<Outcome>, Problem> {
+        Ok(self.redrive(items, operation)?)
+    }
+
+    fn purge(&self, filter: &str, max: u32) -> Result<u64, Problem> {
+        Ok(self.purge(&Filter::from_json(filter)?, max)?)
     }
 
     fn stats(&self) -> Result<QueueStats, Problem> {

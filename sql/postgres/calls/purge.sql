@@ -1,0 +1,1 @@
+SELECT * FROM {{ object("purge_" ~ queue ~ "_trx") }}(?::json, ?::integer)

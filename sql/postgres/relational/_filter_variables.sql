@@ -1,0 +1,6 @@
+    keys_ timestamptz[];
+    statuses_ text[];
+    types_ text[];
+    before_ timestamptz;
+    since_ timestamptz;
+    part_ text;

@@ -1,0 +1,1 @@
+{CALL {{ object("Purge_" ~ queue ~ "_trx") }} (?, ?)}

@@ -1,0 +1,1 @@
+{CALL {{ object("Redrive_" ~ queue ~ "_Set_trx") }} (?, ?)}

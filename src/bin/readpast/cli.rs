@@ -1,0 +1,69 @@
+//! The command line.
+
+use crate::{completions, enqueue, exit, install, recover, render, stats, work};
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Work queues in ordinary SQL Server tables (and PostgreSQL).
+///
+/// The connection comes from --connection-file, READPAST_CONNECTION, READPAST_CONNECTION_FILE, or a configuration file
+/// (--config, ./readpast.toml, ~/.config/readpast/config.toml), the first of them that is there.
+#[derive(Debug, Parser)]
+#[command(name = "readpast", version, after_help = exit::HELP, disable_help_subcommand = true, max_term_width = 100)]
+pub struct Cli {
+    /// What all subcommands take.
+    #[command(flatten)]
+    pub global: Global,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What all subcommands take.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Global options")]
+pub struct Global {
+    /// A file that holds the ODBC connection string and nothing else
+    #[arg(long, global = true, value_name = "FILE", conflicts_with = "connection")]
+    pub connection_file: Option<PathBuf>,
+    /// The ODBC connection string. Other users see it in the list of processes: better one of the other ways
+    #[arg(long, global = true, value_name = "STRING")]
+    pub connection: Option<String>,
+    /// A configuration file: settings by key, as in the README, and connection or connection_file
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// The schema that holds readpast's objects [default: readpast, or READPAST_SCHEMA]
+    #[arg(long, global = true, value_name = "NAME")]
+    pub schema: Option<String>,
+    /// A setting, like lease.ms=30000; may be given again for another one
+    #[arg(long, global = true, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Answers as JSON: one document, or where there are many answers one a line; errors too, on standard error
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Says nothing but answers and errors
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+    /// Says more of what it does
+    #[arg(long, short, global = true, conflicts_with = "quiet")]
+    pub verbose: bool,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Installs or upgrades readpast's objects, and the queues that files describe
+    Install(install::Args),
+    /// Prints the SQL that install would run for a queue
+    Render(render::Args),
+    /// Puts items into a queue, from arguments, a file, or standard input
+    Enqueue(enqueue::Args),
+    /// Takes due items and runs a command for each
+    Work(work::Args),
+    /// Shows figures about a queue
+    Stats(stats::Args),
+    /// Gives the items of dead workers back at once
+    Recover(recover::Args),
+    /// Prints the completions of a shell
+    Completions(completions::Args),
+}

@@ -1,0 +1,24 @@
+//! `readpast completions`.
+
+use crate::cli::Cli;
+use crate::exit::Exit;
+use crate::failure::Result;
+use crate::output::Output;
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+/// Prints the completions of a shell
+///
+/// bash: readpast completions bash > ~/.local/share/bash-completion/completions/readpast
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The shell
+    shell: Shell,
+}
+
+pub fn run(args: &Args, out: &Output) -> Result<Exit> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "readpast", &mut script);
+    out.text(&String::from_utf8_lossy(&script))?;
+    Ok(Exit::Done)
+}

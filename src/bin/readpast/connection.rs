@@ -1,0 +1,152 @@
+//! Where the settings come from: a configuration file, the environment, and the command line, later ones above earlier.
+//! The connection string is a secret, so that there are three ways to give it that do not show it to other users.
+
+use crate::cli::Global;
+use crate::failure::{Result, usage};
+use crate::output::note;
+use readpast::Config;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+use toml::de::{DeTable, DeValue};
+
+/// All settings. `patience` is how long transient errors are retried unless the user says otherwise.
+pub fn config(global: &Global, patience: &str) -> Result<Config> {
+    let mut config = Config::new();
+    config.set("retry.budget_ms", patience)?;
+    let mut connected = false;
+    if let Some(path) = file(global)? {
+        connected = read_file(&mut config, &path)?;
+    }
+    if let Some(schema) = env::var_os("READPAST_SCHEMA") {
+        config.set("schema", &schema.to_string_lossy())?;
+    }
+    if let Some(schema) = &global.schema {
+        config.set("schema", schema)?;
+    }
+    for setting in &global.set {
+        let Some((key, value)) = setting.split_once('=') else {
+            // What follows may be a secret that lacks its key: it is not shown.
+            return Err(usage("--set takes KEY=VALUE, like --set lease.ms=30000"));
+        };
+        if key == "connection" {
+            return Err(usage("--set does not take the connection; see --connection-file"));
+        }
+        config.set(key, value)?;
+    }
+    if let Some(text) = connection(global)? {
+        config.set("connection", &text)?;
+        connected = true;
+    }
+    if !connected {
+        return Err(usage(
+            "no connection is given\n  set READPAST_CONNECTION to an ODBC connection string, name a file that holds one \
+             with --connection-file,\n  or put connection = \"...\" into readpast.toml or ~/.config/readpast/config.toml",
+        ));
+    }
+    Ok(config)
+}
+
+/// The connection string from the command line or the environment.
+fn connection(global: &Global) -> Result<Option<String>> {
+    if let Some(text) = &global.connection {
+        let lower = text.to_ascii_lowercase();
+        if lower.contains("pwd=") || lower.contains("password=") {
+            note(
+                "warning: a password on the command line is shown to every user of this machine by ps; \
+                 READPAST_CONNECTION and --connection-file do not show it",
+            );
+        }
+        return Ok(Some(text.clone()));
+    }
+    if let Some(path) = &global.connection_file {
+        return read_connection(path).map(Some);
+    }
+    if let Some(text) = env::var_os("READPAST_CONNECTION").filter(|text| !text.is_empty()) {
+        return Ok(Some(text.into_string().map_err(|_| usage("READPAST_CONNECTION is not UTF-8"))?));
+    }
+    match env::var_os("READPAST_CONNECTION_FILE").filter(|path| !path.is_empty()) {
+        Some(path) => read_connection(Path::new(&path)).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// A file that holds the connection string and nothing else.
+fn read_connection(path: &Path) -> Result<String> {
+    let text = read(path)?;
+    warn_when_readable(path);
+    let text = text.trim();
+    if text.is_empty() || text.contains('\n') {
+        return Err(usage(format!("{} must hold one line, the connection string", path.display())));
+    }
+    Ok(text.to_owned())
+}
+
+/// The configuration file: the one that was named, or the first of the usual ones that is there.
+fn file(global: &Global) -> Result<Option<PathBuf>> {
+    if let Some(path) = &global.config {
+        return Ok(Some(path.clone()));
+    }
+    let home = env::var_os("XDG_CONFIG_HOME")
+        .map(PathBuf::from)
+        .or_else(|| env::var_os("HOME").map(|home| Path::new(&home).join(".config")));
+    let usual = [Some(PathBuf::from("readpast.toml")), home.map(|home| home.join("readpast/config.toml"))];
+    Ok(usual.into_iter().flatten().find(|path| path.is_file()))
+}
+
+/// Settings by their keys, as in the README's table, and `connection_file`. Says whether it held a connection.
+fn read_file(config: &mut Config, path: &Path) -> Result<bool> {
+    let text = read(path)?;
+    // Without the line itself, which may hold a password.
+    let table = DeTable::parse(&text).map_err(|error| {
+        let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+        usage(format!("{}, line {line}: {}", path.display(), error.message()))
+    })?;
+    let mut settings = Vec::new();
+    flatten("", table.get_ref(), &mut settings);
+    let mut connected = false;
+    for (key, value) in settings {
+        let value = match value {
+            DeValue::String(text) => text.to_string(),
+            DeValue::Integer(number) => number.to_string(),
+            _ => return Err(usage(format!("{}: {key} must be text or a whole number", path.display()))),
+        };
+        if key == "connection_file" {
+            let file = path.parent().unwrap_or(Path::new("")).join(value);
+            config.set("connection", &read_connection(&file)?)?;
+            connected = true;
+            continue;
+        }
+        config.set(&key, &value).map_err(|error| error.in_context(path.display()))?;
+        if key == "connection" {
+            warn_when_readable(path);
+            connected = true;
+        }
+    }
+    Ok(connected)
+}
+
+/// `lease.ms = 5` and `[lease] ms = 5` are the same in TOML.
+fn flatten<'a>(prefix: &str, table: &'a DeTable<'_>, settings: &mut Vec<(String, &'a DeValue<'a>)>) {
+    for (key, value) in table {
+        match value.get_ref() {
+            DeValue::Table(table) => flatten(&format!("{prefix}{}.", key.get_ref()), table, settings),
+            value => settings.push((format!("{prefix}{}", key.get_ref()), value)),
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<String> {
+    fs::read_to_string(path).map_err(|error| usage(format!("{} cannot be read: {error}", path.display())))
+}
+
+#[cfg(unix)]
+fn warn_when_readable(path: &Path) {
+    use std::os::unix::fs::MetadataExt;
+    let readable = fs::metadata(path).is_ok_and(|file| file.is_file() && file.mode() & 0o004 != 0);
+    if readable {
+        note(&format!("warning: every user may read {0}, which holds the connection: chmod o-r {0}", path.display()));
+    }
+}
+
+#[cfg(not(unix))]
+fn warn_when_readable(_: &Path) {}

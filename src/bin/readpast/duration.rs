@@ -1,0 +1,55 @@
+//! Spans of time as people write them.
+
+use std::time::Duration;
+
+/// `250ms`, `30s`, `10m`, `2h`, `7d`; a bare number is seconds.
+pub fn parse(text: &str) -> Result<Duration, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let factor = match unit {
+        "ms" => 1,
+        "" | "s" => 1000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return Err("write a whole number and ms, s, m, h or d, like 90s".to_owned()),
+    };
+    let number: u64 = number.parse().map_err(|_| "write a whole number and ms, s, m, h or d, like 90s".to_owned())?;
+    number.checked_mul(factor).map(Duration::from_millis).ok_or_else(|| "that is too long".to_owned())
+}
+
+/// Milliseconds as a person reads them: the two largest units.
+pub fn shown(ms: i64) -> String {
+    let seconds = ms / 1000;
+    match seconds {
+        0 if ms < 1000 => format!("{ms} ms"),
+        0..60 => format!("{}.{} s", seconds, ms % 1000 / 100),
+        60..3600 => format!("{} m {:02} s", seconds / 60, seconds % 60),
+        3600..86_400 => format!("{} h {:02} m", seconds / 3600, seconds % 3600 / 60),
+        _ => format!("{} d {:02} h", seconds / 86_400, seconds % 86_400 / 3600),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_count() {
+        for (text, ms) in [("250ms", 250), ("30", 30_000), ("30s", 30_000), ("10m", 600_000), ("2h", 7_200_000)] {
+            assert_eq!(parse(text), Ok(Duration::from_millis(ms)));
+        }
+        for text in ["", "s", "-1s", "1.5h", "1 s", "1w", "99999999999999999d"] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn people_read_two_units() {
+        for (ms, text) in
+            [(0, "0 ms"), (1500, "1.5 s"), (61_000, "1 m 01 s"), (7_260_000, "2 h 01 m"), (90_000_000, "1 d 01 h")]
+        {
+            assert_eq!(shown(ms), text);
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! `readpast enqueue`.
+
+mod arguments;
+mod lines;
+mod progress;
+
+use crate::cli::Global;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result, usage};
+use crate::output::{Output, note};
+use crate::signals::Stop;
+use crate::{connection, duration};
+use arguments::Defaults;
+use lines::{Line, Source};
+use progress::Progress;
+use readpast::queue::MAX_ITEMS;
+use readpast::{Enqueued, NewItem, Queue};
+use serde_json::json;
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+use std::time::Duration;
+use uuid::Uuid;
+
+/// Puts items into a queue, from arguments, a file, or standard input
+///
+/// One item is given as COLUMN=VALUE arguments; COLUMN:=JSON for what is not text (Tags:='["a"]', Note:=null). Many come as
+/// lines of JSON: {"Recipient": "a@example.org"}, or with more than columns
+/// {"columns": {"Recipient": "a@example.org"}, "type": "Email", "step": "...", "due": "2026-11-21T08:30:00Z"} (or
+/// "delay_ms": 60000 in place of "due").
+///
+/// Items are sent in batches, each as a whole or not at all. A file is checked before anything is sent; of standard input, the
+/// batches before a bad line are in the queue. --operation makes a repetition safe: the same input again (or with the bad line
+/// put right), with the same --operation and --batch, within the hour, enqueues only what is missing.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The queue
+    queue: String,
+    /// The columns of one item
+    #[arg(value_name = "COLUMN=VALUE")]
+    columns: Vec<String>,
+    /// An item as JSON, as a line of a file would be; may be given again
+    #[arg(long, value_name = "JSON", conflicts_with = "columns")]
+    item: Vec<String>,
+    /// A file of JSON lines; - is standard input
+    #[arg(long, short, value_name = "FILE", conflicts_with_all = ["columns", "item"])]
+    file: Option<PathBuf>,
+    /// The kind of work, where an item names none
+    #[arg(long = "type", value_name = "TYPE")]
+    kind: Option<String>,
+    /// The step to begin with, where an item names none
+    #[arg(long)]
+    step: Option<String>,
+    /// Due so long from now, where an item does not say when: 90s, 10m, 2h
+    #[arg(long, value_parser = duration::parse, conflicts_with = "due")]
+    delay: Option<Duration>,
+    /// Due at this UTC time, where an item does not say when
+    #[arg(long, value_name = "TIME")]
+    due: Option<String>,
+    /// Items a call
+    #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_ITEMS)))]
+    batch: u32,
+    /// Identity of this input, a GUID: the same again enqueues nothing twice
+    #[arg(long, value_name = "GUID")]
+    operation: Option<Uuid>,
+    /// Goes on after a bad line; exits with 1 then
+    #[arg(long)]
+    keep_going: bool,
+    /// Prints the keys of the new items also when they come from a file or standard input
+    #[arg(long)]
+    keys: bool,
+}
+
+/// Text is sent in pieces of about this size, however long the lines are.
+const BATCH_BYTES: usize = 4 << 20;
+
+pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
+    let single = !args.columns.is_empty() || !args.item.is_empty();
+    if !single && args.file.is_none() && io::stdin().is_terminal() {
+        return Err(usage("give COLUMN=VALUE arguments, --item, --file, or JSON lines on standard input"));
+    }
+    let queue = Queue::open(&connection::config(global, "30000")?, &args.queue)?;
+    let defaults = Defaults::new(args)?;
+    let operation = args.operation.unwrap_or_else(Uuid::now_v7);
+    let mut sender =
+        Sender { queue: &queue, args, out, operation, batches: 0, sent: 0, prints_keys: single || args.keys };
+    if single {
+        let items = arguments::items(queue.spec(), args, &defaults)?;
+        for batch in items.chunks(args.batch as usize) {
+            let batch: Vec<_> = batch.iter().cloned().enumerate().map(|(i, item)| (i + 1, item)).collect();
+            sender.send(batch)?;
+        }
+        return Ok(Exit::Done);
+    }
+    if let Some(path) = args.file.as_deref().filter(|path| path.is_file() && !args.keep_going) {
+        for line in Source::open(Some(path))? {
+            line?.item(queue.spec(), &defaults).map_err(|(number, why)| {
+                usage(format!("{}, line {number}: {why}; nothing was enqueued", path.display()))
+            })?;
+        }
+    }
+    stream(&mut sender, &defaults, Source::open(args.file.as_deref())?, global.quiet)
+}
+
+/// Line by line, batch by batch.
+fn stream(sender: &mut Sender<'_>, defaults: &Defaults, source: Source, quiet: bool) -> Result<Exit> {
+    let stop = Stop::listen();
+    let progress = Progress::start(source.bytes(), quiet || sender.prints_keys);
+    let (mut batch, mut bytes, mut refused) = (Vec::new(), 0, 0_u64);
+    for line in source {
+        if let Some(signal) = stop.signal() {
+            return Err(Failure::Partly(format!("interrupted; {}", sender.so_far()), Exit::Signal(signal)));
+        }
+        let line: Line = line?;
+        progress.read(line.bytes());
+        bytes += line.bytes();
+        match line.item(sender.queue.spec(), defaults) {
+            Ok(item) => batch.push(item),
+            Err((number, why)) if sender.args.keep_going => {
+                refused += 1;
+                progress.aside(|| note(&format!("line {number}: {why}")));
+            }
+            Err((number, why)) => {
+                // The batch begun is left: the same input, corrected, then has the same batches up to here.
+                return Err(usage(format!("line {number}: {why}; {}", sender.so_far())));
+            }
+        }
+        if batch.len() >= sender.args.batch as usize || bytes >= BATCH_BYTES {
+            sender.send(std::mem::take(&mut batch))?;
+            progress.sent(sender.sent);
+            bytes = 0;
+        }
+    }
+    sender.send(batch)?;
+    progress.finish();
+    if !sender.prints_keys && !sender.out.is_json() {
+        let refused = if refused > 0 { format!(", lines refused: {refused}") } else { String::new() };
+        sender.out.text(&format!("items enqueued: {}{refused}\n", sender.sent))?;
+    }
+    Ok(if refused > 0 { Exit::Refused } else { Exit::Done })
+}
+
+/// Sends batches and prints what came of them.
+struct Sender<'a> {
+    queue: &'a Queue,
+    args: &'a Args,
+    out: &'a Output,
+    operation: Uuid,
+    batches: u128,
+    sent: u64,
+    prints_keys: bool,
+}
+
+impl Sender<'_> {
+    /// Sends items, each with the line it came from.
+    fn send(&mut self, batch: Vec<(usize, NewItem)>) -> Result<()> {
+        let Some((first, _)) = batch.first() else { return Ok(()) };
+        let first = *first;
+        // Each batch has an identity of its own that follows from that of the input.
+        let operation = Uuid::from_u128(self.operation.as_u128().wrapping_add(self.batches)).to_string();
+        let (lines, items): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
+        let enqueued = self.queue.enqueue(&items, Some(&operation)).map_err(|error| {
+            let exit = Exit::of(error.kind());
+            Failure::Partly(format!("lines from {first} on: {error}; {}", self.so_far()), exit)
+        })?;
+        self.batches += 1;
+        self.sent += enqueued.len() as u64;
+        for (line, item) in lines.into_iter().zip(&enqueued) {
+            // A reader that has gone does not stop the work.
+            match self.print(line, item) {
+                Err(Failure::Closed) | Ok(()) => {}
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(())
+    }
+
+    fn print(&self, line: usize, item: &Enqueued) -> Result<()> {
+        if self.out.is_json() || self.prints_keys {
+            self.out.answer(|| item.key.clone(), || json!({"line": line, "key": item.key, "token": item.token}))?;
+        }
+        Ok(())
+    }
+
+    /// What to tell of an input that was not read to its end.
+    fn so_far(&self) -> String {
+        format!(
+            "{} items are in the queue; the same input with --operation {} --batch {} enqueues the others only",
+            self.sent, self.operation, self.args.batch
+        )
+    }
+}

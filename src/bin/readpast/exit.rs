@@ -1,0 +1,69 @@
+//! Exit statuses. Scripts rely on them: they are documented in `--help` and in the README, and do not change.
+
+use readpast::ErrorKind;
+use std::process::ExitCode;
+
+/// What `--help` says of them; the README has the same table.
+pub const HELP: &str = "\
+Exit statuses:
+  0    done
+  1    done, but some items were refused, or doctor found something
+  2    wrong usage: arguments, a setting, a queue description, or an item that does not fit the queue
+  3    the database cannot be reached or did not do it (the message says why); nothing is wrong with the call
+  4    the log-in or a right was refused
+  5    the queue or readpast's objects are not installed, or in another version
+  130  ended by an interrupt (SIGINT) before it was done; 143 by SIGTERM, 129 by SIGHUP";
+
+/// How the command ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Done.
+    Done,
+    /// Done, but not for all items.
+    Refused,
+    /// The call makes no sense as it is.
+    Usage,
+    /// The database is out of reach, or failed.
+    Unavailable,
+    /// Log-in or right refused.
+    Denied,
+    /// Queue or objects missing, or of another version.
+    NotInstalled,
+    /// A signal, by its number.
+    Signal(u8),
+}
+
+impl Exit {
+    /// The number that the shell sees.
+    pub fn status(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Refused => 1,
+            Self::Usage => 2,
+            Self::Unavailable => 3,
+            Self::Denied => 4,
+            Self::NotInstalled => 5,
+            Self::Signal(number) => 128 + number,
+        }
+    }
+
+    /// How the command ends after an error of the library.
+    pub fn of(kind: ErrorKind) -> Self {
+        match kind {
+            ErrorKind::InvalidArgument | ErrorKind::InvalidConfig | ErrorKind::InvalidItem => Self::Usage,
+            ErrorKind::Authentication | ErrorKind::PermissionDenied => Self::Denied,
+            ErrorKind::UnknownQueue
+            | ErrorKind::SchemaMissing
+            | ErrorKind::SchemaOlder
+            | ErrorKind::SchemaNewer
+            | ErrorKind::SchemaMismatch => Self::NotInstalled,
+            _ => Self::Unavailable,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.status())
+    }
+}

@@ -1,0 +1,85 @@
+//! What ends the command early, and how it is told: what is wrong, then what to do about it.
+
+use crate::exit::Exit;
+use readpast::{Error, ErrorKind};
+use serde_json::json;
+use std::io;
+
+/// The result of a subcommand.
+pub type Result<T> = std::result::Result<T, Failure>;
+
+/// The end of the command before it was done.
+#[derive(Debug)]
+pub enum Failure {
+    /// An error of the library.
+    Library(Error),
+    /// The call, or a file that it names, is wrong.
+    Usage(String),
+    /// Part of it is done; the message says which.
+    Partly(String, Exit),
+    /// Whoever read the output has gone. Nobody is left to be told.
+    Closed,
+}
+
+impl Failure {
+    /// How the command ends.
+    pub fn exit(&self) -> Exit {
+        match self {
+            Self::Library(error) => Exit::of(error.kind()),
+            Self::Usage(_) => Exit::Usage,
+            Self::Partly(_, exit) => *exit,
+            Self::Closed => Exit::Done,
+        }
+    }
+
+    /// Tells the user, on standard error.
+    pub fn report(&self, as_json: bool) {
+        let message = match self {
+            Self::Library(error) => error.to_string(),
+            Self::Usage(message) | Self::Partly(message, _) => message.clone(),
+            Self::Closed => return,
+        };
+        let remedy = self.remedy();
+        // A closed standard error leaves nothing to do: the exit status says the rest.
+        let mut out = io::stderr().lock();
+        if as_json {
+            let mut error = json!({"message": message, "status": self.exit().status()});
+            if let Self::Library(library) = self {
+                error["kind"] = json!(format!("{:?}", library.kind()));
+                error["sqlstate"] = json!(library.sqlstate());
+                error["operation"] = json!(library.operation());
+            }
+            if let Some(remedy) = remedy {
+                error["remedy"] = json!(remedy);
+            }
+            let _ = io::Write::write_fmt(&mut out, format_args!("{}\n", json!({ "error": error })));
+            return;
+        }
+        let remedy = remedy.map_or_else(String::new, |remedy| format!("\n  {remedy}"));
+        let _ = io::Write::write_fmt(&mut out, format_args!("readpast: {message}{remedy}\n"));
+    }
+
+    /// What to do about it, where the message does not say it.
+    fn remedy(&self) -> Option<&'static str> {
+        let Self::Library(error) = self else { return None };
+        Some(match error.kind() {
+            ErrorKind::SchemaMissing => "readpast install QUEUE.toml makes them; --schema names another schema",
+            ErrorKind::SchemaOlder => "readpast install brings them to this version",
+            ErrorKind::UnknownQueue => "readpast install QUEUE.toml makes a queue; --schema names another schema",
+            ErrorKind::PermissionDenied => "readpast doctor QUEUE names the rights that lack",
+            ErrorKind::OutcomeUnknown => "make the same call with --operation and this identity to learn it",
+            _ => return None,
+        })
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Library(error)
+    }
+}
+
+/// A mistake of the user.
+pub fn usage(message: impl Into<String>) -> Failure {
+    Failure::Usage(message.into())
+}

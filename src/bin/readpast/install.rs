@@ -1,0 +1,35 @@
+//! `readpast install`.
+
+use crate::cli::Global;
+use crate::exit::Exit;
+use crate::failure::Result;
+use crate::output::Output;
+use crate::{connection, spec_file};
+use serde_json::json;
+use std::path::PathBuf;
+
+/// Installs or upgrades readpast's objects, and the queues that files describe
+///
+/// What is there already as it should be is left alone: installing twice changes nothing. Each queue is installed as a whole
+/// or not at all. `readpast render` prints the SQL for those who would rather run it by hand.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Files that describe a queue each; without any, only what all queues share is installed
+    #[arg(value_name = "SPEC")]
+    specs: Vec<PathBuf>,
+}
+
+pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
+    // All are read before the first is installed: a mistake in the last one leaves nothing half done.
+    let specs = args.specs.iter().map(|path| spec_file::read(path)).collect::<Result<Vec<_>>>()?;
+    let config = connection::config(global, "5000")?;
+    if specs.is_empty() {
+        readpast::install(&config, None)?;
+        out.answer(|| "installed".to_owned(), || json!({"installed": null}))?;
+    }
+    for spec in &specs {
+        readpast::install(&config, Some(spec)).map_err(|error| error.in_context(format!("queue {}", spec.queue)))?;
+        out.answer(|| format!("installed {}", spec.queue), || json!({"installed": spec.queue.as_str()}))?;
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,66 @@
+//! Standard output: plain text, or JSON on request. One JSON document for one answer, one a line for many.
+
+use crate::failure::{Failure, Result};
+use serde_json::Value;
+use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Where answers go.
+pub struct Output {
+    json: bool,
+    out: Mutex<BufWriter<Stdout>>,
+}
+
+impl Output {
+    /// Standard output, as JSON or as text.
+    pub fn new(json: bool) -> Self {
+        Self { json, out: Mutex::new(BufWriter::with_capacity(64 * 1024, io::stdout())) }
+    }
+
+    /// Whether JSON is wanted.
+    pub fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// Whether a person looks at it.
+    pub fn is_terminal(&self) -> bool {
+        io::stdout().is_terminal()
+    }
+
+    /// One answer: its text, or the same as JSON.
+    pub fn answer(&self, text: impl FnOnce() -> String, json: impl FnOnce() -> Value) -> Result<()> {
+        let line = if self.json { json().to_string() } else { text() };
+        self.write(&line, "\n")
+    }
+
+    /// Text as it is, without a line break after it.
+    pub fn text(&self, text: &str) -> Result<()> {
+        self.write(text, "")
+    }
+
+    /// Sends out what was written so far.
+    pub fn flush(&self) -> Result<()> {
+        self.lock().flush().map_err(broken)
+    }
+
+    fn write(&self, text: &str, end: &str) -> Result<()> {
+        let mut out = self.lock();
+        out.write_all(text.as_bytes()).and_then(|()| out.write_all(end.as_bytes())).map_err(broken)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BufWriter<Stdout>> {
+        self.out.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A remark for the person at the terminal, on standard error. It may get lost: nothing depends on it.
+pub fn note(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "readpast: {text}");
+}
+
+fn broken(error: io::Error) -> Failure {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        return Failure::Closed;
+    }
+    Failure::Partly(format!("standard output cannot be written: {error}"), crate::exit::Exit::Unavailable)
+}

@@ -1,0 +1,34 @@
+//! `readpast recover`.
+
+use crate::cli::Global;
+use crate::connection;
+use crate::exit::Exit;
+use crate::failure::Result;
+use crate::output::Output;
+use readpast::Queue;
+use readpast::queue::MAX_ITEMS;
+use serde_json::json;
+
+/// Gives the items of dead workers back at once
+///
+/// Those whose lease ran out, that is; one whose attempts are spent becomes Failed. Workers do this by themselves every few
+/// seconds: this is for when none runs.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The queue
+    queue: String,
+}
+
+pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
+    let queue = Queue::open(&connection::config(global, "5000")?, &args.queue)?;
+    let mut total: u64 = 0;
+    loop {
+        let count = queue.recover(MAX_ITEMS)?;
+        total += u64::from(count);
+        if count < MAX_ITEMS {
+            break;
+        }
+    }
+    out.answer(|| format!("{total} items recovered"), || json!({"recovered": total}))?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,84 @@
+//! `readpast stats`.
+
+use crate::cli::Global;
+use crate::exit::Exit;
+use crate::failure::Result;
+use crate::output::Output;
+use crate::{connection, duration};
+use readpast::{ItemState, Queue, QueueStats};
+use serde_json::{Map, Value, json};
+use std::thread;
+use std::time::Duration;
+
+/// Shows figures about a queue
+///
+/// Counting costs the server a scan of the queue's table.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The queue
+    queue: String,
+    /// Shows them again and again, every 2 s or as given (5s, 1m)
+    #[arg(long, short, value_name = "INTERVAL", num_args = 0..=1, default_missing_value = "2s", value_parser = duration::parse)]
+    watch: Option<Duration>,
+}
+
+pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
+    let queue = Queue::open(&connection::config(global, "5000")?, &args.queue)?;
+    loop {
+        let stats = queue.stats()?;
+        if args.watch.is_some() && out.is_terminal() && !out.is_json() {
+            // Up to the corner, and clear from there.
+            out.text("\x1b[H\x1b[2J")?;
+        }
+        out.answer(|| table(queue.name(), &stats), || document(queue.name(), &stats))?;
+        out.flush()?;
+        match args.watch {
+            Some(pause) => thread::sleep(pause.max(Duration::from_millis(100))),
+            None => return Ok(Exit::Done),
+        }
+    }
+}
+
+const PERCENTILES: [&str; 3] = ["p50", "p90", "p99"];
+
+fn table(queue: &str, stats: &QueueStats) -> String {
+    let mut lines = vec![format!("queue {queue}")];
+    for state in ItemState::ALL {
+        lines.push(format!("  {:<20}{:>12}", state.as_str(), stats.count(state)));
+    }
+    let oldest =
+        stats.oldest_due_ms.map_or_else(String::new, |ms| format!("   the oldest for {}", duration::shown(ms)));
+    lines.push(format!("  {:<20}{:>12}{oldest}", "due now", stats.due));
+    lines.push(format!("  {:<20}{:>12}", "lease run out", stats.expired));
+    for (name, values) in [("waited", stats.wait_ms), ("ran", stats.run_ms)] {
+        let shown: Vec<_> = PERCENTILES
+            .iter()
+            .zip(values)
+            .filter_map(|(label, value)| Some(format!("{label} {}", duration::shown(value?))))
+            .collect();
+        if !shown.is_empty() {
+            lines.push(format!("  {name:<8}{}   (newest {} items)", shown.join("   "), stats.sample));
+        }
+    }
+    lines.join("\n")
+}
+
+fn document(queue: &str, stats: &QueueStats) -> Value {
+    let counts: Map<_, _> =
+        ItemState::ALL.iter().map(|state| (state.as_str().to_owned(), json!(stats.count(*state)))).collect();
+    let percentiles = |values: [Option<i64>; 3]| {
+        let values: Map<_, _> =
+            PERCENTILES.iter().zip(values).map(|(label, value)| ((*label).to_owned(), json!(value))).collect();
+        Value::Object(values)
+    };
+    json!({
+        "queue": queue,
+        "counts": counts,
+        "due": stats.due,
+        "oldest_due_ms": stats.oldest_due_ms,
+        "expired": stats.expired,
+        "sample": stats.sample,
+        "wait_ms": percentiles(stats.wait_ms),
+        "run_ms": percentiles(stats.run_ms),
+    })
+}

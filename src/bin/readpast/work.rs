@@ -1,0 +1,130 @@
+//! `readpast work`.
+
+mod capture;
+mod child;
+mod control;
+mod environment;
+mod events;
+mod judge;
+mod settle;
+mod slot;
+
+use crate::cli::Global;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result, usage};
+use crate::output::Output;
+use crate::{connection, duration};
+use control::Control;
+use events::Events;
+use readpast::Queue;
+use readpast::queue::MAX_ITEMS;
+use std::ffi::OsString;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+use std::{env, fs};
+
+/// Takes due items and runs a command for each
+///
+/// The command gets the item on its standard input, as a JSON object with a member for each column, and in its environment:
+/// READPAST_QUEUE, READPAST_KEY, READPAST_ATTEMPT, READPAST_TOKEN, READPAST_TYPE, READPAST_STEP, READPAST_WORKER, and
+/// READPAST_COL_<NAME> for each column that is not NULL (values above 32 KiB only on standard input).
+///
+/// What becomes of the item, by the command's exit status:
+///   0      Completed; standard output becomes the response
+///   65     Failed for good (EX_DATAERR), and whatever --fail-on names
+///   other  Error: tried again until the attempts are spent, then Failed; 75 (EX_TEMPFAIL) is the polite way to ask for it.
+///          The same when a signal ended the command, or --timeout. The end of standard error becomes the error
+///
+/// The command can say more with a last line on standard output:
+///   {"readpast": {"action": "retry", "delay_ms": 60000, "step": "sent", "error": "...", "response": "..."}}
+/// action is complete, complete_partially, fail, retry, release, cancel, pause or terminate; due may stand in place of
+/// delay_ms; all are optional.
+///
+/// SIGTERM, SIGINT or SIGHUP: takes no more items, lets the commands under way end, gives the rest back, and exits with 0.
+/// A second one ends the commands and gives their items back too. Leases are renewed meanwhile; a command whose item was lost
+/// is ended, and its result ignored. Each command has a process group of its own.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// The queue
+    queue: String,
+    /// Commands at a time
+    #[arg(long, short, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    jobs: u32,
+    /// Items that each of these takes at a time; more make fewer round trips, and wait longer in hand
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_ITEMS)))]
+    batch: u32,
+    /// Ends when no item is due
+    #[arg(long)]
+    until_empty: bool,
+    /// How long a claim is ours before it must be renewed, which happens every third of it [default: 60s]
+    #[arg(long, value_parser = duration::parse)]
+    lease: Option<Duration>,
+    /// Longest time a command may take
+    #[arg(long, value_parser = duration::parse)]
+    timeout: Option<Duration>,
+    /// Time from SIGTERM to SIGKILL for a command that is to end
+    #[arg(long, default_value = "10s", value_parser = duration::parse)]
+    kill_after: Duration,
+    /// Exit statuses that mean Failed for good
+    #[arg(long, value_name = "STATUS,...", value_delimiter = ',', default_value = "65", value_parser = clap::value_parser!(u8).range(1..))]
+    fail_on: Vec<u8>,
+    /// Pause before the next attempt where the command does not say one [default: the queue's backoff]
+    #[arg(long, value_parser = duration::parse)]
+    retry_delay: Option<Duration>,
+    /// Most bytes of standard output that are kept as the response
+    #[arg(long, default_value_t = 65_536, value_parser = clap::value_parser!(u32).range(0..=16_777_216))]
+    response_limit: u32,
+    /// Most bytes of the end of standard error that are kept as the error
+    #[arg(long, default_value_t = 4096, value_parser = clap::value_parser!(u32).range(0..=1_048_576))]
+    error_limit: u32,
+    /// The command and its arguments, after --
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+pub fn run(global: &Global, args: Args, out: &Output) -> Result<Exit> {
+    // A command that is not there would cost each item an attempt.
+    if !is_there(&args.command[0]) {
+        return Err(usage(format!("there is no command {:?} to run", args.command[0])));
+    }
+    let mut config = connection::config(global, "60000")?;
+    if let Some(lease) = args.lease {
+        config.set("lease.ms", &lease.as_millis().to_string())?;
+    }
+    let queue = Queue::open(&config, &args.queue)?;
+    // Until here a signal may end the process as ever: nothing is in hand.
+    let control = Control::listen(&queue)?;
+    let events = Events::new(out, global.quiet, global.verbose);
+
+    let slot =
+        slot::Slot { queue: &queue, args: &args, control: &control, events: &events, renew_every: queue.lease() / 3 };
+    let failure = thread::scope(|scope| {
+        let slots: Vec<_> = (0..args.jobs).map(|_| scope.spawn(|| slot.run())).collect();
+        let ends = slots.into_iter().map(|slot| slot.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        // All have ended before the first failure is told.
+        ends.collect::<Vec<_>>().into_iter().find_map(std::result::Result::err)
+    });
+    control.end();
+    // Calls have ended: nothing is waited for.
+    let _ = queue.close(Duration::from_secs(1));
+    events.summary()?;
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
+    if let Some(signal) = control.terminated() {
+        return Err(Failure::Partly("ended before the commands under way were done".to_owned(), Exit::Signal(signal)));
+    }
+    Ok(if events.lost() > 0 { Exit::Refused } else { Exit::Done })
+}
+
+/// Whether a command can be found the way that the system will look for it.
+fn is_there(command: &OsString) -> bool {
+    let path = Path::new(command);
+    if path.components().count() > 1 || path.is_absolute() {
+        return path.exists();
+    }
+    let folders = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&folders).any(|folder| fs::metadata(folder.join(path)).is_ok_and(|file| file.is_file()))
+}

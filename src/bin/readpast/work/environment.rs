@@ -1,0 +1,66 @@
+//! The item in the environment of the command.
+
+use readpast::spec::Storage;
+use readpast::{Item, Queue, Value};
+use std::collections::BTreeMap;
+
+/// Longer values would come near the system's limit for one variable; the whole item is on standard input.
+const MAX_VALUE: usize = 32 * 1024;
+
+/// All variables together, likewise.
+const MAX_ALL: usize = 256 * 1024;
+
+/// The variables that tell of `item`.
+pub fn of(queue: &Queue, item: &Item<'_>) -> BTreeMap<String, String> {
+    let first = |names: &[&str]| names.iter().find_map(|name| item.value_of(name)).and_then(text).unwrap_or_default();
+    let kind = match &queue.spec().storage {
+        Storage::Table(table) => table.lifecycle.kind.as_ref().map(|name| first(&[name.as_str()])).unwrap_or_default(),
+        _ => first(&["Type"]),
+    };
+    let mut variables = BTreeMap::from([
+        ("READPAST_QUEUE".to_owned(), queue.name().to_owned()),
+        ("READPAST_WORKER".to_owned(), queue.worker().to_owned()),
+        ("READPAST_KEY".to_owned(), item.key().to_owned()),
+        ("READPAST_TOKEN".to_owned(), item.token().to_owned()),
+        ("READPAST_ATTEMPT".to_owned(), item.attempt().to_string()),
+        ("READPAST_TYPE".to_owned(), kind),
+        ("READPAST_STEP".to_owned(), first(&["Step", "ItemStep", "item_step"])),
+    ]);
+    let mut room = MAX_ALL;
+    for (index, column) in item.columns().iter().enumerate() {
+        let Some(value) = item.value(index).and_then(text) else { continue };
+        let name = format!("READPAST_COL_{}", variable(&column.name));
+        if value.len() <= MAX_VALUE && value.len() + name.len() <= room && !value.contains('\0') {
+            room -= value.len() + name.len();
+            variables.insert(name, value);
+        }
+    }
+    variables
+}
+
+/// A column's name as the name of a variable.
+fn variable(column: &str) -> String {
+    column.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect()
+}
+
+fn text(value: Value<'_>) -> Option<String> {
+    Some(match value {
+        Value::Null => return None,
+        Value::Boolean(value) => value.to_string(),
+        Value::Integer(value) => value.to_string(),
+        Value::Float(value) => value.to_string(),
+        Value::Text(value) => value.to_owned(),
+        Value::Binary(value) => value.iter().map(|byte| format!("{byte:02x}")).collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_become_variables() {
+        assert_eq!(variable("order_id"), "ORDER_ID");
+        assert_eq!(variable("Straße 1"), "STRA_E_1");
+    }
+}

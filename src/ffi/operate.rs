@@ -1,0 +1,184 @@
+//! What operators call: `readpast_queue_find`, `readpast_queue_redrive`, `readpast_queue_purge`.
+
+use super::answer::answer;
+use super::args::{self, Field};
+use super::batch::readpast_batch;
+use super::claim;
+use super::error::readpast_error;
+use super::failure::Failure;
+use super::handle::Handle;
+use super::out::Place;
+use super::outcome::{readpast_outcome, write_outcomes};
+use super::queue::readpast_queue;
+use super::sized::{Places, Versioned, read_array};
+use super::status::{READPAST_OK, readpast_status};
+use crate::item::{Filter, ItemRef};
+use std::ffi::c_char;
+
+/// An item, by its key. Initialise it with `READPAST_ITEM_REF_INIT`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct readpast_item_ref {
+    /// The size of this struct.
+    pub struct_size: usize,
+    /// The item's key.
+    pub key: *const c_char,
+    /// The token the item had when the caller saw it: only if it is still that is the item meant. NULL: whatever it is.
+    pub token: *const c_char,
+}
+
+// SAFETY: numbers and pointers only, the size first.
+unsafe impl Versioned for readpast_item_ref {
+    const INIT: &'static str = "READPAST_ITEM_REF_INIT";
+    const FIRST_SIZE: usize = size_of::<Self>();
+}
+
+/// Finds up to `max_items` (1 to 1000) items, in the order of their keys. Nothing is claimed or changed.
+///
+/// `filter_json` is a JSON object, of which every member narrows the choice: `keys`, `status` and `types` (arrays of text),
+/// `before` and `after` (UTC times, of the last change) and `error` (a part of its text, in this case; nothing in it is a
+/// wildcard). NULL: all items.
+///
+/// `after_key` is the last key of the page before; NULL: from the start.
+///
+/// *Ownership*: the caller frees `*batch` with `readpast_batch_free`. The texts are copied.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*batch` holds at least one item.
+/// - `READPAST_EMPTY`: there is none, or none after `after_key`; `*batch` is null.
+/// - `READPAST_INVALID_ARGUMENT`: an argument cannot be taken; the message names it.
+/// - `READPAST_INVALID_ITEM`: a key is not one of this queue's.
+/// - any failure of the connection or the server.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_queue_find(
+    queue: readpast_queue,
+    filter_json: *const c_char,
+    after_key: *const c_char,
+    max_items: i32,
+    batch: *mut readpast_batch,
+    err: *mut readpast_error,
+) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(queue, err, || {
+            let place = Place::new("batch", batch)?;
+            let filter = read_filter(filter_json)?;
+            let after = args::optional_text("after_key", after_key)?;
+            let max = args::item_count("max_items", max_items)?;
+            claim::put(place, queue.get()?.find(&filter, after, max)?)
+        })
+    }
+}
+
+/// Lets `count` (1 to 1000) items that ended, or that wait, be worked on as if they were new, in one commit: Failed,
+/// Cancelled, Terminated, PartiallyCompleted, Error and Paused become Pending, due now, with all their attempts. Response,
+/// error and step stay. Each item is judged by itself.
+///
+/// `operation` is as for `readpast_queue_settle`. `outcomes` may be NULL; otherwise there are `count` of them.
+///
+/// *Ownership*: what `items` points to is copied.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: all are due; `outcomes` are written.
+/// - `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`: the answer of the first item that is not;
+///   `outcomes` are written, and tell of each.
+/// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
+/// - `READPAST_OUTCOME_UNKNOWN`: see there.
+/// - any other failure of the connection or the server.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_queue_redrive(
+    queue: readpast_queue,
+    items: *const readpast_item_ref,
+    count: i32,
+    operation: *const c_char,
+    outcomes: *mut readpast_outcome,
+    err: *mut readpast_error,
+) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(queue, err, || {
+            let items = read_refs(items, count)?;
+            let outcomes = Places::optional("outcomes", outcomes, count)?;
+            let operation = args::optional_text("operation", operation)?;
+            Ok(write_outcomes(outcomes, &queue.get()?.redrive(&items, operation)?))
+        })
+    }
+}
+
+/// Deletes up to `max_items` (1 to 1000) finished items that fit `filter_json`, which is that of `readpast_queue_find`.
+/// Without a status it means Completed, PartiallyCompleted, Cancelled and Terminated; Failed items go only when they are
+/// named. Call it until it deletes none.
+///
+/// When the connection breaks, the call is repeated, and counts only what the repetition deleted.
+///
+/// *Ownership*: the text is copied.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*purged` (which may be NULL) is how many there were.
+/// - `READPAST_INVALID_ARGUMENT`: an argument cannot be taken, or the filter names a state that is not final; the message
+///   names it.
+/// - `READPAST_INVALID_ITEM`: a key is not one of this queue's.
+/// - any failure of the connection or the server.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_queue_purge(
+    queue: readpast_queue,
+    filter_json: *const c_char,
+    max_items: i32,
+    purged: *mut i64,
+    err: *mut readpast_error,
+) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(queue, err, || {
+            let filter = read_filter(filter_json)?;
+            let count = queue.get()?.purge(&filter, args::item_count("max_items", max_items)?)?;
+            if !purged.is_null() {
+                purged.write(i64::try_from(count).unwrap_or(i64::MAX));
+            }
+            Ok(READPAST_OK)
+        })
+    }
+}
+
+/// # Safety
+/// The text keeps to the header's rules.
+unsafe fn read_filter(json: *const c_char) -> Result<Filter, Failure> {
+    // SAFETY: as the caller promises.
+    match unsafe { args::optional_text("filter_json", json) }? {
+        Some(json) => Ok(Filter::from_json(json)?),
+        None => Ok(Filter::default()),
+    }
+}
+
+/// # Safety
+/// `items` keeps to the header's rules for arrays and text.
+unsafe fn read_refs<'a>(items: *const readpast_item_ref, count: i32) -> Result<Vec<ItemRef<'a>>, Failure> {
+    // SAFETY: as the caller promises.
+    let items = unsafe { read_array("items", items, count) }?;
+    // SAFETY: as the caller promises.
+    items.iter().enumerate().map(|(i, item)| unsafe { read_ref(i, item) }).collect()
+}
+
+/// # Safety
+/// The texts keep to the header's rules.
+unsafe fn read_ref<'a>(i: usize, item: &readpast_item_ref) -> Result<ItemRef<'a>, Failure> {
+    // SAFETY: as the caller promises.
+    unsafe {
+        Ok(ItemRef {
+            key: args::text(Field("items", i, "key"), item.key)?,
+            token: args::optional_text(Field("items", i, "token"), item.token)?,
+        })
+    }
+}

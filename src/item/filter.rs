@@ -1,0 +1,213 @@
+//! Which items an operator means.
+
+use super::{ItemState, normalize_utc};
+use crate::error::{Error, ErrorKind, Result};
+use serde_json::{Map, Value, json};
+
+/// The most keys of one filter.
+const MOST_KEYS: usize = 1000;
+
+/// The longest text to look for, in UTF-16 units: what SQL Server takes out of JSON in one piece.
+const LONGEST_TEXT: usize = 4000;
+
+/// Conditions on items. Every one that is given narrows the choice; a filter without any means all items.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Items with these keys, at most 1000. An empty list means no item; `None` leaves the key open.
+    pub keys: Option<Vec<String>>,
+    /// Items in one of these states; an empty list leaves the state open.
+    pub states: Vec<ItemState>,
+    /// Items of one of these types; an empty list leaves the type open.
+    pub types: Vec<String>,
+    /// Items whose last change was before this UTC time.
+    pub before: Option<String>,
+    /// Items whose last change was at this UTC time or later.
+    pub after: Option<String>,
+    /// Items whose error contains this text, in this case. Nothing in it is a wildcard.
+    pub error: Option<String>,
+}
+
+/// An item, by its key, for a call of an operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ItemRef<'a> {
+    /// Its key.
+    pub key: &'a str,
+    /// The token it had when the caller saw it: only if it is still that is the item meant. `None` means whatever it is.
+    pub token: Option<&'a str>,
+}
+
+impl<'a> From<super::Item<'a>> for ItemRef<'a> {
+    fn from(item: super::Item<'a>) -> Self {
+        Self { key: item.key(), token: Some(item.token()) }
+    }
+}
+
+impl Filter {
+    /// The items with these keys.
+    pub fn of_keys<S: Into<String>>(keys: impl IntoIterator<Item = S>) -> Self {
+        Self { keys: Some(keys.into_iter().map(Into::into).collect()), ..Self::default() }
+    }
+
+    /// The items in these states.
+    pub fn of_states(states: impl IntoIterator<Item = ItemState>) -> Self {
+        Self { states: states.into_iter().collect(), ..Self::default() }
+    }
+
+    /// Reads a filter like `{"status": ["Failed"], "before": "2026-11-21T08:30:00Z", "error": "timeout"}`; the other
+    /// members are `keys`, `types` and `after`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] names the member that cannot be taken.
+    pub fn from_json(text: &str) -> Result<Self> {
+        let members: Map<String, Value> =
+            serde_json::from_str(text).map_err(|error| refuse(format!("is not a JSON object: {error}")))?;
+        let mut filter = Self::default();
+        for (name, value) in members {
+            if value.is_null() {
+                continue;
+            }
+            match name.as_str() {
+                "keys" => filter.keys = Some(texts("keys", value)?),
+                "types" => filter.types = texts("types", value)?,
+                "status" => {
+                    let words = texts("status", value)?;
+                    if words.is_empty() {
+                        return Err(refuse("has an empty \"status\"; name a state, or leave it out".to_owned()));
+                    }
+                    filter.states = words.iter().map(|word| state(word)).collect::<Result<_>>()?;
+                }
+                "before" => filter.before = Some(one_text("before", value)?),
+                "after" => filter.after = Some(one_text("after", value)?),
+                "error" => filter.error = Some(one_text("error", value)?),
+                _ => {
+                    return Err(refuse(format!(
+                        "has a member {name:?}; there are keys, status, types, before, after and error"
+                    )));
+                }
+            }
+        }
+        filter.to_json()?;
+        Ok(filter)
+    }
+
+    /// The object that the procedures read.
+    pub(crate) fn to_json(&self) -> Result<String> {
+        let mut out = Map::new();
+        if let Some(keys) = &self.keys {
+            if keys.len() > MOST_KEYS {
+                return Err(refuse(format!("has {} keys; {MOST_KEYS} are the most", keys.len())));
+            }
+            keys.iter().try_for_each(|key| check("a key", key))?;
+            out.insert("keys".to_owned(), json!(keys));
+        }
+        if !self.states.is_empty() {
+            let words: Vec<_> = self.states.iter().map(|state| state.as_str()).collect();
+            out.insert("status".to_owned(), json!(words));
+        }
+        if !self.types.is_empty() {
+            self.types.iter().try_for_each(|kind| check("a type", kind))?;
+            out.insert("types".to_owned(), json!(self.types));
+        }
+        for (name, time) in [("before", &self.before), ("after", &self.after)] {
+            if let Some(given) = time {
+                let time = normalize_utc(given).ok_or_else(|| {
+                    refuse(format!("has {name:?} {given:?}, which is not a UTC time like 2026-11-21T08:30:00Z"))
+                })?;
+                out.insert(name.to_owned(), json!(time));
+            }
+        }
+        if let Some(error) = &self.error {
+            check("the error", error)?;
+            out.insert("error".to_owned(), json!(error));
+        }
+        Ok(Value::Object(out).to_string())
+    }
+}
+
+fn refuse(why: String) -> Error {
+    Error::new(ErrorKind::InvalidArgument, format!("the filter {why}"))
+}
+
+/// Checks text to look for. An empty one is rather a slip than a wish, and would be found everywhere.
+fn check(what: &str, text: &str) -> Result<()> {
+    let units = text.encode_utf16().count();
+    if text.is_empty() {
+        return Err(refuse(format!("looks for {what} that is empty; leave it out")));
+    }
+    if text.contains('\0') {
+        return Err(refuse(format!("looks for {what} with U+0000 in it, which neither server stores in text")));
+    }
+    if units > LONGEST_TEXT {
+        return Err(refuse(format!("looks for {what} of {units} characters; {LONGEST_TEXT} are the most")));
+    }
+    Ok(())
+}
+
+fn state(word: &str) -> Result<ItemState> {
+    word.parse().map_err(|()| {
+        let known: Vec<_> = ItemState::ALL.iter().map(|state| state.as_str()).collect();
+        refuse(format!("has the status {word:?}; there are {}", known.join(", ")))
+    })
+}
+
+fn texts(name: &str, value: Value) -> Result<Vec<String>> {
+    let wrong = || refuse(format!("has a {name:?} that is not an array of texts"));
+    let Value::Array(values) = value else { return Err(wrong()) };
+    values.into_iter().map(|value| if let Value::String(text) = value { Ok(text) } else { Err(wrong()) }).collect()
+}
+
+fn one_text(name: &str, value: Value) -> Result<String> {
+    if let Value::String(text) = value { Ok(text) } else { Err(refuse(format!("has a {name:?} that is not text"))) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_read_is_what_is_sent() {
+        let filter = Filter::from_json(
+            r#"{"keys": ["a"], "status": ["Failed", "Error"], "types": ["T"], "before": "2026-11-21",
+                "after": null, "error": "100%_[x]'\""}"#,
+        )
+        .unwrap();
+        assert_eq!(filter.states, [ItemState::Failed, ItemState::Error]);
+        let sent: Value = serde_json::from_str(&filter.to_json().unwrap()).unwrap();
+        assert_eq!(
+            sent,
+            json!({
+                "keys": ["a"], "status": ["Failed", "Error"], "types": ["T"],
+                "before": "2026-11-21T00:00:00.0000000", "error": "100%_[x]'\""
+            })
+        );
+        assert_eq!(Filter::default().to_json().unwrap(), "{}");
+        assert_eq!(Filter::of_keys([""; 0]).to_json().unwrap(), r#"{"keys":[]}"#, "no key is not every key");
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (text, part) in [
+            ("[]", "JSON object"),
+            ("{", "JSON object"),
+            (r#"{"state": ["Failed"]}"#, "\"state\""),
+            (r#"{"status": "Failed"}"#, "\"status\""),
+            (r#"{"status": []}"#, "empty"),
+            (r#"{"status": ["failed"]}"#, "\"failed\""),
+            (r#"{"keys": [1]}"#, "\"keys\""),
+            (r#"{"keys": [""]}"#, "empty"),
+            (r#"{"types": {}}"#, "\"types\""),
+            (r#"{"before": "yesterday"}"#, "yesterday"),
+            (r#"{"after": 5}"#, "\"after\""),
+            (r#"{"error": ""}"#, "empty"),
+            (r#"{"error": "a\u0000b"}"#, "U+0000"),
+        ] {
+            let error = Filter::from_json(text).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+            assert!(error.message().starts_with("the filter") && error.message().contains(part), "{error}");
+        }
+        let many = Filter::of_keys((0..1001).map(|i| i.to_string()));
+        assert!(many.to_json().unwrap_err().message().contains("1001"));
+        let long = Filter { error: Some("x".repeat(4001)), ..Filter::default() };
+        assert!(long.to_json().unwrap_err().message().contains("4001"));
+    }
+}

@@ -1,0 +1,57 @@
+//! What operators do: look for items, let them be worked on again, clear finished ones away.
+
+use super::operation::{Attempts, identity};
+use super::{Inner, answered, answers, check_count};
+use crate::error::{Error, ErrorKind, Result};
+use crate::item::{Answer, Batch, Filter, ItemRef, Outcome, Value};
+use crate::session::{Param, Shape};
+use serde_json::json;
+
+pub(super) fn find(queue: &Inner, filter: &Filter, after: Option<&str>, max: u32) -> Result<Batch> {
+    let max = check_count("the number of items to find", max as usize)?;
+    let filter = filter.to_json()?;
+    let after = match after {
+        Some("") => {
+            return Err(Error::new(ErrorKind::InvalidArgument, "the key to go on after is empty; leave it out"));
+        }
+        other => other.unwrap_or_default(),
+    };
+    let params = [Param::Text(&filter), Param::Text(after), Param::Integer(max)];
+    let rows = queue.with_session(|session| answered(session, &queue.calls.find, &params))?;
+    Ok(if rows.is_empty() { Batch::default() } else { Batch::new(rows, 0) })
+}
+
+pub(super) fn redrive(queue: &Inner, items: &[ItemRef<'_>], operation: Option<&str>) -> Result<Vec<Outcome>> {
+    check_count("the number of items to redrive", items.len())?;
+    if let Some(i) = items.iter().position(|item| item.key.is_empty()) {
+        return Err(Error::new(ErrorKind::InvalidArgument, format!("item {i}: the key is empty")));
+    }
+    let json: Vec<_> = items.iter().map(|item| json!({"key": item.key, "token": item.token})).collect();
+    let json = serde_json::Value::Array(json).to_string();
+    let operation = identity(operation)?;
+    let params = [Param::Text(&operation), Param::Text(&json)];
+
+    let mut attempts = Attempts::default();
+    let result = queue.with_session(|session| attempts.note(answered(session, &queue.calls.redrive, &params)));
+    let outcomes = answers::outcomes(&attempts.conclude(&operation, result)?, items.len())?;
+    if outcomes.iter().any(|outcome| outcome.answer == Answer::Ok) {
+        queue.signal.wake();
+    }
+    Ok(outcomes)
+}
+
+pub(super) fn purge(queue: &Inner, filter: &Filter, max: u32) -> Result<u64> {
+    let max = check_count("the number of items to purge", max as usize)?;
+    if let Some(state) = filter.states.iter().find(|state| !state.is_finished()) {
+        let message =
+            format!("only finished items can be purged, and {state} ones are not; cancel or terminate them first");
+        return Err(Error::new(ErrorKind::InvalidArgument, message));
+    }
+    let filter = filter.to_json()?;
+    let params = [Param::Text(&filter), Param::Integer(max)];
+    let rows = queue.with_session(|session| session.call(&queue.calls.purge, &params, Shape::Table))?;
+    match rows.value(0, 1) {
+        Value::Integer(purged) => Ok(u64::try_from(purged).unwrap_or(0)),
+        other => Err(Error::new(ErrorKind::Protocol, format!("the server answered a purge with {other:?}"))),
+    }
+}

@@ -1,0 +1,23 @@
+//! Descriptions to begin with. Each is a file in `sql/specs`.
+
+macro_rules! examples {
+    ($($name:literal),* $(,)?) => { &[$(($name, include_str!(concat!("../../sql/specs/", $name, ".toml")))),*] };
+}
+
+/// Descriptions to begin with, in TOML and with comments, each with its name: the queues of readpast's own shape, the
+/// tables that others made, and procedures that somebody wrote by hand.
+pub const EXAMPLES: &[(&str, &str)] = examples![
+    "notification",
+    "sync_queue",
+    "four_queue",
+    "four_queue_scheduler",
+    "email_requests",
+    "email_requests_sent",
+    "email_requests_delete",
+    "email_requests_lifo",
+    "email_requests_heap",
+    "simple_queue",
+    "simple_queue_postgres",
+    "queue_lock_table",
+    "hand_written",
+];
