@@ -38,8 +38,12 @@ pub fn run(
         let settlements = [item.settle(Action::Complete)];
         ledger.asking(&settlements);
         session.execute(&done.replace("{key}", &key).replace("{worker}", worker), &[]).unwrap();
-        let outcome =
-            Outcome { answer: Answer::Ok, state: Some(ItemState::Completed), token: String::new(), attempt: item.attempt };
+        let outcome = Outcome {
+            answer: Answer::Ok,
+            state: Some(ItemState::Completed),
+            token: String::new(),
+            attempt: item.attempt,
+        };
         ledger.answered(&settlements, &[outcome]);
     }
 }
@@ -50,7 +54,8 @@ fn take_one(session: &mut Session, take: &[&str], worker: &str) -> Option<String
         let taken = session.transaction(|session| {
             let mut key = None;
             for statement in take {
-                let statement = statement.replace("{worker}", worker).replace("{key}", key.as_deref().unwrap_or("NULL"));
+                let statement =
+                    statement.replace("{worker}", worker).replace("{key}", key.as_deref().unwrap_or("NULL"));
                 let rows = session.execute(&statement, &[])?;
                 if !rows.is_empty() {
                     key = Some(place::text(rows.value(0, 0))).filter(|key| key != "NULL");

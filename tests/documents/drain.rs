@@ -1,6 +1,7 @@
 //! The test that every document's table has: items put there by plain statements and by the library, workers that are
 //! killed, and an audit at the end.
 
+use crate::api::Api;
 use crate::audit::{Audit, End};
 use crate::crew::{Crew, Task};
 use crate::hand::{is_doomed, number_in};
@@ -30,7 +31,7 @@ pub struct Drain<'a> {
     /// Whether the table counts the attempts, so that they are known of completed items too.
     pub counts: bool,
     /// A plain INSERT of the document's own for the work of a number.
-    pub insert: &'a dyn Fn(u64) -> String,
+    pub insert: &'a (dyn Fn(u64) -> String + Sync),
     /// The columns that the library is given for it.
     pub item: fn(u64) -> Value,
     pub items: u64,
@@ -114,13 +115,13 @@ pub fn item(columns: Value) -> NewItem {
 }
 
 /// Puts the work of these numbers into a queue, one column each.
-pub fn put(queue: &dyn crate::api::Api, column: &str, numbers: impl IntoIterator<Item = i64>) {
+pub fn put(queue: &(dyn Api + 'static), column: &str, numbers: impl IntoIterator<Item = i64>) {
     let items: Vec<_> = numbers.into_iter().map(|number| item(json!({column: number}))).collect();
     queue.enqueue(&items, None).unwrap();
 }
 
 /// Takes one item after the other until none is left, and completes them; the values of a column, in that order.
-pub fn until_empty(queue: &dyn crate::api::Api, column: &str) -> Vec<String> {
+pub fn until_empty(queue: &(dyn Api + 'static), column: &str) -> Vec<String> {
     let mut seen = Vec::new();
     loop {
         let taken = queue.claim(1, Duration::ZERO).unwrap();

@@ -1,9 +1,9 @@
 //! The third document: EmailRequests, in its forms.
 
+use crate::Body;
 use crate::api::Api;
 use crate::drain::{Drain, Drained, item, until_empty};
 use crate::place::{Place, Server};
-use crate::Body;
 use readpast::item::{Action, Answer, ItemState, NewItem, Settlement};
 use readpast::spec::QueueSpec;
 use serde_json::{Value, json};
@@ -123,7 +123,11 @@ fn a_flag_that_is_reset_by_hand_counts(server: Server) {
     let queue = open(&place, &spec);
     let taken = queue.take();
     place.run("UPDATE EmailRequests SET IsProcessed = FALSE");
-    assert_eq!(queue.end(taken.settle(Action::Complete)).answer, Answer::LeaseLost, "the table's owner has the last word");
+    assert_eq!(
+        queue.end(taken.settle(Action::Complete)).answer,
+        Answer::LeaseLost,
+        "the table's owner has the last word"
+    );
     let again = queue.take();
     assert_eq!(again.key, taken.key);
     assert_eq!(queue.end(again.settle(Action::Complete)).answer, Answer::Ok);

@@ -1,11 +1,11 @@
 //! The second document: four_queue, the plain table and the one that is a scheduler.
 
+use crate::Body;
 use crate::api::Api;
 use crate::audit::Audit;
 use crate::crew::{Crew, Task};
 use crate::drain::{Drain, item, put, until_empty};
 use crate::place::{Place, Server};
-use crate::Body;
 use readpast::item::{Action, Answer, ItemState, Settlement};
 use readpast::spec::QueueSpec;
 use serde_json::json;
@@ -285,7 +285,10 @@ fn the_duration_is_the_tables(server: Server) {
     assert!(duration >= 20, "{duration} ms");
     let shown = format!("SELECT {} FROM {}", place.column("ItemDuration"), place.view(&spec));
     let shown: i64 = place.look(&shown).parse().unwrap();
-    assert!((shown - duration).abs() <= 4, "{shown} ms are shown, {duration} ms in the table (a datetime ticks every 3 ms)");
+    assert!(
+        (shown - duration).abs() <= 4,
+        "{shown} ms are shown, {duration} ms in the table (a datetime ticks every 3 ms)"
+    );
 }
 
 fn work_waits_for_its_time(server: Server) {

@@ -110,5 +110,11 @@ pub fn number_in(text: &str) -> u64 {
 
 /// Names an item's key and attempt as they are in a ledger.
 pub fn taken(key: &str) -> Taken {
-    Taken { key: place::text(readpast::item::Value::Text(key)), token: String::new(), attempt: 1, columns: Vec::new(), json: Value::Null }
+    Taken {
+        key: place::text(readpast::item::Value::Text(key)),
+        token: String::new(),
+        attempt: 1,
+        columns: Vec::new(),
+        json: Value::Null,
+    }
 }

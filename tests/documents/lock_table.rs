@@ -1,11 +1,11 @@
 //! The fifth document: the table whose rows are locked by LockedBy and LockedTime.
 
+use crate::Body;
 use crate::api::Api;
 use crate::audit::Audit;
 use crate::crew::{Crew, Task};
 use crate::drain::{Drain, item, until_empty};
 use crate::place::{Place, Server};
-use crate::Body;
 use readpast::item::{Action, Answer, ItemState, Settlement};
 use readpast::spec::QueueSpec;
 use serde_json::json;
@@ -94,7 +94,8 @@ fn the_row_says_who_and_since_when(server: Server) {
                 LockedTime <= NOW AND LockedTime > ELEVEN_MINUTES_AGO AND CompletionTime IS NULL";
     assert_eq!(place.look(held), "1", "locked, and still pending by its status");
     assert_eq!(queue.end(taken.settle(Action::Complete)).answer, Answer::Ok);
-    let done = "SELECT COUNT(*) FROM Queue WHERE Status = 2 AND CompletionTime >= LockedTime AND LockedBy = 'Service A'";
+    let done =
+        "SELECT COUNT(*) FROM Queue WHERE Status = 2 AND CompletionTime >= LockedTime AND LockedBy = 'Service A'";
     assert_eq!(place.look(done), "1");
 }
 

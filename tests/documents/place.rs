@@ -235,11 +235,7 @@ impl Place {
 
     /// What differs between the servers in the names of readpast's columns.
     pub fn column(&self, name: &str) -> String {
-        if self.is_sql_server() {
-            name.to_owned()
-        } else {
-            readpast::ident::QueueName::new(name).unwrap().snake_case()
-        }
+        if self.is_sql_server() { name.to_owned() } else { readpast::ident::QueueName::new(name).unwrap().snake_case() }
     }
 }
 

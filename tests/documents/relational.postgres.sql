@@ -22,46 +22,46 @@ INSERT INTO QueueStatus (Status) VALUES
 ('PartiallyCompleted');
 GO
 CREATE TABLE SyncQueue (
-    EnqueuedAt timestamp,
-    UpdatedAt timestamp,
+    EnqueuedAt timestamptz,
+    UpdatedAt timestamptz,
     Status varchar(20),
     Type varchar(60),
     Step varchar(60),
     AttemptNum integer,
     Response text DEFAULT '',
     Error text DEFAULT '',
-    StartedAt timestamp,
+    StartedAt timestamptz,
     Duration bigint,
-    ScheduledFor timestamp,
+    ScheduledFor timestamptz,
     CONSTRAINT PK_SyncQueue PRIMARY KEY (EnqueuedAt),
     CONSTRAINT SyncQueue_IsClassifiedBy_SyncQueueType FOREIGN KEY (Type) REFERENCES SyncQueueType (Type),
     CONSTRAINT SyncQueue_IsStatedBy_QueueStatus FOREIGN KEY (Status) REFERENCES QueueStatus (Status)
 );
 GO
 CREATE TABLE Notification (
-    EnqueuedAt timestamp PRIMARY KEY,
+    EnqueuedAt timestamptz PRIMARY KEY,
     Type varchar(60),
     Status varchar(20),
     Step varchar(60),
     AttemptNum integer,
     Response text DEFAULT '',
     Error text DEFAULT '',
-    StartedAt timestamp,
+    StartedAt timestamptz,
     Duration bigint,
-    ScheduledFor timestamp,
-    UpdatedAt timestamp,
+    ScheduledFor timestamptz,
+    UpdatedAt timestamptz,
     CONSTRAINT Notification_IsDiscriminatedBy_NotificationType
         FOREIGN KEY (Type) REFERENCES NotificationType (Type),
     CONSTRAINT Notification_IsStatedBy_QueueStatus FOREIGN KEY (Status) REFERENCES QueueStatus (Status)
 );
 GO
-CREATE FUNCTION Notification_IsType_fn (timestamp, varchar) RETURNS boolean LANGUAGE sql AS $$
+CREATE FUNCTION Notification_IsType_fn (timestamptz, varchar) RETURNS boolean LANGUAGE sql AS $$
     SELECT EXISTS (SELECT 1 FROM Notification WHERE EnqueuedAt = $1 AND Type = $2)
 $$;
 GO
 -- Exclusive subtype: data specific to a password reset notification
 CREATE TABLE Notification_ResetPassword (
-    EnqueuedAt timestamp PRIMARY KEY,
+    EnqueuedAt timestamptz PRIMARY KEY,
     OTP varchar(16),
     UserID integer,
     Username varchar(128),
@@ -71,7 +71,7 @@ CREATE TABLE Notification_ResetPassword (
 GO
 -- Inclusive subtypes: delivery channels (a notification can be both email AND sms)
 CREATE TABLE Notification_Email (
-    EnqueuedAt timestamp PRIMARY KEY,
+    EnqueuedAt timestamptz PRIMARY KEY,
     EmailTo varchar(254),
     PreferredLanguage varchar(60) DEFAULT 'en',
     Response text DEFAULT '',

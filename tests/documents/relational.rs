@@ -1,10 +1,10 @@
 //! The first document's tables, adopted as they are declared there. (Its own kind of queue, which readpast makes, is what
 //! the capability suite and the contention test are about; its hand-written procedures have a suite of their own.)
 
+use crate::Body;
 use crate::api::Api;
 use crate::drain::{Drain, item};
 use crate::place::{Place, Server};
-use crate::Body;
 use readpast::item::{Action, Answer, ItemState, Settlement};
 use readpast::spec::QueueSpec;
 use serde_json::json;
@@ -99,7 +99,10 @@ fn the_columns_tell_the_life_of_an_item(server: Server) {
     place.run(&insert("Notification", 1, "Sms"));
     let queue = open(&place, &spec);
     let taken = queue.take();
-    assert_eq!(place.look("SELECT Status FROM Notification WHERE AttemptNum = 1 AND StartedAt IS NOT NULL"), "Processing");
+    assert_eq!(
+        place.look("SELECT Status FROM Notification WHERE AttemptNum = 1 AND StartedAt IS NOT NULL"),
+        "Processing"
+    );
     let step = Settlement { step: Some("Send"), response: Some("rendered"), ..taken.settle(Action::Step) };
     let stepped = queue.end(step);
     assert_eq!(stepped.answer, Answer::Ok);

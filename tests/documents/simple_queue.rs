@@ -1,9 +1,9 @@
 //! The fourth document: SimpleQueue.
 
+use crate::Body;
 use crate::api::Api;
 use crate::drain::{Drain, item, until_empty};
 use crate::place::{Place, Server};
-use crate::Body;
 use readpast::item::{Action, Answer, ItemState, Settlement};
 use readpast::spec::QueueSpec;
 use serde_json::{Value, json};
@@ -140,7 +140,10 @@ fn crash(place: &Place, spec: &QueueSpec) -> Value {
     std::thread::sleep(Duration::from_millis(60));
     let queue = open(place, spec);
     assert_eq!(queue.recover(10).unwrap(), 1);
-    assert_eq!(place.look("SELECT COUNT(*) FROM SimpleQueue WHERE ProcessingStartedAt IS NULL AND Errors IS NULL"), "1");
+    assert_eq!(
+        place.look("SELECT COUNT(*) FROM SimpleQueue WHERE ProcessingStartedAt IS NULL AND Errors IS NULL"),
+        "1"
+    );
     let again = queue.take();
     assert_eq!((&again.key, again.attempt), (&taken.key, 2));
     assert_eq!(queue.end(taken.settle(Action::Complete)).answer, Answer::LeaseLost);
@@ -179,7 +182,7 @@ fn a_run_has_one_time(server: Server) {
     let (place, spec) = adopted(server);
     (0..4).for_each(|number| place.run(&insert(number)));
     for (run, run_time) in ["2021-09-16T18:42:38.403Z", "2021-09-16T19:00:00.5Z"].into_iter().enumerate() {
-        let queue = place.open(spec.queue.as_str(), &[("run.time", run_time)]);
+        let queue = place.open(spec.queue.as_str(), &[("worker.run_at", run_time)]);
         for _ in 0..2 {
             let failed = queue.take();
             queue.end(Settlement { error: Some("no"), ..failed.settle(Action::Fail) });
