@@ -112,7 +112,7 @@ impl Place {
     /// A setting in AppSettings.
     pub fn set(&self, param: &str, value: i32) {
         self.run(&if self.is_sql_server() {
-            format!("INSERT INTO readpast.AppSettings (Param, ValInt) VALUES ('{param}', {value})")
+            format!("INSERT INTO [readpast].AppSettings (Param, ValInt) VALUES ('{param}', {value})")
         } else {
             format!("INSERT INTO readpast.app_settings (param, val_int) VALUES ('{param}', {value})")
         });
@@ -218,7 +218,7 @@ impl Place {
     /// The name of the queue's worker view.
     pub fn view(&self, spec: &QueueSpec) -> String {
         if self.is_sql_server() {
-            format!("readpast.Worker_{}_V", spec.queue)
+            format!("[readpast].Worker_{}_V", spec.queue)
         } else {
             format!("readpast.worker_{}_v", spec.queue.snake_case())
         }
@@ -227,7 +227,7 @@ impl Place {
     /// The name of the table that is kept beside the document's.
     pub fn beside(&self, spec: &QueueSpec) -> String {
         if self.is_sql_server() {
-            format!("readpast.{}_Lease", spec.queue)
+            format!("[readpast].{}_Lease", spec.queue)
         } else {
             format!("readpast.{}_lease", spec.queue.snake_case())
         }
@@ -280,11 +280,14 @@ fn split_words(text: &str) -> Vec<&str> {
     pieces
 }
 
-/// For servers that speak T-SQL but know neither an index inside CREATE TABLE nor one that ignores duplicates: the same
-/// index as a statement behind, without that option.
-fn plainer(statement: &str) -> Option<[String; 2]> {
+/// For servers that speak T-SQL and do not take all of it. An index inside CREATE TABLE, or one that ignores duplicates:
+/// the same index as a statement behind, without that option. A function with its schema in a CHECK: without it.
+fn plainer(statement: &str) -> Option<Vec<String>> {
+    if statement.contains("CHECK (dbo.") {
+        return Some(vec![statement.replace("CHECK (dbo.", "CHECK (")]);
+    }
     let (table, index) = statement.split_once(",\nINDEX ")?;
     let (name, rest) = index.split_once(" UNIQUE NONCLUSTERED ")?;
     let (columns, _) = rest.split_once('\n')?;
-    Some([format!("{table}\n);"), format!("CREATE UNIQUE NONCLUSTERED INDEX {name} ON dbo.four_queue {columns}")])
+    Some(vec![format!("{table}\n);"), format!("CREATE UNIQUE NONCLUSTERED INDEX {name} ON dbo.four_queue {columns}")])
 }
