@@ -102,6 +102,11 @@ impl<'a> Item<'a> {
         }
     }
 
+    /// The state it was in when it was read; Processing when it was claimed.
+    pub fn state(&self) -> Option<ItemState> {
+        self.answer_text(answer_column::STATUS).parse().ok()
+    }
+
     /// The item's columns, as [`Batch::columns`] has them.
     pub fn columns(&self) -> &'a [Column] {
         self.rows.columns().get(answer_column::COUNT..).unwrap_or_default()

@@ -24,7 +24,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 #[derive(Debug, Clone)]
 pub enum Task {
     /// Works on a queue through the library. The work of an item is a number, which this column holds; without one the key.
-    Work { queue: String, column: Option<&'static str>, lease_ms: u32 },
+    /// Some of it fails at first, and some always, if the process `stumbles`.
+    Work { queue: String, column: Option<&'static str>, stumbles: bool, lease_ms: u32 },
     /// Works as the document's own code does: takes an item by one statement (or some), and is done with it by another.
     Consume { take: Vec<String>, done: String },
 }
@@ -56,8 +57,8 @@ impl<'a> Crew<'a> {
         let name = format!("worker{}", self.started);
         self.started += 1;
         let task = match task {
-            Task::Work { queue, column, lease_ms } => {
-                json!({"queue": queue, "column": column, "lease_ms": lease_ms.to_string()})
+            Task::Work { queue, column, stumbles, lease_ms } => {
+                json!({"queue": queue, "column": column, "stumbles": stumbles, "lease_ms": lease_ms.to_string()})
             }
             Task::Consume { take, done } => json!({"take": take, "done": done}),
         };

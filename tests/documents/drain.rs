@@ -57,7 +57,7 @@ impl Drain<'_> {
         let mut work: BTreeMap<String, u64> =
             before.into_iter().map(|(key, text)| (normal(&key), number_in(&text))).collect();
 
-        let task = Task::Work { queue: queue.to_owned(), column: self.column, lease_ms: 1000 };
+        let task = Task::Work { queue: queue.to_owned(), column: self.column, stumbles: true, lease_ms: 1000 };
         let unfinished = self.place.column("ItemStatus");
         let unfinished = format!(
             "SELECT COUNT(*) FROM {} WHERE {unfinished} IN ('Pending', 'Processing', 'Error', 'Paused')",
@@ -92,8 +92,8 @@ impl Drain<'_> {
 
     fn ends(&self) -> BTreeMap<String, End> {
         let (status, attempt) = (self.place.column("ItemStatus"), self.place.column("ItemAttempt"));
-        let rows =
-            self.place.rows(&format!("SELECT {}, {status}, {attempt} FROM {}", self.key, self.place.view(self.spec)));
+        let (key, view) = (self.place.shown(self.key), self.place.view(self.spec));
+        let rows = self.place.rows(&format!("SELECT {key}, {status}, {attempt} FROM {view}"));
         let end = |row: Vec<String>| {
             let state: ItemState = row[1].parse().unwrap();
             let counted = self.counts || state != ItemState::Completed;

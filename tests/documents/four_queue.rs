@@ -131,7 +131,7 @@ fn the_documents_own_procedure_works_beside(server: Server) {
     let mut crew = Crew::new(&place);
     for _ in 0..2 {
         crew.add(&Task::Consume { take: vec![take.to_owned()], done: done.clone() });
-        crew.add(&Task::Work { queue: spec.queue.to_string(), column: None, lease_ms: 60_000 });
+        crew.add(&Task::Work { queue: spec.queue.to_string(), column: None, stumbles: false, lease_ms: 60_000 });
     }
     let stories = crew.dismiss();
     Audit::new(&stories).check_each_once(&keys);

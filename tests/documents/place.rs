@@ -233,6 +233,11 @@ impl Place {
         }
     }
 
+    /// A column of the document's table in the worker view, which has it as the description writes it.
+    pub fn shown(&self, name: &str) -> String {
+        if self.is_sql_server() { format!("[{name}]") } else { format!("\"{name}\"") }
+    }
+
     /// What differs between the servers in the names of readpast's columns.
     pub fn column(&self, name: &str) -> String {
         if self.is_sql_server() { name.to_owned() } else { readpast::ident::QueueName::new(name).unwrap().snake_case() }

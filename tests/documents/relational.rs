@@ -112,7 +112,7 @@ fn the_columns_tell_the_life_of_an_item(server: Server) {
     let row = place.rows("SELECT Status, Step, Response, Error FROM Notification");
     assert_eq!(row, [["Error", "Send", "rendered", "timed out"]], "the step is preserved");
     let again = queue.take();
-    assert_eq!((again.attempt, again.column("ItemStep")), (2, &json!("Send")));
+    assert_eq!((again.attempt, again.column(&place.column("ItemStep"))), (2, &json!("Send")));
     // Somebody changes the row by hand, and the worker hears of it.
     place.run("UPDATE Notification SET UpdatedAt = NOW, Status = 'Cancelled'");
     assert_ne!(queue.end(again.settle(Action::Complete)).answer, Answer::Ok);

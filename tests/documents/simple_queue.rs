@@ -100,7 +100,8 @@ fn keys_and_times_are_the_producers(server: Server) {
     let items: Vec<_> = (0..).zip(times).map(|(i, time)| item(columns(i, time))).collect();
     let keys: Vec<_> = queue.enqueue(&items, None).unwrap().iter().map(|e| e.key.to_lowercase()).collect();
     assert_eq!(keys, [guid(0), guid(1)]);
-    assert!(place.look("SELECT CreatedAt FROM SimpleQueue WHERE Payload LIKE '% 1'").starts_with("2021-09-15"));
+    let created = place.look("SELECT CreatedAt FROM SimpleQueue WHERE Payload LIKE '% 1'");
+    assert!(created.starts_with("2021-09-15"), "{created}");
     // Without a key one is made; without a time it is now.
     let made = queue.put_item(item(json!({"Payload": payload(2)}))).key;
     assert_eq!(made.len(), 36);

@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::{completions, enqueue, exit, install, recover, render, stats, work};
+use crate::{completions, enqueue, exit, install, purge, recover, render, show, stats, steer, work};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -62,6 +62,30 @@ pub enum Command {
     Work(work::Args),
     /// Shows figures about a queue
     Stats(stats::Args),
+    /// Shows items: by key in full, or those that fit a filter, a line each
+    Show(show::Args),
+    /// Lets items that wait for their next attempt be tried at once
+    ///
+    /// Those in the state Error, unless --status or --key say otherwise. Their attempts count on; redrive begins anew.
+    Retry(steer::Args),
+    /// Calls items off
+    ///
+    /// Those that are Pending, Error or Paused, unless --status or --key say otherwise. A worker that holds one finds its lease
+    /// lost.
+    Cancel(steer::Args),
+    /// Sets items aside
+    ///
+    /// Those that are Pending or Error, unless --status or --key say otherwise.
+    Pause(steer::Args),
+    /// Lets paused items be worked on again
+    Resume(steer::Args),
+    /// Lets items that ended be worked on as if they were new, with all their attempts
+    ///
+    /// Those that are Failed, unless --status or --key say otherwise; Cancelled, Terminated, PartiallyCompleted, Error and
+    /// Paused ones can be redriven too.
+    Redrive(steer::Args),
+    /// Deletes finished items, in bounded batches
+    Purge(purge::Args),
     /// Gives the items of dead workers back at once
     Recover(recover::Args),
     /// Prints the completions of a shell

@@ -1,6 +1,7 @@
 //! What ends the command early, and how it is told: what is wrong, then what to do about it.
 
 use crate::exit::Exit;
+use crate::output::printable;
 use readpast::{Error, ErrorKind};
 use serde_json::json;
 use std::io;
@@ -56,7 +57,7 @@ impl Failure {
             return;
         }
         let remedy = remedy.map_or_else(String::new, |remedy| format!("\n  {remedy}"));
-        let _ = io::Write::write_fmt(&mut out, format_args!("readpast: {message}{remedy}\n"));
+        let _ = io::Write::write_fmt(&mut out, format_args!("readpast: {}{remedy}\n", printable(&message)));
     }
 
     /// What to do about it, where the message does not say it.

@@ -8,20 +8,25 @@ mod duration;
 mod enqueue;
 mod exit;
 mod failure;
+mod filter;
 mod install;
 mod log;
 mod output;
+mod purge;
 mod recover;
 mod render;
+mod show;
 mod signals;
 mod spec_file;
 mod stats;
+mod steer;
 mod work;
 
 use clap::Parser;
 use cli::{Cli, Command};
 use output::Output;
 use std::process::ExitCode;
+use steer::Verb;
 
 fn main() -> ExitCode {
     let Cli { global, command } = Cli::parse();
@@ -33,6 +38,13 @@ fn main() -> ExitCode {
         Command::Enqueue(args) => enqueue::run(&global, &args, &out),
         Command::Work(args) => work::run(&global, args, &out),
         Command::Stats(args) => stats::run(&global, &args, &out),
+        Command::Show(args) => show::run(&global, &args, &out),
+        Command::Retry(args) => steer::run(Verb::Retry, &global, &args, &out),
+        Command::Cancel(args) => steer::run(Verb::Cancel, &global, &args, &out),
+        Command::Pause(args) => steer::run(Verb::Pause, &global, &args, &out),
+        Command::Resume(args) => steer::run(Verb::Resume, &global, &args, &out),
+        Command::Redrive(args) => steer::run(Verb::Redrive, &global, &args, &out),
+        Command::Purge(args) => purge::run(&global, &args, &out),
         Command::Recover(args) => recover::run(&global, &args, &out),
         Command::Completions(args) => completions::run(&args, &out),
     };

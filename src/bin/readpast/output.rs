@@ -55,7 +55,12 @@ impl Output {
 
 /// A remark for the person at the terminal, on standard error. It may get lost: nothing depends on it.
 pub fn note(text: &str) {
-    let _ = writeln!(io::stderr().lock(), "readpast: {text}");
+    let _ = writeln!(io::stderr().lock(), "readpast: {}", printable(text));
+}
+
+/// Text that does nothing to a terminal: whoever enqueued it need not be a friend.
+pub fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c }).collect()
 }
 
 fn broken(error: io::Error) -> Failure {

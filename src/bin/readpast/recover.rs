@@ -29,6 +29,6 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
             break;
         }
     }
-    out.answer(|| format!("{total} items recovered"), || json!({"recovered": total}))?;
+    out.answer(|| format!("items recovered: {total}"), || json!({"recovered": total}))?;
     Ok(Exit::Done)
 }

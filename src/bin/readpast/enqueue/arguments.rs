@@ -2,7 +2,7 @@
 
 use super::Args;
 use crate::failure::{Result, usage};
-use readpast::spec::ColumnKind;
+use readpast::spec::{ColumnKind, ColumnSpec};
 use readpast::{NewItem, QueueSpec};
 use serde_json::{Map, Value};
 
@@ -84,33 +84,44 @@ pub fn items(spec: &QueueSpec, args: &Args, defaults: &Defaults) -> Result<Vec<N
     Ok(items)
 }
 
-/// `COLUMN=VALUE`, the value read as the column's type asks for; `COLUMN:=JSON`, the value as it is.
+/// `COLUMN=VALUE`, the value read as the column's type asks for; `COLUMN:=JSON`, the value as it is. A column of a subtype
+/// is `SUBTYPE.COLUMN`.
 fn columns(spec: &QueueSpec, arguments: &[String]) -> Result<Map<String, Value>> {
     let mut columns = Map::new();
     for argument in arguments {
         let Some((name, text)) = argument.split_once('=') else {
             return Err(usage(format!("{argument:?} is not COLUMN=VALUE")));
         };
-        let (name, value) = match name.strip_suffix(':') {
-            Some(name) => {
-                let value = serde_json::from_str(text)
-                    .map_err(|error| usage(format!("{name}:= takes JSON, and this is none: {error}")))?;
-                (name, value)
-            }
-            None => (name, typed(spec, name, text)),
+        let (full, is_json) = name.strip_suffix(':').map_or((name, false), |name| (name, true));
+        let of_subtype = full.split_once('.').and_then(|(subtype, name)| {
+            let subtype = spec.subtypes.iter().find(|known| known.name.as_str() == subtype)?;
+            Some((subtype, name))
+        });
+        let (known, name) = of_subtype.map_or((&spec.columns, full), |(subtype, name)| (&subtype.columns, name));
+        let value = if is_json {
+            let json = serde_json::from_str(text);
+            json.map_err(|error| usage(format!("{full}:= takes JSON, and this is none: {error}")))?
+        } else {
+            typed(known, name, text)
         };
-        if columns.insert(name.to_owned(), value).is_some() {
-            return Err(usage(format!("the column {name} is given twice")));
+        let into = match of_subtype {
+            Some((subtype, _)) => columns.entry(subtype.name.as_str()).or_insert_with(|| Value::Object(Map::new())),
+            None => &mut Value::Null,
+        };
+        let twice = match into {
+            Value::Object(of_subtype) => of_subtype.insert(name.to_owned(), value),
+            _ => columns.insert(name.to_owned(), value),
+        };
+        if twice.is_some() {
+            return Err(usage(format!("the column {full} is given twice")));
         }
     }
     Ok(columns)
 }
 
 /// What does not fit stays text; the check of the item then says what the column takes.
-fn typed(spec: &QueueSpec, name: &str, text: &str) -> Value {
-    let column = spec.columns.iter().chain(spec.subtypes.iter().flat_map(|subtype| &subtype.columns));
-    let kind = column.into_iter().find(|column| column.name.as_str() == name).map(|column| column.kind);
-    match kind {
+fn typed(columns: &[ColumnSpec], name: &str, text: &str) -> Value {
+    match columns.iter().find(|column| column.name.as_str() == name).map(|column| column.kind) {
         Some(
             ColumnKind::Integer | ColumnKind::BigInteger | ColumnKind::Boolean | ColumnKind::Float | ColumnKind::Json,
         ) => serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned())),

@@ -1,0 +1,123 @@
+//! Which items are meant: the same options for all subcommands that look for items.
+
+use crate::cli::Global;
+use crate::duration;
+use crate::failure::{Result, usage};
+use readpast::item::utc_text;
+use readpast::{Batch, Filter, Item, ItemState, Queue};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Options of a filter. Each one that is given narrows the choice.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Which items")]
+pub struct FilterArgs {
+    /// In this state; may be given again, or several with commas
+    #[arg(long, value_name = "STATE,...", value_delimiter = ',', value_parser = state)]
+    pub status: Vec<ItemState>,
+    /// Of this type; may be given again
+    #[arg(long = "type", value_name = "TYPE")]
+    pub kind: Vec<String>,
+    /// With this key; may be given again, up to 1000 times
+    #[arg(long, value_name = "KEY")]
+    pub key: Vec<String>,
+    /// Last changed before this UTC time, like 2026-11-21T08:30:00Z
+    #[arg(long, value_name = "TIME")]
+    pub before: Option<String>,
+    /// Last changed at this UTC time or later
+    #[arg(long, value_name = "TIME")]
+    pub after: Option<String>,
+    /// Not changed for so long, by this machine's clock: 90s, 12h, 30d
+    #[arg(long, value_name = "TIME", value_parser = duration::parse, conflicts_with = "before")]
+    pub older_than: Option<Duration>,
+    /// With this text in the error; nothing in it is a wildcard
+    #[arg(long, value_name = "TEXT")]
+    pub error: Option<String>,
+}
+
+impl FilterArgs {
+    /// Whether nothing narrows the choice.
+    pub fn is_open(&self) -> bool {
+        self.status.is_empty()
+            && self.kind.is_empty()
+            && self.key.is_empty()
+            && self.before.is_none()
+            && self.after.is_none()
+            && self.older_than.is_none()
+            && self.error.is_none()
+    }
+
+    /// The filter. Where no state is given and no key, `states` are meant.
+    pub fn filter(&self, states: &[ItemState]) -> Result<Filter> {
+        let before = match (&self.before, self.older_than) {
+            (_, Some(age)) => Some(ago(age).ok_or_else(|| usage("--older-than reaches too far back"))?),
+            (before, None) => before.clone(),
+        };
+        Ok(Filter {
+            keys: if self.key.is_empty() { None } else { Some(self.key.clone()) },
+            states: if self.status.is_empty() && self.key.is_empty() { states.to_vec() } else { self.status.clone() },
+            types: self.kind.clone(),
+            before,
+            after: self.after.clone(),
+            error: self.error.clone(),
+        })
+    }
+}
+
+/// The time so long ago.
+fn ago(age: Duration) -> Option<String> {
+    let then = SystemTime::now().checked_sub(age)?;
+    then.duration_since(UNIX_EPOCH).is_ok().then(|| utc_text(then))
+}
+
+/// A state, whatever its case.
+fn state(word: &str) -> std::result::Result<ItemState, String> {
+    ItemState::ALL.into_iter().find(|state| state.as_str().eq_ignore_ascii_case(word)).ok_or_else(|| {
+        let known: Vec<_> = ItemState::ALL.iter().map(|state| state.as_str()).collect();
+        format!("the states are {}", known.join(", "))
+    })
+}
+
+/// The items that fit, page by page, each page with up to `size` of them.
+pub struct Pages<'a> {
+    pub queue: &'a Queue,
+    pub filter: &'a Filter,
+    pub size: u32,
+    after: Option<String>,
+    ended: bool,
+}
+
+impl<'a> Pages<'a> {
+    pub fn of(queue: &'a Queue, filter: &'a Filter, size: u32) -> Self {
+        Self { queue, filter, size, after: None, ended: false }
+    }
+}
+
+impl Iterator for Pages<'_> {
+    type Item = Result<Batch>;
+
+    fn next(&mut self) -> Option<Result<Batch>> {
+        if self.ended {
+            return None;
+        }
+        let page = match self.queue.find(self.filter, self.after.as_deref(), self.size) {
+            Ok(page) => page,
+            Err(error) => {
+                self.ended = true;
+                return Some(Err(error.into()));
+            }
+        };
+        self.ended = page.len() < self.size as usize;
+        self.after = page.iter().last().map(|item| item.key().to_owned());
+        (!page.is_empty()).then_some(Ok(page))
+    }
+}
+
+/// The token of an item, for a call that is to find it unchanged. An item of an adopted table may have none yet.
+pub fn token<'a>(item: &Item<'a>) -> Option<&'a str> {
+    Some(item.token()).filter(|token| !token.is_empty())
+}
+
+/// Opens the queue for an operator.
+pub fn open(global: &Global, name: &str) -> Result<Queue> {
+    Ok(Queue::open(&crate::connection::config(global, "5000")?, name)?)
+}

@@ -1,0 +1,70 @@
+//! `readpast purge`.
+
+use crate::cli::Global;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result, usage};
+use crate::filter::{self, FilterArgs, Pages};
+use crate::output::Output;
+use crate::signals::Stop;
+use readpast::ItemState;
+use readpast::queue::MAX_ITEMS;
+use serde_json::json;
+
+/// Deletes finished items, in bounded batches
+///
+/// Without --status those that are Completed, PartiallyCompleted, Cancelled or Terminated; Failed ones only when they are
+/// named, and what is not finished never. Each batch is a transaction of its own: workers go on beside it, and what is deleted
+/// stays deleted when it is interrupted.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The queue
+    queue: String,
+    #[command(flatten)]
+    filter: FilterArgs,
+    /// All finished items; needed where nothing else narrows the choice
+    #[arg(long)]
+    all: bool,
+    /// Shows how many there are, and deletes none
+    #[arg(long, short = 'n')]
+    dry_run: bool,
+    /// Items a batch
+    #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_ITEMS)))]
+    batch: u32,
+}
+
+const FINISHED: [ItemState; 4] =
+    [ItemState::Completed, ItemState::PartiallyCompleted, ItemState::Cancelled, ItemState::Terminated];
+
+pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
+    if args.filter.is_open() && !args.all {
+        return Err(usage("nothing says which items are meant; give --older-than or another filter, or --all"));
+    }
+    let mut filter = args.filter.filter(&FINISHED)?;
+    if filter.states.is_empty() {
+        // By key, too, only what is finished.
+        filter.states = FINISHED.to_vec();
+    }
+    let queue = filter::open(global, &args.queue)?;
+    if args.dry_run {
+        let mut total = 0;
+        for page in Pages::of(&queue, &filter, args.batch) {
+            total += page?.len();
+        }
+        out.answer(|| format!("would be purged: {total}"), || json!({"dry_run": true, "purged": total}))?;
+        return Ok(Exit::Done);
+    }
+    let stop = Stop::listen();
+    let mut total = 0;
+    loop {
+        let purged = queue.purge(&filter, args.batch)?;
+        total += purged;
+        if purged == 0 {
+            break;
+        }
+        if let Some(signal) = stop.signal() {
+            return Err(Failure::Partly(format!("interrupted; purged: {total}"), Exit::Signal(signal)));
+        }
+    }
+    out.answer(|| format!("purged: {total}"), || json!({"purged": total}))?;
+    Ok(Exit::Done)
+}

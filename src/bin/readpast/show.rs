@@ -1,0 +1,106 @@
+//! `readpast show`.
+
+use crate::cli::Global;
+use crate::exit::Exit;
+use crate::failure::{Result, usage};
+use crate::filter::{self, FilterArgs, Pages};
+use crate::output::{Output, note, printable};
+use readpast::queue::MAX_ITEMS;
+use readpast::{Item, ItemState, Value};
+use serde_json::{Value as Json, json};
+
+/// Shows items: those with the given keys in full, or those that fit a filter, a line each
+///
+/// A line has key, state, attempts and the first line of the error, with tabs between. Nothing is claimed or changed.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The queue
+    queue: String,
+    /// Keys of items to show in full
+    #[arg(value_name = "KEY")]
+    keys: Vec<String>,
+    #[command(flatten)]
+    filter: FilterArgs,
+    /// Most items to show
+    #[arg(long, default_value_t = 100)]
+    limit: usize,
+}
+
+pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
+    if !args.keys.is_empty() && !args.filter.is_open() {
+        return Err(usage("give keys or a filter, not both"));
+    }
+    let filter = args.filter.filter(&[])?;
+    let queue = filter::open(global, &args.queue)?;
+    let mut missing = false;
+    for key in &args.keys {
+        let found = queue.get(key)?;
+        match found.get(0) {
+            Some(item) => out.answer(|| in_full(&item), || document(&item))?,
+            None => {
+                missing = true;
+                note(&format!("queue {} has no item {key}", queue.name()));
+            }
+        }
+    }
+    if !args.keys.is_empty() {
+        return Ok(if missing { Exit::Refused } else { Exit::Done });
+    }
+    let mut left = args.limit;
+    let size = u32::try_from(left).unwrap_or(MAX_ITEMS).clamp(1, MAX_ITEMS);
+    for page in Pages::of(&queue, &filter, size) {
+        for item in page?.iter() {
+            if left == 0 {
+                note(&format!("there are more than {}; --limit shows more", args.limit));
+                return Ok(Exit::Done);
+            }
+            left -= 1;
+            out.answer(|| line(&item), || document(&item))?;
+        }
+        out.flush()?;
+    }
+    Ok(Exit::Done)
+}
+
+fn document(item: &Item<'_>) -> Json {
+    // The library wrote it.
+    let columns: Json = serde_json::from_str(&item.to_json()).unwrap_or(Json::Null);
+    json!({
+        "key": item.key(),
+        "status": state(item),
+        "attempt": item.attempt(),
+        "token": filter::token(item),
+        "columns": columns,
+    })
+}
+
+fn line(item: &Item<'_>) -> String {
+    let error = ["Error", "ItemError", "item_error"].iter().find_map(|name| item.value_of(name));
+    let error = match error {
+        Some(Value::Text(text)) => printable(text.lines().next().unwrap_or_default()),
+        _ => String::new(),
+    };
+    format!("{}\t{}\t{}\t{error}", printable(item.key()), state(item), item.attempt())
+}
+
+fn in_full(item: &Item<'_>) -> String {
+    let width = item.columns().iter().map(|column| column.name.chars().count()).max().unwrap_or(0);
+    let mut lines = vec![format!("item {}", printable(item.key()))];
+    for (index, column) in item.columns().iter().enumerate() {
+        let value = match item.value(index) {
+            None | Some(Value::Null) => "-".to_owned(),
+            Some(Value::Boolean(value)) => value.to_string(),
+            Some(Value::Integer(value)) => value.to_string(),
+            Some(Value::Float(value)) => value.to_string(),
+            Some(Value::Text(text)) => printable(text),
+            Some(Value::Binary(bytes)) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+        };
+        let indented = value.replace('\n', &format!("\n{:1$}", "", width + 4));
+        lines.push(format!("  {:<width$}  {indented}", column.name));
+    }
+    lines.join("\n")
+}
+
+fn state(item: &Item<'_>) -> &'static str {
+    item.state().map_or("", ItemState::as_str)
+}

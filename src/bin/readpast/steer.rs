@@ -1,0 +1,151 @@
+//! `readpast retry`, `cancel`, `pause`, `resume` and `redrive`: the same but for what becomes of the items.
+
+use crate::cli::Global;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result, usage};
+use crate::filter::{self, FilterArgs, Pages};
+use crate::output::{Output, note};
+use crate::signals::Stop;
+use readpast::queue::MAX_ITEMS;
+use readpast::{Action, Answer, Batch, Filter, ItemRef, ItemState, Outcome, Queue, Settlement};
+use serde_json::json;
+use std::collections::BTreeMap;
+
+/// Options of all five.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The queue
+    queue: String,
+    #[command(flatten)]
+    filter: FilterArgs,
+    /// All items that it can be done to; needed where nothing else narrows the choice
+    #[arg(long)]
+    all: bool,
+    /// Shows which items it would be done to, and how many, and changes nothing
+    #[arg(long, short = 'n')]
+    dry_run: bool,
+    /// Items a call
+    #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_ITEMS)))]
+    batch: u32,
+}
+
+/// What is to become of the items.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verb {
+    Retry,
+    Cancel,
+    Pause,
+    Resume,
+    Redrive,
+}
+
+impl Verb {
+    fn done(self) -> &'static str {
+        match self {
+            Self::Retry => "retried",
+            Self::Cancel => "cancelled",
+            Self::Pause => "paused",
+            Self::Resume => "resumed",
+            Self::Redrive => "redriven",
+        }
+    }
+
+    /// The states of the items that are meant where none is given. What a worker holds is touched only on request.
+    fn states(self) -> &'static [ItemState] {
+        match self {
+            Self::Retry => &[ItemState::Error],
+            Self::Cancel => &[ItemState::Pending, ItemState::Error, ItemState::Paused],
+            Self::Pause => &[ItemState::Pending, ItemState::Error],
+            Self::Resume => &[ItemState::Paused],
+            Self::Redrive => &[ItemState::Failed],
+        }
+    }
+
+    /// Does it to items of one page. An item that was changed since it was found is left alone.
+    fn apply(self, queue: &Queue, page: &Batch) -> Result<Vec<Outcome>> {
+        let settled = |action: Action, delay_ms: Option<i64>| {
+            let mut settlements = Vec::with_capacity(page.len());
+            for item in page.iter() {
+                let control = Settlement::control(item.key(), filter::token(&item), action);
+                settlements.push(Settlement { delay_ms, ..control });
+            }
+            queue.settle(&settlements, None)
+        };
+        Ok(match self {
+            // Due at once, and not when its pause is over.
+            Self::Retry => settled(Action::Resume, Some(0))?,
+            Self::Cancel => settled(Action::Cancel, None)?,
+            Self::Pause => settled(Action::Pause, None)?,
+            Self::Resume => settled(Action::Resume, None)?,
+            Self::Redrive => {
+                let items: Vec<_> =
+                    page.iter().map(|item| ItemRef { key: item.key(), token: filter::token(&item) }).collect();
+                queue.redrive(&items, None)?
+            }
+        })
+    }
+}
+
+pub fn run(verb: Verb, global: &Global, args: &Args, out: &Output) -> Result<Exit> {
+    if args.filter.is_open() && !args.all {
+        return Err(usage(
+            "nothing says which items are meant; give --key, --status, --type, --before, --after, --older-than or \
+             --error, or --all",
+        ));
+    }
+    let filter = args.filter.filter(verb.states())?;
+    let queue = filter::open(global, &args.queue)?;
+    if args.dry_run {
+        return dry_run(verb, &queue, &filter, args, out);
+    }
+    let stop = Stop::listen();
+    let (mut done, mut refused) = (BTreeMap::new(), 0_u64);
+    for page in Pages::of(&queue, &filter, args.batch) {
+        if let Some(signal) = stop.signal() {
+            let total: u64 = done.values().sum();
+            return Err(Failure::Partly(format!("interrupted; {}: {total}", verb.done()), Exit::Signal(signal)));
+        }
+        let page = page?;
+        for (item, outcome) in page.iter().zip(verb.apply(&queue, &page)?) {
+            if outcome.answer == Answer::Ok {
+                *done.entry(outcome.state.map_or("gone", ItemState::as_str)).or_insert(0_u64) += 1;
+            } else {
+                refused += 1;
+                let state = outcome.state.map_or("gone", ItemState::as_str);
+                note(&format!("{} was left as it is: {:?}, it is {state}", item.key(), outcome.answer));
+            }
+        }
+    }
+    let total: u64 = done.values().sum();
+    out.answer(
+        || {
+            let refused = if refused > 0 { format!(", left as they are: {refused}") } else { String::new() };
+            format!("{}: {total}{refused}", verb.done())
+        },
+        || json!({verb.done(): total, "states": done, "refused": refused}),
+    )?;
+    Ok(if refused > 0 { Exit::Refused } else { Exit::Done })
+}
+
+/// What it would be done to.
+fn dry_run(verb: Verb, queue: &Queue, filter: &Filter, args: &Args, out: &Output) -> Result<Exit> {
+    let mut states = BTreeMap::new();
+    for page in Pages::of(queue, filter, args.batch) {
+        for item in page?.iter() {
+            let state = item.state().map_or("gone", ItemState::as_str);
+            *states.entry(state).or_insert(0_u64) += 1;
+            out.answer(
+                || format!("{}\t{state}\t{}", item.key(), item.attempt()),
+                || json!({"key": item.key(), "status": state, "attempt": item.attempt()}),
+            )?;
+        }
+    }
+    let total: u64 = states.values().sum();
+    let shown: Vec<_> = states.iter().map(|(state, count)| format!("{count} {state}")).collect();
+    let shown = if shown.is_empty() { String::new() } else { format!(" ({})", shown.join(", ")) };
+    out.answer(
+        || format!("would be {}: {total}{shown}", verb.done()),
+        || json!({"dry_run": true, verb.done(): total, "states": states}),
+    )?;
+    Ok(Exit::Done)
+}

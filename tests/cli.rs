@@ -1,0 +1,22 @@
+//! The command, as a shell starts it, against a real PostgreSQL: every subcommand, what users get wrong, signals, and the
+//! exit statuses. No password may come out of it, whatever happens: `Done` looks at every run.
+
+#[path = "cli/connecting.rs"]
+mod connecting;
+#[path = "cli/enqueuing.rs"]
+mod enqueuing;
+#[path = "cli/help.rs"]
+mod help;
+#[path = "cli/installing.rs"]
+mod installing;
+#[path = "cli/operating.rs"]
+mod operating;
+#[path = "cli/outcomes.rs"]
+mod outcomes;
+mod scratch;
+#[path = "cli/shell.rs"]
+mod shell;
+#[path = "cli/signals.rs"]
+mod signals;
+#[path = "cli/working.rs"]
+mod working;

@@ -1,0 +1,55 @@
+//! What the command says of itself, and what the README says of it.
+
+use crate::shell::Shell;
+
+fn subcommands(shell: &Shell) -> Vec<(String, String)> {
+    let help = shell.ok(&["-h"]);
+    let list = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    list.lines()
+        .map(|line| line.trim().split_once(' ').unwrap())
+        .map(|(a, b)| (a.to_owned(), b.trim().to_owned()))
+        .collect()
+}
+
+#[test]
+fn every_subcommand_explains_itself() {
+    let shell = Shell::empty();
+    let subcommands = subcommands(&shell);
+    assert!(subcommands.len() >= 14, "{subcommands:?}");
+    for (name, _) in &subcommands {
+        let help = shell.ok(&[name, "--help"]);
+        assert!(
+            help.contains("Usage: readpast ") && help.contains("--connection-file") && help.contains("--json"),
+            "{help}"
+        );
+    }
+    for shell_name in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = shell.ok(&["completions", shell_name]);
+        assert!(script.contains("readpast") && script.contains("redrive"), "{shell_name}");
+    }
+    assert_eq!(shell.ok(&["--version"]), format!("readpast {}\n", env!("CARGO_PKG_VERSION")));
+    for wrong in
+        [&[][..], &["nonsense"], &["stats"], &["stats", "a", "b"], &["work", "Mail", "--jobs", "0", "--", "true"]]
+    {
+        assert_eq!(shell.run(wrong).status, Some(2), "{wrong:?}");
+    }
+}
+
+#[test]
+fn the_readme_has_the_subcommands_and_the_exit_statuses() {
+    let shell = Shell::empty();
+    let readme = include_str!("../../README.md");
+    let section = readme.split("\n## The command\n").nth(1).expect("a section").split("\n## ").next().unwrap();
+    for (name, _) in subcommands(&shell) {
+        assert!(section.contains(&format!("| `{name}")), "the README lacks {name}");
+    }
+    let help = shell.ok(&["--help"]);
+    let statuses = help.split("Exit statuses:\n").nth(1).unwrap();
+    let mut count = 0;
+    for line in statuses.lines().filter(|line| !line.is_empty()) {
+        let (number, meaning) = line.trim().split_once(' ').unwrap();
+        assert!(section.contains(&format!("| {number} | {} |", meaning.trim())), "the README lacks {line}");
+        count += 1;
+    }
+    assert_eq!(count, 7);
+}

@@ -1,0 +1,62 @@
+//! `install` and `render`.
+
+use crate::shell::{MAIL, Shell};
+
+const TOML: &str = "queue = \"Mail\"\n[[columns]]\nname = \"Recipient\"\ntype = \"text(254)\"\n";
+
+#[test]
+fn installing_twice_changes_nothing() {
+    let shell = Shell::empty();
+    shell.run(&["stats", "Mail"]).says(5, &["install"]);
+    shell.write("mail.toml", TOML);
+    shell.write("other.json", &MAIL.replace("\"Mail\"", "\"Other\""));
+    assert_eq!(shell.ok(&["install"]), "installed\n");
+    let objects = "SELECT COUNT(*) || ' ' || (SELECT COUNT(*) FROM pg_proc) FROM pg_class";
+    assert_eq!(shell.ok(&["install", "mail.toml", "other.json"]), "installed Mail\ninstalled Other\n");
+    let before = shell.look(objects);
+    let again = shell.run(&["install", "mail.toml", "other.json", "--json"]);
+    assert_eq!(again.json()[1]["installed"], "Other");
+    assert_eq!(shell.look(objects), before);
+    shell.ok(&["enqueue", "Other", "Recipient=a"]);
+
+    shell.ok(&["install", "mail.toml", "--schema", "elsewhere"]);
+    assert_eq!(shell.look("SELECT COUNT(*) FROM elsewhere.mail"), "0");
+    shell.run(&["stats", "Other", "--schema", "elsewhere"]).says(5, &["\"Other\"", "it has Mail"]);
+}
+
+#[test]
+fn mistakes_are_told_with_the_file_and_nothing_is_installed() {
+    let shell = Shell::empty();
+    shell.write("mail.toml", TOML);
+    for (name, text, words) in [
+        ("bad.toml", "queue = \"Bad\"\ncolums = []\n", &["bad.toml", "line 2", "colums"][..]),
+        ("bad.json", "{\"queue\": \"a b\"}", &["bad.json", "a b"]),
+        ("bad.json", "{\"queue\": ", &["bad.json", "line"]),
+    ] {
+        shell.write(name, text);
+        shell.run(&["install", "mail.toml", name]).says(2, words);
+        shell.run(&["render", name]).says(2, words);
+    }
+    shell.run(&["install", "nowhere.toml"]).says(2, &["nowhere.toml"]);
+    assert_eq!(shell.look("SELECT COUNT(*) FROM pg_namespace WHERE nspname = 'readpast'"), "0");
+}
+
+#[test]
+fn a_description_is_rendered_for_either_server_without_one() {
+    let shell = Shell::empty();
+    shell.write("mail.toml", TOML);
+    let render = |arguments: &[&str]| {
+        let output = shell.bare(&[&["render", "mail.toml"], arguments].concat()).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let text = render(&["--schema", "app"]);
+    assert!(text.contains("[app].[Next_Mail_trx]") && text.contains("\nGO\n"), "{text}");
+    assert_eq!(text, render(&["--schema", "app", "--dialect", "sqlserver"]), "the same every time");
+    let text = render(&["--dialect", "postgres", "--queue-only"]);
+    assert!(text.contains("next_mail_trx") && !text.contains("CREATE SCHEMA"), "{text}");
+    let document: serde_json::Value =
+        serde_json::from_str(&render(&["--dialect", "postgres", "--json", "--queue-only"])).unwrap();
+    assert_eq!((&document["queue"], &document["sql"]), (&"Mail".into(), &text.into()));
+    shell.run(&["render", "mail.toml", "--dialect", "oracle"]).says(2, &["oracle", "postgres"]);
+}

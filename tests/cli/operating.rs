@@ -1,0 +1,140 @@
+//! `stats`, `show`, `retry`, `cancel`, `pause`, `resume`, `redrive` and `purge`.
+
+use crate::shell::Shell;
+use std::io::{BufRead, BufReader};
+
+/// Four items: one Failed (N 1), one in Error (N 2), one Completed (N 3), one Pending (N 4).
+fn mixed() -> Shell {
+    let shell = Shell::new();
+    shell.fill(3);
+    let script = "case $READPAST_COL_N in 1) echo boom 100% >&2; exit 65;; 2) echo bang >&2; exit 1;; esac";
+    shell.ok(&shell.script(&["--until-empty", "--retry-delay", "1h"], script));
+    shell.ok(&["enqueue", "Mail", "Recipient=r4", "N=4", "--type", "Sms"]);
+    shell
+}
+
+fn states(shell: &Shell) -> String {
+    shell.look("SELECT string_agg(status::text, ' ' ORDER BY \"N\") FROM readpast.mail")
+}
+
+fn key(shell: &Shell, n: usize) -> String {
+    shell.look(&format!(
+        "SELECT to_char(enqueued_at, 'YYYY-MM-DD\"T\"HH24:MI:SS.US') || '0' FROM readpast.mail WHERE \"N\" = {n}"
+    ))
+}
+
+#[test]
+fn stats_count_and_watch() {
+    let shell = mixed();
+    let text = shell.ok(&["stats", "Mail"]);
+    for line in ["Pending", "Failed", "due now"] {
+        assert!(text.contains(line), "{line} is missing in {text}");
+    }
+    let stats = &shell.run(&["stats", "Mail", "--json"]).json()[0];
+    assert_eq!((&stats["queue"], &stats["counts"]["Failed"], &stats["due"]), (&"Mail".into(), &1.into(), &1.into()));
+
+    let mut child = shell.command(&["stats", "Mail", "--json", "--watch=100ms"]).spawn().unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    for line in lines.take(3) {
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&line.unwrap()).unwrap()["queue"], "Mail");
+    }
+    // The reader is gone with its end of the pipe; the command notices and goes quietly.
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), b"".as_slice()));
+}
+
+#[test]
+fn items_are_shown_by_key_and_by_filter() {
+    let shell = mixed();
+    let key = key(&shell, 1);
+    let text = shell.ok(&["show", "Mail", &key]);
+    assert!(text.contains("boom 100% (exit status 65)") && text.contains("Recipient") && text.contains("r1"), "{text}");
+    let item = &shell.run(&["show", "Mail", &key, "--json"]).json()[0];
+    assert_eq!((&item["key"], &item["status"], &item["attempt"]), (&key.as_str().into(), &"Failed".into(), &1.into()));
+    assert_eq!(item["columns"]["Recipient"], "r1");
+    shell.run(&["show", "Mail", "2000-01-01T00:00:00.0000000"]).says(1, &["2000-01-01"]);
+
+    for (filter, count) in [
+        (&[][..], 4),
+        (&["--status", "failed,Error"], 2),
+        (&["--status", "Failed", "--status", "Completed"], 2),
+        (&["--type", "Sms"], 1),
+        (&["--error", "100%"], 1),
+        (&["--error", "100_"], 0),
+        (&["--before", "2000-01-01"], 0),
+        (&["--after", "2000-01-01T00:00:00Z"], 4),
+        (&["--older-than", "1h"], 0),
+        (&["--older-than", "0s", "--key", &key], 1),
+        (&["--limit", "3"], 3),
+    ] {
+        let text = shell.ok(&[&["show", "Mail"], filter].concat());
+        assert_eq!(text.lines().count(), count, "{filter:?}: {text}");
+    }
+    for (filter, words) in [
+        (&["--status", "Broken"][..], &["Broken", "Pending"][..]),
+        (&["--before", "yesterday"], &["yesterday", "UTC"]),
+        (&["--older-than", "soon"], &["--older-than"]),
+        (&["--error", ""], &["error", "empty"]),
+        (&["x", "--status", "Failed"], &["not both"]),
+    ] {
+        shell.run(&[&["show", "Mail"], filter].concat()).says(2, words);
+    }
+    shell.run(&["show", "Nope"]).says(5, &["\"Nope\"", "Mail"]);
+}
+
+#[test]
+fn items_are_steered_by_filter_with_a_dry_run_first() {
+    let shell = mixed();
+    for verb in ["retry", "cancel", "pause", "resume", "redrive", "purge"] {
+        shell.run(&[verb, "Mail"]).says(
+            2,
+            &["which items", "--all"]
+                .map(|word| if verb == "purge" && word == "which items" { "--older-than" } else { word }),
+        );
+    }
+    let before = states(&shell);
+    assert_eq!(before, "Failed Error Completed Pending");
+    let text = shell.ok(&["cancel", "Mail", "--all", "--dry-run"]);
+    assert!(text.contains(&key(&shell, 2)) && text.ends_with("would be cancelled: 2 (1 Error, 1 Pending)\n"), "{text}");
+    let lines = shell.run(&["redrive", "Mail", "--all", "-n", "--json"]).json();
+    assert_eq!((lines.len(), &lines[1]["redriven"], &lines[1]["dry_run"]), (2, &1.into(), &true.into()));
+    assert_eq!(states(&shell), before, "nothing is changed");
+
+    assert_eq!(shell.ok(&["retry", "Mail", "--all"]), "retried: 1\n");
+    assert_eq!(states(&shell), "Failed Pending Completed Pending");
+    let due = "SELECT COUNT(*) FROM readpast.mail WHERE \"N\" = 2 AND scheduled_for <= now() AT TIME ZONE 'UTC'";
+    assert_eq!(shell.look(due), "1", "and is due now");
+
+    assert_eq!(shell.ok(&["pause", "Mail", "--type", "Sms"]), "paused: 1\n");
+    assert_eq!(shell.run(&["resume", "Mail", "--all", "--json"]).json()[0]["resumed"], 1);
+    assert_eq!(shell.ok(&["redrive", "Mail", "--error", "boom"]), "redriven: 1\n");
+    assert_eq!(
+        shell.look("SELECT status || attempt_num || error FROM readpast.mail WHERE \"N\" = 1"),
+        "Pending0boom 100% (exit status 65)"
+    );
+    assert_eq!(shell.ok(&["cancel", "Mail", "--key", &key(&shell, 4)]), "cancelled: 1\n");
+    assert_eq!(states(&shell), "Pending Pending Completed Cancelled");
+
+    // What cannot be done is said, and the rest is done.
+    let done = shell.run(&["cancel", "Mail", "--status", "Pending,Completed", "--batch", "1"]);
+    done.says(1, &[&key(&shell, 3), "Completed"]);
+    assert_eq!(done.out, "cancelled: 2, left as they are: 1\n");
+}
+
+#[test]
+fn purging_is_bounded_and_takes_finished_items_only() {
+    let shell = Shell::new();
+    shell.fill(25);
+    shell.ok(&shell.script(&["--until-empty", "--batch", "25"], "[ $READPAST_COL_N -ne 25 ] || exit 65"));
+    shell.ok(&["enqueue", "Mail", "Recipient=a"]);
+    assert_eq!(shell.ok(&["purge", "Mail", "--older-than", "1h"]), "purged: 0\n");
+    assert_eq!(shell.ok(&["purge", "Mail", "--all", "--dry-run", "--batch", "7"]), "would be purged: 24\n");
+    assert_eq!(shell.ok(&["purge", "Mail", "--all", "--batch", "7"]), "purged: 24\n");
+    assert_eq!(
+        shell.look("SELECT string_agg(status::text, ' ' ORDER BY status::text) FROM readpast.mail"),
+        "Failed Pending"
+    );
+    shell.run(&["purge", "Mail", "--status", "Pending"]).says(2, &["Pending", "finished"]);
+    assert_eq!(shell.run(&["purge", "Mail", "--status", "Failed", "--json"]).json()[0]["purged"], 1);
+    assert_eq!(shell.look("SELECT COUNT(*) FROM readpast.mail"), "1");
+}

@@ -1,0 +1,143 @@
+//! `work`: what becomes of an item by what its command does.
+
+use crate::shell::Shell;
+use std::fs;
+
+/// Runs `script` for one item with nothing tried again, and says what the item is like then.
+fn outcome(options: &[&str], script: &str) -> (String, String, String) {
+    let shell = Shell::new();
+    shell.ok(&["enqueue", "Mail", "Recipient=a"]);
+    let options = [&["--until-empty", "--retry-delay", "1h"], options].concat();
+    shell.ok(&shell.script(&options, script));
+    let look =
+        |column: &str| shell.look(&format!("SELECT COALESCE(NULLIF({column}::text, ''), '-') FROM readpast.mail"));
+    (look("status"), look("response"), look("error"))
+}
+
+fn texts(state: &str, response: &str, error: &str) -> (String, String, String) {
+    (state.to_owned(), response.to_owned(), error.to_owned())
+}
+
+#[test]
+fn the_exit_status_decides() {
+    for (options, script, expected) in [
+        (&[][..], "echo ' done '; echo noise >&2", texts("Completed", " done", "-")),
+        (&[], "exit 0", texts("Completed", "-", "-")),
+        (&[], "echo out; echo no such user >&2; exit 65", texts("Failed", "-", "no such user (exit status 65)")),
+        (&[], "echo busy >&2; exit 75", texts("Error", "-", "busy (exit status 75)")),
+        (&[], "exit 65", texts("Failed", "-", "exit status 65")),
+        (&["--fail-on", "3,4"], "exit 4", texts("Failed", "-", "exit status 4")),
+        (&["--fail-on", "3,4"], "exit 65", texts("Error", "-", "exit status 65")),
+        (&[], "echo x >&2; kill -9 $$", texts("Error", "-", "x (the command was ended by signal 9)")),
+        (&["--error-limit", "4"], "echo 12345678 >&2; exit 1", texts("Error", "-", "678 (exit status 1)")),
+        (&["--response-limit", "4"], "echo 12345678", texts("Completed", "1234", "-")),
+        (&[], r"printf 'a\000b\377'", texts("Completed", "a\u{fffd}b\u{fffd}", "-")),
+    ] {
+        assert_eq!(outcome(options, script), expected, "{script}");
+    }
+}
+
+#[test]
+fn the_last_line_says_more() {
+    let line = |line: &str, status: i32| format!("echo first; echo '{line}'; exit {status}");
+    for (line, expected) in [
+        (line(r#"{"readpast": {"action": "pause"}}"#, 0), texts("Paused", "-", "-")),
+        (line(r#"{"readpast": {"response": {"id": 1}}}"#, 0), texts("Completed", r#"{"id":1}"#, "-")),
+        (line(r#"{"readpast": {}}"#, 0), texts("Completed", "first", "-")),
+        (line(r#"{"readpast": {"action": "cancel", "error": "void"}}"#, 0), texts("Cancelled", "-", "void")),
+        (
+            line(r#"{"readpast": {"action": "retry", "error": "later", "delay_ms": 1}}"#, 0),
+            texts("Failed", "-", "later"),
+        ),
+        // Who fails has failed, whatever it wishes.
+        (line(r#"{"readpast": {"action": "complete"}}"#, 65), texts("Failed", "-", "exit status 65")),
+        (line(r#"{"readpast": {"error": "no"}}"#, 1), texts("Error", "-", "no")),
+    ] {
+        let (state, response, error) = outcome(&[], &line);
+        if line.contains("delay_ms") {
+            // Due after a millisecond, so that it is tried until its attempts are spent, or the queue was seen empty before.
+            assert!(state == "Failed" || state == "Error", "{state}");
+            continue;
+        }
+        assert_eq!((state, response, error), expected, "{line}");
+    }
+    for (line, why) in [
+        (line(r#"{"readpast": {"action": "explode"}}"#, 0), "explode"),
+        (line(r#"{"readpast": {"acton": "fail"}}"#, 0), "acton"),
+        (line(r#"{"readpast": {"#, 0), "not understood"),
+        (line(r#"{"readpast": {"delay_ms": -5, "action": "retry"}}"#, 0), "-5"),
+        (line(r#"{"readpast": {"due": "soon", "action": "retry"}}"#, 0), "soon"),
+    ] {
+        let (state, _, error) = outcome(&[], &line);
+        assert!((state == "Error" || state == "Failed") && error.contains(why), "{line}: {state}, {error}");
+    }
+}
+
+#[test]
+fn a_step_is_kept_for_the_next_attempt() {
+    let shell = Shell::new();
+    shell.ok(&["enqueue", "Mail", "Recipient=a"]);
+    let script = r#"
+        if [ "$READPAST_STEP" = half ]; then echo "resumed at $READPAST_STEP, attempt $READPAST_ATTEMPT"; exit 0; fi
+        echo '{"readpast": {"step": "half"}}'; exit 75"#;
+    shell.ok(&shell.script(&["--until-empty"], script));
+    assert_eq!(shell.look("SELECT response FROM readpast.mail"), "resumed at half, attempt 2");
+}
+
+#[test]
+fn the_item_is_on_standard_input_and_in_the_environment() {
+    let shell = Shell::new();
+    let body = "x".repeat(300_000);
+    let item = format!(
+        r#"{{"columns": {{"Recipient": "ä\"\n", "N": 5, "Tags": {{"a": 1}}, "Body": "{body}"}}, "type": "Sms", "step": "s"}}"#
+    );
+    shell.write("item", &item);
+    let key = shell.ok(&["enqueue", "Mail", "-f", "item", "--keys"]);
+    // Standard input is read late, so that more than a pipe holds must wait for it.
+    let script = "env | grep ^READPAST_ | grep -v CONNECTION > env; printf '%s' \"$READPAST_COL_RECIPIENT\" > recipient; \
+                  echo noise; cat > item.json";
+    shell.ok(&shell.script(&["--until-empty", "--set", "worker=tester"], script));
+
+    let read = |name: &str| fs::read_to_string(shell.folder.join(name)).unwrap();
+    let item: serde_json::Value = serde_json::from_str(&read("item.json")).unwrap();
+    assert_eq!(item["Body"], body.as_str());
+    assert_eq!((item["N"].as_i64(), item["Recipient"].as_str()), (Some(5), Some("ä\"\n")));
+    assert_eq!(read("recipient"), "ä\"\n");
+    let environment = read("env");
+    for line in [
+        "READPAST_QUEUE=Mail",
+        &format!("READPAST_KEY={}", key.trim()),
+        "READPAST_ATTEMPT=1",
+        "READPAST_TYPE=Sms",
+        "READPAST_STEP=s",
+        "READPAST_WORKER=tester",
+        "READPAST_COL_N=5",
+        "READPAST_TOKEN=",
+    ] {
+        assert!(environment.contains(line), "{line} is missing in {environment}");
+    }
+    assert!(!environment.contains("READPAST_COL_BODY"), "too long for the environment");
+    assert!(!environment.contains("READPAST_COL_URGENT"), "it is NULL");
+}
+
+#[test]
+fn a_command_that_takes_too_long_is_ended() {
+    let (state, _, error) = outcome(&["--timeout", "300ms"], "echo at it >&2; exec sleep 600");
+    assert_eq!((state.as_str(), error.as_str()), ("Error", "at it (the command took too long and was ended)"));
+    // One that will not hear is killed.
+    let deaf = "trap '' TERM; echo deaf >&2; while :; do sleep 1; done";
+    let (state, _, error) = outcome(&["--timeout", "300ms", "--kill-after", "200ms"], deaf);
+    assert_eq!((state.as_str(), error.starts_with("deaf")), ("Error", true), "{error}");
+}
+
+#[test]
+fn a_command_that_cannot_be_run_costs_no_attempt() {
+    let shell = Shell::new();
+    shell.ok(&["enqueue", "Mail", "Recipient=a"]);
+    shell.write("plain", "not a program");
+    for (command, word) in [("no-such-command", "no-such-command"), ("./no-such", "./no-such"), ("./plain", "denied")] {
+        shell.run(&["work", "Mail", "--until-empty", "--", command]).says(2, &[word]);
+        assert_eq!(shell.look("SELECT status || ' ' || attempt_num FROM readpast.mail"), "Pending 0");
+    }
+    shell.run(&["work", "Mail", "--until-empty"]).says(2, &["COMMAND"]);
+}

@@ -1,0 +1,223 @@
+//! Runs the command in a folder and a database of the test's own.
+
+use crate::scratch::{Scratch, changed, server};
+use readpast::{QueueSpec, install};
+use serde_json::Value;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use std::{env, fs, process, thread};
+
+/// A queue with columns of several types.
+pub const MAIL: &str = r#"{"queue": "Mail", "types": ["Email", "Sms"], "columns": [
+    {"name": "Recipient", "type": "text(254)", "nullable": false}, {"name": "Body", "type": "text"},
+    {"name": "N", "type": "integer"}, {"name": "Urgent", "type": "boolean"}, {"name": "Tags", "type": "json"}]}"#;
+
+/// A database, a folder to work in, and the command.
+pub struct Shell {
+    pub db: Scratch,
+    pub folder: PathBuf,
+}
+
+/// How a command ended.
+#[derive(Debug)]
+pub struct Done {
+    pub status: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+impl Shell {
+    /// With nothing installed.
+    pub fn empty() -> Self {
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let name = format!("readpast_cli_{}_{}", process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        let folder = env::temp_dir().join(name);
+        fs::create_dir(&folder).unwrap();
+        Self { db: Scratch::empty(), folder }
+    }
+
+    /// With the queue Mail.
+    pub fn new() -> Self {
+        let shell = Self::empty();
+        install(&shell.db.config(&[]), Some(&QueueSpec::from_json(MAIL).unwrap())).unwrap();
+        shell
+    }
+
+    /// The command, with the connection in its environment and nothing else that could lead it elsewhere.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.bare(arguments);
+        command.env("READPAST_CONNECTION", self.db.connection());
+        command
+    }
+
+    /// The command without a connection.
+    pub fn bare(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_readpast"));
+        for name in ["READPAST_CONNECTION", "READPAST_CONNECTION_FILE", "READPAST_SCHEMA", "XDG_CONFIG_HOME"] {
+            command.env_remove(name);
+        }
+        command.args(arguments).env("HOME", &self.folder).current_dir(&self.folder);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs it to its end.
+    pub fn run(&self, arguments: &[&str]) -> Done {
+        Done::of(self.command(arguments).output().unwrap())
+    }
+
+    /// Runs it to its end, with this on its standard input.
+    pub fn feed(&self, arguments: &[&str], input: &str) -> Done {
+        let mut child = self.command(arguments).stdin(Stdio::piped()).spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let input = input.to_owned();
+        let writer = thread::spawn(move || {
+            // A command that has refused its input does not read it to the end.
+            let _ = stdin.write_all(input.as_bytes());
+        });
+        let done = Done::of(child.wait_with_output().unwrap());
+        writer.join().unwrap();
+        done
+    }
+
+    /// Runs it, and it must succeed.
+    pub fn ok(&self, arguments: &[&str]) -> String {
+        let done = self.run(arguments);
+        assert_eq!(done.status, Some(0), "{arguments:?}: {done:?}");
+        done.out
+    }
+
+    /// Starts it.
+    pub fn start(&self, arguments: &[&str]) -> Running {
+        Running(Some(self.command(arguments).spawn().unwrap()))
+    }
+
+    /// Enqueues so many items, numbered from 1.
+    pub fn fill(&self, count: usize) {
+        let lines: String = (1..=count).map(|n| format!("{{\"Recipient\": \"r{n}\", \"N\": {n}}}\n")).collect();
+        assert_eq!(self.feed(&["enqueue", "Mail"], &lines).status, Some(0));
+    }
+
+    /// Writes a file into the folder.
+    pub fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.folder.join(name);
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// A shell script that is run as a worker's command: its arguments.
+    pub fn script<'a>(&self, options: &[&'a str], script: &'a str) -> Vec<&'a str> {
+        [&["work", "Mail"], options, &["--", "sh", "-c", script]].concat()
+    }
+
+    /// What a query gives, as the owner of the database sees it.
+    pub fn look(&self, query: &str) -> String {
+        self.db.look(query)
+    }
+
+    /// How many items are in a state.
+    pub fn count(&self, state: &str) -> String {
+        self.look(&format!("SELECT COUNT(*) FROM readpast.mail WHERE status = '{state}'"))
+    }
+
+    /// Waits until a file of the folder is there.
+    pub fn wait_for_file(&self, name: &str) -> PathBuf {
+        let path = self.folder.join(name);
+        until(&format!("the file {name}"), || path.exists());
+        path
+    }
+}
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl Done {
+    fn of(output: Output) -> Self {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+        let done = Self { status: output.status.code(), out: text(output.stdout), err: text(output.stderr) };
+        for secret in [password(), "s3cret".to_owned()] {
+            assert!(!done.out.contains(&secret) && !done.err.contains(&secret), "a password came out");
+        }
+        done
+    }
+
+    /// It ended with this status and said all these words on standard error.
+    #[track_caller]
+    pub fn says(&self, status: i32, words: &[&str]) {
+        assert_eq!(self.status, Some(status), "{self:?}");
+        for word in words {
+            assert!(self.err.contains(word), "{word:?} is missing in {:?}", self.err);
+        }
+        assert!(!self.err.contains("panicked"), "{self:?}");
+    }
+
+    /// Standard output as JSON, a document a line.
+    pub fn json(&self) -> Vec<Value> {
+        self.out.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line:?}"))).collect()
+    }
+}
+
+/// A command that is under way. Dropped, it is killed.
+pub struct Running(Option<Child>);
+
+impl Running {
+    pub fn id(&self) -> u32 {
+        self.0.as_ref().unwrap().id()
+    }
+
+    pub fn signal(&self, name: &str) {
+        signal(name, self.id());
+    }
+
+    /// Waits for its end.
+    pub fn end(mut self) -> Done {
+        Done::of(self.0.take().unwrap().wait_with_output().unwrap())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.0.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+pub fn signal(name: &str, id: u32) {
+    let status = Command::new("kill").args(["-s", name, &id.to_string()]).stderr(Stdio::null()).status().unwrap();
+    assert!(status.success(), "{id} is there to get {name}");
+}
+
+/// Whether a process is there and not merely waiting to be reaped.
+pub fn is_running(id: &str) -> bool {
+    let stat = fs::read_to_string(Path::new("/proc").join(id.trim()).join("stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
+}
+
+/// Waits until something is so.
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "never: {what}");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// The password of the server at hand.
+fn password() -> String {
+    let server = server();
+    let pair = server.split(';').find(|pair| pair.to_ascii_lowercase().starts_with("pwd=")).unwrap();
+    pair[4..].to_owned()
+}
+
+/// The connection string with other values for some keys.
+pub fn with(shell: &Shell, changes: &[(&str, &str)]) -> String {
+    changed(&shell.db.connection(), changes)
+}

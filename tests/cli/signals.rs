@@ -1,0 +1,96 @@
+//! `work` when it is asked to end, or does not get to answer.
+
+use crate::shell::{Shell, is_running, until};
+use std::fs;
+
+/// A command that says that it has begun and goes on until it may end, or its folder is gone.
+const WAITS: &str = "echo $$ > begun.tmp; mv begun.tmp begun; while [ -d . ] && [ ! -e go ] && ls -d \"$PWD\" > /dev/null 2>&1; do sleep 0.05; done; echo done";
+
+#[test]
+fn a_first_signal_drains() {
+    for signal in ["TERM", "INT", "HUP"] {
+        let shell = Shell::new();
+        shell.fill(3);
+        let worker = shell.start(&shell.script(&["--batch", "2"], WAITS));
+        shell.wait_for_file("begun");
+        worker.signal(signal);
+        shell.db.wait_for("SELECT COUNT(*) FROM readpast.mail WHERE status = 'Processing'", "2");
+        shell.write("go", "");
+        let done = worker.end();
+        done.says(0, &["takes no more items", "1 completed, 1 released"]);
+        assert_eq!(
+            shell.look("SELECT string_agg(status || attempt_num, ' ' ORDER BY \"N\") FROM readpast.mail"),
+            "Completed1 Pending0 Pending0"
+        );
+    }
+}
+
+#[test]
+fn a_second_signal_ends_the_commands_and_gives_their_items_back() {
+    let shell = Shell::new();
+    shell.fill(3);
+    let worker = shell.start(&shell.script(&["--batch", "2", "--json"], WAITS));
+    let pid = fs::read_to_string(shell.wait_for_file("begun")).unwrap();
+    worker.signal("TERM");
+    // Two at once may arrive as one.
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    worker.signal("TERM");
+    let done = worker.end();
+    assert_eq!(done.status, Some(143), "{done:?}");
+    assert_eq!(done.json().last().unwrap()["released"], 2, "{done:?}");
+    assert!(!is_running(&pid));
+    assert_eq!(
+        shell.look("SELECT string_agg(status || attempt_num, ' ') FROM readpast.mail"),
+        "Pending0 Pending0 Pending0"
+    );
+}
+
+#[test]
+fn an_idle_worker_ends_at_once() {
+    let shell = Shell::new();
+    let worker = shell.start(&shell.script(&["--jobs", "3"], "exit 0"));
+    shell.fill(1);
+    shell.db.wait_for("SELECT COUNT(*) FROM readpast.mail WHERE status = 'Completed'", "1");
+    worker.signal("TERM");
+    worker.end().says(0, &["1 completed"]);
+}
+
+#[test]
+fn what_a_killed_worker_held_is_done_by_another() {
+    let shell = Shell::new();
+    shell.fill(1);
+    let worker = shell.start(&shell.script(&["--lease", "300ms"], WAITS));
+    let orphan = fs::read_to_string(shell.wait_for_file("begun")).unwrap();
+    worker.signal("KILL");
+    assert_eq!(worker.end().status, None);
+    assert_eq!(shell.count("Processing"), "1");
+
+    let options = ["--set", "recover.interval_ms=20", "--set", "poll.interval_ms=20"];
+    let other = shell.start(&shell.script(&options, "echo again"));
+    shell.db.wait_for("SELECT COUNT(*) FROM readpast.mail WHERE status = 'Completed' AND response = 'again'", "1");
+    other.signal("TERM");
+    assert_eq!(other.end().status, Some(0));
+    assert_eq!(shell.look("SELECT attempt_num FROM readpast.mail"), "2");
+    // Nobody is there to end it; it ends by itself, and says so to nobody.
+    shell.write("go", "");
+    until("the orphan is gone", || !is_running(&orphan));
+    assert_eq!(shell.look("SELECT response FROM readpast.mail"), "again");
+}
+
+#[test]
+fn recover_gives_back_what_a_killed_worker_held() {
+    let shell = Shell::new();
+    shell.fill(2);
+    let worker = shell.start(&shell.script(&["--lease", "100ms", "--batch", "2"], WAITS));
+    shell.wait_for_file("begun");
+    assert_eq!(shell.ok(&["recover", "Mail"]), "items recovered: 0\n");
+    worker.signal("KILL");
+    worker.end();
+    shell.db.wait_for(
+        "SELECT COUNT(*) FROM readpast.mail WHERE lease_until < now() AT TIME ZONE 'UTC' - interval '1 s'",
+        "2",
+    );
+    assert_eq!(shell.run(&["recover", "Mail", "--json"]).json()[0]["recovered"], 2);
+    assert_eq!(shell.look("SELECT string_agg(status::text, ' ') FROM readpast.mail"), "Error Error");
+    shell.write("go", "");
+}

@@ -1,0 +1,86 @@
+//! `work`: many items, many commands, many workers.
+
+use crate::shell::{Shell, is_running, until};
+use std::collections::BTreeSet;
+use std::fs;
+
+#[test]
+fn competing_workers_lose_nothing_and_take_nothing_twice() {
+    let shell = Shell::new();
+    shell.fill(300);
+    let script = "echo $READPAST_COL_N >> taken";
+    let workers: Vec<_> = (0..3)
+        .map(|n| {
+            let batch = (n * 4 + 1).to_string();
+            shell.start(&shell.script(&["--until-empty", "--jobs", "3", "--batch", &batch, "--json"], script))
+        })
+        .collect();
+    let mut completed = 0;
+    for worker in workers {
+        let done = worker.end();
+        assert_eq!(done.status, Some(0), "{done:?}");
+        let lines = done.json();
+        let (sum, settled) = lines.split_last().unwrap();
+        assert_eq!(sum["event"], "stopped");
+        assert_eq!(sum["completed"].as_u64(), Some(settled.len() as u64));
+        completed += settled.len();
+    }
+    assert_eq!((completed, shell.count("Completed")), (300, "300".to_owned()));
+    let taken = fs::read_to_string(shell.folder.join("taken")).unwrap();
+    assert_eq!(taken.lines().count(), 300, "none twice");
+    assert_eq!(taken.lines().collect::<BTreeSet<_>>().len(), 300, "none left out");
+}
+
+#[test]
+fn until_empty_works_off_what_is_tried_again() {
+    let shell = Shell::new();
+    shell.fill(5);
+    let done = shell.run(&shell.script(&["--until-empty", "--jobs", "2"], "exit $((READPAST_ATTEMPT < 3))"));
+    assert_eq!(done.status, Some(0));
+    assert!(done.err.contains("5 completed, 10 retried"), "{}", done.err);
+    assert_eq!(shell.count("Completed"), "5");
+}
+
+#[test]
+fn what_a_command_leaves_behind_does_not_hold_the_worker_up() {
+    let shell = Shell::new();
+    shell.fill(1);
+    // It inherits standard output, which therefore stays open.
+    shell.ok(&shell.script(&["--until-empty"], "sleep 600 & echo $! > left; echo done"));
+    assert_eq!(shell.look("SELECT response FROM readpast.mail"), "done");
+    let left = fs::read_to_string(shell.folder.join("left")).unwrap();
+    until("what was left is gone", || !is_running(&left));
+}
+
+#[test]
+fn an_item_that_was_taken_away_ends_its_command() {
+    let shell = Shell::new();
+    shell.fill(1);
+    let script = "echo $$ > pid; exec sleep 600";
+    let worker = shell.start(&shell.script(&["--until-empty", "--lease", "300ms", "--json"], script));
+    let pid = fs::read_to_string(shell.wait_for_file("pid")).unwrap();
+    assert_eq!(shell.ok(&["cancel", "Mail", "--status", "processing"]), "cancelled: 1\n");
+    let done = worker.end();
+    assert_eq!(done.status, Some(1), "{done:?}");
+    let lines = done.json();
+    assert_eq!((&lines[0]["event"], &lines[1]["lost"]), (&"lost".into(), &1.into()), "{done:?}");
+    assert!(!is_running(&pid));
+    assert_eq!(shell.count("Cancelled"), "1");
+}
+
+#[test]
+fn leases_are_renewed_while_commands_run() {
+    let shell = Shell::new();
+    shell.fill(2);
+    // Three leases long; another worker looks on and would take what has run out.
+    let options = ["--lease", "600ms", "--until-empty", "--batch", "2"];
+    let worker = shell.start(&shell.script(&options, "echo x >> begun; sleep 1"));
+    shell.wait_for_file("begun");
+    let other = ["--set", "recover.interval_ms=50", "--set", "poll.interval_ms=50"];
+    let other = shell.start(&shell.script(&other, "echo taken >> taken"));
+    assert_eq!(worker.end().status, Some(0));
+    other.signal("TERM");
+    assert_eq!(other.end().status, Some(0));
+    assert!(!shell.folder.join("taken").exists(), "nothing was there to be taken");
+    assert_eq!(shell.look("SELECT string_agg(status || attempt_num, ' ') FROM readpast.mail"), "Completed1 Completed1");
+}
