@@ -120,8 +120,9 @@ fn the_documents_own_procedure_works_beside(server: Server) {
     let plainer = "UPDATE dbo.four_queue SET in_process = 1, start_date = SYSDATETIME() OUTPUT inserted.id WHERE \
          in_process = 0 AND id = (SELECT TOP (1) id FROM dbo.four_queue WITH (READPAST, ROWLOCK, UPDLOCK) \
          WHERE in_process = 0 ORDER BY id)";
-    let translated = "UPDATE four_queue SET in_process = TRUE, start_date = LOCALTIMESTAMP WHERE in_process = FALSE AND \
-         id = (SELECT id FROM four_queue WHERE in_process = FALSE ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING id";
+    let translated = "WITH q4 AS (UPDATE four_queue SET in_process = TRUE, start_date = LOCALTIMESTAMP WHERE \
+         in_process = FALSE AND id = (SELECT id FROM four_queue WHERE in_process = FALSE ORDER BY id LIMIT 1 \
+         FOR UPDATE SKIP LOCKED) RETURNING id) SELECT id FROM q4";
     let take = match place.is_sql_server() {
         true if place.takes(&format!("{printed} WHERE 1 = 0")) => printed,
         true => plainer,
