@@ -1,7 +1,7 @@
 # Two commands are enough: `make demo` to see it work, `make test` to check everything. Both set up what they need.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench lint clean
+.PHONY: help setup demo test bench lint install clean
 
 # Of each target line below, its name and the sentence after the two number signs.
 help: ## Lists these targets.
@@ -30,6 +30,9 @@ bench: setup ## Measures throughput on a throw-away PostgreSQL that syncs to dis
 
 lint: setup ## Runs those checks that need no database server.
 	@.ci/test.sh lint
+
+install: ## Installs the command readpast into ~/.cargo/bin.
+	cargo install --locked --path .
 
 clean: ## Removes everything that was built or installed below this directory; apt packages stay.
 	cargo clean

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use template::Templates;
 
 /// The version of the objects that this library installs and works with: the number of the last schema script.
-pub const SCHEMA_VERSION: i32 = 1;
+pub const SCHEMA_VERSION: i32 = 2;
 
 /// The longest name that PostgreSQL keeps whole.
 const POSTGRES_NAME_BYTES: usize = 63;
@@ -109,7 +109,7 @@ impl Dialect {
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] when this server would cut the schema's name.
     pub fn schema_call(self, name: &str, schema: &Identifier) -> Result<String> {
-        self.check_length(schema)?;
+        self.check_length("the setting \"schema\"", schema)?;
         let context = minijinja::context! { schema => schema.quoted(self.quote_style()) };
         Ok(self.templates().render(&format!("calls/{name}.sql"), context)?.trim_end().to_owned())
     }
@@ -119,6 +119,7 @@ impl Dialect {
     pub fn schema_script(self, version: i32, schema: &Identifier) -> Result<Option<String>> {
         let name = match version {
             1 => "schema/0001_base.sql",
+            2 => "schema/0002_type_access.sql",
             _ => return Ok(None),
         };
         self.render_objects(name, schema).map(Some)
@@ -131,6 +132,11 @@ impl Dialect {
 
     /// The scripts of one queue, in the order to run them.
     pub fn queue_scripts(self, schema: &Identifier, spec: &QueueSpec) -> Result<Vec<String>> {
+        for (role, name) in
+            [("producer", &spec.roles.producer), ("worker", &spec.roles.worker), ("operator", &spec.roles.operator)]
+        {
+            name.iter().try_for_each(|name| self.check_length(&format!("roles.{role}"), name))?;
+        }
         let adopted = matches!(spec.storage, Storage::Table(_));
         let columns: Vec<_> = spec.columns.iter().map(|column| self.column_context(column, adopted)).collect();
         let queue = minijinja::context! {
@@ -190,13 +196,13 @@ impl Dialect {
 
     /// PostgreSQL cuts names at 63 bytes without a word, and the schema would then not be found under its whole name. (The
     /// other names are short enough on either server: see `ident`.)
-    fn check_length(self, schema: &Identifier) -> Result<()> {
-        let bytes = schema.as_str().len();
+    fn check_length(self, what: &str, name: &Identifier) -> Result<()> {
+        let bytes = name.as_str().len();
         if self == Self::SqlServer || bytes <= POSTGRES_NAME_BYTES {
             return Ok(());
         }
         let message = format!(
-            "the setting \"schema\" has {bytes} bytes; PostgreSQL takes names of at most {POSTGRES_NAME_BYTES} bytes: \
+            "{what} has {bytes} bytes; PostgreSQL takes names of at most {POSTGRES_NAME_BYTES} bytes: \
              shorten it"
         );
         Err(Error::new(ErrorKind::InvalidArgument, message))
@@ -204,8 +210,7 @@ impl Dialect {
 
     /// `value` as a text literal.
     pub fn text_literal(self, value: &str) -> String {
-        let prefix = if self == Self::SqlServer { "N" } else { "" };
-        format!("{prefix}'{}'", value.replace('\'', "''"))
+        template::text_literal(if self == Self::SqlServer { "N" } else { "" }, value)
     }
 
     /// The queue's name as it stands in the names of its objects.

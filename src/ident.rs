@@ -27,7 +27,8 @@ impl Identifier {
     /// Takes `name` as it is. `what` names it in the error.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] when it is empty, longer than 128 characters, or contains a control character.
+    /// [`ErrorKind::InvalidArgument`] when it is empty, longer than 128 characters, or contains a control character or two
+    /// dollar signs in a row.
     pub fn new(what: &str, name: &str) -> Result<Self> {
         let chars = name.chars().count();
         if chars == 0 {
@@ -42,6 +43,12 @@ impl Identifier {
             let code = u32::from(control);
             return Err(refuse(format!(
                 "{what} contains the control character U+{code:04X}, which no name may; remove it"
+            )));
+        }
+        if name.contains("$$") {
+            return Err(refuse(format!(
+                "{what} contains two dollar signs in a row, which end the body of a function in PostgreSQL; take another \
+                 name"
             )));
         }
         Ok(Self(name.to_owned()))

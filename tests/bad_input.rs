@@ -7,6 +7,8 @@ mod arguments;
 mod connecting;
 #[path = "bad_input/rights.rs"]
 mod rights;
+#[path = "bad_input/roles.rs"]
+mod roles;
 #[path = "bad_input/schema.rs"]
 mod schema;
 mod scratch;

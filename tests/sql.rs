@@ -19,11 +19,17 @@ const NOTIFICATION: &str = r#"{"queue": "Notification", "types": ["Email", "Sms"
     {"name": "Birthday", "type": "date"}, {"name": "Correlation", "type": "guid"},
     {"name": "Extra", "type": "json"}]}"#;
 
+/// Roles, and workers that see only their own types.
+const SHARED: &str = r#"{"queue": "Shared", "types": ["Email", "Sms"], "roles": {
+    "producer": "shared producer", "worker": "shared worker", "operator": "shared operator", "own_types_only": true}}"#;
+
 /// The schema scripts and the hash of each. They may change only until the first release; from then on a change is a new
 /// script with the next number, since databases out there have run these.
-const SCHEMA_SCRIPTS: [(Dialect, &str, u64); 2] = [
+const SCHEMA_SCRIPTS: [(Dialect, &str, u64); 4] = [
     (Dialect::SqlServer, "schema/0001_base.sql", 0xef12_ff2b_7e0c_3253),
     (Dialect::Postgres, "schema/0001_base.sql", 0x6c8b_cb73_a11a_4a20),
+    (Dialect::SqlServer, "schema/0002_type_access.sql", 0x79f5_a464_9aa7_1e47),
+    (Dialect::Postgres, "schema/0002_type_access.sql", 0x49b4_0624_fd1c_ac3d),
 ];
 
 /// The schema's scripts, then those of each queue.
@@ -49,7 +55,7 @@ impl Rendered {
                 }
             }
         }
-        for spec in [NOTIFICATION, r#"{"queue": "PasswordReset"}"#] {
+        for spec in [NOTIFICATION, SHARED, r#"{"queue": "PasswordReset"}"#] {
             let spec = QueueSpec::from_json(spec).unwrap();
             let queue = spec.queue.as_str();
             let scripts = dialect.queue_scripts(&schema, &spec).unwrap();
@@ -180,8 +186,9 @@ fn every_file_is_used_and_filled_in() {
         for (file, _) in dialect.files().iter().filter(|(name, _)| name.contains("/_")) {
             assert!(used.contains(&format!("include \"{file}\"")), "{name}: nothing includes {file}");
         }
-        let calls =
-            rendered.files.iter().filter(|(file, _)| file.starts_with("call_") && !file.ends_with("PasswordReset"));
+        let calls = rendered.files.iter().filter(|(file, _)| {
+            file.starts_with("call_") && !file.ends_with("PasswordReset") && !file.ends_with("Shared")
+        });
         assert_eq!(calls.count(), dialect.files().iter().filter(|(name, _)| name.starts_with("calls/")).count());
     }
 }
@@ -270,7 +277,7 @@ fn transact_sql_keeps_its_rules() {
             assert_eq!(code.matches(hints).count(), 1, "{name}: one locking access chooses the items");
         }
     }
-    assert_eq!(procedures, 1 + 2 * 14, "one for the schema, fourteen a queue");
+    assert_eq!(procedures, 1 + 3 * 14, "one for the schema, fourteen a queue");
 }
 
 #[test]
@@ -301,5 +308,5 @@ fn postgres_functions_keep_their_rules() {
             "{revoke}"
         );
     }
-    assert_eq!(functions, 1 + 2 * 14, "one for the schema, fourteen a queue");
+    assert_eq!(functions, 1 + 3 * 14, "one for the schema, fourteen a queue");
 }

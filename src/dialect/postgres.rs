@@ -29,15 +29,17 @@ pub(super) const QUEUE_FILES: &[&str] = &[
     "relational/find.sql",
     "relational/redrive_set.sql",
     "relational/purge.sql",
+    "shared/roles.sql",
 ];
 
 /// What makes up a queue in an adopted table, in the order it is run.
 pub(super) const TABLE_FILES: &[&str] = &[];
 
-pub(super) const FILES: [(&str, &str); 45] = files![
+pub(super) const FILES: [(&str, &str); 48] = files![
     "session.sql",
     "functions.sql",
     "schema/0001_base.sql",
+    "schema/0002_type_access.sql",
     "calls/enqueue.sql",
     "calls/claim.sql",
     "calls/settle.sql",
@@ -68,12 +70,14 @@ pub(super) const FILES: [(&str, &str); 45] = files![
     "relational/find.sql",
     "relational/redrive_set.sql",
     "relational/purge.sql",
+    "shared/roles.sql",
     "relational/_add.sql",
     "relational/_answer_columns.sql",
     "relational/_attributes.sql",
     "relational/_forget.sql",
     "relational/_modify.sql",
     "relational/_no_item.sql",
+    "relational/_own_type.sql",
     "relational/_remember.sql",
     "relational/_settings.sql",
     "relational/_filter.sql",

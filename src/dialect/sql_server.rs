@@ -28,15 +28,17 @@ pub(super) const QUEUE_FILES: &[&str] = &[
     "relational/find.sql",
     "relational/redrive_set.sql",
     "relational/purge.sql",
+    "shared/roles.sql",
 ];
 
 /// What makes up a queue in an adopted table, in the order it is run.
 pub(super) const TABLE_FILES: &[&str] = &[];
 
-pub(super) const FILES: [(&str, &str); 57] = files![
+pub(super) const FILES: [(&str, &str); 60] = files![
     "session.sql",
     "functions.sql",
     "schema/0001_base.sql",
+    "schema/0002_type_access.sql",
     "calls/enqueue.sql",
     "calls/claim.sql",
     "calls/settle.sql",
@@ -67,6 +69,7 @@ pub(super) const FILES: [(&str, &str); 57] = files![
     "relational/find.sql",
     "relational/redrive_set.sql",
     "relational/purge.sql",
+    "shared/roles.sql",
     "relational/_add.sql",
     "relational/_add_one.sql",
     "relational/_add_out.sql",
@@ -83,6 +86,7 @@ pub(super) const FILES: [(&str, &str); 57] = files![
     "relational/_out_table.sql",
     "relational/_procedure_head.sql",
     "relational/_recover.sql",
+    "relational/_own_type.sql",
     "relational/_remember.sql",
     "relational/_replayed.sql",
     "relational/_settings.sql",
@@ -127,7 +131,9 @@ pub(super) fn classify(sqlstate: &str, native_code: i32, message: &str) -> Error
         // Disk or log full, quota reached, read-only database.
         1101 | 1105 | 3906 | 9002 | 40544 | 3908 | 5144 => ErrorKind::Storage,
         2812 | 208 | 201 | 207 | 8144 | 8145 => ErrorKind::SchemaMismatch,
-        50021 | 547 | 515 | 2601 | 2627 | 8152 | 2628 | 245 | 8114 | 13608 | 13609 => ErrorKind::InvalidItem,
+        50021 | 547 | 515 | 2601 | 2627 | 8152 | 2628 | 241 | 242 | 245 | 8114 | 8169 | 13608 | 13609 => {
+            ErrorKind::InvalidItem
+        }
         _ => by_sqlstate(sqlstate, message),
     }
 }

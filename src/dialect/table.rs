@@ -141,7 +141,9 @@ pub(super) fn options(dialect: Dialect, spec: &QueueSpec) -> Value {
     });
     let priority =
         spec.order.priority.as_ref().map(|p| context! { quoted => quoted(&p.column), descending => p.highest_first });
-    let role = |name: &Option<Identifier>| name.as_ref().map(|name| name.quoted(dialect.quote_style()));
+    let role = |name: &Option<Identifier>| {
+        name.as_ref().map(|name| context! { name => name.as_str(), quoted => name.quoted(dialect.quote_style()) })
+    };
     context! {
         setting => spec.settings.as_str(),
         max_attempts => spec.max_attempts,

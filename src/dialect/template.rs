@@ -20,7 +20,7 @@ impl Templates {
         environment.add_function("literal", move |state: &State<'_, '_>, name: &str| {
             qualified(state, style, name).map(|name| format!("{text_prefix}'{}'", name.replace('\'', "''")))
         });
-        environment.add_function("text", move |value: &str| format!("{text_prefix}'{}'", value.replace('\'', "''")));
+        environment.add_function("text", move |value: &str| text_literal(text_prefix, value));
         for (name, text) in files {
             // The files are compiled in and every one is rendered by a test: this cannot fail in a release.
             if let Err(error) = environment.add_template(name, text) {
@@ -36,6 +36,16 @@ impl Templates {
             Error::new(ErrorKind::Protocol, format!("the SQL file {name} cannot be rendered: {error:#}"))
         })
     }
+}
+
+/// `value` as a text literal. Bodies of PostgreSQL's functions stand between double dollar signs, which no text may end:
+/// there they are escaped. (Names with them are refused: see `ident`.)
+pub(super) fn text_literal(prefix: &str, value: &str) -> String {
+    let doubled = value.replace('\'', "''");
+    if prefix.is_empty() && value.contains("$$") {
+        return format!("U&'{}'", doubled.replace('\\', "\\\\").replace('$', "\\0024"));
+    }
+    format!("{prefix}'{doubled}'")
 }
 
 fn qualified(state: &State<'_, '_>, style: QuoteStyle, name: &str) -> Result<String, minijinja::Error> {

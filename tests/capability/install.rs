@@ -47,7 +47,8 @@ fn refuses_a_downgrade(given: &Given) {
     install(&settings.config(), Some(&spec)).unwrap();
     let table = versions_table(given, &schema);
     let newer = SCHEMA_VERSION + 1;
-    given.session().execute(&format!("UPDATE {table} SET version = {newer}"), &[]).unwrap();
+    let statement = format!("UPDATE {table} SET version = {newer} WHERE version = {SCHEMA_VERSION}");
+    given.session().execute(&statement, &[]).unwrap();
 
     let error = install(&settings.config(), Some(&spec)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::SchemaNewer);
@@ -63,7 +64,8 @@ fn an_older_schema_is_upgraded_in_place(given: &Given) {
     install(&settings.config(), Some(&spec)).unwrap();
     given.layer.open(&settings, "Q").unwrap().put("kept");
     // What an earlier release would have left.
-    given.session().execute(&format!("UPDATE {} SET version = 0", versions_table(given, &schema)), &[]).unwrap();
+    let statement = format!("DELETE FROM {} WHERE version > 1", versions_table(given, &schema));
+    given.session().execute(&statement, &[]).unwrap();
 
     let problem = given.layer.open(&settings, "Q").err().unwrap();
     assert_eq!(problem.kind, "SchemaOlder");

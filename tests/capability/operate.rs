@@ -76,22 +76,23 @@ fn every_condition_narrows(given: &Given) {
 fn text_is_looked_for_as_it_stands(given: &Given) {
     let queue = given.queue(&[]);
     let errors = ["100% of [a-z]_x", "it's \"quoted\" \\ -- /*", "plain", "\u{e4}\u{1f600}"];
-    queue.enqueue(&errors.map(item), None).unwrap();
+    let numbers: Vec<_> = (0..errors.len()).map(|i| item(&i.to_string())).collect();
+    queue.enqueue(&numbers, None).unwrap();
     let taken = queue.claim(10, Duration::ZERO).unwrap();
     let ends = taken.iter().zip(errors).map(|(t, e)| Settlement { error: Some(e), ..t.settle(Action::Fail) });
     queue.settle(&ends.collect::<Vec<_>>(), None).unwrap();
     for (part, expected) in [
-        ("100% of [a-z]_x", Some(errors[0])),
-        ("%", Some(errors[0])),
-        ("[a-z]", Some(errors[0])),
-        ("_", Some(errors[0])),
+        ("100% of [a-z]_x", Some("0")),
+        ("%", Some("0")),
+        ("[a-z]", Some("0")),
+        ("_", Some("0")),
         ("pl_in", None),
         ("p%n", None),
         ("[p]lain", None),
-        ("'s \"", Some(errors[1])),
-        ("\\ -- /*", Some(errors[1])),
+        ("'s \"", Some("1")),
+        ("\\ -- /*", Some("1")),
         ("'; DROP TABLE x; --", None),
-        ("\u{1f600}", Some(errors[3])),
+        ("\u{1f600}", Some("3")),
     ] {
         let found = payloads(&*queue, &serde_json::json!({"error": part}).to_string());
         assert_eq!(found.iter().map(String::as_str).collect::<Vec<_>>(), Vec::from_iter(expected), "{part}");

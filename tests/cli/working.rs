@@ -84,3 +84,23 @@ fn leases_are_renewed_while_commands_run() {
     assert!(!shell.folder.join("taken").exists(), "nothing was there to be taken");
     assert_eq!(shell.look("SELECT string_agg(status || attempt_num, ' ') FROM readpast.mail"), "Completed1 Completed1");
 }
+
+#[test]
+fn connections_that_break_lose_nothing() {
+    let shell = Shell::new();
+    shell.fill(150);
+    let script = "echo $READPAST_COL_N >> taken";
+    // A claim whose answer is lost comes back when its lease has run out: soon, here.
+    let soon = ["--lease", "2s", "--set", "recover.interval_ms=100", "--set", "poll.interval_ms=100"];
+    let options = [&["--jobs", "3", "--batch", "4", "--set", "retry.longest_ms=50"], &soon[..]].concat();
+    let worker = shell.start(&shell.script(&options, script));
+    for done in ["> 10", "> 50", "> 100"] {
+        shell.db.wait_for(&format!("SELECT (COUNT(*) {done})::int FROM readpast.mail WHERE status = 'Completed'"), "1");
+        shell.db.terminate_connections();
+    }
+    shell.db.wait_for("SELECT COUNT(*) FROM readpast.mail WHERE status = 'Completed'", "150");
+    worker.signal("TERM");
+    let done = worker.end();
+    assert_eq!(done.status, Some(0), "{done:?}");
+    assert!(done.err.contains("150 completed"), "{}", done.err);
+}

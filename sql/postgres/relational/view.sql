@@ -15,5 +15,9 @@ SELECT
     q.lease_owner,
     q.lease_until{% for column in columns %},
     q.{{ column.quoted }}{% endfor %}
-FROM {{ object(queue) }} AS q;
+FROM {{ object(queue) }} AS q
+{%- if own_types_only %}
+WHERE {% include "relational/_own_type.sql" %}
+{%- endif -%}
+;
 GO

@@ -23,6 +23,14 @@ BEGIN
 
 {% include "relational/_no_transaction.sql" %}
 
+    IF EXISTS (
+        SELECT 1
+        FROM OPENJSON(@Items) AS j
+        CROSS APPLY OPENJSON(j.[value]) WITH ([Key] nvarchar(400) '$.key') AS r
+        WHERE r.[Key] IS NOT NULL AND TRY_CONVERT(datetime2(7), r.[Key]) IS NULL
+    )
+        THROW 50021, N'{{ procedure }}: one of the keys is not a key of {{ queue }}.', 1;
+
     INSERT INTO @Item ([Ordinal], [EnqueuedAt], [Token])
     SELECT
         CAST(j.[key] AS int),

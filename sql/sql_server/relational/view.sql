@@ -16,5 +16,9 @@ SELECT
     q.[LeaseOwner],
     q.[LeaseUntil]{% for column in columns %},
     q.{{ column.quoted }}{% endfor %}
-FROM {{ object(queue) }} AS q;
+FROM {{ object(queue) }} AS q
+{%- if own_types_only %}
+WHERE {% include "relational/_own_type.sql" %}
+{%- endif -%}
+;
 GO

@@ -49,20 +49,14 @@ pub struct Global {
     pub verbose: bool,
 }
 
-/// The subcommands.
+/// The subcommands. What one does is told beside its options, unless several share them.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Installs or upgrades readpast's objects, and the queues that files describe
     Install(install::Args),
-    /// Prints the SQL that install would run for a queue
     Render(render::Args),
-    /// Puts items into a queue, from arguments, a file, or standard input
     Enqueue(enqueue::Args),
-    /// Takes due items and runs a command for each
     Work(work::Args),
-    /// Shows figures about a queue
     Stats(stats::Args),
-    /// Shows items: by key in full, or those that fit a filter, a line each
     Show(show::Args),
     /// Lets items that wait for their next attempt be tried at once
     ///
@@ -84,10 +78,7 @@ pub enum Command {
     /// Those that are Failed, unless --status or --key say otherwise; Cancelled, Terminated, PartiallyCompleted, Error and
     /// Paused ones can be redriven too.
     Redrive(steer::Args),
-    /// Deletes finished items, in bounded batches
     Purge(purge::Args),
-    /// Gives the items of dead workers back at once
     Recover(recover::Args),
-    /// Prints the completions of a shell
     Completions(completions::Args),
 }

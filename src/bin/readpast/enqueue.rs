@@ -51,13 +51,13 @@ pub struct Args {
     #[arg(long)]
     step: Option<String>,
     /// Due so long from now, where an item does not say when: 90s, 10m, 2h
-    #[arg(long, value_parser = duration::parse, conflicts_with = "due")]
+    #[arg(long, value_name = "TIME", value_parser = duration::parse, conflicts_with = "due")]
     delay: Option<Duration>,
     /// Due at this UTC time, where an item does not say when
     #[arg(long, value_name = "TIME")]
     due: Option<String>,
     /// Items a call
-    #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_ITEMS)))]
+    #[arg(long, default_value_t = 500, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_ITEMS)))]
     batch: u32,
     /// Identity of this input, a GUID: the same again enqueues nothing twice
     #[arg(long, value_name = "GUID")]

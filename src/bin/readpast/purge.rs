@@ -19,17 +19,17 @@ use serde_json::json;
 pub struct Args {
     /// The queue
     queue: String,
+    /// Shows how many there are, and deletes none
+    #[arg(long, short = 'n')]
+    dry_run: bool,
+    /// Items a batch
+    #[arg(long, default_value_t = 500, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_ITEMS)))]
+    batch: u32,
     #[command(flatten)]
     filter: FilterArgs,
     /// All finished items; needed where nothing else narrows the choice
     #[arg(long)]
     all: bool,
-    /// Shows how many there are, and deletes none
-    #[arg(long, short = 'n')]
-    dry_run: bool,
-    /// Items a batch
-    #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_ITEMS)))]
-    batch: u32,
 }
 
 const FINISHED: [ItemState; 4] =

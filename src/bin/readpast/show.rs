@@ -9,7 +9,7 @@ use readpast::queue::MAX_ITEMS;
 use readpast::{Item, ItemState, Value};
 use serde_json::{Value as Json, json};
 
-/// Shows items: those with the given keys in full, or those that fit a filter, a line each
+/// Shows items by key in full, or by filter, a line each
 ///
 /// A line has key, state, attempts and the first line of the error, with tabs between. Nothing is claimed or changed.
 #[derive(Debug, clap::Args)]
@@ -22,7 +22,7 @@ pub struct Args {
     #[command(flatten)]
     filter: FilterArgs,
     /// Most items to show
-    #[arg(long, default_value_t = 100)]
+    #[arg(long, default_value_t = 100, value_name = "N")]
     limit: usize,
 }
 

@@ -16,17 +16,17 @@ use std::collections::BTreeMap;
 pub struct Args {
     /// The queue
     queue: String,
+    /// Shows which items it would be done to, and how many, and changes nothing
+    #[arg(long, short = 'n')]
+    dry_run: bool,
+    /// Items a call
+    #[arg(long, default_value_t = 500, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_ITEMS)))]
+    batch: u32,
     #[command(flatten)]
     filter: FilterArgs,
     /// All items that it can be done to; needed where nothing else narrows the choice
     #[arg(long)]
     all: bool,
-    /// Shows which items it would be done to, and how many, and changes nothing
-    #[arg(long, short = 'n')]
-    dry_run: bool,
-    /// Items a call
-    #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_ITEMS)))]
-    batch: u32,
 }
 
 /// What is to become of the items.

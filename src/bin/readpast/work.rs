@@ -26,58 +26,62 @@ use std::{env, fs};
 
 /// Takes due items and runs a command for each
 ///
-/// The command gets the item on its standard input, as a JSON object with a member for each column, and in its environment:
-/// READPAST_QUEUE, READPAST_KEY, READPAST_ATTEMPT, READPAST_TOKEN, READPAST_TYPE, READPAST_STEP, READPAST_WORKER, and
-/// READPAST_COL_<NAME> for each column that is not NULL (values above 32 KiB only on standard input).
+/// The command gets the item on its standard input, as a JSON object with a member for each
+/// column, and in its environment: READPAST_QUEUE, READPAST_KEY, READPAST_ATTEMPT,
+/// READPAST_TOKEN, READPAST_TYPE, READPAST_STEP, READPAST_WORKER, and READPAST_COL_<NAME> for
+/// each column that is not NULL (values above 32 KiB only on standard input).
 ///
 /// What becomes of the item, by the command's exit status:
 ///   0      Completed; standard output becomes the response
-///   65     Failed for good (EX_DATAERR), and whatever --fail-on names
-///   other  Error: tried again until the attempts are spent, then Failed; 75 (EX_TEMPFAIL) is the polite way to ask for it.
-///          The same when a signal ended the command, or --timeout. The end of standard error becomes the error
+///   65     Failed for good (EX_DATAERR), as with whatever --fail-on names
+///   other  Error: tried again until the attempts are spent, then Failed. 75 (EX_TEMPFAIL) is
+///          the polite way to ask for it; a signal and --timeout are others. The end of
+///          standard error becomes the error
 ///
 /// The command can say more with a last line on standard output:
-///   {"readpast": {"action": "retry", "delay_ms": 60000, "step": "sent", "error": "...", "response": "..."}}
-/// action is complete, complete_partially, fail, retry, release, cancel, pause or terminate; due may stand in place of
-/// delay_ms; all are optional.
+///   {"readpast": {"action": "retry", "delay_ms": 60000, "step": "sent", "error": "..."}}
+/// action is complete, complete_partially, fail, retry, release, cancel, pause or terminate,
+/// and counts with exit status 0; the others are due (a UTC time, in place of delay_ms), step,
+/// error and response. All may be left out.
 ///
-/// SIGTERM, SIGINT or SIGHUP: takes no more items, lets the commands under way end, gives the rest back, and exits with 0.
-/// A second one ends the commands and gives their items back too. Leases are renewed meanwhile; a command whose item was lost
-/// is ended, and its result ignored. Each command has a process group of its own.
+/// SIGTERM, SIGINT or SIGHUP: takes no more items, lets the commands under way end, gives the
+/// rest back, and exits with 0. A second one ends the commands and gives their items back too.
+/// Leases are renewed meanwhile; a command whose item was taken away is ended, and its result
+/// ignored. Each command has a process group of its own, and standard error in common.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
     /// The queue
     queue: String,
     /// Commands at a time
-    #[arg(long, short, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, short, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     jobs: u32,
     /// Items that each of these takes at a time; more make fewer round trips, and wait longer in hand
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_ITEMS)))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_ITEMS)))]
     batch: u32,
     /// Ends when no item is due
     #[arg(long)]
     until_empty: bool,
-    /// How long a claim is ours before it must be renewed, which happens every third of it [default: 60s]
-    #[arg(long, value_parser = duration::parse)]
+    /// How long a claim is ours before it must be renewed, which happens every third of it [default: as the queue says]
+    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     lease: Option<Duration>,
     /// Longest time a command may take
-    #[arg(long, value_parser = duration::parse)]
+    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     timeout: Option<Duration>,
     /// Time from SIGTERM to SIGKILL for a command that is to end
-    #[arg(long, default_value = "10s", value_parser = duration::parse)]
+    #[arg(long, default_value = "10s", value_name = "TIME", value_parser = duration::parse)]
     kill_after: Duration,
     /// Exit statuses that mean Failed for good
     #[arg(long, value_name = "STATUS,...", value_delimiter = ',', default_value = "65", value_parser = clap::value_parser!(u8).range(1..))]
     fail_on: Vec<u8>,
     /// Pause before the next attempt where the command does not say one [default: the queue's backoff]
-    #[arg(long, value_parser = duration::parse)]
+    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     retry_delay: Option<Duration>,
     /// Most bytes of standard output that are kept as the response
-    #[arg(long, default_value_t = 65_536, value_parser = clap::value_parser!(u32).range(0..=16_777_216))]
+    #[arg(long, default_value_t = 65_536, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(0..=16_777_216))]
     response_limit: u32,
     /// Most bytes of the end of standard error that are kept as the error
-    #[arg(long, default_value_t = 4096, value_parser = clap::value_parser!(u32).range(0..=1_048_576))]
+    #[arg(long, default_value_t = 4096, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(0..=1_048_576))]
     error_limit: u32,
     /// The command and its arguments, after --
     #[arg(last = true, required = true, value_name = "COMMAND")]

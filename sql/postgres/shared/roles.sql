@@ -1,0 +1,56 @@
+{%- set add = ["add_" ~ queue ~ "_utx", "add_" ~ queue ~ "_trx", "add_" ~ queue ~ "_set_utx", "add_" ~ queue ~ "_set_trx"] -%}
+{%- set work = [
+    "next_" ~ queue ~ "_trx", "next_" ~ queue ~ "_set_trx", "modify_" ~ queue ~ "_trx", "modify_" ~ queue ~ "_set_trx",
+    "renew_" ~ queue ~ "_set_trx", "recover_" ~ queue ~ "_trx"
+] -%}
+{%- set operate = ["stats_" ~ queue, "find_" ~ queue, "redrive_" ~ queue ~ "_set_trx", "purge_" ~ queue ~ "_trx"] -%}
+{%- set granted = [
+    {"role": roles.producer, "functions": add, "sees": false},
+    {"role": roles.worker, "functions": work, "sees": true},
+    {"role": roles.operator, "functions": add + work + operate, "sees": true}
+] -%}
+/*
+Who may do what with {{ queue }}. A role needs no right on any table: functions and the worker view read and write
+with the rights of their owner.
+*/
+{%- for grant in granted if grant.role %}
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM pg_catalog.pg_roles AS r WHERE r.rolname = {{ text(grant.role.name) }}) THEN
+        CREATE ROLE {{ grant.role.quoted }};
+    END IF;
+EXCEPTION WHEN insufficient_privilege THEN
+    RAISE EXCEPTION 'permission denied to create the role %; have it created first', {{ text(grant.role.name) }}
+    USING ERRCODE = SQLSTATE;
+END;
+$$;
+GO
+GRANT USAGE ON SCHEMA {{ schema }} TO {{ grant.role.quoted }};
+GO
+GRANT EXECUTE ON FUNCTION {{ object("queue_catalog") }}() TO {{ grant.role.quoted }};
+GO
+{%- for function in grant.functions %}
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC({{ literal(function) }}) IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION {{ object(function) }} TO {{ grant.role.quoted }};
+    END IF;
+END;
+$$;
+GO
+{%- endfor %}
+{%- if grant.sees %}
+GRANT SELECT ON {{ object("worker_" ~ queue ~ "_v") }} TO {{ grant.role.quoted }};
+GO
+{%- endif %}
+{%- endfor %}
+{%- if own_types_only %}
+/* Workers see what queue_type_access says. Who installed the queue, and its operators, see all. */
+INSERT INTO {{ object("queue_type_access") }} (queue, type, user_name)
+VALUES
+    ('{{ queue }}', '*', session_user){% if roles.operator %},
+    ('{{ queue }}', '*', {{ text(roles.operator.name) }}){% endif %}
+ON CONFLICT DO NOTHING;
+GO
+{%- endif %}

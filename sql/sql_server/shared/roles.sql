@@ -1,0 +1,42 @@
+{%- set add = ["Add_" ~ queue ~ "_utx", "Add_" ~ queue ~ "_trx", "Add_" ~ queue ~ "_Set_utx", "Add_" ~ queue ~ "_Set_trx"] -%}
+{%- set work = [
+    "Next_" ~ queue ~ "_trx", "Next_" ~ queue ~ "_Set_trx", "Modify_" ~ queue ~ "_trx", "Modify_" ~ queue ~ "_Set_trx",
+    "Renew_" ~ queue ~ "_Set_trx", "Recover_" ~ queue ~ "_trx"
+] -%}
+{%- set operate = ["Stats_" ~ queue, "Find_" ~ queue, "Redrive_" ~ queue ~ "_Set_trx", "Purge_" ~ queue ~ "_trx"] -%}
+{%- set granted = [
+    {"role": roles.producer, "procedures": add, "sees": false},
+    {"role": roles.worker, "procedures": work, "sees": true},
+    {"role": roles.operator, "procedures": add + work + operate, "sees": true}
+] -%}
+/*
+Who may do what with {{ queue }}. A role needs no right on any table: procedures and the worker view read and write
+with the rights of their owner, who owns the tables too.
+*/
+{%- for grant in granted if grant.role %}
+IF DATABASE_PRINCIPAL_ID({{ text(grant.role.name) }}) IS NULL
+    CREATE ROLE {{ grant.role.quoted }};
+GO
+GRANT EXECUTE ON {{ object("QueueCatalog") }} TO {{ grant.role.quoted }};
+GO
+{%- for procedure in grant.procedures %}
+IF OBJECT_ID({{ literal(procedure) }}, N'P') IS NOT NULL
+    GRANT EXECUTE ON {{ object(procedure) }} TO {{ grant.role.quoted }};
+GO
+{%- endfor %}
+{%- if grant.sees %}
+GRANT SELECT ON {{ object("Worker_" ~ queue ~ "_V") }} TO {{ grant.role.quoted }};
+GO
+{%- endif %}
+{%- endfor %}
+{%- if own_types_only %}
+/* Workers see what QueueTypeAccess says. Who owns the database, and its operators, see all. */
+INSERT INTO {{ object("QueueTypeAccess") }} ([Queue], [Type], [UserName])
+SELECT '{{ queue }}', N'*', v.[UserName]
+FROM (VALUES (N'dbo'), (N'db_owner'){% if roles.operator %}, ({{ text(roles.operator.name) }}){% endif %}) AS v ([UserName])
+WHERE NOT EXISTS (
+    SELECT 1 FROM {{ object("QueueTypeAccess") }} AS a
+    WHERE a.[Queue] = '{{ queue }}' AND a.[UserName] = v.[UserName] AND a.[Type] = N'*'
+);
+GO
+{%- endif %}
