@@ -4,7 +4,7 @@ use crate::Body;
 use crate::api::Api;
 use crate::drain::{Drain, Drained, item, until_empty};
 use crate::place::{Place, Server};
-use readpast::item::{Action, Answer, ItemState, NewItem, Settlement};
+use readpast::item::{Action, Answer, ItemRef, ItemState, NewItem, Settlement};
 use readpast::spec::QueueSpec;
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, time::Duration};
@@ -19,7 +19,7 @@ pub const BODIES: &[(&str, Body)] = &[
     ("deleted/what_is_processed_is_gone", what_is_processed_is_gone),
     ("sent/killed_workers_lose_nothing", sent_killed_workers_lose_nothing),
     ("sent/dequeued_is_not_sent", dequeued_is_not_sent),
-    ("sent/retries_have_a_maximum", retries_have_a_maximum),
+    ("sent/a_poisoned_request_is_found_and_redriven", a_poisoned_request_is_found_and_redriven),
     ("sent/what_old_code_took_is_left_to_it", what_old_code_took_is_left_to_it),
 ];
 
@@ -167,7 +167,7 @@ fn dequeued_is_not_sent(server: Server) {
     assert_eq!(place.look(&format!("{flags} TRUE")), "1");
 }
 
-fn retries_have_a_maximum(server: Server) {
+fn a_poisoned_request_is_found_and_redriven(server: Server) {
     let (place, spec) = adopt(server, &["email_requests", "email_requests_sent"], "email_requests_sent");
     place.run(&insert("bogus", "HOURS_AGO"));
     place.run(&insert("good", "NOW"));
@@ -182,16 +182,21 @@ fn retries_have_a_maximum(server: Server) {
     assert_eq!(until_empty(queue.as_ref(), "Subject"), ["good"]);
     assert_eq!(place.look("SELECT RetryCount FROM EmailRequests WHERE Subject = 'bogus'"), "5");
     assert_eq!(queue.stats().unwrap().count(ItemState::Failed), 1);
-    let found = format!(
-        "SELECT Subject, {} FROM {} WHERE {} = 'Failed'",
-        place.column("ItemError"),
-        place.view(&spec),
-        place.column("ItemStatus")
+    assert_eq!(queue.find(r#"{"status": ["Failed"], "error": "mailbox full"}"#, None, 10).unwrap(), []);
+    let found = queue.find(r#"{"status": ["Failed"], "error": "no such address"}"#, None, 10).unwrap();
+    assert_eq!(found.len(), 1, "it is where a person finds it");
+    assert_eq!((found[0].column("Subject"), found[0].attempt), (&json!("bogus"), 5));
+
+    // The address was put right.
+    let bogus = ItemRef { key: &found[0].key, token: Some(&found[0].token) };
+    assert_eq!(queue.redrive(&[bogus], None).unwrap()[0].state, Some(ItemState::Pending));
+    assert_eq!(
+        place.look("SELECT RetryCount FROM EmailRequests WHERE IsProcessed = FALSE"),
+        "0",
+        "all its attempts again"
     );
-    let found = place.rows(&found);
-    assert_eq!(found.len(), 1);
-    assert_eq!(found[0][0], "bogus");
-    assert!(found[0][1].contains("no such address"), "{found:?}");
+    assert_eq!(until_empty(queue.as_ref(), "Subject"), ["bogus"]);
+    assert_eq!(place.look("SELECT COUNT(*) FROM EmailRequests WHERE IsEmailSent = TRUE"), "2");
 }
 
 /// A request that is processed and not sent, without a word beside it: the document's own code has it, or lost it. readpast

@@ -6,7 +6,7 @@ use crate::audit::Audit;
 use crate::crew::{Crew, Task};
 use crate::drain::{Drain, item, put, until_empty};
 use crate::place::{Place, Server};
-use readpast::item::{Action, Answer, ItemState, Settlement};
+use readpast::item::{Action, Answer, ItemRef, ItemState, Settlement};
 use readpast::spec::QueueSpec;
 use serde_json::json;
 use std::{collections::BTreeSet, time::Duration};
@@ -259,6 +259,10 @@ fn there_is_no_fourth_try(server: Server) {
     // Nor does the document's own fetch take it.
     let fetched = "SELECT COUNT(*) FROM four_queue WHERE in_process = FALSE OR end_date IS NULL AND attempts < 3";
     assert_eq!(place.look(fetched), "0");
+    // An operator can give it three more.
+    let found = queue.find(r#"{"status": ["Failed"]}"#, None, 10).unwrap();
+    queue.redrive(&[ItemRef { key: &found[0].key, token: None }], None).unwrap();
+    assert_eq!(queue.take().attempt, 1);
 }
 
 fn three_deaths(server: Server) {

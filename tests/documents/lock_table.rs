@@ -167,6 +167,14 @@ fn attempts_are_limited(server: Server) {
     queue.recover(10).unwrap();
     queue.expect_empty();
     assert_eq!(place.look("SELECT COUNT(*) FROM Queue WHERE Status = 3"), "2");
+    let reasons = queue.find(r#"{"status": ["Failed"]}"#, None, 10).unwrap();
+    assert_eq!(reasons.len(), 2);
+    // What is done can be cleared away in the end; what failed only when it is named.
+    place.run(&insert("3"));
+    assert_eq!(until_empty(queue.as_ref(), "Request"), ["3"]);
+    assert_eq!(queue.purge("{}", 10).unwrap(), 1);
+    assert_eq!(queue.purge(r#"{"status": ["Failed"]}"#, 10).unwrap(), 2);
+    assert_eq!(place.look("SELECT COUNT(*) FROM Queue"), "0");
 }
 
 fn the_documents_own_procedure_works_beside(server: Server) {

@@ -4,7 +4,7 @@ use crate::Body;
 use crate::api::Api;
 use crate::drain::{Drain, item, until_empty};
 use crate::place::{Place, Server};
-use readpast::item::{Action, Answer, ItemState, Settlement};
+use readpast::item::{Action, Answer, ItemRef, ItemState, Settlement};
 use readpast::spec::QueueSpec;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -126,6 +126,15 @@ fn success_removes_and_failure_leaves_errors(server: Server) {
     queue.recover(10).unwrap();
     queue.expect_empty();
     assert_eq!(queue.stats().unwrap().count(ItemState::Failed), 1);
+    // What was put right is pushed back: the table shows it as if it were new.
+    let found = queue.find(r#"{"status": ["Failed"]}"#, None, 10).unwrap();
+    let failed = ItemRef { key: &found[0].key, token: None };
+    assert_eq!(queue.redrive(&[failed], None).unwrap()[0].state, Some(ItemState::Pending));
+    assert_eq!(
+        place.look("SELECT COUNT(*) FROM SimpleQueue WHERE ProcessingStartedAt IS NULL AND Errors IS NULL"),
+        "1"
+    );
+    assert_eq!(until_empty(queue.as_ref(), "Payload").len(), 1);
     // Without a word about why, Errors says something all the same: it is what the table calls failed.
     place.run(&insert(5));
     queue.end(queue.take().settle(Action::Fail));
