@@ -14,7 +14,10 @@ use std::{
     env, fs,
     path::PathBuf,
     process,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 /// A server that the environment names.
@@ -67,7 +70,12 @@ impl Place {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("readpast_documents_{}_{number}", process::id());
-        server.run(&format!("CREATE DATABASE {name}"));
+        {
+            // Some servers cannot make two at once.
+            static MAKING: Mutex<()> = Mutex::new(());
+            let _turn = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
+            server.run(&format!("CREATE DATABASE {name}"));
+        }
         let given = env::var(server.variable()).unwrap();
         let others = given.split(';').filter(|part| !part.to_ascii_lowercase().starts_with("database="));
         let others: Vec<_> = others.filter(|part| !part.is_empty()).collect();
