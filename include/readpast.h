@@ -46,12 +46,12 @@
 #include <stdint.h>
 
 #define READPAST_NEW_ITEM_INIT {sizeof(readpast_new_item), NULL, NULL, -1, NULL, NULL}
-#define READPAST_RECEIPT_INIT {sizeof(readpast_receipt), {0}, {0}}
+#define READPAST_RECEIPT_INIT {sizeof(readpast_receipt), {0}, {0}, 0, 0}
 #define READPAST_SETTLEMENT_INIT {sizeof(readpast_settlement), NULL, NULL, 0, 0, NULL, NULL, NULL, -1, NULL}
 #define READPAST_OUTCOME_INIT {sizeof(readpast_outcome), 0, 0, 0, 0, {0}}
 #define READPAST_LEASE_INIT {sizeof(readpast_lease), NULL, 0, 0}
 #define READPAST_ITEM_REF_INIT {sizeof(readpast_item_ref), NULL, NULL}
-#define READPAST_STATS_INIT {sizeof(readpast_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define READPAST_STATS_INIT {sizeof(readpast_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 #define READPAST_ITEM_INIT {sizeof(readpast_item), NULL, NULL, 0, 0}
 #define READPAST_COLUMN_INIT {sizeof(readpast_column), NULL, 0, 0}
 #define READPAST_VALUE_INIT {sizeof(readpast_value), 0, 0, 0, 0, NULL, NULL, 0}
@@ -78,6 +78,9 @@
 
 /// `readpast_queue_interrupt` was called, and `readpast_queue_resume` was not.
 #define READPAST_INTERRUPTED 6
+
+/// The same work is in the queue already: nothing was enqueued for it.
+#define READPAST_DUPLICATE 7
 
 /// An argument is NULL, out of its range or not UTF-8; the message names it. Nothing was sent to the server.
 #define READPAST_INVALID_ARGUMENT -1
@@ -323,14 +326,18 @@ typedef struct {
     const char *columns_json;
 } readpast_new_item;
 
-/// An item that was enqueued. Initialise the first of an array with `READPAST_RECEIPT_INIT`.
+/// What came of an item to enqueue. Initialise the first of an array with `READPAST_RECEIPT_INIT`.
 typedef struct {
     /// The size of this struct.
     size_t struct_size;
-    /// The item's key.
+    /// The item's key. Of a duplicate that of the item which is there, where the queue tells it; else empty.
     char key[256];
-    /// The item's token, for whoever wants to cancel or pause exactly this version of it.
+    /// The item's token, for whoever wants to cancel or pause exactly this version of it. Empty for a duplicate.
     char token[40];
+    /// `READPAST_OK`, or `READPAST_DUPLICATE` when nothing was enqueued.
+    readpast_status answer;
+    /// 0.
+    int32_t reserved;
 } readpast_receipt;
 
 /// An item, by its key. Initialise it with `READPAST_ITEM_REF_INIT`.
@@ -398,7 +405,7 @@ typedef struct {
 
 /// Figures about a queue at one moment. Initialise it with `READPAST_STATS_INIT`.
 ///
-/// Percentiles are of the newest items that were started and finished; -1 where there is no such item.
+/// Percentiles and means are of the newest items that were started and finished; -1 where there is no such item.
 typedef struct {
     /// The size of this struct.
     size_t struct_size;
@@ -426,7 +433,7 @@ typedef struct {
     int64_t oldest_due_ms;
     /// How many items in flight have outlived their lease.
     int64_t expired;
-    /// How many items the percentiles are of (at most 10000).
+    /// How many items the percentiles and means are of (at most 10000).
     int64_t sample;
     /// Milliseconds from due to started, 50th percentile.
     int64_t wait_p50_ms;
@@ -440,6 +447,18 @@ typedef struct {
     int64_t run_p90_ms;
     /// Milliseconds from started to finished, 99th percentile.
     int64_t run_p99_ms;
+    /// Milliseconds from due to started, on average.
+    int64_t wait_mean_ms;
+    /// Milliseconds from started to finished, on average.
+    int64_t run_mean_ms;
+    /// How many items were enqueued within the last hour; -1 when the queue deletes what is completed.
+    int64_t arrivals_last_hour;
+    /// How many items are worked on now: in flight, with a lease that has not run out.
+    int64_t workers_busy;
+    /// How many must be worked on at once to keep up (Little's law): the arrivals of the last hour per millisecond, times
+    /// the mean run, divided by 0.8, so that workers are idle for a fifth of their time and waits stay short. At least 1
+    /// while there is work; -1 when the arrivals are not known.
+    int64_t workers_needed;
 } readpast_stats;
 
 /// A claimed item. Initialise it with `READPAST_ITEM_INIT`.
@@ -783,7 +802,8 @@ readpast_status readpast_queue_claim(readpast_queue queue,
                                      readpast_batch *batch,
                                      readpast_error *err);
 
-/// Enqueues `count` (1 to 1000) items: all of them, or in case of a failure none.
+/// Enqueues `count` (1 to 1000) items: all of them, or in case of a failure none. Of a queue whose description says what a
+/// duplicate is, duplicates alone are left out.
 ///
 /// `operation` makes the call repeatable: made again with the same UUID and items, it enqueues nothing more and answers
 /// the same. NULL: the library chooses one for its own retries.
@@ -799,6 +819,7 @@ readpast_status readpast_queue_claim(readpast_queue queue,
 ///
 /// *Returns*:
 /// - `READPAST_OK`: all are enqueued; `receipts` are written.
+/// - `READPAST_DUPLICATE`: as above, but for at least one which was there already; its receipt says so.
 /// - `READPAST_INVALID_ITEM`: an item does not fit the queue; the message names it and the column.
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
 /// - `READPAST_OUTCOME_UNKNOWN`: see there.

@@ -39,6 +39,11 @@ impl Config {
         connection::assemble(self.text("connection"), self.application())
     }
 
+    /// A value of the connection string that is no secret, such as the driver's name; `key` in lower case.
+    pub(crate) fn connection_value(&self, key: &str) -> Option<String> {
+        connection::value(self.text("connection"), key)
+    }
+
     /// The dialect that was asked for; `auto` is to be found out from the server.
     pub(crate) fn dialect(&self) -> &str {
         self.text("dialect")

@@ -1,7 +1,9 @@
 //! The two kinds of server: statement texts, quoting and error classification, nothing else.
 
+mod own;
 mod postgres;
 mod sql_server;
+mod subtypes;
 mod table;
 mod template;
 
@@ -114,6 +116,27 @@ impl Dialect {
         Ok(self.templates().render(&format!("calls/{name}.sql"), context)?.trim_end().to_owned())
     }
 
+    /// A query that concerns no schema of readpast's, by its file without the ending: `catalog/columns`.
+    pub fn query(self, name: &str) -> Result<String> {
+        Ok(self.templates().render(&format!("{name}.sql"), minijinja::context! {})?.trim_end().to_owned())
+    }
+
+    /// A query about an adopted table, by its file without the ending: `catalog/states`.
+    pub fn table_query(
+        self,
+        name: &str,
+        schema: &Identifier,
+        spec: &QueueSpec,
+        table: &crate::spec::TableSpec,
+    ) -> Result<String> {
+        let context = minijinja::context! {
+            schema => schema.quoted(self.quote_style()),
+            queue => self.queue_stem(&spec.queue),
+            ..table::context(self, spec, table)
+        };
+        Ok(self.templates().render(&format!("{name}.sql"), context)?.trim_end().to_owned())
+    }
+
     /// The script that takes a schema from `version - 1` to `version`; `None` when there is no such version. Statements
     /// are separated by lines that say GO.
     pub fn schema_script(self, version: i32, schema: &Identifier) -> Result<Option<String>> {
@@ -146,8 +169,12 @@ impl Dialect {
         };
         let options = table::options(self, spec);
         let (files, context) = match (&spec.storage, self) {
-            (Storage::Own, Self::SqlServer) => (sql_server::QUEUE_FILES, queue),
-            (Storage::Own, Self::Postgres) => (postgres::QUEUE_FILES, queue),
+            (Storage::Own, Self::SqlServer) => {
+                (sql_server::QUEUE_FILES, minijinja::context! { ..queue, ..own::context(self, spec) })
+            }
+            (Storage::Own, Self::Postgres) => {
+                (postgres::QUEUE_FILES, minijinja::context! { ..queue, ..own::context(self, spec) })
+            }
             (Storage::Table(table), Self::SqlServer) => {
                 (sql_server::TABLE_FILES, minijinja::context! { ..queue, ..table::context(self, spec, table) })
             }
@@ -164,8 +191,8 @@ impl Dialect {
     /// The SQL files that are compiled in: their names below `sql/<dialect>/`, and their text.
     pub fn files(self) -> &'static [(&'static str, &'static str)] {
         match self {
-            Self::SqlServer => &sql_server::FILES,
-            Self::Postgres => &postgres::FILES,
+            Self::SqlServer => sql_server::FILES,
+            Self::Postgres => postgres::FILES,
         }
     }
 

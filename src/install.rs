@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::ident::Identifier;
 use crate::item::{Rows, Value};
 use crate::session::{Param, Session};
-use crate::spec::QueueSpec;
+use crate::spec::{QueueSpec, Storage};
 
 /// Making objects may take a server long, and so may waiting for another install.
 const INSTALL_TIMEOUT_MS: &str = "600000";
@@ -53,6 +53,26 @@ pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
     })
 }
 
+/// What [`install`] would run for a queue, in its order, and the version of the objects that are there. Changes nothing.
+pub(crate) fn scripts(
+    session: &mut Session,
+    schema: &Identifier,
+    spec: &QueueSpec,
+) -> Result<(Option<i32>, Vec<String>)> {
+    let dialect = session.dialect();
+    let found = version(session, schema)?;
+    if let Some(found) = found.filter(|found| *found > SCHEMA_VERSION) {
+        return Err(newer(schema, found));
+    }
+    let mut scripts = Vec::new();
+    for version in found.unwrap_or(0) + 1..=SCHEMA_VERSION {
+        scripts.extend(dialect.schema_script(version, schema)?);
+    }
+    scripts.push(dialect.functions_script(schema)?);
+    scripts.extend(dialect.queue_scripts(schema, spec)?);
+    Ok((found, scripts))
+}
+
 /// The description of the queue called `name`, once schema and queue are found fit for this library.
 pub(crate) fn look_up(session: &mut Session, schema: &Identifier, name: &str) -> Result<QueueSpec> {
     let catalog = match catalog(session, schema) {
@@ -84,15 +104,25 @@ pub(crate) fn look_up(session: &mut Session, schema: &Identifier, name: &str) ->
     QueueSpec::from_json(&queue.spec)
 }
 
-/// What is installed in a schema.
-struct Catalog {
-    version: Option<i32>,
-    queues: Vec<Known>,
+/// What is installed in a schema; no version where nothing is.
+pub(crate) fn installed(session: &mut Session, schema: &Identifier) -> Result<Catalog> {
+    match version(session, schema)? {
+        None => Ok(Catalog { version: None, queues: Vec::new() }),
+        Some(_) => catalog(session, schema),
+    }
 }
 
-struct Known {
-    name: String,
-    spec: String,
+/// What is installed in a schema.
+pub(crate) struct Catalog {
+    pub(crate) version: Option<i32>,
+    pub(crate) queues: Vec<Known>,
+}
+
+/// A queue that is installed.
+pub(crate) struct Known {
+    pub(crate) name: String,
+    /// Its description, as it is stored.
+    pub(crate) spec: String,
     rendered_by: i32,
 }
 
@@ -123,6 +153,7 @@ fn version(session: &mut Session, schema: &Identifier) -> Result<Option<i32>> {
 fn install_queue(session: &mut Session, schema: &Identifier, spec: &QueueSpec, creates_or_alters: bool) -> Result<()> {
     let dialect = session.dialect();
     let text = spec.to_json();
+    check_foreign(session, schema, spec)?;
     if let Some(known) = catalog(session, schema)?.queues.iter().find(|queue| queue.name == spec.queue.as_str()) {
         refuse_changed_columns(&QueueSpec::from_json(&known.spec)?, spec)?;
     }
@@ -139,6 +170,17 @@ fn install_queue(session: &mut Session, schema: &Identifier, spec: &QueueSpec, c
         ],
     )?;
     Ok(())
+}
+
+/// What is somebody else's must fit the description before anything is made beside it.
+fn check_foreign(session: &mut Session, schema: &Identifier, spec: &QueueSpec) -> Result<()> {
+    match &spec.storage {
+        Storage::Own => Ok(()),
+        Storage::Table(table) => {
+            crate::catalog::refuse_unfit(&crate::catalog::fit(session, schema, spec, table, false)?)
+        }
+        Storage::Procedures(_) => Ok(()),
+    }
 }
 
 /// A queue's table is made once: the script leaves one that is there as it is, so a description with other columns would

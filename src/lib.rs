@@ -28,6 +28,8 @@ pub mod error;
 
 pub mod ident;
 
+pub mod finding;
+
 pub mod config;
 
 pub mod item;
@@ -40,9 +42,15 @@ pub mod session;
 
 pub mod pool;
 
+mod catalog;
+
 pub mod install;
 
+pub mod adopt;
+
 pub mod queue;
+
+pub mod doctor;
 
 pub mod worker;
 
@@ -51,6 +59,7 @@ pub mod ffi;
 pub use self::{
     config::Config,
     error::{Error, ErrorKind, Result},
+    finding::{Finding, Severity},
     install::install,
     item::{
         Action, Answer, Batch, Enqueued, Filter, Item, ItemRef, ItemState, Lease, NewItem, Outcome, QueueStats,

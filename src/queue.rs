@@ -101,6 +101,7 @@ impl Queue {
     pub fn worker(&self) -> &str {
         &self.0.worker
     }
+
     /// How long a lease of this handle lasts, unless the queue's setting in AppSettings says otherwise.
     pub fn lease(&self) -> Duration {
         let ms = self.0.lease_ms.unwrap_or(self.0.spec.lease.ms);
@@ -112,7 +113,8 @@ impl Queue {
         &self.0.spec
     }
 
-    /// Puts `items` into the queue, all of them or none, in one commit. Their keys come back in the same order.
+    /// Puts `items` into the queue, all of them or none, in one commit. Their keys come back in the same order. Of a queue that
+    /// knows duplicates (`dedup` in its description), they alone are left out, and told by [`Enqueued::duplicate`].
     ///
     /// `operation` is an identity for the call, a GUID, by which a repetition is recognized; `None` makes one. Whoever gives
     /// one keeps it until a call with it succeeds: a repetition that fails leaves open what became of the first.

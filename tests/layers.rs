@@ -3,8 +3,10 @@
 use std::{fs, path::Path};
 
 /// Each module uses only those before it. `install` and `queue` stand side by side but for the look-up of a queue.
-const ORDER: [&str; 12] =
-    ["error", "ident", "config", "item", "spec", "dialect", "session", "pool", "install", "queue", "worker", "ffi"];
+const ORDER: [&str; 16] = [
+    "error", "ident", "finding", "config", "item", "spec", "dialect", "session", "pool", "catalog", "install", "adopt",
+    "queue", "doctor", "worker", "ffi",
+];
 
 /// The sources: module, path, text without comments and without the tests at the end of the file.
 fn sources() -> Vec<(String, String, String)> {

@@ -85,7 +85,7 @@ fn check(session: &mut Session, name: &str, call: &str) {
 
 /// Gives back the items of dead workers too.
 fn claim(worker: &str) -> String {
-    format!("SELECT COUNT(*) FROM readpast.next_job_set_trx('{worker}', {BATCH}, 60000, TRUE) WHERE answer = 'CLAIMED'")
+    format!("SELECT COUNT(*) FROM readpast.next_job_set_trx('{worker}', {BATCH}, 60000, 1) WHERE answer = 'CLAIMED'")
 }
 
 /// The operation is one of the 64th that clear old ones away.

@@ -95,6 +95,11 @@ fn missing() -> Error {
     )
 }
 
+/// The value of an attribute, whose key is given in lower case. Not for secrets.
+pub(super) fn value(text: &str, key: &str) -> Option<String> {
+    parse(text).ok()?.into_iter().find(|(k, _)| k == key).map(|(_, value)| value)
+}
+
 fn has(pairs: &[(String, String)], key: &str) -> bool {
     pairs.iter().any(|(k, _)| k == key)
 }

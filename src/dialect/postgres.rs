@@ -11,7 +11,7 @@ macro_rules! files {
 }
 
 pub(super) static TEMPLATES: LazyLock<Templates> =
-    LazyLock::new(|| Templates::new(&FILES, QuoteStyle::DoubleQuotes, ""));
+    LazyLock::new(|| Templates::new(FILES, QuoteStyle::DoubleQuotes, ""));
 
 /// What makes up a queue, in the order it is run.
 pub(super) const QUEUE_FILES: &[&str] = &[
@@ -35,7 +35,7 @@ pub(super) const QUEUE_FILES: &[&str] = &[
 /// What makes up a queue in an adopted table, in the order it is run.
 pub(super) const TABLE_FILES: &[&str] = &[];
 
-pub(super) const FILES: [(&str, &str); 48] = files![
+pub(super) const FILES: &[(&str, &str)] = &files![
     "session.sql",
     "functions.sql",
     "schema/0001_base.sql",
@@ -56,6 +56,15 @@ pub(super) const FILES: [(&str, &str); 48] = files![
     "calls/lock_install.sql",
     "calls/creates_or_alters.sql",
     "calls/schema_exists.sql",
+    "catalog/columns.sql",
+    "catalog/indexes.sql",
+    "catalog/parameters.sql",
+    "catalog/states.sql",
+    "catalog/tables.sql",
+    "catalog/triggers.sql",
+    "doctor/clock.sql",
+    "doctor/objects.sql",
+    "doctor/server.sql",
     "relational/table.sql",
     "relational/view.sql",
     "relational/add_set.sql",
@@ -72,18 +81,27 @@ pub(super) const FILES: [(&str, &str); 48] = files![
     "relational/purge.sql",
     "shared/roles.sql",
     "relational/_add.sql",
+    "relational/_add_subtype.sql",
+    "relational/_add_unique.sql",
     "relational/_answer_columns.sql",
     "relational/_attributes.sql",
+    "relational/_backoff.sql",
+    "relational/_complete.sql",
+    "relational/_filter.sql",
+    "relational/_filter_variables.sql",
+    "relational/_fits.sql",
     "relational/_forget.sql",
+    "relational/_group_free.sql",
+    "relational/_item_columns.sql",
     "relational/_modify.sql",
     "relational/_no_item.sql",
     "relational/_own_type.sql",
     "relational/_remember.sql",
+    "relational/_resume.sql",
     "relational/_settings.sql",
-    "relational/_filter.sql",
-    "relational/_filter_variables.sql",
-    "relational/_fits.sql",
-    "relational/_item_columns.sql",
+    "relational/_subtypes.sql",
+    "relational/_successor.sql",
+    "relational/_unique_answers.sql",
 ];
 
 pub(super) fn column_type(kind: ColumnKind) -> String {

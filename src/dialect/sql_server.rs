@@ -10,7 +10,7 @@ macro_rules! files {
     ($($name:literal),* $(,)?) => { [$(($name, include_str!(concat!("../../sql/sql_server/", $name)))),*] };
 }
 
-pub(super) static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| Templates::new(&FILES, QuoteStyle::Brackets, "N"));
+pub(super) static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| Templates::new(FILES, QuoteStyle::Brackets, "N"));
 
 /// What makes up a queue, in the order it is run.
 pub(super) const QUEUE_FILES: &[&str] = &[
@@ -34,7 +34,7 @@ pub(super) const QUEUE_FILES: &[&str] = &[
 /// What makes up a queue in an adopted table, in the order it is run.
 pub(super) const TABLE_FILES: &[&str] = &[];
 
-pub(super) const FILES: [(&str, &str); 60] = files![
+pub(super) const FILES: &[(&str, &str)] = &files![
     "session.sql",
     "functions.sql",
     "schema/0001_base.sql",
@@ -55,6 +55,15 @@ pub(super) const FILES: [(&str, &str); 60] = files![
     "calls/lock_install.sql",
     "calls/creates_or_alters.sql",
     "calls/schema_exists.sql",
+    "catalog/columns.sql",
+    "catalog/indexes.sql",
+    "catalog/parameters.sql",
+    "catalog/states.sql",
+    "catalog/tables.sql",
+    "catalog/triggers.sql",
+    "doctor/clock.sql",
+    "doctor/objects.sql",
+    "doctor/server.sql",
     "relational/table.sql",
     "relational/view.sql",
     "relational/add_set.sql",
@@ -72,11 +81,22 @@ pub(super) const FILES: [(&str, &str); 60] = files![
     "shared/roles.sql",
     "relational/_add.sql",
     "relational/_add_one.sql",
+    "relational/_add_one_of_set.sql",
     "relational/_add_out.sql",
+    "relational/_add_subtype.sql",
+    "relational/_answers_again.sql",
+    "relational/_backoff.sql",
     "relational/_check_lease.sql",
     "relational/_claim.sql",
     "relational/_claim_tables.sql",
     "relational/_claimed_out.sql",
+    "relational/_complete.sql",
+    "relational/_filter.sql",
+    "relational/_fits.sql",
+    "relational/_found_columns.sql",
+    "relational/_given_up.sql",
+    "relational/_group_free.sql",
+    "relational/_group_lock.sql",
     "relational/_item_table.sql",
     "relational/_modify.sql",
     "relational/_new_table.sql",
@@ -84,17 +104,15 @@ pub(super) const FILES: [(&str, &str); 60] = files![
     "relational/_out_items_select.sql",
     "relational/_out_select.sql",
     "relational/_out_table.sql",
+    "relational/_own_type.sql",
     "relational/_procedure_head.sql",
     "relational/_recover.sql",
-    "relational/_own_type.sql",
     "relational/_remember.sql",
-    "relational/_replayed.sql",
-    "relational/_settings.sql",
-    "relational/_answers_again.sql",
-    "relational/_filter.sql",
-    "relational/_fits.sql",
-    "relational/_found_columns.sql",
     "relational/_remember_answers.sql",
+    "relational/_replayed.sql",
+    "relational/_seen.sql",
+    "relational/_settings.sql",
+    "relational/_subtypes.sql",
 ];
 
 pub(super) fn column_type(kind: ColumnKind) -> String {
@@ -118,7 +136,8 @@ pub(super) fn classify(sqlstate: &str, native_code: i32, message: &str) -> Error
     match native_code {
         // 50005: a row changed under a claim or settle, which was rolled back. It takes a server that ignores the hints.
         50005 | 1205 | 3960 | 41301 | 41302 | 41305 | 41325 | 41839 => ErrorKind::Deadlock,
-        1222 => ErrorKind::TimedOut,
+        // 50013: a claim of a queue with groups waited for another for too long.
+        1222 | 50013 => ErrorKind::TimedOut,
         18456 | 18452 | 18486 | 18487 | 18488 => ErrorKind::Authentication,
         4060 | 4064 | 911 => ErrorKind::DatabaseMissing,
         // Throttled, failing over, starting or out of workers; the server or Azure's gateway says to come back.

@@ -7,11 +7,11 @@ use super::failure::Failure;
 use super::handle::Handle;
 use super::queue::readpast_queue;
 use super::sized::{Places, Versioned, read_array};
-use super::status::{READPAST_INVALID_ITEM, READPAST_OK, readpast_status};
+use super::status::{READPAST_DUPLICATE, READPAST_INVALID_ITEM, READPAST_OK, readpast_status};
 use super::text;
 use crate::item::{Enqueued, NewItem};
 use serde_json::{Map, Value};
-use std::ffi::c_char;
+use std::{ffi::c_char, mem::offset_of};
 
 /// An item to enqueue. Initialise it with `READPAST_NEW_ITEM_INIT`.
 #[repr(C)]
@@ -37,25 +37,30 @@ unsafe impl Versioned for readpast_new_item {
     const FIRST_SIZE: usize = size_of::<Self>();
 }
 
-/// An item that was enqueued. Initialise the first of an array with `READPAST_RECEIPT_INIT`.
+/// What came of an item to enqueue. Initialise the first of an array with `READPAST_RECEIPT_INIT`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct readpast_receipt {
     /// The size of this struct.
     pub struct_size: usize,
-    /// The item's key.
+    /// The item's key. Of a duplicate that of the item which is there, where the queue tells it; else empty.
     pub key: [c_char; 256],
-    /// The item's token, for whoever wants to cancel or pause exactly this version of it.
+    /// The item's token, for whoever wants to cancel or pause exactly this version of it. Empty for a duplicate.
     pub token: [c_char; 40],
+    /// `READPAST_OK`, or `READPAST_DUPLICATE` when nothing was enqueued.
+    pub answer: readpast_status,
+    /// 0.
+    pub reserved: i32,
 }
 
 // SAFETY: numbers only, the size first.
 unsafe impl Versioned for readpast_receipt {
     const INIT: &'static str = "READPAST_RECEIPT_INIT";
-    const FIRST_SIZE: usize = size_of::<Self>();
+    const FIRST_SIZE: usize = offset_of!(Self, answer);
 }
 
-/// Enqueues `count` (1 to 1000) items: all of them, or in case of a failure none.
+/// Enqueues `count` (1 to 1000) items: all of them, or in case of a failure none. Of a queue whose description says what a
+/// duplicate is, duplicates alone are left out.
 ///
 /// `operation` makes the call repeatable: made again with the same UUID and items, it enqueues nothing more and answers
 /// the same. NULL: the library chooses one for its own retries.
@@ -71,6 +76,7 @@ unsafe impl Versioned for readpast_receipt {
 ///
 /// *Returns*:
 /// - `READPAST_OK`: all are enqueued; `receipts` are written.
+/// - `READPAST_DUPLICATE`: as above, but for at least one which was there already; its receipt says so.
 /// - `READPAST_INVALID_ITEM`: an item does not fit the queue; the message names it and the column.
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
 /// - `READPAST_OUTCOME_UNKNOWN`: see there.
@@ -92,8 +98,9 @@ pub unsafe extern "C" fn readpast_queue_enqueue(
             let items = read_items(items, count)?;
             let receipts = Places::optional("receipts", receipts, count)?;
             let operation = args::optional_text("operation", operation)?;
-            receipts.fill(queue.get()?.enqueue(&items, operation)?.iter().map(c_receipt));
-            Ok(READPAST_OK)
+            let enqueued = queue.get()?.enqueue(&items, operation)?;
+            receipts.fill(enqueued.iter().map(c_receipt));
+            Ok(if enqueued.iter().any(|item| item.duplicate) { READPAST_DUPLICATE } else { READPAST_OK })
         })
     }
 }
@@ -135,5 +142,11 @@ fn read_columns(i: usize, json: &str) -> Result<Map<String, Value>, Failure> {
 }
 
 fn c_receipt(item: &Enqueued) -> readpast_receipt {
-    readpast_receipt { struct_size: 0, key: text::fixed_text(&item.key), token: text::fixed_text(&item.token) }
+    readpast_receipt {
+        struct_size: 0,
+        key: text::fixed_text(&item.key),
+        token: text::fixed_text(&item.token),
+        answer: if item.duplicate { READPAST_DUPLICATE } else { READPAST_OK },
+        reserved: 0,
+    }
 }

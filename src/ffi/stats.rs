@@ -7,11 +7,11 @@ use super::queue::readpast_queue;
 use super::sized::{Places, Versioned};
 use super::status::{READPAST_OK, readpast_status};
 use crate::item::{ItemState, QueueStats};
-use std::iter;
+use std::{iter, mem::offset_of};
 
 /// Figures about a queue at one moment. Initialise it with `READPAST_STATS_INIT`.
 ///
-/// Percentiles are of the newest items that were started and finished; -1 where there is no such item.
+/// Percentiles and means are of the newest items that were started and finished; -1 where there is no such item.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct readpast_stats {
@@ -41,7 +41,7 @@ pub struct readpast_stats {
     pub oldest_due_ms: i64,
     /// How many items in flight have outlived their lease.
     pub expired: i64,
-    /// How many items the percentiles are of (at most 10000).
+    /// How many items the percentiles and means are of (at most 10000).
     pub sample: i64,
     /// Milliseconds from due to started, 50th percentile.
     pub wait_p50_ms: i64,
@@ -55,12 +55,24 @@ pub struct readpast_stats {
     pub run_p90_ms: i64,
     /// Milliseconds from started to finished, 99th percentile.
     pub run_p99_ms: i64,
+    /// Milliseconds from due to started, on average.
+    pub wait_mean_ms: i64,
+    /// Milliseconds from started to finished, on average.
+    pub run_mean_ms: i64,
+    /// How many items were enqueued within the last hour; -1 when the queue deletes what is completed.
+    pub arrivals_last_hour: i64,
+    /// How many items are worked on now: in flight, with a lease that has not run out.
+    pub workers_busy: i64,
+    /// How many must be worked on at once to keep up (Little's law): the arrivals of the last hour per millisecond, times
+    /// the mean run, divided by 0.8, so that workers are idle for a fifth of their time and waits stay short. At least 1
+    /// while there is work; -1 when the arrivals are not known.
+    pub workers_needed: i64,
 }
 
 // SAFETY: numbers only, the size first.
 unsafe impl Versioned for readpast_stats {
     const INIT: &'static str = "READPAST_STATS_INIT";
-    const FIRST_SIZE: usize = size_of::<Self>();
+    const FIRST_SIZE: usize = offset_of!(Self, wait_mean_ms);
 }
 
 /// Counts the queue's items and measures how long they take. Reads much of the table: for a page that somebody looks at,
@@ -114,5 +126,10 @@ fn c_stats(stats: &QueueStats) -> readpast_stats {
         run_p50_ms,
         run_p90_ms,
         run_p99_ms,
+        wait_mean_ms: stats.wait_mean_ms.unwrap_or(-1),
+        run_mean_ms: stats.run_mean_ms.unwrap_or(-1),
+        arrivals_last_hour: stats.arrivals_last_hour.unwrap_or(-1),
+        workers_busy: stats.workers_busy,
+        workers_needed: stats.workers_needed.unwrap_or(-1),
     }
 }

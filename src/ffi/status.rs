@@ -25,6 +25,8 @@ pub const READPAST_ILLEGAL_TRANSITION: i32 = 4;
 pub const READPAST_NOT_FOUND: i32 = 5;
 /// `readpast_queue_interrupt` was called, and `readpast_queue_resume` was not.
 pub const READPAST_INTERRUPTED: i32 = 6;
+/// The same work is in the queue already: nothing was enqueued for it.
+pub const READPAST_DUPLICATE: i32 = 7;
 
 /// An argument is NULL, out of its range or not UTF-8; the message names it. Nothing was sent to the server.
 pub const READPAST_INVALID_ARGUMENT: i32 = -1;
@@ -128,6 +130,7 @@ pub(super) fn of_answer(answer: Answer) -> readpast_status {
         Answer::Conflict => READPAST_CONFLICT,
         Answer::IllegalTransition => READPAST_ILLEGAL_TRANSITION,
         Answer::NotFound => READPAST_NOT_FOUND,
+        Answer::Duplicate => READPAST_DUPLICATE,
     }
 }
 
@@ -155,6 +158,7 @@ fn name(status: readpast_status) -> &'static CStr {
         READPAST_ILLEGAL_TRANSITION => c"READPAST_ILLEGAL_TRANSITION",
         READPAST_NOT_FOUND => c"READPAST_NOT_FOUND",
         READPAST_INTERRUPTED => c"READPAST_INTERRUPTED",
+        READPAST_DUPLICATE => c"READPAST_DUPLICATE",
         READPAST_INVALID_ARGUMENT => c"READPAST_INVALID_ARGUMENT",
         READPAST_INVALID_HANDLE => c"READPAST_INVALID_HANDLE",
         READPAST_INVALID_CONFIG => c"READPAST_INVALID_CONFIG",

@@ -17,6 +17,8 @@ pub enum Answer {
     IllegalTransition,
     /// No item has this key.
     NotFound,
+    /// The same work is in the queue already: nothing was enqueued.
+    Duplicate,
 }
 
 impl FromStr for Answer {
@@ -29,6 +31,7 @@ impl FromStr for Answer {
             "CONFLICT" => Self::Conflict,
             "ILLEGAL_TRANSITION" => Self::IllegalTransition,
             "NOT_FOUND" => Self::NotFound,
+            "DUPLICATE" => Self::Duplicate,
             _ => return Err(()),
         })
     }

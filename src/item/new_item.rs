@@ -13,15 +13,18 @@ pub struct NewItem {
     pub delay_ms: Option<i64>,
     /// When it is due, a UTC time like `2026-11-21T08:30:00Z`; `None` is now.
     pub due: Option<String>,
-    /// The values of the queue's own columns, by name. A column that is left out is NULL.
+    /// The values of the queue's own columns, by name. A column that is left out is NULL. What a subtype has is an object,
+    /// by the subtype's name.
     pub columns: Map<String, Value>,
 }
 
-/// An item that was enqueued.
+/// What came of an item to enqueue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Enqueued {
-    /// Its key.
+    /// Its key. Of a duplicate that of the item which is there, where the queue tells it; else empty.
     pub key: String,
-    /// Its token, for whoever wants to cancel or pause exactly this version of it.
+    /// Its token, for whoever wants to cancel or pause exactly this version of it. Empty for a duplicate.
     pub token: String,
+    /// Whether the same work was in the queue already (`dedup` in its description), so that nothing was enqueued.
+    pub duplicate: bool,
 }

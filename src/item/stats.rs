@@ -2,7 +2,7 @@
 
 use super::ItemState;
 
-/// Figures about a queue at one moment. Percentiles are of the newest items that were started and finished.
+/// Figures about a queue at one moment. Percentiles and means are of the newest items that were started and finished.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct QueueStats {
     /// How many items are in each state, in the order of [`ItemState::ALL`].
@@ -13,12 +13,24 @@ pub struct QueueStats {
     pub oldest_due_ms: Option<i64>,
     /// How many items in flight have outlived their lease.
     pub expired: i64,
-    /// How many items the percentiles are of (at most 10,000).
+    /// How many items the percentiles and means are of (at most 10,000).
     pub sample: i64,
     /// Milliseconds from due to started: 50th, 90th and 99th percentile.
     pub wait_ms: [Option<i64>; 3],
     /// Milliseconds from started to finished: 50th, 90th and 99th percentile.
     pub run_ms: [Option<i64>; 3],
+    /// Milliseconds from due to started, on average.
+    pub wait_mean_ms: Option<i64>,
+    /// Milliseconds from started to finished, on average.
+    pub run_mean_ms: Option<i64>,
+    /// How many items were enqueued within the last hour; `None` when the queue deletes what is completed.
+    pub arrivals_last_hour: Option<i64>,
+    /// How many items are worked on now: in flight, with a lease that has not run out.
+    pub workers_busy: i64,
+    /// How many must be worked on at once to keep up (Little's law): the arrivals of the last hour per millisecond, times
+    /// the mean run, divided by 0.8, so that workers are idle for a fifth of their time and waits stay short. At least 1
+    /// while there is work. `None` when the arrivals are not known.
+    pub workers_needed: Option<i64>,
 }
 
 impl QueueStats {
@@ -44,6 +56,11 @@ impl QueueStats {
             Some(("due", "oldest_ms")) => self.oldest_due_ms = value,
             Some(("lease", "expired")) => self.expired = value.unwrap_or(0),
             Some(("sample", "items")) => self.sample = value.unwrap_or(0),
+            Some(("wait", "mean_ms")) => self.wait_mean_ms = value,
+            Some(("run", "mean_ms")) => self.run_mean_ms = value,
+            Some(("arrivals", "last_hour")) => self.arrivals_last_hour = value,
+            Some(("workers", "busy")) => self.workers_busy = value.unwrap_or(0),
+            Some(("workers", "needed")) => self.workers_needed = value,
             Some(("wait", label)) => percentile(&mut self.wait_ms, label),
             Some(("run", label)) => percentile(&mut self.run_ms, label),
             _ => {}

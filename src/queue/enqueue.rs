@@ -4,7 +4,7 @@ use super::operation::{Attempts, identity};
 use super::{Inner, answered, answers, check_count};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::QueueName;
-use crate::item::{Enqueued, NewItem, answer_column};
+use crate::item::{Answer, Enqueued, NewItem, answer_column};
 use crate::session::Param;
 use crate::spec::items_to_json;
 use std::time::Duration;
@@ -31,12 +31,26 @@ pub(super) fn enqueue(queue: &Inner, items: &[NewItem], operation: Option<&str>)
         Some(soonest) => queue.signal.wake_in(Duration::from_millis(soonest.unsigned_abs())),
         None => {}
     }
-    Ok((0..rows.len())
-        .map(|row| Enqueued {
-            key: answers::text(&rows, row, answer_column::KEY).to_owned(),
-            token: answers::text(&rows, row, answer_column::TOKEN).to_owned(),
+    (0..rows.len())
+        .map(|row| {
+            let duplicate = match answers::word(&rows, row).parse() {
+                Ok(Answer::Ok) => false,
+                Ok(Answer::Duplicate) => true,
+                _ => {
+                    let word = answers::word(&rows, row);
+                    return Err(Error::new(
+                        ErrorKind::Protocol,
+                        format!("the server's answer for item {row} is {word:?}"),
+                    ));
+                }
+            };
+            Ok(Enqueued {
+                key: answers::text(&rows, row, answer_column::KEY).to_owned(),
+                token: answers::text(&rows, row, answer_column::TOKEN).to_owned(),
+                duplicate,
+            })
         })
-        .collect())
+        .collect()
 }
 
 /// A drawn key was taken, which takes a clock that was set back. All was rolled back, and the next draw is another. Any

@@ -57,6 +57,8 @@ fn wake_for(queue: &Inner, settlements: &[Settlement<'_>], outcomes: &[Outcome])
     match due_again.map(|(settlement, _)| settlement.delay_ms.unwrap_or(0)).min() {
         Some(0) => queue.signal.wake(),
         Some(soonest) => queue.signal.wake_in(Duration::from_millis(soonest.unsigned_abs())),
+        // What is finished lets the next one of its group go.
+        None if queue.spec.order.group.is_some() => queue.signal.wake(),
         None => {}
     }
 }

@@ -140,6 +140,12 @@ impl Given {
         Self { server, layer, queue }
     }
 
+    /// The same with another queue, for a body that needs several.
+    pub fn sibling(&self, number: usize) -> Self {
+        let queue = format!("{}{number}", self.queue.chars().take(11).collect::<String>());
+        Self { server: Arc::clone(&self.server), layer: self.layer, queue }
+    }
+
     /// Settings for the scratch database.
     pub fn settings(&self, more: &[(&str, &str)]) -> Settings {
         let common = [("connection", self.server.scratch.as_str()), ("retry.budget_ms", "20000")];
@@ -219,7 +225,7 @@ impl Given {
     }
 
     /// SQL Server's column names in PostgreSQL's spelling where that is the server.
-    fn spell(&self, statement: &str) -> String {
+    pub fn spell(&self, statement: &str) -> String {
         if self.server.is_sql_server() {
             return statement.to_owned();
         }

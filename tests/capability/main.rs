@@ -4,18 +4,26 @@
 //! database, which is dropped at the end.
 
 mod api;
+mod by_hand;
 mod fixture;
 
+mod attempts;
+mod backoff;
 mod claim;
+mod completion;
+mod dedup;
 mod enqueue;
+mod group;
 mod install;
 mod lease;
 mod names;
 mod operate;
+mod order;
 mod pool;
 mod settle;
 mod states;
 mod stats;
+mod subtypes;
 mod text;
 mod wait;
 
@@ -27,16 +35,23 @@ fn main() {
     let arguments = Arguments::from_args();
     let servers: Vec<_> = if arguments.list { Vec::new() } else { Server::at_hand() };
     let capabilities: &[&[(&str, Body)]] = &[
+        attempts::BODIES,
+        backoff::BODIES,
         claim::BODIES,
+        completion::BODIES,
+        dedup::BODIES,
         enqueue::BODIES,
+        group::BODIES,
         install::BODIES,
         lease::BODIES,
         names::BODIES,
+        order::BODIES,
         operate::BODIES,
         pool::BODIES,
         settle::BODIES,
         states::BODIES,
         stats::BODIES,
+        subtypes::BODIES,
         text::BODIES,
         wait::BODIES,
     ];

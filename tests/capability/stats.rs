@@ -2,15 +2,19 @@
 
 use crate::api::item;
 use crate::fixture::{Body, Given};
-use readpast::item::{Action, ItemState, NewItem};
+use readpast::item::{Action, ItemState, NewItem, QueueStats};
 use std::time::Duration;
 
-pub const BODIES: &[(&str, Body)] =
-    &[("stats::of_an_empty_queue", of_an_empty_queue), ("stats::count_and_measure", count_and_measure)];
+pub const BODIES: &[(&str, Body)] = &[
+    ("stats::of_an_empty_queue", of_an_empty_queue),
+    ("stats::count_and_measure", count_and_measure),
+    ("stats::how_many_workers_are_needed", how_many_workers_are_needed),
+];
 
 fn of_an_empty_queue(given: &Given) {
     let stats = given.queue(&[]).stats().unwrap();
-    assert_eq!(stats, readpast::item::QueueStats::default());
+    let nothing = QueueStats { arrivals_last_hour: Some(0), workers_needed: Some(0), ..QueueStats::default() };
+    assert_eq!(stats, nothing);
 }
 
 fn count_and_measure(given: &Given) {
@@ -39,4 +43,38 @@ fn count_and_measure(given: &Given) {
         assert!(percentiles.iter().all(|ms| ms.unwrap() >= 0), "{percentiles:?}");
         assert!(percentiles.is_sorted(), "{percentiles:?}");
     }
+}
+
+/// 90 items an hour of 3 minutes each keep 4.5 workers busy; at 80 per cent of their time it takes 6.
+fn how_many_workers_are_needed(given: &Given) {
+    let queue = given.queue(&[]);
+    let items: Vec<_> = (0..100).map(|i| item(&i.to_string())).collect();
+    queue.enqueue(&items, None).unwrap();
+    let stats = queue.stats().unwrap();
+    assert_eq!((stats.workers_busy, stats.workers_needed), (0, Some(1)), "there is work, and nothing is known of it");
+
+    // Ten came before the last hour.
+    let taken = queue.claim(10, Duration::ZERO).unwrap();
+    let settlements: Vec<_> = taken.iter().map(|item| item.settle(Action::Complete)).collect();
+    queue.settle(&settlements, None).unwrap();
+    let hours_ago = if given.server.is_sql_server() {
+        "EnqueuedAt = DATEADD(HOUR, -2, EnqueuedAt)"
+    } else {
+        "EnqueuedAt = EnqueuedAt - interval '2 hours'"
+    };
+    given.meddle(hours_ago, "Status = 'Completed'");
+    let waited = if given.server.is_sql_server() {
+        "ScheduledFor = DATEADD(SECOND, -30, StartedAt)"
+    } else {
+        "ScheduledFor = StartedAt - interval '30 seconds'"
+    };
+    given.meddle(
+        &format!("{waited}, Duration = CASE WHEN Payload < '5' THEN 120000 ELSE 240000 END"),
+        "Status = 'Completed'",
+    );
+    let _in_hand = queue.claim(3, Duration::ZERO).unwrap();
+
+    let stats = queue.stats().unwrap();
+    assert_eq!((stats.wait_mean_ms, stats.run_mean_ms), (Some(30_000), Some(180_000)));
+    assert_eq!((stats.arrivals_last_hour, stats.workers_busy, stats.workers_needed), (Some(90), 3, Some(6)));
 }

@@ -91,7 +91,7 @@ fn each_mistake_has_its_line_and_key() {
         ("by = [\"id\"]", "group = \"flag\"", "line 20: order.group:", "no column \"flag\""),
         ("by = [\"id\"]", "priority = { column = \"x\" }", "line 20: order.priority.column:", "no column \"x\""),
         ("[order]", "[dedup]\ncolumns = [\"x\"]\n[order]", "line 20: dedup.columns[0]:", "no column \"x\""),
-        ("[order]", "[dedup]\ncolumns = [\"Body\"]\n[order]", "line 20: dedup.columns[0]:", "unique index"),
+        ("[order]", "[dedup]\ncolumns = [\"Body\"]\n[order]", "line 20: dedup.columns[0]:", "in an index"),
         ("seek = { flag", "seek = { flg", "line 12: table.seek.flg:", "no column \"flg\""),
         ("\"flag\", \"id\"]", "\"flag\", \"no\"]", "line 17: table.index.columns[1]:", "no column \"no\""),
         // States.

@@ -46,5 +46,17 @@
 {%- endfor %}
         )
 {%- endif %}
+{%- if dedup %}
+        /* In their order, so that of the same work twice in one call the first counts. */
+        ORDER BY i.ordinal
+        ON CONFLICT ({{ dedup.columns | join(", ") }})
+        {%- if dedup.unfinished_only %} WHERE status IN ('Pending', 'Processing', 'Error', 'Paused'){% endif %}
+        DO NOTHING
+        RETURNING enqueued_at
+{%- else %}
         RETURNING 1 AS one
+{%- endif %}
     )
+{%- for subtype in subtypes %},
+{% include "relational/_add_subtype.sql" %}
+{%- endfor %}

@@ -128,7 +128,15 @@
                     )
                 ELSE q.error
             END,
+{%- if backoff %}
+            scheduled_for = COALESCE(
+                d.scheduled_for,
+{% filter indent(16, true) %}{% include "relational/_backoff.sql" %}{% endfilter %},
+                q.scheduled_for
+            ),
+{%- else %}
             scheduled_for = COALESCE(d.scheduled_for, q.scheduled_for),
+{%- endif %}
             started_at = CASE WHEN d.status = 'Processing' AND q.status <> 'Processing' THEN now_ ELSE q.started_at END,
             duration = CASE
                 WHEN {{ object("queue_is_finished_fn") }}(d.status)
@@ -139,9 +147,24 @@
                 WHEN d.status = 'Processing' AND q.status <> 'Processing' THEN worker_
                 ELSE q.lease_owner
             END,
+{%- if lease_sliding %}
             lease_until = CASE WHEN d.status = 'Processing' THEN now_ + lease_ms_ * interval '1 millisecond' END
+{%- else %}
+            /* The lease is fixed: a step goes on with what is left of it. */
+            lease_until = CASE
+                WHEN d.status = 'Processing' AND q.status = 'Processing' THEN q.lease_until
+                WHEN d.status = 'Processing' THEN now_ + lease_ms_ * interval '1 millisecond'
+            END
+{%- endif %}
         FROM decided AS d
         WHERE
             q.enqueued_at BETWEEN d.key AND d.key
             AND d.answer = 'OK'
+{%- if completion != "keep" %}
+            AND d.status <> 'Completed'
+{%- endif %}
     )
+{%- if completion != "keep" %},
+{% include "relational/_complete.sql" %}
+{%- endif -%}
+

@@ -2,17 +2,26 @@
 {%- for column in columns -%}
 {%- set signature.text = signature.text ~ ",\n    " ~ column.type -%}
 {%- endfor -%}
+{%- for subtype in subtypes -%}
+{%- set signature.text = signature.text ~ ",\n    json" -%}
+{%- endfor -%}
 {%- set signature.text = signature.text ~ ",\n    timestamptz,\n    text\n" -%}
 {%- for transaction in ["utx", "trx"] -%}
 {%- set function = object("add_" ~ queue ~ "_" ~ transaction) -%}
 /*
 Enqueue one item{{ ", with the caller's other work" if transaction == "utx" }}. Returns its key and its concurrency token.
+{%- if dedup %}
+Of work that is there already it returns {{ "that item's key" if dedup.existing else "no key" }}, and no token.
+{%- endif %}
 Table access order: {{ queue }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(
     type_ text DEFAULT {{ text(types[0]) }},
 {%- for column in columns %}
     {{ column.parameter }} {{ column.type }} DEFAULT NULL,
+{%- endfor %}
+{%- for subtype in subtypes %}
+    {{ subtype.parameter }} json DEFAULT NULL, /* its columns */
 {%- endfor %}
     scheduled_for_ timestamptz DEFAULT NULL,
     step_ text DEFAULT NULL
@@ -28,7 +37,10 @@ BEGIN
             'type', type_, 'due', scheduled_for_, 'step', step_,
             'columns', json_build_object(
 {%- for column in columns %}
-                {{ text(column.name) }}, {{ column.parameter }}{{ "," if not loop.last }}
+                {{ text(column.name) }}, {{ column.parameter }}{{ "," if not loop.last or subtypes }}
+{%- endfor %}
+{%- for subtype in subtypes %}
+                {{ text(subtype.name) }}, {{ subtype.parameter }}{{ "," if not loop.last }}
 {%- endfor %}
             )
         ))

@@ -15,7 +15,7 @@ CREATE OR REPLACE FUNCTION {{ function }}(
     items_ json,
     max_ integer DEFAULT 0,
     lease_ms_ integer DEFAULT NULL,
-    recover_ boolean DEFAULT FALSE
+    recover_ integer DEFAULT 0
 )
 RETURNS TABLE (
 {% include "relational/_answer_columns.sql" %}
@@ -45,14 +45,35 @@ BEGIN
 {% include "relational/_remember.sql" %}
     IF replayed_ THEN
         RETURN QUERY
+{%- if completion == "keep" %}
         SELECT
             COALESCE(p.result ->> (i.position - 1)::text, 'OK'), (i.position - 1)::integer, NULL::bigint,
             i.key, q.updated_at, q.attempt_num, q.status::text,
 {% include "relational/_no_item.sql" %}
         FROM ROWS FROM (json_to_recordset(items_) AS (key timestamptz)) WITH ORDINALITY AS i (key, position)
+{%- else %}
+        /* What was completed has left the table: it was answered for like this. */
+        SELECT
+            COALESCE(p.result ->> (i.position - 1)::text, 'OK'), (i.position - 1)::integer, NULL::bigint,
+            i.key,
+            CASE WHEN g.gone THEN GREATEST(p.at, i.token + interval '1 microsecond') ELSE q.updated_at END,
+            CASE WHEN g.gone THEN COALESCE(i.attempt, 0) ELSE q.attempt_num END,
+            CASE WHEN g.gone THEN 'Completed' ELSE q.status END,
+{% include "relational/_no_item.sql" %}
+        FROM
+            ROWS FROM (
+                json_to_recordset(items_) AS (key timestamptz, token timestamptz, attempt integer, status text)
+            ) WITH ORDINALITY AS i (key, token, attempt, status, position)
+{%- endif %}
         CROSS JOIN {{ object("queue_operation") }} AS p
         LEFT JOIN {{ object(queue) }} AS q
             ON q.enqueued_at = i.key
+{%- if completion != "keep" %}
+        CROSS JOIN LATERAL (
+            SELECT
+                q.enqueued_at IS NULL AND i.status = 'Completed' AND p.result ->> (i.position - 1)::text IS NULL AS gone
+        ) AS g
+{%- endif %}
         WHERE p.operation_id = operation_
         ORDER BY i.position;
         RETURN;
@@ -89,5 +110,8 @@ BEGIN
 END;
 $$;
 GO
-REVOKE ALL ON FUNCTION {{ function }}(uuid, text, json, integer, integer, boolean) FROM public;
+REVOKE ALL ON FUNCTION {{ function }}(uuid, text, json, integer, integer, integer) FROM public;
 GO
+{%- set before = "uuid, text, json, integer, integer, boolean" %}
+{%- set after = "uuid, text, json, integer, integer, integer" %}
+{% include "relational/_successor.sql" %}

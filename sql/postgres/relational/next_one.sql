@@ -1,12 +1,12 @@
 {%- set function = object("next_" ~ queue ~ "_trx") -%}
 /*
 Claim one item, as its worker. Returns its key and its concurrency token, or no row when none is due; the details are
-in the worker view, and the token goes into the following modify_{{ queue }}_trx. With recover_, first give back the
-items of dead workers; a caller that polls often need not each time.
+in the worker view, and the token goes into the following modify_{{ queue }}_trx. With recover_ 1, first give back
+the items of dead workers; a caller that polls often need not each time.
 Table access order: {{ queue }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(
-    worker_ text DEFAULT NULL, lease_ms_ integer DEFAULT NULL, recover_ boolean DEFAULT TRUE
+    worker_ text DEFAULT NULL, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1
 )
 RETURNS TABLE (enqueued_at timestamptz, updated_at timestamptz)
 {% include "relational/_attributes.sql" %}
@@ -21,5 +21,8 @@ BEGIN
 END;
 $$;
 GO
-REVOKE ALL ON FUNCTION {{ function }}(text, integer, boolean) FROM public;
+REVOKE ALL ON FUNCTION {{ function }}(text, integer, integer) FROM public;
 GO
+{%- set before = "text, integer, boolean" %}
+{%- set after = "text, integer, integer" %}
+{% include "relational/_successor.sql" %}

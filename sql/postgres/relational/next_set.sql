@@ -1,12 +1,16 @@
 {%- set function = object("next_" ~ queue ~ "_set_trx") -%}
 /*
 Claim up to max_ due items. One row per item, in the order they are due, with the answer CLAIMED; or one row EMPTY with
-the milliseconds until the next item is due (NULL when there is none). With recover_, first give back the items of dead
-workers; a caller that polls often need not each time.
+the milliseconds until the next item is due (NULL when there is none). With recover_ 1, first give back the items of
+dead workers; a caller that polls often need not each time.
+{%- if resume_own %}
+With recover_ 2 it first takes up again what is in flight under this worker's own name as well: for a worker that has
+just started, whose predecessor of that name left work behind.
+{%- endif %}
 Table access order: {{ queue }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(
-    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ boolean DEFAULT TRUE
+    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1
 )
 RETURNS TABLE (
 {% include "relational/_answer_columns.sql" %}
@@ -28,9 +32,20 @@ BEGIN
     IF lease_ms_ < 1 THEN
         RAISE EXCEPTION 'next_{{ queue }}_set_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
     END IF;
-    IF recover_ THEN
+{%- if resume_own %}
+{% include "relational/_resume.sql" %}
+{%- endif %}
+    IF recover_ > 0 THEN
         PERFORM FROM {{ object("recover_" ~ queue ~ "_trx") }}(100);
     END IF;
+{%- if group %}
+
+    /*
+    One claim at a time, to the end of its transaction: which items are the first of their groups is not decided by two
+    at once. Whoever holds this waits for nobody else.
+    */
+    PERFORM pg_advisory_xact_lock(hashtextextended({{ text("readpast/claim/" ~ schema ~ "." ~ queue) }}, 0));
+{%- endif %}
 
     now_ := clock_timestamp();
     RETURN QUERY
@@ -45,9 +60,15 @@ BEGIN
         WHERE
             q.status IN ('Pending', 'Error')
             AND q.scheduled_for <= now_
+{%- if group %}
+{% include "relational/_group_free.sql" %}
+{%- endif %}
+{%- if order %}
         ORDER BY
-            q.scheduled_for,
-            q.enqueued_at
+{%- for column in order %}
+            q.{{ column.quoted }}{{ " DESC" if column.descending }}{{ "," if not loop.last }}
+{%- endfor %}
+{%- endif %}
         LIMIT max_
         FOR NO KEY UPDATE SKIP LOCKED
     ),
@@ -92,12 +113,22 @@ BEGIN
         c.updated_at,
         c.lease_owner,
         c.lease_until{% for column in columns %},
-        c.{{ column.quoted }}{% endfor %}
+        c.{{ column.quoted }}{% endfor %}{% for subtype in subtypes %}{% for column in subtype.columns %},
+        {{ subtype.alias }}.{{ column.quoted }}{% endfor %}{% endfor %}
     FROM claimed AS c
+{%- for subtype in subtypes %}
+    LEFT JOIN {{ object(queue ~ "_" ~ subtype.stem) }} AS {{ subtype.alias }}
+        ON {{ subtype.alias }}.enqueued_at BETWEEN c.enqueued_at AND c.enqueued_at
+{%- endfor %}
     WHERE c.status = 'Processing'
+{%- if order %}
     ORDER BY
-        c.due_since,
-        c.enqueued_at;
+{%- for column in order %}
+        c.{{ "due_since" if column.quoted == "scheduled_for" else column.quoted }}
+        {{- " DESC" if column.descending }}{{ "," if not loop.last }}
+{%- endfor -%}
+{%- endif -%}
+;
 
     /*
     Nothing to hand out: say when the next item is due, so that the worker can sleep that long. What was due already is
@@ -121,5 +152,8 @@ BEGIN
 END;
 $$;
 GO
-REVOKE ALL ON FUNCTION {{ function }}(text, integer, integer, boolean) FROM public;
+REVOKE ALL ON FUNCTION {{ function }}(text, integer, integer, integer) FROM public;
 GO
+{%- set before = "text, integer, integer, boolean" %}
+{%- set after = "text, integer, integer, integer" %}
+{% include "relational/_successor.sql" %}

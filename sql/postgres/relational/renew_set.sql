@@ -1,6 +1,10 @@
 {%- set function = object("renew_" ~ queue ~ "_set_trx") -%}
 /*
+{% if lease_sliding -%}
 Extend the leases of a worker's items, counted from now on the server's clock. items_ is a JSON array of objects with
+{%- else -%}
+Tell a worker whether it still holds its items; leases are fixed, none is extended. items_ is an array of objects with
+{%- endif %}
 key and attempt. Answers OK, LEASE_LOST or NOT_FOUND, one row each. Neither the token nor an indexed column changes, so
 a renewal never makes the worker's own settle fail.
 Table access order: {{ queue }}.
@@ -57,7 +61,9 @@ BEGIN
             FOR NO KEY UPDATE
         ) AS q
             ON TRUE
-    ),
+    )
+    {%- if lease_sliding -%}
+    ,
 
     renewed AS (
         UPDATE {{ object(queue) }} AS q
@@ -67,6 +73,7 @@ BEGIN
             q.enqueued_at BETWEEN l.key AND l.key
             AND l.answer = 'OK'
     )
+    {%- endif %}
 
     SELECT l.answer, l.ordinal, NULL::bigint, l.key, l.updated_at, l.attempt_num, l.status
     FROM locked AS l

@@ -1,9 +1,14 @@
 {%- set function = object("stats_" ~ queue) -%}
 /*
-Figures about the queue, one row each: its name and its value. Counts are exact and cost a scan of the table; the
-percentiles are of the 10,000 newest items that a worker has started and finished. Times in milliseconds: wait is from
-scheduled_for to started_at, run is duration.
-Table access order: {{ queue }}.
+Figures about the queue, one row each: its name and its value. Counts are exact and cost a scan of the table;
+percentiles and means are of the 10,000 newest items that a worker has started and finished. Times in milliseconds: wait
+is from scheduled_for to started_at, run is duration.
+workers.needed is how many must work at once to keep up (Little's law): arrivals per time, times the mean run, at 80 per
+cent of their time, and one at least while there is work.
+{%- if completion == "delete" %}
+What is completed is deleted here, so nobody knows how many have arrived: those two are NULL.
+{%- endif %}
+Table access order: {{ queue }}{{ ", its history" if history_name }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}()
 RETURNS TABLE (name text, value bigint)
@@ -15,7 +20,15 @@ AS $$
         SELECT
             GREATEST(0, EXTRACT(EPOCH FROM q.started_at - q.scheduled_for) * 1000)::bigint AS wait_ms,
             q.duration AS run_ms
+{%- if history_name %}
+        FROM (
+            SELECT a.enqueued_at, a.scheduled_for, a.started_at, a.duration FROM {{ object(queue) }} AS a
+            UNION ALL
+            SELECT b.enqueued_at, b.scheduled_for, b.started_at, b.duration FROM {{ object(history_name) }} AS b
+        ) AS q
+{%- else %}
         FROM {{ object(queue) }} AS q
+{%- endif %}
         WHERE
             q.started_at IS NOT NULL
             AND q.duration IS NOT NULL
@@ -25,6 +38,31 @@ AS $$
 
     percent (label, fraction) AS (
         VALUES ('p50', 0.50), ('p90', 0.90), ('p99', 0.99)
+    ),
+
+    mean AS MATERIALIZED (
+        SELECT AVG(r.wait_ms)::bigint AS wait_ms, AVG(r.run_ms)::bigint AS run_ms
+        FROM recent AS r
+    ),
+
+    arrived AS MATERIALIZED (
+{%- if completion == "delete" %}
+        SELECT NULL::bigint AS items
+{%- else %}
+        SELECT
+            (
+                SELECT COUNT(*)
+                FROM {{ object(queue) }} AS q
+                WHERE q.enqueued_at > (SELECT clock_timestamp() - interval '1 hour')
+            )
+{%- if history_name %}
+            + (
+                SELECT COUNT(*)
+                FROM {{ object(history_name) }} AS q
+                WHERE q.enqueued_at > (SELECT clock_timestamp() - interval '1 hour')
+            )
+{%- endif %} AS items
+{%- endif %}
     )
 
     SELECT
@@ -61,7 +99,36 @@ AS $$
     SELECT
         'run.' || p.label || '_ms',
         (SELECT percentile_disc(p.fraction) WITHIN GROUP (ORDER BY r.run_ms) FROM recent AS r)
-    FROM percent AS p;
+    FROM percent AS p
+    UNION ALL
+    SELECT 'wait.mean_ms', m.wait_ms
+    FROM mean AS m
+    UNION ALL
+    SELECT 'run.mean_ms', m.run_ms
+    FROM mean AS m
+    UNION ALL
+    SELECT 'arrivals.last_hour', a.items
+    FROM arrived AS a
+    UNION ALL
+    SELECT 'workers.busy', COUNT(*)
+    FROM {{ object(queue) }} AS q
+    WHERE q.status = 'Processing' AND q.lease_until > clock_timestamp()
+    UNION ALL
+    SELECT
+        'workers.needed',
+        CASE
+            WHEN a.items IS NOT NULL THEN GREATEST(
+                CEIL(a.items * COALESCE(m.run_ms, 0) / (3600000 * 0.8))::bigint,
+                CASE
+                    WHEN EXISTS (
+                        SELECT 1 FROM {{ object(queue) }} AS q WHERE q.status IN ('Pending', 'Processing', 'Error')
+                    ) THEN 1
+                    ELSE 0
+                END
+            )
+        END
+    FROM mean AS m
+    CROSS JOIN arrived AS a;
 $$;
 GO
 REVOKE ALL ON FUNCTION {{ function }}() FROM public;

@@ -47,10 +47,58 @@ GO
 The claim seeks here in the order it takes. Finished and in-flight rows are not in it, so it stays as small as the
 backlog.
 */
-CREATE INDEX IF NOT EXISTS {{ queue }}_due ON {{ object(queue) }} (scheduled_for, enqueued_at)
+CREATE INDEX IF NOT EXISTS {{ queue }}_due ON {{ object(queue) }} (
+    {%- for column in due_columns -%}
+    {{ column.quoted }}{{ " DESC" if column.descending }}{{ ", " if not loop.last }}
+    {%- endfor -%}
+)
 WHERE status IN ('Pending', 'Error');
 GO
 /* Recovery walks the items in flight, oldest claim first. lease_until is in no index: a renewal moves no index row. */
 CREATE INDEX IF NOT EXISTS {{ queue }}_in_flight ON {{ object(queue) }} (started_at)
 WHERE status = 'Processing';
 GO
+{%- if group %}
+/* The claim asks here whether an item is the first unfinished one of its group, and whether one of it is in flight. */
+CREATE INDEX IF NOT EXISTS {{ queue }}_group ON {{ object(queue) }} ({{ group }}, enqueued_at)
+WHERE status IN ('Pending', 'Processing', 'Error', 'Paused');
+GO
+CREATE INDEX IF NOT EXISTS {{ queue }}_held ON {{ object(queue) }} ({{ group }})
+WHERE status = 'Processing';
+GO
+{%- endif %}
+{%- if dedup %}
+/* What makes an item unique{{ " among the unfinished ones" if dedup.unfinished_only }}. */
+CREATE UNIQUE INDEX IF NOT EXISTS {{ queue }}_work ON {{ object(queue) }} ({{ dedup.columns | join(", ") }})
+{%- if dedup.unfinished_only %}
+WHERE status IN ('Pending', 'Processing', 'Error', 'Paused')
+{%- endif -%}
+;
+GO
+{%- endif %}
+{%- if history_name %}
+/* What is completed is moved here. */
+CREATE TABLE IF NOT EXISTS {{ object(history_name) }} (
+    enqueued_at timestamptz NOT NULL,
+    type text NOT NULL,
+    status text NOT NULL,
+    step text NULL,
+    attempt_num integer NOT NULL,
+    response text NULL,
+    error text NULL,
+    started_at timestamptz NULL,
+    duration bigint NULL,
+    scheduled_for timestamptz NOT NULL,
+    updated_at timestamptz NOT NULL,
+    lease_owner text NULL,
+    lease_until timestamptz NULL,
+{%- for column in columns %}
+    {{ column.quoted }} {{ column.type }} {{ "NULL" if column.nullable else "NOT NULL" }},
+{%- endfor %}
+    PRIMARY KEY (enqueued_at)
+);
+GO
+{%- endif %}
+{%- if subtypes %}
+{% include "relational/_subtypes.sql" %}
+{%- endif %}

@@ -14,10 +14,46 @@ SELECT
     q.updated_at,
     q.lease_owner,
     q.lease_until{% for column in columns %},
-    q.{{ column.quoted }}{% endfor %}
+    q.{{ column.quoted }}{% endfor %}{% for subtype in subtypes %}{% for column in subtype.columns %},
+    {{ subtype.alias }}.{{ column.quoted }} AS {{ column.shown }}{% endfor %}{% endfor %}
 FROM {{ object(queue) }} AS q
+{%- for subtype in subtypes %}
+LEFT JOIN {{ object(queue ~ "_" ~ subtype.stem) }} AS {{ subtype.alias }}
+    ON {{ subtype.alias }}.enqueued_at = q.enqueued_at
+{%- endfor %}
 {%- if own_types_only %}
 WHERE {% include "relational/_own_type.sql" %}
 {%- endif -%}
 ;
 GO
+{%- if group %}
+/*
+The groups of {{ queue }} that wait: whose next item waits behind one that is in flight, paused, or not due yet. With the
+item that they wait for, and how many wait.
+*/
+CREATE OR REPLACE VIEW {{ object(queue ~ "_blocked_v") }} AS
+SELECT
+    q.{{ group }},
+    q.enqueued_at,
+    q.status::text AS status,
+    q.scheduled_for,
+    q.lease_owner,
+    g.items - 1 AS waiting
+FROM (
+    SELECT
+        u.{{ group }} AS shared,
+        COUNT(*) AS items,
+        COALESCE(MIN(u.enqueued_at) FILTER (WHERE u.status = 'Processing'), MIN(u.enqueued_at)) AS enqueued_at
+    FROM {{ object(queue) }} AS u
+    WHERE
+        u.status IN ('Pending', 'Processing', 'Error', 'Paused')
+        AND u.{{ group }} IS NOT NULL
+    GROUP BY u.{{ group }}
+) AS g
+INNER JOIN {{ object(queue) }} AS q
+    ON q.enqueued_at = g.enqueued_at
+WHERE
+    g.items > 1
+    AND (q.status IN ('Processing', 'Paused') OR q.scheduled_for > clock_timestamp());
+GO
+{%- endif %}

@@ -1,4 +1,4 @@
-    INSERT INTO @New ([Ordinal], [Number], [ScheduledFor], [Type], [Step])
+    INSERT INTO @New ([Ordinal], [Number], [ScheduledFor], [Type], [Step]{% for column in work %}, [Work{{ loop.index }}]{% endfor %})
     SELECT
         CAST(j.[key] AS int),
         NEXT VALUE FOR {{ object(queue ~ "_Seq") }},
@@ -8,13 +8,15 @@
             @Now
         ),
         COALESCE(r.[Type], {{ text(types[0]) }}),
-        r.[Step]
+        r.[Step]{% for column in work %},
+        r.[Work{{ loop.index }}]{% endfor %}
     FROM OPENJSON(@Items) AS j
     CROSS APPLY OPENJSON(j.[value]) WITH (
         [Type] nvarchar(max) '$.type',
         [Step] nvarchar(max) '$.step',
         [ScheduledFor] datetime2(7) '$.due',
-        [DelayMs] bigint '$.delay_ms'
+        [DelayMs] bigint '$.delay_ms'{% for column in work %},
+        [Work{{ loop.index }}] {{ column.json_type }} '{{ column.path }}'{% endfor %}
     ) AS r;
 
     IF @@ROWCOUNT > 1000
@@ -30,7 +32,9 @@
     SET [EnqueuedAt] = DATEADD(
         MICROSECOND, [Number] - @First + @First % 10000, CAST(CAST(@Now AS datetime2(2)) AS datetime2(7))
     );
-
+{% if dedup %}
+{% include "relational/_seen.sql" %}
+{% endif %}
     INSERT INTO {{ object(queue) }} (
         [EnqueuedAt], [Type], [Status], [Step], [AttemptNum], [ScheduledFor], [UpdatedAt]{% for column in columns %},
         {{ column.quoted }}{% endfor %}
@@ -38,6 +42,7 @@
     SELECT
         n.[EnqueuedAt], n.[Type], 'Pending', n.[Step], 0, n.[ScheduledFor], @Now{% for column in columns %},
         c.{{ column.quoted }}{% endfor %}
+{%- if columns %}
     FROM OPENJSON(@Items) AS j
     CROSS APPLY OPENJSON(j.[value]) WITH (
 {%- for column in columns %}
@@ -46,4 +51,14 @@
     ) AS c
     INNER JOIN @New AS n
         ON n.[Ordinal] = CAST(j.[key] AS int)
+{%- else %}
+    FROM @New AS n
+{%- endif %}
+{%- if dedup %}
+    WHERE NOT EXISTS (SELECT 1 FROM @Seen AS s WHERE s.[Ordinal] = n.[Ordinal])
+{%- endif %}
     OPTION (LOOP JOIN, FORCE ORDER);
+{%- for subtype in subtypes %}
+{% include "relational/_add_subtype.sql" %}
+{%- endfor -%}
+

@@ -3,7 +3,7 @@
         end of the transaction, so the updates below never wait for another worker. An item with spent attempts (the
         limit was lowered, say) ends here instead of staying at the head of the queue.
         */
-        INSERT INTO @Due ([EnqueuedAt], [ScheduledFor], [AttemptNum], [UpdatedAt], [Status])
+        INSERT INTO @Due ([EnqueuedAt], [ScheduledFor], [AttemptNum], [UpdatedAt], [Status]{{ ", [Priority]" if priority }})
         SELECT TOP (@Max)
             q.[EnqueuedAt],
             q.[ScheduledFor],
@@ -12,15 +12,26 @@
                 WHEN @Now > q.[UpdatedAt] THEN @Now
                 ELSE DATEADD(MICROSECOND, 1, CAST(q.[UpdatedAt] AS datetime2(7)))
             END,
-            CASE WHEN q.[AttemptNum] >= @MaxAttempts THEN 'Failed' ELSE 'Processing' END
+            CASE WHEN q.[AttemptNum] >= @MaxAttempts THEN 'Failed' ELSE 'Processing' END{% if priority %},
+            q.{{ priority.quoted }}{% endif %}
         FROM {{ object(queue) }} AS q
             WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_Due]))
         WHERE
             q.[Status] IN ('Pending', 'Error')
             AND q.[ScheduledFor] <= @Now
+{%- if group %}
+{% include "relational/_group_free.sql" %}
+{%- endif %}
+{%- if order %}
         ORDER BY
-            q.[ScheduledFor],
-            q.[EnqueuedAt];
+{%- for column in order %}
+            q.{{ column.quoted }}{{ " DESC" if column.descending }}{{ "," if not loop.last }}
+{%- endfor %}
+{%- endif %}
+{%- if group %}
+        OPTION (LOOP JOIN, FORCE ORDER)
+{%- endif -%}
+        ;
         SET @Locked = @@ROWCOUNT;
 
         UPDATE q

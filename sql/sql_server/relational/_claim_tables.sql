@@ -13,5 +13,6 @@
         [ScheduledFor] datetime2(7) NOT NULL,
         [AttemptNum] int NOT NULL,
         [UpdatedAt] datetime2(7) NOT NULL,
-        [Status] varchar(20) NOT NULL
+        [Status] varchar(20) NOT NULL{% if priority %},
+        [Priority] bigint NULL{% endif %}
     );

@@ -1,6 +1,11 @@
     INSERT INTO @Out ([Seq], [Answer], [EnqueuedAt], [Token], [AttemptNum], [Status])
     SELECT
-        1000000 + ROW_NUMBER() OVER (ORDER BY d.[ScheduledFor], d.[EnqueuedAt]),
+        1000000 + ROW_NUMBER() OVER (ORDER BY {% for column in order -%}
+        d.{{ "[Priority]" if priority and loop.first else column.quoted }}{{ " DESC" if column.descending }}
+        {{- ", " if not loop.last }}
+        {%- else -%}
+        d.[EnqueuedAt]
+        {%- endfor %}),
         'CLAIMED', d.[EnqueuedAt], d.[UpdatedAt], d.[AttemptNum] + 1, d.[Status]
     FROM @Due AS d
     WHERE d.[Status] = 'Processing';

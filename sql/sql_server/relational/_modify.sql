@@ -88,6 +88,9 @@
             [ScheduledFor] = COALESCE(
                 i.[ScheduledFor],
                 DATEADD(MILLISECOND, i.[DelayMs] % 1000, DATEADD(SECOND, i.[DelayMs] / 1000, @Now)),
+{%- if backoff %}
+{% filter indent(16, true) %}{% include "relational/_backoff.sql" %}{% endfilter %},
+{%- endif %}
                 q.[ScheduledFor]
             ),
             [StartedAt] = CASE
@@ -103,15 +106,26 @@
                 WHEN w.[Status] = 'Processing' AND q.[Status] <> 'Processing' THEN @Worker
                 ELSE q.[LeaseOwner]
             END,
+{%- if lease_sliding %}
             [LeaseUntil] = CASE WHEN w.[Status] = 'Processing' THEN DATEADD(MILLISECOND, @LeaseMs, @Now) END
+{%- else %}
+            /* The lease is fixed: a step goes on with what is left of it. */
+            [LeaseUntil] = CASE
+                WHEN w.[Status] = 'Processing' AND q.[Status] = 'Processing' THEN q.[LeaseUntil]
+                WHEN w.[Status] = 'Processing' THEN DATEADD(MILLISECOND, @LeaseMs, @Now)
+            END
+{%- endif %}
         FROM @Item AS i
         INNER JOIN @Work AS w
             ON w.[Ordinal] = i.[Ordinal]
         INNER JOIN {{ object(queue) }} AS q
             ON q.[EnqueuedAt] = i.[EnqueuedAt]
-        WHERE w.[Answer] = 'OK'
+        WHERE w.[Answer] = 'OK'{{ " AND w.[Status] <> 'Completed'" if completion == "delete" }}
         OPTION (LOOP JOIN, FORCE ORDER);
         SET @Changed = @@ROWCOUNT;
+{%- if completion != "keep" %}
+{% include "relational/_complete.sql" %}
+{%- endif %}
 
         IF @Changed <> (SELECT COUNT(*) FROM @Work AS w WHERE w.[Answer] = 'OK')
             THROW 50005, N'{{ queue }}: a row that was locked for the change changed all the same.', 1;

@@ -9,7 +9,16 @@
         o.[Status],
         v.*
     FROM @Out AS o
+{%- if subtypes %}
+    /* Applied, so that each key is sought, through all tables of the view. */
+    OUTER APPLY (
+        SELECT v.*
+        FROM {{ object("Worker_" ~ queue ~ "_V") }} AS v
+        WHERE v.[EnqueuedAt] = o.[EnqueuedAt] AND o.[Answer] = 'CLAIMED'
+    ) AS v
+{%- else %}
     LEFT JOIN {{ object("Worker_" ~ queue ~ "_V") }} AS v
         ON v.[EnqueuedAt] = o.[EnqueuedAt] AND o.[Answer] = 'CLAIMED'
+{%- endif %}
     ORDER BY o.[Seq]
     OPTION (LOOP JOIN, FORCE ORDER);

@@ -9,7 +9,7 @@
             WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_InFlight]))
         WHERE
             q.[Status] = 'Processing'
-            AND q.[LeaseUntil] <= @Now
+            AND {% filter indent(12) %}{% include "relational/_given_up.sql" %}{% endfilter %}
         ORDER BY q.[StartedAt];
 
         IF @@ROWCOUNT > 0
@@ -23,16 +23,26 @@
                     WHEN @Now > q.[UpdatedAt] THEN @Now
                     ELSE DATEADD(MICROSECOND, 1, CAST(q.[UpdatedAt] AS datetime2(7)))
                 END,
+{%- if resume_own %}
+                CONCAT(
+                    CASE
+                        WHEN q.[LeaseUntil] > @Now THEN N'Worker ' + q.[LeaseOwner] + N' began anew on attempt '
+                        ELSE N'The lease of worker ' + q.[LeaseOwner] + N' ran out on attempt '
+                    END,
+                    q.[AttemptNum], N' of ', @MaxAttempts, N'; the worker is taken for dead.'
+                )
+{%- else %}
                 CONCAT(
                     N'The lease of worker ', q.[LeaseOwner], N' ran out on attempt ', q.[AttemptNum], N' of ',
                     @MaxAttempts, N'; the worker is taken for dead.'
                 )
+{%- endif %}
             FROM @Expired AS e
             INNER JOIN {{ object(queue) }} AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
                 ON q.[EnqueuedAt] = e.[EnqueuedAt]
             WHERE
                 q.[Status] = 'Processing'
-                AND q.[LeaseUntil] <= @Now
+                AND {% filter indent(16) %}{% include "relational/_given_up.sql" %}{% endfilter %}
             OPTION (LOOP JOIN, FORCE ORDER);
 
             UPDATE q
@@ -50,6 +60,6 @@
                 ON q.[EnqueuedAt] = r.[EnqueuedAt]
             WHERE
                 q.[Status] = 'Processing'
-                AND q.[LeaseUntil] <= @Now
+                AND {% filter indent(16) %}{% include "relational/_given_up.sql" %}{% endfilter %}
             OPTION (LOOP JOIN, FORCE ORDER);
         END;

@@ -1,8 +1,8 @@
     SET @MaxAttempts = COALESCE(
-        (SELECT a.[ValInt] FROM {{ object("AppSettings") }} AS a WHERE a.[Param] = '{{ setting }}.maxAttempts'), 3
+        (SELECT a.[ValInt] FROM {{ object("AppSettings") }} AS a WHERE a.[Param] = '{{ setting }}.maxAttempts'), {{ max_attempts }}
     );
     SET @LeaseMs = COALESCE(
         @LeaseMs,
         (SELECT a.[ValInt] FROM {{ object("AppSettings") }} AS a WHERE a.[Param] = '{{ setting }}.leaseMs'),
-        60000
+        {{ lease_ms }}
     );

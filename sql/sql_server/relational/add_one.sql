@@ -1,3 +1,6 @@
+{%- if dedup or subtypes -%}
+{% include "relational/_add_one_of_set.sql" %}
+{%- else -%}
 {%- for transaction in ["utx", "trx"] %}
 /*
 Enqueue one item {{ "inside the caller's transaction" if transaction == "utx" else "in a commit of its own" }}.
@@ -57,3 +60,4 @@ BEGIN
 END;
 GO
 {%- endfor %}
+{%- endif %}

@@ -1,9 +1,16 @@
 {%- set item_text = "@Items is a JSON array of objects: columns (an object of the queue's own columns) and, where wanted, type, step,\ndue (UTC) or delay_ms." -%}
+{%- set answers = "One row per element: its position, key and token." -%}
+{%- if dedup -%}
+{%- set answers = answers ~ " DUPLICATE where the same work is there already,\nwith " ~ ("the key of that item" if dedup.existing else "no key") ~ " and without a token." -%}
+{%- endif -%}
+{%- if subtypes -%}
+{%- set item_text = item_text ~ " What a subtype has is an\nobject among the columns, by the subtype's name." -%}
+{%- endif -%}
 {%- set procedure = "Add_" ~ queue ~ "_Set_utx" -%}
 /*
 Enqueue many items inside the caller's transaction: they are there when it commits, together with its other work.
 {{ item_text }}
-One row per element: its position, key and token.
+{{ answers }}
 Table access order: {{ queue }}.
 */
 CREATE OR ALTER PROCEDURE {{ object(procedure) }}
@@ -28,7 +35,7 @@ GO
 Enqueue many items in one commit of their own.
 {{ item_text }}
 @Operation makes the call repeatable: asked again with the same value, the same keys come again and nothing is added.
-One row per element: its position, key and token.
+{{ answers }}
 Table access order: QueueOperation, {{ queue }}.
 */
 CREATE OR ALTER PROCEDURE {{ object(procedure) }}
@@ -51,6 +58,9 @@ BEGIN
             BEGIN TRANSACTION;
             SET @Now = SYSUTCDATETIME();
             DELETE FROM @New;
+{%- if dedup %}
+            DELETE FROM @Seen;
+{%- endif %}
 
 {% filter indent(4, true) %}{% include "relational/_remember.sql" %}{% endfilter %}
 
@@ -59,11 +69,22 @@ BEGIN
             IF @Operation IS NOT NULL
             BEGIN
                 SET @Result = (
+{%- if dedup %}
+                    SELECT
+                        n.[Ordinal] AS [ordinal],
+                        CASE WHEN s.[Ordinal] IS NULL THEN n.[EnqueuedAt] ELSE s.[EnqueuedAt] END AS [key],
+                        CASE WHEN s.[Ordinal] IS NULL THEN 0 ELSE 1 END AS [duplicate]
+                    FROM @New AS n
+                    LEFT JOIN @Seen AS s
+                        ON s.[Ordinal] = n.[Ordinal]
+                    FOR JSON PATH
+{%- else %}
                     SELECT
                         n.[Ordinal] AS [ordinal],
                         n.[EnqueuedAt] AS [key]
                     FROM @New AS n
                     FOR JSON PATH
+{%- endif %}
                 );
                 UPDATE {{ object("QueueOperation") }}
                 SET [Result] = @Result
@@ -76,7 +97,7 @@ BEGIN
         BEGIN CATCH
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
-            IF ERROR_NUMBER() <> 2627
+            IF ERROR_NUMBER() {{ "NOT IN (2601, 2627)" if dedup else "<> 2627" }}
                 THROW;
 
             IF EXISTS (SELECT 1 FROM {{ object("QueueOperation") }} AS p WHERE p.[OperationId] = @Operation)
@@ -95,12 +116,24 @@ BEGIN
     IF @Replayed = 1
     BEGIN
         DELETE FROM @New;
+{%- if dedup %}
+        DELETE FROM @Seen;
+{%- endif %}
         SET @Result = (SELECT p.[Result] FROM {{ object("QueueOperation") }} AS p WHERE p.[OperationId] = @Operation);
         SET @Now = (SELECT p.[At] FROM {{ object("QueueOperation") }} AS p WHERE p.[OperationId] = @Operation);
 
         INSERT INTO @New ([Ordinal], [Number], [EnqueuedAt], [ScheduledFor], [Type])
         SELECT r.[ordinal], 0, r.[key], @Now, N''
         FROM OPENJSON(@Result) WITH ([ordinal] int '$.ordinal', [key] datetime2(7) '$.key') AS r;
+{%- if dedup %}
+
+        INSERT INTO @Seen ([Ordinal], [EnqueuedAt])
+        SELECT r.[ordinal], r.[key]
+        FROM OPENJSON(@Result) WITH (
+            [ordinal] int '$.ordinal', [key] datetime2(7) '$.key', [duplicate] bit '$.duplicate'
+        ) AS r
+        WHERE r.[duplicate] = 1;
+{%- endif %}
     END;
 
 {% include "relational/_add_out.sql" %}

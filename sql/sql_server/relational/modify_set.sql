@@ -15,7 +15,7 @@ CREATE OR ALTER PROCEDURE {{ object(procedure) }}
     @Items nvarchar(max),
     @Max int = 0,
     @LeaseMs int = NULL,
-    @Recover bit = 0
+    @Recover int = 0
 AS
 BEGIN
 {% include "relational/_procedure_head.sql" %}
@@ -66,6 +66,13 @@ BEGIN
         SET @Now = SYSUTCDATETIME();
 
 {% include "relational/_remember.sql" %}
+{%- if group %}
+
+        IF @Max > 0
+        BEGIN
+{% filter indent(4, true) %}{% include "relational/_group_lock.sql" %}{% endfilter %}
+        END;
+{%- endif %}
 
 {% include "relational/_modify.sql" %}
 
@@ -73,7 +80,10 @@ BEGIN
 
         IF @Max > 0
         BEGIN
-            IF @Recover = 1
+{%- if group %}
+            SET @Now = SYSUTCDATETIME();
+{%- endif %}
+            IF @Recover > 0
             BEGIN
 {% filter indent(8, true) %}{% include "relational/_recover.sql" %}{% endfilter %}
             END;
@@ -90,6 +100,24 @@ BEGIN
     IF @Replayed = 1
     BEGIN
 {% include "relational/_answers_again.sql" %}
+{%- if completion != "keep" %}
+
+        /* What was completed has left the table: it was answered for like this. */
+        SET @Now = (SELECT p.[At] FROM {{ object("QueueOperation") }} AS p WHERE p.[OperationId] = @Operation);
+        UPDATE o
+        SET
+            [Token] = CASE
+                WHEN i.[Token] >= @Now THEN DATEADD(MICROSECOND, 1, CAST(i.[Token] AS datetime2(7)))
+                ELSE @Now
+            END,
+            [AttemptNum] = i.[Attempt],
+            [Status] = 'Completed'
+        FROM @Item AS i
+        INNER JOIN @Out AS o
+            ON o.[Seq] = i.[Ordinal]
+        WHERE o.[Answer] = 'OK' AND o.[Status] IS NULL AND i.[Status] = 'Completed'
+        OPTION (LOOP JOIN, FORCE ORDER);
+{%- endif %}
     END
     ELSE
     BEGIN

@@ -2,12 +2,16 @@
 /*
 Claim one item, as its worker. Returns its key and its concurrency token, or no row when none is due; the details are
 in the worker view, and the token goes into the following Modify_{{ queue }}_trx.
+{%- if resume_own %}
+With @Recover = 2 it first takes up again what is in flight under this worker's own name: for a worker that has just
+started, whose predecessor of that name left work behind.
+{%- endif %}
 Table access order: {{ queue }}.
 */
 CREATE OR ALTER PROCEDURE {{ object(procedure) }}
     @Worker nvarchar(128) = NULL, /* who holds the lease; by default the connection's login and session number */
     @LeaseMs int = NULL, /* by default the setting {{ setting }}.leaseMs, or else a minute */
-    @Recover bit = 1 /* first give back the items of dead workers; a caller that polls often need not each time */
+    @Recover int = 1 /* 1: first give back the items of dead workers; a caller that polls often need not each time */
 AS
 BEGIN
 {% include "relational/_procedure_head.sql" %}
@@ -26,9 +30,12 @@ BEGIN
 
     BEGIN TRY
         BEGIN TRANSACTION;
+{%- if group %}
+{% include "relational/_group_lock.sql" %}
+{%- endif %}
         SET @Now = SYSUTCDATETIME();
 
-        IF @Recover = 1
+        IF @Recover > 0
         BEGIN
 {% filter indent(4, true) %}{% include "relational/_recover.sql" %}{% endfilter %}
         END;

@@ -2,13 +2,17 @@
 /*
 Claim up to @Max due items in one commit. One row per item, in the order they are due, with the answer CLAIMED; or one
 row EMPTY with the milliseconds until the next item is due (NULL when there is none).
+{%- if resume_own %}
+With @Recover = 2 it first takes up again what is in flight under this worker's own name: for a worker that has just
+started, whose predecessor of that name left work behind.
+{%- endif %}
 Table access order: {{ queue }}.
 */
 CREATE OR ALTER PROCEDURE {{ object(procedure) }}
     @Worker nvarchar(128),
     @Max int,
     @LeaseMs int = NULL,
-    @Recover bit = 1 /* first give back the items of dead workers; a caller that polls often need not each time */
+    @Recover int = 1 /* 1: first give back the items of dead workers; a caller that polls often need not each time */
 AS
 BEGIN
 {% include "relational/_procedure_head.sql" %}
@@ -28,9 +32,12 @@ BEGIN
 
     BEGIN TRY
         BEGIN TRANSACTION;
+{%- if group %}
+{% include "relational/_group_lock.sql" %}
+{%- endif %}
         SET @Now = SYSUTCDATETIME();
 
-        IF @Recover = 1
+        IF @Recover > 0
         BEGIN
 {% filter indent(4, true) %}{% include "relational/_recover.sql" %}{% endfilter %}
         END;

@@ -10,6 +10,10 @@ AS
 BEGIN
 {% include "relational/_procedure_head.sql" %}
     DECLARE @RecoverMax int = @Max;
+{%- if resume_own %}
+    DECLARE @Recover int = 1;
+    DECLARE @Worker nvarchar(128);
+{%- endif %}
     DECLARE @LeaseMs int;
     DECLARE @MaxAttempts int;
     DECLARE @Now datetime2(7);

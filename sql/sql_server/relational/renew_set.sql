@@ -1,6 +1,10 @@
 {%- set procedure = "Renew_" ~ queue ~ "_Set_trx" -%}
 /*
+{% if lease_sliding -%}
 Extend the leases of a worker's items, counted from now on the server's clock. @Items is a JSON array of objects with
+{%- else -%}
+Tell a worker whether it still holds its items; leases are fixed, none is extended. @Items is an array of objects with
+{%- endif %}
 key and attempt. Answers OK, LEASE_LOST or NOT_FOUND, one row each. Neither the token nor an indexed column changes, so
 a renewal never makes the worker's own settle fail.
 Table access order: {{ queue }}.
@@ -64,6 +68,7 @@ BEGIN
         LEFT JOIN {{ object(queue) }} AS q WITH (UPDLOCK, ROWLOCK)
             ON q.[EnqueuedAt] = i.[EnqueuedAt]
         OPTION (LOOP JOIN, FORCE ORDER);
+{%- if lease_sliding %}
 
         SET @Now = SYSUTCDATETIME();
         UPDATE q
@@ -73,6 +78,7 @@ BEGIN
             ON q.[EnqueuedAt] = o.[EnqueuedAt]
         WHERE o.[Answer] = 'OK'
         OPTION (LOOP JOIN, FORCE ORDER);
+{%- endif %}
 
         COMMIT TRANSACTION;
     END TRY

@@ -55,7 +55,11 @@ IF NOT EXISTS (
     /* LIKE: there are servers that add to the name of an index what makes it unique in the database. */
     WHERE i.[object_id] = OBJECT_ID({{ literal(queue) }}) AND i.[name] LIKE N'IX_{{ queue }}_Due%'
 )
-    CREATE NONCLUSTERED INDEX [IX_{{ queue }}_Due] ON {{ object(queue) }} ([ScheduledFor], [EnqueuedAt])
+    CREATE NONCLUSTERED INDEX [IX_{{ queue }}_Due] ON {{ object(queue) }} (
+        {%- for column in due_columns -%}
+        {{ column.quoted }}{{ " DESC" if column.descending }}{{ ", " if not loop.last }}
+        {%- endfor -%}
+    )
     WHERE [Status] IN ('Pending', 'Error');
 GO
 /* Recovery walks the items in flight, oldest claim first. LeaseUntil is in no index: a renewal moves no index row. */
@@ -66,3 +70,64 @@ IF NOT EXISTS (
     CREATE NONCLUSTERED INDEX [IX_{{ queue }}_InFlight] ON {{ object(queue) }} ([StartedAt])
     WHERE [Status] = 'Processing';
 GO
+{%- if group %}
+/* The claim asks here whether an item is the first unfinished one of its group, and whether one of it is in flight. */
+IF NOT EXISTS (
+    SELECT 1 FROM sys.indexes AS i
+    WHERE i.[object_id] = OBJECT_ID({{ literal(queue) }}) AND i.[name] LIKE N'IX_{{ queue }}_Group%'
+)
+    CREATE NONCLUSTERED INDEX [IX_{{ queue }}_Group] ON {{ object(queue) }} ({{ group }}, [EnqueuedAt])
+    WHERE [Status] IN ('Pending', 'Processing', 'Error', 'Paused');
+GO
+IF NOT EXISTS (
+    SELECT 1 FROM sys.indexes AS i
+    WHERE i.[object_id] = OBJECT_ID({{ literal(queue) }}) AND i.[name] LIKE N'IX_{{ queue }}_Held%'
+)
+    CREATE NONCLUSTERED INDEX [IX_{{ queue }}_Held] ON {{ object(queue) }} ({{ group }})
+    WHERE [Status] = 'Processing';
+GO
+{%- endif %}
+{%- if dedup %}
+/* What makes an item unique{{ " among the unfinished ones" if dedup.unfinished_only }}. Enqueueing asks here, and locks what it asks for. */
+{%- set nullable = work | selectattr("nullable") | list %}
+IF NOT EXISTS (
+    SELECT 1 FROM sys.indexes AS i
+    WHERE i.[object_id] = OBJECT_ID({{ literal(queue) }}) AND i.[name] LIKE N'IX_{{ queue }}_Work%'
+)
+    CREATE UNIQUE NONCLUSTERED INDEX [IX_{{ queue }}_Work] ON {{ object(queue) }} ({{ dedup.columns | join(", ") }})
+    {%- if dedup.unfinished_only or nullable %}
+    WHERE {{ "[Status] IN ('Pending', 'Processing', 'Error', 'Paused')" if dedup.unfinished_only }}
+    {%- for column in nullable %}
+    {{- " AND " if dedup.unfinished_only or not loop.first }}{{ column.quoted }} IS NOT NULL
+    {%- endfor %}
+    {%- endif -%}
+;
+GO
+{%- endif %}
+{%- if history_name %}
+/* What is completed is moved here. */
+IF OBJECT_ID({{ literal(history_name) }}, N'U') IS NULL
+    CREATE TABLE {{ object(history_name) }} (
+        [EnqueuedAt] {{ object("_Timestamp") }} NOT NULL,
+        [Type] {{ object("_Type") }} NOT NULL,
+        [Status] {{ object("QueueState") }} NOT NULL,
+        [Step] {{ object("QueueStep") }} NULL,
+        [AttemptNum] {{ object("AttemptNum") }} NOT NULL,
+        [Response] {{ object("WebResponse") }} NULL,
+        [Error] {{ object("WebResponse") }} NULL,
+        [StartedAt] {{ object("_Timestamp") }} NULL,
+        [Duration] {{ object("Duration") }} NULL,
+        [ScheduledFor] {{ object("_Timestamp") }} NOT NULL,
+        [UpdatedAt] {{ object("_Timestamp") }} NOT NULL,
+        [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
+        [LeaseUntil] datetime2(7) NULL,
+{%- for column in columns %}
+        {{ column.quoted }} {{ column.type }} {{ "NULL" if column.nullable else "NOT NULL" }},
+{%- endfor %}
+        CONSTRAINT [PK_{{ queue }}_History] PRIMARY KEY CLUSTERED ([EnqueuedAt])
+    );
+GO
+{%- endif %}
+{%- if subtypes %}
+{% include "relational/_subtypes.sql" %}
+{%- endif %}

@@ -8,8 +8,8 @@ pub const HELP: &str = "\
 Exit statuses:
   0    done
   1    done, but some items were refused, or doctor found something
-  2    wrong usage: arguments, a setting, a queue description, or an item that does not fit the queue
-  3    the database cannot be reached or did not do it (the message says why); nothing is wrong with the call
+  2    wrong usage: an argument, setting, queue description, filter or item that cannot be taken
+  3    the database is out of reach, or failed; the call itself is not wrong
   4    the log-in or a right was refused
   5    the queue or readpast's objects are not installed, or in another version
   130  ended by an interrupt (SIGINT) before it was done; 143 by SIGTERM, 129 by SIGHUP";

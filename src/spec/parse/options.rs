@@ -42,7 +42,11 @@ pub(super) fn order(spec: &Table<'_>, declared: &Declared<'_>) -> Result<OrderSp
         Some(at) if direction != Direction::Fifo => {
             return Err(at.refuse("asks for the oldest item of each group first, so the direction has to be \"fifo\""));
         }
-        Some(at) => Some(declared.given(&at)?),
+        Some(at) => {
+            let group = declared.given(&at)?;
+            indexed(&at, &group, declared)?;
+            Some(group)
+        }
     };
     Ok(OrderSpec { direction, by, priority, group })
 }
@@ -128,6 +132,13 @@ pub(super) fn completion(spec: &Table<'_>, declared: &Declared<'_>) -> Result<(C
         return Ok((if delete { Completion::Delete } else { Completion::Keep }, delete));
     }
     let at = at.table(&["history"])?.need("history")?;
+    if let Some(subtypes) = spec.get("subtypes")
+        && !subtypes.list(0)?.is_empty()
+    {
+        return Err(
+            subtypes.refuse("would be lost when an item moves to the history; keep or delete what is completed")
+        );
+    }
     let history = match declared.storage {
         Storage::Own => at.word()?,
         _ => at.identifier()?,
@@ -145,16 +156,24 @@ pub(super) fn dedup(spec: &Table<'_>, declared: &Declared<'_>) -> Result<Option<
     let at = dedup.need("columns")?;
     let columns = distinct(&at, |at| declared.given(at))?;
     for (at, name) in at.list(1)?.iter().zip(&columns) {
-        let column = declared.columns.iter().find(|column| column.name == *name);
-        if let Some(kind @ (ColumnKind::Json | ColumnKind::Text(None))) = column.map(|column| column.kind) {
-            return Err(at.refuse(format!("a column of type {kind} cannot be in a unique index; give it a length")));
-        }
+        indexed(at, name, declared)?;
     }
     Ok(Some(DedupSpec {
         columns,
         existing: dedup.get("answer").map_or(Ok(0), |at| at.choice(&["ignore", "existing"]))? == 1,
         unfinished_only: dedup.get("among").map_or(Ok(0), |at| at.choice(&["all", "unfinished"]))? == 1,
     }))
+}
+
+/// Refuses a column that no index takes.
+fn indexed(at: &At<'_>, name: &Identifier, declared: &Declared<'_>) -> Result<()> {
+    let column = declared.columns.iter().find(|column| column.name == *name);
+    match column.map(|column| column.kind) {
+        Some(kind @ (ColumnKind::Json | ColumnKind::Text(None))) => {
+            Err(at.refuse(format!("a column of type {kind} cannot be in an index; give it a length")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// `roles`.

@@ -284,14 +284,29 @@ impl Api for CQueue {
                 columns_json: pointer(columns),
             })
             .collect();
-        let empty = readpast_receipt { struct_size: size_of::<readpast_receipt>(), key: [0; 256], token: [0; 40] };
+        let empty = readpast_receipt {
+            struct_size: size_of::<readpast_receipt>(),
+            key: [0; 256],
+            token: [0; 40],
+            answer: 0,
+            reserved: 0,
+        };
         let mut receipts = vec![empty; items.len()];
         let (operation, count) = (optional(operation), structs.len() as i32);
         // SAFETY: arrays of `count`, whose structs tell their size; texts outlive the call.
-        checked(|err| unsafe {
+        let status = checked(|err| unsafe {
             readpast_queue_enqueue(self.0, structs.as_ptr(), count, pointer(&operation), receipts.as_mut_ptr(), err)
         })?;
-        Ok(receipts.iter().map(|r| Enqueued { key: fixed(&r.key), token: fixed(&r.token) }).collect())
+        let first = receipts.iter().map(|receipt| receipt.answer).find(|answer| *answer != READPAST_OK);
+        assert_eq!(status, first.unwrap_or(READPAST_OK));
+        Ok(receipts
+            .iter()
+            .map(|receipt| Enqueued {
+                key: fixed(&receipt.key),
+                token: fixed(&receipt.token),
+                duplicate: receipt.answer == READPAST_DUPLICATE,
+            })
+            .collect())
     }
 
     fn claim(&self, max: u32, wait: Duration) -> Result<Vec<Taken>, Problem> {
@@ -422,6 +437,11 @@ impl Api for CQueue {
             sample: stats.sample,
             wait_ms: [stats.wait_p50_ms, stats.wait_p90_ms, stats.wait_p99_ms].map(known),
             run_ms: [stats.run_p50_ms, stats.run_p90_ms, stats.run_p99_ms].map(known),
+            wait_mean_ms: known(stats.wait_mean_ms),
+            run_mean_ms: known(stats.run_mean_ms),
+            arrivals_last_hour: known(stats.arrivals_last_hour),
+            workers_busy: stats.workers_busy,
+            workers_needed: known(stats.workers_needed),
         })
     }
 

@@ -1,0 +1,26 @@
+/* The columns of a table or view. The length of text is in characters, -1 where it has no end. */
+SELECT
+    a.attname::text AS name,
+    CASE WHEN t.typtype = 'd' THEN b.typname ELSE t.typname END::text AS type,
+    CASE WHEN t.typtype = 'd' THEN t.typname::text END AS alias,
+    CASE
+        WHEN t.typtype = 'd' THEN CASE WHEN t.typtypmod > 4 THEN t.typtypmod - 4 ELSE -1 END
+        WHEN a.atttypmod > 4 THEN a.atttypmod - 4
+        ELSE -1
+    END AS length,
+    CASE WHEN a.attnotnull OR t.typnotnull THEN 0 ELSE 1 END AS nullable,
+    CASE WHEN a.attgenerated <> '' THEN 1 ELSE 0 END AS computed,
+    CASE WHEN a.attidentity <> '' THEN 1 ELSE 0 END AS identity,
+    CASE WHEN a.atthasdef AND a.attgenerated = '' THEN 1 ELSE 0 END AS has_default
+FROM pg_catalog.pg_attribute AS a
+INNER JOIN pg_catalog.pg_class AS c ON c.oid = a.attrelid
+INNER JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+INNER JOIN pg_catalog.pg_type AS t ON t.oid = a.atttypid
+LEFT JOIN pg_catalog.pg_type AS b ON b.oid = t.typbasetype
+WHERE
+    n.nspname = ?::text
+    AND c.relname = ?::text
+    AND c.relkind IN ('r', 'p', 'v', 'm')
+    AND a.attnum > 0
+    AND NOT a.attisdropped
+ORDER BY a.attnum

@@ -1,0 +1,13 @@
+/* How many rows stand in which state, as the table itself tells it; NULL for those that stand in none. Reads all of it. */
+SELECT s.state, COUNT(*) AS rows
+FROM (
+    SELECT
+        CASE
+{%- for encoding in encodings %}
+            WHEN {% for c in encoding.conditions %}{{ " AND " if not loop.first }}q.{{ c.quoted }} {% if c.holds == "value" %}= {{ c.literal }}{% elif c.holds == "null" %}IS NULL{% else %}IS NOT NULL{% endif %}{% endfor %} THEN '{{ encoding.default }}'
+{%- endfor %}
+        END AS state
+    FROM {{ table }} AS q
+) AS s
+GROUP BY s.state
+ORDER BY s.state

@@ -1,0 +1,7 @@
+/* The triggers of a table that fire. */
+SELECT t.tgname::text AS name
+FROM pg_catalog.pg_trigger AS t
+INNER JOIN pg_catalog.pg_class AS c ON c.oid = t.tgrelid
+INNER JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+WHERE n.nspname = ?::text AND c.relname = ?::text AND NOT t.tgisinternal AND t.tgenabled <> 'D'
+ORDER BY t.tgname

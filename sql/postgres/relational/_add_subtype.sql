@@ -1,0 +1,28 @@
+
+    added_{{ loop.index }} AS (
+        INSERT INTO {{ object(queue ~ "_" ~ subtype.stem) }} (enqueued_at{% for column in subtype.columns %}, {{ column.quoted }}{% endfor %})
+        SELECT i.key{% for column in subtype.columns %}, c.{{ column.quoted }}{% endfor %}
+        FROM item AS i
+        /* Counted, so that the items are in before what belongs to them. */
+        CROSS JOIN (SELECT COUNT(*) FROM added) AS a
+        CROSS JOIN LATERAL json_to_record(
+            CASE json_typeof(i.columns -> {{ text(subtype.name) }})
+                WHEN 'object' THEN i.columns -> {{ text(subtype.name) }}
+                ELSE '{}'
+            END
+        ) AS c (
+{%- for column in subtype.columns %}
+            {{ column.quoted }} {{ column.type }}{{ "," if not loop.last }}
+{%- endfor %}
+        )
+        WHERE
+{%- if subtype.exclusive %}
+            /* Every item of the type has a row; that no other has one is checked by the table. */
+            (i.type = {{ text(subtype.name) }} OR json_typeof(i.columns -> {{ text(subtype.name) }}) = 'object')
+{%- else %}
+            json_typeof(i.columns -> {{ text(subtype.name) }}) = 'object'
+{%- endif %}
+{%- if dedup %}
+            AND (i.key IN (SELECT b.enqueued_at FROM added AS b)) IS TRUE
+{%- endif %}
+    )

@@ -1,0 +1,37 @@
+{%- if subtypes | selectattr("exclusive") | list %}
+/*
+Whether this item is of this type: what the tables of the exclusive subtypes check.
+Table access order: {{ queue }}.
+*/
+CREATE OR REPLACE FUNCTION {{ object(queue ~ "_is_type_fn") }}(enqueued_at_ timestamptz, type_ text) RETURNS boolean
+LANGUAGE plpgsql VOLATILE
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN EXISTS (SELECT 1 FROM {{ object(queue) }} AS q WHERE q.enqueued_at = enqueued_at_ AND q.type = type_);
+END;
+$$;
+GO
+REVOKE ALL ON FUNCTION {{ object(queue ~ "_is_type_fn") }}(timestamptz, text) FROM public;
+GO
+{%- endif %}
+{%- for subtype in subtypes %}
+{%- set table = queue ~ "_" ~ subtype.stem %}
+/* {{ "What items of the type " ~ subtype.name ~ " have besides, and no others." if subtype.exclusive else "What some items have besides: any may." }} A row is a part of its item, and goes with it. */
+CREATE TABLE IF NOT EXISTS {{ object(table) }} (
+    enqueued_at timestamptz NOT NULL,
+{%- for column in subtype.columns %}
+    {{ column.quoted }} {{ column.type }} {{ "NULL" if column.nullable else "NOT NULL" }},
+{%- endfor %}
+    CONSTRAINT {{ table }}_pk PRIMARY KEY (enqueued_at),
+    CONSTRAINT {{ subtype.stem }}_is_{{ queue }}
+        FOREIGN KEY (enqueued_at) REFERENCES {{ object(queue) }} (enqueued_at) ON DELETE CASCADE
+{%- if subtype.exclusive -%}
+    ,
+    CONSTRAINT {{ subtype.stem }}_is_type_{{ queue }}
+        CHECK ({{ object(queue ~ "_is_type_fn") }}(enqueued_at, {{ text(subtype.name) }}))
+{%- endif %}
+);
+GO
+{%- endfor %}

@@ -1,0 +1,13 @@
+/* How many rows stand in which state, as the table itself tells it; NULL for those that stand in none. Reads all of it. */
+SELECT s.[State], COUNT_BIG(*) AS [Rows]
+FROM (
+    SELECT
+        CASE
+{%- for encoding in encodings %}
+            WHEN {% for c in encoding.conditions %}{{ " AND " if not loop.first }}q.{{ c.quoted }} {% if c.holds == "value" %}= {{ c.literal }}{% elif c.holds == "null" %}IS NULL{% else %}IS NOT NULL{% endif %}{% endfor %} THEN '{{ encoding.default }}'
+{%- endfor %}
+        END AS [State]
+    FROM {{ table }} AS q
+) AS s
+GROUP BY s.[State]
+ORDER BY s.[State]

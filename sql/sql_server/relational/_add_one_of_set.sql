@@ -1,0 +1,53 @@
+{%- for transaction in ["utx", "trx"] -%}
+{%- set procedure = "Add_" ~ queue ~ "_" ~ transaction %}
+/*
+Enqueue one item {{ "inside the caller's transaction" if transaction == "utx" else "in a commit of its own" }}.
+Returns the answer of Add_{{ queue }}_Set_{{ transaction }}, with its key and its concurrency token.
+Table access order: {{ queue }}.
+*/
+CREATE OR ALTER PROCEDURE {{ object(procedure) }}
+    @Type {{ object("_Type") }} = {{ text(types[0]) }},
+{%- for column in columns %}
+    {{ column.parameter }} {{ column.type }}{{ " = NULL" if column.nullable }},
+{%- endfor %}
+{%- for subtype in subtypes %}
+    {{ subtype.parameter }} nvarchar(max) = NULL, /* a JSON object of its columns */
+{%- endfor %}
+    @ScheduledFor datetime2(7) = NULL, /* UTC; NULL is now */
+    @Step {{ object("QueueStep") }} = NULL
+AS
+BEGIN
+{%- if transaction == "trx" %}
+{% include "relational/_procedure_head.sql" %}
+{%- else %}
+    SET NOCOUNT, XACT_ABORT ON;
+{%- endif %}
+    DECLARE @Items nvarchar(max);
+
+{% if transaction == "trx" -%}
+{% include "relational/_no_transaction.sql" %}
+{%- else %}
+    IF @@TRANCOUNT = 0
+        THROW 50012, N'{{ procedure }} works inside the transaction of its caller; begin one first.', 1;
+{%- endif %}
+
+    SET @Items = (
+        SELECT
+            @Type AS [type],
+            @Step AS [step],
+            @ScheduledFor AS [due],
+{%- for column in columns %}
+            {{ "JSON_QUERY(" ~ column.parameter ~ ")" if column.is_json else column.parameter }} AS [columns.{{ column.name }}]
+            {{- "," if not loop.last or subtypes }}
+{%- endfor %}
+{%- for subtype in subtypes %}
+            JSON_QUERY({{ subtype.parameter }}) AS [columns.{{ subtype.name }}]{{ "," if not loop.last }}
+{%- endfor %}
+        FOR JSON PATH
+    );
+    EXECUTE {{ object("Add_" ~ queue ~ "_Set_" ~ transaction) }} {{ "@Operation = NULL, " if transaction == "trx" }}@Items = @Items;
+
+    RETURN 0;
+END;
+GO
+{%- endfor %}

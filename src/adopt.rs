@@ -1,0 +1,71 @@
+//! Taking over a table that was there before: first looked at and planned, then, only when asked to, done.
+
+use crate::catalog;
+use crate::config::Config;
+use crate::dialect::SCHEMA_VERSION;
+use crate::error::{Error, ErrorKind, Result};
+use crate::finding::{Finding, Severity};
+use crate::install;
+use crate::session::Session;
+use crate::spec::{QueueSpec, Storage};
+
+/// What adopting a table would do, and what stands in its way.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// What was found out about the table, its columns, indexes and rows.
+    pub findings: Vec<Finding>,
+    /// The scripts that [`Plan::apply`] runs, in their order, in one transaction. Statements are separated by lines that say
+    /// GO.
+    pub scripts: Vec<String>,
+    spec: QueueSpec,
+}
+
+/// Looks at the table that `spec` describes and plans to adopt it. Changes nothing.
+///
+/// # Errors
+/// [`ErrorKind::InvalidArgument`] when `spec` does not describe somebody else's table; what a log-in fails with. What is
+/// wrong with the table is no error here but among the findings.
+pub fn plan(config: &Config, spec: &QueueSpec) -> Result<Plan> {
+    let Storage::Table(table) = &spec.storage else {
+        let message = format!(
+            "queue {} describes no table of somebody else's; add \"table\" to the description, or install it",
+            spec.queue
+        );
+        return Err(Error::new(ErrorKind::InvalidArgument, message));
+    };
+    let schema = config.schema()?;
+    let mut session = Session::open(config)?;
+    let mut findings = catalog::fit(&mut session, &schema, spec, table, true)?;
+    let (found, scripts) = install::scripts(&mut session, &schema, spec)?;
+    findings.push(match found {
+        None => Finding::ok("schema", schema.as_str(), "readpast's own objects will be installed into this schema"),
+        Some(found) if found < SCHEMA_VERSION => Finding::ok(
+            "schema",
+            schema.as_str(),
+            format!("readpast's own objects will be upgraded from version {found} to {SCHEMA_VERSION}"),
+        ),
+        Some(_) => Finding::ok("schema", schema.as_str(), "readpast's own objects are there, in this version"),
+    });
+    Ok(Plan { findings, scripts, spec: spec.clone() })
+}
+
+impl Plan {
+    /// Whether nothing stands in its way.
+    pub fn is_possible(&self) -> bool {
+        self.findings.iter().all(|finding| finding.severity != Severity::Error)
+    }
+
+    /// The queue it is about.
+    pub fn spec(&self) -> &QueueSpec {
+        &self.spec
+    }
+
+    /// Does it, as [`install()`](install::install) does: all in one transaction, after the same checks once more.
+    ///
+    /// # Errors
+    /// [`ErrorKind::SchemaMismatch`] when something stands in its way; nothing was changed then.
+    pub fn apply(&self, config: &Config) -> Result<()> {
+        catalog::refuse_unfit(&self.findings)?;
+        install::install(config, Some(&self.spec))
+    }
+}

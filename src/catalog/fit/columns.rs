@@ -1,0 +1,250 @@
+//! Every column that the description names: there, and of a type that fits what it is for.
+
+use super::Check;
+use crate::catalog::{Column, Family, near};
+use crate::finding::Finding;
+use crate::ident::Identifier;
+use crate::spec::{ColumnKind, Holds, KeySource, Literal};
+
+/// The checks of one place after the other, in the order of the description.
+pub(super) fn check(check: &mut Check<'_>) {
+    let (spec, table) = (check.spec, check.table);
+    for key in &table.key {
+        if let Some(column) = check.column("table.key", &key.name) {
+            check.kind("table.key", column, key.kind, None);
+            if column.nullable {
+                let what = "is part of the key and may be NULL";
+                check.error("column", column, what, "an item without a key cannot be settled: make it NOT NULL");
+            }
+            if key.source == KeySource::Table && !column.identity && !column.has_default {
+                let what = "is to get its value from the table, and has neither identity nor default";
+                check.error("column", column, what, "give it one, or say source = \"producer\" in table.key");
+            }
+            if key.source == KeySource::Producer && column.identity {
+                let what = "is an identity column, and the producer is to give its value";
+                check.error("column", column, what, "say source = \"table\" in table.key");
+            }
+        }
+    }
+    for seek in &table.seek {
+        if let Some(column) = check.column("table.seek", &seek.name) {
+            for value in &seek.values {
+                check.literal("table.seek", column, value);
+            }
+        }
+    }
+    for state in &table.states {
+        let place = format!("table.states.{}", state.state);
+        for condition in &state.conditions {
+            let Some(column) = check.column(&place, &condition.column) else { continue };
+            match &condition.holds {
+                Holds::Value(value) => check.literal(&place, column, value),
+                Holds::Null | Holds::Something if !column.nullable => {
+                    let what = format!("never is NULL, and {place} tells states apart by that");
+                    check.error("column", column, what, "allow NULL in it, or describe the state otherwise");
+                }
+                Holds::Null | Holds::Something => {}
+            }
+        }
+    }
+    for (role, name) in table.lifecycle.columns() {
+        let place = format!("table.lifecycle.{role}");
+        if let Some(column) = check.column(&place, name) {
+            check.role(role, &place, column);
+        }
+    }
+    for (i, column) in spec.columns.iter().enumerate() {
+        let place = format!("columns[{i}]");
+        if let Some(found) = check.column(&place, &column.name) {
+            check.kind(&place, found, column.kind, Some(column.nullable));
+        }
+    }
+    let order = spec.order.by.iter().map(|name| ("order.by", name));
+    let priority = spec.order.priority.iter().map(|priority| ("order.priority.column", &priority.column));
+    let group = spec.order.group.iter().map(|name| ("order.group", name));
+    let dedup = spec.dedup.iter().flat_map(|dedup| &dedup.columns).map(|name| ("dedup.columns", name));
+    let index = table.index.columns.iter().map(|name| ("table.index.columns", name));
+    for (place, name) in order.chain(priority).chain(group).chain(dedup).chain(index) {
+        check.column(place, name);
+    }
+}
+
+impl<'a> Check<'a> {
+    /// The column of this name, or a finding that it is not there.
+    fn column(&mut self, place: &str, name: &Identifier) -> Option<&'a Column> {
+        let found = self.found.column(name);
+        if found.is_none() {
+            let names = self.found.columns.iter().map(|column| column.name.as_str());
+            let remedy = match near::nearest(name.as_str(), names.clone()) {
+                Some(near) => format!("there is {near}: correct {place}"),
+                None => format!("correct {place}; the columns are {}", names.collect::<Vec<_>>().join(", ")),
+            };
+            let object = format!("{}.{}", self.found.name, name.as_str());
+            let what = format!("there is no such column, and {place} names it");
+            let said = Finding::error("column", object, what, remedy);
+            // One column that is not there may be named in many places.
+            if !self.findings.iter().any(|finding| finding.object == said.object && finding.check == "column") {
+                self.findings.push(said);
+            }
+        }
+        found
+    }
+
+    pub(super) fn error(
+        &mut self,
+        check: &'static str,
+        column: &Column,
+        what: impl Into<String>,
+        remedy: impl Into<String>,
+    ) {
+        let object = format!("{}.{}", self.found.name, column.name);
+        self.findings.push(Finding::error(check, object, what, remedy));
+    }
+
+    pub(super) fn warning(
+        &mut self,
+        check: &'static str,
+        column: &Column,
+        what: impl Into<String>,
+        remedy: impl Into<String>,
+    ) {
+        let object = format!("{}.{}", self.found.name, column.name);
+        self.findings.push(Finding::warning(check, object, what, remedy));
+    }
+
+    /// Whether a column holds values of `kind`. Whether it may be NULL matters only of what a producer gives.
+    fn kind(&mut self, place: &str, column: &Column, kind: ColumnKind, nullable: Option<bool>) {
+        if !holds(column.family, kind) {
+            let what = format!("is {}, and {place} says {kind}", column.declared());
+            self.error("type", column, what, format!("correct the type in {place}"));
+            return;
+        }
+        if let (ColumnKind::Text(most), Some(length)) = (kind, column.length)
+            && most.is_none_or(|most| i64::from(most) > length)
+        {
+            let what = format!("holds {length} characters, and {place} says {kind}");
+            let remedy = format!("say text({length}), so that what is too long is refused before it is sent");
+            self.warning("type", column, what, remedy);
+        }
+        if nullable == Some(true) && !column.nullable && !column.has_default && !column.computed {
+            let what = format!("must have a value, and {place} allows NULL");
+            self.warning(
+                "type",
+                column,
+                what,
+                "say nullable = false, so that a missing value is refused before it is sent",
+            );
+        }
+        if column.family == Family::CoarseTime {
+            self.coarse(column);
+        }
+    }
+
+    /// Whether a column can be compared with, and set to, a constant.
+    fn literal(&mut self, place: &str, column: &Column, value: &Literal) {
+        let fits = match (value, column.family) {
+            (Literal::Boolean(_), Family::Boolean) | (Literal::Text(_), Family::Text) => true,
+            (Literal::Integer(number), Family::Integer(bits)) => match bits {
+                // tinyint has no sign.
+                8 => (0..=255).contains(number),
+                bits => i128::from(*number).abs() < 1_i128 << (bits - 1),
+            },
+            (Literal::Integer(_), Family::Decimal) => true,
+            _ => false,
+        };
+        let shown = match value {
+            Literal::Integer(number) => number.to_string(),
+            Literal::Boolean(value) => value.to_string(),
+            Literal::Text(text) => format!("{text:?}"),
+        };
+        if !fits {
+            let what = format!("is {}, which does not hold {shown} of {place}", column.declared());
+            let remedy = match column.family {
+                Family::Boolean => "write true or false".to_owned(),
+                Family::Integer(_) => "write a whole number that it holds".to_owned(),
+                Family::Text => "write the value in quotes".to_owned(),
+                _ => format!(
+                    "a state is told by booleans, whole numbers, text, or by being NULL or not: correct {place}"
+                ),
+            };
+            self.error("type", column, what, remedy);
+        } else if let (Literal::Text(text), Some(length)) = (value, column.length)
+            && i64::try_from(text.chars().count()).is_ok_and(|count| count > length)
+        {
+            let what = format!("holds {length} characters, too few for {shown} of {place}");
+            self.error("type", column, what, format!("correct {place}, or make the column wider"));
+        }
+    }
+
+    /// Whether a column can play its part in an item's life.
+    fn role(&mut self, role: &str, place: &str, column: &Column) {
+        let fits = match role {
+            "enqueued" | "due" | "started" | "finished" | "lease_until" => column.family.is_time(),
+            "token" => matches!(column.family, Family::Time | Family::ZonedTime),
+            "attempts" | "duration" => matches!(column.family, Family::Integer(_)),
+            _ => column.family == Family::Text,
+        };
+        if !fits {
+            let wanted = match role {
+                "enqueued" | "due" | "started" | "finished" | "lease_until" => "a date and time",
+                "token" => {
+                    "a date and time to the microsecond (datetime2, timestamptz): a coarser one stays the same \
+                            from one change to the next"
+                }
+                "attempts" | "duration" => "a whole number",
+                _ => "text",
+            };
+            let what = format!("is {}, and {place} takes {wanted}", column.declared());
+            self.error("type", column, what, format!("name another column in {place}, or leave it out"));
+            return;
+        }
+        if column.family == Family::CoarseTime {
+            self.coarse(column);
+        }
+        let least = match role {
+            "owner" => 40,
+            "step" => 60,
+            "type" => self.spec.types.iter().map(|kind| kind.chars().count()).max().unwrap_or(0),
+            _ => 0,
+        };
+        if let Some(length) = column.length.filter(|length| i64::try_from(least).is_ok_and(|least| *length < least)) {
+            let what = format!("holds {length} characters; {place} may need {least}");
+            let remedy = match role {
+                "owner" => "set the setting \"worker\" to a name that fits, or make the column wider",
+                _ => "make the column wider",
+            };
+            self.warning("type", column, what, remedy);
+        }
+    }
+
+    /// `datetime` goes in steps of 3.33 ms and `smalldatetime` in minutes: good enough for an order and for leases.
+    fn coarse(&mut self, column: &Column) {
+        let step = if column.type_name.eq_ignore_ascii_case("smalldatetime") { "a minute" } else { "3.33 ms" };
+        let what = format!(
+            "is {}, which goes in steps of {step}: items of one step are equal in time, and the key decides between them",
+            column.type_name
+        );
+        let object = format!("{}.{}", self.found.name, column.name);
+        let said = Finding::ok("type", object, what);
+        if !self.findings.contains(&said) {
+            self.findings.push(said);
+        }
+    }
+}
+
+/// Whether every value of `kind` can stand in a column of `family`.
+fn holds(family: Family, kind: ColumnKind) -> bool {
+    match kind {
+        ColumnKind::Text(_) => family == Family::Text,
+        ColumnKind::Integer => matches!(family, Family::Integer(32 | 64)),
+        ColumnKind::BigInteger => matches!(family, Family::Integer(64)),
+        ColumnKind::Boolean => family == Family::Boolean,
+        ColumnKind::Float => family == Family::Float,
+        ColumnKind::Decimal(..) => family == Family::Decimal,
+        ColumnKind::Timestamp => family.is_time(),
+        ColumnKind::Date => family == Family::Date,
+        ColumnKind::Guid => family == Family::Guid,
+        // SQL Server mostly keeps it as text.
+        ColumnKind::Json => matches!(family, Family::Json | Family::Text),
+    }
+}

@@ -1,0 +1,83 @@
+//! What is written, and what must be filled: columns that cannot be written to, columns that nobody gives a value, and
+//! triggers, which write on their own account.
+
+use super::Check;
+use crate::catalog::table::same;
+use crate::finding::Finding;
+use crate::ident::Identifier;
+use crate::spec::{Completion, KeySource};
+
+pub(super) fn check(check: &mut Check<'_>) {
+    computed(check);
+    unfilled(check);
+    triggers(check);
+}
+
+/// Columns that readpast writes: those that change with the state and those of the life cycle, and what a producer gives.
+fn written<'a>(check: &Check<'a>) -> Vec<(String, &'a Identifier)> {
+    let table = check.table;
+    let states = table.states.iter().flat_map(|state| {
+        state.conditions.iter().map(move |condition| (format!("table.states.{}", state.state), &condition.column))
+    });
+    let roles = table.lifecycle.columns().into_iter().map(|(role, name)| (format!("table.lifecycle.{role}"), name));
+    let columns = check.spec.columns.iter().map(|column| ("columns".to_owned(), &column.name));
+    states.chain(roles).chain(columns).collect()
+}
+
+fn computed(check: &mut Check<'_>) {
+    for (place, name) in written(check) {
+        let Some(column) = check.found.column(name).filter(|column| column.computed || column.identity) else {
+            continue;
+        };
+        let kind = if column.computed { "computed" } else { "an identity" };
+        let what = format!("is {kind}, so it cannot be written, and {place} has readpast write it");
+        let remedy = match place.as_str() {
+            "table.lifecycle.duration" => "leave it out: the table fills it by itself".to_owned(),
+            _ => format!("take it out of {place}, or name the columns that it is made of"),
+        };
+        let object = format!("{}.{}", check.found.name, column.name);
+        if !check.findings.iter().any(|finding| finding.check == "computed" && finding.object == object) {
+            check.error("computed", column, what, remedy);
+        }
+    }
+}
+
+/// A new item's row needs a value in every column that must have one.
+fn unfilled(check: &mut Check<'_>) {
+    let table = check.table;
+    let mut filled: Vec<&Identifier> = written(check).into_iter().map(|(_, name)| name).collect();
+    let by_producer = table.key.iter().filter(|key| key.source == KeySource::Producer);
+    filled.extend(by_producer.map(|key| &key.name));
+    let dialect = check.found.dialect;
+    for column in &check.found.columns {
+        let has_value = column.nullable || column.has_default || column.identity || column.computed;
+        // A row version is the server's.
+        let is_given = filled.iter().any(|name| same(dialect, name, &column.name));
+        let in_key = table.key.iter().any(|key| same(dialect, &key.name, &column.name));
+        if has_value || is_given || in_key || ["timestamp", "rowversion"].contains(&column.type_name.as_str()) {
+            continue;
+        }
+        let what = "must have a value, has no default, and no place of the description fills it: enqueueing through \
+                    readpast would fail (claiming and settling would not)";
+        let remedy = "name it in columns so that producers give it, or give it a default";
+        check.warning("unfilled", column, what, remedy);
+    }
+}
+
+fn triggers(check: &mut Check<'_>) {
+    if check.found.triggers.is_empty() {
+        return;
+    }
+    let names = check.found.triggers.join(", ");
+    let what = format!(
+        "has the triggers {names}: they fire with every claim and settle, and run in its transaction. readpast's \
+         statements on this table have no OUTPUT clause, which SQL Server refuses beside triggers, so they work"
+    );
+    let remedy = match check.spec.completion {
+        Completion::Keep => "see that they take many rows at once, change no column of the description, and are fast",
+        Completion::Delete | Completion::History(_) => {
+            "see that they take many rows at once, change no column of the description, and let completed items be deleted"
+        }
+    };
+    check.findings.push(Finding::warning("trigger", &check.found.name, what, remedy));
+}

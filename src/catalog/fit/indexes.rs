@@ -1,0 +1,138 @@
+//! The indexes: that the key names one row, that the claim is served by one, that duplicates are kept out by one.
+
+use super::Check;
+use crate::catalog::table::same;
+use crate::catalog::{Index, near};
+use crate::finding::Finding;
+use crate::ident::Identifier;
+
+pub(super) fn check(check: &mut Check<'_>) {
+    key(check);
+    claim(check);
+    dedup(check);
+}
+
+fn list(names: &[Identifier]) -> String {
+    names.iter().map(Identifier::as_str).collect::<Vec<_>>().join(", ")
+}
+
+/// A settle goes by the key, with the columns of `seek` before it: it must reach one row, and by a seek.
+fn key(check: &mut Check<'_>) {
+    let key: Vec<_> = check.table.key.iter().map(|key| key.name.clone()).collect();
+    let mut seek: Vec<_> = check.table.seek.iter().map(|seek| seek.name.clone()).collect();
+    if check.found.unique_index(&key).is_none() {
+        let known_by_seek = {
+            let mut all = seek.clone();
+            all.extend(key.iter().cloned());
+            !seek.is_empty() && check.found.unique_index(&all).is_some()
+        };
+        let identity = check.table.key.iter().any(|key| check.found.column(&key.name).is_some_and(|c| c.identity));
+        let (what, remedy) = if known_by_seek {
+            let what = format!(
+                "the key ({}) is unique only together with {}: two rows could share it, and be settled as one",
+                list(&key),
+                list(&seek)
+            );
+            (what, "an identity does not repeat by itself; else add a unique constraint on the key")
+        } else {
+            let what = format!("no unique index keeps the key ({}) from standing in two rows", list(&key));
+            (what, "add a primary key or a unique constraint on it, or correct table.key")
+        };
+        if known_by_seek && identity {
+            let what = format!("the key ({}) is an identity, unique by itself; no index says so", list(&key));
+            check.findings.push(Finding::ok("key", &check.found.name, what));
+        } else if known_by_seek {
+            check.findings.push(Finding::warning("key", &check.found.name, what, remedy));
+        } else {
+            check.findings.push(Finding::error("key", &check.found.name, what, remedy));
+        }
+    }
+    seek.extend(key.iter().cloned());
+    let serves = |index: &&Index| {
+        let leads = index.columns.len() >= seek.len()
+            && index.columns.iter().take(seek.len()).all(|(c, _)| seek.iter().any(|s| same(check.found.dialect, s, c)));
+        leads && !index.disabled && index.filter.is_none()
+    };
+    let served = check.found.indexes.iter().find(serves).map(|index| index.name.clone());
+    if served.is_none() {
+        let what = format!("no index begins with {}, by which an item is found to settle it", list(&seek));
+        let remedy = "add one, or name the columns that stand before the key in an index in table.seek";
+        check.findings.push(Finding::warning("key", &check.found.name, what, remedy));
+    }
+}
+
+/// The claim goes by a named index, or by one that install makes.
+fn claim(check: &mut Check<'_>) {
+    let Some(name) = &check.table.index.name else {
+        let what = format!(
+            "install makes the index that the claim goes by, IX_{}_Due; nothing else of the table changes",
+            check.spec.queue
+        );
+        check.findings.push(Finding::ok("index", &check.found.name, what));
+        return;
+    };
+    let object = format!("{}.{}", check.found.name, name.as_str());
+    let dialect = check.found.dialect;
+    let Some(index) = check.found.index(name) else {
+        let names: Vec<_> = check.found.indexes.iter().map(|index| index.name.as_str()).collect();
+        let remedy = match near::nearest(name.as_str(), names.iter().copied()) {
+            Some(near) => format!("there is {near}: correct table.index.name"),
+            None if names.is_empty() => {
+                "the table has no index: leave table.index out, and readpast makes one".to_owned()
+            }
+            None => format!("the table has {}; or leave table.index out, and readpast makes one", names.join(", ")),
+        };
+        check.findings.push(Finding::error(
+            "index",
+            object,
+            "there is no such index, and table.index names it",
+            remedy,
+        ));
+        return;
+    };
+    if index.disabled {
+        let remedy = "rebuild it";
+        check.findings.push(Finding::error("index", object, "is disabled, and the claim goes by it", remedy));
+        return;
+    }
+    let wanted = &check.table.index.columns;
+    let agrees = wanted.iter().zip(&index.columns).all(|(name, (column, _))| same(dialect, name, column))
+        && wanted.len() <= index.columns.len();
+    if !agrees {
+        let there: Vec<_> = index.columns.iter().map(|(column, _)| column.as_str()).collect();
+        let what = format!("has the columns {}, and table.index.columns says {}", there.join(", "), list(wanted));
+        let remedy =
+            format!("write columns = [{}]", there.iter().map(|c| format!("{c:?}")).collect::<Vec<_>>().join(", "));
+        check.findings.push(Finding::error("index", object, what, remedy));
+    }
+}
+
+/// A duplicate is kept out by a unique index only: what one call looks up, another may insert meanwhile.
+fn dedup(check: &mut Check<'_>) {
+    let Some(dedup) = &check.spec.dedup else { return };
+    if let Some(index) = check.found.unique_index(&dedup.columns) {
+        let ignores =
+            if index.ignores_duplicates { ", which ignores duplicates silently; readpast tells of them" } else { "" };
+        let what = format!("the index {} keeps duplicates out{ignores}", index.name);
+        check.findings.push(Finding::ok("dedup", &check.found.name, what));
+        return;
+    }
+    let filtered = check.found.indexes.iter().find(|index| {
+        index.unique
+            && !index.disabled
+            && index.columns.iter().all(|(c, _)| dedup.columns.iter().any(|d| same(check.found.dialect, d, c)))
+    });
+    match filtered {
+        Some(index) => {
+            let filter = index.filter.clone().unwrap_or_default();
+            let what = format!("the index {} keeps duplicates out only where {filter}", index.name);
+            let remedy = "see that this is what \"among\" says";
+            check.findings.push(Finding::warning("dedup", &check.found.name, what, remedy));
+        }
+        None => {
+            let what = format!("no unique index keeps the same {} from standing in two rows", list(&dedup.columns));
+            let remedy = "add one: without it two producers at once can both enqueue the same work";
+            check.findings.push(Finding::error("dedup", &check.found.name, what, remedy));
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! A table as the catalog has it.
+
+use super::{Family, flag, number, optional_text, text};
+use crate::dialect::Dialect;
+use crate::error::Result;
+use crate::ident::Identifier;
+use crate::session::{Param, Session};
+
+/// A table or view.
+#[derive(Debug, Clone)]
+pub(crate) struct Table {
+    pub(crate) dialect: Dialect,
+    /// Its name with its schema, for messages.
+    pub(crate) name: String,
+    pub(crate) columns: Vec<Column>,
+    /// None of a view.
+    pub(crate) indexes: Vec<Index>,
+    /// The names of its triggers that are not disabled.
+    pub(crate) triggers: Vec<String>,
+}
+
+/// A column.
+#[derive(Debug, Clone)]
+pub(crate) struct Column {
+    pub(crate) name: String,
+    /// The base type's name, below any alias or domain.
+    pub(crate) type_name: String,
+    pub(crate) family: Family,
+    /// The alias type or domain it was declared with.
+    /// The alias type or domain it was declared with.
+    alias: Option<String>,
+    /// Of text: the most characters; `None` is any number.
+    pub(crate) length: Option<i64>,
+    pub(crate) nullable: bool,
+    pub(crate) computed: bool,
+    pub(crate) identity: bool,
+    pub(crate) has_default: bool,
+}
+
+/// An index.
+#[derive(Debug, Clone)]
+pub(crate) struct Index {
+    pub(crate) name: String,
+    pub(crate) unique: bool,
+    /// Disabled, or in PostgreSQL not valid.
+    pub(crate) disabled: bool,
+    /// The predicate of a filtered index.
+    pub(crate) filter: Option<String>,
+    pub(crate) ignores_duplicates: bool,
+    /// The key's columns in their order, each with whether it descends. An expression has no name.
+    pub(crate) columns: Vec<(String, bool)>,
+}
+
+/// The table or view called so; `None` when there is none, or none that the login may see.
+pub(crate) fn find_table(session: &mut Session, schema: &Identifier, name: &Identifier) -> Result<Option<Table>> {
+    let dialect = session.dialect();
+    let (schema, name) = (stored(dialect, schema), stored(dialect, name));
+    let params = [Param::Text(&schema), Param::Text(&name)];
+
+    let rows = session.execute(&dialect.query("catalog/columns")?, &params)?;
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    let columns = (0..rows.len())
+        .map(|row| {
+            let type_name = text(&rows, row, 1);
+            let family = Family::of(dialect, &type_name);
+            Column {
+                name: text(&rows, row, 0),
+                family,
+                type_name,
+                alias: optional_text(&rows, row, 2),
+                length: number(&rows, row, 3).filter(|length| *length >= 0 && family == Family::Text),
+                nullable: flag(&rows, row, 4),
+                computed: flag(&rows, row, 5),
+                identity: flag(&rows, row, 6),
+                has_default: flag(&rows, row, 7),
+            }
+        })
+        .collect();
+
+    let rows = session.execute(&dialect.query("catalog/indexes")?, &params)?;
+    let mut indexes: Vec<Index> = Vec::new();
+    for row in 0..rows.len() {
+        let name = text(&rows, row, 0);
+        if indexes.last().is_none_or(|index| index.name != name) {
+            indexes.push(Index {
+                name,
+                unique: flag(&rows, row, 1),
+                disabled: flag(&rows, row, 2),
+                filter: optional_text(&rows, row, 3),
+                ignores_duplicates: flag(&rows, row, 4),
+                columns: Vec::new(),
+            });
+        }
+        if let Some(index) = indexes.last_mut() {
+            index.columns.push((text(&rows, row, 5), flag(&rows, row, 6)));
+        }
+    }
+
+    let rows = session.execute(&dialect.query("catalog/triggers")?, &params)?;
+    let triggers = (0..rows.len()).map(|row| text(&rows, row, 0)).collect();
+    Ok(Some(Table { dialect, name: format!("{schema}.{name}"), columns, indexes, triggers }))
+}
+
+impl Column {
+    /// Its type as a person knows it.
+    pub(crate) fn declared(&self) -> String {
+        let length = self.length.map(|length| format!("({length})")).unwrap_or_default();
+        match &self.alias {
+            Some(alias) => format!("{alias}, which is {}{length}", self.type_name),
+            None => format!("{}{length}", self.type_name),
+        }
+    }
+}
+
+impl Table {
+    /// The column that a description calls `name`.
+    pub(crate) fn column(&self, name: &Identifier) -> Option<&Column> {
+        self.columns.iter().find(|column| same(self.dialect, name, &column.name))
+    }
+
+    /// The index that a description calls `name`. There are servers that add to the name of an index what makes it unique
+    /// in the database.
+    pub(crate) fn index(&self, name: &Identifier) -> Option<&Index> {
+        let wanted = stored(self.dialect, name);
+        self.indexes.iter().find(|index| same(self.dialect, name, &index.name)).or_else(|| {
+            let begins = |index: &&Index| {
+                let longer = index.name.get(..wanted.len()).is_some_and(|start| start.eq_ignore_ascii_case(&wanted));
+                self.dialect == Dialect::SqlServer && longer && index.name.len() >= wanted.len() + 32
+            };
+            self.indexes.iter().find(begins)
+        })
+    }
+
+    /// The index that keeps any two rows from having the same values in all of `columns`.
+    pub(crate) fn unique_index(&self, columns: &[Identifier]) -> Option<&Index> {
+        self.indexes.iter().find(|index| {
+            index.unique
+                && !index.disabled
+                && index.filter.is_none()
+                && index.columns.iter().all(|(column, _)| columns.iter().any(|name| same(self.dialect, name, column)))
+        })
+    }
+}
+
+/// A name of somebody else's object as the catalog has it: PostgreSQL keeps names in lower case unless they were quoted.
+pub(crate) fn stored(dialect: Dialect, name: &Identifier) -> String {
+    let text = name.as_str();
+    match (dialect, text.strip_prefix('"').and_then(|text| text.strip_suffix('"'))) {
+        (Dialect::SqlServer, _) => text.to_owned(),
+        (Dialect::Postgres, Some(exact)) => exact.to_owned(),
+        (Dialect::Postgres, None) => text.to_lowercase(),
+    }
+}
+
+/// Whether a description's `name` is what the catalog calls `found`. SQL Server mostly goes by no case.
+pub(crate) fn same(dialect: Dialect, name: &Identifier, found: &str) -> bool {
+    let wanted = stored(dialect, name);
+    match dialect {
+        Dialect::SqlServer => wanted.to_lowercase() == found.to_lowercase(),
+        Dialect::Postgres => wanted == found,
+    }
+}

@@ -1,0 +1,109 @@
+//! Whether everything that readpast relies on is so: the driver, the server and its settings, the login's rights, the
+//! objects of the schema, and each queue. Changes nothing, and goes on after what is wrong.
+
+mod clock;
+mod driver;
+mod objects;
+mod queue;
+mod server;
+
+use crate::config::Config;
+use crate::dialect::SCHEMA_VERSION;
+use crate::error::{Error, Result};
+use crate::ident::{Identifier, QueueName};
+use crate::install;
+use crate::session::Session;
+use crate::spec::QueueSpec;
+
+pub use crate::finding::{Finding, Severity};
+
+/// Checks the server and, with a `queue`, that queue; without one, every queue of the schema.
+///
+/// # Errors
+/// Only where there is no connection, or `queue` is no name that a queue can have: everything else is among the findings.
+pub fn check(config: &Config, queue: Option<&str>) -> Result<Vec<Finding>> {
+    let schema = config.schema()?;
+    queue.map(QueueName::new).transpose()?;
+    let mut examined = Examined { session: Session::open(config)?, schema, findings: Vec::new() };
+    driver::check(config, &mut examined);
+    examined.run("server", server::check)?;
+    examined.run("clock", clock::check)?;
+    let queues = examined.run("schema", |examined| installed(examined, queue))?.unwrap_or_default();
+    for spec in &queues {
+        examined.run("queue", |examined| queue::check(examined, spec))?;
+    }
+    Ok(examined.findings)
+}
+
+/// What is looked at, and what was found so far.
+struct Examined {
+    session: Session,
+    schema: Identifier,
+    findings: Vec<Finding>,
+}
+
+impl Examined {
+    /// Runs a check. What the server refuses of it becomes a finding; without a connection there is nothing more to find.
+    fn run<T>(&mut self, check: &'static str, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<Option<T>> {
+        match work(self) {
+            Ok(value) => Ok(Some(value)),
+            Err(error) if self.session.is_broken() => Err(error),
+            Err(error) => {
+                self.findings.push(unseen(check, &error));
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// A check that the server does not answer, mostly because the login may not ask.
+fn unseen(check: &'static str, error: &Error) -> Finding {
+    let what = format!("could not be checked: {error}");
+    Finding::warning(check, check, what, "check again as a login with the right to see it")
+}
+
+/// What is installed; the descriptions of the queues to look at.
+fn installed(examined: &mut Examined, wanted: Option<&str>) -> Result<Vec<QueueSpec>> {
+    let name = examined.schema.as_str().to_owned();
+    let install::Catalog { version, queues } = install::installed(&mut examined.session, &examined.schema)?;
+    let finding = match version {
+        None => Finding::error("schema", &name, "holds no readpast objects", "install them, or set \"schema\""),
+        Some(found) if found < SCHEMA_VERSION => {
+            let what = format!("its objects have version {found}, this library works with {SCHEMA_VERSION}");
+            Finding::error("schema", &name, what, "install again to upgrade them")
+        }
+        Some(found) if found > SCHEMA_VERSION => {
+            let what = format!("its objects have version {found}, this library works with {SCHEMA_VERSION}");
+            Finding::error("schema", &name, what, "use a newer library")
+        }
+        Some(found) => Finding::ok(
+            "schema",
+            &name,
+            format!("its objects have version {found}, as this library needs; {} queues", queues.len()),
+        ),
+    };
+    examined.findings.push(finding);
+    let mut specs = Vec::new();
+    for install::Known { name: queue, spec: text, .. } in &queues {
+        if wanted.is_some_and(|wanted| wanted != queue) {
+            continue;
+        }
+        match QueueSpec::from_json(text) {
+            Ok(spec) => specs.push(spec),
+            Err(error) => {
+                let what = format!("its stored description cannot be read: {error}");
+                examined.findings.push(Finding::error("queue", queue, what, "install the queue again"));
+            }
+        }
+    }
+    if let Some(wanted) = wanted.filter(|wanted| version.is_some() && !queues.iter().any(|queue| queue.name == *wanted))
+    {
+        let known: Vec<_> = queues.iter().map(|queue| queue.name.as_str()).collect();
+        let remedy = match crate::catalog::nearest(wanted, known.iter().copied()) {
+            Some(near) => format!("there is {near}"),
+            None => "install it, or give another name".to_owned(),
+        };
+        examined.findings.push(Finding::error("queue", wanted, "the schema holds no queue of this name", remedy));
+    }
+    Ok(specs)
+}

@@ -1,0 +1,161 @@
+//! The objects of a queue against the scripts that make them: there, usable by this login, stored with the settings that
+//! filtered indexes need; the indexes there, enabled and of the shape that the claim seeks in.
+
+mod script;
+
+use super::{Examined, Finding};
+use crate::catalog::{find_table, flag, text};
+use crate::dialect::{Dialect, statements};
+use crate::error::Result;
+use crate::ident::Identifier;
+use script::{Made, made};
+
+/// An object as the catalog has it.
+struct Known {
+    name: String,
+    may_use: bool,
+    ansi_nulls: bool,
+    quoted_identifier: bool,
+    pinned: bool,
+}
+
+/// Checks what `scripts` make for a queue.
+pub(super) fn check(examined: &mut Examined, queue: &str, scripts: &[String]) -> Result<()> {
+    let dialect = examined.session.dialect();
+    let schema = examined.schema.clone();
+    let rows =
+        examined.session.execute(&dialect.query("doctor/objects")?, &[crate::session::Param::Text(schema.as_str())])?;
+    let known: Vec<_> = (0..rows.len())
+        .map(|row| Known {
+            name: text(&rows, row, 0),
+            may_use: flag(&rows, row, 1),
+            ansi_nulls: flag(&rows, row, 2),
+            quoted_identifier: flag(&rows, row, 3),
+            pinned: flag(&rows, row, 4),
+        })
+        .collect();
+    let (mut there, mut usable) = (0, 0);
+    let mut denied = Vec::new();
+    for made in scripts.iter().flat_map(|script| statements(script)).filter_map(made) {
+        match made {
+            Made::Code { name } => {
+                let object = format!("{}.{name}", schema.as_str());
+                let Some(found) = known.iter().find(|known| known.name.eq_ignore_ascii_case(&name)) else {
+                    let what = "is not there, or this login has no right on it at all";
+                    examined.findings.push(Finding::error(
+                        "object",
+                        object,
+                        what,
+                        "install the queue again, or grant the right",
+                    ));
+                    continue;
+                };
+                there += 1;
+                if found.may_use {
+                    usable += 1;
+                } else {
+                    denied.push(name);
+                }
+                settings(examined, &object, found);
+            }
+            Made::Index { name, table, columns, filter } => {
+                index(examined, &name, &table, &columns, filter.as_deref())?;
+            }
+        }
+    }
+    if there > 0 && dialect == Dialect::SqlServer {
+        let what = format!("{there} procedures and views; their stored SET options were looked at");
+        examined.findings.push(Finding::ok("object", queue, what));
+    } else if there > 0 {
+        examined.findings.push(Finding::ok("object", queue, format!("{there} functions and views are there")));
+    }
+    if denied.is_empty() {
+        examined.findings.push(Finding::ok("permission", queue, format!("this login may use all {usable} of them")));
+    } else {
+        let what = format!("this login may not use {}", denied.join(", "));
+        let remedy = "grant it what its part needs: producers Add_, workers Next_, Modify_, Renew_ and Recover_ (in PostgreSQL \
+                      add_ and so on), all of them the catalog; see Rights in sql/README.md, or name roles in the description";
+        examined.findings.push(Finding::warning("permission", queue, what, remedy));
+    }
+    Ok(())
+}
+
+/// What is stored with the code at the time it is created.
+fn settings(examined: &mut Examined, object: &str, found: &Known) {
+    for (option, is_on) in [("ANSI_NULLS", found.ansi_nulls), ("QUOTED_IDENTIFIER", found.quoted_identifier)] {
+        if !is_on {
+            let what = format!(
+                "was created with {option} OFF, which stays with it: it cannot use or change a filtered index (error 1934)"
+            );
+            let remedy = "install the queue again; if a script is run by hand, let it begin with SET ANSI_NULLS, QUOTED_IDENTIFIER ON \
+                          (sqlcmd: -I)";
+            examined.findings.push(Finding::error("set-options", object, what, remedy));
+        }
+    }
+    if !found.pinned {
+        let what = "runs with its owner's rights and has no search_path of its own: a user can put objects of the same name before it";
+        examined.findings.push(Finding::error("search-path", object, what, "install the queue again"));
+    }
+}
+
+fn index(
+    examined: &mut Examined,
+    name: &str,
+    table: &[String],
+    columns: &[(String, bool)],
+    filter: Option<&str>,
+) -> Result<()> {
+    let [schema, table] = table else { return Ok(()) };
+    let dialect = examined.session.dialect();
+    // As the catalog has them, and not as somebody would write them.
+    let exact = |name: &str| match dialect {
+        Dialect::SqlServer => Identifier::new("a name", name),
+        Dialect::Postgres => Identifier::new("a name", &format!("\"{name}\"")),
+    };
+    let object = format!("{schema}.{table}.{name}");
+    let Some(found) = find_table(&mut examined.session, &exact(schema)?, &exact(table)?)? else {
+        let what = "the table is not there, or this login has no right on it and does not see it";
+        let finding = Finding::warning("index", object, what, "check again as its owner");
+        examined.findings.push(finding);
+        return Ok(());
+    };
+    let Some(index) = found.index(&exact(name)?) else {
+        let remedy = "install the queue again, which makes it";
+        examined.findings.push(Finding::error(
+            "index",
+            object,
+            "is not there: without it calls fail or read everything",
+            remedy,
+        ));
+        return Ok(());
+    };
+    let shape = |columns: &[(String, bool)]| -> String {
+        columns
+            .iter()
+            .map(|(c, down)| format!("{c}{}", if *down { " DESC" } else { "" }))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let same_columns = shape(&index.columns).eq_ignore_ascii_case(&shape(columns));
+    let finding = if index.disabled {
+        Finding::error(
+            "index",
+            object,
+            "is disabled or not valid",
+            "rebuild it, or drop it and install the queue again",
+        )
+    } else if !same_columns || (index.filter.is_some() && filter.is_none()) {
+        let filtered = if index.filter.is_some() { ", some rows only," } else { "" };
+        let what = format!("is on {}{filtered} and should be on {}", shape(&index.columns), shape(columns));
+        Finding::error("index", object, what, "drop it and install the queue again")
+    } else if let (None, Some(filter)) = (&index.filter, filter) {
+        let what = format!(
+            "holds all rows, and should hold those where {filter}: the claim passes over finished rows one by one"
+        );
+        Finding::warning("index", object, what, "drop it and install the queue again")
+    } else {
+        Finding::ok("index", object, format!("there, on {}", shape(columns)))
+    };
+    examined.findings.push(finding);
+    Ok(())
+}

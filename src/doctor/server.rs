@@ -1,0 +1,150 @@
+//! The server, the database's settings and the session's.
+
+use super::{Examined, Finding};
+use crate::catalog::{optional_text, text};
+use crate::dialect::Dialect;
+use crate::error::Result;
+use std::collections::HashMap;
+
+/// What the server says of itself, by name.
+struct Facts(HashMap<String, String>);
+
+impl Facts {
+    fn get(&self, name: &str) -> &str {
+        self.0.get(name).map_or("", String::as_str)
+    }
+
+    fn number(&self, name: &str) -> Option<i64> {
+        self.get(name).parse().ok()
+    }
+}
+
+pub(super) fn check(examined: &mut Examined) -> Result<()> {
+    let dialect = examined.session.dialect();
+    let rows = examined.session.execute(&dialect.query("doctor/server")?, &[])?;
+    let facts =
+        Facts((0..rows.len()).filter_map(|row| Some((text(&rows, row, 0), optional_text(&rows, row, 1)?))).collect());
+    match dialect {
+        Dialect::SqlServer => sql_server(&facts, &mut examined.findings),
+        Dialect::Postgres => postgres(&facts, &mut examined.findings),
+    }
+    Ok(())
+}
+
+fn sql_server(facts: &Facts, findings: &mut Vec<Finding>) {
+    let version = facts.get("version");
+    let major: u32 = version.split('.').next().and_then(|major| major.parse().ok()).unwrap_or(0);
+    // Azure SQL reports 12 for ever; its engine editions are 5 and up.
+    let azure = facts.number("engine_edition").is_some_and(|edition| edition >= 5);
+    let shown = format!("{} ({})", version, facts.get("edition"));
+    findings.push(if azure || major >= 13 {
+        Finding::ok("version", "server", format!("version {shown}"))
+    } else {
+        let what = format!("version {shown}; readpast relies on what came with SQL Server 2016 (13)");
+        Finding::warning("version", "server", what, "use SQL Server 2016 or later, or Azure SQL")
+    });
+    let database = facts.get("database");
+    if let Some(level) = facts.number("compatibility_level") {
+        findings.push(if level >= 130 {
+            Finding::ok("compatibility", database, format!("compatibility level {level}"))
+        } else {
+            let what =
+                format!("compatibility level {level}; OPENJSON, which every set-based call reads with, needs 130");
+            let remedy = "raise it: ALTER DATABASE ... SET COMPATIBILITY_LEVEL = 130 (or higher)";
+            Finding::error("compatibility", database, what, remedy)
+        });
+    }
+    let rcsi = facts.number("read_committed_snapshot") == Some(1);
+    let what = if rcsi {
+        "READ_COMMITTED_SNAPSHOT is on: readers do not wait for workers; claims ask for locks by hints and do not need it off"
+    } else {
+        "READ_COMMITTED_SNAPSHOT is off: whoever reads a queue's table waits for workers that are writing to it"
+    };
+    findings.push(if rcsi {
+        Finding::ok("isolation", database, what)
+    } else {
+        let remedy = "consider turning it on; readpast works either way";
+        Finding::warning("isolation", database, what, remedy)
+    });
+    findings.push(match facts.number("isolation_level") {
+        Some(2) | None => Finding::ok("isolation", "session", "READ COMMITTED"),
+        Some(level) => {
+            let what =
+                format!("the session's isolation level is {level}, and not READ COMMITTED (2): READPAST fails then");
+            Finding::error("isolation", "session", what, "see what sets it behind the driver")
+        }
+    });
+    if facts.number("read_only") == Some(1) {
+        findings.push(Finding::error(
+            "storage",
+            database,
+            "the database is read-only",
+            "connect to one that is writable",
+        ));
+    }
+    for option in ["quoted_identifier", "ansi_nulls", "arithabort", "ansi_warnings", "ansi_padding", "concat_null"] {
+        if facts.number(option) == Some(0) {
+            let what = format!("{option} is off in the session: filtered indexes can then be neither used nor written");
+            findings.push(Finding::error("session", "session", what, "see what sets it behind the driver"));
+        }
+    }
+    login(facts, findings);
+}
+
+fn postgres(facts: &Facts, findings: &mut Vec<Finding>) {
+    let number = facts.number("version_num").unwrap_or(0);
+    let shown = facts.get("version");
+    findings.push(if number >= 130_000 {
+        Finding::ok("version", "server", format!("version {shown}"))
+    } else {
+        let what = format!("version {shown}, which readpast is not tested with");
+        Finding::warning("version", "server", what, "use PostgreSQL 13 or later")
+    });
+    let database = facts.get("database");
+    if facts.get("in_recovery") == "t" || facts.get("in_recovery") == "true" {
+        findings.push(Finding::error(
+            "storage",
+            database,
+            "the server is a standby, and read-only",
+            "connect to the primary",
+        ));
+    }
+    let level = facts.get("isolation_level");
+    findings.push(if level == "read committed" {
+        Finding::ok("isolation", "session", "READ COMMITTED")
+    } else {
+        let what =
+            format!("the session's isolation level is {level}: claims would fail instead of passing over locked rows");
+        Finding::error("isolation", "session", what, "see what sets it behind the driver")
+    });
+    match facts.get("encoding") {
+        "UTF8" => {}
+        encoding => {
+            let what = format!("the database's encoding is {encoding}: text with other characters cannot be stored");
+            findings.push(Finding::warning("encoding", database, what, "make the database with ENCODING 'UTF8'"));
+        }
+    }
+    if let Some(seconds) = facts.number("oldest_transaction_seconds").filter(|seconds| *seconds > 300) {
+        let what = format!(
+            "a transaction has been open for {seconds} s: what workers update and delete meanwhile cannot be cleared away, \
+             and claims get slower and slower"
+        );
+        findings.push(Finding::warning(
+            "transactions",
+            database,
+            what,
+            "end it; set idle_in_transaction_session_timeout",
+        ));
+    }
+    if facts.get("synchronous_commit") == "off" {
+        let what =
+            "synchronous_commit is off: a crash of the server can lose the last settles, and items are worked on twice";
+        findings.push(Finding::warning("durability", database, what, "turn it on for the workers' logins"));
+    }
+    login(facts, findings);
+}
+
+fn login(facts: &Facts, findings: &mut Vec<Finding>) {
+    let what = format!("checked as {} in the database {}", facts.get("login"), facts.get("database"));
+    findings.push(Finding::ok("login", facts.get("login"), what));
+}

@@ -1,0 +1,304 @@
+//! Adopting a table: what is wrong with it, or with the description of it, is said with its place, and nothing is changed.
+
+mod both;
+
+use both::Database;
+use readpast::adopt;
+use readpast::error::ErrorKind;
+use readpast::{Finding, QueueSpec, Severity, install::install};
+
+/// A table of orders, as somebody's application made it.
+const SQL_SERVER: &str = "
+CREATE TABLE dbo.Orders (
+    OrderId bigint IDENTITY NOT NULL,
+    State int NOT NULL,
+    Body nvarchar(200) NULL,
+    CreatedOn datetime NOT NULL DEFAULT GETDATE(),
+    TakenOn datetime2 NULL,
+    Tries int NOT NULL DEFAULT 0,
+    TakenBy nvarchar(60) NULL,
+    Age AS (Tries + 1),
+    CONSTRAINT PK_Orders PRIMARY KEY (OrderId)
+);
+GO
+CREATE INDEX IX_Orders_State ON dbo.Orders (State, OrderId);
+GO
+";
+
+const POSTGRES: &str = "
+CREATE TABLE orders (
+    orderid bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    state integer NOT NULL,
+    body varchar(200),
+    createdon timestamp NOT NULL DEFAULT LOCALTIMESTAMP,
+    takenon timestamp,
+    tries integer NOT NULL DEFAULT 0,
+    takenby varchar(60),
+    age integer GENERATED ALWAYS AS (tries + 1) STORED
+);
+GO
+CREATE INDEX ix_orders_state ON orders (state, orderid);
+GO
+";
+
+const SPEC: &str = r#"
+queue = "Orders"
+columns = [{ name = "Body", type = "text(200)" }]
+[table]
+name = "Orders"
+key = [{ name = "OrderId", type = "bigint", source = "table" }]
+time = "local"
+lifecycle = { enqueued = "CreatedOn", started = "TakenOn", attempts = "Tries", owner = "TakenBy" }
+[table.states]
+Pending = { State = 0 }
+Processing = { State = 1 }
+Completed = { State = 2 }
+"#;
+
+fn made() -> Vec<Database> {
+    let databases = Database::each();
+    for database in &databases {
+        database.run(database.pick(SQL_SERVER, POSTGRES));
+    }
+    databases
+}
+
+fn spec(text: &str) -> QueueSpec {
+    QueueSpec::from_toml(text).unwrap()
+}
+
+/// The findings of a plan for `SPEC` with one part of it changed.
+fn findings(database: &Database, from: &str, to: &str) -> Vec<Finding> {
+    assert!(SPEC.contains(from), "{from}");
+    adopt::plan(&database.config(&[]), &spec(&SPEC.replace(from, to))).unwrap().findings
+}
+
+/// Asserts that there is a finding of this severity about this object that has all these words.
+#[track_caller]
+fn assert_found(findings: &[Finding], severity: Severity, object: &str, words: &[&str]) {
+    let fits = |finding: &&Finding| {
+        let text = finding.to_string();
+        finding.severity == severity
+            && finding.object.to_lowercase().ends_with(&object.to_lowercase())
+            && words.iter().all(|word| text.to_lowercase().contains(&word.to_lowercase()))
+    };
+    let shown: Vec<_> = findings.iter().map(ToString::to_string).collect();
+    assert!(findings.iter().any(|finding| fits(&finding)), "{object} {words:?} in:\n{}", shown.join("\n"));
+}
+
+/// The number of objects in the database that somebody made.
+fn objects(database: &Database) -> String {
+    database.look(database.pick(
+        "SELECT COUNT(*) FROM sys.objects WHERE is_ms_shipped = 0 AND type IN ('U', 'V', 'P', 'FN', 'SO')",
+        "SELECT COUNT(*) FROM pg_class WHERE relnamespace NOT IN (SELECT oid FROM pg_namespace WHERE nspname LIKE 'pg\\_%' \
+         OR nspname = 'information_schema')",
+    ))
+}
+
+#[test]
+fn a_table_that_fits_is_planned_and_left_alone() {
+    for database in made() {
+        database.run(database.pick(
+            "INSERT INTO dbo.Orders (State) VALUES (0), (0), (1), (2), (7)",
+            "INSERT INTO orders (state) VALUES (0), (0), (1), (2), (7)",
+        ));
+        let before = objects(&database);
+        let plan = adopt::plan(&database.config(&[]), &spec(SPEC)).unwrap();
+        assert!(plan.is_possible(), "{:#?}", plan.findings);
+        assert_found(&plan.findings, Severity::Ok, "orders", &["rows", "2 Pending", "1 Completed", "1 Processing"]);
+        assert_found(&plan.findings, Severity::Warning, "orders", &["1 rows stand in none of the states"]);
+        assert_found(&plan.findings, Severity::Warning, "orders", &["1 rows are in flight", "recovered"]);
+        assert_found(&plan.findings, Severity::Ok, "orders", &["IX_Orders_Due"]);
+        assert!(plan.scripts.iter().any(|script| script.contains("CREATE")));
+        assert_eq!(objects(&database), before, "nothing is changed by a plan");
+    }
+}
+
+#[test]
+fn a_column_that_is_not_there() {
+    for database in made() {
+        let found = findings(&database, "TakenOn", "taken_onn");
+        assert_found(
+            &found,
+            Severity::Error,
+            "taken_onn",
+            &["no such column", "table.lifecycle.started", "there is TakenOn"],
+        );
+        let found =
+            findings(&database, r#"name = "Body", type = "text(200)""#, r#"name = "Recipient", type = "text(200)""#);
+        assert_found(&found, Severity::Error, "Recipient", &["columns[0]", "the columns are", "Body"]);
+        let found = findings(&database, "{ State = 2 }", "{ State = 2, Stat = 2 }");
+        assert_found(&found, Severity::Error, "Stat", &["table.states.Completed", "there is State"]);
+    }
+}
+
+#[test]
+fn a_table_that_is_not_there() {
+    for database in made() {
+        let found = findings(&database, r#"name = "Orders""#, r#"name = "Order""#);
+        assert_found(&found, Severity::Error, "order", &["no such table", "orders", "table.name"]);
+        let refused = install(&database.config(&[]), Some(&spec(&SPEC.replace(r#"name = "Orders""#, r#"name = "X""#))));
+        let error = refused.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::SchemaMismatch, "{error}");
+        assert!(error.message().contains("no such table"), "{error}");
+    }
+}
+
+#[test]
+fn types_that_do_not_fit() {
+    for database in made() {
+        let found = findings(&database, r#"name = "Body", type = "text(200)""#, r#"name = "Body", type = "guid""#);
+        assert_found(&found, Severity::Error, "Body", &["is", "varchar", "columns[0] says guid"]);
+        let found =
+            findings(&database, r#"type = "bigint", source = "table""#, r#"type = "text(9)", source = "producer""#);
+        assert_found(&found, Severity::Error, "OrderId", &[database.pick("bigint", "int8"), "table.key says text(9)"]);
+        let words = SPEC
+            .replace("State = 0", "State = 'a'")
+            .replace("State = 1", "State = 'b'")
+            .replace("State = 2", "State = 'c'");
+        let found = adopt::plan(&database.config(&[]), &spec(&words)).unwrap().findings;
+        assert_found(
+            &found,
+            Severity::Error,
+            "State",
+            &["does not hold \"a\"", "table.states.Pending", "whole number"],
+        );
+        let found = findings(&database, "State = 2", "State = 9999999999");
+        assert_found(&found, Severity::Error, "State", &["does not hold 9999999999"]);
+        let found = findings(&database, r#"started = "TakenOn""#, r#"started = "Age""#);
+        assert_found(&found, Severity::Error, "Age", &["table.lifecycle.started", "date and time"]);
+        let found = findings(&database, "text(200)", "text(4000)");
+        assert_found(&found, Severity::Warning, "Body", &["holds 200 characters", "text(4000)", "text(200)"]);
+        let set = SPEC
+            .replace("enqueued = \"CreatedOn\"", "finished = \"CreatedOn\"")
+            .replace("{ State = 2 }", "{ State = 2, CreatedOn = { is = 'set' } }");
+        let found = adopt::plan(&database.config(&[]), &spec(&set)).unwrap().findings;
+        assert_found(&found, Severity::Error, "CreatedOn", &["never is NULL", "table.states.Completed"]);
+    }
+}
+
+/// The table writes it by itself, so readpast must not.
+#[test]
+fn a_computed_column() {
+    for database in made() {
+        let found = findings(&database, r#"attempts = "Tries""#, r#"duration = "Age""#);
+        assert_found(&found, Severity::Error, "Age", &["computed", "table.lifecycle.duration", "leave it out"]);
+        let found = findings(&database, r#"name = "Body", type = "text(200)""#, r#"name = "Age", type = "integer""#);
+        assert_found(&found, Severity::Error, "Age", &["computed", "columns"]);
+    }
+}
+
+#[test]
+fn a_coarse_time_column_is_taken_with_a_word_about_it() {
+    for database in made().into_iter().filter(Database::is_sql_server) {
+        let plan = adopt::plan(&database.config(&[]), &spec(SPEC)).unwrap();
+        assert_found(&plan.findings, Severity::Ok, "CreatedOn", &["datetime", "3.33 ms"]);
+        let found = findings(&database, r#"enqueued = "CreatedOn""#, r#"token = "CreatedOn""#);
+        assert_found(&found, Severity::Error, "CreatedOn", &["table.lifecycle.token", "microsecond"]);
+    }
+}
+
+#[test]
+fn a_table_with_triggers() {
+    for database in made() {
+        database.run(database.pick(
+            "CREATE TRIGGER dbo.OrdersChanged ON dbo.Orders AFTER UPDATE AS SELECT 1 WHERE 1 = 0",
+            "CREATE FUNCTION changed() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+GO
+CREATE TRIGGER orderschanged BEFORE UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION changed();",
+        ));
+        let plan = adopt::plan(&database.config(&[]), &spec(SPEC)).unwrap();
+        assert_found(&plan.findings, Severity::Warning, "orders", &["trigger", "orderschanged", "OUTPUT"]);
+        assert!(plan.is_possible());
+    }
+}
+
+#[test]
+fn a_key_that_is_not_one() {
+    for database in made() {
+        database.run(database.pick(
+            "ALTER TABLE dbo.Orders ADD Other int NOT NULL DEFAULT 0",
+            "ALTER TABLE orders ADD other int NOT NULL DEFAULT 0",
+        ));
+        let found = findings(
+            &database,
+            r#"key = [{ name = "OrderId", type = "bigint", source = "table" }]"#,
+            r#"key = [{ name = "Other", type = "integer", source = "producer" }]"#,
+        );
+        assert_found(&found, Severity::Error, "orders", &["no unique index", "(Other)"]);
+        database.run(database.pick(
+            "CREATE TABLE dbo.Pairs (A int NOT NULL, B nvarchar(10) NOT NULL, State int NOT NULL, PRIMARY KEY (A, B))",
+            "CREATE TABLE pairs (a integer NOT NULL, b varchar(10) NOT NULL, state integer NOT NULL, PRIMARY KEY (a, b))",
+        ));
+        let composite = r#"
+queue = "Pairs"
+columns = []
+[table]
+name = "Pairs"
+key = [{ name = "A", type = "integer", source = "producer" }, { name = "B", type = "text(10)", source = "producer" }]
+states = { Pending = { State = 0 }, Processing = { State = 1 }, Completed = { State = 2 } }
+"#;
+        let plan = adopt::plan(&database.config(&[]), &spec(composite)).unwrap();
+        assert!(plan.is_possible(), "a composite key is no fault: {:#?}", plan.findings);
+        let half = composite.replace(r#", { name = "B", type = "text(10)", source = "producer" }"#, "");
+        let found = adopt::plan(&database.config(&[]), &spec(&half)).unwrap().findings;
+        assert_found(&found, Severity::Error, "pairs", &["no unique index keeps the key (A)"]);
+    }
+}
+
+#[test]
+fn indexes_that_are_not_there_or_are_others() {
+    for database in made() {
+        let add = |index: &str| format!("{SPEC}[table.index]\n{index}");
+        let plan = |index: &str| adopt::plan(&database.config(&[]), &spec(&add(index))).unwrap();
+        let good = plan("name = \"IX_Orders_State\"\ncolumns = [\"State\", \"OrderId\"]");
+        assert!(good.is_possible(), "{:#?}", good.findings);
+        let found = plan("name = \"IX_Order_State\"\ncolumns = [\"State\", \"OrderId\"]").findings;
+        assert_found(&found, Severity::Error, "IX_Order_State", &["no such index", "IX_Orders_State"]);
+        let found = plan("name = \"IX_Orders_State\"\ncolumns = [\"OrderId\", \"State\"]").findings;
+        assert_found(&found, Severity::Error, "IX_Orders_State", &["has the columns", "OrderId, State"]);
+    }
+}
+
+#[test]
+fn dedup_without_a_unique_index() {
+    for database in made() {
+        let with = format!("{SPEC}[dedup]\ncolumns = [\"Body\"]\n");
+        let found = adopt::plan(&database.config(&[]), &spec(&with)).unwrap().findings;
+        assert_found(&found, Severity::Error, "orders", &["no unique index keeps the same Body"]);
+        database.run(
+            database.pick(
+                "CREATE UNIQUE INDEX UQ_Body ON dbo.Orders (Body)",
+                "CREATE UNIQUE INDEX uq_body ON orders (body)",
+            ),
+        );
+        let plan = adopt::plan(&database.config(&[]), &spec(&with)).unwrap();
+        assert_found(&plan.findings, Severity::Ok, "orders", &["UQ_Body", "keeps duplicates out"]);
+    }
+}
+
+/// What stands in the way stands in the way of install, too, and leaves nothing behind.
+#[test]
+fn nothing_is_half_applied() {
+    for database in made() {
+        let before = objects(&database);
+        let bad = spec(&SPEC.replace("TakenOn", "TakenAt"));
+        let plan = adopt::plan(&database.config(&[]), &bad).unwrap();
+        assert!(!plan.is_possible());
+        for refused in [plan.apply(&database.config(&[])), install(&database.config(&[]), Some(&bad))] {
+            let error = refused.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::SchemaMismatch, "{error}");
+            assert!(error.message().contains("TakenAt") && error.message().contains("no such column"), "{error}");
+        }
+        assert_eq!(objects(&database), before);
+    }
+}
+
+#[test]
+fn a_queue_of_its_own_is_not_adopted() {
+    for database in Database::each() {
+        let error = adopt::plan(&database.config(&[]), &spec("queue = 'Job'")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.message().contains("no table of somebody else's"), "{error}");
+    }
+}

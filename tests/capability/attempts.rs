@@ -1,0 +1,67 @@
+//! The limit of attempts and the lease that the description gives, and the settings that go before it.
+
+use crate::api::item;
+use crate::by_hand;
+use crate::fixture::{Body, Given};
+use readpast::item::{Action, ItemState};
+
+pub const BODIES: &[(&str, Body)] = &[
+    ("attempts::the_description_limits_them", the_description_limits_them),
+    ("attempts::a_setting_goes_before_the_description", a_setting_goes_before_the_description),
+    ("attempts::the_setting_has_the_name_that_is_given", the_setting_has_the_name_that_is_given),
+    ("attempts::the_lease_is_that_of_the_description", the_lease_is_that_of_the_description),
+];
+
+fn spec(given: &Given, more: &str) -> String {
+    format!(r#"{{"queue": "{}", "attempts": {{"limit": 2}}, "lease": {{"ms": 7200000}}{more}}}"#, given.queue)
+}
+
+fn the_description_limits_them(given: &Given) {
+    let queue = given.queue_with(&spec(given, ""), &[]);
+    queue.put("x");
+    assert_eq!(queue.end(queue.take().settle(Action::Retry)).state, Some(ItemState::Error));
+    assert_eq!(queue.end(queue.take().settle(Action::Retry)).state, Some(ItemState::Failed));
+    assert!(given.look("Error", "AttemptNum = 2").contains("2 of 2"));
+}
+
+fn a_setting_goes_before_the_description(given: &Given) {
+    let queue = given.queue_with(&spec(given, ""), &[]);
+    given.set_max_attempts(1);
+    queue.put("x");
+    assert_eq!(queue.end(queue.take().settle(Action::Retry)).state, Some(ItemState::Failed));
+}
+
+fn the_setting_has_the_name_that_is_given(given: &Given) {
+    let other = given.sibling(0);
+    let more = format!(r#", "settings": "{}""#, other.queue.to_ascii_lowercase());
+    let queue = given.queue_with(&spec(given, &more), &[]);
+    other.set_max_attempts(1);
+    queue.enqueue(&[item("x")], None).unwrap();
+    assert_eq!(queue.end(queue.take().settle(Action::Retry)).state, Some(ItemState::Failed));
+}
+
+fn the_lease_is_that_of_the_description(given: &Given) {
+    // By hand, and through a handle that has no wish of its own; then through one that has.
+    let queue = given.queue_with(&spec(given, ""), &[]);
+    let seconds = || {
+        if given.server.is_sql_server() {
+            given.look("DATEDIFF(SECOND, StartedAt, LeaseUntil)", "Status = 'Processing'")
+        } else {
+            given.look("EXTRACT(EPOCH FROM LeaseUntil - StartedAt)::integer", "Status = 'Processing'")
+        }
+    };
+    queue.put("x");
+    by_hand::claim(given, "w", 1, 0);
+    assert_eq!(seconds(), "7200");
+    given.meddle("Status = 'Completed'", "1 = 1");
+
+    queue.put("y");
+    let _held = queue.take();
+    assert_eq!(seconds(), "7200");
+    given.meddle("Status = 'Completed'", "1 = 1");
+
+    let wishing = given.open(&[("lease.ms", "3600000")]);
+    wishing.put("z");
+    let _held = wishing.take();
+    assert_eq!(seconds(), "3600");
+}

@@ -1,0 +1,35 @@
+//! Calls of the procedures as people make them, for what the library does not say or show.
+
+use crate::fixture::Given;
+use readpast::item::{Rows, Value};
+
+/// Claims as `worker`; `recover` is 0, 1 or 2. The answer's rows.
+pub fn claim(given: &Given, worker: &str, max: i32, recover: i32) -> Rows {
+    let procedure = procedure(given, "Next_", "_Set_trx");
+    let call = if given.server.is_sql_server() {
+        format!("EXECUTE {procedure} @Worker = N'{worker}', @Max = {max}, @Recover = {recover}")
+    } else {
+        format!("SELECT * FROM {procedure}('{worker}', {max}, recover_ => {recover})")
+    };
+    given.session().execute(&call, &[]).unwrap()
+}
+
+/// The name of a procedure of the queue, qualified.
+pub fn procedure(given: &Given, before: &str, after: &str) -> String {
+    if given.server.is_sql_server() {
+        format!("[readpast].[{before}{}{after}]", given.queue)
+    } else {
+        let stem = readpast::ident::QueueName::new(&given.queue).unwrap().snake_case();
+        format!("readpast.\"{}{stem}{}\"", before.to_lowercase(), after.to_lowercase())
+    }
+}
+
+/// A cell as text.
+pub fn cell(rows: &Rows, row: usize, column: usize) -> String {
+    match rows.value(row, column) {
+        Value::Text(text) => text.to_owned(),
+        Value::Integer(number) => number.to_string(),
+        Value::Null => "NULL".to_owned(),
+        other => format!("{other:?}"),
+    }
+}
