@@ -2,6 +2,7 @@
 
 mod own;
 mod postgres;
+mod shape;
 mod sql_server;
 mod subtypes;
 mod table;
@@ -179,7 +180,8 @@ impl Dialect {
                 (sql_server::TABLE_FILES, minijinja::context! { ..queue, ..table::context(self, spec, table) })
             }
             (Storage::Table(table), Self::Postgres) => {
-                (postgres::TABLE_FILES, minijinja::context! { ..queue, ..table::context(self, spec, table) })
+                let shape = shape::context(self, spec, table);
+                (postgres::TABLE_FILES, minijinja::context! { ..queue, ..table::context(self, spec, table), ..shape })
             }
             // They are somebody else's.
             (Storage::Procedures(_), _) => return Ok(Vec::new()),

@@ -4,7 +4,7 @@
 use readpast::{
     dialect::{Dialect, statements},
     ident::Identifier,
-    spec::QueueSpec,
+    spec::{EXAMPLES, QueueSpec, Storage},
 };
 use std::{collections::BTreeSet, fs, path::Path, path::PathBuf};
 
@@ -42,6 +42,27 @@ const SYNC: &str = r#"{"queue": "SyncQueue", "types": ["Orders"], "columns": [],
 /// Roles, and workers that see only their own types.
 const SHARED: &str = r#"{"queue": "Shared", "types": ["Email", "Sms"], "roles": {
     "producer": "shared producer", "worker": "shared worker", "operator": "shared operator", "own_types_only": true}}"#;
+
+/// Tables that are there, with what the examples do not have: a key of two columns, groups, priorities, a history, types.
+const ADOPTED: [&str; 2] = [
+    r#"{"queue": "Orders", "types": ["New", "Change"], "columns": [{"name": "customer", "type": "integer"},
+        {"name": "urgency", "type": "integer", "nullable": false}, {"name": "wanted", "type": "timestamp"}],
+        "table": {"name": "orders", "create": true, "key": [{"name": "region", "type": "text(10)", "source": "producer"},
+            {"name": "number", "type": "bigint", "source": "table"}],
+            "lifecycle": {"type": "kind", "enqueued": "came", "due": "due_at", "lease_until": "lease", "step": "step",
+                "response": "response", "error": "error", "duration": "ms", "token": "changed", "owner": "who"},
+            "status": {"column": "state", "values": {"Pending": "new", "Processing": "taken", "Completed": "done",
+                "Failed": "failed", "Error": "again"}}},
+        "order": {"priority": {"column": "urgency", "first": "highest"}, "group": "customer"},
+        "dedup": {"columns": ["customer", "wanted"], "answer": "existing", "among": "unfinished"},
+        "completion": {"history": "orders_done"},
+        "backoff": {"first_ms": 1000, "factor": 2.0, "cap_ms": 60000, "jitter": 0.5},
+        "roles": {"producer": "p", "worker": "w", "operator": "o", "own_types_only": true}}"#,
+    r#"{"queue": "Due", "columns": [{"name": "what", "type": "text"}],
+        "table": {"name": "due", "key": ["id"], "lifecycle": {"due": "at"},
+            "index": {"name": "by_time", "columns": ["state", "at", "id"]},
+            "status": {"column": "state", "values": {"Pending": 0, "Processing": 1, "Completed": 2}}}}"#,
+];
 
 /// The schema scripts and the hash of each. They may change only until the first release; from then on a change is a new
 /// script with the next number, since databases out there have run these.
@@ -93,6 +114,13 @@ impl Rendered {
                 ("purge", &calls.purge),
             ] {
                 files.push((format!("call_{call}_{queue}"), text.to_string()));
+            }
+        }
+        for spec in ADOPTED.iter().copied().chain(EXAMPLES.iter().map(|(_, text)| *text)) {
+            let spec = QueueSpec::from_text(spec).unwrap();
+            if matches!(spec.storage, Storage::Table(_)) {
+                let scripts = dialect.queue_scripts(&schema, &spec).unwrap();
+                files.push((format!("queue_{}", spec.queue), scripts.join("\n") + "\n"));
             }
         }
         Self { files }
@@ -184,7 +212,12 @@ fn every_file_is_compiled_in() {
 #[test]
 fn both_dialects_have_the_same_parts() {
     let parts = |dialect: Dialect| -> BTreeSet<&str> {
-        dialect.files().iter().map(|(name, _)| *name).filter(|name| !name.contains("/_")).collect()
+        dialect
+            .files()
+            .iter()
+            .map(|(name, _)| *name)
+            .filter(|name| !name.contains("/_") && !name.starts_with("adopted/"))
+            .collect()
     };
     assert_eq!(parts(Dialect::SqlServer), parts(Dialect::Postgres));
 }
@@ -334,5 +367,6 @@ fn postgres_functions_keep_their_rules() {
             "{revoke}"
         );
     }
-    assert_eq!(functions, 1 + 6 * 14 + 1, "one for the schema, fourteen a queue, one for subtypes");
+    let adopted = ADOPTED.len() + 10;
+    assert_eq!(functions, 1 + (6 + adopted) * 14 + 1, "one for the schema, fourteen a queue, one for subtypes");
 }

@@ -58,3 +58,24 @@ WHERE
     a.user_name = session_user
     OR PG_HAS_ROLE(session_user, r.oid, 'MEMBER');
 GO
+/* A time of a table that keeps UTC in columns of either type. */
+CREATE OR REPLACE FUNCTION {{ object("queue_utc_fn") }}(value timestamp) RETURNS timestamptz
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT value AT TIME ZONE 'UTC';
+$$;
+GO
+CREATE OR REPLACE FUNCTION {{ object("queue_utc_fn") }}(value timestamptz) RETURNS timestamptz
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT value;
+$$;
+GO
+/* A time as text, UTC unless it says otherwise, whatever the time zone of the session. */
+CREATE OR REPLACE FUNCTION {{ object("queue_time_fn") }}(value text) RETURNS timestamptz
+LANGUAGE sql STABLE PARALLEL SAFE
+SET timezone = 'UTC'
+AS $$
+    SELECT value::timestamptz;
+$$;
+GO
