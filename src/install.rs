@@ -104,12 +104,13 @@ pub(crate) fn look_up(session: &mut Session, schema: &Identifier, name: &str) ->
     QueueSpec::from_json(&queue.spec)
 }
 
-/// What is installed in a schema; no version where nothing is.
+/// What is installed in a schema; no version where nothing is. Outside a transaction, since it asks what may be refused.
 pub(crate) fn installed(session: &mut Session, schema: &Identifier) -> Result<Catalog> {
-    match version(session, schema)? {
-        None => Ok(Catalog { version: None, queues: Vec::new() }),
-        Some(_) => catalog(session, schema),
-    }
+    // The procedure first: a worker's login may execute it, and read no table.
+    catalog(session, schema).or_else(|error| match version(session, schema) {
+        Ok(None) => Ok(Catalog { version: None, queues: Vec::new() }),
+        _ => Err(error),
+    })
 }
 
 /// What is installed in a schema.
