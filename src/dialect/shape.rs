@@ -147,10 +147,24 @@ fn inserted(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value>
         });
     }
     for (role, column) in &first {
-        if let Some(column) = column.as_ref().filter(|column| !names.contains(column)) {
-            names.push(column);
-            inserted.push(context! { quoted => quoted(column), is_given => false, role => *role });
-        }
+        let Some(column) = column.as_ref().filter(|column| !names.contains(column)) else { continue };
+        names.push(column);
+        // The time of enqueueing may be given; it is now when it is not.
+        inserted.push(if *role == "enqueued" {
+            context! {
+                quoted => quoted(column),
+                name => column.as_str(),
+                shown => column.quoted(dialect.quote_style()),
+                parameter => format!("\"{}_\"", column.as_str()),
+                type => key_type(dialect, ColumnKind::Timestamp),
+                is_time => true,
+                is_drawn => false,
+                is_given => true,
+                role => *role,
+            }
+        } else {
+            context! { quoted => quoted(column), is_given => false, role => *role }
+        });
     }
     for assignment in table.assignments() {
         let in_state = |state: ItemState| assignment.cases.iter().find(|(_, states)| states.contains(&state));
