@@ -152,8 +152,8 @@ GO
 {%- if group %}
 /* Whether an item is the first unfinished one of its group is seen here. */
 CREATE INDEX IF NOT EXISTS {{ queue }}_group ON {{ table }} (
-    {{ group }}{% for column in order %},
-    {{ column.quoted }}{{ " DESC" if column.descending }}{% endfor %}
+    {{ group }}{% for column in group_order %},
+    {{ column }}{% endfor %}
 )
 WHERE
 {% include "adopted/_open.sql" %};
