@@ -165,7 +165,19 @@ fn inserted(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value>
     for (role, column) in &first {
         if let Some(column) = column.as_ref().filter(|column| !names.contains(column)) {
             names.push(column);
-            inserted.push(context! { quoted => quoted(column), is_given => false, role => *role });
+            // When it came, the producer may say; it need not be among the queue's columns for that.
+            let is_given = *role == "enqueued";
+            inserted.push(context! {
+                quoted => quoted(column),
+                name => column.as_str(),
+                shown => column.quoted(dialect.quote_style()),
+                parameter => format!("\"{}_\"", column.as_str()),
+                type => dialect.column_type(ColumnKind::Timestamp),
+                is_time => is_given,
+                is_drawn => false,
+                is_given,
+                role => *role,
+            });
         }
     }
     for assignment in table.assignments() {
