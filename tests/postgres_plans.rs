@@ -5,10 +5,12 @@
 mod scratch;
 
 use readpast::{
+    install::install,
     item::{Rows, Value},
     session::Session,
+    spec::QueueSpec,
 };
-use scratch::Scratch;
+use scratch::{Scratch, changed, config};
 
 /// Items of a call.
 const BATCH: i64 = 10;
@@ -34,6 +36,72 @@ fn planned_on_tables_known_to_be_empty() {
 }
 
 #[test]
+fn queues_with_groups_and_without_duplicates() {
+    let scratch = Scratch::new();
+    let spec = r#"{"queue": "Order", "columns": [{"name": "Customer", "type": "text(20)"}, {"name": "Number", "type": "integer"}],
+        "order": {"group": "Customer"}, "lease": {"resume_own": true}, "completion": {"history": "order_history"},
+        "dedup": {"columns": ["Number"], "answer": "existing", "among": "unfinished"}}"#;
+    install(&scratch.config(&[]), Some(&QueueSpec::from_json(spec).unwrap())).unwrap();
+    for table in ["order", "order_history", "queue_operation"] {
+        scratch.run(&format!("ALTER TABLE readpast.{table:?} SET (autovacuum_enabled = off)"));
+        scratch.run(&format!("VACUUM (ANALYZE) readpast.{table:?}"));
+    }
+    let claim = |worker: &str| {
+        format!(
+            "SELECT COUNT(*) FROM readpast.next_order_set_trx('{worker}', {BATCH}, 60000, 2) WHERE answer = 'CLAIMED'"
+        )
+    };
+    let add = |operation: u8, answer: &str, first: i64| {
+        let items = (first..first + BATCH).map(|n| format!(r#"{{"columns": {{"Customer": "c{n}", "Number": {n}}}}}"#));
+        let items = items.collect::<Vec<_>>().join(",");
+        format!(
+            "SELECT COUNT(*) FROM readpast.add_order_set_trx('{operation:08}-0000-7000-8000-000000000000', '[{items}]') \
+             WHERE answer = '{answer}'"
+        )
+    };
+    let settle = |operation: u8, items: &str| settle(operation, items).replace("modify_job", "modify_order");
+    let mut session = scratch.session();
+    let nothing = r#"[{"key": "2000-01-01", "token": "2000-01-01", "attempt": 1, "status": "Completed"}]"#;
+    for call in [claim("early"), settle(0, nothing), add(9, "OK", 1_000_000)] {
+        run(&mut session, &call);
+    }
+    scratch.run("DELETE FROM readpast.\"order\"");
+
+    // As many groups as items that are due, each with one more that waits; finished ones; and other groups' in flight.
+    for (status, year, group, scale) in [
+        ("Pending", 2001, "a", 1),
+        ("Pending", 2004, "a", 2),
+        ("Completed", 2002, "a", 3),
+        ("Processing", 2003, "b", 4),
+    ] {
+        scratch.run(&format!(
+            "INSERT INTO readpast.\"order\" (enqueued_at, type, status, attempt_num, started_at, scheduled_for, updated_at, \
+             lease_owner, lease_until, \"Customer\", \"Number\") SELECT t, 'Default', '{status}', 0, t, t, t, 'dead', \
+             CASE WHEN '{status}' = 'Processing' THEN clock_timestamp() + interval '1 hour' END, '{group}' || n, \
+             {scale} * {MANY} + n FROM (SELECT n, timestamptz '{year}-01-01' + n * interval '1 minute' AS t \
+             FROM generate_series(1, {MANY}) AS n) AS t"
+        ));
+    }
+    // Recovery passes over what is in flight; that is not asked here.
+    check(&mut session, "claim", &claim("w").replace("60000, 2", "60000, 0"));
+    let items = text(&run(
+        &mut session,
+        "SELECT json_agg(json_build_object('key', enqueued_at, 'token', updated_at, 'attempt', attempt_num, \
+         'status', 'Completed'))::text FROM readpast.\"order\" WHERE lease_owner = 'w'",
+    ));
+    check(&mut session, "settle", &settle(1, &items));
+    // Fewer than the items, since those are gone; and of new ones there is nothing to read.
+    for (name, call) in [
+        ("settle again", settle(1, &items)),
+        ("enqueue", add(2, "OK", 1_000_000)),
+        ("enqueue what is there", add(3, "DUPLICATE", 2 * MANY + 1)),
+    ] {
+        let read = rows_read(&mut session, name, &call);
+        assert!(read < MOST, "{name} reads {read} rows for {BATCH} items");
+    }
+}
+
+#[test]
 fn planned_on_tables_of_one_row() {
     let scratch = Scratch::new();
     fill(&scratch, 1);
@@ -50,7 +118,8 @@ fn calls_read_few_rows(scratch: &Scratch) {
     }
     let mut session = scratch.session();
     let nothing = r#"[{"key": "2000-01-01", "token": "2000-01-01", "attempt": 1, "status": "Completed"}]"#;
-    for call in [claim("early"), settle(0, nothing), renew(nothing)] {
+    let no_key = r#"{"keys": ["2000-01-01"]}"#;
+    for call in [claim("early"), settle(0, nothing), renew(nothing), redrive(0, nothing), find(no_key)] {
         run(&mut session, &call);
     }
     fill(scratch, MANY);
@@ -65,10 +134,47 @@ fn calls_read_few_rows(scratch: &Scratch) {
     check(&mut session, "renew", &renew(&items));
     check(&mut session, "settle", &settle(1, &items));
     check(&mut session, "settle again", &settle(1, &items));
+
+    let keys = text(&run(
+        &mut session,
+        "SELECT json_build_object('keys', json_agg(enqueued_at))::text FROM readpast.job WHERE lease_owner = 'w'",
+    ));
+    check(&mut session, "find by keys", &find(&keys));
+    check(&mut session, "find from the start", &find(r#"{"types": ["Default"]}"#));
+    run(&mut session, "UPDATE readpast.job SET status = 'Failed' WHERE lease_owner = 'w'");
+    check(&mut session, "redrive", &redrive(1, &items.replace("token", "old")));
+}
+
+/// Of a backlog of other types a login with types of its own reads nothing.
+#[test]
+fn own_types_are_sought_by_themselves() {
+    let mut scratch = Scratch::new();
+    let spec = r#"{"queue": "Job", "types": ["Default", "Sms"], "roles": {"own_types_only": true}}"#;
+    install(&scratch.config(&[]), Some(&QueueSpec::from_json(spec).unwrap())).unwrap();
+    let login = scratch.role();
+    scratch.run(&format!("GRANT USAGE ON SCHEMA readpast TO {login}"));
+    scratch.run(&format!("GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA readpast TO {login}"));
+    scratch.run(&format!("INSERT INTO readpast.queue_type_access VALUES ('job', 'Sms', '{login}')"));
+    scratch.run("ALTER TABLE readpast.job SET (autovacuum_enabled = off)");
+
+    let connection = changed(&scratch.connection(), &[("Uid", &login), ("Pwd", "p")]);
+    let mut session = Session::open(&config(&connection, &[])).unwrap();
+    run(&mut session, &claim("early"));
+    fill(&scratch, MANY);
+    scratch.run(
+        "INSERT INTO readpast.job (enqueued_at, type, status, attempt_num, scheduled_for, updated_at) \
+         SELECT t, 'Sms', 'Pending', 0, t, t FROM generate_series(timestamptz '2010-01-01', '2010-01-15', '1 day') AS t",
+    );
+    check(&mut session, "claim", &claim("w"));
 }
 
 /// Runs a call, and sees how many rows it reads.
 fn check(session: &mut Session, name: &str, call: &str) {
+    let read = rows_read(session, name, call);
+    assert!((BATCH..MOST).contains(&read), "{name} reads {read} rows for {BATCH} items");
+}
+
+fn rows_read(session: &mut Session, name: &str, call: &str) -> i64 {
     let (rows, read) = session
         .transaction(|session| {
             // What the session has read and not yet reported; it reports nothing within a transaction.
@@ -80,7 +186,7 @@ fn check(session: &mut Session, name: &str, call: &str) {
         })
         .unwrap();
     assert_eq!(number(&rows), BATCH, "{name}: items");
-    assert!((BATCH..MOST).contains(&read), "{name} reads {read} rows for {BATCH} items");
+    read
 }
 
 /// Gives back the items of dead workers too.
@@ -98,6 +204,18 @@ fn settle(operation: u8, items: &str) -> String {
 
 fn renew(items: &str) -> String {
     format!("SELECT COUNT(*) FROM readpast.renew_job_set_trx('w', '{items}', 60000) WHERE answer = 'OK'")
+}
+
+/// As an operator, whatever the tokens.
+fn redrive(operation: u8, items: &str) -> String {
+    format!(
+        "SELECT COUNT(*) FROM readpast.redrive_job_set_trx('{operation:08}-0000-7000-8000-0000000001ff', '{items}') \
+         WHERE answer = 'OK'"
+    )
+}
+
+fn find(filter: &str) -> String {
+    format!("SELECT COUNT(*) FROM readpast.find_job('{filter}', NULL, {BATCH})")
 }
 
 /// Puts `count` items in that wait, that are done, and that dead workers hold; and as many operations of long ago.

@@ -100,7 +100,7 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
     }
 }
 
-fn holds(dialect: Dialect, holds: &Holds) -> Value {
+pub(super) fn holds(dialect: Dialect, holds: &Holds) -> Value {
     match holds {
         Holds::Value(value) => context! { holds => "value", literal => literal(dialect, value) },
         Holds::Null => context! { holds => "null", literal => "NULL" },
@@ -108,7 +108,7 @@ fn holds(dialect: Dialect, holds: &Holds) -> Value {
     }
 }
 
-fn literal(dialect: Dialect, value: &Literal) -> String {
+pub(super) fn literal(dialect: Dialect, value: &Literal) -> String {
     match (value, dialect) {
         (Literal::Integer(number), _) => number.to_string(),
         (Literal::Boolean(value), Dialect::SqlServer) => u8::from(*value).to_string(),

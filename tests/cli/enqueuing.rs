@@ -94,7 +94,7 @@ fn a_bad_line_is_named_and_a_repetition_enqueues_the_rest() {
 
     // Of standard input whole batches are there: lines 1 to 4.
     let done = shell.feed(&["enqueue", "Mail", "--batch", "2"], &bad("x"));
-    done.says(2, &["line 6:", "4 items are in the queue", "--batch 2"]);
+    done.says(2, &["line 6:", "4 items were enqueued", "--batch 2"]);
     assert_eq!(shell.count("Pending"), "4");
     let operation = done.err.split("--operation ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
     let corrected: String = (0..8).map(good).collect();
@@ -126,4 +126,45 @@ fn an_interrupt_stops_between_batches() {
     assert_eq!(output.status.code(), Some(130), "{output:?}");
     assert!(String::from_utf8_lossy(&output.stderr).contains("--operation"));
     assert_eq!(shell.count("Pending"), "1");
+}
+
+#[test]
+fn what_is_there_already_is_a_duplicate_and_no_error() {
+    let shell = Shell::empty();
+    let spec = |answer: &str| {
+        format!(
+            "queue = \"Once\"\n[[columns]]\nname = \"Url\"\ntype = \"text(200)\"\nnullable = false\n\
+             [dedup]\ncolumns = [\"Url\"]\nanswer = \"{answer}\"\n"
+        )
+    };
+    shell.write("once.toml", &spec("existing"));
+    shell.ok(&["install", "once.toml"]);
+    let key = shell.ok(&["enqueue", "Once", "Url=a"]);
+    assert_eq!(shell.ok(&["enqueue", "Once", "Url=a"]), format!("{}\tduplicate\n", key.trim()));
+    let lines = "{\"Url\": \"a\"}\n{\"Url\": \"b\"}\n{\"Url\": \"b\"}\n";
+    let done = shell.feed(&["enqueue", "Once"], lines);
+    assert_eq!((done.status, done.out.as_str()), (Some(0), "items enqueued: 1, duplicates: 2\n"), "{done:?}");
+    let duplicates: Vec<_> = shell.feed(&["enqueue", "Once", "--json"], lines).json();
+    assert!(duplicates.iter().all(|line| line["duplicate"] == true), "{duplicates:?}");
+}
+
+#[test]
+fn columns_of_subtypes_have_their_names_before_them() {
+    let shell = Shell::empty();
+    shell.write(
+        "note.json",
+        r#"{"queue": "Note", "types": ["Plain"], "columns": [{"name": "To", "type": "text(50)"}],
+            "subtypes": [{"name": "Mail", "exclusive": false, "columns": [
+                {"name": "Subject", "type": "text(50)"}, {"name": "Size", "type": "integer"}]}]}"#,
+    );
+    shell.ok(&["install", "note.json"]);
+    let key = shell.ok(&["enqueue", "Note", "To=a", "Mail.Subject=hello", "Mail.Size=5"]);
+    let item = &shell.run(&["show", "Note", key.trim(), "--json"]).json()[0];
+    assert_eq!(
+        (&item["columns"]["Mail_Subject"], &item["columns"]["Mail_Size"]),
+        (&"hello".into(), &5.into()),
+        "{item}"
+    );
+    shell.run(&["enqueue", "Note", "To=a", "Mail.Size=5", "Mail.Size=6"]).says(2, &["Mail.Size", "twice"]);
+    shell.run(&["enqueue", "Note", "To=a", "Mail.Size=big"]).says(2, &["Size", "integer"]);
 }

@@ -27,11 +27,13 @@ fn key(shell: &Shell, n: usize) -> String {
 fn stats_count_and_watch() {
     let shell = mixed();
     let text = shell.ok(&["stats", "Mail"]);
-    for line in ["Pending", "Failed", "due now"] {
+    for line in ["Pending", "Failed", "due now", "workers 0 busy, 1 needed"] {
         assert!(text.contains(line), "{line} is missing in {text}");
     }
     let stats = &shell.run(&["stats", "Mail", "--json"]).json()[0];
     assert_eq!((&stats["queue"], &stats["counts"]["Failed"], &stats["due"]), (&"Mail".into(), &1.into(), &1.into()));
+
+    assert_eq!((&stats["workers_needed"], &stats["arrivals_last_hour"]), (&1.into(), &4.into()));
 
     let mut child = shell.command(&["stats", "Mail", "--json", "--watch=100ms"]).spawn().unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();

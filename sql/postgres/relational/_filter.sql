@@ -10,7 +10,7 @@
         USING ERRCODE = 'RP021';
     END IF;
     IF json_typeof(filter_ -> 'keys') = 'array' THEN
-        keys_ := ARRAY(SELECT DISTINCT k.key::timestamptz FROM json_array_elements_text(filter_ -> 'keys') AS k (key));
+        keys_ := ARRAY(SELECT DISTINCT k.key::{{ key_type | default('timestamptz') }} FROM json_array_elements_text(filter_ -> 'keys') AS k (key));
     END IF;
     IF json_typeof(filter_ -> 'status') = 'array' THEN
         statuses_ := ARRAY(SELECT s.status FROM json_array_elements_text(filter_ -> 'status') AS s (status));

@@ -1,4 +1,4 @@
-    keys_ timestamptz[];
+    keys_ {{ key_type | default('timestamptz') }}[];
     statuses_ text[];
     types_ text[];
     before_ timestamptz;

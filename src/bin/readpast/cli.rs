@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::{completions, enqueue, exit, install, purge, recover, render, show, stats, steer, work};
+use crate::{adopt, completions, doctor, enqueue, exit, install, purge, recover, render, show, stats, steer, work};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -54,6 +54,8 @@ pub struct Global {
 pub enum Command {
     Install(install::Args),
     Render(render::Args),
+    Adopt(adopt::Args),
+    Doctor(doctor::Args),
     Enqueue(enqueue::Args),
     Work(work::Args),
     Stats(stats::Args),

@@ -81,8 +81,16 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     let queue = Queue::open(&connection::config(global, "30000")?, &args.queue)?;
     let defaults = Defaults::new(args)?;
     let operation = args.operation.unwrap_or_else(Uuid::now_v7);
-    let mut sender =
-        Sender { queue: &queue, args, out, operation, batches: 0, sent: 0, prints_keys: single || args.keys };
+    let mut sender = Sender {
+        queue: &queue,
+        args,
+        out,
+        operation,
+        batches: 0,
+        sent: 0,
+        duplicates: 0,
+        prints_keys: single || args.keys,
+    };
     if single {
         let items = arguments::items(queue.spec(), args, &defaults)?;
         for batch in items.chunks(args.batch as usize) {
@@ -133,8 +141,9 @@ fn stream(sender: &mut Sender<'_>, defaults: &Defaults, source: Source, quiet: b
     sender.send(batch)?;
     progress.finish();
     if !sender.prints_keys && !sender.out.is_json() {
-        let refused = if refused > 0 { format!(", lines refused: {refused}") } else { String::new() };
-        sender.out.text(&format!("items enqueued: {}{refused}\n", sender.sent))?;
+        let shown = |name: &str, count: u64| if count > 0 { format!(", {name}: {count}") } else { String::new() };
+        let (duplicates, refused) = (shown("duplicates", sender.duplicates), shown("lines refused", refused));
+        sender.out.text(&format!("items enqueued: {}{duplicates}{refused}\n", sender.sent))?;
     }
     Ok(if refused > 0 { Exit::Refused } else { Exit::Done })
 }
@@ -147,6 +156,7 @@ struct Sender<'a> {
     operation: Uuid,
     batches: u128,
     sent: u64,
+    duplicates: u64,
     prints_keys: bool,
 }
 
@@ -163,7 +173,9 @@ impl Sender<'_> {
             Failure::Partly(format!("lines from {first} on: {error}; {}", self.so_far()), exit)
         })?;
         self.batches += 1;
-        self.sent += enqueued.len() as u64;
+        let duplicates = enqueued.iter().filter(|item| item.duplicate).count();
+        self.duplicates += duplicates as u64;
+        self.sent += (enqueued.len() - duplicates) as u64;
         for (line, item) in lines.into_iter().zip(&enqueued) {
             // A reader that has gone does not stop the work.
             match self.print(line, item) {
@@ -175,16 +187,25 @@ impl Sender<'_> {
     }
 
     fn print(&self, line: usize, item: &Enqueued) -> Result<()> {
-        if self.out.is_json() || self.prints_keys {
-            self.out.answer(|| item.key.clone(), || json!({"line": line, "key": item.key, "token": item.token}))?;
+        if !self.out.is_json() && !self.prints_keys {
+            return Ok(());
         }
-        Ok(())
+        let text = || match (item.duplicate, item.key.as_str()) {
+            (false, key) => key.to_owned(),
+            (true, "") => "duplicate".to_owned(),
+            (true, key) => format!("{key}\tduplicate"),
+        };
+        let some = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+        self.out.answer(
+            text,
+            || json!({"line": line, "key": some(&item.key), "token": some(&item.token), "duplicate": item.duplicate}),
+        )
     }
 
     /// What to tell of an input that was not read to its end.
     fn so_far(&self) -> String {
         format!(
-            "{} items are in the queue; the same input with --operation {} --batch {} enqueues the others only",
+            "{} items were enqueued; the same input with --operation {} --batch {} enqueues the others only",
             self.sent, self.operation, self.args.batch
         )
     }

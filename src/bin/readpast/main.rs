@@ -1,14 +1,17 @@
 //! `readpast`: installs queues, puts items in, works on them, and shows and steers what is there. One file a subcommand; only
 //! the public functions of the library are used.
 
+mod adopt;
 mod cli;
 mod completions;
 mod connection;
+mod doctor;
 mod duration;
 mod enqueue;
 mod exit;
 mod failure;
 mod filter;
+mod findings;
 mod install;
 mod log;
 mod output;
@@ -35,6 +38,8 @@ fn main() -> ExitCode {
     let result = match command {
         Command::Install(args) => install::run(&global, &args, &out),
         Command::Render(args) => render::run(global.schema.as_deref(), &args, &out),
+        Command::Adopt(args) => adopt::run(&global, &args, &out),
+        Command::Doctor(args) => doctor::run(&global, &args, &out),
         Command::Enqueue(args) => enqueue::run(&global, &args, &out),
         Command::Work(args) => work::run(&global, args, &out),
         Command::Stats(args) => stats::run(&global, &args, &out),

@@ -12,7 +12,8 @@ use std::time::Duration;
 
 /// Shows figures about a queue
 ///
-/// Counting costs the server a scan of the queue's table.
+/// Counting costs the server a scan of the queue's table. How many workers are needed follows from the arrivals of the last
+/// hour and the mean run (Little's law), with a fifth of their time to spare.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The queue
@@ -60,7 +61,20 @@ fn table(queue: &str, stats: &QueueStats) -> String {
             lines.push(format!("  {name:<8}{}   (newest {} items)", shown.join("   "), stats.sample));
         }
     }
+    lines.push(workers(stats));
     lines.join("\n")
+}
+
+/// How many workers there are, and how many it takes.
+fn workers(stats: &QueueStats) -> String {
+    let busy = format!("  {:<8}{} busy", "workers", stats.workers_busy);
+    match (stats.workers_needed, stats.arrivals_last_hour) {
+        (Some(needed), Some(arrivals)) => {
+            let run = stats.run_mean_ms.map_or_else(String::new, |ms| format!(" of {} each", duration::shown(ms)));
+            format!("{busy}, {needed} needed   ({arrivals} arrivals in the last hour{run})")
+        }
+        _ => format!("{busy}   (how many are needed is not known: what is completed leaves the table)"),
+    }
 }
 
 fn document(queue: &str, stats: &QueueStats) -> Value {
@@ -80,5 +94,10 @@ fn document(queue: &str, stats: &QueueStats) -> Value {
         "sample": stats.sample,
         "wait_ms": percentiles(stats.wait_ms),
         "run_ms": percentiles(stats.run_ms),
+        "wait_mean_ms": stats.wait_mean_ms,
+        "run_mean_ms": stats.run_mean_ms,
+        "arrivals_last_hour": stats.arrivals_last_hour,
+        "workers_busy": stats.workers_busy,
+        "workers_needed": stats.workers_needed,
     })
 }

@@ -1,0 +1,1 @@
+{%- for column in key %}{{ of }}{{ loop.index }}{{ ", " if not loop.last }}{% endfor -%}

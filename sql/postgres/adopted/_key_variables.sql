@@ -1,0 +1,3 @@
+{%- for column in key %}
+    key_{{ loop.index }}_ {{ key_types[loop.index0] }}[];
+{%- endfor %}

@@ -1,0 +1,24 @@
+{%- set function = object("next_" ~ queue ~ "_trx") -%}
+/*
+Claim one item, as its worker. Returns its key and its concurrency token, or no row when none is due; the details are
+in the worker view, and the token goes into the following modify_{{ queue }}_trx.
+Table access order: {{ table_name }}, {{ queue }}_lease.
+*/
+CREATE OR REPLACE FUNCTION {{ function }}(
+    worker_ text DEFAULT NULL, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1
+)
+RETURNS TABLE (item_key text, item_token timestamptz)
+{% include "relational/_attributes.sql" %}
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT n.answer_key, n.answer_token
+    FROM {{ object("next_" ~ queue ~ "_set_trx") }}(
+        COALESCE(worker_, session_user || '/' || pg_backend_pid()), 1, lease_ms_, recover_
+    ) AS n
+    WHERE n.answer = 'CLAIMED';
+END;
+$$;
+GO
+REVOKE ALL ON FUNCTION {{ function }}(text, integer, integer) FROM public;
+GO

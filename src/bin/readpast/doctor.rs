@@ -1,0 +1,33 @@
+//! `readpast doctor`.
+
+use crate::cli::Global;
+use crate::exit::Exit;
+use crate::failure::Result;
+use crate::output::Output;
+use crate::{connection, findings};
+use readpast::doctor::{self, Severity};
+use serde_json::json;
+
+/// Checks all that readpast relies on, and says what to do about it
+///
+/// The driver, the server and its settings, the clock, the login's rights, readpast's objects, and the queue: its table, indexes
+/// and procedures. Changes nothing. Exits with 1 when there is a warning or an error among the findings.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The queue; without one, all of the schema
+    queue: Option<String>,
+}
+
+pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
+    let config = connection::config(global, "5000")?;
+    let found = doctor::check(&config, args.queue.as_deref())?;
+    let (errors, warnings) = (findings::count(&found, Severity::Error), findings::count(&found, Severity::Warning));
+    if out.is_json() {
+        let document = json!({"findings": findings::documents(&found), "errors": errors, "warnings": warnings});
+        out.answer(String::new, || document)?;
+    } else {
+        findings::print(&found, out)?;
+        out.text(&format!("errors: {errors}, warnings: {warnings}\n"))?;
+    }
+    Ok(if errors + warnings > 0 { Exit::Refused } else { Exit::Done })
+}

@@ -1,0 +1,253 @@
+//! What the templates of an adopted table need besides names: which column is written when, and of what a table consists
+//! that readpast makes itself.
+
+use super::Dialect;
+use super::table::{holds, literal};
+use crate::ident::Identifier;
+use crate::item::ItemState;
+use crate::spec::{ColumnKind, Completion, Holds, KeySource, LifecycleSpec, Literal, QueueSpec, TableSpec};
+use minijinja::{Value, context};
+
+/// The columns that change with an item's life, each with the role it plays and what the states make of it.
+pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Value {
+    let quoted = |name: &Identifier| name.quoted_as_written(dialect.quote_style());
+    let roles = changing_roles(&table.lifecycle);
+    let assignments = table.assignments();
+    let mut written: Vec<Value> = Vec::new();
+    let with_role = roles.iter().map(|(role, column)| (Some(*role), *column));
+    let without = assignments.iter().map(|a| &a.column).filter(|c| !roles.iter().any(|(_, column)| column == c));
+    for (role, column) in with_role.chain(without.map(|column| (None, column))) {
+        let cases = assignments.iter().find(|a| a.column == *column).map(|a| a.cases.as_slice()).unwrap_or_default();
+        let cases: Vec<_> = cases
+            .iter()
+            .map(|(held, states)| {
+                let states: Vec<_> = states.iter().map(|state| state.as_str()).collect();
+                context! { states, ..holds(dialect, held) }
+            })
+            .collect();
+        written.push(context! { quoted => quoted(column), role, cases });
+    }
+    let order = spec.order_columns(table);
+    let ordered = |column: &Identifier| order.iter().any(|(name, _)| name == column);
+    let is_null = |column: &Identifier| {
+        table.conditions(ItemState::Pending).iter().any(|c| c.column == *column && c.holds == Holds::Null)
+    };
+    let shows_claims = table
+        .encodings()
+        .iter()
+        .any(|e| e.default == ItemState::Processing && e.conditions == table.conditions(ItemState::Processing));
+    let history_table = match &spec.completion {
+        Completion::History(name) => {
+            let schema = dialect.schema_of(table.schema.as_ref());
+            Some(format!("{}.{}", quoted(&schema), quoted(name)))
+        }
+        _ => None,
+    };
+    let columns: Vec<_> = spec.columns.iter().map(|column| &column.name).collect();
+    let own_keys: Vec<_> = table
+        .key
+        .iter()
+        .enumerate()
+        .filter(|(_, key)| !columns.contains(&&key.name))
+        .map(|(at, key)| {
+            context! { at => at + 1, quoted => quoted(&key.name), shown => key.name.quoted(dialect.quote_style()) }
+        })
+        .collect();
+    context! {
+        queue_name => spec.queue.as_str(),
+        // Columns of the key that are not among what a producer gives anyway.
+        own_keys,
+        // The types that keys are read with: text at any length, so that none is cut to fit.
+        key_types => table.key.iter().map(|key| key_type(dialect, key.kind)).collect::<Vec<_>>(),
+        written,
+        inserted => inserted(dialect, spec, table),
+        same => same(dialect, spec),
+        made => made(dialect, spec, table),
+        history_table,
+        // A retry that waits does not look like a pending item: it is made one when it is due.
+        parks_errors => table.conditions(ItemState::Error) != table.conditions(ItemState::Pending),
+        // The table alone tells an item in work from a finished one.
+        shows_claims,
+        due_in_order => table.lifecycle.due.as_ref().is_some_and(ordered),
+        // Columns of the table's own index that are NULL in all pending items: the order has to name them.
+        order_prefix => table.index.columns.iter().filter(|c| is_null(c) && !ordered(c)).map(quoted).collect::<Vec<_>>(),
+    }
+}
+
+fn key_type(dialect: Dialect, kind: ColumnKind) -> String {
+    dialect.column_type(if matches!(kind, ColumnKind::Text(_)) { ColumnKind::Text(None) } else { kind })
+}
+
+/// The columns that calls write, by what they mean. What an item is and when it came stays as it was enqueued.
+fn changing_roles(lifecycle: &LifecycleSpec) -> Vec<(&'static str, &Identifier)> {
+    [
+        ("due", &lifecycle.due),
+        ("started", &lifecycle.started),
+        ("finished", &lifecycle.finished),
+        ("duration", &lifecycle.duration),
+        ("attempts", &lifecycle.attempts),
+        ("owner", &lifecycle.owner),
+        ("lease_until", &lifecycle.lease_until),
+        ("step", &lifecycle.step),
+        ("response", &lifecycle.response),
+        ("error", &lifecycle.error),
+        ("token", &lifecycle.token),
+    ]
+    .into_iter()
+    .filter_map(|(role, column)| column.as_ref().map(|column| (role, column)))
+    .collect()
+}
+
+/// The columns that a new item gets values for: what the producer gives, what its life begins with, how it stands. The
+/// table's defaults fill the others.
+fn inserted(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value> {
+    let quoted = |name: &Identifier| name.quoted_as_written(dialect.quote_style());
+    let mut names: Vec<&Identifier> = Vec::new();
+    let mut inserted = Vec::new();
+    let lifecycle = &table.lifecycle;
+    let first = [
+        ("kind", &lifecycle.kind),
+        ("enqueued", &lifecycle.enqueued),
+        ("due", &lifecycle.due),
+        ("attempts", &lifecycle.attempts),
+        ("step", &lifecycle.step),
+        ("token", &lifecycle.token),
+    ];
+    let role_of =
+        |name: &Identifier| first.iter().find(|(_, column)| column.as_ref() == Some(name)).map(|(role, _)| *role);
+    for key in table.key.iter().filter(|key| key.source == KeySource::Producer) {
+        names.push(&key.name);
+        inserted.push(context! {
+            quoted => quoted(&key.name),
+            name => key.name.as_str(),
+            shown => key.name.quoted(dialect.quote_style()),
+            parameter => format!("\"{}_\"", key.name.as_str()),
+            type => key_type(dialect, key.kind),
+            is_time => key.kind == ColumnKind::Timestamp,
+            is_drawn => key.kind == ColumnKind::Guid,
+            is_given => true,
+            role => role_of(&key.name),
+        });
+    }
+    for column in &spec.columns {
+        if names.contains(&&column.name) {
+            continue;
+        }
+        names.push(&column.name);
+        inserted.push(context! {
+            quoted => quoted(&column.name),
+            name => column.name.as_str(),
+            shown => column.name.quoted(dialect.quote_style()),
+            parameter => format!("\"{}_\"", column.name.as_str()),
+            type => key_type(dialect, column.kind),
+            is_time => column.kind == ColumnKind::Timestamp,
+            is_drawn => false,
+            is_given => true,
+            role => role_of(&column.name),
+        });
+    }
+    for (role, column) in &first {
+        if let Some(column) = column.as_ref().filter(|column| !names.contains(column)) {
+            names.push(column);
+            inserted.push(context! { quoted => quoted(column), is_given => false, role => *role });
+        }
+    }
+    for assignment in table.assignments() {
+        let in_state = |state: ItemState| assignment.cases.iter().find(|(_, states)| states.contains(&state));
+        let value = assignment.cases.iter().find(|(held, _)| matches!(held, Holds::Value(_)));
+        // A flag that says nothing about a pending item, and may have no default, is as it will be in work.
+        let Some((pending, _)) = in_state(ItemState::Pending).or(value) else { continue };
+        if names.contains(&&assignment.column) {
+            continue;
+        }
+        inserted.push(context! {
+            quoted => quoted(&assignment.column),
+            is_given => false,
+            role => "state",
+            is_text => table.lifecycle.owner.as_ref() == Some(&assignment.column)
+                || table.lifecycle.error.as_ref() == Some(&assignment.column),
+            pending => holds(dialect, pending),
+        });
+    }
+    inserted
+}
+
+/// The columns whose values make an item unique.
+fn same(dialect: Dialect, spec: &QueueSpec) -> Vec<Value> {
+    let names = spec.dedup.as_ref().map(|dedup| dedup.columns.as_slice()).unwrap_or_default();
+    let columns = spec.columns.iter().filter(|column| names.contains(&column.name));
+    columns
+        .map(|column| {
+            context! {
+                shown => column.name.quoted(dialect.quote_style()),
+                type => key_type(dialect, column.kind),
+                is_time => column.kind == ColumnKind::Timestamp,
+            }
+        })
+        .collect()
+}
+
+/// The columns of a table that readpast makes in this shape: the key, the payload, the life cycle, the states.
+fn made(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value> {
+    let quoted = |name: &Identifier| name.quoted_as_written(dialect.quote_style());
+    let mut names: Vec<Identifier> = Vec::new();
+    let mut made = Vec::new();
+    let mut add = |name: &Identifier, value: Value| {
+        if !names.contains(name) {
+            names.push(name.clone());
+            made.push(context! { quoted => quoted(name), ..value });
+        }
+    };
+    for key in &table.key {
+        let by_table = key.source == KeySource::Table;
+        let whole = matches!(key.kind, ColumnKind::Integer | ColumnKind::BigInteger);
+        let value = context! {
+            means => "key",
+            type => dialect.column_type(key.kind),
+            numbered => by_table && whole,
+            drawn => by_table && key.kind == ColumnKind::Guid,
+            stamped => by_table && key.kind == ColumnKind::Timestamp,
+        };
+        add(&key.name, value);
+    }
+    for column in &spec.columns {
+        let value = context! {
+            means => "payload", type => dialect.column_type(column.kind), nullable => column.nullable
+        };
+        add(&column.name, value);
+    }
+    let lifecycle = &table.lifecycle;
+    for (means, column) in [("kind", &lifecycle.kind), ("enqueued", &lifecycle.enqueued)] {
+        if let Some(column) = column {
+            add(column, context! { means });
+        }
+    }
+    let pending = table.conditions(ItemState::Pending);
+    for (means, column) in changing_roles(lifecycle) {
+        add(column, context! { means });
+    }
+    for assignment in table.assignments() {
+        let value = assignment.cases.iter().find_map(|(holds, _)| match holds {
+            Holds::Value(value) => Some(value),
+            _ => None,
+        });
+        let initial = pending.iter().find(|c| c.column == assignment.column).map(|c| match &c.holds {
+            Holds::Value(value) => literal(dialect, value),
+            _ => "NULL".to_owned(),
+        });
+        let is_null = assignment.cases.iter().any(|(holds, _)| *holds == Holds::Null);
+        if let Some(value) = value {
+            let kind = match value {
+                Literal::Integer(_) => ColumnKind::Integer,
+                Literal::Boolean(_) => ColumnKind::Boolean,
+                Literal::Text(_) => ColumnKind::Text(Some(100)),
+            };
+            let initial = initial.unwrap_or_else(|| literal(dialect, value));
+            let value = context! {
+                means => "state", type => dialect.column_type(kind), initial, nullable => is_null
+            };
+            add(&assignment.column, value);
+        }
+    }
+    made
+}

@@ -1,0 +1,189 @@
+//! What is special about some of the tables.
+
+use crate::tables::*;
+use readpast::item::{Action, Answer, ItemState, Settlement, Value};
+
+fn numbers(batch: &readpast::item::Batch, column: &str) -> Vec<String> {
+    batch
+        .iter()
+        .map(|item| match item.value_of(column) {
+            Some(Value::Text(text)) => text.to_owned(),
+            Some(Value::Integer(number)) => number.to_string(),
+            other => panic!("{other:?}"),
+        })
+        .collect()
+}
+
+#[test]
+fn order_is_that_of_the_description() {
+    for (kind, expected) in [(&EMAIL_REQUESTS, ["0", "1", "2"]), (&EMAIL_LIFO, ["4", "3", "2"])] {
+        let adopted = Adopted::new(kind);
+        let queue = adopted.worker("w");
+        for item in adopted.items(5) {
+            queue.enqueue(&[item], None).unwrap();
+        }
+        let expected: Vec<_> = expected.iter().map(|number| format!("{number}@example.org")).collect();
+        assert_eq!(numbers(&claim(&queue, 3), "EmailAddress"), expected, "{}", kind.name);
+    }
+    for (kind, column) in
+        [(&FOUR_QUEUE, "reputation"), (&SCHEDULER, "reputation"), (&SIMPLE_QUEUE, "Payload"), (&LOCK_TABLE, "Request")]
+    {
+        let adopted = Adopted::new(kind);
+        let queue = adopted.worker("w");
+        for item in adopted.items(5) {
+            queue.enqueue(&[item], None).unwrap();
+        }
+        assert_eq!(numbers(&claim(&queue, 3), column), ["0", "1", "2"], "{}", kind.name);
+        assert_eq!(numbers(&claim(&queue, 3), column), ["3", "4"], "{}", kind.name);
+    }
+}
+
+#[test]
+fn the_same_work_is_a_duplicate_and_no_error() {
+    for (kind, answer) in [(&FOUR_QUEUE, "ignore"), (&SCHEDULER, "existing")] {
+        let adopted = Adopted::changed(
+            kind,
+            "columns = [\"reputation\"]",
+            &format!("columns = [\"reputation\"]\nanswer = \"{answer}\""),
+        );
+        let queue = adopted.worker("w");
+        let first = queue.enqueue(&adopted.items(3), None).unwrap();
+        let mut items = adopted.items(5);
+        items.push(adopted.item(4));
+        let again = queue.enqueue(&items, None).unwrap();
+        let duplicates: Vec<_> = again.iter().map(|enqueued| enqueued.duplicate).collect();
+        assert_eq!(duplicates, [true, true, true, false, false, true]);
+        let expected = if answer == "existing" { first[1].key.as_str() } else { "" };
+        assert_eq!(again[1].key, expected);
+        assert_eq!(adopted.total(), 5);
+    }
+}
+
+#[test]
+fn a_server_that_starts_again_takes_up_its_own_work() {
+    let adopted = Adopted::new(&SCHEDULER);
+    let other = adopted.worker("server-2");
+    other.enqueue(&adopted.items(4), None).unwrap();
+    // Another process of that name, which is gone now.
+    let claim_two = "SELECT COUNT(*) FROM readpast.next_four_queue_scheduler_set_trx('server-1', 2, NULL, 2)";
+    assert_eq!(adopted.scratch.look(claim_two), "2");
+    assert_eq!(claim(&other, 1).len(), 1);
+    // What the old program took under this name, before readpast came.
+    adopted.scratch.run(
+        "UPDATE four_queue SET in_process = TRUE, start_date = localtimestamp, end_date = NULL, app_server = 'server-1', \
+         attempts = 1 WHERE reputation = 3",
+    );
+    let again = adopted.worker("server-1");
+    let batch = claim(&again, 10);
+    assert_eq!(numbers(&batch, "reputation"), ["0", "1", "3"]);
+    assert!(batch.iter().all(|item| item.attempt() == 2));
+    settle(&again, &batch, Action::Complete, "Completed");
+}
+
+#[test]
+fn anybody_takes_up_what_another_program_left_for_ten_minutes_and_not_a_fourth_time() {
+    let adopted = Adopted::new(&SCHEDULER);
+    let queue = adopted.worker("server-2");
+    queue.enqueue(&adopted.items(3), None).unwrap();
+    for (reputation, minutes, attempts) in [(0, 11, 1), (1, 9, 1), (2, 11, 3)] {
+        adopted.scratch.run(&format!(
+            "UPDATE four_queue SET in_process = TRUE, start_date = localtimestamp - interval '{minutes} minutes', \
+             end_date = NULL, app_server = 'server-1', attempts = {attempts} WHERE reputation = {reputation}"
+        ));
+    }
+    let batch = claim(&queue, 10);
+    assert_eq!(numbers(&batch, "reputation"), ["0"]);
+    assert_eq!(batch.get(0).unwrap().attempt(), 2);
+    let failed = adopted
+        .scratch
+        .look("SELECT item_status || ' ' || item_error FROM readpast.four_queue_scheduler_item_v WHERE reputation = 2");
+    assert!(failed.starts_with("Failed The lease of worker server-1 ran out on attempt 3 of 3"), "{failed}");
+    assert_eq!(adopted.count("Processing"), 2);
+}
+
+#[test]
+fn the_computed_duration_is_the_tables_own() {
+    let adopted = Adopted::new(&SCHEDULER);
+    let queue = adopted.worker("w");
+    queue.enqueue(&adopted.items(1), None).unwrap();
+    let batch = claim(&queue, 1);
+    assert_eq!(
+        adopted.scratch.look("SELECT (end_date IS NULL)::text || app_server || attempts FROM four_queue"),
+        "truew1"
+    );
+    settle(&queue, &batch, Action::Complete, "Completed");
+    assert_eq!(
+        adopted.scratch.look(
+            "SELECT (duration_milliseconds BETWEEN 0 AND 60000 AND end_date BETWEEN localtimestamp - interval '1 minute' \
+             AND localtimestamp)::text FROM four_queue"
+        ),
+        "true"
+    );
+    let shown = adopted.look("v.item_duration");
+    assert_eq!(adopted.scratch.look("SELECT duration_milliseconds FROM four_queue"), shown);
+}
+
+#[test]
+fn one_time_for_a_whole_run_is_its_correlation_id() {
+    let adopted = Adopted::new(&SIMPLE_QUEUE);
+    let queue = adopted.open(&[("worker", "w"), ("worker.run_at", "2026-09-16T18:42:38.403Z")]);
+    queue.enqueue(&adopted.items(3), None).unwrap();
+    let first = claim(&queue, 1);
+    let settlements: Vec<_> = first.iter().map(|item| Settlement::new(&item, Action::Complete)).collect();
+    let (_, second) = queue.settle_and_claim(&settlements, None, 1).unwrap();
+    claim(&queue, 1);
+    let times =
+        "SELECT COUNT(*) || ' ' || MIN(ProcessingStartedAt) || ' ' || MAX(ProcessingStartedAt) FROM SimpleQueue";
+    assert_eq!(adopted.scratch.look(times), "2 2026-09-16 18:42:38.403 2026-09-16 18:42:38.403");
+    // The lease runs from the server's time, whatever the worker's says.
+    assert_eq!(queue.recover(10).unwrap(), 0);
+    let item = second.get(0).unwrap();
+    let fail = Settlement { error: Some("Something went wrong"), ..Settlement::new(&item, Action::Fail) };
+    assert_eq!(queue.settle(&[fail], None).unwrap()[0].state, Some(ItemState::Failed));
+    assert_eq!(adopted.scratch.look("SELECT Errors FROM SimpleQueue WHERE Errors IS NOT NULL"), "Something went wrong");
+    assert_eq!(adopted.count("Failed"), 1);
+}
+
+#[test]
+fn a_row_that_somebody_changed_by_hand_is_what_he_made_it() {
+    let adopted = Adopted::new(&EMAIL_SENT);
+    let queue = adopted.worker("w");
+    queue.enqueue(&adopted.items(3), None).unwrap();
+    let batch = claim(&queue, 3);
+    adopted.scratch.run("UPDATE EmailRequests SET IsProcessed = FALSE WHERE EmailAddress LIKE '0%'");
+    adopted.scratch.run("UPDATE EmailRequests SET IsEmailSent = TRUE WHERE EmailAddress LIKE '1%'");
+    adopted.scratch.run("DELETE FROM EmailRequests WHERE EmailAddress LIKE '2%'");
+    assert_eq!((adopted.count("Pending"), adopted.count("Completed")), (1, 1));
+    let answers: Vec<_> = batch
+        .iter()
+        .map(|item| queue.settle(&[Settlement::new(&item, Action::Complete)], None).unwrap()[0].answer)
+        .collect();
+    assert_eq!(answers, [Answer::LeaseLost, Answer::LeaseLost, Answer::NotFound]);
+    adopted.age_leases();
+    assert_eq!(queue.recover(10).unwrap(), 0);
+    assert_eq!(
+        adopted.scratch.look("SELECT COUNT(*) FROM readpast.email_requests_sent_lease WHERE status = 'Processing'"),
+        "0"
+    );
+    let again = claim(&queue, 10);
+    assert_eq!(numbers(&again, "EmailAddress"), ["0@example.org"]);
+    assert_eq!(again.get(0).unwrap().attempt(), 2);
+}
+
+#[test]
+fn completed_items_move_to_the_history_as_they_are() {
+    let adopted = Adopted::changed(&LOCK_TABLE, "[table]\n", "completion = { history = \"Queue_History\" }\n[table]\n");
+    let queue = adopted.worker("w");
+    queue.enqueue(&adopted.items(3), None).unwrap();
+    let batch = claim(&queue, 2);
+    settle(&queue, &batch, Action::Complete, "Completed");
+    assert_eq!(adopted.total(), 1);
+    assert_eq!(adopted.leases(), 0);
+    assert_eq!(
+        adopted.scratch.look(
+            "SELECT COUNT(*) FROM queue_history WHERE Status = 2 AND LockedBy = 'w' AND CompletionTime >= LockedTime \
+             AND NumAttempts = 1"
+        ),
+        "2"
+    );
+}
