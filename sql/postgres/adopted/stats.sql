@@ -10,7 +10,7 @@ Table access order: {{ table_name }}, {{ queue }}_lease.
 */
 CREATE OR REPLACE FUNCTION {{ function }}()
 RETURNS TABLE (name text, value bigint)
-LANGUAGE plpgsql STABLE
+LANGUAGE plpgsql VOLATILE
 SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 SET timezone = 'UTC'
