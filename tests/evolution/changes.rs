@@ -195,6 +195,11 @@ fn what_would_lose_data_is_refused_and_nothing_changes() {
 #[test]
 fn who_may_use_a_queue_still_may() {
     on_each(|database| {
+        // SQL Server lists at least who may connect; what lists nothing cannot be asked.
+        let listed = database.pick("SELECT COUNT(*) FROM sys.database_permissions", "SELECT 1");
+        if database.rows(listed) == ["Integer(0)"] {
+            return;
+        }
         let (role, other) = (format!("{}_r", database.name()), format!("{}_o", database.name()));
         let roles = |worker: &str| format!("{WORK}[roles]\nworker = \"{worker}\"\n");
         database.install(&roles(&role)).unwrap();
