@@ -115,6 +115,12 @@ pub(super) const FILES: &[(&str, &str)] = &files![
     "catalog/tables.sql",
     "catalog/triggers.sql",
     "doctor/clock.sql",
+    "doctor/code.sql",
+    "handwritten/_arguments.sql",
+    "handwritten/call.sql",
+    "handwritten/counts.sql",
+    "handwritten/look.sql",
+    "handwritten/modify.sql",
     "doctor/objects.sql",
     "doctor/server.sql",
     "relational/table.sql",
@@ -163,6 +169,7 @@ pub(super) const FILES: &[(&str, &str)] = &files![
     "relational/_subtypes.sql",
     "relational/_successor.sql",
     "relational/_unique_answers.sql",
+    "adopted/_at_found.sql",
 ];
 
 pub(super) fn column_type(kind: ColumnKind) -> String {

@@ -10,7 +10,7 @@ Table access order: {{ table_name }}, {{ queue }}_lease.
 */
 CREATE OR REPLACE FUNCTION {{ function }}()
 RETURNS TABLE (name text, value bigint)
-LANGUAGE plpgsql STABLE
+LANGUAGE plpgsql VOLATILE
 SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 SET timezone = 'UTC'
@@ -48,8 +48,12 @@ BEGIN
     ),
 
     figure (label, amount) AS (
-        SELECT 'arrivals.last_hour', {% if role.enqueued %}COUNT(*) FILTER (WHERE i.enqueued_at > clock_timestamp() - interval '1 hour'){% else %}NULL::bigint{% endif %}
+{%- if role.enqueued %}
+        SELECT 'arrivals.last_hour', COUNT(*) FILTER (WHERE i.enqueued_at > clock_timestamp() - interval '1 hour')
         FROM item AS i
+{%- else %}
+        SELECT 'arrivals.last_hour', NULL::bigint
+{%- endif %}
         UNION ALL
         SELECT 'run.mean_ms', ROUND(AVG(r.run_ms))::bigint
         FROM recent AS r
