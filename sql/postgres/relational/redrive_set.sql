@@ -6,6 +6,9 @@ Completed work is not done twice, and what is Pending or in a worker's hands nee
 items_ is a JSON array of objects: key and, where only the item as the caller saw it is meant, token.
 One row per element with its position and its answer: OK, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item that is not
 OK is untouched.
+{%- if dedup and dedup.unfinished_only %}
+DUPLICATE where the same work is in the queue again, unfinished.
+{%- endif %}
 operation_ makes the call repeatable: asked again with the same value, the answers come again and nothing is changed.
 Table access order: queue_operation, {{ queue }}.
 */
@@ -64,6 +67,11 @@ BEGIN
             q.status::text AS status,
             q.updated_at,
             q.attempt_num,
+{%- if dedup and dedup.unfinished_only %}
+{%- for column in work %}
+            q.{{ column.quoted }},
+{%- endfor %}
+{%- endif %}
             CASE
                 WHEN q.enqueued_at IS NULL THEN 'NOT_FOUND'
                 WHEN i.token <> q.updated_at THEN 'CONFLICT'
@@ -74,13 +82,17 @@ BEGIN
             END AS answer
         FROM item AS i
         LEFT JOIN LATERAL (
-            SELECT p.enqueued_at, p.status, p.updated_at, p.attempt_num
+            SELECT p.enqueued_at, p.status, p.updated_at, p.attempt_num{% for column in work %}, p.{{ column.quoted }}{% endfor %}
             FROM {{ object(queue) }} AS p
             WHERE p.enqueued_at = i.key
             FOR NO KEY UPDATE
         ) AS q
             ON TRUE
     ),
+{%- if dedup and dedup.unfinished_only %}
+
+{% include "relational/_redrive_unique.sql" %}
+{%- endif %}
 
     decided AS MATERIALIZED (
         SELECT
@@ -93,7 +105,7 @@ BEGIN
                 ELSE j.updated_at
             END AS token,
             CASE WHEN j.answer = 'OK' THEN 0 ELSE j.attempt_num END AS attempt_num
-        FROM judged AS j
+        FROM {{ "once" if dedup and dedup.unfinished_only else "judged" }} AS j
     ),
 
     changed AS (

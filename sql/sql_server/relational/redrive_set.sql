@@ -6,6 +6,9 @@ Completed work is not done twice, and what is Pending or in a worker's hands nee
 @Items is a JSON array of objects: key and, where only the item as the caller saw it is meant, token.
 One row per element with its position and its answer: OK, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item that is not
 OK is untouched.
+{%- if dedup and dedup.unfinished_only %}
+DUPLICATE where the same work is in the queue again, unfinished.
+{%- endif %}
 @Operation makes the call repeatable: asked again with the same value, the answers come again and nothing is changed.
 Table access order: QueueOperation, {{ queue }}.
 */
@@ -70,6 +73,9 @@ BEGIN
         LEFT JOIN {{ object(queue) }} AS q WITH (UPDLOCK, ROWLOCK)
             ON q.[EnqueuedAt] = i.[EnqueuedAt]
         OPTION (LOOP JOIN, FORCE ORDER);
+{%- if dedup and dedup.unfinished_only %}
+{% include "relational/_redrive_unique.sql" %}
+{%- endif %}
 
         UPDATE @Work
         SET
