@@ -148,7 +148,6 @@ pub(super) const FILES: &[(&str, &str)] = &files![
     "relational/_modify.sql",
     "relational/_no_item.sql",
     "relational/_own_type.sql",
-    "relational/_redrive_unique.sql",
     "relational/_remember.sql",
     "relational/_resume.sql",
     "relational/_settings.sql",

@@ -125,7 +125,6 @@ pub(super) const FILES: &[(&str, &str)] = &files![
     "relational/_take_due.sql",
     "relational/_procedure_head.sql",
     "relational/_recover.sql",
-    "relational/_redrive_unique.sql",
     "relational/_remember.sql",
     "relational/_remember_answers.sql",
     "relational/_replayed.sql",
