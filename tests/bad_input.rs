@@ -5,6 +5,8 @@
 mod arguments;
 #[path = "bad_input/connecting.rs"]
 mod connecting;
+#[path = "bad_input/injection.rs"]
+mod injection;
 #[path = "bad_input/rights.rs"]
 mod rights;
 #[path = "bad_input/roles.rs"]

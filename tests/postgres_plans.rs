@@ -5,10 +5,12 @@
 mod scratch;
 
 use readpast::{
+    install::install,
     item::{Rows, Value},
     session::Session,
+    spec::QueueSpec,
 };
-use scratch::Scratch;
+use scratch::{Scratch, changed, config};
 
 /// Items of a call.
 const BATCH: i64 = 10;
@@ -50,7 +52,8 @@ fn calls_read_few_rows(scratch: &Scratch) {
     }
     let mut session = scratch.session();
     let nothing = r#"[{"key": "2000-01-01", "token": "2000-01-01", "attempt": 1, "status": "Completed"}]"#;
-    for call in [claim("early"), settle(0, nothing), renew(nothing)] {
+    let no_key = r#"{"keys": ["2000-01-01"]}"#;
+    for call in [claim("early"), settle(0, nothing), renew(nothing), redrive(0, nothing), find(no_key)] {
         run(&mut session, &call);
     }
     fill(scratch, MANY);
@@ -65,6 +68,38 @@ fn calls_read_few_rows(scratch: &Scratch) {
     check(&mut session, "renew", &renew(&items));
     check(&mut session, "settle", &settle(1, &items));
     check(&mut session, "settle again", &settle(1, &items));
+
+    let keys = text(&run(
+        &mut session,
+        "SELECT json_build_object('keys', json_agg(enqueued_at))::text FROM readpast.job WHERE lease_owner = 'w'",
+    ));
+    check(&mut session, "find by keys", &find(&keys));
+    check(&mut session, "find from the start", &find(r#"{"types": ["Default"]}"#));
+    run(&mut session, "UPDATE readpast.job SET status = 'Failed' WHERE lease_owner = 'w'");
+    check(&mut session, "redrive", &redrive(1, &items.replace("token", "old")));
+}
+
+/// Of a backlog of other types a login with types of its own reads nothing.
+#[test]
+fn own_types_are_sought_by_themselves() {
+    let mut scratch = Scratch::new();
+    let spec = r#"{"queue": "Job", "types": ["Default", "Sms"], "roles": {"own_types_only": true}}"#;
+    install(&scratch.config(&[]), Some(&QueueSpec::from_json(spec).unwrap())).unwrap();
+    let login = scratch.role();
+    scratch.run(&format!("GRANT USAGE ON SCHEMA readpast TO {login}"));
+    scratch.run(&format!("GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA readpast TO {login}"));
+    scratch.run(&format!("INSERT INTO readpast.queue_type_access VALUES ('job', 'Sms', '{login}')"));
+    scratch.run("ALTER TABLE readpast.job SET (autovacuum_enabled = off)");
+
+    let connection = changed(&scratch.connection(), &[("Uid", &login), ("Pwd", "p")]);
+    let mut session = Session::open(&config(&connection, &[])).unwrap();
+    run(&mut session, &claim("early"));
+    fill(&scratch, MANY);
+    scratch.run(
+        "INSERT INTO readpast.job (enqueued_at, type, status, attempt_num, scheduled_for, updated_at) \
+         SELECT t, 'Sms', 'Pending', 0, t, t FROM generate_series(timestamptz '2010-01-01', '2010-01-15', '1 day') AS t",
+    );
+    check(&mut session, "claim", &claim("w"));
 }
 
 /// Runs a call, and sees how many rows it reads.
@@ -98,6 +133,18 @@ fn settle(operation: u8, items: &str) -> String {
 
 fn renew(items: &str) -> String {
     format!("SELECT COUNT(*) FROM readpast.renew_job_set_trx('w', '{items}', 60000) WHERE answer = 'OK'")
+}
+
+/// As an operator, whatever the tokens.
+fn redrive(operation: u8, items: &str) -> String {
+    format!(
+        "SELECT COUNT(*) FROM readpast.redrive_job_set_trx('{operation:08}-0000-7000-8000-0000000001ff', '{items}') \
+         WHERE answer = 'OK'"
+    )
+}
+
+fn find(filter: &str) -> String {
+    format!("SELECT COUNT(*) FROM readpast.find_job('{filter}', NULL, {BATCH})")
 }
 
 /// Puts `count` items in that wait, that are done, and that dead workers hold; and as many operations of long ago.

@@ -43,21 +43,6 @@ $$;
 GO
 REVOKE ALL ON FUNCTION {{ object("queue_catalog") }}() FROM public;
 GO
-/*
-The types that the caller may see, by queue: of the role that logged in, and of those it is a member of. session_user,
-since functions that run with their owner's rights ask here too.
-*/
-CREATE OR REPLACE VIEW {{ object("queue_own_type_v") }} AS
-SELECT
-    a.queue,
-    a.type
-FROM {{ object("queue_type_access") }} AS a
-LEFT JOIN pg_catalog.pg_roles AS r
-    ON r.rolname = a.user_name
-WHERE
-    a.user_name = session_user
-    OR PG_HAS_ROLE(session_user, r.oid, 'MEMBER');
-GO
 /* A time of a table that keeps UTC in columns of either type. */
 CREATE OR REPLACE FUNCTION {{ object("queue_utc_fn") }}(value timestamp) RETURNS timestamptz
 LANGUAGE sql IMMUTABLE PARALLEL SAFE

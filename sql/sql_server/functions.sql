@@ -58,17 +58,3 @@ BEGIN
     ORDER BY q.[Queue];
 END;
 GO
-/*
-The types that the caller may see, by queue: the user it is in this database, and the roles that user is in. Procedures
-and views read this with the rights of their owner, and USER_NAME() is the caller all the same.
-*/
-CREATE OR ALTER VIEW {{ object("QueueOwnType_V") }}
-AS
-SELECT
-    a.[Queue],
-    a.[Type]
-FROM {{ object("QueueTypeAccess") }} AS a
-WHERE
-    a.[UserName] = USER_NAME()
-    OR IS_ROLEMEMBER(a.[UserName]) = 1;
-GO

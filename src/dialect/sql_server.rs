@@ -105,6 +105,8 @@ pub(super) const FILES: &[(&str, &str)] = &files![
     "relational/_out_select.sql",
     "relational/_out_table.sql",
     "relational/_own_type.sql",
+    "relational/_own_types.sql",
+    "relational/_take_due.sql",
     "relational/_procedure_head.sql",
     "relational/_recover.sql",
     "relational/_remember.sql",

@@ -1,7 +1,7 @@
 //! The servers at hand, a scratch database on each, and what a test body is given.
 
 use crate::api::{Api, Layer};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use readpast::{
     config::Config,
     install::install,
@@ -74,6 +74,11 @@ impl Server {
     /// Whether it speaks T-SQL.
     pub fn is_sql_server(&self) -> bool {
         self.label == "sqlserver"
+    }
+
+    /// While this is held nobody installs, nor changes the rights on what queues share.
+    pub fn alone(&self) -> MutexGuard<'_, ()> {
+        self.installing.lock()
     }
 
     /// Drops the scratch database.
@@ -222,6 +227,31 @@ impl Given {
         } else {
             format!("readpast.\"{}\"", readpast::ident::QueueName::new(&self.queue).unwrap().snake_case())
         }
+    }
+
+    /// The queue's worker view, qualified.
+    pub fn view(&self) -> String {
+        self.procedure("Worker_", "_V")
+    }
+
+    /// What is called after the queue, qualified; without a suffix and a queue in its name if the prefix has no `_`.
+    pub fn procedure(&self, prefix: &str, suffix: &str) -> String {
+        if self.server.is_sql_server() {
+            let queue = if prefix.ends_with('_') { &self.queue } else { "" };
+            return format!("[readpast].[{prefix}{queue}{suffix}]");
+        }
+        let snake = |name: &str| readpast::ident::QueueName::new(name).unwrap().snake_case();
+        let (stem, queue) = match prefix.strip_suffix('_') {
+            Some(stem) => (stem.to_lowercase() + "_", snake(&self.queue)),
+            None => (snake(prefix), String::new()),
+        };
+        format!("readpast.\"{stem}{queue}{}\"", suffix.to_lowercase())
+    }
+
+    /// A name, quoted.
+    pub fn quoted(&self, name: &str) -> String {
+        let (open, close) = if self.server.is_sql_server() { ('[', ']') } else { ('"', '"') };
+        format!("{open}{name}{close}")
     }
 
     /// SQL Server's column names in PostgreSQL's spelling where that is the server.

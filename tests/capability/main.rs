@@ -20,6 +20,7 @@ mod names;
 mod operate;
 mod order;
 mod pool;
+mod roles;
 mod settle;
 mod states;
 mod stats;
@@ -48,6 +49,7 @@ fn main() {
         order::BODIES,
         operate::BODIES,
         pool::BODIES,
+        roles::BODIES,
         settle::BODIES,
         states::BODIES,
         stats::BODIES,

@@ -1,12 +1,14 @@
 //! Names of queues and schemas.
 
 use crate::fixture::{Body, Given};
+use readpast::item::{Action, NewItem};
 use readpast::{install::install, spec::QueueSpec};
 
 pub const BODIES: &[(&str, Body)] = &[
     ("names::hostile_queue_names_are_refused", hostile_queue_names_are_refused),
     ("names::a_schema_may_be_called_anything", a_schema_may_be_called_anything),
     ("names::the_longest_queue_name_works", the_longest_queue_name_works),
+    ("names::types_are_text_and_nothing_else", types_are_text_and_nothing_else),
 ];
 
 fn hostile_queue_names_are_refused(given: &Given) {
@@ -38,4 +40,27 @@ fn the_longest_queue_name_works(given: &Given) {
     let queue = given.layer.open(&given.settings(&[]), &name).unwrap();
     queue.put("x");
     queue.take();
+}
+
+/// What would end a literal, a comment, the body of a function, a statement of a script, or fill in a template.
+fn types_are_text_and_nothing_else(given: &Given) {
+    let types = ["it's", "x]; DROP TABLE Job; --", "$$; $$", "*/ GO /*", "{{ queue }}", "100%_[a]", "N'"];
+    let spec = serde_json::json!({"queue": given.queue, "types": types});
+    let queue = given.queue_with(&spec.to_string(), &[]);
+    // The first one is the default; written into the procedures it is text there too.
+    queue.put("it's");
+    for kind in &types[1..] {
+        queue.put_item(NewItem { kind: Some((*kind).to_owned()), ..crate::api::item(kind) });
+    }
+    for kind in types {
+        let found = queue.find(&serde_json::json!({"types": [kind]}).to_string(), None, 10).unwrap();
+        let payloads: Vec<_> = found.iter().map(|item| item.column("Payload").as_str().unwrap()).collect();
+        assert_eq!(payloads, [kind]);
+        let taken = queue.take();
+        assert_eq!(taken.column("Type"), kind);
+        queue.end(taken.settle(Action::Complete));
+        assert_eq!(queue.purge(&serde_json::json!({"types": [kind]}).to_string(), 10).unwrap(), 1);
+    }
+    // Made anew, it finds its types as they are.
+    given.install(&spec.to_string());
 }

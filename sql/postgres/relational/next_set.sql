@@ -21,6 +21,11 @@ AS $$
 DECLARE
     now_ timestamptz;
     max_attempts_ integer;
+{%- if own_types_only %}
+    own_type_ text;
+    count_ integer;
+    claimed_ boolean := FALSE;
+{%- endif %}
 BEGIN
 {% include "relational/_settings.sql" %}
     IF COALESCE(worker_, '') = '' THEN
@@ -48,6 +53,34 @@ BEGIN
 {%- endif %}
 
     now_ := clock_timestamp();
+{%- if own_types_only %}
+    /*
+    The caller's types, each sought by itself, first the one whose head has been due longest: what waits of other types
+    is neither read nor locked.
+    */
+    FOR own_type_ IN
+        SELECT t.type
+        FROM UNNEST(ARRAY[{% for type in types %}{{ text(type) }}{{ ", " if not loop.last }}{% endfor %}]) AS t (type)
+        CROSS JOIN LATERAL (
+            SELECT q.scheduled_for
+            FROM {{ object(queue) }} AS q
+            WHERE
+                q.type = t.type
+                AND q.status IN ('Pending', 'Error')
+                AND q.scheduled_for <= now_
+            ORDER BY
+{%- for column in due_columns %}
+                q.{{ column.quoted }}{{ " DESC" if column.descending }}{{ "," if not loop.last }}
+{%- endfor %}
+            LIMIT 1
+        ) AS h
+{%- set own = "t" %}
+        WHERE {% filter indent(4) %}{% include "relational/_own_type.sql" %}{% endfilter %}
+        ORDER BY
+            h.scheduled_for,
+            t.type
+    LOOP
+{%- endif %}
     RETURN QUERY
     /* Materialized, so that the rows are chosen once: a planner that folds the sub-select in may repeat it per row. */
     WITH due AS MATERIALIZED (
@@ -58,7 +91,12 @@ BEGIN
             q.attempt_num >= max_attempts_ AS spent
         FROM {{ object(queue) }} AS q
         WHERE
+{%- if own_types_only %}
+            q.type = own_type_
+            AND q.status IN ('Pending', 'Error')
+{%- else %}
             q.status IN ('Pending', 'Error')
+{%- endif %}
             AND q.scheduled_for <= now_
 {%- if group %}
 {% include "relational/_group_free.sql" %}
@@ -129,13 +167,37 @@ BEGIN
 {%- endfor -%}
 {%- endif -%}
 ;
+{%- if own_types_only %}
+        GET DIAGNOSTICS count_ = ROW_COUNT;
+        claimed_ := claimed_ OR count_ > 0;
+        max_ := max_ - count_;
+        EXIT WHEN max_ = 0;
+    END LOOP;
+{%- endif %}
 
     /*
     Nothing to hand out: say when the next item is due, so that the worker can sleep that long. What was due already is
     in the hands of others.
     */
-    IF NOT FOUND THEN
+    IF NOT {{ "claimed_" if own_types_only else "FOUND" }} THEN
         answer := 'EMPTY';
+{%- if own_types_only %}
+        answer_due_ms := (
+            SELECT CEIL(EXTRACT(EPOCH FROM MIN(n.scheduled_for) - now_) * 1000)::bigint
+            FROM UNNEST(ARRAY[{% for type in types %}{{ text(type) }}{{ ", " if not loop.last }}{% endfor %}]) AS t (type)
+            CROSS JOIN LATERAL (
+                SELECT q.scheduled_for
+                FROM {{ object(queue) }} AS q
+                WHERE
+                    q.type = t.type
+                    AND q.status IN ('Pending', 'Error')
+                    AND q.scheduled_for > now_
+                ORDER BY q.scheduled_for
+                LIMIT 1
+            ) AS n
+            WHERE {% filter indent(8) %}{% include "relational/_own_type.sql" %}{% endfilter %}
+        );
+{%- else %}
         answer_due_ms := (
             SELECT CEIL(EXTRACT(EPOCH FROM q.scheduled_for - now_) * 1000)::bigint
             FROM {{ object(queue) }} AS q
@@ -147,6 +209,7 @@ BEGIN
                 q.enqueued_at
             LIMIT 1
         );
+{%- endif %}
         RETURN NEXT;
     END IF;
 END;

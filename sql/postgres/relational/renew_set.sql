@@ -57,7 +57,14 @@ BEGIN
         LEFT JOIN LATERAL (
             SELECT p.status, p.updated_at, p.attempt_num, p.lease_owner
             FROM {{ object(queue) }} AS p
+{%- if own_types_only %}
+            WHERE
+                p.enqueued_at = i.key
+{%- set own = "p" %}
+                AND {% filter indent(12) %}{% include "relational/_own_type.sql" %}{% endfilter %}
+{%- else %}
             WHERE p.enqueued_at = i.key
+{%- endif %}
             FOR NO KEY UPDATE
         ) AS q
             ON TRUE

@@ -47,7 +47,8 @@ GO
 The claim seeks here in the order it takes. Finished and in-flight rows are not in it, so it stays as small as the
 backlog.
 */
-CREATE INDEX IF NOT EXISTS {{ queue }}_due ON {{ object(queue) }} (
+CREATE INDEX IF NOT EXISTS {{ queue }}_{{ "type_" if own_types_only }}due ON {{ object(queue) }} (
+    {{- "type, " if own_types_only }}
     {%- for column in due_columns -%}
     {{ column.quoted }}{{ " DESC" if column.descending }}{{ ", " if not loop.last }}
     {%- endfor -%}

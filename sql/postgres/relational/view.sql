@@ -22,6 +22,7 @@ LEFT JOIN {{ object(queue ~ "_" ~ subtype.stem) }} AS {{ subtype.alias }}
     ON {{ subtype.alias }}.enqueued_at = q.enqueued_at
 {%- endfor %}
 {%- if own_types_only %}
+{%- set own = "q" %}
 WHERE {% include "relational/_own_type.sql" %}
 {%- endif -%}
 ;

@@ -6,6 +6,10 @@
         FROM @Item AS i
         LEFT JOIN {{ object(queue) }} AS q
             ON q.[EnqueuedAt] = i.[EnqueuedAt]
+{%- if own_types_only %}
+{%- set own = "q" %}
+            AND {% filter indent(8) %}{% include "relational/_own_type.sql" %}{% endfilter %}
+{%- endif %}
         OPTION (LOOP JOIN, FORCE ORDER);
 
         UPDATE o

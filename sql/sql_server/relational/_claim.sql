@@ -3,36 +3,12 @@
         end of the transaction, so the updates below never wait for another worker. An item with spent attempts (the
         limit was lowered, say) ends here instead of staying at the head of the queue.
         */
-        INSERT INTO @Due ([EnqueuedAt], [ScheduledFor], [AttemptNum], [UpdatedAt], [Status]{{ ", [Priority]" if priority }})
-        SELECT TOP (@Max)
-            q.[EnqueuedAt],
-            q.[ScheduledFor],
-            q.[AttemptNum],
-            CASE
-                WHEN @Now > q.[UpdatedAt] THEN @Now
-                ELSE DATEADD(MICROSECOND, 1, CAST(q.[UpdatedAt] AS datetime2(7)))
-            END,
-            CASE WHEN q.[AttemptNum] >= @MaxAttempts THEN 'Failed' ELSE 'Processing' END{% if priority %},
-            q.{{ priority.quoted }}{% endif %}
-        FROM {{ object(queue) }} AS q
-            WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_Due]))
-        WHERE
-            q.[Status] IN ('Pending', 'Error')
-            AND q.[ScheduledFor] <= @Now
-{%- if group %}
-{% include "relational/_group_free.sql" %}
-{%- endif %}
-{%- if order %}
-        ORDER BY
-{%- for column in order %}
-            q.{{ column.quoted }}{{ " DESC" if column.descending }}{{ "," if not loop.last }}
-{%- endfor %}
-{%- endif %}
-{%- if group %}
-        OPTION (LOOP JOIN, FORCE ORDER)
-{%- endif -%}
-        ;
+{%- if own_types_only %}
+{% include "relational/_own_types.sql" %}
+{%- else %}
+{% include "relational/_take_due.sql" %}
         SET @Locked = @@ROWCOUNT;
+{%- endif %}
 
         UPDATE q
         SET

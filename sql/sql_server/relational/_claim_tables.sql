@@ -1,5 +1,9 @@
     DECLARE @Locked int;
     DECLARE @Claimed int;
+{%- if own_types_only %}
+    DECLARE @OwnType nvarchar(60);
+    DECLARE @OwnTypes TABLE ([Type] nvarchar(60) NOT NULL PRIMARY KEY, [Head] datetime2(7) NOT NULL);
+{%- endif %}
     DECLARE @Expired TABLE ([EnqueuedAt] datetime2(7) NOT NULL PRIMARY KEY);
     DECLARE @Recovered TABLE (
         [EnqueuedAt] datetime2(7) NOT NULL PRIMARY KEY,

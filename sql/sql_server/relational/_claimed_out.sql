@@ -19,6 +19,24 @@
         SELECT
             1000000,
             'EMPTY',
+{%- if own_types_only %}
+            (
+                SELECT DATEDIFF_BIG(MILLISECOND, @Now, MIN(n.[ScheduledFor])) + 1
+                FROM {{ object(queue ~ "Type") }} AS t
+                CROSS APPLY (
+                    SELECT TOP (1) q.[ScheduledFor]
+                    FROM {{ object(queue) }} AS q
+                        WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_TypeDue]))
+                    WHERE
+                        q.[Type] = t.[Type]
+                        AND q.[Status] IN ('Pending', 'Error')
+                        AND q.[ScheduledFor] > @Now
+                    ORDER BY q.[ScheduledFor]
+                ) AS n
+{%- set own = "t" %}
+                WHERE {% filter indent(12) %}{% include "relational/_own_type.sql" %}{% endfilter %}
+            );
+{%- else %}
             (
                 SELECT TOP (1) DATEDIFF_BIG(MILLISECOND, @Now, q.[ScheduledFor]) + 1
                 FROM {{ object(queue) }} AS q
@@ -30,3 +48,4 @@
                     q.[ScheduledFor],
                     q.[EnqueuedAt]
             );
+{%- endif %}

@@ -53,6 +53,10 @@
         FROM @Item AS i
         LEFT JOIN {{ object(queue) }} AS q WITH (UPDLOCK, ROWLOCK)
             ON q.[EnqueuedAt] = i.[EnqueuedAt]
+{%- if own_types_only %}
+{%- set own = "q" %}
+            AND {% filter indent(8) %}{% include "relational/_own_type.sql" %}{% endfilter %}
+{%- endif %}
         LEFT JOIN {{ object("QueueTransition") }} AS t
             ON t.[FromStatus] = q.[Status] AND t.[ToStatus] = i.[Status]
         OPTION (LOOP JOIN, FORCE ORDER);
@@ -66,7 +70,7 @@
         FROM @Work AS w
         INNER JOIN {{ object(queue) }} AS q
             ON q.[EnqueuedAt] = w.[EnqueuedAt]
-        WHERE w.[Answer] <> 'OK'
+        WHERE w.[Answer] NOT IN ('OK', 'NOT_FOUND')
         OPTION (LOOP JOIN, FORCE ORDER);
 
         UPDATE q

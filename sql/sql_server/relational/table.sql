@@ -53,9 +53,10 @@ in the opposite order to a procedure that goes by the key.
 IF NOT EXISTS (
     SELECT 1 FROM sys.indexes AS i
     /* LIKE: there are servers that add to the name of an index what makes it unique in the database. */
-    WHERE i.[object_id] = OBJECT_ID({{ literal(queue) }}) AND i.[name] LIKE N'IX_{{ queue }}_Due%'
+    WHERE i.[object_id] = OBJECT_ID({{ literal(queue) }}) AND i.[name] LIKE N'IX_{{ queue }}_{{ "Type" if own_types_only }}Due%'
 )
-    CREATE NONCLUSTERED INDEX [IX_{{ queue }}_Due] ON {{ object(queue) }} (
+    CREATE NONCLUSTERED INDEX [IX_{{ queue }}_{{ "Type" if own_types_only }}Due] ON {{ object(queue) }} (
+        {{- "[Type], " if own_types_only }}
         {%- for column in due_columns -%}
         {{ column.quoted }}{{ " DESC" if column.descending }}{{ ", " if not loop.last }}
         {%- endfor -%}

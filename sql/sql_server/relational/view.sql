@@ -23,6 +23,7 @@ LEFT JOIN {{ object(queue ~ "_" ~ subtype.stem) }} AS {{ subtype.alias }}
     ON {{ subtype.alias }}.[EnqueuedAt] = q.[EnqueuedAt]
 {%- endfor %}
 {%- if own_types_only %}
+{%- set own = "q" %}
 WHERE {% include "relational/_own_type.sql" %}
 {%- endif -%}
 ;

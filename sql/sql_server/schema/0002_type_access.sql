@@ -11,3 +11,17 @@ IF OBJECT_ID({{ literal("QueueTypeAccess") }}, N'U') IS NULL
         CONSTRAINT [PK_QueueTypeAccess] PRIMARY KEY CLUSTERED ([Queue], [UserName], [Type])
     );
 GO
+/*
+The types that the caller may see, by queue: the user it is in this database, and the roles that user is in. Procedures
+and views read this with the rights of their owner, and USER_NAME() is the caller all the same.
+*/
+CREATE VIEW {{ object("QueueOwnType_V") }}
+AS
+SELECT
+    a.[Queue],
+    a.[Type]
+FROM {{ object("QueueTypeAccess") }} AS a
+WHERE
+    a.[UserName] = USER_NAME()
+    OR IS_ROLEMEMBER(a.[UserName]) = 1;
+GO

@@ -135,6 +135,9 @@ pub(super) fn types(spec: &Table<'_>) -> Result<Vec<String>> {
         if length == 0 || length > 60 || name.contains(char::is_control) {
             return Err(at.refuse("a type has 1 to 60 characters, none of them a control character"));
         }
+        if name == "*" {
+            return Err(at.refuse("* stands for every type where types are given to logins; take another name"));
+        }
         if types.iter().any(|other| other == name) {
             return Err(at.refuse(format!("the type {name:?} is there already")));
         }

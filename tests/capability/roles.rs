@@ -1,0 +1,256 @@
+//! Roles, and logins that see only their own types.
+
+use crate::api::Api;
+use crate::fixture::{Body, Given, Settings};
+use readpast::item::{Action, Answer, ItemState, Lease, NewItem, Settlement, Value};
+use readpast::session::Session;
+use std::time::Duration;
+
+pub const BODIES: &[(&str, Body)] = &[
+    ("roles::each_may_do_its_work_and_no_more", each_may_do_its_work_and_no_more),
+    ("roles::a_login_sees_its_own_types", a_login_sees_its_own_types),
+    ("roles::types_may_be_given_to_a_role", types_may_be_given_to_a_role),
+];
+
+/// The roles of a queue, and logins that are members of them; gone with this.
+struct People<'a> {
+    given: &'a Given,
+    roles: Vec<String>,
+    logins: Vec<String>,
+}
+
+impl<'a> People<'a> {
+    /// Installs the body's queue with two types and the roles, which are the server's in PostgreSQL: the names are the
+    /// body's own.
+    fn install(given: &'a Given, own_types_only: bool) -> Self {
+        let roles: Vec<_> =
+            ["p", "w", "o"].map(|role| format!("{role} of {} {}", given.queue, std::process::id())).into();
+        let spec = serde_json::json!({
+            "queue": given.queue, "types": ["Email", "Sms"],
+            "roles": {
+                "producer": roles[0], "worker": roles[1], "operator": roles[2], "own_types_only": own_types_only
+            }
+        });
+        given.install(&spec.to_string());
+        // Once more: nothing of it is in the way.
+        given.install(&spec.to_string());
+        Self { given, roles, logins: Vec::new() }
+    }
+
+    /// A new login with the rights of one of the roles.
+    fn login(&mut self, role: usize) -> String {
+        let login = format!("l{}{}{}", self.logins.len(), self.given.queue, std::process::id()).to_ascii_lowercase();
+        let mut session = self.given.session();
+        let quoted = self.given.quoted(&self.roles[role]);
+        let statements = if self.given.server.is_sql_server() {
+            vec![
+                format!("CREATE LOGIN {login} WITH PASSWORD = '{PASSWORD}'"),
+                format!("CREATE USER {login} FOR LOGIN {login}"),
+                format!("ALTER ROLE {quoted} ADD MEMBER {login}"),
+            ]
+        } else {
+            vec![format!("CREATE ROLE {login} LOGIN PASSWORD '{PASSWORD}'"), format!("GRANT {quoted} TO {login}")]
+        };
+        for statement in statements {
+            session.execute(&statement, &[]).unwrap_or_else(|error| panic!("{statement}: {error}"));
+        }
+        self.logins.push(login.clone());
+        login
+    }
+
+    /// Gives types of the queue to a user or a role.
+    fn give(&self, types: &[&str], user: &str) {
+        for kind in types {
+            let statement = if self.given.server.is_sql_server() {
+                format!("INSERT INTO [readpast].QueueTypeAccess VALUES ('{}', '{kind}', '{user}')", self.given.queue)
+            } else {
+                let stem = readpast::ident::QueueName::new(&self.given.queue).unwrap().snake_case();
+                format!("INSERT INTO readpast.queue_type_access VALUES ('{stem}', '{kind}', '{user}')")
+            };
+            self.given.session().execute(&statement, &[]).unwrap();
+        }
+    }
+
+    fn settings(&self, login: &str) -> Settings {
+        let pairs = self.given.settings(&[]).pairs().to_vec();
+        let with_login = |text: &str| {
+            let kept = text.split(';').filter(|part| {
+                let part = part.to_ascii_lowercase();
+                !part.is_empty() && !part.starts_with("uid=") && !part.starts_with("pwd=")
+            });
+            format!("{};Uid={login};Pwd={PASSWORD};", kept.collect::<Vec<_>>().join(";"))
+        };
+        let changed = pairs.into_iter().map(|(key, value)| {
+            let value = if key == "connection" { with_login(&value) } else { value };
+            (key, value)
+        });
+        Settings::from(changed.collect::<Vec<_>>())
+    }
+
+    fn session(&self, login: &str) -> Session {
+        Session::open(&self.settings(login).config()).unwrap()
+    }
+
+    /// The queue as this login has it. `None` on a server that lacks ownership chaining: there a login would need rights on
+    /// the tables behind the procedures, and only what it may execute can be looked at.
+    fn open(&self, login: &str) -> Option<Box<dyn Api>> {
+        if self.given.server.is_sql_server()
+            && let Err(error) = self.session(login).execute("EXECUTE [readpast].[QueueCatalog]", &[])
+        {
+            assert!(error.message().contains("denied for table"), "{error}");
+            return None;
+        }
+        Some(self.given.layer.open(&self.settings(login), &self.given.queue).unwrap())
+    }
+
+    /// How many items this login sees in the worker view.
+    fn seen(&self, login: &str) -> usize {
+        let statement = format!("SELECT Type FROM {}", self.given.view());
+        self.session(login).execute(&statement, &[]).unwrap().len()
+    }
+}
+
+impl Drop for People<'_> {
+    fn drop(&mut self) {
+        let _turn = self.given.server.alone();
+        let mut session = self.given.session();
+        let is_sql_server = self.given.server.is_sql_server();
+        let mut statements = Vec::new();
+        for login in &self.logins {
+            if is_sql_server {
+                statements.push(format!("DROP USER {login}"));
+                statements.push(format!("DROP LOGIN {login}"));
+            } else {
+                statements.push(format!("DROP ROLE {login}"));
+            }
+        }
+        for role in self.roles.iter().filter(|_| !is_sql_server) {
+            let role = self.given.quoted(role);
+            statements.push(format!("DROP OWNED BY {role}"));
+            statements.push(format!("DROP ROLE {role}"));
+        }
+        for statement in statements {
+            if let Err(error) = session.execute(&statement, &[]) {
+                eprintln!("{statement}: {error}");
+            }
+        }
+    }
+}
+
+const PASSWORD: &str = "Role-1-test";
+
+/// What each procedure is called without the queue, and which roles may execute it.
+const PROCEDURES: [(&str, &str, &[usize]); 15] = [
+    ("Add_", "_utx", &[0, 2]),
+    ("Add_", "_trx", &[0, 2]),
+    ("Add_", "_Set_utx", &[0, 2]),
+    ("Add_", "_Set_trx", &[0, 2]),
+    ("Next_", "_trx", &[1, 2]),
+    ("Next_", "_Set_trx", &[1, 2]),
+    ("Modify_", "_trx", &[1, 2]),
+    ("Modify_", "_Set_trx", &[1, 2]),
+    ("Renew_", "_Set_trx", &[1, 2]),
+    ("Recover_", "_trx", &[1, 2]),
+    ("Stats_", "", &[2]),
+    ("Find_", "", &[2]),
+    ("Redrive_", "_Set_trx", &[2]),
+    ("Purge_", "_trx", &[2]),
+    ("QueueCatalog", "", &[0, 1, 2]),
+];
+
+fn each_may_do_its_work_and_no_more(given: &Given) {
+    let mut people = People::install(given, false);
+    let may = |session: &mut Session, object: &str, right: &str| {
+        let statement = if given.server.is_sql_server() {
+            format!("SELECT HAS_PERMS_BY_NAME('{object}', 'OBJECT', '{right}')")
+        } else if right == "EXECUTE" {
+            // By name, whatever it takes: a name stands for one function here.
+            format!("SELECT has_function_privilege(to_regproc('{object}')::oid, 'EXECUTE')::integer")
+        } else {
+            format!("SELECT has_table_privilege('{object}', '{right}')::integer")
+        };
+        match session.execute(&statement, &[]).unwrap().value(0, 0) {
+            Value::Integer(granted) => granted == 1,
+            other => panic!("{object}: {other:?}"),
+        }
+    };
+    for role in 0..3 {
+        let login = people.login(role);
+        let mut session = people.session(&login);
+        for (prefix, suffix, roles) in PROCEDURES {
+            let object = given.procedure(prefix, suffix);
+            assert_eq!(may(&mut session, &object, "EXECUTE"), roles.contains(&role), "{role} {object}");
+        }
+        assert_eq!(may(&mut session, &given.view(), "SELECT"), role > 0, "{role}");
+        for right in ["SELECT", "INSERT", "UPDATE", "DELETE"] {
+            assert!(!may(&mut session, &given.table(), right), "{role} {right}");
+        }
+        let by_hand = session.execute(&format!("SELECT * FROM {}", given.table()), &[]).unwrap_err();
+        assert!(by_hand.message().contains("denied"), "{by_hand}");
+    }
+    let Some(producer) = people.open(&people.logins[0]) else { return };
+    producer.enqueue(&[NewItem::default()], None).unwrap();
+    assert_eq!(producer.claim(1, Duration::ZERO).unwrap_err().kind, "PermissionDenied");
+    let worker = people.open(&people.logins[1]).unwrap();
+    let taken = worker.take();
+    assert_eq!(worker.end(taken.settle(Action::Fail)).answer, Answer::Ok);
+    assert_eq!(worker.purge(r#"{"status": ["Failed"]}"#, 1).unwrap_err().kind, "PermissionDenied");
+    assert_eq!(worker.enqueue(&[NewItem::default()], None).unwrap_err().kind, "PermissionDenied");
+    let operator = people.open(&people.logins[2]).unwrap();
+    assert_eq!(operator.stats().unwrap().count(ItemState::Failed), 1);
+    assert_eq!(operator.purge(r#"{"status": ["Failed"]}"#, 1).unwrap(), 1);
+}
+
+fn of_types(types: &[&str]) -> Vec<NewItem> {
+    types.iter().map(|kind| NewItem { kind: Some((*kind).to_owned()), ..crate::api::item(kind) }).collect()
+}
+
+fn a_login_sees_its_own_types(given: &Given) {
+    let mut people = People::install(given, true);
+    let all = given.open(&[]);
+    all.enqueue(&of_types(&["Email", "Sms", "Email", "Sms", "Sms"]), None).unwrap();
+    assert_eq!(all.find("{}", None, 10).unwrap().len(), 5, "who installed it sees all");
+    let (email, sms, nobody, operator) = (people.login(1), people.login(1), people.login(1), people.login(2));
+    people.give(&["Email"], &email);
+    people.give(&["Sms"], &sms);
+    for (login, seen) in [(&email, 2), (&sms, 3), (&nobody, 0), (&operator, 5)] {
+        assert_eq!(people.seen(login), seen, "{login}");
+    }
+
+    let Some(for_sms) = people.open(&sms) else { return };
+    let for_email = people.open(&email).unwrap();
+    people.open(&nobody).unwrap().expect_empty();
+    let kinds = |taken: &[crate::api::Taken]| -> Vec<String> {
+        taken.iter().map(|item| item.column("Type").as_str().unwrap().to_owned()).collect()
+    };
+    let emails = for_email.claim(10, Duration::ZERO).unwrap();
+    assert_eq!(kinds(&emails), ["Email", "Email"]);
+    for_email.expect_empty();
+    let texts = for_sms.claim(2, Duration::ZERO).unwrap();
+    assert_eq!(kinds(&texts), ["Sms", "Sms"]);
+
+    // Another's items are as if they were not there, by whatever key, name and token.
+    let theirs = &texts[0];
+    for settlement in [theirs.settle(Action::Complete), Settlement::control(&theirs.key, None, Action::Terminate)] {
+        assert_eq!(for_email.end(settlement).answer, Answer::NotFound);
+    }
+    let lease = Lease { key: &theirs.key, attempt: theirs.attempt };
+    assert_eq!(for_email.renew(&[lease]).unwrap()[0].answer, Answer::NotFound);
+    assert_eq!(for_sms.renew(&[lease]).unwrap()[0].answer, Answer::Ok);
+    assert_eq!(for_sms.end(theirs.settle(Action::Complete)).answer, Answer::Ok);
+    assert_eq!(for_email.end(emails[0].settle(Action::Complete)).answer, Answer::Ok);
+    let (_, next) = for_sms.settle_and_claim(&[texts[1].settle(Action::Complete)], 10).unwrap();
+    assert_eq!(kinds(&next), ["Sms"]);
+    assert_eq!(people.open(&operator).unwrap().find("{}", None, 10).unwrap().len(), 5);
+}
+
+fn types_may_be_given_to_a_role(given: &Given) {
+    let mut people = People::install(given, true);
+    given.open(&[]).enqueue(&of_types(&["Email", "Sms", "Sms"]), None).unwrap();
+    let (first, second) = (people.login(1), people.login(1));
+    people.give(&["Sms"], &people.roles[1]);
+    people.give(&["Email"], &second);
+    assert_eq!((people.seen(&first), people.seen(&second)), (2, 3));
+    let Some(queue) = people.open(&second) else { return };
+    assert_eq!(queue.claim(10, Duration::ZERO).unwrap().len(), 3);
+}
