@@ -1,7 +1,9 @@
 //! The two kinds of server: statement texts, quoting and error classification, nothing else.
 
+mod objects;
 mod own;
 mod postgres;
+mod script;
 mod shape;
 mod sql_server;
 mod subtypes;
@@ -169,25 +171,29 @@ impl Dialect {
             columns,
         };
         let options = table::options(self, spec);
-        let (files, context) = match (&spec.storage, self) {
-            (Storage::Own, Self::SqlServer) => {
-                (sql_server::QUEUE_FILES, minijinja::context! { ..queue, ..own::context(self, spec) })
-            }
-            (Storage::Own, Self::Postgres) => {
-                (postgres::QUEUE_FILES, minijinja::context! { ..queue, ..own::context(self, spec) })
-            }
-            (Storage::Table(table), Self::SqlServer) => {
-                (sql_server::TABLE_FILES, minijinja::context! { ..queue, ..table::context(self, spec, table) })
-            }
+        let kind = match (&spec.storage, self) {
+            (Storage::Own, _) => own::context(self, spec),
+            (Storage::Table(table), Self::SqlServer) => table::context(self, spec, table),
             (Storage::Table(table), Self::Postgres) => {
-                let shape = shape::context(self, spec, table);
-                (postgres::TABLE_FILES, minijinja::context! { ..queue, ..table::context(self, spec, table), ..shape })
+                minijinja::context! { ..table::context(self, spec, table), ..shape::context(self, spec, table) }
             }
             // They are somebody else's.
             (Storage::Procedures(_), _) => return Ok(Vec::new()),
         };
-        let context = minijinja::context! { ..context, ..options };
-        files.iter().map(|file| self.templates().render(file, context.clone())).collect()
+        let context = minijinja::context! { ..queue, ..kind, ..options };
+        self.queue_files(spec).iter().map(|file| self.templates().render(file, context.clone())).collect()
+    }
+
+    /// The files that [`Self::queue_scripts`] renders, one script each.
+    pub fn queue_files(self, spec: &QueueSpec) -> &'static [&'static str] {
+        match (&spec.storage, self) {
+            (Storage::Own, Self::SqlServer) => sql_server::QUEUE_FILES,
+            (Storage::Own, Self::Postgres) => postgres::QUEUE_FILES,
+            (Storage::Table(_), Self::SqlServer) => sql_server::TABLE_FILES,
+            (Storage::Table(_), Self::Postgres) => postgres::TABLE_FILES,
+            // They are somebody else's.
+            (Storage::Procedures(_), _) => &[],
+        }
     }
 
     /// The SQL files that are compiled in: their names below `sql/<dialect>/`, and their text.
@@ -296,6 +302,11 @@ impl Dialect {
             Self::Postgres => &postgres::TEMPLATES,
         }
     }
+}
+
+/// What installs of one schema lock, so that they take turns.
+pub(crate) fn install_lock(schema: &Identifier) -> String {
+    format!("readpast/install/{}", schema.as_str())
 }
 
 /// The statements of a script: it is cut at lines that say GO, as SQL Server's own tools do.

@@ -11,20 +11,21 @@ use crate::spec::{QueueSpec, Storage};
 /// Making objects may take a server long, and so may waiting for another install.
 const INSTALL_TIMEOUT_MS: &str = "600000";
 
-/// Brings the schema of `config` to this library's version and, with a `spec`, makes or refreshes that queue. Doing it
-/// again changes nothing. All of it happens in one transaction under an application lock, so that it is there as a whole
+/// Brings the schema of `config` and the queues in it to this library's version and, with a `spec`, makes that queue or
+/// changes it to what the description says. Doing it again changes nothing. All of it happens in one transaction under an application lock, so that it is there as a whole
 /// or not at all, and two at once take turns.
 ///
 /// The login needs the rights to create schemas, types, tables, views and procedures; workers do not.
 ///
 /// # Errors
-/// [`ErrorKind::SchemaNewer`] when a newer library has been here: nothing is touched then.
+/// [`ErrorKind::SchemaNewer`] when a newer library has been here, [`ErrorKind::SchemaMismatch`] when a changed description
+/// would lose data: nothing is touched then.
 pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
     let schema = config.schema()?;
     let mut session = Session::open(config.clone().set("query.timeout_ms", INSTALL_TIMEOUT_MS)?)?;
     session.transaction(|session| {
         let dialect = session.dialect();
-        let lock = format!("readpast/install/{}", schema.as_str());
+        let lock = dialect::install_lock(&schema);
         let granted = session.execute(&dialect.schema_call("lock_install", &schema)?, &[Param::Text(&lock)])?;
         if number(&granted, 0, 0) != Some(1) {
             return Err(Error::new(ErrorKind::TimedOut, "another install holds the lock of this schema; try again"));
@@ -46,8 +47,22 @@ pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
             )?;
         }
         run(session, &dialect.functions_script(&schema)?, creates_or_alters)?;
+        let queues = catalog(session, &schema)?.queues;
+        // Those of an earlier release would refuse to be opened now.
+        let wanted = spec.map(|spec| spec.queue.as_str());
+        for known in queues.iter().filter(|known| known.rendered_by < SCHEMA_VERSION) {
+            if Some(known.name.as_str()) != wanted {
+                known
+                    .read()
+                    .and_then(|spec| install_queue(session, &schema, Some(known), &spec, creates_or_alters))
+                    .map_err(|error| error.in_context(format!("upgrading queue {}", known.name)))?;
+            }
+        }
         match spec {
-            Some(spec) => install_queue(session, &schema, spec, creates_or_alters),
+            Some(spec) => {
+                let known = queues.iter().find(|known| known.name == spec.queue.as_str());
+                install_queue(session, &schema, known, spec, creates_or_alters)
+            }
             None => Ok(()),
         }
     })
@@ -127,6 +142,13 @@ pub(crate) struct Known {
     rendered_by: i32,
 }
 
+impl Known {
+    /// The description as it was installed.
+    fn read(&self) -> Result<QueueSpec> {
+        QueueSpec::from_json(&self.spec)
+    }
+}
+
 fn catalog(session: &mut Session, schema: &Identifier) -> Result<Catalog> {
     let rows = session.execute(&session.dialect().schema_call("catalog", schema)?, &[])?;
     let with_queue = (0..rows.len()).filter(|row| rows.value(*row, 1) != Value::Null);
@@ -151,21 +173,39 @@ fn version(session: &mut Session, schema: &Identifier) -> Result<Option<i32>> {
     Ok(number(&rows, 0, 0))
 }
 
-fn install_queue(session: &mut Session, schema: &Identifier, spec: &QueueSpec, creates_or_alters: bool) -> Result<()> {
+fn install_queue(
+    session: &mut Session,
+    schema: &Identifier,
+    known: Option<&Known>,
+    spec: &QueueSpec,
+    creates_or_alters: bool,
+) -> Result<()> {
     let dialect = session.dialect();
     let text = spec.to_json();
-    check_foreign(session, schema, spec)?;
-    if let Some(known) = catalog(session, schema)?.queues.iter().find(|queue| queue.name == spec.queue.as_str()) {
-        refuse_changed_columns(&QueueSpec::from_json(&known.spec)?, spec)?;
+    let upgrade = match known {
+        Some(known) => {
+            let installed = known.read()?;
+            let same = installed == *spec && known.rendered_by == SCHEMA_VERSION;
+            if same { None } else { Some(dialect.upgrade(schema, &installed, spec)?) }
+        }
+        None => None,
+    };
+    if let Some(upgrade) = &upgrade {
+        run(session, &upgrade.before, creates_or_alters)?;
     }
+    // Once changed: a table that was made after this description, has what is new in it only now.
+    check_foreign(session, schema, spec)?;
     for script in dialect.queue_scripts(schema, spec)? {
         run(session, &script, creates_or_alters)?;
+    }
+    if let Some(upgrade) = &upgrade {
+        run(session, &upgrade.after, creates_or_alters)?;
     }
     session.execute(
         &dialect.schema_call("record_queue", schema)?,
         &[
             Param::Text(spec.queue.as_str()),
-            Param::Text("relational"),
+            Param::Text(spec.preset()),
             Param::Text(&text),
             Param::Integer(SCHEMA_VERSION),
         ],
@@ -182,32 +222,6 @@ fn check_foreign(session: &mut Session, schema: &Identifier, spec: &QueueSpec) -
         }
         Storage::Procedures(_) => Ok(()),
     }
-}
-
-/// A queue's table is made once: the script leaves one that is there as it is, so a description with other columns would
-/// make procedures that do not fit it. New types are taken in.
-fn refuse_changed_columns(known: &QueueSpec, wanted: &QueueSpec) -> Result<()> {
-    if known.columns == wanted.columns {
-        return Ok(());
-    }
-    let columns = |spec: &QueueSpec| {
-        let shown: Vec<_> = spec
-            .columns
-            .iter()
-            .map(|c| format!("{} {}{}", c.name.as_str(), c.kind, if c.nullable { "" } else { " not null" }))
-            .collect();
-        shown.join(", ")
-    };
-    Err(Error::new(
-        ErrorKind::SchemaMismatch,
-        format!(
-            "queue {} is installed with the columns {}, and not {}; take another queue name, or alter the table and its \
-             row in the table of queue descriptions by hand",
-            known.queue,
-            columns(known),
-            columns(wanted)
-        ),
-    ))
 }
 
 fn run(session: &mut Session, script: &str, creates_or_alters: bool) -> Result<()> {

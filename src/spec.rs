@@ -1,6 +1,7 @@
 //! What a queue is made of: its table, its columns, and how it behaves. Written once, as TOML or JSON, kept in the
 //! database, and read back by every handle, which checks new items against it before they travel.
 
+mod evolve;
 mod examples;
 mod layout;
 mod options;
@@ -21,6 +22,7 @@ pub use self::{
     },
 };
 
+pub(crate) use evolve::{ColumnChange, Place};
 pub(crate) use validate::{check_text, items_to_json, put_due};
 
 use crate::ident::{Identifier, QueueName};
@@ -55,6 +57,17 @@ pub struct QueueSpec {
     pub roles: RolesSpec,
     /// The names of its settings in AppSettings begin with this and a point; `<queue>` in lower case when left out.
     pub settings: String,
+}
+
+impl QueueSpec {
+    /// The kind of the queue, in one word.
+    pub fn preset(&self) -> &'static str {
+        match self.storage {
+            Storage::Own => "relational",
+            Storage::Table(_) => "adopted",
+            Storage::Procedures(_) => "procedures",
+        }
+    }
 }
 
 /// Where the items of a queue are.

@@ -53,10 +53,13 @@ fn a_description_is_rendered_for_either_server_without_one() {
     let text = render(&["--schema", "app"]);
     assert!(text.contains("[app].[Next_Mail_trx]") && text.contains("\nGO\n"), "{text}");
     assert_eq!(text, render(&["--schema", "app", "--dialect", "sqlserver"]), "the same every time");
-    let text = render(&["--dialect", "postgres", "--queue-only"]);
-    assert!(text.contains("next_mail_trx") && !text.contains("CREATE SCHEMA"), "{text}");
-    let document: serde_json::Value =
-        serde_json::from_str(&render(&["--dialect", "postgres", "--json", "--queue-only"])).unwrap();
+    let text = render(&["--dialect", "postgres"]);
+    assert!(text.contains("next_mail_trx") && text.contains("COMMIT;") && !text.contains("\nGO\n"), "{text}");
+    let document: serde_json::Value = serde_json::from_str(&render(&["--dialect", "postgres", "--json"])).unwrap();
     assert_eq!((&document["queue"], &document["sql"]), (&"Mail".into(), &text.into()));
+    shell.write("old.toml", &format!("{TOML}[[columns]]\nname = \"Gone\"\ntype = \"date\"\n"));
+    shell.run(&["render", "mail.toml", "--from", "old.toml"]).says(5, &["columns: \"Gone\""]);
+    let text = render(&["--from", "mail.toml"]);
+    assert!(text.contains("[readpast].[Next_Mail_trx]"), "{text}");
     shell.run(&["render", "mail.toml", "--dialect", "oracle"]).says(2, &["oracle", "postgres"]);
 }

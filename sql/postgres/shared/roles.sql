@@ -9,10 +9,12 @@
     {"role": roles.worker, "functions": work, "sees": true},
     {"role": roles.operator, "functions": add + work + operate, "sees": true}
 ] -%}
+{%- if roles.producer or roles.worker or roles.operator %}
 /*
 Who may do what with {{ queue }}. A role needs no right on any table: functions and the worker view read and write
 with the rights of their owner.
 */
+{%- endif %}
 {%- for grant in granted if grant.role %}
 DO $$
 BEGIN

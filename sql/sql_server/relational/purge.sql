@@ -26,7 +26,7 @@ BEGIN
     IF @Statuses IS NULL
         DELETE FROM @Wanted WHERE [Status] = 'Failed' OR {{ object("QueueIsFinished_fn") }}([Status]) = 0;
     IF EXISTS (SELECT 1 FROM @Wanted AS w WHERE {{ object("QueueIsFinished_fn") }}(w.[Status]) = 0)
-        THROW 50021, N'{{ procedure }}: only finished items can be purged; cancel or terminate others first.', 1;
+        THROW 50021, N'{{ procedure }}: only finished items can be purged; cancel or terminate the others.', 1;
 
     BEGIN TRY
         BEGIN TRANSACTION;

@@ -9,10 +9,12 @@
     {"role": roles.worker, "procedures": work, "sees": true},
     {"role": roles.operator, "procedures": add + work + operate, "sees": true}
 ] -%}
+{%- if roles.producer or roles.worker or roles.operator %}
 /*
 Who may do what with {{ queue }}. A role needs no right on any table: procedures and the worker view read and write
 with the rights of their owner, who owns the tables too.
 */
+{%- endif %}
 {%- for grant in granted if grant.role %}
 IF DATABASE_PRINCIPAL_ID({{ text(grant.role.name) }}) IS NULL
     CREATE ROLE {{ grant.role.quoted }};

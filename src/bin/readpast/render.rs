@@ -5,15 +5,15 @@ use crate::failure::Result;
 use crate::output::Output;
 use crate::spec_file;
 use clap::ValueEnum;
-use readpast::dialect::{Dialect, SCHEMA_VERSION};
+use readpast::dialect::Dialect;
 use readpast::ident::Identifier;
 use serde_json::json;
 use std::path::PathBuf;
 
 /// Prints the SQL that install would run for a queue
 ///
-/// The same description always gives the same text. Statements end in lines that say GO, as SQL Server's tools take them;
-/// for psql take those lines out: readpast render Q.toml --dialect postgres | sed '/^GO$/d' | psql
+/// The same description always gives the same text: it can be kept beside the description and reviewed. Its first lines say
+/// how to run it. With --from it is the script that changes an installed queue.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The file that describes the queue
@@ -22,9 +22,9 @@ pub struct Args {
     /// For which server
     #[arg(long, value_enum, default_value = "sqlserver")]
     dialect: Server,
-    /// Only the queue, without what all queues of the schema share
-    #[arg(long)]
-    queue_only: bool,
+    /// The description that is installed: renders the way from there, and refuses what would lose data
+    #[arg(long, value_name = "SPEC")]
+    from: Option<PathBuf>,
 }
 
 /// The servers there are.
@@ -43,15 +43,10 @@ pub fn run(schema: Option<&str>, args: &Args, out: &Output) -> Result<Exit> {
         Server::Postgres => Dialect::Postgres,
     };
     let schema = Identifier::new("--schema", schema.unwrap_or("readpast"))?;
-    let mut scripts = Vec::new();
-    if !args.queue_only {
-        for version in 1..=SCHEMA_VERSION {
-            scripts.extend(dialect.schema_script(version, &schema)?);
-        }
-        scripts.push(dialect.functions_script(&schema)?);
-    }
-    scripts.extend(dialect.queue_scripts(&schema, &spec)?);
-    let script: String = scripts.iter().map(|script| format!("{}\n", script.trim_end())).collect();
+    let script = match &args.from {
+        Some(from) => dialect.render_upgrade(&schema, &spec_file::read(from)?, &spec)?,
+        None => dialect.render(&schema, Some(&spec))?,
+    };
     if out.is_json() {
         out.answer(String::new, || json!({"queue": spec.queue.as_str(), "schema": schema.as_str(), "sql": script}))?;
     } else {

@@ -1,0 +1,93 @@
+{#- What has to go or change before the queue's script makes its objects anew. -#}
+{%- if objects %}
+/* A function whose parameters or results change is another function: the old ones go, and who may use them is kept. */
+CREATE TEMPORARY TABLE readpast_kept_grant ON COMMIT DROP AS
+SELECT
+    g.kind,
+    g.name,
+    a.grantee,
+    a.privilege_type,
+    a.is_grantable
+FROM (
+    SELECT
+        'FUNCTION' AS kind,
+        p.proname AS name,
+        p.proowner AS owner,
+        p.proacl AS acl
+    FROM pg_proc AS p
+    WHERE p.pronamespace = {{ text(schema) }}::regnamespace
+    UNION ALL
+    SELECT
+        'VIEW' AS kind,
+        c.relname AS name,
+        c.relowner AS owner,
+        c.relacl AS acl
+    FROM pg_class AS c
+    WHERE c.relnamespace = {{ text(schema) }}::regnamespace AND c.relkind = 'v'
+) AS g
+CROSS JOIN LATERAL aclexplode(g.acl) AS a
+WHERE
+    a.grantee NOT IN (0, g.owner)
+    AND (g.kind, g.name) IN (
+{%- for object in objects %}
+        ({{ text(object.kind) }}, {{ text(object.bare) }}){{ "," if not loop.last }}
+{%- endfor %}
+    )
+{%- if grants %}
+    /* Those that the description gave and gives no more. */
+    AND (a.privilege_type, g.name, pg_get_userbyid(a.grantee)) NOT IN (
+{%- for grant in grants %}
+        ({{ text(grant.right) }}, {{ text(grant.bare) }}, {{ text(grant.role_name) }}){{ "," if not loop.last }}
+{%- endfor %}
+    )
+{%- endif %};
+GO
+DO $$
+DECLARE
+    function_ regprocedure;
+BEGIN
+    FOR function_ IN
+        SELECT p.oid
+        FROM pg_proc AS p
+        WHERE
+            p.pronamespace = {{ text(schema) }}::regnamespace
+            AND p.proname IN (
+{%- for object in objects if object.kind == "FUNCTION" %}
+                {{ text(object.bare) }}{{ "," if not loop.last }}
+{%- endfor %}
+            )
+            /* What a constraint calls stays as it is. */
+            AND NOT EXISTS (
+                SELECT 1
+                FROM pg_depend AS d
+                WHERE d.refclassid = 'pg_proc'::regclass AND d.refobjid = p.oid AND d.deptype = 'n'
+            )
+    LOOP
+        EXECUTE 'DROP FUNCTION ' || function_;
+    END LOOP;
+END;
+$$;
+GO
+{%- for object in objects if object.kind == "VIEW" %}
+DROP VIEW IF EXISTS {{ object.name }};
+GO
+{%- endfor %}
+{%- endif %}
+{%- for index in indexes %}
+/* Made again below, in its new shape. */
+DROP INDEX IF EXISTS {{ index.qualified }};
+GO
+{%- endfor %}
+{%- for column in columns %}
+{%- if column.change == "added" %}
+ALTER TABLE {{ column.table }} ADD COLUMN IF NOT EXISTS {{ column.quoted }} {{ column.type }} NULL;
+GO
+{%- else %}
+ALTER TABLE {{ column.table }} ALTER COLUMN {{ column.quoted }} TYPE {{ column.type }};
+GO
+{%- if column.nullable %}
+ALTER TABLE {{ column.table }} ALTER COLUMN {{ column.quoted }} DROP NOT NULL;
+GO
+{%- endif %}
+{%- endif %}
+{%- endfor %}

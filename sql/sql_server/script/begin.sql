@@ -1,0 +1,21 @@
+/*
+{{ title }}
+Rendered by readpast {{ library }}; the objects have version {{ version }}. Made anew whenever it is rendered: change the
+description, not this text.
+
+To run it, as a login that may create schemas, types, tables and procedures:
+    sqlcmd -b -I -S <server> -d <database> -i <file>
+-b stops at an error, which takes everything back. What is there already as it should be is left alone, so it may be run
+again.
+*/
+SET ANSI_NULLS, ANSI_PADDING, ANSI_WARNINGS, ARITHABORT, CONCAT_NULL_YIELDS_NULL, QUOTED_IDENTIFIER ON;
+SET NUMERIC_ROUNDABORT, IMPLICIT_TRANSACTIONS OFF;
+SET NOCOUNT, XACT_ABORT ON;
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+GO
+BEGIN TRANSACTION;
+GO
+/* Two installs at once take turns. */
+EXECUTE sp_getapplock
+    @Resource = {{ text(lock) }}, @LockMode = 'Exclusive', @LockOwner = 'Transaction', @LockTimeout = 60000;
+GO

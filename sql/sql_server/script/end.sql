@@ -1,0 +1,22 @@
+/* What is installed now. */
+INSERT INTO {{ object("QueueSchemaVersion") }} ([Version], [AppliedAt], [Library])
+SELECT v.[Version], SYSUTCDATETIME(), {{ text(library) }}
+FROM (VALUES
+{%- for number in versions %}
+    ({{ number }}){{ "," if not loop.last }}
+{%- endfor %}
+) AS v ([Version])
+WHERE NOT EXISTS (SELECT 1 FROM {{ object("QueueSchemaVersion") }} AS s WHERE s.[Version] = v.[Version]);
+GO
+{%- if queue %}
+DECLARE @Spec nvarchar(max) = {{ text(spec) }};
+UPDATE {{ object("QueueSpec") }}
+SET [Preset] = {{ text(preset) }}, [Spec] = @Spec, [RenderedBy] = {{ version }}
+WHERE [Queue] = {{ text(queue) }};
+IF @@ROWCOUNT = 0
+    INSERT INTO {{ object("QueueSpec") }} ([Queue], [Preset], [Spec], [RenderedBy], [InstalledAt])
+    VALUES ({{ text(queue) }}, {{ text(preset) }}, @Spec, {{ version }}, SYSUTCDATETIME());
+GO
+{%- endif %}
+COMMIT TRANSACTION;
+GO

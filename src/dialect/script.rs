@@ -1,0 +1,182 @@
+//! Whole scripts, as a DBA reads, keeps and runs them: a new installation, and the way from one description to the next.
+
+use super::{Dialect, SCHEMA_VERSION, objects, statements};
+use crate::error::Result;
+use crate::ident::{Identifier, QueueName};
+use crate::spec::{ColumnChange, Place, QueueSpec, Storage};
+use minijinja::{Value, context};
+use objects::Made;
+
+/// What is done before and after the scripts of a queue that is there already.
+pub(crate) struct Upgrade {
+    pub(crate) before: String,
+    pub(crate) after: String,
+}
+
+impl Dialect {
+    /// The complete SQL of a schema and, with a `spec`, of that queue: what [`crate::install()`] does, as one script to read
+    /// and to run by hand. The same description always gives the same text.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] when a name is longer than this server takes.
+    pub fn render(self, schema: &Identifier, spec: Option<&QueueSpec>) -> Result<String> {
+        let title = match spec {
+            Some(spec) => format!("The queue {}, and what all queues of its schema share.", spec.queue),
+            None => "What all queues of a schema share.".to_owned(),
+        };
+        let mut scripts = vec![self.begin(schema, &title)?];
+        scripts.extend(self.shared_scripts(schema)?);
+        if let Some(spec) = spec {
+            scripts.extend(self.queue_scripts(schema, spec)?);
+        }
+        scripts.push(self.end(schema, spec)?);
+        Ok(self.joined(&scripts))
+    }
+
+    /// The script that makes the queue that is installed as `old` describes it the queue of `new`, to read and to run by
+    /// hand. With one description twice it brings a queue of an earlier release to this one's objects.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::SchemaMismatch`] when rows that are there would lose something; the message names the keys.
+    pub fn render_upgrade(self, schema: &Identifier, old: &QueueSpec, new: &QueueSpec) -> Result<String> {
+        let title = format!("The queue {} as its description is now; its items stay.", new.queue);
+        let upgrade = self.upgrade(schema, old, new)?;
+        let mut scripts = vec![self.begin(schema, &title)?];
+        scripts.extend(self.shared_scripts(schema)?);
+        scripts.push(upgrade.before);
+        scripts.extend(self.queue_scripts(schema, new)?);
+        scripts.push(upgrade.after);
+        scripts.push(self.end(schema, Some(new))?);
+        Ok(self.joined(&scripts))
+    }
+
+    /// What has to go or change before the scripts of `new` run where those of `old` ran, and what follows them.
+    pub(crate) fn upgrade(self, schema: &Identifier, old: &QueueSpec, new: &QueueSpec) -> Result<Upgrade> {
+        let columns = old.changes_to(new)?;
+        let made_by = |spec| Ok::<_, crate::Error>(objects::made(&self.queue_scripts(schema, spec)?));
+        let (was, is) = (made_by(old)?, made_by(new)?);
+        let touched: Vec<_> = columns.iter().filter(|change| !change.added).collect();
+        let mut dropped = Vec::new();
+        let mut indexes = Vec::new();
+        let mut grants = Vec::new();
+        for made in was.iter().rev() {
+            match made {
+                Made::Object { kind, name } => {
+                    // SQL Server alters what is there; PostgreSQL only where parameters and columns are the same.
+                    if self == Self::Postgres || !is.contains(made) {
+                        dropped.push(context! { kind => *kind, name => name.quoted(), bare => name.bare() });
+                    }
+                }
+                Made::Index { name, table, definition } => {
+                    let on_touched = touched.iter().any(|change| {
+                        definition.split(' ').any(|word| word == change.column.name.quoted(self.quote_style()))
+                    });
+                    if on_touched || !is.contains(made) {
+                        let qualified = table.beside(name).quoted();
+                        indexes.push(context! { name => name.quoted(), table => table.quoted(), qualified });
+                    }
+                }
+                Made::Grant { right, on, role } => {
+                    // What is granted on what queues share, another queue may have granted as well.
+                    let ours = was.iter().any(|made| matches!(made, Made::Object { name, .. } if name == on));
+                    if ours && !is.contains(made) {
+                        grants.push(context! {
+                            right, on => on.quoted(), bare => on.bare(), role => role.quoted(), role_name => role.bare()
+                        });
+                    }
+                }
+            }
+        }
+        let columns: Vec<_> =
+            columns.iter().map(|change| self.change_context(schema, new, change)).collect::<Result<_>>()?;
+        let keeps_grants = self == Self::Postgres && !dropped.is_empty();
+        let context = context! {
+            schema => schema.quoted(self.quote_style()),
+            objects => dropped,
+            indexes,
+            grants,
+            columns,
+        };
+        let before = self.templates().render("upgrade/before.sql", context.clone())?;
+        let after = if keeps_grants { self.templates().render("upgrade/after.sql", context)? } else { String::new() };
+        Ok(Upgrade { before, after })
+    }
+
+    fn change_context(self, schema: &Identifier, spec: &QueueSpec, change: &ColumnChange) -> Result<Value> {
+        let style = self.quote_style();
+        let stem = self.queue_stem(&spec.queue);
+        let ours = |name: String| -> Result<String> {
+            Ok(format!("{}.{}", schema.quoted(style), Identifier::new("the table", &name)?.quoted(style)))
+        };
+        let adopted = matches!(spec.storage, Storage::Table(_));
+        let table = match (&change.table, &spec.storage) {
+            (Place::Queue, Storage::Table(table)) => {
+                let schema = self.schema_of(table.schema.as_ref());
+                format!("{}.{}", schema.quoted_as_written(style), table.name.quoted_as_written(style))
+            }
+            (Place::Queue, _) => ours(stem)?,
+            (Place::Subtype(name), _) => {
+                let name = QueueName::new(name.as_str())?;
+                ours(format!("{stem}_{}", self.queue_stem(&name)))?
+            }
+            (Place::History(name), _) => ours(name.as_str().to_owned())?,
+        };
+        Ok(context! {
+            table,
+            change => if change.added { "added" } else { "changed" },
+            ..self.column_context(&change.column, adopted)
+        })
+    }
+
+    fn shared_scripts(self, schema: &Identifier) -> Result<Vec<String>> {
+        let mut scripts = Vec::new();
+        for version in 1..=SCHEMA_VERSION {
+            scripts.extend(self.schema_script(version, schema)?);
+        }
+        scripts.push(self.functions_script(schema)?);
+        Ok(scripts)
+    }
+
+    fn begin(self, schema: &Identifier, title: &str) -> Result<String> {
+        self.check_length("the setting \"schema\"", schema)?;
+        let context = context! {
+            title,
+            library => env!("CARGO_PKG_VERSION"),
+            version => SCHEMA_VERSION,
+            lock => super::install_lock(schema),
+        };
+        self.templates().render("script/begin.sql", context)
+    }
+
+    fn end(self, schema: &Identifier, spec: Option<&QueueSpec>) -> Result<String> {
+        let context = context! {
+            schema => schema.quoted(self.quote_style()),
+            library => env!("CARGO_PKG_VERSION"),
+            version => SCHEMA_VERSION,
+            versions => (1..=SCHEMA_VERSION).collect::<Vec<_>>(),
+            queue => spec.map(|spec| spec.queue.as_str()),
+            preset => spec.map(QueueSpec::preset),
+            spec => spec.map(|spec| laid_out(&spec.to_json())),
+        };
+        self.templates().render("script/end.sql", context)
+    }
+
+    /// One script. SQL Server's tools send what stands between two lines that say GO; in PostgreSQL a statement ends where it
+    /// ends.
+    fn joined(self, scripts: &[String]) -> String {
+        let separator = if self == Self::SqlServer { "\nGO\n" } else { "\n\n" };
+        let mut text = String::new();
+        for statement in scripts.iter().flat_map(|script| statements(script)) {
+            text.push_str(statement);
+            text.push_str(separator);
+        }
+        text.truncate(text.trim_end().len());
+        text + "\n"
+    }
+}
+
+/// A description as people read it, so that a change of it is seen line by line.
+fn laid_out(json: &str) -> String {
+    let value = serde_json::from_str::<serde_json::Value>(json);
+    value.and_then(|value| serde_json::to_string_pretty(&value)).unwrap_or_else(|_| json.to_owned())
+}

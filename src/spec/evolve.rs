@@ -1,0 +1,189 @@
+//! From one description of a queue to the next: what has to change in its tables, and what would lose data.
+
+use super::{ColumnKind, ColumnSpec, Completion, LifecycleSpec, QueueSpec, Storage, TableSpec};
+use crate::error::{Error, ErrorKind, Result};
+use crate::ident::Identifier;
+
+/// A change of a column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ColumnChange {
+    pub(crate) table: Place,
+    /// The column as it is to be.
+    pub(crate) column: ColumnSpec,
+    /// Whether it was not there before.
+    pub(crate) added: bool,
+}
+
+/// Where a column stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In the queue's table.
+    Queue,
+    /// In the table of a subtype.
+    Subtype(Identifier),
+    /// In the table of the history.
+    History(Identifier),
+}
+
+impl QueueSpec {
+    /// What has to change in the tables of the queue that is described so, to make it the queue of `new`. What a script
+    /// makes when it is missing (tables, indexes, types of work) and what it always makes anew is not among it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::SchemaMismatch`] when rows that are there would lose something or be read differently; the message names
+    /// the keys.
+    pub(crate) fn changes_to(&self, new: &Self) -> Result<Vec<ColumnChange>> {
+        let mut comparison = Comparison { refused: Vec::new(), changes: Vec::new() };
+        if self.queue != new.queue {
+            comparison.refuse("queue", format!("is {}, not {}", self.queue, new.queue));
+        }
+        let (ours, history) = match (&self.storage, &new.storage) {
+            (Storage::Own, Storage::Own) => (true, matches!(self.completion, Completion::History(_))),
+            (Storage::Table(old), Storage::Table(table)) => {
+                comparison.table(old, table);
+                (old.create && table.create, false)
+            }
+            (Storage::Procedures(_), Storage::Procedures(_)) => (false, false),
+            _ => {
+                let why = "the items would stay where they are, and the queue would look for them elsewhere";
+                comparison.refuse("table", why);
+                (false, false)
+            }
+        };
+        comparison.types(&self.types, &new.types);
+        // Of a table that somebody else made only the description changes.
+        if ours {
+            comparison.columns("columns", &Place::Queue, &self.columns, &new.columns);
+            if let (true, Completion::History(table), true) =
+                (history, &new.completion, self.completion == new.completion)
+            {
+                let place = Place::History(table.clone());
+                let changes: Vec<_> = comparison.changes.clone();
+                comparison
+                    .changes
+                    .extend(changes.into_iter().map(|change| ColumnChange { table: place.clone(), ..change }));
+            }
+        }
+        for subtype in &self.subtypes {
+            let name = subtype.name.as_str();
+            match new.subtypes.iter().find(|other| other.name == subtype.name) {
+                None => {
+                    comparison.refuse("subtypes", format!("{name} is not there any more, and its rows would be lost"))
+                }
+                Some(other) if other.exclusive != subtype.exclusive => {
+                    comparison.refuse("subtypes", format!("{name} is exclusive or not for the rows that are there"));
+                }
+                Some(other) => {
+                    let place = Place::Subtype(subtype.name.clone());
+                    comparison.columns("subtypes.columns", &place, &subtype.columns, &other.columns);
+                }
+            }
+        }
+        comparison.conclude(self)
+    }
+}
+
+struct Comparison {
+    refused: Vec<String>,
+    changes: Vec<ColumnChange>,
+}
+
+impl Comparison {
+    fn refuse(&mut self, key: &str, why: impl std::fmt::Display) {
+        self.refused.push(format!("{key}: {why}"));
+    }
+
+    fn types(&mut self, old: &[String], new: &[String]) {
+        for gone in old.iter().filter(|kind| !new.contains(kind)) {
+            self.refuse("types", format!("{gone:?} is not there any more, and items may be of it"));
+        }
+    }
+
+    /// What identifies items and says where they are has to stay as it is.
+    fn table(&mut self, old: &TableSpec, new: &TableSpec) {
+        let stays = "has to stay as it is; to read the same table in another way, give the queue another name";
+        let pairs = [
+            ("table.schema", old.schema == new.schema),
+            ("table.name", old.name == new.name),
+            ("table.key", old.key == new.key),
+            ("table.time", old.local_time == new.local_time),
+            ("table.states", old.states == new.states),
+        ];
+        for (key, _) in pairs.iter().filter(|(_, same)| !same) {
+            self.refuse(key, stays);
+        }
+        self.lifecycle(&old.lifecycle, &new.lifecycle);
+    }
+
+    fn lifecycle(&mut self, old: &LifecycleSpec, new: &LifecycleSpec) {
+        for (role, column) in old.columns() {
+            if !new.columns().contains(&(role, column)) {
+                let key = format!("table.lifecycle.{role}");
+                self.refuse(&key, format!("is {:?}, where the items that are there have it", column.as_str()));
+            }
+        }
+        for (role, column) in new.columns() {
+            // The others say at most more about an item; these say where it is, and items that are there have them elsewhere.
+            let more = ["enqueued", "finished", "duration", "step", "response"].contains(&role);
+            if !more && !old.columns().iter().any(|(other, _)| *other == role) {
+                let key = format!("table.lifecycle.{role}");
+                self.refuse(&key, format!("the items that are there do not have it in {:?}", column.as_str()));
+            }
+        }
+    }
+
+    fn columns(&mut self, key: &str, table: &Place, old: &[ColumnSpec], new: &[ColumnSpec]) {
+        for column in old {
+            let name = column.name.as_str();
+            let Some(other) = new.iter().find(|other| other.name == column.name) else {
+                self.refuse(key, format!("{name:?} is not there any more, and what it holds would be lost"));
+                continue;
+            };
+            if !holds_all(other.kind, column.kind) {
+                self.refuse(key, format!("{name:?} is {}, of which {} holds not every value", column.kind, other.kind));
+            } else if column.nullable && !other.nullable {
+                self.refuse(key, format!("{name:?} may be NULL in rows that are there, so it cannot become not null"));
+            } else if column != other {
+                self.changes.push(ColumnChange { table: table.clone(), column: other.clone(), added: false });
+            }
+        }
+        for column in new.iter().filter(|column| !old.iter().any(|other| other.name == column.name)) {
+            if column.nullable {
+                self.changes.push(ColumnChange { table: table.clone(), column: column.clone(), added: true });
+            } else {
+                let name = column.name.as_str();
+                self.refuse(
+                    key,
+                    format!("{name:?} is new and not null, and the rows that are there have no value for it"),
+                );
+            }
+        }
+    }
+
+    fn conclude(self, old: &QueueSpec) -> Result<Vec<ColumnChange>> {
+        if self.refused.is_empty() {
+            return Ok(self.changes);
+        }
+        Err(Error::new(
+            ErrorKind::SchemaMismatch,
+            format!(
+                "queue {} is installed with another description, and to change it so would lose data or misread it: {}; \
+                 take another queue name, or keep what is there",
+                old.queue,
+                self.refused.join("; ")
+            ),
+        ))
+    }
+}
+
+/// Whether a column of the kind `new` can hold whatever one of the kind `old` holds, and shows it alike.
+fn holds_all(new: ColumnKind, old: ColumnKind) -> bool {
+    match (old, new) {
+        (ColumnKind::Text(Some(_)), ColumnKind::Text(None)) | (ColumnKind::Integer, ColumnKind::BigInteger) => true,
+        (ColumnKind::Text(Some(old)), ColumnKind::Text(Some(new))) => old <= new,
+        (ColumnKind::Decimal(precision, scale), ColumnKind::Decimal(new_precision, new_scale)) => {
+            scale <= new_scale && precision - scale <= new_precision - new_scale
+        }
+        _ => old == new,
+    }
+}

@@ -1,0 +1,13 @@
+//! A queue whose description changes, and a database that an earlier release installed: the items stay, and workers go on.
+//!
+//! `READPAST_TEST_POSTGRES` and `READPAST_TEST_SQLSERVER` hold the connection strings of the servers; each test gets a
+//! database of its own on each.
+
+#[path = "evolution/changes.rs"]
+mod changes;
+#[path = "evolution/database.rs"]
+mod database;
+#[path = "evolution/release.rs"]
+mod release;
+#[path = "evolution/scripts.rs"]
+mod scripts;

@@ -1,0 +1,267 @@
+/*
+Claim up to max_ due items. One row per item, in the order they are due, with the answer CLAIMED; or one row EMPTY with
+the milliseconds until the next item is due (NULL when there is none). With recover_ 1, first give back the items of
+dead workers; with 2 also what is in flight under this very worker's name, for a worker that starts again.
+Table access order: four_queue, four_queue_scheduler_lease.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."next_four_queue_scheduler_set_trx"(
+    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1
+)
+RETURNS TABLE (    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
+    answer_attempt integer, answer_status text,
+    "reputation" integer,
+    "id" bigint,
+    item_status text, item_step text, item_attempt integer, item_response text, item_error text,
+    item_started_at timestamptz, item_duration bigint, item_due_at timestamptz, item_token timestamptz, item_owner text,
+    item_lease_until timestamptz
+)
+LANGUAGE plpgsql VOLATILE
+/* With its owner's rights: a role that may execute this needs none on the tables. */
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+/*
+One access path is right, however many rows the table has today: the index, in its order. Tables are joined by BETWEEN
+two equal keys for the same reason: by =, a plan that is made while a table is empty would read all of it, and be kept
+when it is full.
+*/
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    now_ timestamptz;
+    max_attempts_ integer;
+    key_1_ bigint[];
+BEGIN
+    /* The times in the table are the server's local ones: from here to the end of the function. */
+    SET LOCAL timezone TO DEFAULT;
+    max_attempts_ := COALESCE(
+        (SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.maxAttempts'), 3
+    );
+    IF lease_ms_ IS NULL THEN
+        lease_ms_ := COALESCE(
+            (SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.leaseMs'), 600000
+        );
+    END IF;
+    IF COALESCE(worker_, '') = '' THEN
+        RAISE EXCEPTION 'next_four_queue_scheduler_set_trx: worker_ is empty' USING ERRCODE = 'RP021';
+    END IF;
+    IF lease_ms_ < 1 THEN
+        RAISE EXCEPTION 'next_four_queue_scheduler_set_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
+    END IF;
+    IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
+        RAISE EXCEPTION 'next_four_queue_scheduler_set_trx: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
+    END IF;
+    IF recover_ = 2 THEN
+        PERFORM FROM "readpast"."recover_four_queue_scheduler_trx"(1000, worker_);
+    END IF;
+    IF recover_ > 0 THEN
+        PERFORM FROM "readpast"."recover_four_queue_scheduler_trx"(100);
+    END IF;
+
+    now_ := clock_timestamp();
+
+    /*
+    Lock due items of the table; those that others hold are passed over. What four_queue_scheduler_lease says of them is read in
+    the next statement: only then nobody changes it any more.
+    */
+    /* Materialized, so that the rows are chosen once. */
+    WITH due AS MATERIALIZED (
+        SELECT q."id" AS key_1
+        FROM "public"."four_queue" AS q
+        WHERE
+            q."in_process" = FALSE
+            AND (q."scheduled_start_date" IS NULL OR q."scheduled_start_date" <= now_)
+        ORDER BY
+            q."id"
+        LIMIT max_
+        FOR NO KEY UPDATE OF q SKIP LOCKED
+    )
+
+    SELECT ARRAY_AGG(d.key_1)
+    INTO key_1_
+    FROM due AS d;
+
+    IF key_1_ IS NOT NULL THEN
+        WITH decided AS MATERIALIZED (
+            SELECT
+                k.position,
+                k.key_1,
+                'OK' AS answer,
+                /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
+                CASE WHEN s.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
+                GREATEST(now_, v.item_token + interval '1 microsecond') AS token,
+                v.item_attempt + (NOT s.is_spent)::integer AS attempt_num,
+                v.item_step AS step,
+                v.item_response AS response,
+                CASE
+                    WHEN s.is_spent THEN format('Attempts are spent: %s of %s.', v.item_attempt, max_attempts_)
+                    ELSE v.item_error
+                END AS error,
+                CASE WHEN s.is_spent THEN v.item_started_at ELSE now_ END AS started_at,
+                now_ AS run_started_at,
+                CASE WHEN s.is_spent THEN v.item_duration END AS duration,
+                v.item_due_at AS due_at,
+                CASE WHEN s.is_spent THEN v.item_owner ELSE worker_ END AS owner,
+                CASE WHEN NOT s.is_spent THEN now_ + lease_ms_ * interval '1 millisecond' END AS lease_until,
+                NOT s.is_spent AS enters,
+                s.is_spent AS finishes,
+                FALSE AS reopens,
+                TRUE AS stays
+            FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
+            INNER JOIN "readpast"."four_queue_scheduler_item_v" AS v
+                ON v.item_key_1 BETWEEN k.key_1 AND k.key_1 AND v.item_seek_1 IN (FALSE, TRUE) 
+            CROSS JOIN LATERAL (SELECT v.item_attempt >= max_attempts_ AS is_spent) AS s
+        ),
+
+    /*
+    Into the table what it has columns for, and all of it into four_queue_scheduler_lease. An item that a trigger of the table keeps
+    from changing counts as not changed.
+    */
+    changed AS (
+        UPDATE "public"."four_queue" AS q
+        SET
+            "scheduled_start_date" = COALESCE(d.due_at, q."scheduled_start_date"),
+            "start_date" = CASE WHEN d.enters THEN d.run_started_at ELSE q."start_date" END,
+            "end_date" = CASE
+                WHEN d.status IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') THEN NULL
+                WHEN d.status IN ('Completed') THEN CASE WHEN d.finishes THEN now_ ELSE COALESCE(q."end_date", now_) END
+                ELSE CASE WHEN d.finishes THEN now_ WHEN d.reopens THEN NULL ELSE q."end_date" END
+            END,
+            "attempts" = d.attempt_num,
+            "app_server" = CASE WHEN d.enters THEN d.owner ELSE q."app_server" END,
+            "in_process" = CASE
+                WHEN d.status IN ('Pending', 'Error') THEN FALSE
+                WHEN d.status IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') THEN TRUE
+                ELSE q."in_process"
+            END
+        FROM decided AS d
+        WHERE
+            q."id" BETWEEN d.key_1 AND d.key_1 AND q."in_process" IN (FALSE, TRUE) 
+            AND d.answer = 'OK'
+        RETURNING d.*
+    ),
+
+    leased AS (
+        INSERT INTO "readpast"."four_queue_scheduler_lease" AS s (
+            key_1, status, step, attempt_num, response, error, started_at,
+            finished_at, duration, due_at, updated_at, lease_owner, lease_until
+        )
+        SELECT
+            c.key_1, c.status, c.step, c.attempt_num, c.response, c.error,
+            c.started_at, CASE WHEN c.finishes THEN now_ END, c.duration, c.due_at, c.token, c.owner, c.lease_until
+        FROM changed AS c
+        WHERE c.stays
+        ORDER BY c.key_1
+        ON CONFLICT (key_1) DO UPDATE
+        SET
+            status = excluded.status,
+            step = excluded.step,
+            attempt_num = excluded.attempt_num,
+            response = excluded.response,
+            error = excluded.error,
+            started_at = excluded.started_at,
+            finished_at = excluded.finished_at,
+            duration = excluded.duration,
+            due_at = excluded.due_at,
+            updated_at = excluded.updated_at,
+            lease_owner = excluded.lease_owner,
+            lease_until = excluded.lease_until
+    )
+
+        SELECT ARRAY_AGG(c.key_1 ORDER BY c.position)
+        INTO key_1_
+        FROM changed AS c
+        WHERE c.status = 'Processing';
+
+        RETURN QUERY
+        SELECT
+            'CLAIMED',
+            NULL::integer,
+            NULL::bigint,
+            k.key_1::text,
+            v.item_token,
+            v.item_attempt,
+            v.item_status,
+            v."reputation"::integer,
+            v."id"::bigint,
+            v.item_status, v.item_step, v.item_attempt, v.item_response, v.item_error, v.item_started_at,
+            v.item_duration, v.item_due_at, v.item_token, v.item_owner, v.item_lease_until
+        FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
+        INNER JOIN "readpast"."four_queue_scheduler_item_v" AS v
+            ON v.item_key_1 BETWEEN k.key_1 AND k.key_1 AND v.item_seek_1 IN (FALSE, TRUE) 
+        ORDER BY k.position;
+        IF FOUND THEN
+            RETURN;
+        END IF;
+    END IF;
+
+    /*
+    Nothing to hand out: say when the next item is due, so that the worker can sleep that long. What was due already is
+    in the hands of others.
+    */
+    answer := 'EMPTY';
+    answer_due_ms := (
+        SELECT CEIL(EXTRACT(EPOCH FROM MIN(n.due_at) - now_) * 1000)::bigint
+        FROM (
+            (
+                SELECT q."scheduled_start_date"::timestamptz AS due_at
+                FROM "public"."four_queue" AS q
+                WHERE
+            q."in_process" = FALSE
+            AND q."scheduled_start_date" > now_
+                ORDER BY q."scheduled_start_date"
+                LIMIT 1
+            )
+
+        ) AS n
+    );
+    RETURN NEXT;
+END;
+$$;
+GO
+REVOKE ALL ON FUNCTION "readpast"."next_four_queue_scheduler_set_trx"(text, integer, integer, integer) FROM public;
+GO
+/*
+Claim one item, as its worker. Returns its key and its concurrency token, or no row when none is due; the details are
+in the worker view, and the token goes into the following modify_four_queue_scheduler_trx.
+Table access order: four_queue, four_queue_scheduler_lease.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."next_four_queue_scheduler_trx"(
+    worker_ text DEFAULT NULL, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1
+)
+RETURNS TABLE (item_key text, item_token timestamptz)
+LANGUAGE plpgsql VOLATILE
+/* With its owner's rights: a role that may execute this needs none on the tables. */
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+/*
+One access path is right, however many rows the table has today: the index, in its order. Tables are joined by BETWEEN
+two equal keys for the same reason: by =, a plan that is made while a table is empty would read all of it, and be kept
+when it is full.
+*/
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+SET jit = off
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT n.answer_key, n.answer_token
+    FROM "readpast"."next_four_queue_scheduler_set_trx"(
+        COALESCE(worker_, session_user || '/' || pg_backend_pid()), 1, lease_ms_, recover_
+    ) AS n
+    WHERE n.answer = 'CLAIMED';
+END;
+$$;
+GO
+REVOKE ALL ON FUNCTION "readpast"."next_four_queue_scheduler_trx"(text, integer, integer) FROM public;
+GO

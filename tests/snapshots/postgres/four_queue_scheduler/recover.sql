@@ -1,0 +1,251 @@
+/*
+Give the items of dead workers back (Error, due at once), or to Failed when their attempts are spent. One row per item,
+with the answer RECOVERED and the status it has now. With worker_, everything that is in flight under this name counts,
+whatever its lease. Claims do this too, so a queue with workers needs no other reaper. Items that were taken by
+others than readpast count as well, once they are as old as a lease is long.
+Table access order: four_queue, four_queue_scheduler_lease.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."recover_four_queue_scheduler_trx"(max_ integer DEFAULT 100, worker_ text DEFAULT NULL)
+RETURNS TABLE (
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
+    answer_attempt integer, answer_status text
+)
+LANGUAGE plpgsql VOLATILE
+/* With its owner's rights: a role that may execute this needs none on the tables. */
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+/*
+One access path is right, however many rows the table has today: the index, in its order. Tables are joined by BETWEEN
+two equal keys for the same reason: by =, a plan that is made while a table is empty would read all of it, and be kept
+when it is full.
+*/
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    now_ CONSTANT timestamptz := clock_timestamp();
+    lease_ms_ integer;
+    max_attempts_ integer;
+    key_1_ bigint[];
+BEGIN
+    /* The times in the table are the server's local ones: from here to the end of the function. */
+    SET LOCAL timezone TO DEFAULT;
+    max_attempts_ := COALESCE(
+        (SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.maxAttempts'), 3
+    );
+    IF lease_ms_ IS NULL THEN
+        lease_ms_ := COALESCE(
+            (SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.leaseMs'), 600000
+        );
+    END IF;
+    IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
+        RAISE EXCEPTION 'recover_four_queue_scheduler_trx: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
+    END IF;
+
+    /* Who may be dead; rows that others hold are passed over, theirs are not. */
+    SELECT ARRAY_AGG(q."id")
+    INTO key_1_
+    FROM (
+        (
+            SELECT s.key_1
+            FROM "readpast"."four_queue_scheduler_lease" AS s
+            WHERE
+                s.status = 'Processing'
+                AND (s.lease_until <= now_ OR s.lease_owner = worker_)
+            ORDER BY s.started_at
+            LIMIT max_
+        )
+        UNION ALL
+        (
+            SELECT q."id"
+            FROM "public"."four_queue" AS q
+            WHERE
+                q."in_process" = TRUE
+                AND q."end_date" IS NULL
+                AND (q."start_date" <= now_ - lease_ms_ * interval '1 millisecond' OR q."app_server" = worker_)
+                AND NOT EXISTS (
+                    SELECT 1
+                    FROM "readpast"."four_queue_scheduler_lease" AS s
+                    WHERE
+                        s.key_1 = q."id" AND s.status <> 'Pending'
+                )
+            ORDER BY q."start_date"
+            LIMIT max_
+        )
+    ) AS w (key_1)
+    CROSS JOIN LATERAL (
+        SELECT q."id"
+        FROM "public"."four_queue" AS q
+        WHERE q."id" BETWEEN w.key_1 AND w.key_1 AND q."in_process" IN (FALSE, TRUE) 
+        FOR NO KEY UPDATE SKIP LOCKED
+    ) AS q;
+
+    /* What is gone from the table leaves nothing behind. */
+    DELETE FROM "readpast"."four_queue_scheduler_lease" AS s
+    USING (
+        SELECT g.key_1
+        FROM "readpast"."four_queue_scheduler_lease" AS g
+        WHERE
+            g.status = 'Processing'
+            AND g.lease_until <= now_
+            AND NOT EXISTS (
+                SELECT 1
+                FROM "public"."four_queue" AS q
+                WHERE q."id" BETWEEN g.key_1 AND g.key_1 AND q."in_process" IN (FALSE, TRUE) 
+            )
+        ORDER BY g.started_at
+        LIMIT max_
+    ) AS g
+    WHERE s.key_1 BETWEEN g.key_1 AND g.key_1 ;
+
+    IF key_1_ IS NULL THEN
+        RETURN;
+    END IF;
+
+    /* Of those that somebody changed by hand, the table is right. */
+    UPDATE "readpast"."four_queue_scheduler_lease" AS s
+    SET status = v.item_status, lease_until = NULL
+    FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
+    INNER JOIN "readpast"."four_queue_scheduler_item_v" AS v
+        ON v.item_key_1 BETWEEN k.key_1 AND k.key_1 AND v.item_seek_1 IN (FALSE, TRUE) 
+    WHERE
+        s.key_1 BETWEEN k.key_1 AND k.key_1 
+        AND s.status = 'Processing'
+        AND v.item_status <> 'Processing';
+
+    RETURN QUERY
+    /* A lease that is being renewed right now is alive. */
+    WITH held AS MATERIALIZED (
+        SELECT k.key_1, s.free
+        FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
+        CROSS JOIN LATERAL (
+            SELECT TRUE AS free
+            FROM (VALUES (1)) AS one (one)
+            WHERE
+                NOT EXISTS (
+                    SELECT 1
+                    FROM "readpast"."four_queue_scheduler_lease" AS s
+                    WHERE s.key_1 BETWEEN k.key_1 AND k.key_1 
+                )
+        ) AS s
+        UNION ALL
+        SELECT k.key_1, s.free
+        FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
+        CROSS JOIN LATERAL (
+            SELECT TRUE AS free
+            FROM "readpast"."four_queue_scheduler_lease" AS s
+            WHERE
+                s.key_1 BETWEEN k.key_1 AND k.key_1 
+                AND (s.lease_until <= now_ OR s.lease_owner = worker_ OR s.status <> 'Processing')
+            FOR NO KEY UPDATE SKIP LOCKED
+        ) AS s
+    ),
+
+    decided AS MATERIALIZED (
+        SELECT
+            k.key_1,
+            'OK' AS answer,
+            CASE WHEN v.item_attempt >= max_attempts_ THEN 'Failed' ELSE 'Error' END AS status,
+            GREATEST(now_, v.item_token + interval '1 microsecond') AS token,
+            v.item_attempt AS attempt_num,
+            v.item_step AS step,
+            v.item_response AS response,
+            CASE
+                WHEN v.item_owner = worker_
+                    THEN format('Worker %s started again on attempt %s of %s.', worker_, v.item_attempt, max_attempts_)
+                ELSE format(
+                    'The lease of worker %s ran out on attempt %s of %s; the worker is taken for dead.',
+                    COALESCE(v.item_owner, '(unknown)'), v.item_attempt, max_attempts_
+                )
+            END AS error,
+            v.item_started_at AS started_at,
+            v.item_started_at AS run_started_at,
+            CASE
+                WHEN v.item_attempt >= max_attempts_ THEN (EXTRACT(EPOCH FROM now_ - v.item_started_at) * 1000)::bigint
+            END AS duration,
+            LEAST(v.item_due_at, now_) AS due_at,
+            v.item_owner AS owner,
+            NULL::timestamptz AS lease_until,
+            FALSE AS enters,
+            v.item_attempt >= max_attempts_ AS finishes,
+            FALSE AS reopens,
+            TRUE AS stays
+        FROM held AS k
+        INNER JOIN "readpast"."four_queue_scheduler_item_v" AS v
+            ON v.item_key_1 BETWEEN k.key_1 AND k.key_1 AND v.item_seek_1 IN (FALSE, TRUE) 
+        WHERE
+            v.item_status = 'Processing'
+            AND (v.item_lease_until <= now_ OR v.item_owner = worker_)
+    ),
+
+    /*
+    Into the table what it has columns for, and all of it into four_queue_scheduler_lease. An item that a trigger of the table keeps
+    from changing counts as not changed.
+    */
+    changed AS (
+        UPDATE "public"."four_queue" AS q
+        SET
+            "scheduled_start_date" = COALESCE(d.due_at, q."scheduled_start_date"),
+            "start_date" = CASE WHEN d.enters THEN d.run_started_at ELSE q."start_date" END,
+            "end_date" = CASE
+                WHEN d.status IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') THEN NULL
+                WHEN d.status IN ('Completed') THEN CASE WHEN d.finishes THEN now_ ELSE COALESCE(q."end_date", now_) END
+                ELSE CASE WHEN d.finishes THEN now_ WHEN d.reopens THEN NULL ELSE q."end_date" END
+            END,
+            "attempts" = d.attempt_num,
+            "app_server" = CASE WHEN d.enters THEN d.owner ELSE q."app_server" END,
+            "in_process" = CASE
+                WHEN d.status IN ('Pending', 'Error') THEN FALSE
+                WHEN d.status IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') THEN TRUE
+                ELSE q."in_process"
+            END
+        FROM decided AS d
+        WHERE
+            q."id" BETWEEN d.key_1 AND d.key_1 AND q."in_process" IN (FALSE, TRUE) 
+            AND d.answer = 'OK'
+        RETURNING d.*
+    ),
+
+    leased AS (
+        INSERT INTO "readpast"."four_queue_scheduler_lease" AS s (
+            key_1, status, step, attempt_num, response, error, started_at,
+            finished_at, duration, due_at, updated_at, lease_owner, lease_until
+        )
+        SELECT
+            c.key_1, c.status, c.step, c.attempt_num, c.response, c.error,
+            c.started_at, CASE WHEN c.finishes THEN now_ END, c.duration, c.due_at, c.token, c.owner, c.lease_until
+        FROM changed AS c
+        WHERE c.stays
+        ORDER BY c.key_1
+        ON CONFLICT (key_1) DO UPDATE
+        SET
+            status = excluded.status,
+            step = excluded.step,
+            attempt_num = excluded.attempt_num,
+            response = excluded.response,
+            error = excluded.error,
+            started_at = excluded.started_at,
+            finished_at = excluded.finished_at,
+            duration = excluded.duration,
+            due_at = excluded.due_at,
+            updated_at = excluded.updated_at,
+            lease_owner = excluded.lease_owner,
+            lease_until = excluded.lease_until
+    )
+
+    SELECT
+        'RECOVERED', NULL::integer, NULL::bigint, c.key_1::text, c.token, c.attempt_num,
+        c.status
+    FROM changed AS c
+    ORDER BY c.key_1;
+END;
+$$;
+GO
+REVOKE ALL ON FUNCTION "readpast"."recover_four_queue_scheduler_trx"(integer, text) FROM public;
+GO

@@ -1,0 +1,62 @@
+/*
+Claim one item, as its worker. Returns its key and its concurrency token, or no row when none is due; the details are
+in the worker view, and the token goes into the following modify_notification_trx. With recover_ 1, first give back
+the items of dead workers; a caller that polls often need not each time.
+Table access order: notification.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."next_notification_trx"(
+    worker_ text DEFAULT NULL, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1
+)
+RETURNS TABLE (enqueued_at timestamptz, updated_at timestamptz)
+LANGUAGE plpgsql VOLATILE
+/* With its owner's rights: a role that may execute this needs none on the tables. */
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+/*
+One access path is right, however many rows the table has today: the index, in its order. Tables are joined by BETWEEN
+two equal keys for the same reason: by =, a plan that is made while a table is empty would read all of it, and be kept
+when it is full.
+*/
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+SET jit = off
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT n.answer_key, n.answer_token
+    FROM "readpast"."next_notification_set_trx"(
+        COALESCE(worker_, session_user || '/' || pg_backend_pid()), 1, lease_ms_, recover_
+    ) AS n
+    WHERE n.answer = 'CLAIMED';
+END;
+$$;
+GO
+REVOKE ALL ON FUNCTION "readpast"."next_notification_trx"(text, integer, integer) FROM public;
+GO
+/* With other parameters it is another function: who might execute that of the release before, may execute this. */
+DO $$
+DECLARE
+    before_ CONSTANT regprocedure := TO_REGPROCEDURE(
+        '"readpast"."next_notification_trx"(text, integer, boolean)'
+    );
+    after_ CONSTANT text := '"readpast"."next_notification_trx"(text, integer, integer)';
+    role_ text;
+BEGIN
+    IF before_ IS NOT NULL THEN
+        FOR role_ IN
+            SELECT a.grantee::regrole::text
+            FROM pg_catalog.pg_proc AS p
+            CROSS JOIN LATERAL aclexplode(p.proacl) AS a
+            WHERE p.oid = before_ AND a.grantee NOT IN (0, p.proowner)
+        LOOP
+            EXECUTE 'GRANT EXECUTE ON FUNCTION ' || after_ || ' TO ' || role_;
+        END LOOP;
+        DROP FUNCTION "readpast"."next_notification_trx"(text, integer, boolean);
+    END IF;
+END;
+$$;
+GO

@@ -1,0 +1,112 @@
+/*
+Delete up to max_ finished items that fit filter_, oldest key first. filter_ is that of find_notification; without a
+status it means Completed, PartiallyCompleted, Cancelled and Terminated. Failed items go only when they are named, since
+somebody may still want to see to them; unfinished ones never do. Rows that others hold are passed over. One row:
+purged, and how many it were.
+Table access order: notification.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."purge_notification_trx"(filter_ json DEFAULT NULL, max_ integer DEFAULT 1000)
+RETURNS TABLE (name text, value bigint)
+LANGUAGE plpgsql VOLATILE
+/* With its owner's rights: a role that may execute this needs none on the tables. */
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+/*
+One access path is right, however many rows the table has today: the index, in its order. Tables are joined by BETWEEN
+two equal keys for the same reason: by =, a plan that is made while a table is empty would read all of it, and be kept
+when it is full.
+*/
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    keys_ timestamptz[];
+    statuses_ text[];
+    types_ text[];
+    before_ timestamptz;
+    since_ timestamptz;
+    part_ text;
+BEGIN
+    /* A condition with a slip in its name must not be passed over: what it was to keep out would be met too. */
+    IF
+        json_typeof(filter_) <> 'object'
+        OR EXISTS (
+            SELECT 1 FROM json_object_keys(filter_) AS k (name)
+            WHERE k.name NOT IN ('keys', 'status', 'types', 'before', 'after', 'error')
+        )
+    THEN
+        RAISE EXCEPTION 'purge_notification_trx: filter_ is a JSON object of keys, status, types, before, after and error'
+        USING ERRCODE = 'RP021';
+    END IF;
+    IF json_typeof(filter_ -> 'keys') = 'array' THEN
+        keys_ := ARRAY(SELECT DISTINCT k.key::timestamptz FROM json_array_elements_text(filter_ -> 'keys') AS k (key));
+    END IF;
+    IF json_typeof(filter_ -> 'status') = 'array' THEN
+        statuses_ := ARRAY(SELECT s.status FROM json_array_elements_text(filter_ -> 'status') AS s (status));
+    END IF;
+    IF json_typeof(filter_ -> 'types') = 'array' THEN
+        types_ := ARRAY(SELECT t.type FROM json_array_elements_text(filter_ -> 'types') AS t (type));
+    END IF;
+    before_ := filter_ ->> 'before';
+    since_ := filter_ ->> 'after';
+    part_ := filter_ ->> 'error';
+    IF CARDINALITY(keys_) > 1000 THEN
+        RAISE EXCEPTION 'purge_notification_trx: at most 1000 keys a call' USING ERRCODE = 'RP021';
+    END IF;
+    IF EXISTS (
+        SELECT 1 FROM UNNEST(statuses_) AS s (status)
+        WHERE NOT EXISTS (SELECT 1 FROM "readpast"."queue_status" AS k WHERE k.status = s.status)
+    )
+    THEN
+        RAISE EXCEPTION 'purge_notification_trx: status names one that there is not' USING ERRCODE = 'RP021';
+    END IF;
+    IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
+        RAISE EXCEPTION 'purge_notification_trx: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
+    END IF;
+    statuses_ := COALESCE(statuses_, ARRAY['Completed', 'PartiallyCompleted', 'Cancelled', 'Terminated']);
+    IF EXISTS (
+        SELECT 1 FROM UNNEST(statuses_) AS s (status)
+        WHERE NOT "readpast"."queue_is_finished_fn"(s.status)
+    )
+    THEN
+        RAISE EXCEPTION 'purge_notification_trx: only finished items can be purged; cancel or terminate others first'
+        USING ERRCODE = 'RP021';
+    END IF;
+
+    RETURN QUERY
+    WITH found AS MATERIALIZED (
+        SELECT q.enqueued_at
+        FROM "readpast"."notification" AS q
+        WHERE
+            (keys_ IS NULL OR q.enqueued_at = ANY(keys_))
+            AND (statuses_ IS NULL OR q.status = ANY(statuses_))
+            AND (types_ IS NULL OR q.type = ANY(types_))
+            AND (before_ IS NULL OR q.updated_at < before_)
+            AND (since_ IS NULL OR q.updated_at >= since_)
+            /* Found as it stands: nothing in it is a wildcard. */
+            AND (part_ IS NULL OR STRPOS(q.error, part_) > 0)
+        ORDER BY q.enqueued_at
+        LIMIT max_
+        FOR UPDATE SKIP LOCKED
+    ),
+
+    purged AS (
+        DELETE FROM "readpast"."notification" AS q
+        USING found AS f
+        /* They are locked and found to fit: the key is enough. */
+        WHERE q.enqueued_at BETWEEN f.enqueued_at AND f.enqueued_at
+        RETURNING 1 AS one
+    )
+
+    SELECT 'purged', COUNT(*) FROM purged;
+END;
+$$;
+GO
+REVOKE ALL ON FUNCTION "readpast"."purge_notification_trx"(json, integer) FROM public;
+GO

@@ -1,0 +1,270 @@
+
+/*
+Who may do what with notification. A role needs no right on any table: functions and the worker view read and write
+with the rights of their owner.
+*/
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM pg_catalog.pg_roles AS r WHERE r.rolname = 'notification_producer') THEN
+        CREATE ROLE "notification_producer";
+    END IF;
+EXCEPTION WHEN insufficient_privilege THEN
+    RAISE EXCEPTION 'permission denied to create the role %; have it created first', 'notification_producer'
+    USING ERRCODE = SQLSTATE;
+END;
+$$;
+GO
+GRANT USAGE ON SCHEMA "readpast" TO "notification_producer";
+GO
+GRANT EXECUTE ON FUNCTION "readpast"."queue_catalog"() TO "notification_producer";
+GO
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."add_notification_utx"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."add_notification_utx" TO "notification_producer";
+    END IF;
+END;
+$$;
+GO
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."add_notification_trx"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."add_notification_trx" TO "notification_producer";
+    END IF;
+END;
+$$;
+GO
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."add_notification_set_utx"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."add_notification_set_utx" TO "notification_producer";
+    END IF;
+END;
+$$;
+GO
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."add_notification_set_trx"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."add_notification_set_trx" TO "notification_producer";
+    END IF;
+END;
+$$;
+GO
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM pg_catalog.pg_roles AS r WHERE r.rolname = 'notification_worker') THEN
+        CREATE ROLE "notification_worker";
+    END IF;
+EXCEPTION WHEN insufficient_privilege THEN
+    RAISE EXCEPTION 'permission denied to create the role %; have it created first', 'notification_worker'
+    USING ERRCODE = SQLSTATE;
+END;
+$$;
+GO
+GRANT USAGE ON SCHEMA "readpast" TO "notification_worker";
+GO
+GRANT EXECUTE ON FUNCTION "readpast"."queue_catalog"() TO "notification_worker";
+GO
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."next_notification_trx"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."next_notification_trx" TO "notification_worker";
+    END IF;
+END;
+$$;
+GO
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."next_notification_set_trx"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."next_notification_set_trx" TO "notification_worker";
+    END IF;
+END;
+$$;
+GO
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."modify_notification_trx"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."modify_notification_trx" TO "notification_worker";
+    END IF;
+END;
+$$;
+GO
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."modify_notification_set_trx"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."modify_notification_set_trx" TO "notification_worker";
+    END IF;
+END;
+$$;
+GO
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."renew_notification_set_trx"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."renew_notification_set_trx" TO "notification_worker";
+    END IF;
+END;
+$$;
+GO
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."recover_notification_trx"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."recover_notification_trx" TO "notification_worker";
+    END IF;
+END;
+$$;
+GO
+GRANT SELECT ON "readpast"."worker_notification_v" TO "notification_worker";
+GO
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM pg_catalog.pg_roles AS r WHERE r.rolname = 'notification_operator') THEN
+        CREATE ROLE "notification_operator";
+    END IF;
+EXCEPTION WHEN insufficient_privilege THEN
+    RAISE EXCEPTION 'permission denied to create the role %; have it created first', 'notification_operator'
+    USING ERRCODE = SQLSTATE;
+END;
+$$;
+GO
+GRANT USAGE ON SCHEMA "readpast" TO "notification_operator";
+GO
+GRANT EXECUTE ON FUNCTION "readpast"."queue_catalog"() TO "notification_operator";
+GO
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."add_notification_utx"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."add_notification_utx" TO "notification_operator";
+    END IF;
+END;
+$$;
+GO
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."add_notification_trx"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."add_notification_trx" TO "notification_operator";
+    END IF;
+END;
+$$;
+GO
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."add_notification_set_utx"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."add_notification_set_utx" TO "notification_operator";
+    END IF;
+END;
+$$;
+GO
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."add_notification_set_trx"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."add_notification_set_trx" TO "notification_operator";
+    END IF;
+END;
+$$;
+GO
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."next_notification_trx"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."next_notification_trx" TO "notification_operator";
+    END IF;
+END;
+$$;
+GO
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."next_notification_set_trx"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."next_notification_set_trx" TO "notification_operator";
+    END IF;
+END;
+$$;
+GO
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."modify_notification_trx"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."modify_notification_trx" TO "notification_operator";
+    END IF;
+END;
+$$;
+GO
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."modify_notification_set_trx"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."modify_notification_set_trx" TO "notification_operator";
+    END IF;
+END;
+$$;
+GO
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."renew_notification_set_trx"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."renew_notification_set_trx" TO "notification_operator";
+    END IF;
+END;
+$$;
+GO
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."recover_notification_trx"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."recover_notification_trx" TO "notification_operator";
+    END IF;
+END;
+$$;
+GO
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."stats_notification"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."stats_notification" TO "notification_operator";
+    END IF;
+END;
+$$;
+GO
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."find_notification"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."find_notification" TO "notification_operator";
+    END IF;
+END;
+$$;
+GO
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."redrive_notification_set_trx"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."redrive_notification_set_trx" TO "notification_operator";
+    END IF;
+END;
+$$;
+GO
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."purge_notification_trx"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."purge_notification_trx" TO "notification_operator";
+    END IF;
+END;
+$$;
+GO
+GRANT SELECT ON "readpast"."worker_notification_v" TO "notification_operator";
+GO

@@ -1,0 +1,31 @@
+/* All that a worker may see of notification. */
+CREATE OR REPLACE VIEW "readpast"."worker_notification_v" AS
+SELECT
+    q.enqueued_at,
+    q.type::text AS type,
+    q.status::text AS status,
+    q.step,
+    q.attempt_num,
+    q.response,
+    q.error,
+    q.started_at,
+    q.duration,
+    q.scheduled_for,
+    q.updated_at,
+    q.lease_owner,
+    q.lease_until,
+    q."Subject",
+    s1."OTP" AS "ResetPassword_OTP",
+    s1."UserID" AS "ResetPassword_UserID",
+    s1."Username" AS "ResetPassword_Username",
+    s2."EmailTo" AS "Email_EmailTo",
+    s2."PreferredLanguage" AS "Email_PreferredLanguage",
+    s3."PhoneNumber" AS "Sms_PhoneNumber"
+FROM "readpast"."notification" AS q
+LEFT JOIN "readpast"."notification_reset_password" AS s1
+    ON s1.enqueued_at = q.enqueued_at
+LEFT JOIN "readpast"."notification_email" AS s2
+    ON s2.enqueued_at = q.enqueued_at
+LEFT JOIN "readpast"."notification_sms" AS s3
+    ON s3.enqueued_at = q.enqueued_at;
+GO

@@ -1,0 +1,249 @@
+/*
+The queue Notification, and what all queues of its schema share.
+Rendered by readpast (version); the objects have version 2. Made anew whenever it is rendered: change the
+description, not this text.
+
+To run it, as a role that may create schemas, tables and functions:
+    psql --set ON_ERROR_STOP=1 --file <file> <database>
+An error takes everything back. What is there already as it should be is left alone, so it may be run again.
+*/
+BEGIN;
+
+SET LOCAL client_min_messages = warning;
+
+/* Two installs at once take turns. */
+SELECT pg_advisory_xact_lock(hashtextextended('readpast/install/readpast', 0));
+
+/*
+The vocabulary and the book-keeping that every queue of this schema shares.
+Table access order in all functions: queue_operation, then the queue's table, then queue_transition.
+*/
+CREATE SCHEMA IF NOT EXISTS "readpast";
+
+/* A domain where SQL Server has a foreign key: here each check of one would lock the row that all items share. */
+DO $$
+BEGIN
+    IF TO_REGTYPE('"readpast"."queue_state"') IS NULL THEN
+        CREATE DOMAIN "readpast"."queue_state" AS text CHECK (
+            VALUE IN (
+                'Pending', 'Processing', 'Error', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated',
+                'PartiallyCompleted'
+            )
+        );
+    END IF;
+END;
+$$;
+
+/* One row per version that was applied here: an audit trail, never updated. */
+CREATE TABLE IF NOT EXISTS "readpast"."queue_schema_version" (
+    version integer PRIMARY KEY,
+    applied_at timestamptz NOT NULL,
+    library text NOT NULL
+);
+
+/* The queues of this schema, each with the specification it was rendered from. */
+CREATE TABLE IF NOT EXISTS "readpast"."queue_spec" (
+    queue text PRIMARY KEY,
+    preset text NOT NULL,
+    spec text NOT NULL,
+    rendered_by integer NOT NULL,
+    installed_at timestamptz NOT NULL
+);
+
+/* Settings that functions read, such as notification.maxAttempts. */
+CREATE TABLE IF NOT EXISTS "readpast"."app_settings" (
+    param text PRIMARY KEY,
+    val_int integer NULL,
+    val_text text NULL
+);
+
+CREATE TABLE IF NOT EXISTS "readpast"."queue_status" (
+    status "readpast"."queue_state" PRIMARY KEY
+);
+
+INSERT INTO "readpast"."queue_status" (status)
+VALUES
+    ('Pending'),
+    ('Processing'),
+    ('Error'), /* retryable */
+    ('Failed'), /* attempts spent, or the worker gave up */
+    ('Completed'),
+    ('Cancelled'),
+    ('Paused'),
+    ('Terminated'),
+    ('PartiallyCompleted')
+ON CONFLICT DO NOTHING;
+
+/* The legal transitions. What is not a row here is refused as ILLEGAL_TRANSITION. */
+CREATE TABLE IF NOT EXISTS "readpast"."queue_transition" (
+    from_status "readpast"."queue_state" NOT NULL,
+    to_status "readpast"."queue_state" NOT NULL,
+    PRIMARY KEY (from_status, to_status)
+);
+
+INSERT INTO "readpast"."queue_transition" (from_status, to_status)
+VALUES
+    ('Pending', 'Processing'),
+    ('Pending', 'Failed'),
+    ('Pending', 'Cancelled'),
+    ('Pending', 'Paused'),
+    ('Pending', 'Terminated'),
+    ('Processing', 'Processing'),
+    ('Processing', 'Pending'),
+    ('Processing', 'Error'),
+    ('Processing', 'Failed'),
+    ('Processing', 'Completed'),
+    ('Processing', 'PartiallyCompleted'),
+    ('Processing', 'Cancelled'),
+    ('Processing', 'Paused'),
+    ('Processing', 'Terminated'),
+    ('Error', 'Processing'),
+    ('Error', 'Pending'),
+    ('Error', 'Failed'),
+    ('Error', 'Cancelled'),
+    ('Error', 'Paused'),
+    ('Error', 'Terminated'),
+    ('Paused', 'Processing'),
+    ('Paused', 'Pending'),
+    ('Paused', 'Failed'),
+    ('Paused', 'Cancelled'),
+    ('Paused', 'Terminated')
+ON CONFLICT DO NOTHING;
+
+/*
+One row per call that changed items, written in the same transaction: whoever lost the answer asks again with the same
+identity and gets the same answer instead of a second effect. Result holds what cannot be read back from the items.
+*/
+CREATE TABLE IF NOT EXISTS "readpast"."queue_operation" (
+    operation_id uuid PRIMARY KEY,
+    at timestamptz NOT NULL,
+    result json NULL
+);
+
+CREATE INDEX IF NOT EXISTS queue_operation_at ON "readpast"."queue_operation" (at);
+
+/*
+Which logins see which types, of queues whose description says own_types_only. user_name is a role, that of the login or
+one it is a member of; the type * is every type.
+*/
+CREATE TABLE IF NOT EXISTS "readpast"."queue_type_access" (
+    queue text NOT NULL,
+    type text NOT NULL,
+    user_name text NOT NULL,
+    PRIMARY KEY (queue, user_name, type)
+);
+
+/* What a status means, in one place. Re-created by every install. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_is_processable_fn"(status text) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    /* Can this item be picked up for processing? */
+    SELECT status IN ('Pending', 'Paused', 'Error');
+$$;
+
+CREATE OR REPLACE FUNCTION "readpast"."queue_is_finished_fn"(status text) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    /* Is this item in a terminal state? */
+    SELECT status NOT IN ('Pending', 'Processing', 'Error', 'Paused');
+$$;
+
+CREATE OR REPLACE FUNCTION "readpast"."queue_is_editable_fn"(status text) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    /* Can a worker write response and error data to this item? */
+    SELECT status NOT IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted');
+$$;
+
+/*
+What is installed here: the version of the objects, and a row per queue, or one without a queue. A handle reads this
+when it opens, so that a worker needs no right but to execute.
+Table access order: queue_schema_version, queue_spec.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_catalog"()
+RETURNS TABLE (version integer, queue text, preset text, spec text, rendered_by integer)
+LANGUAGE sql STABLE
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT v.version, q.queue, q.preset, q.spec, q.rendered_by
+    FROM (
+        SELECT MAX(a.version) AS version
+        FROM "readpast"."queue_schema_version" AS a
+    ) AS v
+    LEFT JOIN "readpast"."queue_spec" AS q
+        ON TRUE
+    ORDER BY q.queue;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."queue_catalog"() FROM public;
+
+/*
+The types that the caller may see, by queue: of the role that logged in, and of those it is a member of. session_user,
+since functions that run with their owner's rights ask here too.
+*/
+CREATE OR REPLACE VIEW "readpast"."queue_own_type_v" AS
+SELECT
+    a.queue,
+    a.type
+FROM "readpast"."queue_type_access" AS a
+LEFT JOIN pg_catalog.pg_roles AS r
+    ON r.rolname = a.user_name
+WHERE
+    a.user_name = session_user
+    OR PG_HAS_ROLE(session_user, r.oid, 'MEMBER');
+
+/* A time of a table that keeps UTC in columns of either type. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_utc_fn"(value timestamp) RETURNS timestamptz
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT value AT TIME ZONE 'UTC';
+$$;
+
+CREATE OR REPLACE FUNCTION "readpast"."queue_utc_fn"(value timestamptz) RETURNS timestamptz
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT value;
+$$;
+
+/* A time as text, UTC unless it says otherwise, whatever the time zone of the session. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_time_fn"(value text) RETURNS timestamptz
+LANGUAGE sql STABLE PARALLEL SAFE
+SET timezone = 'UTC'
+AS $$
+    SELECT value::timestamptz;
+$$;
+
+/* What is installed now. */
+INSERT INTO "readpast"."queue_schema_version" (version, applied_at, library)
+VALUES
+    (1, clock_timestamp(), '(version)'),
+    (2, clock_timestamp(), '(version)')
+ON CONFLICT DO NOTHING;
+
+INSERT INTO "readpast"."queue_spec" (queue, preset, spec, rendered_by, installed_at)
+VALUES (
+    'Notification',
+    'procedures',
+    '{
+  "queue": "Notification",
+  "types": [
+    "ResetPassword",
+    "Email"
+  ],
+  "procedures": {
+    "next": "Next_Notification_trx",
+    "modify": "Modify_Notification_trx",
+    "view": "Worker_Notification_V",
+    "key": "EnqueuedAt",
+    "token": "UpdatedAt"
+  },
+  "columns": []
+}',
+    2,
+    clock_timestamp()
+)
+ON CONFLICT (queue) DO UPDATE
+SET preset = excluded.preset, spec = excluded.spec, rendered_by = excluded.rendered_by;
+
+COMMIT;

@@ -1,0 +1,98 @@
+
+
+/* A function whose parameters or results change is another function: the old ones go, and who may use them is kept. */
+CREATE TEMPORARY TABLE readpast_kept_grant ON COMMIT DROP AS
+SELECT
+    g.kind,
+    g.name,
+    a.grantee,
+    a.privilege_type,
+    a.is_grantable
+FROM (
+    SELECT
+        'FUNCTION' AS kind,
+        p.proname AS name,
+        p.proowner AS owner,
+        p.proacl AS acl
+    FROM pg_proc AS p
+    WHERE p.pronamespace = '"readpast"'::regnamespace
+    UNION ALL
+    SELECT
+        'VIEW' AS kind,
+        c.relname AS name,
+        c.relowner AS owner,
+        c.relacl AS acl
+    FROM pg_class AS c
+    WHERE c.relnamespace = '"readpast"'::regnamespace AND c.relkind = 'v'
+) AS g
+CROSS JOIN LATERAL aclexplode(g.acl) AS a
+WHERE
+    a.grantee NOT IN (0, g.owner)
+    AND (g.kind, g.name) IN (
+        ('FUNCTION', 'purge_work_trx'),
+        ('FUNCTION', 'redrive_work_set_trx'),
+        ('FUNCTION', 'find_work'),
+        ('FUNCTION', 'stats_work'),
+        ('FUNCTION', 'renew_work_set_trx'),
+        ('FUNCTION', 'modify_work_trx'),
+        ('FUNCTION', 'modify_work_set_trx'),
+        ('FUNCTION', 'next_work_trx'),
+        ('FUNCTION', 'next_work_set_trx'),
+        ('FUNCTION', 'recover_work_trx'),
+        ('FUNCTION', 'add_work_trx'),
+        ('FUNCTION', 'add_work_utx'),
+        ('FUNCTION', 'add_work_set_trx'),
+        ('FUNCTION', 'add_work_set_utx'),
+        ('VIEW', 'worker_work_v')
+    );
+
+DO $$
+DECLARE
+    function_ regprocedure;
+BEGIN
+    FOR function_ IN
+        SELECT p.oid
+        FROM pg_proc AS p
+        WHERE
+            p.pronamespace = '"readpast"'::regnamespace
+            AND p.proname IN (
+                'purge_work_trx',
+                'redrive_work_set_trx',
+                'find_work',
+                'stats_work',
+                'renew_work_set_trx',
+                'modify_work_trx',
+                'modify_work_set_trx',
+                'next_work_trx',
+                'next_work_set_trx',
+                'recover_work_trx',
+                'add_work_trx',
+                'add_work_utx',
+                'add_work_set_trx',
+                'add_work_set_utx'
+            )
+            /* What a constraint calls stays as it is. */
+            AND NOT EXISTS (
+                SELECT 1
+                FROM pg_depend AS d
+                WHERE d.refclassid = 'pg_proc'::regclass AND d.refobjid = p.oid AND d.deptype = 'n'
+            )
+    LOOP
+        EXECUTE 'DROP FUNCTION ' || function_;
+    END LOOP;
+END;
+$$;
+
+DROP VIEW IF EXISTS "readpast"."worker_work_v";
+
+/* Made again below, in its new shape. */
+DROP INDEX IF EXISTS "readpast".work_due;
+
+ALTER TABLE "readpast"."work" ALTER COLUMN "Title" TYPE varchar(80);
+
+ALTER TABLE "readpast"."work" ALTER COLUMN "Title" DROP NOT NULL;
+
+ALTER TABLE "readpast"."work" ALTER COLUMN "Customer" TYPE bigint;
+
+ALTER TABLE "readpast"."work" ADD COLUMN IF NOT EXISTS "Note" text NULL;
+

@@ -1,0 +1,80 @@
+
+/*
+Enqueue one item inside the caller's transaction.
+Returns the answer of Add_Notification_Set_utx, with its key and its concurrency token.
+Table access order: Notification.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[Add_Notification_utx]
+    @Type [readpast].[_Type] = N'ResetPassword',
+    @Subject nvarchar(200) = NULL,
+    @ResetPassword nvarchar(max) = NULL, /* a JSON object of its columns */
+    @Email nvarchar(max) = NULL, /* a JSON object of its columns */
+    @Sms nvarchar(max) = NULL, /* a JSON object of its columns */
+    @ScheduledFor datetime2(7) = NULL, /* UTC; NULL is now */
+    @Step [readpast].[QueueStep] = NULL
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    DECLARE @Items nvarchar(max);
+
+
+    IF @@TRANCOUNT = 0
+        THROW 50012, N'Add_Notification_utx works inside the transaction of its caller; begin one first.', 1;
+
+    SET @Items = (
+        SELECT
+            @Type AS [type],
+            @Step AS [step],
+            @ScheduledFor AS [due],
+            @Subject AS [columns.Subject],
+            JSON_QUERY(@ResetPassword) AS [columns.ResetPassword],
+            JSON_QUERY(@Email) AS [columns.Email],
+            JSON_QUERY(@Sms) AS [columns.Sms]
+        FOR JSON PATH
+    );
+    EXECUTE [readpast].[Add_Notification_Set_utx] @Items = @Items;
+
+    RETURN 0;
+END;
+GO
+/*
+Enqueue one item in a commit of its own.
+Returns the answer of Add_Notification_Set_trx, with its key and its concurrency token.
+Table access order: Notification.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[Add_Notification_trx]
+    @Type [readpast].[_Type] = N'ResetPassword',
+    @Subject nvarchar(200) = NULL,
+    @ResetPassword nvarchar(max) = NULL, /* a JSON object of its columns */
+    @Email nvarchar(max) = NULL, /* a JSON object of its columns */
+    @Sms nvarchar(max) = NULL, /* a JSON object of its columns */
+    @ScheduledFor datetime2(7) = NULL, /* UTC; NULL is now */
+    @Step [readpast].[QueueStep] = NULL
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
+    SET IMPLICIT_TRANSACTIONS OFF;
+    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @Items nvarchar(max);
+
+    IF @@TRANCOUNT > 0
+        THROW 50012, N'Add_Notification_trx commits its own work: not to be called in a transaction.', 1;
+
+    SET @Items = (
+        SELECT
+            @Type AS [type],
+            @Step AS [step],
+            @ScheduledFor AS [due],
+            @Subject AS [columns.Subject],
+            JSON_QUERY(@ResetPassword) AS [columns.ResetPassword],
+            JSON_QUERY(@Email) AS [columns.Email],
+            JSON_QUERY(@Sms) AS [columns.Sms]
+        FOR JSON PATH
+    );
+    EXECUTE [readpast].[Add_Notification_Set_trx] @Operation = NULL, @Items = @Items;
+
+    RETURN 0;
+END;
+GO

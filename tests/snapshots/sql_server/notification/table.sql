@@ -1,0 +1,126 @@
+/* Stored with what is created below: no filtered index works without the two. */
+SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
+GO
+/* Notification: the items. A row is both a domain record and a work item. */
+IF OBJECT_ID(N'[readpast].[NotificationType]', N'U') IS NULL
+    CREATE TABLE [readpast].[NotificationType] (
+        [Type] [readpast].[_Type] NOT NULL,
+        CONSTRAINT [PK_NotificationType] PRIMARY KEY CLUSTERED ([Type])
+    );
+GO
+INSERT INTO [readpast].[NotificationType] ([Type])
+SELECT N'ResetPassword'
+WHERE NOT EXISTS (SELECT 1 FROM [readpast].[NotificationType] AS t WHERE t.[Type] = N'ResetPassword');
+GO
+INSERT INTO [readpast].[NotificationType] ([Type])
+SELECT N'Email'
+WHERE NOT EXISTS (SELECT 1 FROM [readpast].[NotificationType] AS t WHERE t.[Type] = N'Email');
+GO
+INSERT INTO [readpast].[NotificationType] ([Type])
+SELECT N'Sms'
+WHERE NOT EXISTS (SELECT 1 FROM [readpast].[NotificationType] AS t WHERE t.[Type] = N'Sms');
+GO
+/* Items are numbered so that two of them enqueued within one tick of the clock get different keys. */
+IF OBJECT_ID(N'[readpast].[Notification_Seq]', N'SO') IS NULL
+    CREATE SEQUENCE [readpast].[Notification_Seq] AS bigint START WITH 1 INCREMENT BY 1 CACHE 1000;
+GO
+IF OBJECT_ID(N'[readpast].[Notification]', N'U') IS NULL
+    CREATE TABLE [readpast].[Notification] (
+        [EnqueuedAt] [readpast].[_Timestamp] NOT NULL,
+        [Type] [readpast].[_Type] NOT NULL,
+        [Status] [readpast].[QueueState] NOT NULL,
+        [Step] [readpast].[QueueStep] NULL,
+        [AttemptNum] [readpast].[AttemptNum] NOT NULL,
+        [Response] [readpast].[WebResponse] NULL DEFAULT (''),
+        [Error] [readpast].[WebResponse] NULL DEFAULT (''),
+        [StartedAt] [readpast].[_Timestamp] NULL,
+        [Duration] [readpast].[Duration] NULL,
+        [ScheduledFor] [readpast].[_Timestamp] NOT NULL,
+        [UpdatedAt] [readpast].[_Timestamp] NOT NULL,
+        /* Compared by code point: two workers whose names differ only in case are two workers. */
+        [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
+        [LeaseUntil] datetime2(7) NULL,
+        [Subject] nvarchar(200) NULL,
+        CONSTRAINT [PK_Notification] PRIMARY KEY CLUSTERED ([EnqueuedAt]),
+        CONSTRAINT [Notification_IsDiscriminatedBy_NotificationType]
+            FOREIGN KEY ([Type]) REFERENCES [readpast].[NotificationType] ([Type]),
+        CONSTRAINT [Notification_IsStatedBy_QueueStatus]
+            FOREIGN KEY ([Status]) REFERENCES [readpast].[QueueStatus] ([Status])
+    );
+GO
+/*
+The claim seeks here in the order it takes. Finished and in-flight rows are not in it, so it stays as small as the
+backlog. UpdatedAt is left out on purpose: the claim must visit the row itself, and so lock it, while READPAST still
+lets it pass over rows that others hold; were the index to cover the claim, the row would be locked only by the update,
+in the opposite order to a procedure that goes by the key.
+*/
+IF NOT EXISTS (
+    SELECT 1 FROM sys.indexes AS i
+    /* LIKE: there are servers that add to the name of an index what makes it unique in the database. */
+    WHERE i.[object_id] = OBJECT_ID(N'[readpast].[Notification]') AND i.[name] LIKE N'IX_Notification_Due%'
+)
+    CREATE NONCLUSTERED INDEX [IX_Notification_Due] ON [readpast].[Notification] ([ScheduledFor], [EnqueuedAt])
+    WHERE [Status] IN ('Pending', 'Error');
+GO
+/* Recovery walks the items in flight, oldest claim first. LeaseUntil is in no index: a renewal moves no index row. */
+IF NOT EXISTS (
+    SELECT 1 FROM sys.indexes AS i
+    WHERE i.[object_id] = OBJECT_ID(N'[readpast].[Notification]') AND i.[name] LIKE N'IX_Notification_InFlight%'
+)
+    CREATE NONCLUSTERED INDEX [IX_Notification_InFlight] ON [readpast].[Notification] ([StartedAt])
+    WHERE [Status] = 'Processing';
+GO
+
+/*
+Whether this item is of this type: what the tables of the exclusive subtypes check. Made once, since what a constraint
+refers to cannot be altered.
+*/
+IF OBJECT_ID(N'[readpast].[Notification_IsType_fn]', N'FN') IS NULL
+    EXECUTE (N'CREATE FUNCTION [readpast].[Notification_IsType_fn] (@EnqueuedAt datetime2(7), @Type nvarchar(60))
+RETURNS bit
+AS
+BEGIN
+    RETURN CASE
+        WHEN EXISTS (
+            SELECT 1 FROM [readpast].[Notification] AS q
+            WHERE q.[EnqueuedAt] = @EnqueuedAt AND q.[Type] = @Type
+        ) THEN 1
+        ELSE 0
+    END;
+END;');
+GO
+/* What items of the type ResetPassword have besides, and no others. A row is a part of its item, and goes with it. */
+IF OBJECT_ID(N'[readpast].[Notification_ResetPassword]', N'U') IS NULL
+    CREATE TABLE [readpast].[Notification_ResetPassword] (
+        [EnqueuedAt] [readpast].[_Timestamp] NOT NULL,
+        [OTP] nvarchar(16) NOT NULL,
+        [UserID] int NOT NULL,
+        [Username] nvarchar(128) NOT NULL,
+        CONSTRAINT [PK_Notification_ResetPassword] PRIMARY KEY CLUSTERED ([EnqueuedAt]),
+        CONSTRAINT [ResetPassword_Is_Notification]
+            FOREIGN KEY ([EnqueuedAt]) REFERENCES [readpast].[Notification] ([EnqueuedAt]) ON DELETE CASCADE,
+        CONSTRAINT [ResetPassword_IsType_Notification]
+            CHECK ([readpast].[Notification_IsType_fn]([EnqueuedAt], N'ResetPassword') = 1)
+    );
+GO
+/* What some items have besides: any may. A row is a part of its item, and goes with it. */
+IF OBJECT_ID(N'[readpast].[Notification_Email]', N'U') IS NULL
+    CREATE TABLE [readpast].[Notification_Email] (
+        [EnqueuedAt] [readpast].[_Timestamp] NOT NULL,
+        [EmailTo] nvarchar(254) NOT NULL,
+        [PreferredLanguage] nvarchar(10) NULL,
+        CONSTRAINT [PK_Notification_Email] PRIMARY KEY CLUSTERED ([EnqueuedAt]),
+        CONSTRAINT [Email_Is_Notification]
+            FOREIGN KEY ([EnqueuedAt]) REFERENCES [readpast].[Notification] ([EnqueuedAt]) ON DELETE CASCADE
+    );
+GO
+/* What some items have besides: any may. A row is a part of its item, and goes with it. */
+IF OBJECT_ID(N'[readpast].[Notification_Sms]', N'U') IS NULL
+    CREATE TABLE [readpast].[Notification_Sms] (
+        [EnqueuedAt] [readpast].[_Timestamp] NOT NULL,
+        [PhoneNumber] nvarchar(20) NOT NULL,
+        CONSTRAINT [PK_Notification_Sms] PRIMARY KEY CLUSTERED ([EnqueuedAt]),
+        CONSTRAINT [Sms_Is_Notification]
+            FOREIGN KEY ([EnqueuedAt]) REFERENCES [readpast].[Notification] ([EnqueuedAt]) ON DELETE CASCADE
+    );
+GO

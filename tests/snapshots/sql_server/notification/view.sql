@@ -1,0 +1,32 @@
+/* All that a worker may see of Notification. */
+CREATE OR ALTER VIEW [readpast].[Worker_Notification_V]
+AS
+SELECT
+    q.[EnqueuedAt],
+    q.[Type],
+    q.[Status],
+    q.[Step],
+    q.[AttemptNum],
+    q.[Response],
+    q.[Error],
+    q.[StartedAt],
+    q.[Duration],
+    q.[ScheduledFor],
+    q.[UpdatedAt],
+    q.[LeaseOwner],
+    q.[LeaseUntil],
+    q.[Subject],
+    s1.[OTP] AS [ResetPassword_OTP],
+    s1.[UserID] AS [ResetPassword_UserID],
+    s1.[Username] AS [ResetPassword_Username],
+    s2.[EmailTo] AS [Email_EmailTo],
+    s2.[PreferredLanguage] AS [Email_PreferredLanguage],
+    s3.[PhoneNumber] AS [Sms_PhoneNumber]
+FROM [readpast].[Notification] AS q
+LEFT JOIN [readpast].[Notification_ResetPassword] AS s1
+    ON s1.[EnqueuedAt] = q.[EnqueuedAt]
+LEFT JOIN [readpast].[Notification_Email] AS s2
+    ON s2.[EnqueuedAt] = q.[EnqueuedAt]
+LEFT JOIN [readpast].[Notification_Sms] AS s3
+    ON s3.[EnqueuedAt] = q.[EnqueuedAt];
+GO

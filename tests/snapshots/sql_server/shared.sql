@@ -1,0 +1,286 @@
+/*
+The queue Notification, and what all queues of its schema share.
+Rendered by readpast (version); the objects have version 2. Made anew whenever it is rendered: change the
+description, not this text.
+
+To run it, as a login that may create schemas, types, tables and procedures:
+    sqlcmd -b -I -S <server> -d <database> -i <file>
+-b stops at an error, which takes everything back. What is there already as it should be is left alone, so it may be run
+again.
+*/
+SET ANSI_NULLS, ANSI_PADDING, ANSI_WARNINGS, ARITHABORT, CONCAT_NULL_YIELDS_NULL, QUOTED_IDENTIFIER ON;
+SET NUMERIC_ROUNDABORT, IMPLICIT_TRANSACTIONS OFF;
+SET NOCOUNT, XACT_ABORT ON;
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+GO
+BEGIN TRANSACTION;
+GO
+/* Two installs at once take turns. */
+EXECUTE sp_getapplock
+    @Resource = N'readpast/install/readpast', @LockMode = 'Exclusive', @LockOwner = 'Transaction', @LockTimeout = 60000;
+GO
+/* Stored with what is created below: no filtered index works without the two. */
+SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
+GO
+/*
+The vocabulary and the book-keeping that every queue of this schema shares.
+Table access order in all procedures: QueueOperation, then the queue's table, then QueueTransition.
+*/
+IF SCHEMA_ID(N'readpast') IS NULL
+    EXECUTE (N'CREATE SCHEMA [readpast]');
+GO
+/* What a value looks like. Whether it may be missing is said where the type is used. */
+IF TYPE_ID(N'[readpast].[_Timestamp]') IS NULL
+    CREATE TYPE [readpast].[_Timestamp] FROM datetime2(7) NULL;
+GO
+IF TYPE_ID(N'[readpast].[_Int]') IS NULL
+    CREATE TYPE [readpast].[_Int] FROM int NULL;
+GO
+IF TYPE_ID(N'[readpast].[_Type]') IS NULL
+    CREATE TYPE [readpast].[_Type] FROM nvarchar(60) NULL;
+GO
+IF TYPE_ID(N'[readpast].[QueueState]') IS NULL
+    CREATE TYPE [readpast].[QueueState] FROM varchar(20) NULL;
+GO
+IF TYPE_ID(N'[readpast].[QueueStep]') IS NULL
+    CREATE TYPE [readpast].[QueueStep] FROM nvarchar(60) NULL;
+GO
+IF TYPE_ID(N'[readpast].[AttemptNum]') IS NULL
+    CREATE TYPE [readpast].[AttemptNum] FROM int NULL;
+GO
+IF TYPE_ID(N'[readpast].[WebResponse]') IS NULL
+    CREATE TYPE [readpast].[WebResponse] FROM nvarchar(max) NULL;
+GO
+IF TYPE_ID(N'[readpast].[Duration]') IS NULL
+    CREATE TYPE [readpast].[Duration] FROM bigint NULL;
+GO
+/* One row per version that was applied here: an audit trail, never updated. */
+IF OBJECT_ID(N'[readpast].[QueueSchemaVersion]', N'U') IS NULL
+    CREATE TABLE [readpast].[QueueSchemaVersion] (
+        [Version] int NOT NULL,
+        [AppliedAt] datetime2(7) NOT NULL,
+        [Library] varchar(20) NOT NULL,
+        CONSTRAINT [PK_QueueSchemaVersion] PRIMARY KEY CLUSTERED ([Version])
+    );
+GO
+/* The queues of this schema, each with the specification it was rendered from. */
+IF OBJECT_ID(N'[readpast].[QueueSpec]', N'U') IS NULL
+    CREATE TABLE [readpast].[QueueSpec] (
+        [Queue] varchar(40) NOT NULL,
+        [Preset] varchar(20) NOT NULL,
+        [Spec] nvarchar(max) NOT NULL,
+        [RenderedBy] int NOT NULL,
+        [InstalledAt] datetime2(7) NOT NULL,
+        CONSTRAINT [PK_QueueSpec] PRIMARY KEY CLUSTERED ([Queue])
+    );
+GO
+/* Settings that procedures read, such as notification.maxAttempts. */
+IF OBJECT_ID(N'[readpast].[AppSettings]', N'U') IS NULL
+    CREATE TABLE [readpast].[AppSettings] (
+        [Param] varchar(100) NOT NULL,
+        [ValInt] [readpast].[_Int] NULL,
+        [ValText] nvarchar(400) NULL,
+        CONSTRAINT [PK_AppSettings] PRIMARY KEY CLUSTERED ([Param])
+    );
+GO
+IF OBJECT_ID(N'[readpast].[QueueStatus]', N'U') IS NULL
+    CREATE TABLE [readpast].[QueueStatus] (
+        [Status] [readpast].[QueueState] NOT NULL,
+        CONSTRAINT [PK_QueueStatus] PRIMARY KEY CLUSTERED ([Status])
+    );
+GO
+INSERT INTO [readpast].[QueueStatus] ([Status])
+SELECT v.[Status]
+FROM (VALUES
+    ('Pending'),
+    ('Processing'),
+    ('Error'), /* retryable */
+    ('Failed'), /* attempts spent, or the worker gave up */
+    ('Completed'),
+    ('Cancelled'),
+    ('Paused'),
+    ('Terminated'),
+    ('PartiallyCompleted')
+) AS v ([Status])
+WHERE NOT EXISTS (SELECT 1 FROM [readpast].[QueueStatus] AS s WHERE s.[Status] = v.[Status]);
+GO
+/* The legal transitions. What is not a row here is refused as ILLEGAL_TRANSITION. */
+IF OBJECT_ID(N'[readpast].[QueueTransition]', N'U') IS NULL
+    CREATE TABLE [readpast].[QueueTransition] (
+        [FromStatus] [readpast].[QueueState] NOT NULL,
+        [ToStatus] [readpast].[QueueState] NOT NULL,
+        CONSTRAINT [PK_QueueTransition] PRIMARY KEY CLUSTERED ([FromStatus], [ToStatus])
+    );
+GO
+INSERT INTO [readpast].[QueueTransition] ([FromStatus], [ToStatus])
+SELECT v.[FromStatus], v.[ToStatus]
+FROM (VALUES
+    ('Pending', 'Processing'),
+    ('Pending', 'Failed'),
+    ('Pending', 'Cancelled'),
+    ('Pending', 'Paused'),
+    ('Pending', 'Terminated'),
+    ('Processing', 'Processing'),
+    ('Processing', 'Pending'),
+    ('Processing', 'Error'),
+    ('Processing', 'Failed'),
+    ('Processing', 'Completed'),
+    ('Processing', 'PartiallyCompleted'),
+    ('Processing', 'Cancelled'),
+    ('Processing', 'Paused'),
+    ('Processing', 'Terminated'),
+    ('Error', 'Processing'),
+    ('Error', 'Pending'),
+    ('Error', 'Failed'),
+    ('Error', 'Cancelled'),
+    ('Error', 'Paused'),
+    ('Error', 'Terminated'),
+    ('Paused', 'Processing'),
+    ('Paused', 'Pending'),
+    ('Paused', 'Failed'),
+    ('Paused', 'Cancelled'),
+    ('Paused', 'Terminated')
+) AS v ([FromStatus], [ToStatus])
+WHERE NOT EXISTS (
+    SELECT 1 FROM [readpast].[QueueTransition] AS t
+    WHERE t.[FromStatus] = v.[FromStatus] AND t.[ToStatus] = v.[ToStatus]
+);
+GO
+/*
+One row per call that changed items, written in the same transaction: whoever lost the answer asks again with the same
+identity and gets the same answer instead of a second effect. Result holds what cannot be read back from the items.
+*/
+IF OBJECT_ID(N'[readpast].[QueueOperation]', N'U') IS NULL
+    CREATE TABLE [readpast].[QueueOperation] (
+        [OperationId] uniqueidentifier NOT NULL,
+        [At] datetime2(7) NOT NULL,
+        [Result] nvarchar(max) NULL,
+        CONSTRAINT [PK_QueueOperation] PRIMARY KEY NONCLUSTERED ([OperationId])
+    );
+GO
+IF NOT EXISTS (
+    SELECT 1 FROM sys.indexes AS i
+    /* LIKE: there are servers that add to the name of an index what makes it unique in the database. */
+    WHERE i.[object_id] = OBJECT_ID(N'[readpast].[QueueOperation]') AND i.[name] LIKE N'IX_QueueOperation_At%'
+)
+    CREATE CLUSTERED INDEX [IX_QueueOperation_At] ON [readpast].[QueueOperation] ([At]);
+GO
+/*
+Which logins see which types, of queues whose description says own_types_only. UserName is a user or a role of the
+database; the type * is every type.
+*/
+IF OBJECT_ID(N'[readpast].[QueueTypeAccess]', N'U') IS NULL
+    CREATE TABLE [readpast].[QueueTypeAccess] (
+        [Queue] varchar(40) NOT NULL,
+        [Type] [readpast].[_Type] NOT NULL,
+        [UserName] sysname NOT NULL,
+        CONSTRAINT [PK_QueueTypeAccess] PRIMARY KEY CLUSTERED ([Queue], [UserName], [Type])
+    );
+GO
+/* Stored with what is created below: no filtered index works without the two. */
+SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
+GO
+/* What a status means, in one place. Re-created by every install. */
+CREATE OR ALTER FUNCTION [readpast].[QueueIsProcessable_fn] (@Status [readpast].[QueueState])
+RETURNS bit
+WITH SCHEMABINDING
+AS
+BEGIN
+    /* Can this item be picked up for processing? */
+    RETURN CASE WHEN @Status IN ('Pending', 'Paused', 'Error') THEN 1 ELSE 0 END;
+END;
+GO
+CREATE OR ALTER FUNCTION [readpast].[QueueIsFinished_fn] (@Status [readpast].[QueueState])
+RETURNS bit
+WITH SCHEMABINDING
+AS
+BEGIN
+    /* Is this item in a terminal state? */
+    RETURN CASE WHEN @Status IN ('Pending', 'Processing', 'Error', 'Paused') THEN 0 ELSE 1 END;
+END;
+GO
+CREATE OR ALTER FUNCTION [readpast].[QueueIsEditable_fn] (@Status [readpast].[QueueState])
+RETURNS bit
+WITH SCHEMABINDING
+AS
+BEGIN
+    /* Can a worker write response and error data to this item? */
+    RETURN CASE
+        WHEN @Status IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted') THEN 0
+        ELSE 1
+    END;
+END;
+GO
+/*
+What is installed here: the version of the objects, and a row per queue, or one without a queue. A handle reads this
+when it opens, so that a worker needs no right but to execute.
+Table access order: QueueSchemaVersion, QueueSpec.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[QueueCatalog]
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    SELECT
+        v.[Version],
+        q.[Queue],
+        q.[Preset],
+        q.[Spec],
+        q.[RenderedBy]
+    FROM (
+        SELECT MAX(a.[Version]) AS [Version]
+        FROM [readpast].[QueueSchemaVersion] AS a
+    ) AS v
+    LEFT JOIN [readpast].[QueueSpec] AS q
+        ON 1 = 1
+    ORDER BY q.[Queue];
+END;
+GO
+/*
+The types that the caller may see, by queue: the user it is in this database, and the roles that user is in. Procedures
+and views read this with the rights of their owner, and USER_NAME() is the caller all the same.
+*/
+CREATE OR ALTER VIEW [readpast].[QueueOwnType_V]
+AS
+SELECT
+    a.[Queue],
+    a.[Type]
+FROM [readpast].[QueueTypeAccess] AS a
+WHERE
+    a.[UserName] = USER_NAME()
+    OR IS_ROLEMEMBER(a.[UserName]) = 1;
+GO
+/* What is installed now. */
+INSERT INTO [readpast].[QueueSchemaVersion] ([Version], [AppliedAt], [Library])
+SELECT v.[Version], SYSUTCDATETIME(), N'(version)'
+FROM (VALUES
+    (1),
+    (2)
+) AS v ([Version])
+WHERE NOT EXISTS (SELECT 1 FROM [readpast].[QueueSchemaVersion] AS s WHERE s.[Version] = v.[Version]);
+GO
+DECLARE @Spec nvarchar(max) = N'{
+  "queue": "Notification",
+  "types": [
+    "ResetPassword",
+    "Email"
+  ],
+  "procedures": {
+    "next": "Next_Notification_trx",
+    "modify": "Modify_Notification_trx",
+    "view": "Worker_Notification_V",
+    "key": "EnqueuedAt",
+    "token": "UpdatedAt"
+  },
+  "columns": []
+}';
+UPDATE [readpast].[QueueSpec]
+SET [Preset] = N'procedures', [Spec] = @Spec, [RenderedBy] = 2
+WHERE [Queue] = N'Notification';
+IF @@ROWCOUNT = 0
+    INSERT INTO [readpast].[QueueSpec] ([Queue], [Preset], [Spec], [RenderedBy], [InstalledAt])
+    VALUES (N'Notification', N'procedures', @Spec, 2, SYSUTCDATETIME());
+GO
+COMMIT TRANSACTION;
+GO
