@@ -94,9 +94,14 @@ fn a_table_that_is_there_is_adopted_and_worked_on() {
         shell.ok(&["work", queue, "--until-empty", "--", "true"]);
         assert_eq!(shell.ok(&["show", queue, "--status", "Failed"]), "", "{queue}");
 
-        let stats = &shell.run(&["stats", queue, "--json"]).json()[0];
+        let stats = shell.run(&["stats", queue, "--json"]);
+        assert_eq!(stats.status, Some(0), "{queue}: {stats:?}");
+        let stats = &stats.json()[0];
         let completed = stats["counts"]["Completed"].as_u64().unwrap();
         assert!(completed == 30 || queue == "SimpleQueuePg" && completed == 0, "{queue}: {stats}");
+        let knows_arrivals = ["EmailRequests", "LockTable"].contains(&queue);
+        assert_eq!(stats["workers_needed"].is_null(), !knows_arrivals, "{queue}: {stats}");
+        assert!(shell.ok(&["stats", queue]).contains("workers 0 busy"), "{queue}");
         assert_eq!(shell.ok(&["purge", queue, "--all"]), format!("purged: {completed}\n"), "{queue}");
     }
 }

@@ -83,7 +83,7 @@ fn workers(stats: &QueueStats) -> String {
             let run = stats.run_mean_ms.map_or_else(String::new, |ms| format!(" of {} each", duration::shown(ms)));
             format!("{busy}, {needed} needed   ({arrivals} arrivals in the last hour{run})")
         }
-        _ => format!("{busy}   (how many are needed is not known: what is completed leaves the table)"),
+        _ => format!("{busy}   (how many are needed is not known: the table does not tell what has arrived)"),
     }
 }
 
