@@ -1,5 +1,6 @@
 //! The two kinds of server: statement texts, quoting and error classification, nothing else.
 
+mod access;
 mod objects;
 mod own;
 mod postgres;
@@ -173,7 +174,11 @@ impl Dialect {
         let options = table::options(self, spec);
         let kind = match (&spec.storage, self) {
             (Storage::Own, _) => own::context(self, spec),
-            (Storage::Table(table), Self::SqlServer) => table::context(self, spec, table),
+            (Storage::Table(table), Self::SqlServer) => {
+                let (shape, access) = (shape::context(self, spec, table), access::context(self, spec, table));
+                let (enqueue, table) = (access::enqueue(self, spec, table), table::context(self, spec, table));
+                minijinja::context! { ..table, ..shape, ..access, ..enqueue }
+            }
             (Storage::Table(table), Self::Postgres) => {
                 minijinja::context! { ..table::context(self, spec, table), ..shape::context(self, spec, table) }
             }
@@ -283,7 +288,7 @@ impl Dialect {
             type => self.column_type(column.kind),
             json_type => self.column_type(json_kind),
             parameter,
-            path => format!("$.columns.\"{name}\""),
+            path => column_path(name),
             is_json => column.kind == ColumnKind::Json,
             nullable => column.nullable,
         }
@@ -302,6 +307,11 @@ impl Dialect {
             Self::Postgres => &postgres::TEMPLATES,
         }
     }
+}
+
+/// Where a column stands in the JSON of an item.
+fn column_path(name: &str) -> String {
+    format!("$.columns.\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 /// What installs of one schema lock, so that they take turns.

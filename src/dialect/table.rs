@@ -38,6 +38,7 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
                 by_producer => column.source == KeySource::Producer,
                 is_guid => column.kind == crate::spec::ColumnKind::Guid,
                 is_time => column.kind == crate::spec::ColumnKind::Timestamp,
+                path => super::column_path(column.name.as_str()),
             }
         })
         .collect();

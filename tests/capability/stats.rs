@@ -58,13 +58,13 @@ fn how_many_workers_are_needed(given: &Given) {
     let settlements: Vec<_> = taken.iter().map(|item| item.settle(Action::Complete)).collect();
     queue.settle(&settlements, None).unwrap();
     let hours_ago = if given.server.is_sql_server() {
-        "EnqueuedAt = DATEADD(HOUR, -2, EnqueuedAt)"
+        "EnqueuedAt = DATEADD(HOUR, -2, CAST(EnqueuedAt AS datetime2(7)))"
     } else {
         "EnqueuedAt = EnqueuedAt - interval '2 hours'"
     };
     given.meddle(hours_ago, "Status = 'Completed'");
     let waited = if given.server.is_sql_server() {
-        "ScheduledFor = DATEADD(SECOND, -30, StartedAt)"
+        "ScheduledFor = DATEADD(SECOND, -30, CAST(StartedAt AS datetime2(7)))"
     } else {
         "ScheduledFor = StartedAt - interval '30 seconds'"
     };

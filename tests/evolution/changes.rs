@@ -256,3 +256,29 @@ fn an_adopted_table_is_read_as_it_was() {
         assert!(!script.contains("ALTER TABLE \"public\"") && !script.contains("ALTER TABLE [dbo]"), "{dialect:?}");
     }
 }
+
+#[test]
+fn an_adopted_table_gets_its_index_anew() {
+    on_each(|database| {
+        database.run(database.pick(
+            "CREATE TABLE adopted (id bigint IDENTITY NOT NULL PRIMARY KEY, state int NOT NULL, body nvarchar(50) NULL)",
+            "CREATE TABLE adopted (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, state integer NOT NULL, body text)",
+        ));
+        let fifo = "queue = \"Adopted\"\ncolumns = [{ name = \"body\", type = \"text(50)\" }]\n[table]\nname = \"adopted\"\n\
+                    key = [\"id\"]\nstatus = { column = \"state\", values = { Pending = 0, Processing = 1, Completed = 2 } }\n";
+        database.install(fifo).unwrap();
+        for body in ["first", "second"] {
+            database.open("Adopted").enqueue(&[item(json!({"body": body}))], None).unwrap();
+        }
+        let schema = database.pick("dbo", "public");
+        let indexes = || database.index_in(schema, database.pick("IX_Adopted_Due", "adopted_due"));
+        let before = indexes();
+        assert!(!before.is_empty() && !before.contains("DESC"), "{before}");
+        database.install(&format!("{fifo}[order]\ndirection = \"lifo\"\n")).unwrap();
+        assert!(indexes().contains("DESC"), "{}", indexes());
+        let queue = database.open("Adopted");
+        let batch = queue.claim(1, Duration::ZERO).unwrap();
+        let body = batch.get(0).unwrap().value_of("body").map(|value| format!("{value:?}"));
+        assert_eq!(body.as_deref(), Some("Text(\"second\")"));
+    });
+}

@@ -11,7 +11,10 @@ use readpast::{
 use serde_json::json;
 use std::{
     env, process,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 /// A database, dropped at the end.
@@ -45,6 +48,9 @@ impl Drop for Database {
 
 impl Database {
     fn administer(&self, statement: &str) {
+        // Not every server makes two databases at once.
+        static TURN: Mutex<()> = Mutex::new(());
+        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let mut session = Session::open(Config::new().set("connection", &self.server).unwrap()).unwrap();
         session.execute(statement, &[]).unwrap_or_else(|error| panic!("{statement}: {error}"));
     }
@@ -146,14 +152,19 @@ impl Database {
 
     /// The definition of an index, or what stands for it: its columns in order, each with its direction.
     pub fn index(&self, name: &str) -> String {
+        self.index_in("readpast", name)
+    }
+
+    /// The same, of a table in another schema.
+    pub fn index_in(&self, schema: &str, name: &str) -> String {
         let query = self.pick(
             "SELECT STRING_AGG(CONCAT(c.name, CASE WHEN k.is_descending_key = 1 THEN ' DESC' ELSE '' END), ', ') WITHIN \
              GROUP (ORDER BY k.key_ordinal) FROM sys.indexes AS i INNER JOIN sys.index_columns AS k ON k.object_id = \
              i.object_id AND k.index_id = i.index_id INNER JOIN sys.columns AS c ON c.object_id = k.object_id AND \
-             c.column_id = k.column_id WHERE i.name LIKE '{}%'",
-            "SELECT indexdef::text FROM pg_indexes WHERE schemaname = 'readpast' AND indexname = '{}'",
+             c.column_id = k.column_id WHERE i.name LIKE '{}%' AND OBJECT_SCHEMA_NAME(i.object_id) = '{schema}'",
+            "SELECT indexdef::text FROM pg_indexes WHERE schemaname = '{schema}' AND indexname LIKE '{}%'",
         );
-        self.rows(&query.replace("{}", name)).join("; ")
+        self.rows(&query.replace("{}", name).replace("{schema}", schema)).join("; ")
     }
 }
 

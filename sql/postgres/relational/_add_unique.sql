@@ -40,6 +40,8 @@
 {%- if dedup.unfinished_only %}
             AND p.status IN ('Pending', 'Processing', 'Error', 'Paused')
 {%- endif %}
+        /* There is one at most; said, so that each is sought. */
+        LIMIT 1
     ) AS q
         ON TRUE;
 {%- endif %}

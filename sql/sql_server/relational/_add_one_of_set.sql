@@ -35,16 +35,22 @@ BEGIN
         SELECT
             @Type AS [type],
             @Step AS [step],
-            @ScheduledFor AS [due],
-{%- for column in columns %}
-            {{ "JSON_QUERY(" ~ column.parameter ~ ")" if column.is_json else column.parameter }} AS [columns.{{ column.name }}]
-            {{- "," if not loop.last or subtypes }}
-{%- endfor %}
-{%- for subtype in subtypes %}
-            JSON_QUERY({{ subtype.parameter }}) AS [columns.{{ subtype.name }}]{{ "," if not loop.last }}
+            @ScheduledFor AS [due]
+{%- for column in columns if not column.is_json -%}
+            ,
+            {{ column.parameter }} AS [columns.{{ column.name }}]
 {%- endfor %}
         FOR JSON PATH
     );
+{%- set json = subtypes + (columns | selectattr("is_json") | list) %}
+{%- for part in json %}
+{%- if loop.first %}
+    /* What is JSON itself goes in as it is. */
+    IF JSON_QUERY(@Items, '$[0].columns') IS NULL
+        SET @Items = JSON_MODIFY(@Items, '$[0].columns', JSON_QUERY(N'{}'));
+{%- endif %}
+    SET @Items = JSON_MODIFY(@Items, '$[0].columns."{{ part.name }}"', JSON_QUERY({{ part.parameter }}));
+{%- endfor %}
     EXECUTE {{ object("Add_" ~ queue ~ "_Set_" ~ transaction) }} {{ "@Operation = NULL, " if transaction == "trx" }}@Items = @Items;
 
     RETURN 0;

@@ -30,11 +30,16 @@ IF OBJECT_ID({{ literal(table) }}, N'U') IS NULL
         CONSTRAINT [PK_{{ table }}] PRIMARY KEY CLUSTERED ([EnqueuedAt]),
         CONSTRAINT [{{ subtype.name }}_Is_{{ queue }}]
             FOREIGN KEY ([EnqueuedAt]) REFERENCES {{ object(queue) }} ([EnqueuedAt]) ON DELETE CASCADE
-{%- if subtype.exclusive -%}
-        ,
-        CONSTRAINT [{{ subtype.name }}_IsType_{{ queue }}]
-            CHECK ({{ object(queue ~ "_IsType_fn") }}([EnqueuedAt], {{ text(subtype.name) }}) = 1)
-{%- endif %}
     );
 GO
+{%- if subtype.exclusive %}
+IF NOT EXISTS (
+    SELECT 1 FROM sys.check_constraints AS k
+    WHERE k.[parent_object_id] = OBJECT_ID({{ literal(table) }}) AND k.[name] = N'{{ subtype.name }}_IsType_{{ queue }}'
+)
+    ALTER TABLE {{ object(table) }}
+    ADD CONSTRAINT [{{ subtype.name }}_IsType_{{ queue }}]
+        CHECK ({{ object(queue ~ "_IsType_fn") }}([EnqueuedAt], {{ text(subtype.name) }}) = 1);
+GO
+{%- endif %}
 {%- endfor %}

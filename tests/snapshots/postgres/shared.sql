@@ -133,6 +133,21 @@ CREATE TABLE IF NOT EXISTS "readpast"."queue_type_access" (
     PRIMARY KEY (queue, user_name, type)
 );
 
+/*
+The types that the caller may see, by queue: of the role that logged in, and of those it is a member of. session_user,
+since functions that run with their owner's rights ask here too.
+*/
+CREATE OR REPLACE VIEW "readpast"."queue_own_type_v" AS
+SELECT
+    a.queue,
+    a.type
+FROM "readpast"."queue_type_access" AS a
+LEFT JOIN pg_catalog.pg_roles AS r
+    ON r.rolname = a.user_name
+WHERE
+    a.user_name = session_user
+    OR PG_HAS_ROLE(session_user, r.oid, 'MEMBER');
+
 /* What a status means, in one place. Re-created by every install. */
 CREATE OR REPLACE FUNCTION "readpast"."queue_is_processable_fn"(status text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -177,21 +192,6 @@ AS $$
 $$;
 
 REVOKE ALL ON FUNCTION "readpast"."queue_catalog"() FROM public;
-
-/*
-The types that the caller may see, by queue: of the role that logged in, and of those it is a member of. session_user,
-since functions that run with their owner's rights ask here too.
-*/
-CREATE OR REPLACE VIEW "readpast"."queue_own_type_v" AS
-SELECT
-    a.queue,
-    a.type
-FROM "readpast"."queue_type_access" AS a
-LEFT JOIN pg_catalog.pg_roles AS r
-    ON r.rolname = a.user_name
-WHERE
-    a.user_name = session_user
-    OR PG_HAS_ROLE(session_user, r.oid, 'MEMBER');
 
 /* A time of a table that keeps UTC in columns of either type. */
 CREATE OR REPLACE FUNCTION "readpast"."queue_utc_fn"(value timestamp) RETURNS timestamptz

@@ -177,6 +177,20 @@ IF OBJECT_ID(N'[readpast].[QueueTypeAccess]', N'U') IS NULL
         CONSTRAINT [PK_QueueTypeAccess] PRIMARY KEY CLUSTERED ([Queue], [UserName], [Type])
     );
 GO
+/*
+The types that the caller may see, by queue: the user it is in this database, and the roles that user is in. Procedures
+and views read this with the rights of their owner, and USER_NAME() is the caller all the same.
+*/
+CREATE VIEW [readpast].[QueueOwnType_V]
+AS
+SELECT
+    a.[Queue],
+    a.[Type]
+FROM [readpast].[QueueTypeAccess] AS a
+WHERE
+    a.[UserName] = USER_NAME()
+    OR IS_ROLEMEMBER(a.[UserName]) = 1;
+GO
 /* Stored with what is created below: no filtered index works without the two. */
 SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
 GO
@@ -236,20 +250,6 @@ BEGIN
         ON 1 = 1
     ORDER BY q.[Queue];
 END;
-GO
-/*
-The types that the caller may see, by queue: the user it is in this database, and the roles that user is in. Procedures
-and views read this with the rights of their owner, and USER_NAME() is the caller all the same.
-*/
-CREATE OR ALTER VIEW [readpast].[QueueOwnType_V]
-AS
-SELECT
-    a.[Queue],
-    a.[Type]
-FROM [readpast].[QueueTypeAccess] AS a
-WHERE
-    a.[UserName] = USER_NAME()
-    OR IS_ROLEMEMBER(a.[UserName]) = 1;
 GO
 /* What is installed now. */
 INSERT INTO [readpast].[QueueSchemaVersion] ([Version], [AppliedAt], [Library])

@@ -26,12 +26,15 @@ BEGIN
             @Type AS [type],
             @Step AS [step],
             @ScheduledFor AS [due],
-            @Subject AS [columns.Subject],
-            JSON_QUERY(@ResetPassword) AS [columns.ResetPassword],
-            JSON_QUERY(@Email) AS [columns.Email],
-            JSON_QUERY(@Sms) AS [columns.Sms]
+            @Subject AS [columns.Subject]
         FOR JSON PATH
     );
+    /* What is JSON itself goes in as it is. */
+    IF JSON_QUERY(@Items, '$[0].columns') IS NULL
+        SET @Items = JSON_MODIFY(@Items, '$[0].columns', JSON_QUERY(N'{}'));
+    SET @Items = JSON_MODIFY(@Items, '$[0].columns."ResetPassword"', JSON_QUERY(@ResetPassword));
+    SET @Items = JSON_MODIFY(@Items, '$[0].columns."Email"', JSON_QUERY(@Email));
+    SET @Items = JSON_MODIFY(@Items, '$[0].columns."Sms"', JSON_QUERY(@Sms));
     EXECUTE [readpast].[Add_Notification_Set_utx] @Items = @Items;
 
     RETURN 0;
@@ -67,12 +70,15 @@ BEGIN
             @Type AS [type],
             @Step AS [step],
             @ScheduledFor AS [due],
-            @Subject AS [columns.Subject],
-            JSON_QUERY(@ResetPassword) AS [columns.ResetPassword],
-            JSON_QUERY(@Email) AS [columns.Email],
-            JSON_QUERY(@Sms) AS [columns.Sms]
+            @Subject AS [columns.Subject]
         FOR JSON PATH
     );
+    /* What is JSON itself goes in as it is. */
+    IF JSON_QUERY(@Items, '$[0].columns') IS NULL
+        SET @Items = JSON_MODIFY(@Items, '$[0].columns', JSON_QUERY(N'{}'));
+    SET @Items = JSON_MODIFY(@Items, '$[0].columns."ResetPassword"', JSON_QUERY(@ResetPassword));
+    SET @Items = JSON_MODIFY(@Items, '$[0].columns."Email"', JSON_QUERY(@Email));
+    SET @Items = JSON_MODIFY(@Items, '$[0].columns."Sms"', JSON_QUERY(@Sms));
     EXECUTE [readpast].[Add_Notification_Set_trx] @Operation = NULL, @Items = @Items;
 
     RETURN 0;

@@ -142,7 +142,7 @@ BEGIN
         FROM @Work AS w
         INNER JOIN [readpast].[Notification] AS q
             ON q.[EnqueuedAt] = w.[EnqueuedAt]
-        WHERE w.[Answer] <> 'OK'
+        WHERE w.[Answer] NOT IN ('OK', 'NOT_FOUND')
         OPTION (LOOP JOIN, FORCE ORDER);
 
         UPDATE q

@@ -98,10 +98,16 @@ IF OBJECT_ID(N'[readpast].[Notification_ResetPassword]', N'U') IS NULL
         [Username] nvarchar(128) NOT NULL,
         CONSTRAINT [PK_Notification_ResetPassword] PRIMARY KEY CLUSTERED ([EnqueuedAt]),
         CONSTRAINT [ResetPassword_Is_Notification]
-            FOREIGN KEY ([EnqueuedAt]) REFERENCES [readpast].[Notification] ([EnqueuedAt]) ON DELETE CASCADE,
-        CONSTRAINT [ResetPassword_IsType_Notification]
-            CHECK ([readpast].[Notification_IsType_fn]([EnqueuedAt], N'ResetPassword') = 1)
+            FOREIGN KEY ([EnqueuedAt]) REFERENCES [readpast].[Notification] ([EnqueuedAt]) ON DELETE CASCADE
     );
+GO
+IF NOT EXISTS (
+    SELECT 1 FROM sys.check_constraints AS k
+    WHERE k.[parent_object_id] = OBJECT_ID(N'[readpast].[Notification_ResetPassword]') AND k.[name] = N'ResetPassword_IsType_Notification'
+)
+    ALTER TABLE [readpast].[Notification_ResetPassword]
+    ADD CONSTRAINT [ResetPassword_IsType_Notification]
+        CHECK ([readpast].[Notification_IsType_fn]([EnqueuedAt], N'ResetPassword') = 1);
 GO
 /* What some items have besides: any may. A row is a part of its item, and goes with it. */
 IF OBJECT_ID(N'[readpast].[Notification_Email]', N'U') IS NULL

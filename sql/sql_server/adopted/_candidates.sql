@@ -1,0 +1,79 @@
+        /*
+        Which items are to be looked at. The searches take no update locks: they may pass many items in flight whose
+        leases are good, and no worker shall wait for them.
+        */
+        DELETE FROM @Change;
+        DELETE FROM @Candidate;
+        IF @Recover > 0
+        BEGIN
+            INSERT INTO @Candidate ({{ n.names(key) }})
+            SELECT TOP (@RecoverMax) {{ n.list(key, "s") }}
+            FROM {{ object(queue ~ "_Lease") }} AS s
+                WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_Lease_InFlight]))
+            WHERE
+                s.[Status] = 'Processing'
+                AND s.[LeaseUntil] <= @Now
+            ORDER BY s.[StartedAt];
+{%- if foreign %}
+
+            /* What somebody else took, without a row beside the table, and has been silent about for a lease's time. */
+            INSERT INTO @Candidate ({{ n.names(key) }})
+            SELECT TOP (@RecoverMax) {{ n.list(key, "q") }}
+            FROM {{ table }} AS q
+                WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_{{ "Due" if in_flight_is_due else "InFlight" }}]))
+            WHERE
+                {{ n.stands(processing) }}
+                AND q.{{ role.started }} <= DATEADD(MILLISECOND, -@SilentMs, @At)
+                AND NOT EXISTS (
+                    SELECT 1 FROM {{ object(queue ~ "_Lease") }} AS s
+                    WHERE {{ n.same(key, "s", "q") }}
+                )
+                AND NOT EXISTS (SELECT 1 FROM @Candidate AS c WHERE {{ n.same(key, "c", "q") }})
+            ORDER BY q.{{ role.started }};
+{%- endif %}
+        END;
+{%- if resume_own %}
+
+        /* A worker that begins anew takes up at once what it left. */
+        IF @Recover = 2
+        BEGIN
+            INSERT INTO @Candidate ({{ n.names(key) }})
+            SELECT TOP (1000) {{ n.list(key, "s") }}
+            FROM {{ object(queue ~ "_Lease") }} AS s
+                WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_Lease_InFlight]))
+            WHERE
+                s.[Status] = 'Processing'
+                AND s.[LeaseOwner] = @Worker
+                AND NOT EXISTS (SELECT 1 FROM @Candidate AS c WHERE {{ n.same(key, "c", "s") }})
+            ORDER BY s.[StartedAt];
+{%- if foreign and role.owner %}
+
+            INSERT INTO @Candidate ({{ n.names(key) }})
+            SELECT TOP (1000) {{ n.list(key, "q") }}
+            FROM {{ table }} AS q
+                WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_{{ "Due" if in_flight_is_due else "InFlight" }}]))
+            WHERE
+                {{ n.stands(processing) }}
+                AND q.{{ role.owner }} = @Worker
+                AND NOT EXISTS (
+                    SELECT 1 FROM {{ object(queue ~ "_Lease") }} AS s
+                    WHERE {{ n.same(key, "s", "q") }}
+                )
+                AND NOT EXISTS (SELECT 1 FROM @Candidate AS c WHERE {{ n.same(key, "c", "q") }});
+{%- endif %}
+        END;
+{%- endif %}
+{%- if parks_errors %}
+
+        /* Whose next attempt is due. */
+        INSERT INTO @Candidate ({{ n.names(key) }})
+        SELECT TOP (1000) {{ n.list(key, "s") }}
+        FROM {{ object(queue ~ "_Lease") }} AS s
+            WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_Lease_Waiting]))
+        WHERE
+            s.[Status] = 'Error'
+            AND s.[DueAt] <= @Now
+            AND NOT EXISTS (SELECT 1 FROM @Candidate AS c WHERE {{ n.same(key, "c", "s") }})
+        ORDER BY s.[DueAt];
+{%- endif %}
+        SET @Searched = (SELECT COUNT(*) FROM @Candidate);

@@ -1,0 +1,63 @@
+    DECLARE @Keys nvarchar(max);
+    DECLARE @Statuses nvarchar(max);
+    DECLARE @Types nvarchar(max);
+    DECLARE @Before datetime2(7);
+    DECLARE @Since datetime2(7);
+    DECLARE @Error nvarchar(4000);
+    DECLARE @Key TABLE (
+{{- n.declared(key) }}
+        PRIMARY KEY CLUSTERED ({{ n.names(key) }})
+    );
+    DECLARE @Given TABLE (
+        [Ordinal] int NOT NULL PRIMARY KEY,
+{{- n.declared(key, "NULL") }}
+        [Key] nvarchar(max) NULL
+    );
+    DECLARE @Wanted TABLE ([Status] varchar(20) NOT NULL PRIMARY KEY);
+
+    /* A condition with a slip in its name must not be passed over: what it was to keep out would be met too. */
+    IF
+        ISJSON(@Filter) = 0
+        OR EXISTS (
+            SELECT 1 FROM OPENJSON(@Filter) AS j
+            WHERE j.[key] NOT IN (N'keys', N'status', N'types', N'before', N'after', N'error')
+        )
+        THROW 50021, N'{{ procedure }}: @Filter takes keys, status, types, before, after and error.', 1;
+
+    SET @Keys = JSON_QUERY(@Filter, '$.keys');
+    SET @Statuses = JSON_QUERY(@Filter, '$.status');
+    SET @Types = JSON_QUERY(@Filter, '$.types');
+    SET @Error = JSON_VALUE(@Filter, '$.error');
+    SET @Before = TRY_CONVERT(datetime2(7), JSON_VALUE(@Filter, '$.before'));
+    SET @Since = TRY_CONVERT(datetime2(7), JSON_VALUE(@Filter, '$.after'));
+
+    IF
+        (@Before IS NULL AND JSON_VALUE(@Filter, '$.before') IS NOT NULL)
+        OR (@Since IS NULL AND JSON_VALUE(@Filter, '$.after') IS NOT NULL)
+        THROW 50021, N'{{ procedure }}: before and after are UTC times like 2026-11-21T10:00:00.', 1;
+    IF
+        EXISTS (
+            SELECT 1 FROM OPENJSON(@Statuses) AS s
+            WHERE NOT EXISTS (SELECT 1 FROM {{ object("QueueStatus") }} AS k WHERE k.[Status] = s.[value])
+        )
+        THROW 50021, N'{{ procedure }}: status names one that there is not.', 1;
+
+    INSERT INTO @Given ([Ordinal], {{ n.names(key) }}, [Key])
+    SELECT
+        CAST(r.[key] AS int),
+{{- n.reads(key, "r.[value]") }}
+        r.[value]
+    FROM OPENJSON(@Keys) AS r;
+
+    IF @@ROWCOUNT > 1000
+        THROW 50021, N'{{ procedure }}: at most 1000 keys a call.', 1;
+    IF EXISTS (SELECT 1 FROM @Given AS g WHERE {% for k in key %}g.{{ k.quoted }} IS NULL{{ " OR " if not loop.last }}{% endfor %})
+        THROW 50021, N'{{ procedure }}: one of the keys is not a key of {{ queue }}.', 1;
+
+    INSERT INTO @Key ({{ n.names(key) }})
+    SELECT DISTINCT {{ n.list(key, "g") }} FROM @Given AS g;
+
+    INSERT INTO @Wanted ([Status])
+    SELECT s.[Status]
+    FROM {{ object("QueueStatus") }} AS s
+    WHERE @Statuses IS NULL OR s.[Status] IN (SELECT j.[value] FROM OPENJSON(@Statuses) AS j);

@@ -1,0 +1,110 @@
+{% include "adopted/_candidates.sql" %}
+
+        IF @Searched > 0
+        BEGIN
+            /* Lock them, the table first, and judge each as it is now; rows that others hold are passed over. */
+            INSERT INTO @Change (
+                {{ n.names(key) }}, [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
+                [FinishedAt], [Duration], [DueAt], [LeaseOwner], [LeaseUntil]
+            )
+            SELECT
+                {{ n.list(key, "x") }},
+                x.[Is],
+                CASE
+                    WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 AND x.[AttemptNum] >= @MaxAttempts THEN 'Failed'
+                    WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 THEN '{{ "Pending" if parks_errors and claims else "Error" }}'
+{%- if parks_errors %}
+                    WHEN x.[Is] = 'Error' AND x.[DueAt] <= @Now THEN 'Pending'
+{%- endif %}
+                    ELSE x.[Is]
+                END,
+                x.[AttemptNum],
+                x.[Token],
+                x.[Step],
+                x.[Response],
+                CASE
+                    WHEN x.[Is] = 'Processing'
+                        THEN CONCAT(
+                            N'The lease of worker ', x.[LeaseOwner], N' ran out on attempt ', x.[AttemptNum], N' of ',
+                            @MaxAttempts, N'; the worker is taken for dead.'
+                        )
+                    ELSE x.[Error]
+                END,
+                x.[StartedAt],
+                CASE WHEN x.[Is] = 'Processing' AND x.[AttemptNum] >= @MaxAttempts THEN @Now END,
+                CASE
+                    WHEN x.[Is] = 'Processing' AND x.[AttemptNum] >= @MaxAttempts
+                        THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @Now)
+                END,
+                CASE WHEN x.[Is] = 'Processing' THEN {{ "@Now" if not role.due else "CAST(NULL AS datetime2(7))" }} END,
+                x.[LeaseOwner],
+                NULL
+            FROM (
+                SELECT
+                    {{ n.list(key, "q") }},
+{% filter indent(20, true) %}{% include "adopted/_status.sql" %}{% endfilter %} AS [Is],
+                    CASE
+                        WHEN {{ n.until(role, foreign, local_time, "@SilentMs") }} <= @Now THEN 1
+{%- if resume_own %}
+                        WHEN @Recover = 2 AND {{ n.owner(role) }} = @Worker THEN 1
+{%- endif %}
+                        ELSE 0
+                    END AS [GivenUp],
+                    {{ n.attempts(role) }} AS [AttemptNum],
+                    {{ n.later(n.token(role), "@At" if role.token else "@Now") }} AS [Token],
+                    {{ n.kept(role.step, "[Step]") }} AS [Step],
+                    {{ n.kept(role.response, "[Response]") }} AS [Response],
+                    {{ n.kept(role.error, "[Error]") }} AS [Error],
+                    {{ n.started(role, run_time, local_time) }} AS [StartedAt],
+                    s.[DueAt],
+                    {{ n.owner(role) }} AS [LeaseOwner]
+                FROM @Candidate AS c
+                INNER JOIN {{ table }} AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                    ON {{ n.found(key, seek, "c") }}
+                LEFT JOIN {{ object(queue ~ "_Lease") }} AS s WITH (UPDLOCK, ROWLOCK)
+                    ON {{ n.same(key, "s", "c") }}
+            ) AS x
+            WHERE NOT (x.[Is] = 'Processing' AND x.[GivenUp] = 0)
+            OPTION (LOOP JOIN, FORCE ORDER);
+
+            IF @@ROWCOUNT < @Searched
+            BEGIN
+                /* Items that are in the table no more leave nothing behind. */
+                INSERT INTO @Gone ({{ n.names(key) }})
+                SELECT {{ n.list(key, "c") }}
+                FROM @Candidate AS c
+                WHERE
+                    NOT EXISTS (SELECT 1 FROM {{ table }} AS q WHERE {{ n.found(key, seek, "c") }})
+                    AND NOT EXISTS (SELECT 1 FROM @Gone AS g WHERE {{ n.same(key, "g", "c") }});
+
+                DELETE s
+                FROM @Gone AS g
+                INNER JOIN {{ object(queue ~ "_Lease") }} AS s
+                    ON {{ n.same(key, "s", "g") }}
+                WHERE s.[Status] IN ('Processing', 'Error')
+                OPTION (LOOP JOIN, FORCE ORDER);
+            END;
+
+            IF EXISTS (SELECT 1 FROM @Change AS w WHERE w.[Status] = w.[Was])
+            BEGIN
+                /* Somebody has set the table by hand: it is right, and what stands beside it follows. */
+                UPDATE s
+                SET
+                    [Status] = w.[Status],
+                    [DueAt] = NULL,
+                    [LeaseUntil] = NULL
+                FROM @Change AS w
+                INNER JOIN {{ object(queue ~ "_Lease") }} AS s
+                    ON {{ n.same(key, "s", "w") }}
+                WHERE
+                    w.[Status] = w.[Was]
+                    AND s.[Status] <> w.[Status]
+                OPTION (LOOP JOIN, FORCE ORDER);
+
+                DELETE FROM @Change WHERE [Status] = [Was];
+            END;
+{%- set guard = false %}
+{%- set completes = false %}
+
+{% filter indent(4, true) %}{% include "adopted/_write.sql" %}{% endfilter %}
+        END;

@@ -1,0 +1,180 @@
+//! By which index an adopted table is entered, for servers where that is said in the SQL.
+
+use super::Dialect;
+use super::table::literal;
+use crate::ident::Identifier;
+use crate::item::ItemState;
+use crate::spec::{ColumnKind, ColumnSpec, Completion, Condition, Holds, KeyColumn, KeySource, QueueSpec, TableSpec};
+use minijinja::{Value, context};
+
+/// The indexes that are made, their columns, and what the statements may count on.
+pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Value {
+    let quoted = |name: &Identifier| name.quoted_as_written(dialect.quote_style());
+    let due = due_index(spec, table);
+    let in_flight = in_flight_index(table);
+    let leads = in_flight.len() <= due.len() && in_flight.iter().zip(&due).all(|(column, (other, _))| column == other);
+    let due_column = table.lifecycle.due.as_ref();
+    let order = spec.order_columns(table);
+    let due_leads = due_column.is_some_and(|due| order.first().is_none_or(|(column, _)| column == due));
+    let default_of = |state: ItemState| {
+        let conditions = table.conditions(state);
+        table.encodings().iter().find(|e| e.conditions == conditions).map(|e| e.default)
+    };
+    let foreign = table.lifecycle.started.is_some()
+        && !table.run_time
+        && default_of(ItemState::Processing) == Some(ItemState::Processing);
+    let group = spec.order.group.as_ref().map(|group| {
+        let mut columns = vec![(group.clone(), false)];
+        columns.extend(due.iter().filter(|(column, _)| column != group).cloned());
+        columns
+    });
+    let listed = |columns: &[(Identifier, bool)]| -> Vec<Value> {
+        columns.iter().map(|(name, descending)| context! { quoted => quoted(name), descending }).collect()
+    };
+    let witness = witness(spec, table, &due);
+    // In comments, where no name may end them.
+    let plain = |name: &Identifier| name.as_str().replace("*/", "* /").replace("/*", "/ *");
+    let history = match &spec.completion {
+        Completion::History(name) => Some(plain(name)),
+        _ => None,
+    };
+    context! {
+        called => context! { table => plain(&table.name), witness => witness.as_ref().map(plain), history },
+        due_index => listed(&due),
+        // Read with the order where it does not decide it, so that what is not due yet costs no visit to its row.
+        due_include => due_column.filter(|column| !due.iter().any(|(other, _)| other == *column)).map(quoted),
+        due_leads,
+        witness => witness.as_ref().map(quoted),
+        in_flight_index => in_flight.iter().map(quoted).collect::<Vec<_>>(),
+        // The index of due items serves this search as well.
+        in_flight_is_due => leads && table.index.name.is_none(),
+        foreign,
+        completed_is_told => default_of(ItemState::Completed) == Some(ItemState::Completed),
+        group_index => group.as_deref().map(listed),
+    }
+}
+
+/// What a new row is made of: each column with where its value comes from.
+pub(super) fn enqueue(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Value {
+    let quoted = |name: &Identifier| name.quoted_as_written(dialect.quote_style());
+    // A producer may give the time of enqueueing too, named among the columns or not.
+    let enqueued = table.lifecycle.enqueued.as_ref();
+    let listed = |name: &Identifier| spec.columns.iter().any(|column| column.name == *name);
+    let given = |name: &Identifier| listed(name) || enqueued == Some(name);
+    // A GUID is made here and not by the table, since otherwise nobody could tell which item got which.
+    let drawn_by_us = |key: &KeyColumn| key.source == KeySource::Producer || key.kind == ColumnKind::Guid;
+    let mut names: Vec<&Identifier> = Vec::new();
+    let mut added: Vec<Value> = Vec::new();
+    let mut add = |name, from: &str, literal: Option<String>| {
+        if !names.contains(&name) {
+            names.push(name);
+            added.push(context! { quoted => quoted(name), from, literal, given => given(name) });
+        }
+    };
+    let lifecycle = &table.lifecycle;
+    for key in &table.key {
+        if drawn_by_us(key) {
+            add(&key.name, "key", None);
+        }
+    }
+    for (role, column) in lifecycle.columns() {
+        match role {
+            "enqueued" | "due" => add(column, role, None),
+            "type" => add(column, if given(column) { "item" } else { "kind" }, None),
+            _ => {}
+        }
+    }
+    for Condition { column, holds } in table.conditions(ItemState::Pending) {
+        match holds {
+            Holds::Value(value) => add(column, "literal", Some(literal(dialect, value))),
+            Holds::Null => add(column, "literal", Some("NULL".to_owned())),
+            Holds::Something => add(column, "now", None),
+        }
+    }
+    for (role, column) in lifecycle.columns() {
+        match role {
+            "attempts" => add(column, "literal", Some("0".to_owned())),
+            "step" => add(column, "step", None),
+            "token" => add(column, "now", None),
+            _ => {}
+        }
+    }
+    for column in &spec.columns {
+        if !table.key.iter().any(|key| key.name == column.name) {
+            add(&column.name, "item", None);
+        }
+    }
+    let item_columns: Vec<_> = spec
+        .columns
+        .iter()
+        .filter(|column| !table.key.iter().any(|key| key.name == column.name))
+        .map(|column| dialect.column_context(column, true))
+        .chain(enqueued.filter(|name| !listed(name)).map(|name| {
+            let column = ColumnSpec { name: name.clone(), kind: ColumnKind::Timestamp, nullable: true };
+            dialect.column_context(&column, true)
+        }))
+        .collect();
+    let dedup: Vec<_> = spec.dedup.iter().flat_map(|dedup| dedup.columns.iter().map(quoted)).collect();
+    let given_keys: Vec<_> = table.key.iter().filter(|key| drawn_by_us(key)).map(|key| quoted(&key.name)).collect();
+    let numbered: Vec<_> =
+        table.key.iter().filter(|key| !drawn_by_us(key)).map(|key| format!("t.{}", quoted(&key.name))).collect();
+    context! { added, item_columns, dedup_columns => dedup, given_keys, numbered }
+}
+
+/// What all pending items have in common, then the order, then the key.
+fn due_index(spec: &QueueSpec, table: &TableSpec) -> Vec<(Identifier, bool)> {
+    let mut columns: Vec<(Identifier, bool)> = Vec::new();
+    let mut add = |column: &Identifier, descends: bool| {
+        if !columns.iter().any(|(other, _)| other == column) {
+            columns.push((column.clone(), descends));
+        }
+    };
+    for Condition { column, holds } in table.conditions(ItemState::Pending) {
+        if *holds != Holds::Something {
+            add(column, false);
+        }
+    }
+    let order = spec.order_columns(table);
+    // An index is read from either end: it needs to mix directions only where the order does.
+    let flip = order.iter().all(|(_, descends)| *descends);
+    for (column, descends) in &order {
+        add(column, *descends && !flip);
+    }
+    if let (true, Some(due)) = (order.is_empty(), &table.lifecycle.due) {
+        add(due, false);
+    }
+    for key in &table.key {
+        add(&key.name, order.last().is_some_and(|(_, descends)| *descends && !flip));
+    }
+    columns
+}
+
+/// What all items in work have in common, then the start of the attempt.
+fn in_flight_index(table: &TableSpec) -> Vec<Identifier> {
+    let started = table.lifecycle.started.as_ref();
+    let mut columns: Vec<Identifier> = Vec::new();
+    for Condition { column, holds } in table.conditions(ItemState::Processing) {
+        if *holds != Holds::Something && Some(column) != started && !columns.contains(column) {
+            columns.push(column.clone());
+        }
+    }
+    columns.extend(started.cloned());
+    columns
+}
+
+/// A column that is in no index, as far as the description tells: reading it means visiting the row itself.
+fn witness(spec: &QueueSpec, table: &TableSpec, due: &[(Identifier, bool)]) -> Option<Identifier> {
+    let indexed = |column: &Identifier| {
+        due.iter().any(|(other, _)| other == column)
+            || table.index.columns.contains(column)
+            || table.lifecycle.due.as_ref() == Some(column)
+            || spec.order.group.as_ref() == Some(column)
+            || spec.dedup.as_ref().is_some_and(|dedup| dedup.columns.contains(column))
+    };
+    let long = spec.columns.iter().filter(|c| matches!(c.kind, ColumnKind::Text(None) | ColumnKind::Json));
+    let others = spec.columns.iter();
+    let lifecycle = table.lifecycle.columns();
+    let mut candidates =
+        long.chain(others).map(|column| &column.name).chain(lifecycle.iter().rev().map(|(_, column)| *column));
+    candidates.find(|column| !indexed(column)).cloned()
+}
