@@ -164,6 +164,9 @@ impl Dialect {
         {
             name.iter().try_for_each(|name| self.check_length(&format!("roles.{role}"), name))?;
         }
+        if let Storage::Table(table) = &spec.storage {
+            table.names().into_iter().try_for_each(|(key, name)| self.check_length(&key, name))?;
+        }
         let adopted = matches!(spec.storage, Storage::Table(_));
         let columns: Vec<_> = spec.columns.iter().map(|column| self.column_context(column, adopted)).collect();
         let queue = minijinja::context! {

@@ -4,6 +4,10 @@
 mod behaviour;
 #[path = "adopted_postgres/life.rs"]
 mod life;
+#[path = "adopted_postgres/plans.rs"]
+mod plans;
 mod scratch;
+#[path = "adopted_postgres/shapes.rs"]
+mod shapes;
 #[path = "adopted_postgres/tables.rs"]
 mod tables;

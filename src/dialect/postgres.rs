@@ -163,6 +163,7 @@ pub(super) const FILES: &[(&str, &str)] = &files![
     "relational/_subtypes.sql",
     "relational/_successor.sql",
     "relational/_unique_answers.sql",
+    "adopted/_at_found.sql",
 ];
 
 pub(super) fn column_type(kind: ColumnKind) -> String {

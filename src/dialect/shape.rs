@@ -69,6 +69,7 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
         // The table alone tells an item in work from a finished one.
         shows_claims,
         due_in_order => table.lifecycle.due.as_ref().is_some_and(ordered),
+        group_order => group_order(spec, table).iter().map(quoted).collect::<Vec<_>>(),
         // Columns of the table's own index that are NULL in all pending items: the order has to name them.
         order_prefix => table.index.columns.iter().filter(|c| is_null(c) && !ordered(c)).map(quoted).collect::<Vec<_>>(),
     }
@@ -76,6 +77,21 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
 
 fn key_type(dialect: Dialect, kind: ColumnKind) -> String {
     dialect.column_type(if matches!(kind, ColumnKind::Text(_)) { ColumnKind::Text(None) } else { kind })
+}
+
+/// What is earlier within a group: what came first, whenever it is due again.
+fn group_order(spec: &QueueSpec, table: &TableSpec) -> Vec<Identifier> {
+    let due = table.lifecycle.due.as_ref();
+    let mut columns: Vec<_> = spec.order.by.iter().filter(|column| due != Some(column)).cloned().collect();
+    if columns.is_empty() {
+        columns.extend(table.lifecycle.enqueued.clone());
+    }
+    for key in &table.key {
+        if !columns.contains(&key.name) {
+            columns.push(key.name.clone());
+        }
+    }
+    columns
 }
 
 /// The columns that calls write, by what they mean. What an item is and when it came stays as it was enqueued.
@@ -149,7 +165,19 @@ fn inserted(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value>
     for (role, column) in &first {
         if let Some(column) = column.as_ref().filter(|column| !names.contains(column)) {
             names.push(column);
-            inserted.push(context! { quoted => quoted(column), is_given => false, role => *role });
+            // When it came, the producer may say; it need not be among the queue's columns for that.
+            let is_given = *role == "enqueued";
+            inserted.push(context! {
+                quoted => quoted(column),
+                name => column.as_str(),
+                shown => column.quoted(dialect.quote_style()),
+                parameter => format!("\"{}_\"", column.as_str()),
+                type => dialect.column_type(ColumnKind::Timestamp),
+                is_time => is_given,
+                is_drawn => false,
+                is_given,
+                role => *role,
+            });
         }
     }
     for assignment in table.assignments() {

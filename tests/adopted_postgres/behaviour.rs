@@ -187,3 +187,37 @@ fn completed_items_move_to_the_history_as_they_are() {
         "2"
     );
 }
+
+#[test]
+fn a_producer_may_say_when_an_item_came() {
+    let adopted = Adopted::new(&SIMPLE_QUEUE);
+    let queue = adopted.worker("w");
+    let mut items = adopted.items(2);
+    items[1].columns.insert("CreatedAt".to_owned(), "2021-09-16T17:55:38.403Z".into());
+    items[1].columns.insert("Id".to_owned(), "d6513312-4dcc-4c44-b044-08b98257037c".into());
+    let keys = queue.enqueue(&items, None).unwrap();
+    assert_eq!(keys[1].key, "d6513312-4dcc-4c44-b044-08b98257037c");
+    assert_eq!(numbers(&claim(&queue, 2), "Payload"), ["1", "0"]);
+    assert_eq!(adopted.scratch.look("SELECT MIN(CreatedAt)::text FROM SimpleQueue"), "2021-09-16 17:55:38.403");
+}
+
+#[test]
+fn figures_tell_how_many_workers_are_needed() {
+    let adopted = Adopted::new(&LOCK_TABLE);
+    adopted.scratch.run(
+        "INSERT INTO Queue (Status, LockedBy, LockedTime, RequestedTime, CompletionTime, NumAttempts) \
+         SELECT 2, 'w', t + interval '20 seconds', t, t + interval '80 seconds', 1 \
+         FROM (SELECT localtimestamp - n * interval '25 seconds' AS t FROM generate_series(1, 120) AS n) AS t",
+    );
+    let figure = |name: &str| {
+        adopted.scratch.look(&format!("SELECT value FROM readpast.stats_lock_table() WHERE name = '{name}'"))
+    };
+    assert_eq!(figure("count.Completed"), "120");
+    assert_eq!(figure("arrivals.last_hour"), "120");
+    assert_eq!(
+        (figure("wait.mean_ms"), figure("run.mean_ms"), figure("run.p90_ms")),
+        ("20000".into(), "60000".into(), "60000".into())
+    );
+    // 120 an hour of a minute each keep two busy; at four fifths of their time that is three.
+    assert_eq!(figure("workers.needed"), "3");
+}

@@ -174,8 +174,12 @@ impl Adopted {
     }
 
     pub fn of(ddl: &str, spec: &str, column: fn(u32) -> Value) -> Self {
-        let scratch = Scratch::empty();
-        for statement in ddl.split(';') {
+        Self::within(Scratch::empty(), ddl, ';', spec, column)
+    }
+
+    /// In a database that is there; its statements are parted by `separator`.
+    pub fn within(scratch: Scratch, ddl: &str, separator: char, spec: &str, column: fn(u32) -> Value) -> Self {
+        for statement in ddl.split(separator) {
             scratch.run(statement);
         }
         let spec = QueueSpec::from_text(spec).unwrap_or_else(|error| panic!("{error}"));

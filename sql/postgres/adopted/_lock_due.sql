@@ -11,14 +11,26 @@
             AND {% set kind = "q." ~ role.kind %}{% include "adopted/_type_access.sql" %}
 {%- endif %}
 {%- if group %}
-            /* An earlier item of its group that is not finished goes first, however long it takes. */
+            /*
+            Strictly in order within a group: while an earlier item of it is unfinished, or any is in flight, the others
+            wait. An item without a group waits for nobody. Rows are compared, and OFFSET stands there, so that the plan
+            is a search in the index of groups, however small the table is when it is made.
+            */
             AND NOT EXISTS (
                 SELECT 1
                 FROM {{ object(queue ~ "_open_v") }} AS e
                 WHERE
-                    e.item_group = q.{{ group }}
-                    AND ({% for column in order %}e.item_order_{{ loop.index }}{{ ", " if not loop.last }}{% endfor %})
-                    {{ ">" if order[0].descending else "<" }} ({% for column in order %}q.{{ column.quoted }}{{ ", " if not loop.last }}{% endfor %})
+                    (e.item_group{% for column in group_order %}, e.item_order_{{ loop.index }}{% endfor %}) < (q.{{ group }}{% for column in group_order %}, q.{{ column }}{% endfor %})
+                    AND e.item_group >= q.{{ group }}
+                OFFSET 0
+            )
+            AND NOT EXISTS (
+                SELECT 1
+                FROM {{ object(queue ~ "_open_v") }} AS h
+                WHERE
+                    h.item_group BETWEEN q.{{ group }} AND q.{{ group }}
+                    AND h.item_status = 'Processing'
+                OFFSET 0
             )
 {%- endif %}
 {%- include "adopted/_order.sql" %}

@@ -41,7 +41,7 @@
     judged AS MATERIALIZED (
         SELECT
             i.*,
-            v.item_status AS was,
+            {% for column in seek %}v.item_seek_{{ loop.index }} AS seek_{{ loop.index }}, {% endfor %}v.item_status AS was,
             v.item_token,
             v.item_attempt,
             v.item_step,
@@ -80,8 +80,10 @@
                 ELSE 'OK'
             END AS verdict
         FROM item AS i
-        LEFT JOIN {{ object(queue ~ "_item_v") }} AS v
-            ON {% set of = "i.key_" %}{% include "adopted/_view_at_key.sql" %}
+        LEFT JOIN LATERAL (
+            {% set of = "i.key_" %}{% include "adopted/_view_at_key.sql" %}
+        ) AS v
+            ON TRUE
         LEFT JOIN {{ object("queue_transition") }} AS t
             ON t.from_status = v.item_status AND t.to_status = i.status
     ),
@@ -108,7 +110,7 @@
             r.ordinal,
             r.key,
             {% set of = "r.key_" %}{% include "adopted/_key_list.sql" %},
-            r.verdict AS answer,
+            {% for column in seek %}r.seek_{{ loop.index }} AS seek_{{ loop.index }}, {% endfor %}r.verdict AS answer,
             r.becomes AS status,
             CASE
                 WHEN r.verdict <> 'OK' THEN r.item_token
@@ -192,7 +194,7 @@
         DELETE FROM {{ table }} AS q
         USING decided AS d
         WHERE
-            {% set of = "d.key_" -%}{% include "adopted/_at_key.sql" %}
+            {% set of = "d." -%}{% include "adopted/_at_found.sql" %}
             AND d.answer = 'OK'
             AND d.status = 'Completed'
         RETURNING d.*

@@ -64,8 +64,10 @@ BEGIN
 {%- set from = "key_" %}
 {%- include "adopted/_key_read.sql" %}
     ) AS k
-    INNER JOIN {{ object(queue ~ "_item_v") }} AS v
-        ON {% set of = "k.key_" %}{% include "adopted/_view_at_key.sql" %};
+    INNER JOIN LATERAL (
+        {% set of = "k.key_" %}{% include "adopted/_view_at_key.sql" %}
+    ) AS v
+        ON TRUE;
 END;
 $$;
 GO

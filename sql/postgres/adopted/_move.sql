@@ -1,6 +1,6 @@
 
     /* Completed items move to the history, as they are now. */
-    WITH done AS MATERIALIZED (
+    WITH said AS MATERIALIZED (
         SELECT
 {%- set from = "a.key" %}
 {%- include "adopted/_key_read.sql" %}
@@ -10,10 +10,19 @@
             AND a.status = 'Completed'
     ),
 
+    done AS MATERIALIZED (
+        SELECT {% for column in seek %}v.item_seek_{{ loop.index }} AS seek_{{ loop.index }}, {% endfor %}s.*
+        FROM said AS s
+        INNER JOIN LATERAL (
+            {% set of = "s.key_" %}{% include "adopted/_view_at_key.sql" %}
+        ) AS v
+            ON TRUE
+    ),
+
     moved AS (
         DELETE FROM {{ table }} AS q
         USING done AS d
-        WHERE {% set of = "d.key_" -%}{% include "adopted/_at_key.sql" %}
+        WHERE {% set of = "d." -%}{% include "adopted/_at_found.sql" %}
         RETURNING q.*
     )
 

@@ -22,8 +22,10 @@
         UPDATE {{ object(queue ~ "_lease") }} AS s
         SET status = v.item_status
         FROM {% include "adopted/_keys_unnested.sql" %}
-        INNER JOIN {{ object(queue ~ "_item_v") }} AS v
-            ON {% set of = "k.key_" %}{% include "adopted/_view_at_key.sql" %}
+        INNER JOIN LATERAL (
+            {% set of = "k.key_" %}{% include "adopted/_view_at_key.sql" %}
+        ) AS v
+            ON TRUE
         WHERE
             {% include "adopted/_lease_at_key.sql" %}
             AND s.status = 'Error'
@@ -32,7 +34,7 @@
         WITH decided AS MATERIALIZED (
             SELECT
                 {% include "adopted/_key_list.sql" %},
-                'OK' AS answer,
+                {% for column in seek %}v.item_seek_{{ loop.index }} AS seek_{{ loop.index }}, {% endfor %}'OK' AS answer,
                 'Pending' AS status,
                 GREATEST(now_, v.item_token + interval '1 microsecond') AS token,
                 v.item_attempt AS attempt_num,
@@ -50,8 +52,10 @@
                 FALSE AS reopens,
                 TRUE AS stays
             FROM {% include "adopted/_keys_unnested.sql" %}
-            INNER JOIN {{ object(queue ~ "_item_v") }} AS v
-                ON {% include "adopted/_view_at_key.sql" %}
+            INNER JOIN LATERAL (
+                {% include "adopted/_view_at_key.sql" %}
+            ) AS v
+                ON TRUE
             WHERE
                 v.item_status = 'Error'
                 AND COALESCE(v.item_due_at <= now_, TRUE)

@@ -53,7 +53,7 @@
 {%- endfor %}
         FROM decided AS d
         WHERE
-            {% set of = "d.key_" -%}{% include "adopted/_at_key.sql" %}
+            {% set of = "d." -%}{% include "adopted/_at_found.sql" %}
             AND d.answer = 'OK'
 {%- if completion == "delete" %}
             AND d.status <> 'Completed'

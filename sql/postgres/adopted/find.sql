@@ -42,8 +42,10 @@ BEGIN
 {%- include "adopted/_key_read.sql" %}
             FROM UNNEST(keys_) AS i (key)
         ) AS k
-        INNER JOIN {{ object(queue ~ "_item_v") }} AS v
-            ON {% set of = "k.key_" %}{% include "adopted/_view_at_key.sql" %}
+        INNER JOIN LATERAL (
+            {% set of = "k.key_" %}{% include "adopted/_view_at_key.sql" %}
+        ) AS v
+            ON TRUE
         WHERE
             (
                 from_.key_1 IS NULL

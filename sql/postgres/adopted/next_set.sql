@@ -88,7 +88,7 @@ BEGIN
             SELECT
                 k.position,
                 {% set of = "k.key_" %}{% include "adopted/_key_list.sql" %},
-                'OK' AS answer,
+                {% for column in seek %}v.item_seek_{{ loop.index }} AS seek_{{ loop.index }}, {% endfor %}'OK' AS answer,
                 /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
                 CASE WHEN s.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
                 GREATEST(now_, v.item_token + interval '1 microsecond') AS token,
@@ -110,8 +110,10 @@ BEGIN
                 FALSE AS reopens,
                 TRUE AS stays
             FROM {% include "adopted/_keys_unnested.sql" %}
-            INNER JOIN {{ object(queue ~ "_item_v") }} AS v
-                ON {% include "adopted/_view_at_key.sql" %}
+            INNER JOIN LATERAL (
+                {% include "adopted/_view_at_key.sql" %}
+            ) AS v
+                ON TRUE
             CROSS JOIN LATERAL (SELECT v.item_attempt >= max_attempts_ AS is_spent) AS s
         ),
 
@@ -133,8 +135,10 @@ BEGIN
             v.item_status,
 {%- include "adopted/_item_columns.sql" %}
         FROM {% include "adopted/_keys_unnested.sql" %}
-        INNER JOIN {{ object(queue ~ "_item_v") }} AS v
-            ON {% include "adopted/_view_at_key.sql" %}
+        INNER JOIN LATERAL (
+            {% include "adopted/_view_at_key.sql" %}
+        ) AS v
+            ON TRUE
         ORDER BY k.position;
         IF FOUND THEN
             RETURN;

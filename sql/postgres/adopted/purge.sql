@@ -44,8 +44,10 @@ BEGIN
 {%- include "adopted/_key_read.sql" %}
                 FROM UNNEST(keys_) AS i (key)
             ) AS k
-            INNER JOIN {{ object(queue ~ "_item_v") }} AS v
-                ON {% set of = "k.key_" %}{% include "adopted/_view_at_key.sql" %}
+            INNER JOIN LATERAL (
+                {% set of = "k.key_" %}{% include "adopted/_view_at_key.sql" %}
+            ) AS v
+                ON TRUE
 {%- else %}
             FROM {{ object(queue ~ "_item_v") }} AS v
 {%- endif %}
@@ -82,10 +84,12 @@ BEGIN
 
     RETURN QUERY
     WITH found AS MATERIALIZED (
-        SELECT {% set of = "k.key_" %}{% include "adopted/_key_list.sql" %}
+        SELECT {% for column in seek %}v.item_seek_{{ loop.index }} AS seek_{{ loop.index }}, {% endfor %}{% set of = "k.key_" %}{% include "adopted/_key_list.sql" %}
         FROM {% include "adopted/_keys_unnested.sql" %}
-        INNER JOIN {{ object(queue ~ "_item_v") }} AS v
-            ON {% include "adopted/_view_at_key.sql" %}
+        INNER JOIN LATERAL (
+            {% include "adopted/_view_at_key.sql" %}
+        ) AS v
+            ON TRUE
         WHERE
             TRUE
 {% include "adopted/_fits.sql" %}
@@ -94,7 +98,7 @@ BEGIN
     purged AS (
         DELETE FROM {{ table }} AS q
         USING found AS f
-        WHERE {% set of = "f.key_" -%}{% include "adopted/_at_key.sql" %}
+        WHERE {% set of = "f." -%}{% include "adopted/_at_found.sql" %}
         RETURNING f.*
     ),
 

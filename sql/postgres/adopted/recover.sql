@@ -100,8 +100,10 @@ BEGIN
     UPDATE {{ object(queue ~ "_lease") }} AS s
     SET status = v.item_status, lease_until = NULL
     FROM {% include "adopted/_keys_unnested.sql" %}
-    INNER JOIN {{ object(queue ~ "_item_v") }} AS v
-        ON {% set of = "k.key_" %}{% include "adopted/_view_at_key.sql" %}
+    INNER JOIN LATERAL (
+        {% set of = "k.key_" %}{% include "adopted/_view_at_key.sql" %}
+    ) AS v
+        ON TRUE
     WHERE
         {% include "adopted/_lease_at_key.sql" %}
         AND s.status = 'Processing'
@@ -138,7 +140,7 @@ BEGIN
     decided AS MATERIALIZED (
         SELECT
             {% include "adopted/_key_list.sql" %},
-            'OK' AS answer,
+            {% for column in seek %}v.item_seek_{{ loop.index }} AS seek_{{ loop.index }}, {% endfor %}'OK' AS answer,
             CASE WHEN v.item_attempt >= max_attempts_ THEN 'Failed' ELSE 'Error' END AS status,
             GREATEST(now_, v.item_token + interval '1 microsecond') AS token,
             v.item_attempt AS attempt_num,
@@ -165,8 +167,10 @@ BEGIN
             FALSE AS reopens,
             TRUE AS stays
         FROM held AS k
-        INNER JOIN {{ object(queue ~ "_item_v") }} AS v
-            ON {% include "adopted/_view_at_key.sql" %}
+        INNER JOIN LATERAL (
+            {% include "adopted/_view_at_key.sql" %}
+        ) AS v
+            ON TRUE
         WHERE
             v.item_status = 'Processing'
             AND (v.item_lease_until <= now_ OR v.item_owner = worker_)

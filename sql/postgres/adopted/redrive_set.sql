@@ -58,7 +58,7 @@ BEGIN
             i.ordinal,
             i.key,
             {% set of = "i.key_" %}{% include "adopted/_key_list.sql" %},
-            j.answer,
+            {% for column in seek %}v.item_seek_{{ loop.index }} AS seek_{{ loop.index }}, {% endfor %}j.answer,
             CASE WHEN j.answer = 'OK' THEN 'Pending' ELSE v.item_status END AS status,
             CASE
                 WHEN j.answer = 'OK' THEN GREATEST(now_, v.item_token + interval '1 microsecond')
@@ -79,8 +79,10 @@ BEGIN
             TRUE AS reopens,
             TRUE AS stays
         FROM item AS i
-        LEFT JOIN {{ object(queue ~ "_item_v") }} AS v
-            ON {% include "adopted/_view_at_key.sql" %}
+        LEFT JOIN LATERAL (
+            {% include "adopted/_view_at_key.sql" %}
+        ) AS v
+            ON TRUE
         CROSS JOIN LATERAL (
             SELECT
                 CASE

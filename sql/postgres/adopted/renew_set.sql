@@ -69,7 +69,7 @@ BEGIN
     judged AS MATERIALIZED (
         SELECT
             i.*,
-            v.item_token,
+            {% for column in seek %}v.item_seek_{{ loop.index }} AS seek_{{ loop.index }}, {% endfor %}v.item_token,
             v.item_attempt,
             v.item_status,
             CASE
@@ -86,8 +86,10 @@ BEGIN
                 ELSE 'LEASE_LOST'
             END AS answer
         FROM item AS i
-        LEFT JOIN {{ object(queue ~ "_item_v") }} AS v
-            ON {% set of = "i.key_" %}{% include "adopted/_view_at_key.sql" %}
+        LEFT JOIN LATERAL (
+            {% set of = "i.key_" %}{% include "adopted/_view_at_key.sql" %}
+        ) AS v
+            ON TRUE
     )
 {%- if lease_sliding %},
 {%- if role.lease_until %}
@@ -97,7 +99,7 @@ BEGIN
         SET {{ role.lease_until }} = now_ + lease_ms_ * interval '1 millisecond'
         FROM judged AS j
         WHERE
-            {% set of = "j.key_" -%}{% include "adopted/_at_key.sql" %}
+            {% set of = "j." -%}{% include "adopted/_at_found.sql" %}
             AND j.answer = 'OK'
     ),
 {%- endif %}

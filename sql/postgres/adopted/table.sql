@@ -107,18 +107,16 @@ CREATE INDEX IF NOT EXISTS {{ queue }}_due ON {{ table }} (
 {%- endfor %}
 {%- endfor %}
 )
-WHERE
-{%- for condition in pending %}
-    {{ "AND " if not loop.first }}{{ condition.quoted }} {{ "IS" if condition.holds == "null" else "=" }} {{ condition.literal }}
+WHERE {% for condition in pending %}
+{{- " AND " if not loop.first }}{{ condition.quoted }} {{ "IS" if condition.holds == "null" else "=" }} {{ condition.literal }}
 {%- endfor %};
 GO
 {%- endif %}
 {%- if role.started and not run_time and shows_claims %}
 /* Items in flight, of which some may have been taken by others than readpast: recovery finds the old ones here. */
 CREATE INDEX IF NOT EXISTS {{ queue }}_in_flight ON {{ table }} ({{ role.started }})
-WHERE
-{%- for condition in processing %}
-    {{ "AND " if not loop.first }}{{ condition.quoted }}
+WHERE {% for condition in processing %}
+{{- " AND " if not loop.first }}{{ condition.quoted }}
     {{- " IS NOT NULL" if condition.holds == "something" else (" IS NULL" if condition.holds == "null" else " = " ~ condition.literal) }}
 {%- endfor %};
 GO
@@ -152,8 +150,8 @@ GO
 {%- if group %}
 /* Whether an item is the first unfinished one of its group is seen here. */
 CREATE INDEX IF NOT EXISTS {{ queue }}_group ON {{ table }} (
-    {{ group }}{% for column in order %},
-    {{ column.quoted }}{{ " DESC" if column.descending }}{% endfor %}
+    {{ group }}{% for column in group_order %},
+    {{ column }}{% endfor %}
 )
 WHERE
 {% include "adopted/_open.sql" %};

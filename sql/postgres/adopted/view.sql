@@ -123,8 +123,8 @@ GO
 CREATE OR REPLACE VIEW {{ object(queue ~ "_open_v") }} AS
 SELECT
     q.{{ group }} AS item_group,
-{%- for column in order %}
-    q.{{ column.quoted }} AS item_order_{{ loop.index }},
+{%- for column in group_order %}
+    q.{{ column }} AS item_order_{{ loop.index }},
 {%- endfor %}
     o.item_key,
     o.item_status
@@ -159,7 +159,7 @@ FROM (
         COUNT(*) OVER (PARTITION BY o.item_group) AS items,
         ROW_NUMBER() OVER (
             PARTITION BY o.item_group
-            ORDER BY {% for column in order %}o.item_order_{{ loop.index }}{{ " DESC" if column.descending }}{{ ", " if not loop.last }}{% endfor %}
+            ORDER BY {% for column in group_order %}o.item_order_{{ loop.index }}{{ ", " if not loop.last }}{% endfor %}
         ) AS place
     FROM {{ object(queue ~ "_open_v") }} AS o
     WHERE o.item_group IS NOT NULL
