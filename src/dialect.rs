@@ -141,6 +141,17 @@ impl Dialect {
         Ok(self.templates().render(&format!("{name}.sql"), context)?.trim_end().to_owned())
     }
 
+    /// A statement around a procedure that somebody wrote by hand, by its file without the ending: `handwritten/call`.
+    pub(crate) fn statement(self, name: &str, context: minijinja::Value) -> Result<String> {
+        Ok(self.templates().render(&format!("{name}.sql"), context)?.trim_end().to_owned())
+    }
+
+    /// A name exactly as the catalog has it, with its schema, quoted.
+    pub(crate) fn exact(self, schema: &str, name: &str) -> Result<String> {
+        let quoted = |name: &str| Ok::<_, Error>(Identifier::new("a name", name)?.quoted(self.quote_style()));
+        Ok(format!("{}.{}", quoted(schema)?, quoted(name)?))
+    }
+
     /// The script that takes a schema from `version - 1` to `version`; `None` when there is no such version. Statements
     /// are separated by lines that say GO.
     pub fn schema_script(self, version: i32, schema: &Identifier) -> Result<Option<String>> {
