@@ -52,11 +52,7 @@ BEGIN
     ),
 
     figure (label, amount) AS (
-<<<<<<< HEAD
 {%- if knows_arrivals %}
-=======
-{%- if role.enqueued %}
->>>>>>> main
         SELECT 'arrivals.last_hour', COUNT(*) FILTER (WHERE i.enqueued_at > clock_timestamp() - interval '1 hour')
         FROM item AS i
 {%- else %}
