@@ -375,6 +375,53 @@ fn transact_sql_keeps_its_rules() {
 }
 
 #[test]
+fn a_claim_of_an_adopted_table_is_one_seek() {
+    let schema = Identifier::new("the schema", "queue").unwrap();
+    for (name, index, predicate, order) in [
+        ("four_queue", "[big_idea]", "q.[in_process] = 0", "q.[id]"),
+        ("four_queue_scheduler", "[big_idea]", "q.[in_process] = 0", "q.[id]"),
+        ("email_requests", "[IX_EmailRequests_Due]", "q.[IsProcessed] = 0", "q.[Created], q.[Id]"),
+        ("email_requests_lifo", "[IX_EmailRequestsLifo_Due]", "q.[IsProcessed] = 0", "q.[Created] DESC, q.[Id] DESC"),
+        ("email_requests_heap", "[IX_EmailRequestsHeap_Due]", "q.[IsProcessed] = 0", ""),
+        ("simple_queue", "[IX_SIMPLEQUEUE_POP]", "q.[ProcessingStartedAt] IS NULL", "q.[CreatedAt]"),
+        (
+            "queue_lock_table",
+            "[IX_LockTable_Due]",
+            "q.[Status] = 1 AND q.[LockedTime] IS NULL",
+            "q.[RequestedTime], q.[RequestId]",
+        ),
+    ] {
+        let (_, text) = EXAMPLES.iter().find(|(other, _)| *other == name).unwrap();
+        let scripts = Dialect::SqlServer.queue_scripts(&schema, &QueueSpec::from_toml(text).unwrap()).unwrap();
+        let words = scripts.join("\n").split_whitespace().collect::<Vec<_>>().join(" ");
+        let claim = format!("WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({index})) WHERE {predicate}");
+        let (_, rest) = words.split_once(&claim).unwrap_or_else(|| panic!("{name}: no {claim}"));
+        let statement = rest.split(';').next().unwrap();
+        let ordered = statement.split_once(" ORDER BY ").map(|(_, order)| order).unwrap_or_default();
+        assert_eq!(ordered, order, "{name}");
+    }
+    let made = |name: &str| {
+        let (_, text) = EXAMPLES.iter().find(|(other, _)| *other == name).unwrap();
+        let scripts = Dialect::SqlServer.queue_scripts(&schema, &QueueSpec::from_toml(text).unwrap()).unwrap();
+        scripts.join("\n").split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    for (name, index) in [
+        ("email_requests", "[IX_EmailRequests_Due] ON [dbo].[EmailRequests] ( [IsProcessed], [Created], [Id] );"),
+        ("email_requests_heap", "[IX_EmailRequestsHeap_Due] ON [dbo].[EmailRequests] ( [IsProcessed], [Id] );"),
+        (
+            "queue_lock_table",
+            "[IX_LockTable_Due] ON [dbo].[Queue] ( [Status], [LockedTime], [RequestedTime], [RequestId] );",
+        ),
+        (
+            "four_queue_scheduler",
+            "[IX_FourQueueScheduler_InFlight] ON [dbo].[four_queue] ([in_process], [end_date], [start_date]);",
+        ),
+    ] {
+        assert!(made(name).contains(index), "{name}: no {index}");
+    }
+}
+
+#[test]
 fn postgres_functions_keep_their_rules() {
     let rendered = Rendered::new(Dialect::Postgres, "queue");
     let statements: Vec<_> = rendered.statements().collect();

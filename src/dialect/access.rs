@@ -1,6 +1,7 @@
 //! By which index an adopted table is entered, for servers where that is said in the SQL.
 
 use super::Dialect;
+use super::shape::group_order;
 use super::table::literal;
 use crate::ident::Identifier;
 use crate::item::ItemState;
@@ -25,7 +26,12 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
         && default_of(ItemState::Processing) == Some(ItemState::Processing);
     let group = spec.order.group.as_ref().map(|group| {
         let mut columns = vec![(group.clone(), false)];
-        columns.extend(due.iter().filter(|(column, _)| column != group).cloned());
+        let told = table.conditions(ItemState::Pending).iter().filter(|c| c.holds != Holds::Something);
+        for column in told.map(|c| c.column.clone()).chain(group_order(spec, table)) {
+            if !columns.iter().any(|(other, _)| *other == column) {
+                columns.push((column, false));
+            }
+        }
         columns
     });
     let listed = |columns: &[(Identifier, bool)]| -> Vec<Value> {

@@ -80,7 +80,7 @@ fn key_type(dialect: Dialect, kind: ColumnKind) -> String {
 }
 
 /// What is earlier within a group: what came first, whenever it is due again.
-fn group_order(spec: &QueueSpec, table: &TableSpec) -> Vec<Identifier> {
+pub(super) fn group_order(spec: &QueueSpec, table: &TableSpec) -> Vec<Identifier> {
     let due = table.lifecycle.due.as_ref();
     let mut columns: Vec<_> = spec.order.by.iter().filter(|column| due != Some(column)).cloned().collect();
     if columns.is_empty() {

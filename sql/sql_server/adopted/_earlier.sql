@@ -1,6 +1,5 @@
 (
-{%- for c in order %}
-{%- set last = loop.last %}
-                        {{ "OR " if not loop.first }}{{ "(" if not loop.first }}{% for before in order[:loop.index0] %}e.{{ before.quoted }} = q.{{ before.quoted }} AND {% endfor %}e.{{ c.quoted }} {{ ">" if c.descending else "<" }} q.{{ c.quoted }}{{ ")" if not loop.first }}
+{%- for c in group_order %}
+                        {{ "OR (" if not loop.first }}{% for before in group_order[:loop.index0] %}e.{{ before }} = q.{{ before }} AND {% endfor %}e.{{ c }} < q.{{ c }}{{ ")" if not loop.first }}
 {%- endfor %}
                     )

@@ -1,4 +1,7 @@
-{#- Several indexed looks, one for each way in which the table shows an unfinished item. -#}
+            /*
+            Strictly in order within a group: while an earlier item of it is unfinished, or any is in flight, the others
+            wait. One look in the index for each way in which the table shows such an item.
+            */
 {%- for e in encodings %}
 {%- set open = e.states | select("in", ["Pending", "Processing", "Error", "Paused"]) | list %}
 {%- if open %}
@@ -19,3 +22,13 @@
             )
 {%- endif %}
 {%- endfor %}
+            AND NOT EXISTS (
+                SELECT 1
+                FROM {{ table }} AS e
+                INNER JOIN {{ object(queue ~ "_Lease") }} AS z
+                    ON {{ n.same(key, "z", "e") }}
+                WHERE
+                    e.{{ group }} = q.{{ group }}
+                    AND {{ n.stands(processing, "e") }}
+                    AND z.[Status] = 'Processing'
+            )

@@ -31,14 +31,14 @@ FROM (
         COUNT_BIG(*) OVER (PARTITION BY v.[ItemGroup]) AS [Items],
         ROW_NUMBER() OVER (
             PARTITION BY v.[ItemGroup]
-            ORDER BY {% for c in order %}v.[Order{{ loop.index }}]{{ " DESC" if c.descending }}{{ ", " if not loop.last }}{% endfor %}
+            ORDER BY {% for c in group_order %}v.[Order{{ loop.index }}]{{ ", " if not loop.last }}{% endfor %}
         ) AS [Place]
     FROM (
         SELECT
             q.{{ group }} AS [ItemGroup],
             {{ n.text(key, "q") }} AS [ItemKey],
-{%- for c in order %}
-            q.{{ c.quoted }} AS [Order{{ loop.index }}],
+{%- for c in group_order %}
+            q.{{ c }} AS [Order{{ loop.index }}],
 {%- endfor %}
 {% filter indent(12, true) %}{% include "adopted/_status.sql" %}{% endfilter %} AS [ItemStatus]
         FROM {{ table }} AS q
