@@ -45,7 +45,6 @@ BEGIN
 
     figure (label, amount) AS (
         SELECT 'arrivals.last_hour', NULL::bigint
-        FROM item AS i
         UNION ALL
         SELECT 'run.mean_ms', ROUND(AVG(r.run_ms))::bigint
         FROM recent AS r
