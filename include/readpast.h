@@ -124,6 +124,9 @@
 /// The queue's table or procedures differ from what was installed.
 #define READPAST_SCHEMA_MISMATCH -24
 
+/// The queue cannot do this: its procedures were written by hand, and have nothing for it.
+#define READPAST_NOT_PROVIDED -25
+
 /// The ODBC driver that the connection string names is not installed.
 #define READPAST_DRIVER_MISSING -40
 
@@ -354,7 +357,8 @@ typedef struct {
 typedef struct {
     /// The size of this struct.
     size_t struct_size;
-    /// `READPAST_OK`, `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION` or `READPAST_NOT_FOUND`.
+    /// `READPAST_OK`, `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND` or,
+    /// when work is redriven that is in the queue again, `READPAST_DUPLICATE`.
     readpast_status answer;
     /// The state the item is in now: a `READPAST_STATE_`. It can be Failed although another was asked for and the answer
     /// is `READPAST_OK`: then its attempts are spent.

@@ -10,6 +10,7 @@ mod sql_server;
 mod subtypes;
 mod table;
 mod template;
+mod wrap;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::{Identifier, QuoteStyle};
@@ -141,6 +142,17 @@ impl Dialect {
         Ok(self.templates().render(&format!("{name}.sql"), context)?.trim_end().to_owned())
     }
 
+    /// A statement around a procedure that somebody wrote by hand, by its file without the ending: `handwritten/call`.
+    pub(crate) fn statement(self, name: &str, context: minijinja::Value) -> Result<String> {
+        Ok(self.templates().render(&format!("{name}.sql"), context)?.trim_end().to_owned())
+    }
+
+    /// A name exactly as the catalog has it, with its schema, quoted.
+    pub(crate) fn exact(self, schema: &str, name: &str) -> Result<String> {
+        let quoted = |name: &str| Ok::<_, Error>(Identifier::new("a name", name)?.quoted(self.quote_style()));
+        Ok(format!("{}.{}", quoted(schema)?, quoted(name)?))
+    }
+
     /// The script that takes a schema from `version - 1` to `version`; `None` when there is no such version. Statements
     /// are separated by lines that say GO.
     pub fn schema_script(self, version: i32, schema: &Identifier) -> Result<Option<String>> {
@@ -189,7 +201,11 @@ impl Dialect {
             (Storage::Procedures(_), _) => return Ok(Vec::new()),
         };
         let context = minijinja::context! { ..queue, ..kind, ..options };
-        self.queue_files(spec).iter().map(|file| self.templates().render(file, context.clone())).collect()
+        let scripts = self.queue_files(spec).iter().map(|file| self.templates().render(file, context.clone()));
+        match (&spec.storage, self) {
+            (Storage::Table(_), Self::SqlServer) => scripts.map(|script| Ok(wrap::wrapped(&script?))).collect(),
+            _ => scripts.collect(),
+        }
     }
 
     /// The files that [`Self::queue_scripts`] renders, one script each.

@@ -222,7 +222,7 @@ fn check_foreign(session: &mut Session, schema: &Identifier, spec: &QueueSpec) -
         Storage::Table(table) => {
             crate::catalog::refuse_unfit(&crate::catalog::fit(session, schema, spec, table, false)?)
         }
-        Storage::Procedures(_) => Ok(()),
+        Storage::Procedures(procedures) => crate::catalog::shape(session, spec, procedures).map(drop),
     }
 }
 

@@ -17,6 +17,7 @@ pub const BODIES: &[(&str, Body)] = &[
     ("dedup::two_columns_make_one_work", two_columns_make_one_work),
     ("dedup::producers_at_once_add_each_work_once", producers_at_once_add_each_work_once),
     ("dedup::by_hand_too", by_hand_too),
+    ("dedup::what_is_there_again_is_not_redriven", what_is_there_again_is_not_redriven),
 ];
 
 fn queue(given: &Given, dedup: &str) -> Box<dyn Api> {
@@ -198,4 +199,29 @@ fn by_hand_too(given: &Given) {
     let rows = given.session().execute(&call, &[]).unwrap();
     assert_eq!(crate::by_hand::cell(&rows, 0, column), first.key);
     assert_eq!(queue.stats().unwrap().count(ItemState::Pending), 1);
+}
+
+fn what_is_there_again_is_not_redriven(given: &Given) {
+    let queue = queue(given, UNFINISHED);
+    // All failed: the same work twice, another, and one without a value.
+    for item in [item("a"), item("a"), item("b"), NewItem::default()] {
+        queue.put_item(item);
+        queue.end(queue.take().settle(Action::Fail));
+    }
+    let keys: Vec<_> = {
+        let rows = given.rows("EnqueuedAt", "Status = 'Failed' ORDER BY EnqueuedAt");
+        (0..rows.len()).map(|row| crate::by_hand::cell(&rows, row, 0)).collect()
+    };
+    let redrive = || {
+        let items: Vec<_> = keys.iter().map(|key| ItemRef { key, token: None }).collect();
+        let outcomes = queue.redrive(&items, None).unwrap();
+        outcomes.iter().map(|outcome| outcome.answer).collect::<Vec<_>>()
+    };
+    assert_eq!(redrive(), [Answer::Ok, Answer::Duplicate, Answer::Ok, Answer::Ok]);
+    for _ in 0..3 {
+        queue.end(queue.take().settle(Action::Fail));
+    }
+    queue.put("a");
+    assert_eq!(redrive(), [Answer::Duplicate, Answer::Duplicate, Answer::Ok, Answer::Ok]);
+    assert_eq!(given.look("COUNT(*)", "Status = 'Failed' AND Payload = 'a'"), "2");
 }

@@ -198,7 +198,7 @@ BEGIN
             "scheduled_start_date" = COALESCE(d.due_at, q."scheduled_start_date"),
             "start_date" = CASE WHEN d.enters THEN d.run_started_at ELSE q."start_date" END,
             "end_date" = CASE
-                WHEN d.status IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') THEN NULL
+                WHEN d.status IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error') THEN NULL
                 WHEN d.status IN ('Completed') THEN CASE WHEN d.finishes THEN now_ ELSE COALESCE(q."end_date", now_) END
                 ELSE CASE WHEN d.finishes THEN now_ WHEN d.reopens THEN NULL ELSE q."end_date" END
             END,
