@@ -124,6 +124,9 @@
 /// The queue's table or procedures differ from what was installed.
 #define READPAST_SCHEMA_MISMATCH -24
 
+/// The queue cannot do this: its procedures were written by hand, and have nothing for it.
+#define READPAST_NOT_PROVIDED -25
+
 /// The ODBC driver that the connection string names is not installed.
 #define READPAST_DRIVER_MISSING -40
 
@@ -354,7 +357,8 @@ typedef struct {
 typedef struct {
     /// The size of this struct.
     size_t struct_size;
-    /// `READPAST_OK`, `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION` or `READPAST_NOT_FOUND`.
+    /// `READPAST_OK`, `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND` or,
+    /// when work is redriven that is in the queue again, `READPAST_DUPLICATE`.
     readpast_status answer;
     /// The state the item is in now: a `READPAST_STATE_`. It can be Failed although another was asked for and the answer
     /// is `READPAST_OK`: then its attempts are spent.
@@ -872,8 +876,8 @@ readpast_status readpast_queue_find(readpast_queue queue,
 ///
 /// *Returns*:
 /// - `READPAST_OK`: all are due; `outcomes` are written.
-/// - `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`: the answer of the first item that is not;
-///   `outcomes` are written, and tell of each.
+/// - `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`, `READPAST_DUPLICATE` (the same work is in
+///   the queue again, unfinished): the answer of the first item that is not; `outcomes` are written, and tell of each.
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
 /// - `READPAST_OUTCOME_UNKNOWN`: see there.
 /// - any other failure of the connection or the server.

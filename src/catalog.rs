@@ -2,13 +2,17 @@
 //! procedures with their parameters. Read once, compared with a description without a further round trip.
 
 mod fit;
+mod handwritten;
 mod near;
+mod procedure;
 mod table;
 mod types;
 
 pub(crate) use self::{
     fit::{fit, refuse_unfit},
+    handwritten::{Call, Meaning, Shape, shape},
     near::nearest,
+    procedure::{Parameter, bare},
     table::{Column, Index, Table, find_table},
     types::Family,
 };

@@ -141,6 +141,17 @@ impl Dialect {
         Ok(self.templates().render(&format!("{name}.sql"), context)?.trim_end().to_owned())
     }
 
+    /// A statement around a procedure that somebody wrote by hand, by its file without the ending: `handwritten/call`.
+    pub(crate) fn statement(self, name: &str, context: minijinja::Value) -> Result<String> {
+        Ok(self.templates().render(&format!("{name}.sql"), context)?.trim_end().to_owned())
+    }
+
+    /// A name exactly as the catalog has it, with its schema, quoted.
+    pub(crate) fn exact(self, schema: &str, name: &str) -> Result<String> {
+        let quoted = |name: &str| Ok::<_, Error>(Identifier::new("a name", name)?.quoted(self.quote_style()));
+        Ok(format!("{}.{}", quoted(schema)?, quoted(name)?))
+    }
+
     /// The script that takes a schema from `version - 1` to `version`; `None` when there is no such version. Statements
     /// are separated by lines that say GO.
     pub fn schema_script(self, version: i32, schema: &Identifier) -> Result<Option<String>> {
@@ -163,6 +174,9 @@ impl Dialect {
             [("producer", &spec.roles.producer), ("worker", &spec.roles.worker), ("operator", &spec.roles.operator)]
         {
             name.iter().try_for_each(|name| self.check_length(&format!("roles.{role}"), name))?;
+        }
+        if let Storage::Table(table) = &spec.storage {
+            table.names().into_iter().try_for_each(|(key, name)| self.check_length(&key, name))?;
         }
         let adopted = matches!(spec.storage, Storage::Table(_));
         let columns: Vec<_> = spec.columns.iter().map(|column| self.column_context(column, adopted)).collect();

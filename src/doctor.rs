@@ -3,6 +3,7 @@
 
 mod clock;
 mod driver;
+mod handwritten;
 mod objects;
 mod queue;
 mod server;

@@ -54,6 +54,8 @@ pub enum ErrorKind {
     /// The connection was lost at a moment that leaves the outcome open, and it could not be learnt within the retry
     /// budget. Repeat the call with the operation identity of this error to learn it.
     OutcomeUnknown,
+    /// The queue cannot do this: its procedures are somebody's own, and have nothing for it.
+    Unsupported,
     /// The server refused the statement for a reason that no other kind names.
     Database,
     /// The server's answer does not have the shape that the installed procedures give.

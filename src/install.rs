@@ -18,10 +18,12 @@ const INSTALL_TIMEOUT_MS: &str = "600000";
 /// The login needs the rights to create schemas, types, tables, views and procedures; workers do not.
 ///
 /// # Errors
-/// [`ErrorKind::SchemaNewer`] when a newer library has been here, [`ErrorKind::SchemaMismatch`] when a changed description
+/// [`ErrorKind::InvalidArgument`] when the description contradicts itself, [`ErrorKind::SchemaNewer`] when a newer library has been here, [`ErrorKind::SchemaMismatch`] when a changed description
 /// would lose data: nothing is touched then.
 pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
     let schema = config.schema()?;
+    // A description that was put together in a program has not been read, and so not been checked.
+    spec.map(|spec| QueueSpec::from_json(&spec.to_json())).transpose()?;
     let mut session = Session::open(config.clone().set("query.timeout_ms", INSTALL_TIMEOUT_MS)?)?;
     session.transaction(|session| {
         let dialect = session.dialect();
@@ -220,7 +222,7 @@ fn check_foreign(session: &mut Session, schema: &Identifier, spec: &QueueSpec) -
         Storage::Table(table) => {
             crate::catalog::refuse_unfit(&crate::catalog::fit(session, schema, spec, table, false)?)
         }
-        Storage::Procedures(_) => Ok(()),
+        Storage::Procedures(procedures) => crate::catalog::shape(session, spec, procedures).map(drop),
     }
 }
 

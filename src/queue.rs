@@ -3,6 +3,7 @@
 mod answers;
 mod claim;
 mod enqueue;
+mod handwritten;
 mod operate;
 mod operation;
 mod retry;
@@ -19,7 +20,7 @@ use crate::item::{
 };
 use crate::pool::{Pool, closed};
 use crate::session::{Param, Session, Shape};
-use crate::spec::QueueSpec;
+use crate::spec::{QueueSpec, Storage};
 use std::{
     fmt,
     sync::Arc,
@@ -42,6 +43,8 @@ struct Inner {
     spec: QueueSpec,
     worker: String,
     calls: Calls,
+    /// Of a queue whose procedures are somebody's own.
+    handwritten: Option<handwritten::Handwritten>,
     pool: Pool,
     /// `None` leaves it to the queue.
     lease_ms: Option<i32>,
@@ -71,15 +74,23 @@ impl Queue {
         let pool = Pool::new(config);
         let retry = retry::Policy::new(config);
         let interrupt = Interrupt::default();
-        let (spec, dialect) = retry.run(&interrupt, YieldsTo::Closing, || {
+        let (spec, dialect, handwritten) = retry.run(&interrupt, YieldsTo::Closing, || {
             let mut session = pool.acquire()?;
             let dialect = session.dialect();
-            Ok((install::look_up(&mut session, &schema, name)?, dialect))
+            let spec = install::look_up(&mut session, &schema, name)?;
+            let handwritten = match &spec.storage {
+                Storage::Procedures(procedures) => {
+                    Some(handwritten::Handwritten::open(&mut session, &spec, procedures)?)
+                }
+                Storage::Own | Storage::Table(_) => None,
+            };
+            Ok((spec, dialect, handwritten))
         })?;
         Ok(Self(Arc::new(Inner {
             calls: dialect.calls(&schema, &spec)?,
             signal: Signal::shared(&config.connection_string()?, schema.as_str(), name),
             worker: config.worker(),
+            handwritten,
             pool,
             lease_ms: config.lease_ms(),
             run_at: run_at.filter(|_| spec.run_time()),
@@ -189,6 +200,7 @@ impl Queue {
     /// Lets items that ended, or that wait, be worked on as if they were new: Failed, Cancelled, Terminated,
     /// PartiallyCompleted, Error and Paused become Pending, due now, with all their attempts. Each item is judged by
     /// itself; the outcomes come back in the same order. Response, error and step stay.
+    /// [`Answer::Duplicate`](crate::item::Answer::Duplicate): the same work is in the queue again, unfinished.
     ///
     /// `operation` is as for [`Queue::settle`].
     ///
@@ -245,6 +257,11 @@ impl fmt::Debug for Queue {
 }
 
 impl Inner {
+    /// Refuses what hand-written procedures have nothing for.
+    fn needs_own_procedures(&self, what: &str, why: &str) -> Result<()> {
+        if self.handwritten.is_some() { Err(handwritten::unsupported(what, why)) } else { Ok(()) }
+    }
+
     /// Runs `work` on a session, again and again while its errors are transient and the budget lasts. Everything that
     /// is run this way can be repeated: it reads, or carries an operation identity, or is recovered by the lease.
     fn with_session<T>(&self, work: impl FnMut(&mut Session) -> Result<T>) -> Result<T> {

@@ -143,6 +143,18 @@ impl Session {
         self.check(result)
     }
 
+    /// Executes `text` once and returns the rows of every result that has columns, in their order. The first result must be
+    /// such a one: a statement that begins with a count cannot be read further.
+    pub fn results(&mut self, text: &str, params: &[Param<'_>]) -> Result<Vec<Rows>> {
+        let bound = bind::all(params);
+        let timeout = self.timeout();
+        let result = self.with_connection(|connection| match connection.execute(text, bound.as_slice(), timeout)? {
+            Some(cursor) => fetch::all(cursor),
+            None => Ok(Vec::new()),
+        });
+        self.check(result)
+    }
+
     /// Runs `work` in a transaction, which commits when it succeeds and rolls back when it does not.
     pub fn transaction<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let begun = self.with_connection(|connection| connection.set_autocommit(false));

@@ -277,6 +277,23 @@ fn dedup_without_a_unique_index() {
     }
 }
 
+/// The doctor finds what was applied as it should be.
+#[test]
+fn a_plan_is_applied_as_a_whole() {
+    for database in made() {
+        let plan = adopt::plan(&database.config(&[]), &spec(SPEC)).unwrap();
+        plan.apply(&database.config(&[])).unwrap();
+        plan.apply(&database.config(&[])).expect("doing it again changes nothing");
+        let findings = readpast::doctor::check(&database.config(&[]), Some("Orders")).unwrap();
+        let errors: Vec<_> = findings
+            .iter()
+            .filter(|finding| finding.severity == Severity::Error && finding.check != "compatibility")
+            .map(ToString::to_string)
+            .collect();
+        assert!(errors.is_empty(), "{errors:#?}");
+    }
+}
+
 /// What stands in the way stands in the way of install, too, and leaves nothing behind.
 #[test]
 fn nothing_is_half_applied() {

@@ -1,7 +1,10 @@
 //! The README's tables and its C program are made from what they describe. `READPAST_UPDATE_README=1` writes them anew.
 
-use readpast::config::{Kind, SETTINGS};
-use std::{env, fmt::Write as _, fs, path::PathBuf};
+use readpast::{
+    config::{Kind, SETTINGS},
+    spec::{QueueSpec, Storage},
+};
+use std::{env, fmt::Write as _, fs, path::PathBuf, process::Command};
 
 fn root(path: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(path)
@@ -78,4 +81,70 @@ fn paths_that_the_readme_names_exist() {
     for link in readme.split("](").skip(1).map(|rest| rest.split(')').next().unwrap()) {
         assert!(link.starts_with("http") || root(link).exists(), "{link}");
     }
+}
+
+/// The code blocks of a page that are in one language, line by line.
+fn snippets(page: &str, language: &str) -> Vec<String> {
+    let fence = format!("```{language}");
+    let mut lines = Vec::new();
+    let mut within = false;
+    for line in fs::read_to_string(root(page)).unwrap().lines().map(str::trim) {
+        match line {
+            _ if line == fence => within = true,
+            "```" => within = false,
+            _ if within => lines.push(line.to_owned()),
+            _ => {}
+        }
+    }
+    assert!(!lines.is_empty(), "{page} has {language}");
+    lines
+}
+
+#[test]
+fn commands_on_the_pages_are_real() {
+    for line in snippets("sql/ADOPT.md", "sh").iter().filter_map(|line| line.strip_prefix("readpast ")) {
+        // What comes behind two hyphens is the user's own command.
+        let ours = line.split(" -- ").next().unwrap();
+        let subcommand = ours.split(' ').next().unwrap();
+        let help = Command::new(env!("CARGO_BIN_EXE_readpast")).args([subcommand, "--help"]).output().unwrap();
+        assert!(help.status.success(), "readpast {line}");
+        let help = String::from_utf8(help.stdout).unwrap();
+        for option in ours.split(' ').filter(|word| word.starts_with("--")) {
+            assert!(help.contains(option), "readpast {line}: {option}");
+        }
+    }
+}
+
+#[test]
+fn paths_on_the_page_about_tables_exist() {
+    let page = fs::read_to_string(root("sql/ADOPT.md")).unwrap();
+    for link in page.split("](").skip(1).map(|rest| rest.split(')').next().unwrap()) {
+        match link.strip_prefix('#') {
+            Some(anchor) => {
+                let heading =
+                    |line: &str| line.strip_prefix("## ").map(|h| h.to_lowercase().replace(',', "").replace(' ', "-"));
+                assert!(page.lines().filter_map(heading).any(|found| found == anchor), "{anchor}");
+            }
+            None => assert!(root("sql").join(link).exists(), "{link}"),
+        }
+    }
+    for command in snippets("sql/ADOPT.md", "sh") {
+        for path in command.split(' ').filter(|word| word.starts_with("sql/")) {
+            assert!(root(path).exists(), "{command}");
+        }
+    }
+}
+
+/// What the page prints of a description is one: it is read, with what stands before it on the page.
+#[test]
+fn descriptions_on_the_page_about_tables_are_read() {
+    let lines = snippets("sql/ADOPT.md", "toml");
+    let (lifecycle, whole): (Vec<_>, Vec<_>) = lines.into_iter().partition(|line| line.contains("\"LeaseUntil\""));
+    QueueSpec::from_toml(&whole.join("\n")).unwrap();
+    let file = fs::read_to_string(root("sql/specs/simple_queue.toml")).unwrap();
+    let changed: Vec<_> =
+        file.lines().map(|line| if line.starts_with("lifecycle") { lifecycle[0].as_str() } else { line }).collect();
+    let spec = QueueSpec::from_toml(&changed.join("\n")).unwrap();
+    let Storage::Table(table) = spec.storage else { panic!("it has a table") };
+    assert!(table.lifecycle.lease_until.is_some());
 }

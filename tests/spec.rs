@@ -5,7 +5,7 @@ mod mistakes;
 #[path = "spec/round_trip.rs"]
 mod round_trip;
 
-use readpast::{QueueSpec, spec::EXAMPLES};
+use readpast::{QueueSpec, dialect::Dialect, ident::Identifier, spec::EXAMPLES};
 use std::{fs, path::Path};
 
 /// `{"queue": "Notification"}` is all that readpast's own queue needs, and what the first release stored still reads.
@@ -58,4 +58,19 @@ fn the_reference_tells_the_truth() {
         }
     }
     assert!(blocks >= 4, "the blocks should be found");
+}
+
+/// PostgreSQL would cut them, and another name would be looked for.
+#[test]
+fn names_too_long_for_postgresql_are_refused_there() {
+    let long = "x".repeat(64);
+    let text = format!(
+        "queue = 'Q'\ncolumns = []\n[table]\nname = 't'\nkey = ['id']\nlifecycle = {{ owner = '{long}' }}\n\
+         status = {{ column = 's', values = {{ Pending = 1, Processing = 2, Completed = 3 }} }}\n"
+    );
+    let spec = QueueSpec::from_toml(&text.replace("[]", "[{ name = 'c', type = 'date' }]")).unwrap();
+    let schema = Identifier::new("the schema", "s").unwrap();
+    let error = Dialect::Postgres.queue_scripts(&schema, &spec).unwrap_err();
+    assert!(error.message().contains("table.lifecycle.owner has 64 bytes"), "{error}");
+    Dialect::SqlServer.queue_scripts(&schema, &spec).unwrap();
 }

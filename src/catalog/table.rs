@@ -12,6 +12,8 @@ pub(crate) struct Table {
     pub(crate) dialect: Dialect,
     /// Its name with its schema, for messages.
     pub(crate) name: String,
+    /// Schema and name, quoted.
+    pub(crate) quoted: String,
     pub(crate) columns: Vec<Column>,
     /// None of a view.
     pub(crate) indexes: Vec<Index>,
@@ -100,7 +102,8 @@ pub(crate) fn find_table(session: &mut Session, schema: &Identifier, name: &Iden
 
     let rows = session.execute(&dialect.query("catalog/triggers")?, &params)?;
     let triggers = (0..rows.len()).map(|row| text(&rows, row, 0)).collect();
-    Ok(Some(Table { dialect, name: format!("{schema}.{name}"), columns, indexes, triggers }))
+    let quoted = dialect.exact(&schema, &name)?;
+    Ok(Some(Table { dialect, name: format!("{schema}.{name}"), quoted, columns, indexes, triggers }))
 }
 
 impl Column {

@@ -1,6 +1,6 @@
 //! One queue: its objects, its table, its items.
 
-use super::{Examined, Finding, objects};
+use super::{Examined, Finding, handwritten, objects};
 use crate::catalog;
 use crate::error::Result;
 use crate::spec::{QueueSpec, Storage};
@@ -14,6 +14,9 @@ pub(super) fn check(examined: &mut Examined, spec: &QueueSpec) -> Result<()> {
             examined.findings.extend(found);
             Ok(())
         })?;
+    }
+    if let Storage::Procedures(procedures) = &spec.storage {
+        examined.run("procedures", |examined| handwritten::check(examined, spec, procedures))?;
     }
     let scripts = examined.session.dialect().queue_scripts(&examined.schema, spec)?;
     if !scripts.is_empty() {

@@ -86,8 +86,8 @@ pub unsafe extern "C" fn readpast_queue_find(
 ///
 /// *Returns*:
 /// - `READPAST_OK`: all are due; `outcomes` are written.
-/// - `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`: the answer of the first item that is not;
-///   `outcomes` are written, and tell of each.
+/// - `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`, `READPAST_DUPLICATE` (the same work is in
+///   the queue again, unfinished): the answer of the first item that is not; `outcomes` are written, and tell of each.
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
 /// - `READPAST_OUTCOME_UNKNOWN`: see there.
 /// - any other failure of the connection or the server.

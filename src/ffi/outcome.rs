@@ -33,7 +33,8 @@ pub const READPAST_STATE_PARTIALLY_COMPLETED: i32 = 9;
 pub struct readpast_outcome {
     /// The size of this struct.
     pub struct_size: usize,
-    /// `READPAST_OK`, `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION` or `READPAST_NOT_FOUND`.
+    /// `READPAST_OK`, `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND` or,
+    /// when work is redriven that is in the queue again, `READPAST_DUPLICATE`.
     pub answer: readpast_status,
     /// The state the item is in now: a `READPAST_STATE_`. It can be Failed although another was asked for and the answer
     /// is `READPAST_OK`: then its attempts are spent.

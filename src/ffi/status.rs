@@ -58,6 +58,9 @@ pub const READPAST_SCHEMA_NEWER: i32 = -23;
 /// The queue's table or procedures differ from what was installed.
 pub const READPAST_SCHEMA_MISMATCH: i32 = -24;
 
+/// The queue cannot do this: its procedures were written by hand, and have nothing for it.
+pub const READPAST_NOT_PROVIDED: i32 = -25;
+
 /// The ODBC driver that the connection string names is not installed.
 pub const READPAST_DRIVER_MISSING: i32 = -40;
 /// No server answered at the address.
@@ -117,6 +120,7 @@ pub(super) fn of_kind(kind: ErrorKind) -> readpast_status {
         ErrorKind::Closed => READPAST_CLOSED,
         ErrorKind::Interrupted => READPAST_INTERRUPTED,
         ErrorKind::OutcomeUnknown => READPAST_OUTCOME_UNKNOWN,
+        ErrorKind::Unsupported => READPAST_NOT_PROVIDED,
         ErrorKind::Database => READPAST_DATABASE,
         ErrorKind::Protocol => READPAST_PROTOCOL,
     }
@@ -173,6 +177,7 @@ fn name(status: readpast_status) -> &'static CStr {
         READPAST_SCHEMA_OLDER => c"READPAST_SCHEMA_OLDER",
         READPAST_SCHEMA_NEWER => c"READPAST_SCHEMA_NEWER",
         READPAST_SCHEMA_MISMATCH => c"READPAST_SCHEMA_MISMATCH",
+        READPAST_NOT_PROVIDED => c"READPAST_NOT_PROVIDED",
         READPAST_DRIVER_MISSING => c"READPAST_DRIVER_MISSING",
         READPAST_UNREACHABLE => c"READPAST_UNREACHABLE",
         READPAST_AUTHENTICATION => c"READPAST_AUTHENTICATION",

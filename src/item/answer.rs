@@ -17,7 +17,7 @@ pub enum Answer {
     IllegalTransition,
     /// No item has this key.
     NotFound,
-    /// The same work is in the queue already: nothing was enqueued.
+    /// The same work is in the queue already: nothing was enqueued, or redriven.
     Duplicate,
 }
 

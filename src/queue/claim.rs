@@ -1,12 +1,17 @@
 //! Taking items out, with a wait; giving back what dead workers left.
 
 use super::wake::YieldsTo;
-use super::{Inner, MAX_WAIT, answered, answers, check_count};
+use super::{Inner, MAX_WAIT, answered, answers, check_count, handwritten};
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Batch, Rows};
 use crate::pool::closed;
 use crate::session::Param;
 use std::time::{Duration, Instant};
+
+/// One look without a wait.
+pub(super) fn now(queue: &Inner, max: u32) -> Result<Batch> {
+    look(queue, check_count("the number of items to claim", max as usize)?)
+}
 
 pub(super) fn claim(queue: &Inner, max: u32, wait: Duration) -> Result<Batch> {
     let max = check_count("the number of items to claim", max as usize)?;
@@ -51,6 +56,9 @@ fn unless_called_off(queue: &Inner) -> Result<()> {
 
 /// One look at the queue on the server.
 fn look(queue: &Inner, max: i32) -> Result<Batch> {
+    if let Some(theirs) = &queue.handwritten {
+        return handwritten::ask(queue, theirs, max);
+    }
     if queue.resumes {
         let mut resumed = queue.signal.resumed();
         if !resumed.contains(&queue.worker) {
@@ -108,6 +116,7 @@ pub(super) fn claimed(queue: &Inner, rows: Rows, first: usize, wakes: u64) -> Re
 
 pub(super) fn recover(queue: &Inner, max: u32) -> Result<u32> {
     let max = check_count("the number of items to recover", max as usize)?;
+    queue.needs_own_procedures("recover items", "they keep no lease that would tell which worker is gone")?;
     let rows = queue.with_session(|session| answered(session, &queue.calls.recover, &[Param::Integer(max)]))?;
     if !rows.is_empty() {
         queue.signal.wake();

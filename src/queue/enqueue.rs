@@ -1,7 +1,7 @@
 //! Putting items in.
 
 use super::operation::{Attempts, identity};
-use super::{Inner, answered, answers, check_count};
+use super::{Inner, answered, answers, check_count, handwritten};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::QueueName;
 use crate::item::{Answer, Enqueued, NewItem, answer_column};
@@ -13,6 +13,9 @@ pub(super) fn enqueue(queue: &Inner, items: &[NewItem], operation: Option<&str>)
     check_count("the number of items to enqueue", items.len())?;
     let json = items_to_json(&queue.spec, items)?;
     let operation = identity(operation)?;
+    if let Some(theirs) = &queue.handwritten {
+        return handwritten::enqueue(queue, theirs, items, &operation);
+    }
     let params = [Param::Text(&operation), Param::Text(&json)];
 
     let mut attempts = Attempts::default();

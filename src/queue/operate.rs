@@ -9,6 +9,7 @@ use serde_json::json;
 
 pub(super) fn find(queue: &Inner, filter: &Filter, after: Option<&str>, max: u32) -> Result<Batch> {
     let max = check_count("the number of items to find", max as usize)?;
+    queue.needs_own_procedures("look for items", "they have no procedure for it; the view shows them")?;
     let filter = filter.to_json()?;
     let after = match after {
         Some("") => {
@@ -23,6 +24,10 @@ pub(super) fn find(queue: &Inner, filter: &Filter, after: Option<&str>, max: u32
 
 pub(super) fn redrive(queue: &Inner, items: &[ItemRef<'_>], operation: Option<&str>) -> Result<Vec<Outcome>> {
     check_count("the number of items to redrive", items.len())?;
+    queue.needs_own_procedures(
+        "redrive items",
+        "they have no procedure for it, and their Modify_ lets nothing finished begin again",
+    )?;
     if let Some(i) = items.iter().position(|item| item.key.is_empty()) {
         return Err(Error::new(ErrorKind::InvalidArgument, format!("item {i}: the key is empty")));
     }
@@ -42,6 +47,7 @@ pub(super) fn redrive(queue: &Inner, items: &[ItemRef<'_>], operation: Option<&s
 
 pub(super) fn purge(queue: &Inner, filter: &Filter, max: u32) -> Result<u64> {
     let max = check_count("the number of items to purge", max as usize)?;
+    queue.needs_own_procedures("purge items", "they have no procedure for it")?;
     if let Some(state) = filter.states.iter().find(|state| !state.is_finished()) {
         let message =
             format!("only finished items can be purged, and {state} ones are not; cancel or terminate them first");

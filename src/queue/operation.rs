@@ -41,6 +41,11 @@ impl Attempts {
         result
     }
 
+    /// Whether an attempt has left the outcome open.
+    pub(super) fn is_open(&self) -> bool {
+        self.open
+    }
+
     /// The final result of the call with the identity `operation`.
     pub(super) fn conclude<T>(self, operation: &str, result: Result<T>) -> Result<T> {
         result.map_err(|error| {

@@ -1,7 +1,7 @@
 //! Ending claims, and keeping them.
 
 use super::operation::{Attempts, identity};
-use super::{Inner, answered, answers, check_count, claim};
+use super::{Inner, answered, answers, check_count, claim, handwritten};
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Action, Answer, Batch, ItemState, Lease, Outcome, Settlement};
 use crate::session::Param;
@@ -21,6 +21,19 @@ pub(super) fn settle(
     let max = if claims { max.cast_signed() } else { 0 };
     let items = to_json(settlements)?;
     let operation = identity(operation)?;
+    if let Some(theirs) = &queue.handwritten {
+        let outcomes = handwritten::settle(queue, theirs, settlements, &operation)?;
+        wake_for(queue, settlements, &outcomes);
+        // What was settled is told in any case: another claim finds what this one could not take.
+        let batch = if max > 0 { claim::now(queue, max.unsigned_abs()) } else { Ok(Batch::default()) };
+        return Ok((
+            outcomes,
+            batch.unwrap_or_else(|error| {
+                log::warn!("nothing was claimed after a settle: {error}");
+                Batch::default()
+            }),
+        ));
+    }
     let recover = i32::from(claims && queue.signal.recovery_is_due(queue.recover_interval));
     let mut params = vec![Param::Text(&operation), Param::Text(&queue.worker), Param::Text(&items)];
     params.extend(claim::terms(queue, max, recover));
@@ -42,6 +55,7 @@ pub(super) fn settle(
 
 pub(super) fn renew(queue: &Inner, leases: &[Lease<'_>]) -> Result<Vec<Outcome>> {
     check_count("the number of leases to renew", leases.len())?;
+    queue.needs_own_procedures("renew a lease", "they keep none: an item is its worker's for ever")?;
     let items: Vec<_> = leases.iter().map(|lease| json!({"key": lease.key, "attempt": lease.attempt})).collect();
     let items = Value::Array(items).to_string();
     let params = [Param::Text(&queue.worker), Param::Text(&items), Param::OptionalInteger(queue.lease_ms)];

@@ -6,6 +6,9 @@ use crate::item::{QueueStats, Value};
 use crate::session::Shape;
 
 pub(super) fn stats(queue: &Inner) -> Result<QueueStats> {
+    if let Some(theirs) = &queue.handwritten {
+        return super::handwritten::stats(queue, theirs);
+    }
     let rows = queue.with_session(|session| session.call(&queue.calls.stats, &[], Shape::Table))?;
     let mut stats = QueueStats::default();
     for row in 0..rows.len() {

@@ -10,6 +10,8 @@ use odbc_api::{
 pub enum Param<'a> {
     /// Text of any length.
     Text(&'a str),
+    /// Text of any length, or NULL.
+    OptionalText(Option<&'a str>),
     /// A whole number.
     Integer(i32),
     /// A whole number, or NULL.
@@ -24,7 +26,10 @@ fn one(param: Param<'_>) -> Box<dyn InputParameter> {
     match param {
         // Wide, since the Microsoft driver sends narrow text in the server's code page and loses what that lacks. Of no
         // declared length, which is nvarchar(max): a length would make long text ntext, and every length a plan.
-        Param::Text(text) => Box::new(WithDataType {
+        Param::OptionalText(None) => {
+            Box::new(WithDataType { value: VarWCharBox::null(), data_type: DataType::WVarchar { length: None } })
+        }
+        Param::Text(text) | Param::OptionalText(Some(text)) => Box::new(WithDataType {
             value: VarWCharBox::from_vec(to_utf16(text)),
             data_type: DataType::WVarchar { length: None },
         }),

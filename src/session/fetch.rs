@@ -47,6 +47,28 @@ pub(super) fn drain<S: Statement>(
     Ok(rows)
 }
 
+/// Reads every result that has columns, to the end of all results.
+pub(super) fn all<S: Statement>(cursor: CursorImpl<S>) -> Result<Vec<Rows>, Error> {
+    let mut found = Vec::new();
+    let mut next = Some(cursor);
+    while let Some(mut cursor) = next {
+        let read = match cursor.num_result_cols() {
+            Ok(0) => Ok(None),
+            Ok(_) => read(&mut cursor, Shape::Table, &mut None).map(Some),
+            Err(error) => Err(error),
+        };
+        match read {
+            Ok(rows) => found.extend(rows),
+            Err(error) => {
+                close(cursor);
+                return Err(error);
+            }
+        }
+        next = cursor.more_results()?;
+    }
+    Ok(found)
+}
+
 /// Closes a cursor whose connection may be gone. The cursor's own destructor would panic then.
 fn close<S: Statement>(cursor: CursorImpl<S>) {
     let mut statement = cursor.into_stmt();

@@ -78,6 +78,20 @@ impl TableSpec {
                 }
             }
         }
+        // What is set in some state, and is no condition of Pending, goes when an item is to look new again: else it would
+        // look like that other state as soon as somebody takes it who sets only what Pending is told by.
+        let waiting: Vec<_> =
+            ItemState::ALL.into_iter().filter(|s| self.conditions(*s) == self.conditions(ItemState::Pending)).collect();
+        for Assignment { cases, .. } in &mut assignments {
+            let is_set = cases.iter().any(|(holds, _)| *holds == Holds::Something);
+            let is_told = cases.iter().any(|(_, states)| states.contains(&ItemState::Pending));
+            if is_set && !is_told {
+                match cases.iter_mut().find(|(holds, _)| *holds == Holds::Null) {
+                    Some((_, states)) => states.extend(&waiting),
+                    None => cases.push((Holds::Null, waiting.clone())),
+                }
+            }
+        }
         assignments
     }
 }

@@ -19,4 +19,6 @@ pub struct ProceduresSpec {
     pub key: Identifier,
     /// The column of the view that is the token.
     pub token: Identifier,
+    /// Whether the procedures take times as the server's local time, as the document has it, or as UTC.
+    pub local_time: bool,
 }

@@ -132,6 +132,22 @@ pub struct LifecycleSpec {
     pub token: Option<Identifier>,
 }
 
+impl TableSpec {
+    /// All names that the description gives, each with the key that gives it.
+    pub(crate) fn names(&self) -> Vec<(String, &Identifier)> {
+        let key = |key: &str| format!("table.{key}");
+        let mut names: Vec<_> = self.schema.iter().map(|name| (key("schema"), name)).collect();
+        names.push((key("name"), &self.name));
+        names.extend(self.key.iter().map(|column| (key("key"), &column.name)));
+        names
+            .extend(self.lifecycle.columns().into_iter().map(|(role, name)| (key(&format!("lifecycle.{role}")), name)));
+        let conditions = self.states.iter().flat_map(|state| state.conditions.iter().map(move |c| (state.state, c)));
+        names.extend(conditions.map(|(state, condition)| (key(&format!("states.{state}")), &condition.column)));
+        names.extend(self.index.name.iter().chain(&self.index.columns).map(|name| (key("index"), name)));
+        names
+    }
+}
+
 impl LifecycleSpec {
     /// The columns that are there, each with its role as a description calls it.
     pub fn columns(&self) -> Vec<(&'static str, &Identifier)> {

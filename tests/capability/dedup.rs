@@ -2,7 +2,7 @@
 
 use crate::api::{Api, item};
 use crate::fixture::{Body, Given};
-use readpast::item::{Action, Answer, Enqueued, ItemState, NewItem};
+use readpast::item::{Action, Answer, Enqueued, ItemRef, ItemState, NewItem};
 use serde_json::json;
 use std::collections::HashMap;
 
@@ -10,12 +10,14 @@ pub const BODIES: &[(&str, Body)] = &[
     ("dedup::the_same_work_is_told_and_left_out", the_same_work_is_told_and_left_out),
     ("dedup::the_existing_item_is_named", the_existing_item_is_named),
     ("dedup::finished_work_may_come_again", finished_work_may_come_again),
+    ("dedup::what_came_again_is_not_redriven", what_came_again_is_not_redriven),
     ("dedup::within_a_call_the_first_counts", within_a_call_the_first_counts),
     ("dedup::a_repeated_operation_answers_the_same", a_repeated_operation_answers_the_same),
     ("dedup::without_a_value_nothing_is_the_same", without_a_value_nothing_is_the_same),
     ("dedup::two_columns_make_one_work", two_columns_make_one_work),
     ("dedup::producers_at_once_add_each_work_once", producers_at_once_add_each_work_once),
     ("dedup::by_hand_too", by_hand_too),
+    ("dedup::what_is_there_again_is_not_redriven", what_is_there_again_is_not_redriven),
 ];
 
 fn queue(given: &Given, dedup: &str) -> Box<dyn Api> {
@@ -30,6 +32,35 @@ fn queue(given: &Given, dedup: &str) -> Box<dyn Api> {
 const IGNORE: &str = r#"{"columns": ["Payload"]}"#;
 const EXISTING: &str = r#"{"columns": ["Payload"], "answer": "existing"}"#;
 const UNFINISHED: &str = r#"{"columns": ["Payload"], "answer": "existing", "among": "unfinished"}"#;
+
+/// Of work that is wanted once among the unfinished there may be several that ended: only one comes back.
+fn what_came_again_is_not_redriven(given: &Given) {
+    let queue = queue(given, UNFINISHED);
+    let mut ended = Vec::new();
+    for payload in ["a", "a", "b", "b"] {
+        ended.push(queue.put(payload).key);
+        queue.end(queue.take().settle(Action::Fail));
+    }
+    let waiting = queue.put("a");
+    let items: Vec<_> = ended.iter().map(|key| ItemRef { key, token: None }).collect();
+    let answers = |outcomes: Vec<readpast::item::Outcome>| outcomes.iter().map(|o| o.answer).collect::<Vec<_>>();
+    let (ok, duplicate) = (Answer::Ok, Answer::Duplicate);
+    assert_eq!(answers(queue.redrive(&items, None).unwrap()), [duplicate, duplicate, ok, duplicate]);
+    assert_eq!(queue.stats().unwrap().count(ItemState::Failed), 3, "what is refused is untouched");
+    let taken = queue.take();
+    assert_eq!(taken.key, waiting.key);
+    queue.end(taken.settle(Action::Complete));
+    assert_eq!(answers(queue.redrive(&items[..1], None).unwrap()), [ok]);
+
+    // What has no value is not the same as anything.
+    let without = [queue.put_item(NewItem::default()), queue.put_item(NewItem::default())];
+    for _ in 0..4 {
+        let Ok([taken]) = <[_; 1]>::try_from(queue.claim(1, std::time::Duration::ZERO).unwrap()) else { break };
+        queue.end(taken.settle(Action::Fail));
+    }
+    let items = without.each_ref().map(|added| ItemRef { key: &added.key, token: None });
+    assert_eq!(answers(queue.redrive(&items, None).unwrap()), [ok, ok]);
+}
 
 fn duplicates(added: &[Enqueued]) -> Vec<bool> {
     added.iter().map(|added| added.duplicate).collect()
@@ -168,4 +199,29 @@ fn by_hand_too(given: &Given) {
     let rows = given.session().execute(&call, &[]).unwrap();
     assert_eq!(crate::by_hand::cell(&rows, 0, column), first.key);
     assert_eq!(queue.stats().unwrap().count(ItemState::Pending), 1);
+}
+
+fn what_is_there_again_is_not_redriven(given: &Given) {
+    let queue = queue(given, UNFINISHED);
+    // All failed: the same work twice, another, and one without a value.
+    for item in [item("a"), item("a"), item("b"), NewItem::default()] {
+        queue.put_item(item);
+        queue.end(queue.take().settle(Action::Fail));
+    }
+    let keys: Vec<_> = {
+        let rows = given.rows("EnqueuedAt", "Status = 'Failed' ORDER BY EnqueuedAt");
+        (0..rows.len()).map(|row| crate::by_hand::cell(&rows, row, 0)).collect()
+    };
+    let redrive = || {
+        let items: Vec<_> = keys.iter().map(|key| ItemRef { key, token: None }).collect();
+        let outcomes = queue.redrive(&items, None).unwrap();
+        outcomes.iter().map(|outcome| outcome.answer).collect::<Vec<_>>()
+    };
+    assert_eq!(redrive(), [Answer::Ok, Answer::Duplicate, Answer::Ok, Answer::Ok]);
+    for _ in 0..3 {
+        queue.end(queue.take().settle(Action::Fail));
+    }
+    queue.put("a");
+    assert_eq!(redrive(), [Answer::Duplicate, Answer::Duplicate, Answer::Ok, Answer::Ok]);
+    assert_eq!(given.look("COUNT(*)", "Status = 'Failed' AND Payload = 'a'"), "2");
 }

@@ -52,27 +52,34 @@ fn columns_are_added_and_widened_and_the_items_stay() {
         let columns = database
             .pick("[Title], [Label], [Customer], [Price]", "\"Title\", \"Label\", \"Customer\", \"Price\"::text");
         let rows = database.table(columns, "Work");
-        let relaxes = database.alters_nullability();
-        let wider = WORK
-            .replace("text(10)", "text(40)")
-            .replace(", nullable = false", if relaxes { "" } else { ", nullable = false" })
-            .replace("\"integer\"", "\"bigint\"")
-            .replace("decimal(6, 2)\" },", "decimal(8, 2)\" },\n    { name = \"Note\", type = \"text\" },")
+        let alters = database.alters_columns();
+        let mut wider = WORK
+            .replace("2)\" },", "2)\" },\n    { name = \"Note\", type = \"text\" },")
             .replace("[\"A\"]", "[\"A\", \"B\"]");
+        if alters {
+            wider = wider
+                .replace("text(10)", "text(40)")
+                .replace(", nullable = false", "")
+                .replace("\"integer\"", "\"bigint\"")
+                .replace("decimal(6, 2)", "decimal(8, 2)");
+        }
         database.install(&wider).unwrap();
         assert_eq!(database.table(columns, "Work"), rows);
 
         let queue = database.open("Work");
-        let long = "a".repeat(40);
-        let mut after =
-            item(json!({"Title": "after", "Label": long, "Customer": i64::MAX, "Price": "123456.00", "Note": "n"}));
+        let mut after = item(json!({"Title": "after", "Note": "n"}));
+        if alters {
+            let long = "a".repeat(40);
+            after =
+                item(json!({"Title": "after", "Label": long, "Customer": i64::MAX, "Price": "123456.00", "Note": "n"}));
+        }
         after.kind = Some("B".to_owned());
-        let without = if relaxes { item(json!({"Note": "no title"})) } else { titled("title") };
+        let without = if alters { item(json!({"Note": "no title"})) } else { titled("title") };
         queue.enqueue(&[after, without], None).unwrap();
         let taken = take(database);
         assert_eq!(taken[0], ("before".to_owned(), "Some(Null)".to_owned()));
         assert_eq!(taken[1], ("after".to_owned(), "n".to_owned()));
-        assert_eq!(taken[2].0, if relaxes { "Some(Null)" } else { "title" });
+        assert_eq!(taken[2].0, if alters { "Some(Null)" } else { "title" });
         let catalog = database.catalog();
         database.install(&wider).unwrap();
         assert_eq!(database.catalog(), catalog);
@@ -101,6 +108,9 @@ fn the_index_follows_the_order() {
 #[test]
 fn a_wider_column_keeps_its_unique_index() {
     on_each(|database| {
+        if !database.alters_columns() {
+            return;
+        }
         let unique = format!("{WORK}[dedup]\ncolumns = [\"Title\"]\nanswer = \"existing\"\n");
         database.install(&unique).unwrap();
         database.open("Work").enqueue(&[titled("one")], None).unwrap();
@@ -126,6 +136,9 @@ fn a_subtype_is_added() {
         database.install(&with).unwrap();
         let queue = database.open("Work");
         queue.enqueue(&[item(json!({"Title": "mailed", "Mail": {"To": "me"}}))], None).unwrap();
+        if !database.alters_columns() {
+            return;
+        }
         let wider = with.replace("text(9)\", nullable = false }", "text(90)\" }, { name = \"Cc\", type = \"text\" }");
         database.install(&wider).unwrap();
         let long = "x".repeat(90);
@@ -182,6 +195,11 @@ fn what_would_lose_data_is_refused_and_nothing_changes() {
 #[test]
 fn who_may_use_a_queue_still_may() {
     on_each(|database| {
+        // SQL Server lists at least who may connect; what lists nothing cannot be asked.
+        let listed = database.pick("SELECT COUNT(*) FROM sys.database_permissions", "SELECT 1");
+        if database.rows(listed) == ["Integer(0)"] {
+            return;
+        }
         let (role, other) = (format!("{}_r", database.name()), format!("{}_o", database.name()));
         let roles = |worker: &str| format!("{WORK}[roles]\nworker = \"{worker}\"\n");
         database.install(&roles(&role)).unwrap();

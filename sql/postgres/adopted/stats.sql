@@ -48,8 +48,12 @@ BEGIN
     ),
 
     figure (label, amount) AS (
-        SELECT 'arrivals.last_hour', {% if role.enqueued %}COUNT(*) FILTER (WHERE i.enqueued_at > clock_timestamp() - interval '1 hour'){% else %}NULL::bigint{% endif %}
+{%- if role.enqueued %}
+        SELECT 'arrivals.last_hour', COUNT(*) FILTER (WHERE i.enqueued_at > clock_timestamp() - interval '1 hour')
         FROM item AS i
+{%- else %}
+        SELECT 'arrivals.last_hour', NULL::bigint
+{%- endif %}
         UNION ALL
         SELECT 'run.mean_ms', ROUND(AVG(r.run_ms))::bigint
         FROM recent AS r

@@ -22,7 +22,7 @@ BEGIN
         WHERE NOT {{ object("queue_is_finished_fn") }}(s.status)
     )
     THEN
-        RAISE EXCEPTION '{{ procedure }}: only finished items can be purged; cancel or terminate others first'
+        RAISE EXCEPTION '{{ procedure }}: only finished items can be purged; cancel or terminate the others'
         USING ERRCODE = 'RP021';
     END IF;
 

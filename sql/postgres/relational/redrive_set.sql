@@ -5,7 +5,7 @@ PartiallyCompleted, Error and Paused become Pending, due now, with all their att
 Completed work is not done twice, and what is Pending or in a worker's hands needs none of this.
 items_ is a JSON array of objects: key and, where only the item as the caller saw it is meant, token.
 One row per element with its position and its answer: OK, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item that is not
-OK is untouched.
+OK is untouched.{{ " DUPLICATE is work that is in the queue again, unfinished." if dedup and dedup.unfinished_only }}
 operation_ makes the call repeatable: asked again with the same value, the answers come again and nothing is changed.
 Table access order: queue_operation, {{ queue }}.
 */
@@ -70,11 +70,44 @@ BEGIN
                 /* The same item twice in one call: the first of them counts. */
                 WHEN i.occurrence > 1 THEN 'CONFLICT'
                 WHEN q.status IN ('Pending', 'Processing', 'Completed') THEN 'ILLEGAL_TRANSITION'
+{%- if dedup and dedup.unfinished_only %}
+                /* The same work came again meanwhile, or comes back twice in this call. */
+                WHEN EXISTS (
+                    SELECT 1
+                    FROM {{ object(queue) }} AS e
+                    WHERE
+                        e.enqueued_at <> q.enqueued_at
+                        AND e.status IN ('Pending', 'Processing', 'Error', 'Paused')
+{%- for column in work %}
+                        AND e.{{ column.quoted }} = q.{{ column.quoted }}
+{%- endfor %}
+                )
+                    THEN 'DUPLICATE'
+                WHEN
+                    ROW_NUMBER() OVER (
+                        PARTITION BY
+                            q.status IN ('Failed', 'Cancelled', 'Terminated', 'PartiallyCompleted')
+{%- for column in work %},
+                            q.{{ column.quoted }}
+{%- endfor %}
+                        ORDER BY i.ordinal
+                    ) > 1
+                    AND q.status IN ('Failed', 'Cancelled', 'Terminated', 'PartiallyCompleted')
+{%- for column in work if column.nullable %}
+                    AND q.{{ column.quoted }} IS NOT NULL
+{%- endfor %}
+                    THEN 'DUPLICATE'
+{%- endif %}
                 ELSE 'OK'
             END AS answer
         FROM item AS i
         LEFT JOIN LATERAL (
-            SELECT p.enqueued_at, p.status, p.updated_at, p.attempt_num
+            SELECT
+                p.enqueued_at,
+                p.status,
+                p.updated_at,
+                p.attempt_num{% if dedup and dedup.unfinished_only %}{% for column in work %},
+                p.{{ column.quoted }}{% endfor %}{% endif %}
             FROM {{ object(queue) }} AS p
             WHERE p.enqueued_at = i.key
             FOR NO KEY UPDATE

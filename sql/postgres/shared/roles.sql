@@ -47,6 +47,10 @@ GRANT SELECT ON {{ object("worker_" ~ queue ~ "_v") }} TO {{ grant.role.quoted }
 GO
 {%- endif %}
 {%- endfor %}
+{%- if group and roles.operator %}
+GRANT SELECT ON {{ object(queue ~ "_blocked_v") }} TO {{ roles.operator.quoted }};
+GO
+{%- endif %}
 {%- if own_types_only %}
 /* Workers see what queue_type_access says. Who installed the queue, and its operators, see all. */
 INSERT INTO {{ object("queue_type_access") }} (queue, type, user_name)

@@ -1,6 +1,6 @@
         /*
-        The caller's types, each sought by itself, first the one whose head has been due longest: what waits of other
-        types is neither read nor locked.
+        The caller's types, each sought by itself, first the one whose head has been due longest: what waits of
+        other types is neither read nor locked.
         */
         INSERT INTO @OwnTypes ([Type], [Head])
         SELECT

@@ -35,7 +35,9 @@ GO
 {%- if subtype.exclusive %}
 IF NOT EXISTS (
     SELECT 1 FROM sys.check_constraints AS k
-    WHERE k.[parent_object_id] = OBJECT_ID({{ literal(table) }}) AND k.[name] = N'{{ subtype.name }}_IsType_{{ queue }}'
+    WHERE
+        k.[parent_object_id] = OBJECT_ID({{ literal(table) }})
+        AND k.[name] = N'{{ subtype.name }}_IsType_{{ queue }}'
 )
     ALTER TABLE {{ object(table) }}
     ADD CONSTRAINT [{{ subtype.name }}_IsType_{{ queue }}]

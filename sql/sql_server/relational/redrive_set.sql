@@ -5,7 +5,7 @@ PartiallyCompleted, Error and Paused become Pending, due now, with all their att
 Completed work is not done twice, and what is Pending or in a worker's hands needs none of this.
 @Items is a JSON array of objects: key and, where only the item as the caller saw it is meant, token.
 One row per element with its position and its answer: OK, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item that is not
-OK is untouched.
+OK is untouched.{{ " DUPLICATE is work that is in the queue again, unfinished." if dedup and dedup.unfinished_only }}
 @Operation makes the call repeatable: asked again with the same value, the answers come again and nothing is changed.
 Table access order: QueueOperation, {{ queue }}.
 */
@@ -61,6 +61,37 @@ BEGIN
                 /* The same item twice in one call: the first of them counts. */
                 WHEN ROW_NUMBER() OVER (PARTITION BY i.[EnqueuedAt] ORDER BY i.[Ordinal]) > 1 THEN 'CONFLICT'
                 WHEN q.[Status] IN ('Pending', 'Processing', 'Completed') THEN 'ILLEGAL_TRANSITION'
+{%- if dedup and dedup.unfinished_only %}
+                /* The same work came again meanwhile, or comes back twice in this call. */
+                WHEN EXISTS (
+                    SELECT 1
+                    FROM {{ object(queue) }} AS e WITH (UPDLOCK, HOLDLOCK, ROWLOCK, INDEX ([IX_{{ queue }}_Work]))
+                    WHERE
+                        e.[EnqueuedAt] <> q.[EnqueuedAt]
+                        AND e.[Status] IN ('Pending', 'Processing', 'Error', 'Paused')
+{%- for column in work %}
+                        AND e.{{ column.quoted }} = q.{{ column.quoted }}
+{%- if column.nullable %}
+                        AND e.{{ column.quoted }} IS NOT NULL
+{%- endif %}
+{%- endfor %}
+                )
+                    THEN 'DUPLICATE'
+                WHEN
+                    ROW_NUMBER() OVER (
+                        PARTITION BY
+                            CASE
+                                WHEN q.[Status] IN ('Failed', 'Cancelled', 'Terminated', 'PartiallyCompleted') THEN 1
+                            END{% for column in work %},
+                            q.{{ column.quoted }}{% endfor %}
+                        ORDER BY i.[Ordinal]
+                    ) > 1
+                    AND q.[Status] IN ('Failed', 'Cancelled', 'Terminated', 'PartiallyCompleted')
+{%- for column in work if column.nullable %}
+                    AND q.{{ column.quoted }} IS NOT NULL
+{%- endfor %}
+                    THEN 'DUPLICATE'
+{%- endif %}
                 ELSE 'OK'
             END,
             q.[Status],

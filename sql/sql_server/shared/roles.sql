@@ -31,6 +31,10 @@ GRANT SELECT ON {{ object("Worker_" ~ queue ~ "_V") }} TO {{ grant.role.quoted }
 GO
 {%- endif %}
 {%- endfor %}
+{%- if group and roles.operator %}
+GRANT SELECT ON {{ object(queue ~ "_Blocked_V") }} TO {{ roles.operator.quoted }};
+GO
+{%- endif %}
 {%- if own_types_only %}
 /* Workers see what QueueTypeAccess says. Who owns the database, and its operators, see all. */
 INSERT INTO {{ object("QueueTypeAccess") }} ([Queue], [Type], [UserName])

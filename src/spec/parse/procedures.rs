@@ -6,7 +6,7 @@ use crate::spec::ProceduresSpec;
 
 /// Reads `procedures`.
 pub(super) fn procedures(at: &At<'_>) -> Result<ProceduresSpec> {
-    let procedures = at.table(&["schema", "next", "modify", "add", "view", "key", "token"])?;
+    let procedures = at.table(&["schema", "next", "modify", "add", "view", "key", "token", "time"])?;
     Ok(ProceduresSpec {
         schema: procedures.identifier("schema")?,
         next: procedures.need("next")?.identifier()?,
@@ -15,5 +15,6 @@ pub(super) fn procedures(at: &At<'_>) -> Result<ProceduresSpec> {
         view: procedures.need("view")?.identifier()?,
         key: procedures.need("key")?.identifier()?,
         token: procedures.need("token")?.identifier()?,
+        local_time: procedures.get("time").map_or(Ok(0), |at| at.choice(&["local", "utc"]))? == 0,
     })
 }

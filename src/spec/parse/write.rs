@@ -187,5 +187,6 @@ fn procedures_to_json(procedures: &ProceduresSpec) -> Value {
         ("token", Some(&procedures.token)),
     ];
     let named = named.into_iter().filter_map(|(key, name)| Some((key.to_owned(), json!(name?.as_str()))));
-    Value::Object(named.collect())
+    let time = ("time".to_owned(), json!(if procedures.local_time { "local" } else { "utc" }));
+    Value::Object(named.chain([time]).collect())
 }

@@ -244,6 +244,7 @@ fn outcomes(status: readpast_status, outcomes: &[readpast_outcome]) -> Vec<Outco
                 READPAST_CONFLICT => Answer::Conflict,
                 READPAST_ILLEGAL_TRANSITION => Answer::IllegalTransition,
                 READPAST_NOT_FOUND => Answer::NotFound,
+                READPAST_DUPLICATE => Answer::Duplicate,
                 other => panic!("answer {other}"),
             },
             state: (outcome.state != READPAST_STATE_NONE).then(|| ItemState::ALL[outcome.state as usize - 1]),

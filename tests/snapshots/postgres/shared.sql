@@ -236,7 +236,8 @@ VALUES (
     "modify": "Modify_Notification_trx",
     "view": "Worker_Notification_V",
     "key": "EnqueuedAt",
-    "token": "UpdatedAt"
+    "token": "UpdatedAt",
+    "time": "local"
   },
   "columns": []
 }',

@@ -271,7 +271,8 @@ DECLARE @Spec nvarchar(max) = N'{
     "modify": "Modify_Notification_trx",
     "view": "Worker_Notification_V",
     "key": "EnqueuedAt",
-    "token": "UpdatedAt"
+    "token": "UpdatedAt",
+    "time": "local"
   },
   "columns": []
 }';

@@ -77,13 +77,15 @@ BEGIN
             "reputation",
             "scheduled_start_date",
             "attempts",
-            "in_process"
+            "in_process",
+            "end_date"
         )
         SELECT
             c."reputation",
             COALESCE(item_.due_at, now_),
             0,
-            FALSE
+            FALSE,
+            NULL
         FROM json_to_record(item_.columns) AS c (
             "reputation" integer
         )
@@ -247,13 +249,15 @@ BEGIN
             "reputation",
             "scheduled_start_date",
             "attempts",
-            "in_process"
+            "in_process",
+            "end_date"
         )
         SELECT
             c."reputation",
             COALESCE(item_.due_at, now_),
             0,
-            FALSE
+            FALSE,
+            NULL
         FROM json_to_record(item_.columns) AS c (
             "reputation" integer
         )

@@ -100,8 +100,10 @@ BEGIN
             (i.key)::bigint AS key_1
             FROM UNNEST(keys_) AS i (key)
         ) AS k
-        INNER JOIN "readpast"."four_queue_scheduler_item_v" AS v
-            ON v.item_key_1 BETWEEN k.key_1 AND k.key_1 AND v.item_seek_1 IN (FALSE, TRUE) 
+        INNER JOIN LATERAL (
+            SELECT w.* FROM "readpast"."four_queue_scheduler_item_v" AS w WHERE w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE) OFFSET 0
+        ) AS v
+            ON TRUE
         WHERE
             (
                 from_.key_1 IS NULL

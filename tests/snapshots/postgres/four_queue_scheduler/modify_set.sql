@@ -156,7 +156,7 @@ BEGIN
     judged AS MATERIALIZED (
         SELECT
             i.*,
-            v.item_status AS was,
+            v.item_seek_1 AS seek_1, v.item_status AS was,
             v.item_token,
             v.item_attempt,
             v.item_step,
@@ -191,8 +191,10 @@ BEGIN
                 ELSE 'OK'
             END AS verdict
         FROM item AS i
-        LEFT JOIN "readpast"."four_queue_scheduler_item_v" AS v
-            ON v.item_key_1 BETWEEN i.key_1 AND i.key_1 AND v.item_seek_1 IN (FALSE, TRUE) 
+        LEFT JOIN LATERAL (
+            SELECT w.* FROM "readpast"."four_queue_scheduler_item_v" AS w WHERE w.item_key_1 = i.key_1 AND w.item_seek_1 IN (FALSE, TRUE) OFFSET 0
+        ) AS v
+            ON TRUE
         LEFT JOIN "readpast"."queue_transition" AS t
             ON t.from_status = v.item_status AND t.to_status = i.status
     ),
@@ -216,7 +218,7 @@ BEGIN
             r.ordinal,
             r.key,
             r.key_1,
-            r.verdict AS answer,
+            r.seek_1 AS seek_1, r.verdict AS answer,
             r.becomes AS status,
             CASE
                 WHEN r.verdict <> 'OK' THEN r.item_token
@@ -287,7 +289,7 @@ BEGIN
             "scheduled_start_date" = COALESCE(d.due_at, q."scheduled_start_date"),
             "start_date" = CASE WHEN d.enters THEN d.run_started_at ELSE q."start_date" END,
             "end_date" = CASE
-                WHEN d.status IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') THEN NULL
+                WHEN d.status IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error') THEN NULL
                 WHEN d.status IN ('Completed') THEN CASE WHEN d.finishes THEN now_ ELSE COALESCE(q."end_date", now_) END
                 ELSE CASE WHEN d.finishes THEN now_ WHEN d.reopens THEN NULL ELSE q."end_date" END
             END,
@@ -300,7 +302,7 @@ BEGIN
             END
         FROM decided AS d
         WHERE
-            q."id" BETWEEN d.key_1 AND d.key_1 AND q."in_process" IN (FALSE, TRUE) 
+            q."id" BETWEEN d.key_1 AND d.key_1 AND q."in_process" = ANY(ARRAY[d.seek_1]) 
             AND d.answer = 'OK'
         RETURNING d.*
     ),
@@ -460,8 +462,10 @@ BEGIN
         SELECT
             (key_)::bigint AS key_1
     ) AS k
-    INNER JOIN "readpast"."four_queue_scheduler_item_v" AS v
-        ON v.item_key_1 BETWEEN k.key_1 AND k.key_1 AND v.item_seek_1 IN (FALSE, TRUE) ;
+    INNER JOIN LATERAL (
+        SELECT w.* FROM "readpast"."four_queue_scheduler_item_v" AS w WHERE w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE) OFFSET 0
+    ) AS v
+        ON TRUE;
 END;
 $$;
 GO

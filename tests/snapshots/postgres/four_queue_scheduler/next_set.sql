@@ -92,7 +92,7 @@ BEGIN
             SELECT
                 k.position,
                 k.key_1,
-                'OK' AS answer,
+                v.item_seek_1 AS seek_1, 'OK' AS answer,
                 /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
                 CASE WHEN s.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
                 GREATEST(now_, v.item_token + interval '1 microsecond') AS token,
@@ -114,8 +114,10 @@ BEGIN
                 FALSE AS reopens,
                 TRUE AS stays
             FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
-            INNER JOIN "readpast"."four_queue_scheduler_item_v" AS v
-                ON v.item_key_1 BETWEEN k.key_1 AND k.key_1 AND v.item_seek_1 IN (FALSE, TRUE) 
+            INNER JOIN LATERAL (
+                SELECT w.* FROM "readpast"."four_queue_scheduler_item_v" AS w WHERE w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE) OFFSET 0
+            ) AS v
+                ON TRUE
             CROSS JOIN LATERAL (SELECT v.item_attempt >= max_attempts_ AS is_spent) AS s
         ),
 
@@ -129,7 +131,7 @@ BEGIN
             "scheduled_start_date" = COALESCE(d.due_at, q."scheduled_start_date"),
             "start_date" = CASE WHEN d.enters THEN d.run_started_at ELSE q."start_date" END,
             "end_date" = CASE
-                WHEN d.status IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') THEN NULL
+                WHEN d.status IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error') THEN NULL
                 WHEN d.status IN ('Completed') THEN CASE WHEN d.finishes THEN now_ ELSE COALESCE(q."end_date", now_) END
                 ELSE CASE WHEN d.finishes THEN now_ WHEN d.reopens THEN NULL ELSE q."end_date" END
             END,
@@ -142,7 +144,7 @@ BEGIN
             END
         FROM decided AS d
         WHERE
-            q."id" BETWEEN d.key_1 AND d.key_1 AND q."in_process" IN (FALSE, TRUE) 
+            q."id" BETWEEN d.key_1 AND d.key_1 AND q."in_process" = ANY(ARRAY[d.seek_1]) 
             AND d.answer = 'OK'
         RETURNING d.*
     ),
@@ -193,8 +195,10 @@ BEGIN
             v.item_status, v.item_step, v.item_attempt, v.item_response, v.item_error, v.item_started_at,
             v.item_duration, v.item_due_at, v.item_token, v.item_owner, v.item_lease_until
         FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
-        INNER JOIN "readpast"."four_queue_scheduler_item_v" AS v
-            ON v.item_key_1 BETWEEN k.key_1 AND k.key_1 AND v.item_seek_1 IN (FALSE, TRUE) 
+        INNER JOIN LATERAL (
+            SELECT w.* FROM "readpast"."four_queue_scheduler_item_v" AS w WHERE w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE) OFFSET 0
+        ) AS v
+            ON TRUE
         ORDER BY k.position;
         IF FOUND THEN
             RETURN;

@@ -93,8 +93,10 @@ BEGIN
             (i.key)::bigint AS key_1
                 FROM UNNEST(keys_) AS i (key)
             ) AS k
-            INNER JOIN "readpast"."four_queue_scheduler_item_v" AS v
-                ON v.item_key_1 BETWEEN k.key_1 AND k.key_1 AND v.item_seek_1 IN (FALSE, TRUE) 
+            INNER JOIN LATERAL (
+                SELECT w.* FROM "readpast"."four_queue_scheduler_item_v" AS w WHERE w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE) OFFSET 0
+            ) AS v
+                ON TRUE
             WHERE
                 TRUE
             AND (statuses_ IS NULL OR v.item_status = ANY(statuses_))
@@ -155,10 +157,12 @@ BEGIN
 
     RETURN QUERY
     WITH found AS MATERIALIZED (
-        SELECT k.key_1
+        SELECT v.item_seek_1 AS seek_1, k.key_1
         FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
-        INNER JOIN "readpast"."four_queue_scheduler_item_v" AS v
-            ON v.item_key_1 BETWEEN k.key_1 AND k.key_1 AND v.item_seek_1 IN (FALSE, TRUE) 
+        INNER JOIN LATERAL (
+            SELECT w.* FROM "readpast"."four_queue_scheduler_item_v" AS w WHERE w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE) OFFSET 0
+        ) AS v
+            ON TRUE
         WHERE
             TRUE
             AND (statuses_ IS NULL OR v.item_status = ANY(statuses_))
@@ -172,7 +176,7 @@ BEGIN
     purged AS (
         DELETE FROM "public"."four_queue" AS q
         USING found AS f
-        WHERE q."id" BETWEEN f.key_1 AND f.key_1 AND q."in_process" IN (FALSE, TRUE) 
+        WHERE q."id" BETWEEN f.key_1 AND f.key_1 AND q."in_process" = ANY(ARRAY[f.seek_1]) 
         RETURNING f.*
     ),
 

@@ -112,8 +112,10 @@ BEGIN
     UPDATE "readpast"."four_queue_scheduler_lease" AS s
     SET status = v.item_status, lease_until = NULL
     FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
-    INNER JOIN "readpast"."four_queue_scheduler_item_v" AS v
-        ON v.item_key_1 BETWEEN k.key_1 AND k.key_1 AND v.item_seek_1 IN (FALSE, TRUE) 
+    INNER JOIN LATERAL (
+        SELECT w.* FROM "readpast"."four_queue_scheduler_item_v" AS w WHERE w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE) OFFSET 0
+    ) AS v
+        ON TRUE
     WHERE
         s.key_1 BETWEEN k.key_1 AND k.key_1 
         AND s.status = 'Processing'
@@ -150,7 +152,7 @@ BEGIN
     decided AS MATERIALIZED (
         SELECT
             k.key_1,
-            'OK' AS answer,
+            v.item_seek_1 AS seek_1, 'OK' AS answer,
             CASE WHEN v.item_attempt >= max_attempts_ THEN 'Failed' ELSE 'Error' END AS status,
             GREATEST(now_, v.item_token + interval '1 microsecond') AS token,
             v.item_attempt AS attempt_num,
@@ -177,8 +179,10 @@ BEGIN
             FALSE AS reopens,
             TRUE AS stays
         FROM held AS k
-        INNER JOIN "readpast"."four_queue_scheduler_item_v" AS v
-            ON v.item_key_1 BETWEEN k.key_1 AND k.key_1 AND v.item_seek_1 IN (FALSE, TRUE) 
+        INNER JOIN LATERAL (
+            SELECT w.* FROM "readpast"."four_queue_scheduler_item_v" AS w WHERE w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE) OFFSET 0
+        ) AS v
+            ON TRUE
         WHERE
             v.item_status = 'Processing'
             AND (v.item_lease_until <= now_ OR v.item_owner = worker_)
@@ -194,7 +198,7 @@ BEGIN
             "scheduled_start_date" = COALESCE(d.due_at, q."scheduled_start_date"),
             "start_date" = CASE WHEN d.enters THEN d.run_started_at ELSE q."start_date" END,
             "end_date" = CASE
-                WHEN d.status IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') THEN NULL
+                WHEN d.status IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error') THEN NULL
                 WHEN d.status IN ('Completed') THEN CASE WHEN d.finishes THEN now_ ELSE COALESCE(q."end_date", now_) END
                 ELSE CASE WHEN d.finishes THEN now_ WHEN d.reopens THEN NULL ELSE q."end_date" END
             END,
@@ -207,7 +211,7 @@ BEGIN
             END
         FROM decided AS d
         WHERE
-            q."id" BETWEEN d.key_1 AND d.key_1 AND q."in_process" IN (FALSE, TRUE) 
+            q."id" BETWEEN d.key_1 AND d.key_1 AND q."in_process" = ANY(ARRAY[d.seek_1]) 
             AND d.answer = 'OK'
         RETURNING d.*
     ),

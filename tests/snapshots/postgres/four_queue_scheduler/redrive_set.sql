@@ -108,7 +108,7 @@ BEGIN
             i.ordinal,
             i.key,
             i.key_1,
-            j.answer,
+            v.item_seek_1 AS seek_1, j.answer,
             CASE WHEN j.answer = 'OK' THEN 'Pending' ELSE v.item_status END AS status,
             CASE
                 WHEN j.answer = 'OK' THEN GREATEST(now_, v.item_token + interval '1 microsecond')
@@ -129,8 +129,10 @@ BEGIN
             TRUE AS reopens,
             TRUE AS stays
         FROM item AS i
-        LEFT JOIN "readpast"."four_queue_scheduler_item_v" AS v
-            ON v.item_key_1 BETWEEN i.key_1 AND i.key_1 AND v.item_seek_1 IN (FALSE, TRUE) 
+        LEFT JOIN LATERAL (
+            SELECT w.* FROM "readpast"."four_queue_scheduler_item_v" AS w WHERE w.item_key_1 = i.key_1 AND w.item_seek_1 IN (FALSE, TRUE) OFFSET 0
+        ) AS v
+            ON TRUE
         CROSS JOIN LATERAL (
             SELECT
                 CASE
@@ -154,7 +156,7 @@ BEGIN
             "scheduled_start_date" = COALESCE(d.due_at, q."scheduled_start_date"),
             "start_date" = CASE WHEN d.enters THEN d.run_started_at ELSE q."start_date" END,
             "end_date" = CASE
-                WHEN d.status IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') THEN NULL
+                WHEN d.status IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error') THEN NULL
                 WHEN d.status IN ('Completed') THEN CASE WHEN d.finishes THEN now_ ELSE COALESCE(q."end_date", now_) END
                 ELSE CASE WHEN d.finishes THEN now_ WHEN d.reopens THEN NULL ELSE q."end_date" END
             END,
@@ -167,7 +169,7 @@ BEGIN
             END
         FROM decided AS d
         WHERE
-            q."id" BETWEEN d.key_1 AND d.key_1 AND q."in_process" IN (FALSE, TRUE) 
+            q."id" BETWEEN d.key_1 AND d.key_1 AND q."in_process" = ANY(ARRAY[d.seek_1]) 
             AND d.answer = 'OK'
         RETURNING d.*
     ),

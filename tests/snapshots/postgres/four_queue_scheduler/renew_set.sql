@@ -81,7 +81,7 @@ BEGIN
     judged AS MATERIALIZED (
         SELECT
             i.*,
-            v.item_token,
+            v.item_seek_1 AS seek_1, v.item_token,
             v.item_attempt,
             v.item_status,
             CASE
@@ -95,8 +95,10 @@ BEGIN
                 ELSE 'LEASE_LOST'
             END AS answer
         FROM item AS i
-        LEFT JOIN "readpast"."four_queue_scheduler_item_v" AS v
-            ON v.item_key_1 BETWEEN i.key_1 AND i.key_1 AND v.item_seek_1 IN (FALSE, TRUE) 
+        LEFT JOIN LATERAL (
+            SELECT w.* FROM "readpast"."four_queue_scheduler_item_v" AS w WHERE w.item_key_1 = i.key_1 AND w.item_seek_1 IN (FALSE, TRUE) OFFSET 0
+        ) AS v
+            ON TRUE
     ),
 
     renewed AS (

@@ -9,7 +9,7 @@ Table access order: four_queue, four_queue_scheduler_lease.
 */
 CREATE OR REPLACE FUNCTION "readpast"."stats_four_queue_scheduler"()
 RETURNS TABLE (name text, value bigint)
-LANGUAGE plpgsql STABLE
+LANGUAGE plpgsql VOLATILE
 SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 SET timezone = 'UTC'
@@ -45,7 +45,6 @@ BEGIN
 
     figure (label, amount) AS (
         SELECT 'arrivals.last_hour', NULL::bigint
-        FROM item AS i
         UNION ALL
         SELECT 'run.mean_ms', ROUND(AVG(r.run_ms))::bigint
         FROM recent AS r

@@ -38,9 +38,7 @@ WHERE status = 'Processing';
 GO
 /* Items in flight, of which some may have been taken by others than readpast: recovery finds the old ones here. */
 CREATE INDEX IF NOT EXISTS four_queue_scheduler_in_flight ON "public"."four_queue" ("start_date")
-WHERE
-    "in_process" = TRUE
-    AND "end_date" IS NULL;
+WHERE "in_process" = TRUE AND "end_date" IS NULL;
 GO
 /* The same work is looked for here, unless an index of the table serves for that. */
 DO $$

@@ -75,7 +75,7 @@ BEGIN
         WHERE NOT "readpast"."queue_is_finished_fn"(s.status)
     )
     THEN
-        RAISE EXCEPTION 'purge_notification_trx: only finished items can be purged; cancel or terminate others first'
+        RAISE EXCEPTION 'purge_notification_trx: only finished items can be purged; cancel or terminate the others'
         USING ERRCODE = 'RP021';
     END IF;
 

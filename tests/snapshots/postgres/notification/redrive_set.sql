@@ -108,7 +108,11 @@ BEGIN
             END AS answer
         FROM item AS i
         LEFT JOIN LATERAL (
-            SELECT p.enqueued_at, p.status, p.updated_at, p.attempt_num
+            SELECT
+                p.enqueued_at,
+                p.status,
+                p.updated_at,
+                p.attempt_num
             FROM "readpast"."notification" AS p
             WHERE p.enqueued_at = i.key
             FOR NO KEY UPDATE

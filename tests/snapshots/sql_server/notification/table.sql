@@ -103,7 +103,9 @@ IF OBJECT_ID(N'[readpast].[Notification_ResetPassword]', N'U') IS NULL
 GO
 IF NOT EXISTS (
     SELECT 1 FROM sys.check_constraints AS k
-    WHERE k.[parent_object_id] = OBJECT_ID(N'[readpast].[Notification_ResetPassword]') AND k.[name] = N'ResetPassword_IsType_Notification'
+    WHERE
+        k.[parent_object_id] = OBJECT_ID(N'[readpast].[Notification_ResetPassword]')
+        AND k.[name] = N'ResetPassword_IsType_Notification'
 )
     ALTER TABLE [readpast].[Notification_ResetPassword]
     ADD CONSTRAINT [ResetPassword_IsType_Notification]

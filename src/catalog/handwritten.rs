@@ -1,0 +1,179 @@
+//! Procedures that somebody wrote by hand against the description of their queue: what each of their parameters means.
+
+use super::procedure::{Parameter, Procedure, bare, find_procedure};
+use super::table::stored;
+use super::{Column, Table, find_table, near};
+use crate::error::{Error, ErrorKind, Result};
+use crate::ident::Identifier;
+use crate::session::Session;
+use crate::spec::{ProceduresSpec, QueueSpec};
+
+/// What a parameter is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Meaning {
+    Key,
+    Token,
+    Status,
+    Step,
+    Response,
+    Error,
+    Due,
+    Worker,
+    LeaseMs,
+    Type,
+    /// The queue's own column of this number.
+    Column(usize),
+}
+
+/// A procedure with the parameters that are given, and those that are not.
+#[derive(Debug, Clone)]
+pub(crate) struct Call {
+    pub(crate) procedure: Procedure,
+    pub(crate) arguments: Vec<(Parameter, Meaning)>,
+    /// Parameters that nothing is known for; they keep their defaults.
+    pub(crate) unknown: Vec<String>,
+}
+
+/// All of a queue.
+#[derive(Debug, Clone)]
+pub(crate) struct Shape {
+    pub(crate) next: Call,
+    pub(crate) modify: Call,
+    pub(crate) add: Option<Call>,
+    pub(crate) view: Table,
+    pub(crate) key: Column,
+    pub(crate) token: Column,
+}
+
+impl Call {
+    /// Whether the procedure takes this.
+    pub(crate) fn takes(&self, meaning: Meaning) -> bool {
+        self.arguments.iter().any(|(_, known)| *known == meaning)
+    }
+}
+
+/// What the catalog says of the queue's procedures and view.
+///
+/// # Errors
+/// [`ErrorKind::SchemaMismatch`] with what is missing and where it is named.
+pub(crate) fn shape(session: &mut Session, spec: &QueueSpec, procedures: &ProceduresSpec) -> Result<Shape> {
+    let dialect = session.dialect();
+    let schema = dialect.schema_of(procedures.schema.as_ref());
+    let view = find_table(session, &schema, &procedures.view)?.ok_or_else(|| {
+        let view = stored(dialect, &procedures.view);
+        refuse(format!(
+            "there is no view {}.{view}, which procedures.view names, or this login has no right on it",
+            schema.as_str()
+        ))
+    })?;
+    let column = |place: &str, name: &Identifier| {
+        view.column(name).cloned().ok_or_else(|| {
+            let names: Vec<_> = view.columns.iter().map(|column| column.name.as_str()).collect();
+            let near = near::nearest(name.as_str(), names.iter().copied());
+            let near = near.map_or_else(|| format!("it has {}", names.join(", ")), |near| format!("there is {near}"));
+            refuse(format!("the view {} has no column {}, which {place} names; {near}", view.name, name.as_str()))
+        })
+    };
+    let key = column("procedures.key", &procedures.key)?;
+    let token = column("procedures.token", &procedures.token)?;
+    for (i, own) in spec.columns.iter().enumerate() {
+        column(&format!("columns[{i}]"), &own.name)?;
+    }
+    let names = Names { key: bare(&key.name), token: bare(&token.name), spec };
+    let mut call = |place: &str, name: &Identifier, is_add: bool| -> Result<Call> {
+        let found = find_procedure(session, &schema, name)?.ok_or_else(|| {
+            let name = stored(dialect, name);
+            refuse(format!(
+                "there is no procedure {}.{name}, which {place} names, or this login may not execute it",
+                schema.as_str()
+            ))
+        })?;
+        names.call(place, found, is_add)
+    };
+    let next = call("procedures.next", &procedures.next, false)?;
+    let modify = call("procedures.modify", &procedures.modify, false)?;
+    let add = procedures.add.as_ref().map(|add| call("procedures.add", add, true)).transpose()?;
+    for (meaning, column) in [(Meaning::Key, &key), (Meaning::Token, &token)] {
+        if !modify.takes(meaning) {
+            return Err(refuse(format!(
+                "{}.{} has no parameter called like the column {}: it could not tell which item is meant",
+                modify.procedure.schema, modify.procedure.name, column.name
+            )));
+        }
+    }
+    if !modify.takes(Meaning::Status) {
+        return Err(refuse(format!(
+            "{}.{} has no parameter called Status: it could not be told what became of an item",
+            modify.procedure.schema, modify.procedure.name
+        )));
+    }
+    Ok(Shape { next, modify, add, view, key, token })
+}
+
+/// What the words mean in this queue.
+struct Names<'a> {
+    key: String,
+    token: String,
+    spec: &'a QueueSpec,
+}
+
+impl Names<'_> {
+    fn call(&self, place: &str, procedure: Procedure, is_add: bool) -> Result<Call> {
+        let whole = format!("{}.{}", procedure.schema, procedure.name);
+        if procedure.overloads > 1 {
+            let message = format!(
+                "there are {} functions {whole}, which {place} names; give one of its own name",
+                procedure.overloads
+            );
+            return Err(refuse(message));
+        }
+        if procedure.is_called && procedure.selects {
+            let message =
+                format!("{whole}, which {place} names, is a procedure; make it a function, whose rows can be read");
+            return Err(refuse(message));
+        }
+        let mut arguments = Vec::new();
+        let mut unknown = Vec::new();
+        for parameter in &procedure.parameters {
+            match self.meaning(&parameter.meaning(), is_add) {
+                Some(meaning) => arguments.push((parameter.clone(), meaning)),
+                None if parameter.needs_value => {
+                    return Err(refuse(format!(
+                        "{whole} needs a value for its parameter {:?}, which readpast knows nothing for; give it a default",
+                        parameter.name
+                    )));
+                }
+                None => unknown.push(parameter.name.clone()),
+            }
+        }
+        Ok(Call { procedure, arguments, unknown })
+    }
+
+    fn meaning(&self, name: &str, is_add: bool) -> Option<Meaning> {
+        if is_add {
+            let own = self.spec.columns.iter().position(|column| bare(column.name.as_str()) == name);
+            if let Some(own) = own {
+                return Some(Meaning::Column(own));
+            }
+        } else if name == self.key {
+            return Some(Meaning::Key);
+        } else if name == self.token {
+            return Some(Meaning::Token);
+        }
+        Some(match name {
+            "status" if !is_add => Meaning::Status,
+            "type" if is_add => Meaning::Type,
+            "step" => Meaning::Step,
+            "response" if !is_add => Meaning::Response,
+            "error" if !is_add => Meaning::Error,
+            "scheduledfor" | "due" | "dueat" => Meaning::Due,
+            "worker" | "workername" | "leaseowner" => Meaning::Worker,
+            "leasems" => Meaning::LeaseMs,
+            _ => return None,
+        })
+    }
+}
+
+fn refuse(message: String) -> Error {
+    Error::new(ErrorKind::SchemaMismatch, message)
+}

@@ -1,0 +1,106 @@
+//! Procedures that somebody wrote by hand, as the catalog has them: what they are called and which parameters they take.
+
+use super::table::stored;
+use super::{Family, flag, text};
+use crate::dialect::Dialect;
+use crate::error::Result;
+use crate::ident::Identifier;
+use crate::session::{Param, Session};
+
+/// A procedure, or in PostgreSQL a function or a procedure.
+#[derive(Debug, Clone)]
+pub(crate) struct Procedure {
+    /// Its schema and name as the catalog has them.
+    pub(crate) schema: String,
+    pub(crate) name: String,
+    /// In the order of their declaration, those that take a value.
+    pub(crate) parameters: Vec<Parameter>,
+    /// It is called, not selected from.
+    pub(crate) is_called: bool,
+    /// The server selects from what can be called.
+    pub(crate) selects: bool,
+    /// How many there are of this name: PostgreSQL tells them apart by their parameters.
+    pub(crate) overloads: usize,
+}
+
+/// A parameter.
+#[derive(Debug, Clone)]
+pub(crate) struct Parameter {
+    /// Its name as the catalog has it: `@Status`, `status_`.
+    pub(crate) name: String,
+    /// Its type as it would be written in a cast.
+    pub(crate) type_name: String,
+    pub(crate) family: Family,
+    /// Whether it has no default for certain. SQL Server does not tell.
+    pub(crate) needs_value: bool,
+}
+
+impl Parameter {
+    /// The name without what people put around it: `@Status`, `p_status` and `status_` are all `status`.
+    pub(crate) fn meaning(&self) -> String {
+        bare(&self.name)
+    }
+}
+
+/// A parameter's or column's name without marks, case and underscores.
+pub(crate) fn bare(name: &str) -> String {
+    let name = name.trim_start_matches('@').trim_matches('_').to_lowercase();
+    let name = ["p_", "in_", "_"].iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(&name);
+    name.replace('_', "")
+}
+
+/// The procedure called so; `None` when there is none, or none that the login may see.
+pub(crate) fn find_procedure(
+    session: &mut Session,
+    schema: &Identifier,
+    name: &Identifier,
+) -> Result<Option<Procedure>> {
+    let dialect = session.dialect();
+    let (schema, name) = (stored(dialect, schema), stored(dialect, name));
+    let rows = session.execute(&dialect.query("catalog/parameters")?, &[Param::Text(&schema), Param::Text(&name)])?;
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    let first = text(&rows, 0, 0);
+    let mut others: Vec<_> = (0..rows.len()).map(|row| text(&rows, row, 0)).collect();
+    others.dedup();
+    // A procedure without parameters has one row, without a parameter in it.
+    let of_first = (0..rows.len()).filter(|row| text(&rows, *row, 0) == first && !text(&rows, *row, 1).is_empty());
+    let parameters = of_first
+        .map(|row| {
+            let type_name = text(&rows, row, 2);
+            Parameter {
+                name: text(&rows, row, 1),
+                family: Family::of(dialect, &type_name),
+                type_name: match dialect {
+                    Dialect::SqlServer => type_name,
+                    Dialect::Postgres => text(&rows, row, 3),
+                },
+                needs_value: dialect == Dialect::Postgres && !flag(&rows, row, 4),
+            }
+        })
+        .collect();
+    Ok(Some(Procedure {
+        schema,
+        name,
+        parameters,
+        is_called: flag(&rows, 0, 5),
+        selects: dialect == Dialect::Postgres,
+        overloads: others.len(),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_parameter_has_many_spellings() {
+        for name in
+            ["@ScheduledFor", "scheduled_for", "p_scheduled_for", "_scheduled_for", "scheduled_for_", "ScheduledFor"]
+        {
+            assert_eq!(bare(name), "scheduledfor", "{name}");
+        }
+        assert_eq!(bare("@Step"), "step");
+    }
+}

@@ -1,0 +1,124 @@
+//! Taking items out: a call of `Next_` for each, and one query for what the view shows of them all.
+
+use super::{Handwritten, cell, params, place, raised_by_procedure, returned};
+use crate::catalog::Meaning;
+use crate::dialect::Dialect;
+use crate::error::{Error, ErrorKind, Result};
+use crate::item::{Batch, Cell, Column, ColumnType, Rows, Value, answer_column};
+use crate::queue::Inner;
+use crate::queue::wake::YieldsTo;
+use crate::session::Session;
+
+/// The names of the answer columns, which stand before the view's.
+const ANSWER: [&str; answer_column::COUNT] = ["Answer", "Ordinal", "DueMs", "Key", "Token", "AttemptNum", "Status"];
+
+/// Up to `max` items. What was taken before a call failed is handed out: nobody else would take it, and no lease gives
+/// it back.
+pub(in crate::queue) fn ask(queue: &Inner, theirs: &Handwritten, max: i32) -> Result<Batch> {
+    let wakes = queue.signal.wakes();
+    let mut taken: Vec<(String, String)> = Vec::new();
+    let mut failed = None;
+    while i32::try_from(taken.len()).is_ok_and(|count| count < max) {
+        if !taken.is_empty() && queue.interrupt.is_set() {
+            break;
+        }
+        match queue.with_session_yielding(YieldsTo::Interrupts, |session| next(queue, theirs, session)) {
+            Ok(Some(item)) => taken.push(item),
+            Ok(None) => break,
+            Err(error) => {
+                failed = Some(error);
+                break;
+            }
+        }
+    }
+    if taken.is_empty() {
+        // This thread may have had the turn for all the others.
+        if let Some(error) = failed {
+            queue.signal.wake();
+            return Err(error);
+        }
+        queue.signal.found_nothing(wakes, queue.poll_interval);
+        return Ok(Batch::default());
+    }
+    if let Some(error) = failed {
+        log::warn!("a claim ended after {} items: {error}", taken.len());
+    }
+    queue.signal.wake();
+    let keys: Vec<_> = taken.iter().map(|(key, _)| key.as_str()).collect();
+    let shown = queue.with_session(|session| theirs.look(session, &keys))?;
+    Ok(Batch::new(claimed(theirs, &taken, &shown), 0))
+}
+
+/// One call: the key and token of the item it took.
+fn next(queue: &Inner, theirs: &Handwritten, session: &mut Session) -> Result<Option<(String, String)>> {
+    let lease_ms = queue.lease_ms.unwrap_or(queue.spec.lease.ms).to_string();
+    let value = |meaning| match meaning {
+        Meaning::Worker => Some(queue.worker.as_str()),
+        Meaning::LeaseMs => Some(lease_ms.as_str()),
+        _ => None,
+    };
+    let params = params(&theirs.shape.next.arguments, theirs.dialect, value, (None, None));
+    let results = session.results(&theirs.next, &params).map_err(|error| {
+        // By number 50005 the document tells that a row changed under the claim, which it has rolled back.
+        let changed = raised_by_procedure(theirs.dialect, &error) && error.message().contains("50005");
+        if changed { Error::new(ErrorKind::Deadlock, error.message()) } else { error }
+    })?;
+    let name = || format!("{}.{}", theirs.shape.next.procedure.schema, theirs.shape.next.procedure.name);
+    let status = returned(theirs.dialect, &results);
+    if status != 0 {
+        let message = format!("{} returned {status}, and did not say why", name());
+        return Err(Error::new(ErrorKind::Database, message));
+    }
+    // In T-SQL between the result that begins the batch and the one that ends it.
+    let own = match theirs.dialect {
+        Dialect::SqlServer => results.get(1..results.len().saturating_sub(1)).unwrap_or_default(),
+        Dialect::Postgres => &results,
+    };
+    let Some(rows) = own.iter().find(|rows| !rows.is_empty()) else { return Ok(None) };
+    let key = place(rows, &theirs.shape.key.name).unwrap_or(0);
+    let token = place(rows, &theirs.shape.token.name).unwrap_or(1);
+    match (cell(rows, 0, key), cell(rows, 0, token)) {
+        (Some(key), Some(token)) => Ok(Some((key, token))),
+        // A function that has one row for everything has nothing in it when there is no work.
+        (None, _) => Ok(None),
+        (Some(_), None) => Err(Error::new(ErrorKind::Protocol, format!("{} returned a key and no token", name()))),
+    }
+}
+
+/// The items in the order they were taken, with what the view shows of each. An item that it does not show has its key
+/// and token.
+fn claimed(theirs: &Handwritten, taken: &[(String, String)], shown: &Rows) -> Rows {
+    let answers = ANSWER.iter().map(|name| Column { name: (*name).to_owned(), kind: ColumnType::Text });
+    let columns: Vec<_> = answers.chain(shown.columns().iter().cloned()).collect();
+    let mut rows = Rows::new(columns.into());
+    let key_at = place(shown, &theirs.shape.key.name);
+    let of_key = |key: &str| {
+        let key_at = key_at?;
+        (0..shown.len()).find(|row| cell(shown, *row, key_at).as_deref() == Some(key))
+    };
+    for (key, token) in taken {
+        let row = of_key(key);
+        let number = |name| match row.zip(place(shown, name)).map(|(row, column)| shown.value(row, column)) {
+            Some(Value::Integer(number)) => number,
+            _ => 1,
+        };
+        rows.push_text(|text| text.push_str("CLAIMED"));
+        rows.push(Cell::Null);
+        rows.push(Cell::Null);
+        rows.push_text(|text| text.push_str(key));
+        rows.push_text(|text| text.push_str(token));
+        rows.push(Cell::Integer(number("AttemptNum").max(1)));
+        rows.push_text(|text| text.push_str("Processing"));
+        for column in 0..shown.columns().len() {
+            match row.map_or(Value::Null, |row| shown.value(row, column)) {
+                Value::Null => rows.push(Cell::Null),
+                Value::Boolean(value) => rows.push(Cell::Boolean(value)),
+                Value::Integer(number) => rows.push(Cell::Integer(number)),
+                Value::Float(number) => rows.push(Cell::Float(number)),
+                Value::Text(value) => rows.push_text(|text| text.push_str(value)),
+                Value::Binary(bytes) => rows.push_bytes(bytes),
+            }
+        }
+    }
+    rows
+}

@@ -1,0 +1,79 @@
+//! The five documents: each one's table as it is declared there, adopted and drained by worker processes that are killed,
+//! and the behaviour that the document describes, a test for each piece of it. The same bodies run on PostgreSQL and,
+//! when `READPAST_TEST_SQLSERVER` is set, on that server. Every test has a database of its own.
+//!
+//! `tests/documents/*.sql` holds the tables, `sql/specs` the descriptions by which they are adopted.
+//!
+//! `READPAST_DOCUMENTS_SEED` repeats the dice of an earlier run (though not what the machine made of them).
+
+#[path = "capability/api.rs"]
+#[allow(dead_code, reason = "shared with the capability suite; each uses its part of it")]
+mod api;
+#[path = "documents/audit.rs"]
+mod audit;
+#[path = "documents/consumer.rs"]
+mod consumer;
+#[path = "documents/crew.rs"]
+mod crew;
+#[path = "contention/dice.rs"]
+mod dice;
+#[path = "documents/drain.rs"]
+mod drain;
+#[path = "documents/email_requests.rs"]
+mod email_requests;
+#[path = "capability/fixture.rs"]
+#[allow(dead_code, reason = "shared with the capability suite; each uses its part of it")]
+mod fixture;
+#[path = "documents/four_queue.rs"]
+mod four_queue;
+#[path = "documents/hand.rs"]
+mod hand;
+#[path = "contention/ledger.rs"]
+#[allow(dead_code, reason = "shared with the contention suite; each uses its part of it")]
+mod ledger;
+#[path = "documents/lock_table.rs"]
+mod lock_table;
+#[path = "documents/place.rs"]
+mod place;
+#[path = "documents/relational.rs"]
+mod relational;
+#[path = "documents/simple_queue.rs"]
+mod simple_queue;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use place::Server;
+use std::{env, panic::AssertUnwindSafe};
+
+/// A test body.
+type Body = fn(Server);
+
+fn main() {
+    if let Ok(order) = env::var(crew::ORDER) {
+        return hand::run(&order);
+    }
+    let arguments = Arguments::from_args();
+    let documents: [(&str, &[(&str, Body)]); 5] = [
+        ("relational", relational::BODIES),
+        ("four_queue", four_queue::BODIES),
+        ("email_requests", email_requests::BODIES),
+        ("simple_queue", simple_queue::BODIES),
+        ("lock_table", lock_table::BODIES),
+    ];
+    let mut trials = Vec::new();
+    for server in if arguments.list { Vec::new() } else { Server::at_hand() } {
+        for (document, bodies) in documents {
+            for (name, body) in bodies.iter().copied() {
+                let name = format!("{}/{document}/{name}", server.label());
+                trials.push(Trial::test(name, move || run(|| body(server))));
+            }
+        }
+    }
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+fn run(body: impl FnOnce()) -> Result<(), Failed> {
+    std::panic::catch_unwind(AssertUnwindSafe(body)).map_err(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+        Failed::from(text.unwrap_or("it panicked").to_owned())
+    })
+}

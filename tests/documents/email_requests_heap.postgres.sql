@@ -1,0 +1,1 @@
+-- Every table is a heap here: nothing to change. See email_requests_heap.sql_server.sql.

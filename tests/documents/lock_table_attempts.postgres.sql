@@ -1,0 +1,2 @@
+-- See lock_table_attempts.sql_server.sql.
+ALTER TABLE Queue ADD NumAttempts integer NULL;

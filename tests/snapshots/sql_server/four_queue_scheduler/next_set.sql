@@ -1,0 +1,547 @@
+/*
+Claim up to @Max due items in one commit. One row per item, in order, with the answer CLAIMED; or one row EMPTY with the
+milliseconds until the next item is due (NULL when there is none).
+Table access order: four_queue, FourQueueScheduler_Lease.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[Next_FourQueueScheduler_Set_trx]
+    @Worker nvarchar(128),
+    @Max int,
+    @LeaseMs int = NULL,
+    /* 1: first give back the items of dead workers. 2: and what this worker left, who begins anew under its name. */
+    @Recover int = 1
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
+    SET IMPLICIT_TRANSACTIONS OFF;
+    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @Now datetime2(7); /* UTC */
+    DECLARE @At datetime2(7); /* the same moment as the table tells it */
+    DECLARE @Stamp datetimeoffset(7);
+    DECLARE @Offset int;
+    DECLARE @Locked int;
+    DECLARE @MaxAttempts int;
+    DECLARE @SilentMs int;
+    DECLARE @Due TABLE (
+        [Seq] int IDENTITY(1, 1) NOT NULL,
+        [id] bigint NOT NULL,
+        [AttemptNum] int NOT NULL,
+        [Token] datetime2(7) NULL,
+        [Row] bigint NULL,
+        PRIMARY KEY CLUSTERED ([id])
+    );
+    DECLARE @RecoverMax int = 100;
+    DECLARE @Searched int = 0;
+    DECLARE @Candidate TABLE (
+        [id] bigint NOT NULL,
+        PRIMARY KEY CLUSTERED ([id])
+    );
+    DECLARE @Gone TABLE (
+        [id] bigint NOT NULL,
+        PRIMARY KEY CLUSTERED ([id])
+    );
+    /* What items become: written to the table and to FourQueueScheduler_Lease in one way, whatever the reason. */
+    DECLARE @Change TABLE (
+        [id] bigint NOT NULL,
+        [Was] varchar(20) NOT NULL,
+        [Status] varchar(20) NOT NULL,
+        [AttemptNum] int NOT NULL,
+        [Token] datetime2(7) NOT NULL,
+        [Step] nvarchar(60) NULL,
+        [Response] nvarchar(max) NULL,
+        [Error] nvarchar(max) NULL,
+        [StartedAt] datetime2(7) NULL,
+        [FinishedAt] datetime2(7) NULL,
+        [Duration] bigint NULL,
+        [DueAt] datetime2(7) NULL,
+        [LeaseOwner] nvarchar(128) NULL,
+        [LeaseUntil] datetime2(7) NULL,
+        PRIMARY KEY CLUSTERED ([id])
+    );
+    DECLARE @Written int;
+    DECLARE @Out TABLE (
+        [Seq] int NOT NULL PRIMARY KEY,
+        [Answer] varchar(20) NOT NULL,
+        [Ordinal] int NULL,
+        [DueMs] bigint NULL,
+        [Key] nvarchar(max) NULL,
+        [id] bigint NULL,
+        [Token] datetime2(7) NULL,
+        [AttemptNum] int NULL,
+        [Status] varchar(20) NULL
+    );
+
+    IF @@TRANCOUNT > 0
+        THROW 50012, N'Next_FourQueueScheduler_Set_trx commits its own work: not to be called in a transaction.', 1;
+
+    SET @MaxAttempts = COALESCE(
+        (SELECT a.[ValInt] FROM [readpast].[AppSettings] AS a WHERE a.[Param] = 'fourqueuescheduler.maxAttempts'), 3
+    );
+    SET @LeaseMs = COALESCE(
+        @LeaseMs,
+        (SELECT a.[ValInt] FROM [readpast].[AppSettings] AS a WHERE a.[Param] = 'fourqueuescheduler.leaseMs'),
+        600000
+    );
+    SET @SilentMs = COALESCE(
+        (SELECT a.[ValInt] FROM [readpast].[AppSettings] AS a WHERE a.[Param] = 'fourqueuescheduler.leaseMs'), 600000
+    );
+    IF @Worker IS NULL OR @Worker = N''
+        THROW 50021, N'Next_FourQueueScheduler_Set_trx: @Worker is empty; a lease needs an owner.', 1;
+    IF @LeaseMs < 1
+        THROW 50021, N'Next_FourQueueScheduler_Set_trx: @LeaseMs must be at least 1.', 1;
+
+    IF @Max IS NULL OR @Max < 1 OR @Max > 1000
+        THROW 50021, N'Next_FourQueueScheduler_Set_trx: @Max must be from 1 to 1000.', 1;
+
+    BEGIN TRY
+        BEGIN TRANSACTION;
+        /* One look at the clock: the table's times are the server's, ours are UTC. */
+        SET @Stamp = SYSDATETIMEOFFSET();
+        SET @Offset = DATEPART(TZOFFSET, @Stamp);
+        SET @At = CAST(@Stamp AS datetime2(7));
+        SET @Now = DATEADD(MINUTE, -@Offset, @At);
+
+        /*
+        Which items are to be looked at. The searches take no update locks: they may pass many items in flight whose
+        leases are good, and no worker shall wait for them.
+        */
+        DELETE FROM @Change;
+        DELETE FROM @Candidate;
+        IF @Recover > 0
+        BEGIN
+            INSERT INTO @Candidate ([id])
+            SELECT TOP (@RecoverMax) s.[id]
+            FROM [readpast].[FourQueueScheduler_Lease] AS s
+                WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_Lease_InFlight]))
+            WHERE
+                s.[Status] = 'Processing'
+                AND s.[LeaseUntil] <= @Now
+            ORDER BY s.[StartedAt];
+
+            /* What somebody else took, without a row beside the table, and has been silent about for a lease's time. */
+            INSERT INTO @Candidate ([id])
+            SELECT TOP (@RecoverMax) q.[id]
+            FROM [dbo].[four_queue] AS q
+                WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_InFlight]))
+            WHERE
+                q.[in_process] = 1 AND q.[end_date] IS NULL
+                AND q.[start_date] <= DATEADD(MILLISECOND, -@SilentMs, @At)
+                AND NOT EXISTS (
+                    SELECT 1 FROM [readpast].[FourQueueScheduler_Lease] AS s
+                    WHERE s.[id] = q.[id]
+                )
+                AND NOT EXISTS (SELECT 1 FROM @Candidate AS c WHERE c.[id] = q.[id])
+            ORDER BY q.[start_date];
+        END;
+
+        /* A worker that begins anew takes up at once what it left. */
+        IF @Recover = 2
+        BEGIN
+            INSERT INTO @Candidate ([id])
+            SELECT TOP (1000) s.[id]
+            FROM [readpast].[FourQueueScheduler_Lease] AS s
+                WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_Lease_InFlight]))
+            WHERE
+                s.[Status] = 'Processing'
+                AND s.[LeaseOwner] = @Worker
+                AND NOT EXISTS (SELECT 1 FROM @Candidate AS c WHERE c.[id] = s.[id])
+            ORDER BY s.[StartedAt];
+
+            INSERT INTO @Candidate ([id])
+            SELECT TOP (1000) q.[id]
+            FROM [dbo].[four_queue] AS q
+                WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_InFlight]))
+            WHERE
+                q.[in_process] = 1 AND q.[end_date] IS NULL
+                AND q.[app_server] = @Worker
+                AND NOT EXISTS (
+                    SELECT 1 FROM [readpast].[FourQueueScheduler_Lease] AS s
+                    WHERE s.[id] = q.[id]
+                )
+                AND NOT EXISTS (SELECT 1 FROM @Candidate AS c WHERE c.[id] = q.[id]);
+        END;
+        SET @Searched = (SELECT COUNT(*) FROM @Candidate);
+
+        IF @Searched > 0
+        BEGIN
+            /* Lock them, the table first, and judge each as it is now; rows that others hold are passed over. */
+            INSERT INTO @Change (
+                [id], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
+                [FinishedAt], [Duration], [DueAt], [LeaseOwner], [LeaseUntil]
+            )
+            SELECT
+                x.[id],
+                x.[Is],
+                CASE
+                    WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 AND x.[AttemptNum] >= @MaxAttempts THEN 'Failed'
+                    WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 THEN 'Error'
+                    ELSE x.[Is]
+                END,
+                x.[AttemptNum],
+                x.[Token],
+                x.[Step],
+                x.[Response],
+                CASE
+                    WHEN x.[Is] = 'Processing'
+                        THEN CONCAT(
+                            N'The lease of worker ', x.[LeaseOwner], N' ran out on attempt ', x.[AttemptNum], N' of ',
+                            @MaxAttempts, N'; the worker is taken for dead.'
+                        )
+                    ELSE x.[Error]
+                END,
+                x.[StartedAt],
+                CASE WHEN x.[Is] = 'Processing' AND x.[AttemptNum] >= @MaxAttempts THEN @Now END,
+                CASE
+                    WHEN x.[Is] = 'Processing' AND x.[AttemptNum] >= @MaxAttempts
+                        THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @Now)
+                END,
+                CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END,
+                x.[LeaseOwner],
+                NULL
+            FROM (
+                SELECT
+                    q.[id],
+                    CASE
+                        WHEN q.[in_process] = 0
+                            THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status] ELSE 'Pending' END
+                        WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
+                            THEN CASE WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') THEN s.[Status] ELSE 'Processing' END
+                        WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
+                            THEN 'Completed'
+                        ELSE 'Processing'
+                    END AS [Is],
+                    CASE
+                        WHEN CASE WHEN s.[UpdatedAt] IS NOT NULL THEN s.[LeaseUntil] ELSE DATEADD(MILLISECOND, @SilentMs, DATEADD(MINUTE, -@Offset, CAST(q.[start_date] AS datetime2(7)))) END <= @Now THEN 1
+                        WHEN @Recover = 2 AND q.[app_server] = @Worker THEN 1
+                        ELSE 0
+                    END AS [GivenUp],
+                    COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum],
+                    CASE WHEN s.[UpdatedAt] >= @Now THEN DATEADD(MICROSECOND, 1, s.[UpdatedAt]) ELSE @Now END AS [Token],
+                    s.[Step] AS [Step],
+                    s.[Response] AS [Response],
+                    s.[Error] AS [Error],
+                    COALESCE(s.[StartedAt], DATEADD(MINUTE, -@Offset, CAST(q.[start_date] AS datetime2(7)))) AS [StartedAt],
+                    s.[DueAt],
+                    q.[app_server] AS [LeaseOwner]
+                FROM @Candidate AS c
+                INNER JOIN [dbo].[four_queue] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                    ON q.[in_process] IN (0, 1) AND q.[id] = c.[id]
+                LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK)
+                    ON s.[id] = c.[id]
+            ) AS x
+            WHERE NOT (x.[Is] = 'Processing' AND x.[GivenUp] = 0)
+            OPTION (LOOP JOIN, FORCE ORDER);
+
+            IF @@ROWCOUNT < @Searched
+            BEGIN
+                /* Items that are in the table no more leave nothing behind. */
+                INSERT INTO @Gone ([id])
+                SELECT c.[id]
+                FROM @Candidate AS c
+                WHERE
+                    NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WHERE q.[in_process] IN (0, 1) AND q.[id] = c.[id])
+                    AND NOT EXISTS (SELECT 1 FROM @Gone AS g WHERE g.[id] = c.[id]);
+
+                DELETE s
+                FROM @Gone AS g
+                INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s
+                    ON s.[id] = g.[id]
+                WHERE s.[Status] IN ('Processing', 'Error')
+                OPTION (LOOP JOIN, FORCE ORDER);
+            END;
+
+            IF EXISTS (SELECT 1 FROM @Change AS w WHERE w.[Status] = w.[Was])
+            BEGIN
+                /* Somebody has set the table by hand: it is right, and what stands beside it follows. */
+                UPDATE s
+                SET
+                    [Status] = w.[Status],
+                    [DueAt] = NULL,
+                    [LeaseUntil] = NULL
+                FROM @Change AS w
+                INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s
+                    ON s.[id] = w.[id]
+                WHERE
+                    w.[Status] = w.[Was]
+                    AND s.[Status] <> w.[Status]
+                OPTION (LOOP JOIN, FORCE ORDER);
+
+                DELETE FROM @Change WHERE [Status] = [Was];
+            END;
+
+            /* The rows are locked and in @Change: first the table, then what is kept beside it. */
+            UPDATE q
+            SET
+                [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @Offset, w.[DueAt]), q.[scheduled_start_date]),
+                [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @At ELSE q.[start_date] END,
+                [end_date] = CASE
+                    WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
+                        THEN NULL
+                    WHEN w.[Status] IN ('Completed')
+                        THEN COALESCE(DATEADD(MINUTE, @Offset, w.[FinishedAt]), @At)
+                    ELSE COALESCE(DATEADD(MINUTE, @Offset, w.[FinishedAt]), q.[end_date])
+                END,
+                [attempts] = w.[AttemptNum],
+                [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[app_server] END,
+                [in_process] = CASE
+                    WHEN w.[Status] IN ('Pending', 'Error')
+                        THEN 0
+                    WHEN w.[Status] IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                        THEN 1
+                    ELSE q.[in_process]
+                END
+            FROM @Change AS w
+            INNER JOIN [dbo].[four_queue] AS q
+                ON q.[in_process] IN (0, 1) AND q.[id] = w.[id]
+            OPTION (LOOP JOIN, FORCE ORDER);
+            SET @Written = @@ROWCOUNT;
+
+            IF @Written <> (SELECT COUNT(*) FROM @Change)
+                THROW 50005, N'FourQueueScheduler: a row that was locked for the change changed all the same.', 1;
+
+            UPDATE s
+            SET
+                [Status] = w.[Status],
+                [Step] = w.[Step],
+                [AttemptNum] = w.[AttemptNum],
+                [Response] = w.[Response],
+                [Error] = w.[Error],
+                [StartedAt] = w.[StartedAt],
+                [FinishedAt] = w.[FinishedAt],
+                [Duration] = w.[Duration],
+                [DueAt] = w.[DueAt],
+                [UpdatedAt] = w.[Token],
+                [LeaseOwner] = w.[LeaseOwner],
+                [LeaseUntil] = w.[LeaseUntil]
+            FROM @Change AS w
+            INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s
+                ON s.[id] = w.[id]
+            OPTION (LOOP JOIN, FORCE ORDER);
+
+            IF @@ROWCOUNT < @Written
+                INSERT INTO [readpast].[FourQueueScheduler_Lease] (
+                    [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
+                    [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
+                )
+                SELECT
+                    w.[id], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
+                    w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
+                FROM @Change AS w
+                LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
+                    ON s.[id] = w.[id]
+                WHERE
+                    s.[Status] IS NULL
+                OPTION (LOOP JOIN, FORCE ORDER);
+        END;
+
+        /*
+        Choose and lock the due items, in order: one seek in one index, as many rows as are asked for. The locks are
+        update locks on rows nobody else holds, kept to the end of the transaction, so the updates below never wait for
+        another worker.
+        app_server is in no index: reading it visits the row itself and so locks it, not just a key of the index.
+        */
+        DELETE FROM @Change;
+        INSERT INTO @Due ([id], [AttemptNum], [Token], [Row])
+        SELECT TOP (@Max)
+            q.[id],
+            COALESCE(CAST(q.[attempts] AS int), 0),
+            NULL,
+            DATALENGTH(q.[app_server])
+        FROM [dbo].[four_queue] AS q
+            WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([big_idea]))
+        WHERE
+            q.[in_process] = 0
+            AND (q.[scheduled_start_date] IS NULL OR q.[scheduled_start_date] <= @At)
+        ORDER BY
+            q.[id];
+        SET @Locked = @@ROWCOUNT;
+
+        IF @Locked > 0
+        BEGIN
+            /* An item with spent attempts (the limit was lowered, say) ends here instead of staying at the head. */
+            INSERT INTO @Change (
+                [id], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
+                [FinishedAt], [LeaseOwner], [LeaseUntil]
+            )
+            SELECT
+                x.[id],
+                'Pending',
+                CASE WHEN x.[AttemptNum] >= @MaxAttempts THEN 'Failed' ELSE 'Processing' END,
+                CASE WHEN x.[AttemptNum] >= @MaxAttempts THEN x.[AttemptNum] ELSE x.[AttemptNum] + 1 END,
+                x.[Token],
+                x.[Step],
+                x.[Response],
+                CASE
+                    WHEN x.[AttemptNum] >= @MaxAttempts
+                        THEN CONCAT(N'Attempts are spent: ', x.[AttemptNum], N' of ', @MaxAttempts, N'.')
+                    ELSE x.[Error]
+                END,
+                CASE WHEN x.[AttemptNum] < @MaxAttempts THEN @Now END,
+                CASE WHEN x.[AttemptNum] >= @MaxAttempts THEN @Now END,
+                CASE WHEN x.[AttemptNum] < @MaxAttempts THEN @Worker END,
+                CASE WHEN x.[AttemptNum] < @MaxAttempts THEN DATEADD(MILLISECOND, @LeaseMs, @Now) END
+            FROM (
+                SELECT
+                    d.[id],
+                    d.[AttemptNum],
+                    CASE WHEN s.[UpdatedAt] >= @Now THEN DATEADD(MICROSECOND, 1, s.[UpdatedAt]) ELSE @Now END AS [Token],
+                    s.[Step],
+                    s.[Response],
+                    s.[Error]
+                FROM @Due AS d
+                LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
+                    ON s.[id] = d.[id]
+            ) AS x
+            OPTION (LOOP JOIN, FORCE ORDER);
+
+            /* The rows are locked and in @Change: first the table, then what is kept beside it. */
+            UPDATE q
+            SET
+                [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @Offset, w.[DueAt]), q.[scheduled_start_date]),
+                [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @At ELSE q.[start_date] END,
+                [end_date] = CASE
+                    WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
+                        THEN NULL
+                    WHEN w.[Status] IN ('Completed')
+                        THEN COALESCE(DATEADD(MINUTE, @Offset, w.[FinishedAt]), @At)
+                    ELSE COALESCE(DATEADD(MINUTE, @Offset, w.[FinishedAt]), q.[end_date])
+                END,
+                [attempts] = w.[AttemptNum],
+                [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[app_server] END,
+                [in_process] = CASE
+                    WHEN w.[Status] IN ('Pending', 'Error')
+                        THEN 0
+                    WHEN w.[Status] IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                        THEN 1
+                    ELSE q.[in_process]
+                END
+            FROM @Change AS w
+            INNER JOIN [dbo].[four_queue] AS q
+                ON q.[in_process] IN (0, 1) AND q.[id] = w.[id]
+            WHERE
+                q.[in_process] = 0
+            OPTION (LOOP JOIN, FORCE ORDER);
+            SET @Written = @@ROWCOUNT;
+
+            IF @Written <> (SELECT COUNT(*) FROM @Change)
+                THROW 50005, N'FourQueueScheduler: a row that was locked for the change changed all the same.', 1;
+
+            UPDATE s
+            SET
+                [Status] = w.[Status],
+                [Step] = w.[Step],
+                [AttemptNum] = w.[AttemptNum],
+                [Response] = w.[Response],
+                [Error] = w.[Error],
+                [StartedAt] = w.[StartedAt],
+                [FinishedAt] = w.[FinishedAt],
+                [Duration] = w.[Duration],
+                [DueAt] = w.[DueAt],
+                [UpdatedAt] = w.[Token],
+                [LeaseOwner] = w.[LeaseOwner],
+                [LeaseUntil] = w.[LeaseUntil]
+            FROM @Change AS w
+            INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s
+                ON s.[id] = w.[id]
+            OPTION (LOOP JOIN, FORCE ORDER);
+
+            IF @@ROWCOUNT < @Written
+                INSERT INTO [readpast].[FourQueueScheduler_Lease] (
+                    [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
+                    [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
+                )
+                SELECT
+                    w.[id], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
+                    w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
+                FROM @Change AS w
+                LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
+                    ON s.[id] = w.[id]
+                WHERE
+                    s.[Status] IS NULL
+                OPTION (LOOP JOIN, FORCE ORDER);
+        END;
+
+        COMMIT TRANSACTION;
+    END TRY
+    BEGIN CATCH
+        IF @@TRANCOUNT > 0
+            ROLLBACK TRANSACTION;
+        THROW;
+    END CATCH;
+
+    INSERT INTO @Out ([Seq], [Answer], [Key], [id], [Token], [AttemptNum], [Status])
+    SELECT
+        1000000 + d.[Seq], 'CLAIMED', CAST(w.[id] AS nvarchar(36)), w.[id], w.[Token], w.[AttemptNum], w.[Status]
+    FROM @Due AS d
+    INNER JOIN @Change AS w
+        ON w.[id] = d.[id]
+    WHERE w.[Status] = 'Processing';
+
+    /*
+    Nothing to hand out: say when the next item is due, so that the worker can sleep that long. What was due
+    already is in the hands of others.
+    */
+    IF @@ROWCOUNT = 0
+        INSERT INTO @Out ([Seq], [Answer], [DueMs])
+        SELECT
+            1000000,
+            'EMPTY',
+            MIN(x.[DueMs])
+        FROM (
+            SELECT CAST(NULL AS bigint) AS [DueMs]
+            UNION ALL
+            SELECT DATEDIFF_BIG(MILLISECOND, @At, MIN(u.[DueAt])) + 1
+            FROM (
+                /* Of the thousand that come next. */
+                SELECT TOP (1000) q.[scheduled_start_date] AS [DueAt]
+                FROM [dbo].[four_queue] AS q
+                    WITH (READPAST, READCOMMITTEDLOCK, INDEX ([big_idea]))
+                WHERE
+                    q.[in_process] = 0
+                    AND q.[scheduled_start_date] > @At
+                ORDER BY q.[id]
+            ) AS u
+        ) AS x;
+
+    /* After the commit, and in an order that no OUTPUT clause promises. */
+    SELECT
+        o.[Answer],
+        o.[Ordinal],
+        o.[DueMs],
+        o.[Key],
+        o.[Token],
+        o.[AttemptNum],
+        o.[Status],
+        q.[reputation] AS [reputation],
+        q.[id],
+        CASE
+            WHEN q.[in_process] = 0
+                THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status] ELSE 'Pending' END
+            WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
+                THEN CASE WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') THEN s.[Status] ELSE 'Processing' END
+            WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
+                THEN 'Completed'
+            ELSE 'Processing'
+        END AS [ItemStatus],
+        s.[Step] AS [ItemStep],
+        COALESCE(CAST(q.[attempts] AS int), 0) AS [ItemAttempt],
+        s.[Response] AS [ItemResponse],
+        s.[Error] AS [ItemError],
+        COALESCE(s.[StartedAt], DATEADD(MINUTE, -@Offset, CAST(q.[start_date] AS datetime2(7)))) AS [ItemStartedAt],
+        s.[Duration] AS [ItemDuration],
+        DATEADD(MINUTE, -@Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
+        s.[UpdatedAt] AS [ItemToken],
+        q.[app_server] AS [ItemOwner],
+        CASE WHEN s.[UpdatedAt] IS NOT NULL THEN s.[LeaseUntil] ELSE DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@Offset, CAST(q.[start_date] AS datetime2(7)))) END AS [ItemLeaseUntil]
+    FROM @Out AS o
+    LEFT JOIN [dbo].[four_queue] AS q
+        ON q.[in_process] IN (0, 1) AND q.[id] = o.[id] AND o.[Answer] = 'CLAIMED'
+    LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
+        ON s.[id] = q.[id]
+    ORDER BY o.[Seq]
+    OPTION (LOOP JOIN, FORCE ORDER);
+
+    RETURN 0;
+END;
+GO

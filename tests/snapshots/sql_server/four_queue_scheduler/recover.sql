@@ -1,0 +1,335 @@
+/*
+Give the items of dead workers back (Error, due at once), or to Failed when their attempts are spent. One row per item,
+with the answer RECOVERED and the status it has now. Claims do this too, so a queue with workers needs no other reaper.
+Table access order: four_queue, FourQueueScheduler_Lease.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[Recover_FourQueueScheduler_trx]
+    @Max int = 100
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
+    SET IMPLICIT_TRANSACTIONS OFF;
+    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @Recover int = 1;
+    DECLARE @LeaseMs int;
+    DECLARE @Worker nvarchar(128);
+    DECLARE @MaxAttempts int;
+    DECLARE @SilentMs int;
+    DECLARE @Now datetime2(7); /* UTC */
+    DECLARE @At datetime2(7); /* the same moment as the table tells it */
+    DECLARE @Stamp datetimeoffset(7);
+    DECLARE @Offset int;
+    DECLARE @RecoverMax int = @Max;
+    DECLARE @Searched int = 0;
+    DECLARE @Candidate TABLE (
+        [id] bigint NOT NULL,
+        PRIMARY KEY CLUSTERED ([id])
+    );
+    DECLARE @Gone TABLE (
+        [id] bigint NOT NULL,
+        PRIMARY KEY CLUSTERED ([id])
+    );
+    /* What items become: written to the table and to FourQueueScheduler_Lease in one way, whatever the reason. */
+    DECLARE @Change TABLE (
+        [id] bigint NOT NULL,
+        [Was] varchar(20) NOT NULL,
+        [Status] varchar(20) NOT NULL,
+        [AttemptNum] int NOT NULL,
+        [Token] datetime2(7) NOT NULL,
+        [Step] nvarchar(60) NULL,
+        [Response] nvarchar(max) NULL,
+        [Error] nvarchar(max) NULL,
+        [StartedAt] datetime2(7) NULL,
+        [FinishedAt] datetime2(7) NULL,
+        [Duration] bigint NULL,
+        [DueAt] datetime2(7) NULL,
+        [LeaseOwner] nvarchar(128) NULL,
+        [LeaseUntil] datetime2(7) NULL,
+        PRIMARY KEY CLUSTERED ([id])
+    );
+    DECLARE @Written int;
+
+    IF @@TRANCOUNT > 0
+        THROW 50012, N'Recover_FourQueueScheduler_trx commits its own work: not to be called in a transaction.', 1;
+
+    SET @MaxAttempts = COALESCE(
+        (SELECT a.[ValInt] FROM [readpast].[AppSettings] AS a WHERE a.[Param] = 'fourqueuescheduler.maxAttempts'), 3
+    );
+    SET @LeaseMs = COALESCE(
+        @LeaseMs,
+        (SELECT a.[ValInt] FROM [readpast].[AppSettings] AS a WHERE a.[Param] = 'fourqueuescheduler.leaseMs'),
+        600000
+    );
+    SET @SilentMs = COALESCE(
+        (SELECT a.[ValInt] FROM [readpast].[AppSettings] AS a WHERE a.[Param] = 'fourqueuescheduler.leaseMs'), 600000
+    );
+
+    IF @Max IS NULL OR @Max < 1 OR @Max > 1000
+        THROW 50021, N'Recover_FourQueueScheduler_trx: @Max must be from 1 to 1000.', 1;
+
+    BEGIN TRY
+        BEGIN TRANSACTION;
+        /* One look at the clock: the table's times are the server's, ours are UTC. */
+        SET @Stamp = SYSDATETIMEOFFSET();
+        SET @Offset = DATEPART(TZOFFSET, @Stamp);
+        SET @At = CAST(@Stamp AS datetime2(7));
+        SET @Now = DATEADD(MINUTE, -@Offset, @At);
+
+        /*
+        Which items are to be looked at. The searches take no update locks: they may pass many items in flight whose
+        leases are good, and no worker shall wait for them.
+        */
+        DELETE FROM @Change;
+        DELETE FROM @Candidate;
+        IF @Recover > 0
+        BEGIN
+            INSERT INTO @Candidate ([id])
+            SELECT TOP (@RecoverMax) s.[id]
+            FROM [readpast].[FourQueueScheduler_Lease] AS s
+                WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_Lease_InFlight]))
+            WHERE
+                s.[Status] = 'Processing'
+                AND s.[LeaseUntil] <= @Now
+            ORDER BY s.[StartedAt];
+
+            /* What somebody else took, without a row beside the table, and has been silent about for a lease's time. */
+            INSERT INTO @Candidate ([id])
+            SELECT TOP (@RecoverMax) q.[id]
+            FROM [dbo].[four_queue] AS q
+                WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_InFlight]))
+            WHERE
+                q.[in_process] = 1 AND q.[end_date] IS NULL
+                AND q.[start_date] <= DATEADD(MILLISECOND, -@SilentMs, @At)
+                AND NOT EXISTS (
+                    SELECT 1 FROM [readpast].[FourQueueScheduler_Lease] AS s
+                    WHERE s.[id] = q.[id]
+                )
+                AND NOT EXISTS (SELECT 1 FROM @Candidate AS c WHERE c.[id] = q.[id])
+            ORDER BY q.[start_date];
+        END;
+
+        /* A worker that begins anew takes up at once what it left. */
+        IF @Recover = 2
+        BEGIN
+            INSERT INTO @Candidate ([id])
+            SELECT TOP (1000) s.[id]
+            FROM [readpast].[FourQueueScheduler_Lease] AS s
+                WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_Lease_InFlight]))
+            WHERE
+                s.[Status] = 'Processing'
+                AND s.[LeaseOwner] = @Worker
+                AND NOT EXISTS (SELECT 1 FROM @Candidate AS c WHERE c.[id] = s.[id])
+            ORDER BY s.[StartedAt];
+
+            INSERT INTO @Candidate ([id])
+            SELECT TOP (1000) q.[id]
+            FROM [dbo].[four_queue] AS q
+                WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_InFlight]))
+            WHERE
+                q.[in_process] = 1 AND q.[end_date] IS NULL
+                AND q.[app_server] = @Worker
+                AND NOT EXISTS (
+                    SELECT 1 FROM [readpast].[FourQueueScheduler_Lease] AS s
+                    WHERE s.[id] = q.[id]
+                )
+                AND NOT EXISTS (SELECT 1 FROM @Candidate AS c WHERE c.[id] = q.[id]);
+        END;
+        SET @Searched = (SELECT COUNT(*) FROM @Candidate);
+
+        IF @Searched > 0
+        BEGIN
+            /* Lock them, the table first, and judge each as it is now; rows that others hold are passed over. */
+            INSERT INTO @Change (
+                [id], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
+                [FinishedAt], [Duration], [DueAt], [LeaseOwner], [LeaseUntil]
+            )
+            SELECT
+                x.[id],
+                x.[Is],
+                CASE
+                    WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 AND x.[AttemptNum] >= @MaxAttempts THEN 'Failed'
+                    WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 THEN 'Error'
+                    ELSE x.[Is]
+                END,
+                x.[AttemptNum],
+                x.[Token],
+                x.[Step],
+                x.[Response],
+                CASE
+                    WHEN x.[Is] = 'Processing'
+                        THEN CONCAT(
+                            N'The lease of worker ', x.[LeaseOwner], N' ran out on attempt ', x.[AttemptNum], N' of ',
+                            @MaxAttempts, N'; the worker is taken for dead.'
+                        )
+                    ELSE x.[Error]
+                END,
+                x.[StartedAt],
+                CASE WHEN x.[Is] = 'Processing' AND x.[AttemptNum] >= @MaxAttempts THEN @Now END,
+                CASE
+                    WHEN x.[Is] = 'Processing' AND x.[AttemptNum] >= @MaxAttempts
+                        THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @Now)
+                END,
+                CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END,
+                x.[LeaseOwner],
+                NULL
+            FROM (
+                SELECT
+                    q.[id],
+                    CASE
+                        WHEN q.[in_process] = 0
+                            THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status] ELSE 'Pending' END
+                        WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
+                            THEN CASE WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') THEN s.[Status] ELSE 'Processing' END
+                        WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
+                            THEN 'Completed'
+                        ELSE 'Processing'
+                    END AS [Is],
+                    CASE
+                        WHEN CASE WHEN s.[UpdatedAt] IS NOT NULL THEN s.[LeaseUntil] ELSE DATEADD(MILLISECOND, @SilentMs, DATEADD(MINUTE, -@Offset, CAST(q.[start_date] AS datetime2(7)))) END <= @Now THEN 1
+                        WHEN @Recover = 2 AND q.[app_server] = @Worker THEN 1
+                        ELSE 0
+                    END AS [GivenUp],
+                    COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum],
+                    CASE WHEN s.[UpdatedAt] >= @Now THEN DATEADD(MICROSECOND, 1, s.[UpdatedAt]) ELSE @Now END AS [Token],
+                    s.[Step] AS [Step],
+                    s.[Response] AS [Response],
+                    s.[Error] AS [Error],
+                    COALESCE(s.[StartedAt], DATEADD(MINUTE, -@Offset, CAST(q.[start_date] AS datetime2(7)))) AS [StartedAt],
+                    s.[DueAt],
+                    q.[app_server] AS [LeaseOwner]
+                FROM @Candidate AS c
+                INNER JOIN [dbo].[four_queue] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                    ON q.[in_process] IN (0, 1) AND q.[id] = c.[id]
+                LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK)
+                    ON s.[id] = c.[id]
+            ) AS x
+            WHERE NOT (x.[Is] = 'Processing' AND x.[GivenUp] = 0)
+            OPTION (LOOP JOIN, FORCE ORDER);
+
+            IF @@ROWCOUNT < @Searched
+            BEGIN
+                /* Items that are in the table no more leave nothing behind. */
+                INSERT INTO @Gone ([id])
+                SELECT c.[id]
+                FROM @Candidate AS c
+                WHERE
+                    NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WHERE q.[in_process] IN (0, 1) AND q.[id] = c.[id])
+                    AND NOT EXISTS (SELECT 1 FROM @Gone AS g WHERE g.[id] = c.[id]);
+
+                DELETE s
+                FROM @Gone AS g
+                INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s
+                    ON s.[id] = g.[id]
+                WHERE s.[Status] IN ('Processing', 'Error')
+                OPTION (LOOP JOIN, FORCE ORDER);
+            END;
+
+            IF EXISTS (SELECT 1 FROM @Change AS w WHERE w.[Status] = w.[Was])
+            BEGIN
+                /* Somebody has set the table by hand: it is right, and what stands beside it follows. */
+                UPDATE s
+                SET
+                    [Status] = w.[Status],
+                    [DueAt] = NULL,
+                    [LeaseUntil] = NULL
+                FROM @Change AS w
+                INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s
+                    ON s.[id] = w.[id]
+                WHERE
+                    w.[Status] = w.[Was]
+                    AND s.[Status] <> w.[Status]
+                OPTION (LOOP JOIN, FORCE ORDER);
+
+                DELETE FROM @Change WHERE [Status] = [Was];
+            END;
+
+            /* The rows are locked and in @Change: first the table, then what is kept beside it. */
+            UPDATE q
+            SET
+                [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @Offset, w.[DueAt]), q.[scheduled_start_date]),
+                [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @At ELSE q.[start_date] END,
+                [end_date] = CASE
+                    WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
+                        THEN NULL
+                    WHEN w.[Status] IN ('Completed')
+                        THEN COALESCE(DATEADD(MINUTE, @Offset, w.[FinishedAt]), @At)
+                    ELSE COALESCE(DATEADD(MINUTE, @Offset, w.[FinishedAt]), q.[end_date])
+                END,
+                [attempts] = w.[AttemptNum],
+                [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[app_server] END,
+                [in_process] = CASE
+                    WHEN w.[Status] IN ('Pending', 'Error')
+                        THEN 0
+                    WHEN w.[Status] IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                        THEN 1
+                    ELSE q.[in_process]
+                END
+            FROM @Change AS w
+            INNER JOIN [dbo].[four_queue] AS q
+                ON q.[in_process] IN (0, 1) AND q.[id] = w.[id]
+            OPTION (LOOP JOIN, FORCE ORDER);
+            SET @Written = @@ROWCOUNT;
+
+            IF @Written <> (SELECT COUNT(*) FROM @Change)
+                THROW 50005, N'FourQueueScheduler: a row that was locked for the change changed all the same.', 1;
+
+            UPDATE s
+            SET
+                [Status] = w.[Status],
+                [Step] = w.[Step],
+                [AttemptNum] = w.[AttemptNum],
+                [Response] = w.[Response],
+                [Error] = w.[Error],
+                [StartedAt] = w.[StartedAt],
+                [FinishedAt] = w.[FinishedAt],
+                [Duration] = w.[Duration],
+                [DueAt] = w.[DueAt],
+                [UpdatedAt] = w.[Token],
+                [LeaseOwner] = w.[LeaseOwner],
+                [LeaseUntil] = w.[LeaseUntil]
+            FROM @Change AS w
+            INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s
+                ON s.[id] = w.[id]
+            OPTION (LOOP JOIN, FORCE ORDER);
+
+            IF @@ROWCOUNT < @Written
+                INSERT INTO [readpast].[FourQueueScheduler_Lease] (
+                    [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
+                    [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
+                )
+                SELECT
+                    w.[id], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
+                    w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
+                FROM @Change AS w
+                LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
+                    ON s.[id] = w.[id]
+                WHERE
+                    s.[Status] IS NULL
+                OPTION (LOOP JOIN, FORCE ORDER);
+        END;
+
+        COMMIT TRANSACTION;
+    END TRY
+    BEGIN CATCH
+        IF @@TRANCOUNT > 0
+            ROLLBACK TRANSACTION;
+        THROW;
+    END CATCH;
+
+    SELECT
+        'RECOVERED' AS [Answer],
+        CAST(NULL AS int) AS [Ordinal],
+        CAST(NULL AS bigint) AS [DueMs],
+        CAST(w.[id] AS nvarchar(36)) AS [Key],
+        w.[Token],
+        w.[AttemptNum],
+        w.[Status]
+    FROM @Change AS w
+    WHERE w.[Was] = 'Processing'
+    ORDER BY w.[id];
+
+    RETURN 0;
+END;
+GO

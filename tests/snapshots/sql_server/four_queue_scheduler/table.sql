@@ -1,0 +1,59 @@
+/* Stored with what is created below: no filtered index works without the two. */
+SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
+GO
+/* Items that somebody else took and left are found here, oldest first. */
+IF NOT EXISTS (
+    SELECT 1 FROM sys.indexes AS i
+    WHERE i.[object_id] = OBJECT_ID(N'[dbo].[four_queue]') AND i.[name] LIKE N'IX_FourQueueScheduler_InFlight%'
+)
+    CREATE NONCLUSTERED INDEX [IX_FourQueueScheduler_InFlight] ON [dbo].[four_queue] ([in_process], [end_date], [start_date]);
+GO
+/* The same work is found by an index: one of the table's own that begins with its columns, or else this one. */
+IF NOT EXISTS (
+    SELECT i.[index_id]
+    FROM sys.indexes AS i
+    INNER JOIN sys.index_columns AS x
+        ON x.[object_id] = i.[object_id] AND x.[index_id] = i.[index_id]
+    INNER JOIN sys.columns AS c
+        ON c.[object_id] = x.[object_id] AND c.[column_id] = x.[column_id]
+    WHERE
+        i.[object_id] = OBJECT_ID(N'[dbo].[four_queue]')
+        AND i.[has_filter] = 0
+        AND x.[key_ordinal] BETWEEN 1 AND 1
+        AND QUOTENAME(c.[name]) IN (N'[reputation]')
+    GROUP BY i.[index_id]
+    HAVING COUNT(*) = 1
+)
+    CREATE NONCLUSTERED INDEX [IX_FourQueueScheduler_Work] ON [dbo].[four_queue] ([reputation]);
+GO
+/*
+What the table has no column for, in a row per item that a worker has had in hands: four_queue itself keeps its shape.
+Times are UTC. Where the table has a column, that column counts, and this is a copy.
+*/
+IF OBJECT_ID(N'[readpast].[FourQueueScheduler_Lease]', N'U') IS NULL
+    CREATE TABLE [readpast].[FourQueueScheduler_Lease] (
+        [id] bigint NOT NULL,
+        [Status] varchar(20) NOT NULL,
+        [Step] nvarchar(60) NULL,
+        [AttemptNum] int NOT NULL,
+        [Response] nvarchar(max) NULL,
+        [Error] nvarchar(max) NULL,
+        [StartedAt] datetime2(7) NULL,
+        [FinishedAt] datetime2(7) NULL,
+        [Duration] bigint NULL,
+        [DueAt] datetime2(7) NULL,
+        [UpdatedAt] datetime2(7) NOT NULL,
+        /* Compared by code point: two workers whose names differ only in case are two workers. */
+        [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
+        [LeaseUntil] datetime2(7) NULL,
+        CONSTRAINT [PK_FourQueueScheduler_Lease] PRIMARY KEY CLUSTERED ([id])
+    );
+GO
+/* Recovery walks the items in flight, oldest claim first. LeaseUntil is in no index: a renewal moves no index row. */
+IF NOT EXISTS (
+    SELECT 1 FROM sys.indexes AS i
+    WHERE i.[object_id] = OBJECT_ID(N'[readpast].[FourQueueScheduler_Lease]') AND i.[name] LIKE N'IX_FourQueueScheduler_Lease_InFlight%'
+)
+    CREATE NONCLUSTERED INDEX [IX_FourQueueScheduler_Lease_InFlight] ON [readpast].[FourQueueScheduler_Lease] ([StartedAt])
+    WHERE [Status] = 'Processing';
+GO
