@@ -60,12 +60,12 @@ fn work(queue: &readpast::queue::Queue, turn: u32, completed: &Mutex<HashMap<Str
         thread::sleep(Duration::from_millis(2));
         return;
     }
-    if turn % 5 == 0 {
+    if turn.is_multiple_of(5) {
         // It dies here: the lease brings the items back.
         return;
     }
     let leases: Vec<_> = batch.iter().map(|item| Lease { key: item.key(), attempt: item.attempt() }).collect();
-    if turn % 3 == 0 {
+    if turn.is_multiple_of(3) {
         queue.renew(&leases).unwrap();
     }
     let settlements: Vec<_> = batch
