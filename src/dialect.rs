@@ -10,6 +10,7 @@ mod sql_server;
 mod subtypes;
 mod table;
 mod template;
+mod wrap;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::{Identifier, QuoteStyle};
@@ -200,7 +201,11 @@ impl Dialect {
             (Storage::Procedures(_), _) => return Ok(Vec::new()),
         };
         let context = minijinja::context! { ..queue, ..kind, ..options };
-        self.queue_files(spec).iter().map(|file| self.templates().render(file, context.clone())).collect()
+        let scripts = self.queue_files(spec).iter().map(|file| self.templates().render(file, context.clone()));
+        match (&spec.storage, self) {
+            (Storage::Table(_), Self::SqlServer) => scripts.map(|script| Ok(wrap::wrapped(&script?))).collect(),
+            _ => scripts.collect(),
+        }
     }
 
     /// The files that [`Self::queue_scripts`] renders, one script each.

@@ -5,6 +5,8 @@
 mod checking;
 #[path = "cli/connecting.rs"]
 mod connecting;
+#[path = "cli/documents.rs"]
+mod documents;
 #[path = "cli/enqueuing.rs"]
 mod enqueuing;
 #[path = "cli/help.rs"]

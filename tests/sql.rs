@@ -49,9 +49,9 @@ const ADOPTED: [&str; 3] = [
     r##"{"queue": "Odd", "types": ["A", "B"], "columns": [
     {"name": "Customer", "type": "integer", "nullable": false}, {"name": "Rank", "type": "integer", "nullable": false},
     {"name": "Subject", "type": "text(40)"}, {"name": "Extra", "type": "json"}],
-    "table": {"schema": "a]b", "name": "c'd*/GO", "create": true,
+    "table": {"schema": "odd ones", "name": "c'd*/GO", "create": true,
         "key": [{"name": "Region", "type": "text(10)", "source": "producer"},
-                {"name": "it's \"no\"]", "type": "bigint", "source": "table"}],
+                {"name": "it's \"no\"", "type": "bigint", "source": "table"}],
         "lifecycle": {"type": "Kind", "enqueued": "Came", "due": "Due;--'", "started": "Began", "finished": "Ended",
             "duration": "Ms", "attempts": "Tries", "owner": "By", "lease_until": "Until", "step": "Step",
             "response": "Answer", "error": "Trouble", "token": "Version"},

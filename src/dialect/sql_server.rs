@@ -87,6 +87,7 @@ pub(super) const FILES: &[(&str, &str)] = &files![
     "handwritten/modify.sql",
     "doctor/objects.sql",
     "doctor/server.sql",
+    "doctor/usage.sql",
     "relational/table.sql",
     "relational/view.sql",
     "relational/add_set.sql",

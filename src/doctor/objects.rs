@@ -4,7 +4,7 @@
 mod script;
 
 use super::{Examined, Finding};
-use crate::catalog::{find_table, flag, text};
+use crate::catalog::{find_table, flag, number, text};
 use crate::dialect::{Dialect, statements};
 use crate::error::Result;
 use crate::ident::Identifier;
@@ -154,8 +154,30 @@ fn index(
         );
         Finding::warning("index", object, what, "drop it and install the queue again")
     } else {
-        Finding::ok("index", object, format!("there, on {}", shape(columns)))
+        let used = uses(examined, schema, table, &index.name);
+        Finding::ok("index", object, format!("there, on {}; {used}", shape(columns)))
     };
     examined.findings.push(finding);
     Ok(())
+}
+
+/// Whether an index is used, by the server's own count.
+fn uses(examined: &mut Examined, schema: &str, table: &str, index: &str) -> String {
+    let dialect = examined.session.dialect();
+    let params = [crate::session::Param::Text(schema), crate::session::Param::Text(table)];
+    let rows = dialect.query("doctor/usage").and_then(|query| examined.session.execute(&query, &params));
+    let by_design = match dialect {
+        Dialect::SqlServer => "the statements that need it name it, and fail without it",
+        Dialect::Postgres => "the functions that need it are planned with nothing else",
+    };
+    match rows {
+        Err(error) => format!("how often it is used cannot be seen ({}); {by_design}", error.message()),
+        Ok(rows) => {
+            let row = (0..rows.len()).find(|row| text(&rows, *row, 0) == index);
+            match row.and_then(|row| number(&rows, row, 1)) {
+                Some(count) if count > 0 => format!("used {count} times since the server began to count"),
+                _ => format!("not used since the server began to count; {by_design}"),
+            }
+        }
+    }
 }

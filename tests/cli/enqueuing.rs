@@ -1,7 +1,9 @@
 //! `enqueue`.
 
-use crate::shell::Shell;
+use crate::shell::{Shell, signal, until};
 use std::fs;
+use std::io::Write;
+use std::process::Stdio;
 
 #[test]
 fn arguments_are_read_as_the_columns_want_them() {
@@ -114,18 +116,22 @@ fn an_interrupt_stops_between_batches() {
     let shell = Shell::new();
     // The pipe stays open: only the signal ends it.
     let mut command = shell.command(&["enqueue", "Mail", "--batch", "1", "--json"]);
-    let mut child = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    std::io::Write::write_all(&mut stdin, b"{\"Recipient\": \"a\"}\n").unwrap();
+    let line = b"{\"Recipient\": \"a\"}\n";
+    stdin.write_all(line).unwrap();
     shell.db.wait_for("SELECT COUNT(*) FROM readpast.mail", "1");
-    crate::shell::signal("INT", child.id());
-    std::thread::sleep(std::time::Duration::from_millis(100));
-    // It reads one more line, and sees that it is to stop.
-    let _ = std::io::Write::write_all(&mut stdin, b"{\"Recipient\": \"b\"}\n{\"Recipient\": \"c\"}\n");
+    signal("INT", child.id());
+    // It sees with the next line that it is to stop.
+    until("the command has ended", || {
+        let _ = stdin.write_all(line);
+        child.try_wait().unwrap().is_some()
+    });
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{output:?}");
     assert!(String::from_utf8_lossy(&output.stderr).contains("--operation"));
-    assert_eq!(shell.count("Pending"), "1");
+    let told = String::from_utf8(output.stdout).unwrap().lines().count();
+    assert_eq!(shell.count("Pending"), told.to_string(), "what is there was told");
 }
 
 #[test]

@@ -175,6 +175,18 @@ impl Running {
         signal(name, self.id());
     }
 
+    /// Sends a signal again and again until it has ended: two at once may arrive as one.
+    pub fn signal_until_it_ends(&mut self, name: &str) {
+        let child = self.0.as_mut().unwrap();
+        until("the command has ended", || {
+            let ended = child.try_wait().unwrap().is_some();
+            if !ended {
+                signal(name, child.id());
+            }
+            ended
+        });
+    }
+
     /// Waits for its end.
     pub fn end(mut self) -> Done {
         Done::of(self.0.take().unwrap().wait_with_output().unwrap())

@@ -29,12 +29,9 @@ fn a_first_signal_drains() {
 fn a_second_signal_ends_the_commands_and_gives_their_items_back() {
     let shell = Shell::new();
     shell.fill(3);
-    let worker = shell.start(&shell.script(&["--batch", "2", "--json"], WAITS));
+    let mut worker = shell.start(&shell.script(&["--batch", "2", "--json"], WAITS));
     let pid = fs::read_to_string(shell.wait_for_file("begun")).unwrap();
-    worker.signal("TERM");
-    // Two at once may arrive as one.
-    std::thread::sleep(std::time::Duration::from_millis(200));
-    worker.signal("TERM");
+    worker.signal_until_it_ends("TERM");
     let done = worker.end();
     assert_eq!(done.status, Some(143), "{done:?}");
     assert_eq!(done.json().last().unwrap()["released"], 2, "{done:?}");

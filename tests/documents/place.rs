@@ -108,6 +108,9 @@ impl Place {
 
     pub fn adopt_text(&self, text: &str) -> QueueSpec {
         let spec = QueueSpec::from_text(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        // Installs take turns by themselves, on some servers in all databases together; here without a limit of patience.
+        static INSTALLING: Mutex<()> = Mutex::new(());
+        let _turn = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
         install(&Settings::from(self.settings(&[])).config(), Some(&spec)).unwrap();
         spec
     }

@@ -1,11 +1,15 @@
 {%- set function = object("stats_" ~ queue) -%}
+{%- set knows_arrivals = completion == "keep" and role.enqueued -%}
 /*
 Figures about the queue, one row each: its name and its value. Counts are exact and cost a scan of the table; the
 percentiles are of the 10,000 newest items that were started and finished, and are still there. Times in milliseconds:
 wait is from {{ "the due time" if role.due else "the enqueueing" }} to the start, run from there to the end.
-
+{%- if knows_arrivals %}
 workers.needed answers how many workers keep up with what arrives: arrivals per millisecond, times the mean run, is how
 many items are in work at a time (Little's law); divided by 0.8, so that nobody waits for long in a busy minute.
+{%- else %}
+What has arrived cannot be counted in this table, so workers.needed is NULL.
+{%- endif %}
 Table access order: {{ table_name }}, {{ queue }}_lease.
 */
 CREATE OR REPLACE FUNCTION {{ function }}()
@@ -48,7 +52,7 @@ BEGIN
     ),
 
     figure (label, amount) AS (
-{%- if role.enqueued %}
+{%- if knows_arrivals %}
         SELECT 'arrivals.last_hour', COUNT(*) FILTER (WHERE i.enqueued_at > clock_timestamp() - interval '1 hour')
         FROM item AS i
 {%- else %}
@@ -107,6 +111,7 @@ BEGIN
     UNION ALL
     SELECT
         'workers.needed',
+{%- if knows_arrivals %}
         GREATEST(
             CEIL(
                 (SELECT f.amount FROM figure AS f WHERE f.label = 'arrivals.last_hour') / 3600000.0
@@ -118,6 +123,9 @@ BEGIN
                 LIMIT 1
             ) AS o)
         );
+{%- else %}
+        NULL::bigint;
+{%- endif %}
 END;
 $$;
 GO

@@ -99,7 +99,7 @@
 {%- endfor %}
         )
 {%- if numbered %}
-        OUTPUT {% for k in key %}inserted.{{ k.quoted }}{{ ", " if not loop.last }}{% endfor %} INTO @Made ({{ n.names(key) }})
+        OUTPUT {% for k in key %}INSERTED.{{ k.quoted }}{{ ", " if not loop.last }}{% endfor %} INTO @Made ({{ n.names(key) }})
 {%- endif %}
         SELECT
 {%- for a in added %}

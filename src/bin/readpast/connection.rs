@@ -5,6 +5,7 @@ use crate::cli::Global;
 use crate::failure::{Result, usage};
 use crate::output::note;
 use readpast::Config;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 use toml::de::{DeTable, DeValue};
@@ -139,14 +140,9 @@ fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).map_err(|error| usage(format!("{} cannot be read: {error}", path.display())))
 }
 
-#[cfg(unix)]
 fn warn_when_readable(path: &Path) {
-    use std::os::unix::fs::MetadataExt;
     let readable = fs::metadata(path).is_ok_and(|file| file.is_file() && file.mode() & 0o004 != 0);
     if readable {
         note(&format!("warning: every user may read {0}, which holds the connection: chmod o-r {0}", path.display()));
     }
 }
-
-#[cfg(not(unix))]
-fn warn_when_readable(_: &Path) {}

@@ -3,7 +3,7 @@
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::Result;
-use crate::output::Output;
+use crate::output::{Output, note};
 use crate::{connection, duration};
 use readpast::{ItemState, Queue, QueueStats};
 use serde_json::{Map, Value, json};
@@ -25,16 +25,26 @@ pub struct Args {
 
 pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     let queue = Queue::open(&connection::config(global, "5000")?, &args.queue)?;
+    let watch = args.watch.map(|pause| pause.max(Duration::from_millis(100)));
     loop {
-        let stats = queue.stats()?;
-        if args.watch.is_some() && out.is_terminal() && !out.is_json() {
+        let stats = match (queue.stats(), watch) {
+            (Ok(stats), _) => stats,
+            // Who watches wants to see how it goes on.
+            (Err(error), Some(pause)) if error.is_retryable() => {
+                note(&error.to_string());
+                thread::sleep(pause);
+                continue;
+            }
+            (Err(error), _) => return Err(error.into()),
+        };
+        if watch.is_some() && out.is_terminal() && !out.is_json() {
             // Up to the corner, and clear from there.
             out.text("\x1b[H\x1b[2J")?;
         }
         out.answer(|| table(queue.name(), &stats), || document(queue.name(), &stats))?;
         out.flush()?;
-        match args.watch {
-            Some(pause) => thread::sleep(pause.max(Duration::from_millis(100))),
+        match watch {
+            Some(pause) => thread::sleep(pause),
             None => return Ok(Exit::Done),
         }
     }
@@ -73,7 +83,7 @@ fn workers(stats: &QueueStats) -> String {
             let run = stats.run_mean_ms.map_or_else(String::new, |ms| format!(" of {} each", duration::shown(ms)));
             format!("{busy}, {needed} needed   ({arrivals} arrivals in the last hour{run})")
         }
-        _ => format!("{busy}   (how many are needed is not known: what is completed leaves the table)"),
+        _ => format!("{busy}   (how many are needed is not known: the table does not tell what has arrived)"),
     }
 }
 

@@ -2,9 +2,7 @@
 Figures about the queue, one row each: its name and its value. Counts are exact and cost a scan of the table; the
 percentiles are of the 10,000 newest items that were started and finished, and are still there. Times in milliseconds:
 wait is from the due time to the start, run from there to the end.
-
-workers.needed answers how many workers keep up with what arrives: arrivals per millisecond, times the mean run, is how
-many items are in work at a time (Little's law); divided by 0.8, so that nobody waits for long in a busy minute.
+What has arrived cannot be counted in this table, so workers.needed is NULL.
 Table access order: four_queue, four_queue_scheduler_lease.
 */
 CREATE OR REPLACE FUNCTION "readpast"."stats_four_queue_scheduler"()
@@ -98,17 +96,7 @@ BEGIN
     UNION ALL
     SELECT
         'workers.needed',
-        GREATEST(
-            CEIL(
-                (SELECT f.amount FROM figure AS f WHERE f.label = 'arrivals.last_hour') / 3600000.0
-                * (SELECT f.amount FROM figure AS f WHERE f.label = 'run.mean_ms') / 0.8
-            )::bigint,
-            (SELECT COUNT(*) FROM (
-                SELECT 1 FROM item AS i
-                WHERE NOT "readpast"."queue_is_finished_fn"(i.status)
-                LIMIT 1
-            ) AS o)
-        );
+        NULL::bigint;
 END;
 $$;
 GO

@@ -117,7 +117,7 @@ BEGIN
         [attempts],
         [reputation]
     )
-    OUTPUT inserted.[id] INTO @Made ([id])
+    OUTPUT INSERTED.[id] INTO @Made ([id])
     SELECT
         COALESCE(DATEADD(MINUTE, @Offset, n.[DueAt]), @At),
         0,
@@ -134,7 +134,8 @@ BEGIN
     OPTION (LOOP JOIN, FORCE ORDER);
 
     IF @@ROWCOUNT <> (SELECT COUNT(*) FROM @New AS n WHERE n.[IsNew] = 1)
-        THROW 50021, N'Add_FourQueueScheduler_Set_utx: an index of the table passed over items; they are duplicates to it.', 1;
+        THROW 50021,
+            N'Add_FourQueueScheduler_Set_utx: an index of the table passed over items; they are duplicates to it.', 1;
 
     /* The table numbers them in the order in which they were put in. */
     UPDATE n
@@ -330,7 +331,7 @@ BEGIN
             [attempts],
             [reputation]
         )
-        OUTPUT inserted.[id] INTO @Made ([id])
+        OUTPUT INSERTED.[id] INTO @Made ([id])
         SELECT
             COALESCE(DATEADD(MINUTE, @Offset, n.[DueAt]), @At),
             0,
@@ -347,7 +348,9 @@ BEGIN
         OPTION (LOOP JOIN, FORCE ORDER);
 
         IF @@ROWCOUNT <> (SELECT COUNT(*) FROM @New AS n WHERE n.[IsNew] = 1)
-            THROW 50021, N'Add_FourQueueScheduler_Set_trx: an index of the table passed over items; they are duplicates to it.', 1;
+            THROW 50021,
+                N'Add_FourQueueScheduler_Set_trx: an index of the table passed over items; they are duplicates to it.',
+                1;
 
         /* The table numbers them in the order in which they were put in. */
         UPDATE n

@@ -113,9 +113,18 @@ BEGIN
             COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum],
             CASE
                 WHEN q.[in_process] = 0
-                    THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status] ELSE 'Pending' END
+                    THEN CASE
+                        WHEN s.[Status] IN ('Pending', 'Error')
+                            THEN s.[Status]
+                        ELSE 'Pending'
+                    END
                 WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                    THEN CASE WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') THEN s.[Status] ELSE 'Processing' END
+                    THEN CASE
+                        WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
+                            'PartiallyCompleted')
+                            THEN s.[Status]
+                        ELSE 'Processing'
+                    END
                 WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
                     THEN 'Completed'
                 ELSE 'Processing'
@@ -124,9 +133,18 @@ BEGIN
             q.[id],
             CASE
                 WHEN q.[in_process] = 0
-                    THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status] ELSE 'Pending' END
+                    THEN CASE
+                        WHEN s.[Status] IN ('Pending', 'Error')
+                            THEN s.[Status]
+                        ELSE 'Pending'
+                    END
                 WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                    THEN CASE WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') THEN s.[Status] ELSE 'Processing' END
+                    THEN CASE
+                        WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
+                            'PartiallyCompleted')
+                            THEN s.[Status]
+                        ELSE 'Processing'
+                    END
                 WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
                     THEN 'Completed'
                 ELSE 'Processing'
@@ -140,7 +158,8 @@ BEGIN
             DATEADD(MINUTE, -@Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
             s.[UpdatedAt] AS [ItemToken],
             q.[app_server] AS [ItemOwner],
-            CASE WHEN s.[UpdatedAt] IS NOT NULL THEN s.[LeaseUntil] ELSE DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@Offset, CAST(q.[start_date] AS datetime2(7)))) END AS [ItemLeaseUntil]
+            COALESCE(s.[LeaseUntil], CASE WHEN s.[UpdatedAt] IS NULL THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE,
+                -@Offset, CAST(q.[start_date] AS datetime2(7)))) END) AS [ItemLeaseUntil]
         FROM @Key AS k
         INNER JOIN [dbo].[four_queue] AS q
             ON q.[in_process] IN (0, 1) AND q.[id] = k.[id]
@@ -149,9 +168,18 @@ BEGIN
         WHERE
                 CASE
                     WHEN q.[in_process] = 0
-                        THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status] ELSE 'Pending' END
+                        THEN CASE
+                            WHEN s.[Status] IN ('Pending', 'Error')
+                                THEN s.[Status]
+                            ELSE 'Pending'
+                        END
                     WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                        THEN CASE WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') THEN s.[Status] ELSE 'Processing' END
+                        THEN CASE
+                            WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
+                                'PartiallyCompleted')
+                                THEN s.[Status]
+                            ELSE 'Processing'
+                        END
                     WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
                         THEN 'Completed'
                     ELSE 'Processing'
@@ -181,9 +209,18 @@ BEGIN
         COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum],
         CASE
             WHEN q.[in_process] = 0
-                THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status] ELSE 'Pending' END
+                THEN CASE
+                    WHEN s.[Status] IN ('Pending', 'Error')
+                        THEN s.[Status]
+                    ELSE 'Pending'
+                END
             WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                THEN CASE WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') THEN s.[Status] ELSE 'Processing' END
+                THEN CASE
+                    WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
+                        'PartiallyCompleted')
+                        THEN s.[Status]
+                    ELSE 'Processing'
+                END
             WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
                 THEN 'Completed'
             ELSE 'Processing'
@@ -192,9 +229,18 @@ BEGIN
         q.[id],
         CASE
             WHEN q.[in_process] = 0
-                THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status] ELSE 'Pending' END
+                THEN CASE
+                    WHEN s.[Status] IN ('Pending', 'Error')
+                        THEN s.[Status]
+                    ELSE 'Pending'
+                END
             WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                THEN CASE WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') THEN s.[Status] ELSE 'Processing' END
+                THEN CASE
+                    WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
+                        'PartiallyCompleted')
+                        THEN s.[Status]
+                    ELSE 'Processing'
+                END
             WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
                 THEN 'Completed'
             ELSE 'Processing'
@@ -208,16 +254,26 @@ BEGIN
         DATEADD(MINUTE, -@Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
         s.[UpdatedAt] AS [ItemToken],
         q.[app_server] AS [ItemOwner],
-        CASE WHEN s.[UpdatedAt] IS NOT NULL THEN s.[LeaseUntil] ELSE DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@Offset, CAST(q.[start_date] AS datetime2(7)))) END AS [ItemLeaseUntil]
+        COALESCE(s.[LeaseUntil], CASE WHEN s.[UpdatedAt] IS NULL THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE,
+            -@Offset, CAST(q.[start_date] AS datetime2(7)))) END) AS [ItemLeaseUntil]
     FROM [dbo].[four_queue] AS q
     LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
         ON s.[id] = q.[id]
     WHERE
             CASE
                 WHEN q.[in_process] = 0
-                    THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status] ELSE 'Pending' END
+                    THEN CASE
+                        WHEN s.[Status] IN ('Pending', 'Error')
+                            THEN s.[Status]
+                        ELSE 'Pending'
+                    END
                 WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                    THEN CASE WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') THEN s.[Status] ELSE 'Processing' END
+                    THEN CASE
+                        WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
+                            'PartiallyCompleted')
+                            THEN s.[Status]
+                        ELSE 'Processing'
+                    END
                 WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
                     THEN 'Completed'
                 ELSE 'Processing'

@@ -251,9 +251,18 @@ BEGIN
                     CASE WHEN q.[id] IS NULL THEN 0 ELSE 1 END AS [Found],
                     CASE
                         WHEN q.[in_process] = 0
-                            THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status] ELSE 'Pending' END
+                            THEN CASE
+                                WHEN s.[Status] IN ('Pending', 'Error')
+                                    THEN s.[Status]
+                                ELSE 'Pending'
+                            END
                         WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                            THEN CASE WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') THEN s.[Status] ELSE 'Processing' END
+                            THEN CASE
+                                WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
+                                    'PartiallyCompleted')
+                                    THEN s.[Status]
+                                ELSE 'Processing'
+                            END
                         WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
                             THEN 'Completed'
                         ELSE 'Processing'
@@ -347,9 +356,11 @@ BEGIN
         UPDATE q
         SET
             [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @Offset, w.[DueAt]), q.[scheduled_start_date]),
-            [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @At ELSE q.[start_date] END,
+            [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @At
+                ELSE q.[start_date] END,
             [end_date] = CASE
-                WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
+                WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted',
+                    'Pending', 'Error')
                     THEN NULL
                 WHEN w.[Status] IN ('Completed')
                     THEN COALESCE(DATEADD(MINUTE, @Offset, w.[FinishedAt]), @At)
@@ -360,7 +371,8 @@ BEGIN
             [in_process] = CASE
                 WHEN w.[Status] IN ('Pending', 'Error')
                     THEN 0
-                WHEN w.[Status] IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                WHEN w.[Status] IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated',
+                    'PartiallyCompleted')
                     THEN 1
                 ELSE q.[in_process]
             END
@@ -461,7 +473,8 @@ BEGIN
                     AND s.[LeaseUntil] <= @Now
                 ORDER BY s.[StartedAt];
 
-                /* What somebody else took, without a row beside the table, and has been silent about for a lease's time. */
+                /* What somebody else took, without a row beside the table, and has been silent about for a lease's
+                time. */
                 INSERT INTO @Candidate ([id])
                 SELECT TOP (@RecoverMax) q.[id]
                 FROM [dbo].[four_queue] AS q
@@ -527,7 +540,8 @@ BEGIN
                     CASE
                         WHEN x.[Is] = 'Processing'
                             THEN CONCAT(
-                                N'The lease of worker ', x.[LeaseOwner], N' ran out on attempt ', x.[AttemptNum], N' of ',
+                                N'The lease of worker ', x.[LeaseOwner], N' ran out on attempt ', x.[AttemptNum],
+                                    N' of ',
                                 @MaxAttempts, N'; the worker is taken for dead.'
                             )
                         ELSE x.[Error]
@@ -546,24 +560,37 @@ BEGIN
                         q.[id],
                         CASE
                             WHEN q.[in_process] = 0
-                                THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status] ELSE 'Pending' END
+                                THEN CASE
+                                    WHEN s.[Status] IN ('Pending', 'Error')
+                                        THEN s.[Status]
+                                    ELSE 'Pending'
+                                END
                             WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                                THEN CASE WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') THEN s.[Status] ELSE 'Processing' END
+                                THEN CASE
+                                    WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
+                                        'PartiallyCompleted')
+                                        THEN s.[Status]
+                                    ELSE 'Processing'
+                                END
                             WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
                                 THEN 'Completed'
                             ELSE 'Processing'
                         END AS [Is],
                         CASE
-                            WHEN CASE WHEN s.[UpdatedAt] IS NOT NULL THEN s.[LeaseUntil] ELSE DATEADD(MILLISECOND, @SilentMs, DATEADD(MINUTE, -@Offset, CAST(q.[start_date] AS datetime2(7)))) END <= @Now THEN 1
+                            WHEN COALESCE(s.[LeaseUntil], CASE WHEN s.[UpdatedAt] IS NULL THEN DATEADD(MILLISECOND,
+                                @SilentMs, DATEADD(MINUTE, -@Offset, CAST(q.[start_date] AS datetime2(7)))) END) <= @Now
+                                THEN 1
                             WHEN @Recover = 2 AND q.[app_server] = @Worker THEN 1
                             ELSE 0
                         END AS [GivenUp],
                         COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum],
-                        CASE WHEN s.[UpdatedAt] >= @Now THEN DATEADD(MICROSECOND, 1, s.[UpdatedAt]) ELSE @Now END AS [Token],
+                        CASE WHEN s.[UpdatedAt] >= @Now THEN DATEADD(MICROSECOND, 1, s.[UpdatedAt]) ELSE @Now END
+                            AS [Token],
                         s.[Step] AS [Step],
                         s.[Response] AS [Response],
                         s.[Error] AS [Error],
-                        COALESCE(s.[StartedAt], DATEADD(MINUTE, -@Offset, CAST(q.[start_date] AS datetime2(7)))) AS [StartedAt],
+                        COALESCE(s.[StartedAt], DATEADD(MINUTE, -@Offset, CAST(q.[start_date] AS datetime2(7))))
+                            AS [StartedAt],
                         s.[DueAt],
                         q.[app_server] AS [LeaseOwner]
                     FROM @Candidate AS c
@@ -582,7 +609,8 @@ BEGIN
                     SELECT c.[id]
                     FROM @Candidate AS c
                     WHERE
-                        NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WHERE q.[in_process] IN (0, 1) AND q.[id] = c.[id])
+                        NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WHERE q.[in_process] IN (0, 1)
+                            AND q.[id] = c.[id])
                         AND NOT EXISTS (SELECT 1 FROM @Gone AS g WHERE g.[id] = c.[id]);
 
                     DELETE s
@@ -616,9 +644,11 @@ BEGIN
                 UPDATE q
                 SET
                     [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @Offset, w.[DueAt]), q.[scheduled_start_date]),
-                    [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @At ELSE q.[start_date] END,
+                    [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @At
+                        ELSE q.[start_date] END,
                     [end_date] = CASE
-                        WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
+                        WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
+                            'PartiallyCompleted', 'Pending', 'Error')
                             THEN NULL
                         WHEN w.[Status] IN ('Completed')
                             THEN COALESCE(DATEADD(MINUTE, @Offset, w.[FinishedAt]), @At)
@@ -629,7 +659,8 @@ BEGIN
                     [in_process] = CASE
                         WHEN w.[Status] IN ('Pending', 'Error')
                             THEN 0
-                        WHEN w.[Status] IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                        WHEN w.[Status] IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated',
+                            'PartiallyCompleted')
                             THEN 1
                         ELSE q.[in_process]
                     END
@@ -679,7 +710,8 @@ BEGIN
 
             /*
             Choose and lock the due items, in order: one seek in one index, as many rows as are asked for. The locks are
-            update locks on rows nobody else holds, kept to the end of the transaction, so the updates below never wait for
+            update locks on rows nobody else holds, kept to the end of the transaction, so the updates below never wait
+            for
             another worker.
             app_server is in no index: reading it visits the row itself and so locks it, not just a key of the index.
             */
@@ -727,7 +759,8 @@ BEGIN
                     SELECT
                         d.[id],
                         d.[AttemptNum],
-                        CASE WHEN s.[UpdatedAt] >= @Now THEN DATEADD(MICROSECOND, 1, s.[UpdatedAt]) ELSE @Now END AS [Token],
+                        CASE WHEN s.[UpdatedAt] >= @Now THEN DATEADD(MICROSECOND, 1, s.[UpdatedAt]) ELSE @Now END
+                            AS [Token],
                         s.[Step],
                         s.[Response],
                         s.[Error]
@@ -741,9 +774,11 @@ BEGIN
                 UPDATE q
                 SET
                     [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @Offset, w.[DueAt]), q.[scheduled_start_date]),
-                    [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @At ELSE q.[start_date] END,
+                    [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @At
+                        ELSE q.[start_date] END,
                     [end_date] = CASE
-                        WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
+                        WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
+                            'PartiallyCompleted', 'Pending', 'Error')
                             THEN NULL
                         WHEN w.[Status] IN ('Completed')
                             THEN COALESCE(DATEADD(MINUTE, @Offset, w.[FinishedAt]), @At)
@@ -754,7 +789,8 @@ BEGIN
                     [in_process] = CASE
                         WHEN w.[Status] IN ('Pending', 'Error')
                             THEN 0
-                        WHEN w.[Status] IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                        WHEN w.[Status] IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated',
+                            'PartiallyCompleted')
                             THEN 1
                         ELSE q.[in_process]
                     END
@@ -904,9 +940,18 @@ BEGIN
         q.[id],
         CASE
             WHEN q.[in_process] = 0
-                THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status] ELSE 'Pending' END
+                THEN CASE
+                    WHEN s.[Status] IN ('Pending', 'Error')
+                        THEN s.[Status]
+                    ELSE 'Pending'
+                END
             WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                THEN CASE WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') THEN s.[Status] ELSE 'Processing' END
+                THEN CASE
+                    WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
+                        'PartiallyCompleted')
+                        THEN s.[Status]
+                    ELSE 'Processing'
+                END
             WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
                 THEN 'Completed'
             ELSE 'Processing'
@@ -920,7 +965,8 @@ BEGIN
         DATEADD(MINUTE, -@Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
         s.[UpdatedAt] AS [ItemToken],
         q.[app_server] AS [ItemOwner],
-        CASE WHEN s.[UpdatedAt] IS NOT NULL THEN s.[LeaseUntil] ELSE DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@Offset, CAST(q.[start_date] AS datetime2(7)))) END AS [ItemLeaseUntil]
+        COALESCE(s.[LeaseUntil], CASE WHEN s.[UpdatedAt] IS NULL THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE,
+            -@Offset, CAST(q.[start_date] AS datetime2(7)))) END) AS [ItemLeaseUntil]
     FROM @Out AS o
     LEFT JOIN [dbo].[four_queue] AS q
         ON q.[in_process] IN (0, 1) AND q.[id] = o.[id] AND o.[Answer] = 'CLAIMED'

@@ -204,24 +204,37 @@ BEGIN
                     q.[id],
                     CASE
                         WHEN q.[in_process] = 0
-                            THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status] ELSE 'Pending' END
+                            THEN CASE
+                                WHEN s.[Status] IN ('Pending', 'Error')
+                                    THEN s.[Status]
+                                ELSE 'Pending'
+                            END
                         WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                            THEN CASE WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') THEN s.[Status] ELSE 'Processing' END
+                            THEN CASE
+                                WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
+                                    'PartiallyCompleted')
+                                    THEN s.[Status]
+                                ELSE 'Processing'
+                            END
                         WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
                             THEN 'Completed'
                         ELSE 'Processing'
                     END AS [Is],
                     CASE
-                        WHEN CASE WHEN s.[UpdatedAt] IS NOT NULL THEN s.[LeaseUntil] ELSE DATEADD(MILLISECOND, @SilentMs, DATEADD(MINUTE, -@Offset, CAST(q.[start_date] AS datetime2(7)))) END <= @Now THEN 1
+                        WHEN COALESCE(s.[LeaseUntil], CASE WHEN s.[UpdatedAt] IS NULL THEN DATEADD(MILLISECOND,
+                            @SilentMs, DATEADD(MINUTE, -@Offset, CAST(q.[start_date] AS datetime2(7)))) END) <= @Now
+                            THEN 1
                         WHEN @Recover = 2 AND q.[app_server] = @Worker THEN 1
                         ELSE 0
                     END AS [GivenUp],
                     COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum],
-                    CASE WHEN s.[UpdatedAt] >= @Now THEN DATEADD(MICROSECOND, 1, s.[UpdatedAt]) ELSE @Now END AS [Token],
+                    CASE WHEN s.[UpdatedAt] >= @Now THEN DATEADD(MICROSECOND, 1, s.[UpdatedAt]) ELSE @Now END
+                        AS [Token],
                     s.[Step] AS [Step],
                     s.[Response] AS [Response],
                     s.[Error] AS [Error],
-                    COALESCE(s.[StartedAt], DATEADD(MINUTE, -@Offset, CAST(q.[start_date] AS datetime2(7)))) AS [StartedAt],
+                    COALESCE(s.[StartedAt], DATEADD(MINUTE, -@Offset, CAST(q.[start_date] AS datetime2(7))))
+                        AS [StartedAt],
                     s.[DueAt],
                     q.[app_server] AS [LeaseOwner]
                 FROM @Candidate AS c
@@ -240,7 +253,8 @@ BEGIN
                 SELECT c.[id]
                 FROM @Candidate AS c
                 WHERE
-                    NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WHERE q.[in_process] IN (0, 1) AND q.[id] = c.[id])
+                    NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WHERE q.[in_process] IN (0, 1)
+                        AND q.[id] = c.[id])
                     AND NOT EXISTS (SELECT 1 FROM @Gone AS g WHERE g.[id] = c.[id]);
 
                 DELETE s
@@ -274,9 +288,11 @@ BEGIN
             UPDATE q
             SET
                 [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @Offset, w.[DueAt]), q.[scheduled_start_date]),
-                [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @At ELSE q.[start_date] END,
+                [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @At
+                    ELSE q.[start_date] END,
                 [end_date] = CASE
-                    WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
+                    WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
+                        'PartiallyCompleted', 'Pending', 'Error')
                         THEN NULL
                     WHEN w.[Status] IN ('Completed')
                         THEN COALESCE(DATEADD(MINUTE, @Offset, w.[FinishedAt]), @At)
@@ -287,7 +303,8 @@ BEGIN
                 [in_process] = CASE
                     WHEN w.[Status] IN ('Pending', 'Error')
                         THEN 0
-                    WHEN w.[Status] IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                    WHEN w.[Status] IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated',
+                        'PartiallyCompleted')
                         THEN 1
                     ELSE q.[in_process]
                 END
@@ -385,7 +402,8 @@ BEGIN
                 SELECT
                     d.[id],
                     d.[AttemptNum],
-                    CASE WHEN s.[UpdatedAt] >= @Now THEN DATEADD(MICROSECOND, 1, s.[UpdatedAt]) ELSE @Now END AS [Token],
+                    CASE WHEN s.[UpdatedAt] >= @Now THEN DATEADD(MICROSECOND, 1, s.[UpdatedAt]) ELSE @Now END
+                        AS [Token],
                     s.[Step],
                     s.[Response],
                     s.[Error]
@@ -399,9 +417,11 @@ BEGIN
             UPDATE q
             SET
                 [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @Offset, w.[DueAt]), q.[scheduled_start_date]),
-                [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @At ELSE q.[start_date] END,
+                [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @At
+                    ELSE q.[start_date] END,
                 [end_date] = CASE
-                    WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
+                    WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
+                        'PartiallyCompleted', 'Pending', 'Error')
                         THEN NULL
                     WHEN w.[Status] IN ('Completed')
                         THEN COALESCE(DATEADD(MINUTE, @Offset, w.[FinishedAt]), @At)
@@ -412,7 +432,8 @@ BEGIN
                 [in_process] = CASE
                     WHEN w.[Status] IN ('Pending', 'Error')
                         THEN 0
-                    WHEN w.[Status] IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                    WHEN w.[Status] IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated',
+                        'PartiallyCompleted')
                         THEN 1
                     ELSE q.[in_process]
                 END
@@ -517,9 +538,18 @@ BEGIN
         q.[id],
         CASE
             WHEN q.[in_process] = 0
-                THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status] ELSE 'Pending' END
+                THEN CASE
+                    WHEN s.[Status] IN ('Pending', 'Error')
+                        THEN s.[Status]
+                    ELSE 'Pending'
+                END
             WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                THEN CASE WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') THEN s.[Status] ELSE 'Processing' END
+                THEN CASE
+                    WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
+                        'PartiallyCompleted')
+                        THEN s.[Status]
+                    ELSE 'Processing'
+                END
             WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
                 THEN 'Completed'
             ELSE 'Processing'
@@ -533,7 +563,8 @@ BEGIN
         DATEADD(MINUTE, -@Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
         s.[UpdatedAt] AS [ItemToken],
         q.[app_server] AS [ItemOwner],
-        CASE WHEN s.[UpdatedAt] IS NOT NULL THEN s.[LeaseUntil] ELSE DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@Offset, CAST(q.[start_date] AS datetime2(7)))) END AS [ItemLeaseUntil]
+        COALESCE(s.[LeaseUntil], CASE WHEN s.[UpdatedAt] IS NULL THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE,
+            -@Offset, CAST(q.[start_date] AS datetime2(7)))) END) AS [ItemLeaseUntil]
     FROM @Out AS o
     LEFT JOIN [dbo].[four_queue] AS q
         ON q.[in_process] IN (0, 1) AND q.[id] = o.[id] AND o.[Answer] = 'CLAIMED'

@@ -1,6 +1,8 @@
 /*
-Delete up to @Max finished items that fit @Filter, in the order of their keys, and as many rows of FourQueueScheduler_Lease
-whose items are gone. @Filter is that of Find_FourQueueScheduler; without a status it means Completed, PartiallyCompleted,
+Delete up to @Max finished items that fit @Filter, in the order of their keys, and as many rows of
+FourQueueScheduler_Lease
+whose items are gone. @Filter is that of Find_FourQueueScheduler; without a status it means Completed,
+PartiallyCompleted,
 Cancelled and Terminated. Failed items go only when they are named, since somebody may still want to see to them;
 unfinished ones never do. Rows that others hold are passed over. One row: purged, and how many items it were.
 Table access order: four_queue, FourQueueScheduler_Lease.
@@ -101,7 +103,8 @@ BEGIN
     IF @Statuses IS NULL
         DELETE FROM @Wanted WHERE [Status] = 'Failed' OR [readpast].[QueueIsFinished_fn]([Status]) = 0;
     IF EXISTS (SELECT 1 FROM @Wanted AS w WHERE [readpast].[QueueIsFinished_fn](w.[Status]) = 0)
-        THROW 50021, N'Purge_FourQueueScheduler_trx: only finished items can be purged; cancel or terminate others first.', 1;
+        THROW 50021,
+            N'Purge_FourQueueScheduler_trx: only finished items can be purged; cancel or terminate others first.', 1;
 
     BEGIN TRY
         BEGIN TRANSACTION;
@@ -122,9 +125,18 @@ BEGIN
             AND 
                 CASE
                     WHEN q.[in_process] = 0
-                        THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status] ELSE 'Pending' END
+                        THEN CASE
+                            WHEN s.[Status] IN ('Pending', 'Error')
+                                THEN s.[Status]
+                            ELSE 'Pending'
+                        END
                     WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                        THEN CASE WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') THEN s.[Status] ELSE 'Processing' END
+                        THEN CASE
+                            WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
+                                'PartiallyCompleted')
+                                THEN s.[Status]
+                            ELSE 'Processing'
+                        END
                     WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
                         THEN 'Completed'
                     ELSE 'Processing'
@@ -151,9 +163,18 @@ BEGIN
             
                 CASE
                     WHEN q.[in_process] = 0
-                        THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status] ELSE 'Pending' END
+                        THEN CASE
+                            WHEN s.[Status] IN ('Pending', 'Error')
+                                THEN s.[Status]
+                            ELSE 'Pending'
+                        END
                     WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                        THEN CASE WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') THEN s.[Status] ELSE 'Processing' END
+                        THEN CASE
+                            WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
+                                'PartiallyCompleted')
+                                THEN s.[Status]
+                            ELSE 'Processing'
+                        END
                     WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
                         THEN 'Completed'
                     ELSE 'Processing'

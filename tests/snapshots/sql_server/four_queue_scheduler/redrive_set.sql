@@ -178,9 +178,18 @@ BEGIN
                     CASE WHEN q.[id] IS NULL THEN 0 ELSE 1 END AS [Found],
                     CASE
                         WHEN q.[in_process] = 0
-                            THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status] ELSE 'Pending' END
+                            THEN CASE
+                                WHEN s.[Status] IN ('Pending', 'Error')
+                                    THEN s.[Status]
+                                ELSE 'Pending'
+                            END
                         WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                            THEN CASE WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') THEN s.[Status] ELSE 'Processing' END
+                            THEN CASE
+                                WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
+                                    'PartiallyCompleted')
+                                    THEN s.[Status]
+                                ELSE 'Processing'
+                            END
                         WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
                             THEN 'Completed'
                         ELSE 'Processing'
@@ -232,9 +241,11 @@ BEGIN
         UPDATE q
         SET
             [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @Offset, w.[DueAt]), q.[scheduled_start_date]),
-            [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @At ELSE q.[start_date] END,
+            [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @At
+                ELSE q.[start_date] END,
             [end_date] = CASE
-                WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
+                WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted',
+                    'Pending', 'Error')
                     THEN NULL
                 WHEN w.[Status] IN ('Completed')
                     THEN COALESCE(DATEADD(MINUTE, @Offset, w.[FinishedAt]), @At)
@@ -245,7 +256,8 @@ BEGIN
             [in_process] = CASE
                 WHEN w.[Status] IN ('Pending', 'Error')
                     THEN 0
-                WHEN w.[Status] IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                WHEN w.[Status] IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated',
+                    'PartiallyCompleted')
                     THEN 1
                 ELSE q.[in_process]
             END

@@ -25,7 +25,8 @@ BEGIN
     DECLARE @Arrivals bigint;
     DECLARE @RunMean float;
     DECLARE @WaitMean float;
-    DECLARE @Now_Items TABLE ([Status] varchar(20) NOT NULL PRIMARY KEY, [Items] bigint NOT NULL, [Late] bigint NOT NULL);
+    DECLARE @Now_Items TABLE ([Status] varchar(20) NOT NULL PRIMARY KEY, [Items] bigint NOT NULL,
+        [Late] bigint NOT NULL);
     DECLARE @Recent TABLE ([WaitMs] bigint NULL, [RunMs] bigint NOT NULL);
     DECLARE @Sample TABLE ([Metric] varchar(10) NOT NULL, [Ms] bigint NOT NULL, [Rank] bigint NOT NULL);
 
@@ -44,14 +45,24 @@ BEGIN
         SELECT
             CASE
                 WHEN q.[in_process] = 0
-                    THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status] ELSE 'Pending' END
+                    THEN CASE
+                        WHEN s.[Status] IN ('Pending', 'Error')
+                            THEN s.[Status]
+                        ELSE 'Pending'
+                    END
                 WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                    THEN CASE WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') THEN s.[Status] ELSE 'Processing' END
+                    THEN CASE
+                        WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
+                            'PartiallyCompleted')
+                            THEN s.[Status]
+                        ELSE 'Processing'
+                    END
                 WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
                     THEN 'Completed'
                 ELSE 'Processing'
             END AS [Status],
-            CASE WHEN s.[UpdatedAt] IS NOT NULL THEN s.[LeaseUntil] ELSE DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@Offset, CAST(q.[start_date] AS datetime2(7)))) END AS [Until]
+            COALESCE(s.[LeaseUntil], CASE WHEN s.[UpdatedAt] IS NULL THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE,
+                -@Offset, CAST(q.[start_date] AS datetime2(7)))) END) AS [Until]
         FROM [dbo].[four_queue] AS q
         LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
             ON s.[id] = q.[id]
@@ -70,16 +81,26 @@ BEGIN
 
     INSERT INTO @Recent ([WaitMs], [RunMs])
     SELECT TOP (10000)
-        CASE WHEN x.[StartedAt] > x.[Began] THEN DATEDIFF_BIG(MILLISECOND, x.[Began], x.[StartedAt]) WHEN x.[Began] IS NOT NULL THEN 0 END,
+        CASE WHEN x.[StartedAt] > x.[Began] THEN DATEDIFF_BIG(MILLISECOND, x.[Began], x.[StartedAt])
+            WHEN x.[Began] IS NOT NULL THEN 0 END,
         COALESCE(x.[Duration], DATEDIFF_BIG(MILLISECOND, x.[StartedAt], x.[FinishedAt]))
     FROM (
         SELECT
             q.[id],
             CASE
                 WHEN q.[in_process] = 0
-                    THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status] ELSE 'Pending' END
+                    THEN CASE
+                        WHEN s.[Status] IN ('Pending', 'Error')
+                            THEN s.[Status]
+                        ELSE 'Pending'
+                    END
                 WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                    THEN CASE WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') THEN s.[Status] ELSE 'Processing' END
+                    THEN CASE
+                        WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
+                            'PartiallyCompleted')
+                            THEN s.[Status]
+                        ELSE 'Processing'
+                    END
                 WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
                     THEN 'Completed'
                 ELSE 'Processing'

@@ -6,7 +6,8 @@ IF NOT EXISTS (
     SELECT 1 FROM sys.indexes AS i
     WHERE i.[object_id] = OBJECT_ID(N'[dbo].[four_queue]') AND i.[name] LIKE N'IX_FourQueueScheduler_InFlight%'
 )
-    CREATE NONCLUSTERED INDEX [IX_FourQueueScheduler_InFlight] ON [dbo].[four_queue] ([in_process], [end_date], [start_date]);
+    CREATE NONCLUSTERED INDEX [IX_FourQueueScheduler_InFlight] ON [dbo].[four_queue] ([in_process], [end_date],
+        [start_date]);
 GO
 /* The same work is found by an index: one of the table's own that begins with its columns, or else this one. */
 IF NOT EXISTS (
@@ -52,8 +53,10 @@ GO
 /* Recovery walks the items in flight, oldest claim first. LeaseUntil is in no index: a renewal moves no index row. */
 IF NOT EXISTS (
     SELECT 1 FROM sys.indexes AS i
-    WHERE i.[object_id] = OBJECT_ID(N'[readpast].[FourQueueScheduler_Lease]') AND i.[name] LIKE N'IX_FourQueueScheduler_Lease_InFlight%'
+    WHERE i.[object_id] = OBJECT_ID(N'[readpast].[FourQueueScheduler_Lease]')
+        AND i.[name] LIKE N'IX_FourQueueScheduler_Lease_InFlight%'
 )
-    CREATE NONCLUSTERED INDEX [IX_FourQueueScheduler_Lease_InFlight] ON [readpast].[FourQueueScheduler_Lease] ([StartedAt])
+    CREATE NONCLUSTERED INDEX [IX_FourQueueScheduler_Lease_InFlight] ON [readpast].[FourQueueScheduler_Lease]
+        ([StartedAt])
     WHERE [Status] = 'Processing';
 GO

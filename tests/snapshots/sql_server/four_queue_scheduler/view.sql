@@ -6,9 +6,17 @@ SELECT
     q.[id],
     CASE
         WHEN q.[in_process] = 0
-            THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status] ELSE 'Pending' END
+            THEN CASE
+                WHEN s.[Status] IN ('Pending', 'Error')
+                    THEN s.[Status]
+                ELSE 'Pending'
+            END
         WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-            THEN CASE WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') THEN s.[Status] ELSE 'Processing' END
+            THEN CASE
+                WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                    THEN s.[Status]
+                ELSE 'Processing'
+            END
         WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
             THEN 'Completed'
         ELSE 'Processing'
@@ -17,12 +25,15 @@ SELECT
     COALESCE(CAST(q.[attempts] AS int), 0) AS [ItemAttempt],
     s.[Response] AS [ItemResponse],
     s.[Error] AS [ItemError],
-    COALESCE(s.[StartedAt], DATEADD(MINUTE, -DATEPART(TZOFFSET, SYSDATETIMEOFFSET()), CAST(q.[start_date] AS datetime2(7)))) AS [ItemStartedAt],
+    COALESCE(s.[StartedAt], DATEADD(MINUTE, -DATEPART(TZOFFSET, SYSDATETIMEOFFSET()), CAST(q.[start_date]
+        AS datetime2(7)))) AS [ItemStartedAt],
     s.[Duration] AS [ItemDuration],
-    DATEADD(MINUTE, -DATEPART(TZOFFSET, SYSDATETIMEOFFSET()), CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
+    DATEADD(MINUTE, -DATEPART(TZOFFSET, SYSDATETIMEOFFSET()), CAST(q.[scheduled_start_date] AS datetime2(7)))
+        AS [ItemDueAt],
     s.[UpdatedAt] AS [ItemToken],
     q.[app_server] AS [ItemOwner],
-    CASE WHEN s.[UpdatedAt] IS NOT NULL THEN s.[LeaseUntil] ELSE DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -DATEPART(TZOFFSET, SYSDATETIMEOFFSET()), CAST(q.[start_date] AS datetime2(7)))) END AS [ItemLeaseUntil]
+    COALESCE(s.[LeaseUntil], CASE WHEN s.[UpdatedAt] IS NULL THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE,
+        -DATEPART(TZOFFSET, SYSDATETIMEOFFSET()), CAST(q.[start_date] AS datetime2(7)))) END) AS [ItemLeaseUntil]
 FROM [dbo].[four_queue] AS q
 LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
     ON s.[id] = q.[id];
