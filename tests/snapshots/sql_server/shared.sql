@@ -16,8 +16,11 @@ GO
 BEGIN TRANSACTION;
 GO
 /* Two installs at once take turns. */
-EXECUTE sp_getapplock
+DECLARE @Granted int;
+EXECUTE @Granted = sp_getapplock
     @Resource = N'readpast/install/readpast', @LockMode = 'Exclusive', @LockOwner = 'Transaction', @LockTimeout = 60000;
+IF @Granted < 0
+    THROW 50013, N'Another install holds the lock of this schema; try again.', 1;
 GO
 /* Stored with what is created below: no filtered index works without the two. */
 SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
