@@ -6,6 +6,8 @@ mod behaviour;
 mod life;
 #[path = "adopted_postgres/plans.rs"]
 mod plans;
+#[path = "adopted_postgres/races.rs"]
+mod races;
 mod scratch;
 #[path = "adopted_postgres/shapes.rs"]
 mod shapes;

@@ -2,13 +2,15 @@
 
 use crate::api::Api;
 use crate::fixture::{Body, Given, Settings};
-use readpast::item::{Action, Answer, ItemState, Lease, NewItem, Settlement, Value};
+use readpast::item::{self, Action, Answer, ItemState, Lease, NewItem, Settlement};
 use readpast::session::Session;
+use serde_json::Value;
 use std::time::Duration;
 
 pub const BODIES: &[(&str, Body)] = &[
     ("roles::each_may_do_its_work_and_no_more", each_may_do_its_work_and_no_more),
     ("roles::a_login_sees_its_own_types", a_login_sees_its_own_types),
+    ("roles::and_so_of_an_adopted_table", and_so_of_an_adopted_table),
     ("roles::types_may_be_given_to_a_role", types_may_be_given_to_a_role),
 ];
 
@@ -22,15 +24,19 @@ struct People<'a> {
 impl<'a> People<'a> {
     /// Installs the body's queue with two types and the roles, which are the server's in PostgreSQL: the names are the
     /// body's own.
-    fn install(given: &'a Given, own_types_only: bool) -> Self {
+    fn install(given: &'a Given, own_types_only: bool, table: Value) -> Self {
         let roles: Vec<_> =
             ["p", "w", "o"].map(|role| format!("{role} of {} {}", given.queue, std::process::id())).into();
-        let spec = serde_json::json!({
+        let mut spec = serde_json::json!({
             "queue": given.queue, "types": ["Email", "Sms"],
+            "columns": [{"name": "Payload", "type": "text(100)"}],
             "roles": {
                 "producer": roles[0], "worker": roles[1], "operator": roles[2], "own_types_only": own_types_only
             }
         });
+        if !table.is_null() {
+            spec["table"] = table;
+        }
         given.install(&spec.to_string());
         // Once more: nothing of it is in the way.
         given.install(&spec.to_string());
@@ -105,7 +111,7 @@ impl<'a> People<'a> {
 
     /// How many items this login sees in the worker view.
     fn seen(&self, login: &str) -> usize {
-        let statement = format!("SELECT Type FROM {}", self.given.view());
+        let statement = format!("SELECT 1 AS one FROM {}", self.given.view());
         self.session(login).execute(&statement, &[]).unwrap().len()
     }
 }
@@ -159,7 +165,7 @@ const PROCEDURES: [(&str, &str, &[usize]); 15] = [
 ];
 
 fn each_may_do_its_work_and_no_more(given: &Given) {
-    let mut people = People::install(given, false);
+    let mut people = People::install(given, false, Value::Null);
     let may = |session: &mut Session, object: &str, right: &str| {
         let statement = if given.server.is_sql_server() {
             format!("SELECT HAS_PERMS_BY_NAME('{object}', 'OBJECT', '{right}')")
@@ -170,7 +176,7 @@ fn each_may_do_its_work_and_no_more(given: &Given) {
             format!("SELECT has_table_privilege('{object}', '{right}')::integer")
         };
         match session.execute(&statement, &[]).unwrap().value(0, 0) {
-            Value::Integer(granted) => granted == 1,
+            item::Value::Integer(granted) => granted == 1,
             other => panic!("{object}: {other:?}"),
         }
     };
@@ -206,10 +212,30 @@ fn of_types(types: &[&str]) -> Vec<NewItem> {
 }
 
 fn a_login_sees_its_own_types(given: &Given) {
-    let mut people = People::install(given, true);
+    own_types(given, Value::Null);
+}
+
+/// The type is one of the table's columns.
+fn and_so_of_an_adopted_table(given: &Given) {
+    let table = serde_json::json!({
+        "schema": "readpast", "name": format!("{}_Items", given.queue), "create": true, "key": ["Id"],
+        "lifecycle": {"type": "Kind"},
+        "status": {"column": "State", "values": {"Pending": 1, "Processing": 2, "Completed": 3}}
+    });
+    own_types(given, table);
+}
+
+fn own_types(given: &Given, table: Value) {
+    let mut people = People::install(given, true, table);
     let all = given.open(&[]);
     all.enqueue(&of_types(&["Email", "Sms", "Email", "Sms", "Sms"]), None).unwrap();
     assert_eq!(all.find("{}", None, 10).unwrap().len(), 5, "who installed it sees all");
+    let most = all.claim(4, Duration::ZERO).unwrap();
+    assert_eq!((most.len(), all.claim(4, Duration::ZERO).unwrap().len()), (4, 1), "and takes all, of either type");
+    all.expect_empty();
+    let back: Vec<_> = all.find("{}", None, 10).unwrap();
+    let back: Vec<_> = back.iter().map(|item| item.settle(Action::Release)).collect();
+    assert!(all.settle(&back, None).unwrap().iter().all(|outcome| outcome.answer == Answer::Ok));
     let (email, sms, nobody, operator) = (people.login(1), people.login(1), people.login(1), people.login(2));
     people.give(&["Email"], &email);
     people.give(&["Sms"], &sms);
@@ -221,7 +247,7 @@ fn a_login_sees_its_own_types(given: &Given) {
     let for_email = people.open(&email).unwrap();
     people.open(&nobody).unwrap().expect_empty();
     let kinds = |taken: &[crate::api::Taken]| -> Vec<String> {
-        taken.iter().map(|item| item.column("Type").as_str().unwrap().to_owned()).collect()
+        taken.iter().map(|item| item.column("Payload").as_str().unwrap().to_owned()).collect()
     };
     let emails = for_email.claim(10, Duration::ZERO).unwrap();
     assert_eq!(kinds(&emails), ["Email", "Email"]);
@@ -245,7 +271,7 @@ fn a_login_sees_its_own_types(given: &Given) {
 }
 
 fn types_may_be_given_to_a_role(given: &Given) {
-    let mut people = People::install(given, true);
+    let mut people = People::install(given, true, Value::Null);
     given.open(&[]).enqueue(&of_types(&["Email", "Sms", "Sms"]), None).unwrap();
     let (first, second) = (people.login(1), people.login(1));
     people.give(&["Sms"], &people.roles[1]);

@@ -58,14 +58,15 @@
                 /* Somebody who goes other ways than this one was first. */
 {% include "adopted/_same.sql" %}
                 IF key_ IS NULL THEN
-                    RAISE EXCEPTION '{{ procedure }}: item % repeats a unique value of {{ table_name | replace("'", "''") | replace("%", "%%") }}', item_.ordinal
+                    RAISE EXCEPTION '{{ procedure }}: item % repeats a unique value of {{ table_name | replace("'", "''") | replace("%", "%%") }}',
+                        item_.ordinal
                     USING ERRCODE = 'RP021';
                 END IF;
             ELSE
 {%- endif %}
 {%- if not role.due %}
         IF item_.status = 'Error' THEN
-            /* The table has no due time: it shows the item as taken until {{ queue }}_lease says that it is due. */
+            /* The table has no due time: it shows the item as taken until the time comes. */
             UPDATE {{ table }} AS q
             SET
 {%- for column in written if column.cases %}

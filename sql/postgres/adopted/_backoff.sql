@@ -5,6 +5,6 @@
                                 LN({{ backoff.cap_ms }}::float8)
                             ))
 {%- if backoff.jitter_percent %}
-                            /* By chance up to so much less, so that what failed together does not come back together. */
+                            /* Up to so much less, so that what failed together does not come back together. */
                             * (1 - random() * {{ backoff.jitter_percent }} / 100)
 {%- endif %}

@@ -7,9 +7,11 @@
 {%- endfor %}
 {%- if encoding.states | length > 1 %}
                 THEN CASE
-                    WHEN s.status IN (
-{%- for state in encoding.states %}{{ text(state) }}{{ ", " if not loop.last }}{% endfor -%}
-                    ) THEN s.status::text
+                    WHEN
+                        s.status IN (
+                            {% for state in encoding.states %}{{ text(state) }}{{ (",\n                            " if loop.index % 5 == 0 else ", ") if not loop.last }}{% endfor %}
+                        )
+                        THEN s.status::text
                     ELSE {{ text(encoding.default) }}
                 END
 {%- else %}

@@ -1,6 +1,6 @@
     /*
-    Into the table what it has columns for, and all of it into {{ queue }}_lease. An item that a trigger of the table keeps
-    from changing counts as not changed.
+    Into the table what it has columns for, and all of it into
+    {{ queue }}_lease. An item that a trigger of the table keeps from changing counts as not changed.
     */
     changed AS (
         UPDATE {{ table }} AS q
@@ -8,9 +8,11 @@
 {%- for column in written %}
             {{ column.quoted }} = {% if column.cases %}CASE
 {%- for case in column.cases %}
-                WHEN d.status IN (
-{%- for state in case.states %}{{ text(state) }}{{ ", " if not loop.last }}{% endfor -%}
-                ) THEN {% if case.holds == "something" -%}
+                WHEN
+                    d.status IN (
+                        {% for state in case.states %}{{ text(state) }}{{ (",\n                        " if loop.index % 5 == 0 else ", ") if not loop.last }}{% endfor %}
+                    )
+                    THEN {% if case.holds == "something" -%}
                 {%- if column.role == "error" -%}
                     COALESCE(NULLIF(d.error, ''), q.{{ column.quoted }}, d.status)
                 {%- elif column.role == "owner" -%}

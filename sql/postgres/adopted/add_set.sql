@@ -11,7 +11,8 @@ nothing is added.
 {%- endif %}
 {{ item_text }}
 One row per element: its position, key and token.
-{%- if dedup %} DUPLICATE where the same work is there already, with {{ "the key of that item" if dedup.existing else "no key" }}.
+{%- if dedup %}
+DUPLICATE where the same work is there already, with {{ "the key of that item" if dedup.existing else "no key" }}.
 {%- endif %}
 Table access order: {{ "queue_operation, " if transaction == "trx" }}{{ table_name }}, {{ queue }}_lease.
 */

@@ -13,7 +13,7 @@ CREATE OR REPLACE FUNCTION {{ function }}(
     filter_ json DEFAULT NULL, after_ text DEFAULT NULL, max_ integer DEFAULT 100
 )
 RETURNS TABLE (
-{%- include "adopted/_answer_columns.sql" %}
+{% include "adopted/_answer_columns.sql" %}
 )
 {% include "relational/_attributes.sql" %}
 AS $$

@@ -23,7 +23,7 @@ CREATE OR REPLACE FUNCTION {{ function }}(
     recover_ integer DEFAULT 0{{ run }}
 )
 RETURNS TABLE (
-{%- include "adopted/_answer_columns.sql" %}
+{% include "adopted/_answer_columns.sql" %}
 )
 {% include "relational/_attributes.sql" %}
 AS $$
@@ -72,6 +72,8 @@ BEGIN
 END;
 $$;
 GO
-REVOKE ALL ON FUNCTION {{ function }}(uuid, text, json, integer, integer, integer{{ ", timestamptz" if run_time }}) FROM public;
+REVOKE ALL ON FUNCTION {{ function }}(
+    uuid, text, json, integer, integer, integer{{ ", timestamptz" if run_time }}
+) FROM public;
 GO
 {% include "adopted/_modify_one.sql" %}

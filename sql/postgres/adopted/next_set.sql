@@ -1,21 +1,21 @@
 {%- set procedure = "next_" ~ queue ~ "_set_trx" -%}
 {%- set function = object(procedure) -%}
-{%- set run = ", started_at_ timestamptz DEFAULT NULL" if run_time else "" -%}
 {%- set keys -%}{% for column in key %}key_{{ loop.index }}_{{ ", " if not loop.last }}{% endfor %}{%- endset -%}
 /*
 Claim up to max_ due items. One row per item, in the order they are due, with the answer CLAIMED; or one row EMPTY with
 the milliseconds until the next item is due (NULL when there is none). With recover_ 1, first give back the items of
 dead workers; with 2 also what is in flight under this very worker's name, for a worker that starts again.
-{%- if run_time %} started_at_ is what
-the table gets for the start: one time for a worker's whole run.
+{%- if run_time %}
+started_at_ is what the table gets for the start: one time for a worker's whole run.
 {%- endif %}
 Table access order: {{ table_name }}, {{ queue }}_lease.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(
-    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1{{ run }}
+    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1
+    {{- ",\n    started_at_ timestamptz DEFAULT NULL" if run_time }}
 )
 RETURNS TABLE (
-{%- include "adopted/_answer_columns.sql" %}
+{% include "adopted/_answer_columns.sql" %}
 )
 {% include "relational/_attributes.sql" %}
 AS $$
@@ -62,8 +62,8 @@ BEGIN
 {%- endif %}
 
     /*
-    Lock due items of the table; those that others hold are passed over. What {{ queue }}_lease says of them is read in
-    the next statement: only then nobody changes it any more.
+    Lock due items of the table; those that others hold are passed over. What
+    {{ queue }}_lease says of them is read in the next statement: only then nobody changes it any more.
     */
 {%- if not role.due %}
 {% set due_is = none %}{% set most = "max_" %}{% set into = keys %}{% include "adopted/_lock_due.sql" %}
@@ -189,6 +189,8 @@ BEGIN
 END;
 $$;
 GO
-REVOKE ALL ON FUNCTION {{ function }}(text, integer, integer, integer{{ ", timestamptz" if run_time }}) FROM public;
+REVOKE ALL ON FUNCTION {{ function }}(
+    text, integer, integer, integer{{ ", timestamptz" if run_time }}
+) FROM public;
 GO
 {% include "adopted/_next_one.sql" %}

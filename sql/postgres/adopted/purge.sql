@@ -3,13 +3,16 @@
 {%- set key_type = "text" -%}
 {%- set keys -%}{% for column in key %}key_{{ loop.index }}_{{ ", " if not loop.last }}{% endfor %}{%- endset -%}
 /*
-Delete up to max_ finished items that fit filter_, lowest key first. filter_ is as for find_{{ queue }}; without a status
-it means Completed, PartiallyCompleted, Cancelled and Terminated. Failed items go only when they are named, since somebody
-may still want to see to them; unfinished ones never do. Rows that others hold are passed over. One row: purged, and how
-many it were.
+Delete up to max_ finished items that fit filter_, lowest key first. filter_ is as for
+find_{{ queue }}; without a status it means Completed, PartiallyCompleted, Cancelled and
+Terminated. Failed items go only when they are
+named, since somebody may still want to see to them; unfinished ones never do. Rows that others hold are passed over.
+One row: purged, and how many it were.
 Table access order: {{ table_name }}, {{ queue }}_lease.
 */
-CREATE OR REPLACE FUNCTION {{ function }}(filter_ json DEFAULT NULL, max_ integer DEFAULT 1000)
+CREATE OR REPLACE FUNCTION {{ function }}(
+    filter_ json DEFAULT NULL, max_ integer DEFAULT 1000
+)
 RETURNS TABLE (name text, value bigint)
 {% include "relational/_attributes.sql" %}
 AS $$

@@ -11,7 +11,9 @@ others than readpast count as well, once they are as old as a lease is long.
 {%- endif %}
 Table access order: {{ table_name }}, {{ queue }}_lease.
 */
-CREATE OR REPLACE FUNCTION {{ function }}(max_ integer DEFAULT 100, worker_ text DEFAULT NULL)
+CREATE OR REPLACE FUNCTION {{ function }}(
+    max_ integer DEFAULT 100, worker_ text DEFAULT NULL
+)
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
     answer_attempt integer, answer_status text

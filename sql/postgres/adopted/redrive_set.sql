@@ -7,7 +7,8 @@ whoever wants to know. Completed work is not done twice, and what is Pending or 
 items_ is a JSON array of objects: key and, where only the item as the caller saw it is meant, token.
 One row per element with its position and its answer: OK, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item that is not
 OK is untouched.
-operation_ makes the call repeatable: asked again with the same value, the same answers come again and nothing is changed.
+operation_ makes the call repeatable: asked again with the same value, the same answers come again and nothing is
+changed.
 Table access order: queue_operation, {{ table_name }}, {{ queue }}_lease.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(operation_ uuid, items_ json)

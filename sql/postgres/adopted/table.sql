@@ -3,7 +3,10 @@
 {%- for column in key -%}
 {%- set number.key = number.key ~ (", " if not loop.first) ~ column.quoted -%}
 {%- endfor -%}
-/* {{ queue }}: the items stand in {{ table }}; what that table has no column for stands in {{ queue }}_lease. */
+/*
+{{ queue }}: the items stand in {{ table }};
+what that table has no column for stands in {{ queue }}_lease.
+*/
 {%- if create %}
 CREATE TABLE IF NOT EXISTS {{ table }} (
 {%- for column in made %}

@@ -1,8 +1,8 @@
 {%- set instant = "" if local_time else object("queue_utc_fn") -%}
 /*
-{{ queue }} as readpast sees it: each item's state, from the columns of {{ table }} where it has them, and
-from {{ queue }}_lease for the rest. Where the two disagree, because somebody changed a row by hand, {{ table }}
-is right.
+{{ queue }} as readpast sees it: each item's state, from the columns of its table where it has them, and
+from {{ queue }}_lease for the rest. Where the two disagree, because somebody changed a row by hand,
+the table is right.
 */
 CREATE OR REPLACE VIEW {{ object(queue ~ "_item_v") }} AS
 SELECT

@@ -89,6 +89,9 @@
             FROM @Item AS i
             LEFT JOIN {{ table }} AS q WITH (UPDLOCK, ROWLOCK)
                 ON {{ n.found(key, seek, "i") }}
+{%- if own_types_only %}
+                AND {% filter indent(16) %}{% include "adopted/_type_access.sql" %}{% endfilter %}
+{%- endif %}
             LEFT JOIN {{ object(queue ~ "_Lease") }} AS s
                 ON {{ n.same(key, "s", "q") }}
         ) AS x

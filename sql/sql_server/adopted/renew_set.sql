@@ -75,6 +75,9 @@ BEGIN
         FROM (SELECT DISTINCT {{ n.list(key, "d") }} FROM @Item AS d) AS i
         INNER JOIN {{ table }} AS q{{ " WITH (UPDLOCK, ROWLOCK)" if role.lease_until }}
             ON {{ n.found(key, seek, "i") }}
+{%- if own_types_only %}
+            AND {% filter indent(12) %}{% include "adopted/_type_access.sql" %}{% endfilter %}
+{%- endif %}
         OPTION (LOOP JOIN, FORCE ORDER);
 
         INSERT INTO @Out (

@@ -2,7 +2,8 @@
 Enqueue many items inside the caller's transaction: they are there when it commits, together with its other work.
 items_ is a JSON array of objects: columns (an object of the queue's own columns) and, where wanted, type, step,
 due (UTC) or delay_ms.
-One row per element: its position, key and token. DUPLICATE where the same work is there already, with no key.
+One row per element: its position, key and token.
+DUPLICATE where the same work is there already, with no key.
 Table access order: four_queue, four_queue_scheduler_lease.
 */
 CREATE OR REPLACE FUNCTION "readpast"."add_four_queue_scheduler_set_utx"(items_ json)
@@ -103,7 +104,8 @@ BEGIN
         ORDER BY v.item_key_1
         LIMIT 1;
                 IF key_ IS NULL THEN
-                    RAISE EXCEPTION 'add_four_queue_scheduler_set_utx: item % repeats a unique value of four_queue', item_.ordinal
+                    RAISE EXCEPTION 'add_four_queue_scheduler_set_utx: item % repeats a unique value of four_queue',
+                        item_.ordinal
                     USING ERRCODE = 'RP021';
                 END IF;
             ELSE
@@ -148,7 +150,8 @@ Enqueue many items in one call that can be repeated: asked again with the same o
 nothing is added.
 items_ is a JSON array of objects: columns (an object of the queue's own columns) and, where wanted, type, step,
 due (UTC) or delay_ms.
-One row per element: its position, key and token. DUPLICATE where the same work is there already, with no key.
+One row per element: its position, key and token.
+DUPLICATE where the same work is there already, with no key.
 Table access order: queue_operation, four_queue, four_queue_scheduler_lease.
 */
 CREATE OR REPLACE FUNCTION "readpast"."add_four_queue_scheduler_set_trx"(operation_ uuid, items_ json)
@@ -275,7 +278,8 @@ BEGIN
         ORDER BY v.item_key_1
         LIMIT 1;
                 IF key_ IS NULL THEN
-                    RAISE EXCEPTION 'add_four_queue_scheduler_set_trx: item % repeats a unique value of four_queue', item_.ordinal
+                    RAISE EXCEPTION 'add_four_queue_scheduler_set_trx: item % repeats a unique value of four_queue',
+                        item_.ordinal
                     USING ERRCODE = 'RP021';
                 END IF;
             ELSE

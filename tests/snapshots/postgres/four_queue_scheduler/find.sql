@@ -9,7 +9,8 @@ Table access order: four_queue, four_queue_scheduler_lease.
 CREATE OR REPLACE FUNCTION "readpast"."find_four_queue_scheduler"(
     filter_ json DEFAULT NULL, after_ text DEFAULT NULL, max_ integer DEFAULT 100
 )
-RETURNS TABLE (    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
+RETURNS TABLE (
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
     answer_attempt integer, answer_status text,
     "reputation" integer,
     "id" bigint,
@@ -101,7 +102,13 @@ BEGIN
             FROM UNNEST(keys_) AS i (key)
         ) AS k
         INNER JOIN LATERAL (
-            SELECT w.* FROM "readpast"."four_queue_scheduler_item_v" AS w WHERE w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE) OFFSET 0
+            SELECT w.*
+            FROM "readpast"."four_queue_scheduler_item_v" AS w
+            WHERE
+                w.item_key_1 = k.key_1
+                AND w.item_seek_1 IN (FALSE, TRUE)
+            /* So that it is one search per key, whatever the size of the table when this is planned. */
+            OFFSET 0
         ) AS v
             ON TRUE
         WHERE

@@ -16,7 +16,8 @@ CREATE OR REPLACE FUNCTION "readpast"."modify_four_queue_scheduler_set_trx"(
     lease_ms_ integer DEFAULT NULL,
     recover_ integer DEFAULT 0
 )
-RETURNS TABLE (    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
+RETURNS TABLE (
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
     answer_attempt integer, answer_status text,
     "reputation" integer,
     "id" bigint,
@@ -110,7 +111,7 @@ BEGIN
     CROSS JOIN LATERAL (
         SELECT 1 AS one
         FROM "public"."four_queue" AS q
-        WHERE q."id" BETWEEN i.key_1 AND i.key_1 AND q."in_process" IN (FALSE, TRUE) 
+        WHERE q."id" BETWEEN i.key_1 AND i.key_1 AND q."in_process" IN (FALSE, TRUE)
         FOR NO KEY UPDATE
     ) AS q;
     now_ := clock_timestamp();
@@ -192,7 +193,13 @@ BEGIN
             END AS verdict
         FROM item AS i
         LEFT JOIN LATERAL (
-            SELECT w.* FROM "readpast"."four_queue_scheduler_item_v" AS w WHERE w.item_key_1 = i.key_1 AND w.item_seek_1 IN (FALSE, TRUE) OFFSET 0
+            SELECT w.*
+            FROM "readpast"."four_queue_scheduler_item_v" AS w
+            WHERE
+                w.item_key_1 = i.key_1
+                AND w.item_seek_1 IN (FALSE, TRUE)
+            /* So that it is one search per key, whatever the size of the table when this is planned. */
+            OFFSET 0
         ) AS v
             ON TRUE
         LEFT JOIN "readpast"."queue_transition" AS t
@@ -280,8 +287,8 @@ BEGIN
     ),
 
     /*
-    Into the table what it has columns for, and all of it into four_queue_scheduler_lease. An item that a trigger of the table keeps
-    from changing counts as not changed.
+    Into the table what it has columns for, and all of it into
+    four_queue_scheduler_lease. An item that a trigger of the table keeps from changing counts as not changed.
     */
     changed AS (
         UPDATE "public"."four_queue" AS q
@@ -289,20 +296,38 @@ BEGIN
             "scheduled_start_date" = COALESCE(d.due_at, q."scheduled_start_date"),
             "start_date" = CASE WHEN d.enters THEN d.run_started_at ELSE q."start_date" END,
             "end_date" = CASE
-                WHEN d.status IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error') THEN NULL
-                WHEN d.status IN ('Completed') THEN CASE WHEN d.finishes THEN now_ ELSE COALESCE(q."end_date", now_) END
+                WHEN
+                    d.status IN (
+                        'Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
+                        'PartiallyCompleted', 'Pending', 'Error'
+                    )
+                    THEN NULL
+                WHEN
+                    d.status IN (
+                        'Completed'
+                    )
+                    THEN CASE WHEN d.finishes THEN now_ ELSE COALESCE(q."end_date", now_) END
                 ELSE CASE WHEN d.finishes THEN now_ WHEN d.reopens THEN NULL ELSE q."end_date" END
             END,
             "attempts" = d.attempt_num,
             "app_server" = CASE WHEN d.enters THEN d.owner ELSE q."app_server" END,
             "in_process" = CASE
-                WHEN d.status IN ('Pending', 'Error') THEN FALSE
-                WHEN d.status IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') THEN TRUE
+                WHEN
+                    d.status IN (
+                        'Pending', 'Error'
+                    )
+                    THEN FALSE
+                WHEN
+                    d.status IN (
+                        'Processing', 'Failed', 'Completed', 'Cancelled', 'Paused',
+                        'Terminated', 'PartiallyCompleted'
+                    )
+                    THEN TRUE
                 ELSE q."in_process"
             END
         FROM decided AS d
         WHERE
-            q."id" BETWEEN d.key_1 AND d.key_1 AND q."in_process" = ANY(ARRAY[d.seek_1]) 
+            q."id" BETWEEN d.key_1 AND d.key_1 AND q."in_process" = ANY(ARRAY[d.seek_1])
             AND d.answer = 'OK'
         RETURNING d.*
     ),
@@ -338,7 +363,7 @@ BEGIN
         DELETE FROM "readpast"."four_queue_scheduler_lease" AS s
         USING decided AS d
         WHERE
-            s.key_1 BETWEEN d.key_1 AND d.key_1 
+            s.key_1 BETWEEN d.key_1 AND d.key_1
             AND d.answer = 'OK'
             AND NOT d.stays
     ),
@@ -389,7 +414,9 @@ BEGIN
 END;
 $$;
 GO
-REVOKE ALL ON FUNCTION "readpast"."modify_four_queue_scheduler_set_trx"(uuid, text, json, integer, integer, integer) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."modify_four_queue_scheduler_set_trx"(
+    uuid, text, json, integer, integer, integer
+) FROM public;
 GO
 /*
 Settle one item: report the result of its processing, or cancel, pause, resume or terminate it. Refused with an error
@@ -463,7 +490,13 @@ BEGIN
             (key_)::bigint AS key_1
     ) AS k
     INNER JOIN LATERAL (
-        SELECT w.* FROM "readpast"."four_queue_scheduler_item_v" AS w WHERE w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE) OFFSET 0
+        SELECT w.*
+            FROM "readpast"."four_queue_scheduler_item_v" AS w
+            WHERE
+                w.item_key_1 = k.key_1
+                AND w.item_seek_1 IN (FALSE, TRUE)
+            /* So that it is one search per key, whatever the size of the table when this is planned. */
+            OFFSET 0
     ) AS v
         ON TRUE;
 END;

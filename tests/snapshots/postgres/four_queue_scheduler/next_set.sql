@@ -7,7 +7,8 @@ Table access order: four_queue, four_queue_scheduler_lease.
 CREATE OR REPLACE FUNCTION "readpast"."next_four_queue_scheduler_set_trx"(
     worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1
 )
-RETURNS TABLE (    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
+RETURNS TABLE (
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
     answer_attempt integer, answer_status text,
     "reputation" integer,
     "id" bigint,
@@ -67,8 +68,8 @@ BEGIN
     now_ := clock_timestamp();
 
     /*
-    Lock due items of the table; those that others hold are passed over. What four_queue_scheduler_lease says of them is read in
-    the next statement: only then nobody changes it any more.
+    Lock due items of the table; those that others hold are passed over. What
+    four_queue_scheduler_lease says of them is read in the next statement: only then nobody changes it any more.
     */
     /* Materialized, so that the rows are chosen once. */
     WITH due AS MATERIALIZED (
@@ -115,15 +116,21 @@ BEGIN
                 TRUE AS stays
             FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
             INNER JOIN LATERAL (
-                SELECT w.* FROM "readpast"."four_queue_scheduler_item_v" AS w WHERE w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE) OFFSET 0
+                SELECT w.*
+            FROM "readpast"."four_queue_scheduler_item_v" AS w
+            WHERE
+                w.item_key_1 = k.key_1
+                AND w.item_seek_1 IN (FALSE, TRUE)
+            /* So that it is one search per key, whatever the size of the table when this is planned. */
+            OFFSET 0
             ) AS v
                 ON TRUE
             CROSS JOIN LATERAL (SELECT v.item_attempt >= max_attempts_ AS is_spent) AS s
         ),
 
     /*
-    Into the table what it has columns for, and all of it into four_queue_scheduler_lease. An item that a trigger of the table keeps
-    from changing counts as not changed.
+    Into the table what it has columns for, and all of it into
+    four_queue_scheduler_lease. An item that a trigger of the table keeps from changing counts as not changed.
     */
     changed AS (
         UPDATE "public"."four_queue" AS q
@@ -131,20 +138,38 @@ BEGIN
             "scheduled_start_date" = COALESCE(d.due_at, q."scheduled_start_date"),
             "start_date" = CASE WHEN d.enters THEN d.run_started_at ELSE q."start_date" END,
             "end_date" = CASE
-                WHEN d.status IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error') THEN NULL
-                WHEN d.status IN ('Completed') THEN CASE WHEN d.finishes THEN now_ ELSE COALESCE(q."end_date", now_) END
+                WHEN
+                    d.status IN (
+                        'Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
+                        'PartiallyCompleted', 'Pending', 'Error'
+                    )
+                    THEN NULL
+                WHEN
+                    d.status IN (
+                        'Completed'
+                    )
+                    THEN CASE WHEN d.finishes THEN now_ ELSE COALESCE(q."end_date", now_) END
                 ELSE CASE WHEN d.finishes THEN now_ WHEN d.reopens THEN NULL ELSE q."end_date" END
             END,
             "attempts" = d.attempt_num,
             "app_server" = CASE WHEN d.enters THEN d.owner ELSE q."app_server" END,
             "in_process" = CASE
-                WHEN d.status IN ('Pending', 'Error') THEN FALSE
-                WHEN d.status IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') THEN TRUE
+                WHEN
+                    d.status IN (
+                        'Pending', 'Error'
+                    )
+                    THEN FALSE
+                WHEN
+                    d.status IN (
+                        'Processing', 'Failed', 'Completed', 'Cancelled', 'Paused',
+                        'Terminated', 'PartiallyCompleted'
+                    )
+                    THEN TRUE
                 ELSE q."in_process"
             END
         FROM decided AS d
         WHERE
-            q."id" BETWEEN d.key_1 AND d.key_1 AND q."in_process" = ANY(ARRAY[d.seek_1]) 
+            q."id" BETWEEN d.key_1 AND d.key_1 AND q."in_process" = ANY(ARRAY[d.seek_1])
             AND d.answer = 'OK'
         RETURNING d.*
     ),
@@ -196,7 +221,13 @@ BEGIN
             v.item_duration, v.item_due_at, v.item_token, v.item_owner, v.item_lease_until
         FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
         INNER JOIN LATERAL (
-            SELECT w.* FROM "readpast"."four_queue_scheduler_item_v" AS w WHERE w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE) OFFSET 0
+            SELECT w.*
+            FROM "readpast"."four_queue_scheduler_item_v" AS w
+            WHERE
+                w.item_key_1 = k.key_1
+                AND w.item_seek_1 IN (FALSE, TRUE)
+            /* So that it is one search per key, whatever the size of the table when this is planned. */
+            OFFSET 0
         ) AS v
             ON TRUE
         ORDER BY k.position;
@@ -229,7 +260,9 @@ BEGIN
 END;
 $$;
 GO
-REVOKE ALL ON FUNCTION "readpast"."next_four_queue_scheduler_set_trx"(text, integer, integer, integer) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."next_four_queue_scheduler_set_trx"(
+    text, integer, integer, integer
+) FROM public;
 GO
 /*
 Claim one item, as its worker. Returns its key and its concurrency token, or no row when none is due; the details are

@@ -1,11 +1,14 @@
 /*
-Delete up to max_ finished items that fit filter_, lowest key first. filter_ is as for find_four_queue_scheduler; without a status
-it means Completed, PartiallyCompleted, Cancelled and Terminated. Failed items go only when they are named, since somebody
-may still want to see to them; unfinished ones never do. Rows that others hold are passed over. One row: purged, and how
-many it were.
+Delete up to max_ finished items that fit filter_, lowest key first. filter_ is as for
+find_four_queue_scheduler; without a status it means Completed, PartiallyCompleted, Cancelled and
+Terminated. Failed items go only when they are
+named, since somebody may still want to see to them; unfinished ones never do. Rows that others hold are passed over.
+One row: purged, and how many it were.
 Table access order: four_queue, four_queue_scheduler_lease.
 */
-CREATE OR REPLACE FUNCTION "readpast"."purge_four_queue_scheduler_trx"(filter_ json DEFAULT NULL, max_ integer DEFAULT 1000)
+CREATE OR REPLACE FUNCTION "readpast"."purge_four_queue_scheduler_trx"(
+    filter_ json DEFAULT NULL, max_ integer DEFAULT 1000
+)
 RETURNS TABLE (name text, value bigint)
 LANGUAGE plpgsql VOLATILE
 /* With its owner's rights: a role that may execute this needs none on the tables. */
@@ -94,7 +97,13 @@ BEGIN
                 FROM UNNEST(keys_) AS i (key)
             ) AS k
             INNER JOIN LATERAL (
-                SELECT w.* FROM "readpast"."four_queue_scheduler_item_v" AS w WHERE w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE) OFFSET 0
+                SELECT w.*
+            FROM "readpast"."four_queue_scheduler_item_v" AS w
+            WHERE
+                w.item_key_1 = k.key_1
+                AND w.item_seek_1 IN (FALSE, TRUE)
+            /* So that it is one search per key, whatever the size of the table when this is planned. */
+            OFFSET 0
             ) AS v
                 ON TRUE
             WHERE
@@ -111,7 +120,7 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT q."id"
             FROM "public"."four_queue" AS q
-            WHERE q."id" BETWEEN w.key_1 AND w.key_1 AND q."in_process" IN (FALSE, TRUE) 
+            WHERE q."id" BETWEEN w.key_1 AND w.key_1 AND q."in_process" IN (FALSE, TRUE)
             FOR UPDATE SKIP LOCKED
         ) AS q;
     ELSE
@@ -134,7 +143,7 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT q."id"
             FROM "public"."four_queue" AS q
-            WHERE q."id" BETWEEN w.key_1 AND w.key_1 AND q."in_process" IN (FALSE, TRUE) 
+            WHERE q."id" BETWEEN w.key_1 AND w.key_1 AND q."in_process" IN (FALSE, TRUE)
             FOR UPDATE SKIP LOCKED
         ) AS q;
     END IF;
@@ -148,19 +157,25 @@ BEGIN
             NOT EXISTS (
                 SELECT 1
                 FROM "public"."four_queue" AS q
-                WHERE q."id" BETWEEN g.key_1 AND g.key_1 AND q."in_process" IN (FALSE, TRUE) 
+                WHERE q."id" BETWEEN g.key_1 AND g.key_1 AND q."in_process" IN (FALSE, TRUE)
             )
         ORDER BY g.key_1
         LIMIT max_
     ) AS g
-    WHERE s.key_1 BETWEEN g.key_1 AND g.key_1 ;
+    WHERE s.key_1 BETWEEN g.key_1 AND g.key_1;
 
     RETURN QUERY
     WITH found AS MATERIALIZED (
         SELECT v.item_seek_1 AS seek_1, k.key_1
         FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
         INNER JOIN LATERAL (
-            SELECT w.* FROM "readpast"."four_queue_scheduler_item_v" AS w WHERE w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE) OFFSET 0
+            SELECT w.*
+            FROM "readpast"."four_queue_scheduler_item_v" AS w
+            WHERE
+                w.item_key_1 = k.key_1
+                AND w.item_seek_1 IN (FALSE, TRUE)
+            /* So that it is one search per key, whatever the size of the table when this is planned. */
+            OFFSET 0
         ) AS v
             ON TRUE
         WHERE
@@ -176,14 +191,14 @@ BEGIN
     purged AS (
         DELETE FROM "public"."four_queue" AS q
         USING found AS f
-        WHERE q."id" BETWEEN f.key_1 AND f.key_1 AND q."in_process" = ANY(ARRAY[f.seek_1]) 
+        WHERE q."id" BETWEEN f.key_1 AND f.key_1 AND q."in_process" = ANY(ARRAY[f.seek_1])
         RETURNING f.*
     ),
 
     dropped AS (
         DELETE FROM "readpast"."four_queue_scheduler_lease" AS s
         USING purged AS p
-        WHERE s.key_1 BETWEEN p.key_1 AND p.key_1 
+        WHERE s.key_1 BETWEEN p.key_1 AND p.key_1
     )
 
     SELECT 'purged', COUNT(*) FROM purged;

@@ -5,7 +5,9 @@ whatever its lease. Claims do this too, so a queue with workers needs no other r
 others than readpast count as well, once they are as old as a lease is long.
 Table access order: four_queue, four_queue_scheduler_lease.
 */
-CREATE OR REPLACE FUNCTION "readpast"."recover_four_queue_scheduler_trx"(max_ integer DEFAULT 100, worker_ text DEFAULT NULL)
+CREATE OR REPLACE FUNCTION "readpast"."recover_four_queue_scheduler_trx"(
+    max_ integer DEFAULT 100, worker_ text DEFAULT NULL
+)
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
     answer_attempt integer, answer_status text
@@ -82,7 +84,7 @@ BEGIN
     CROSS JOIN LATERAL (
         SELECT q."id"
         FROM "public"."four_queue" AS q
-        WHERE q."id" BETWEEN w.key_1 AND w.key_1 AND q."in_process" IN (FALSE, TRUE) 
+        WHERE q."id" BETWEEN w.key_1 AND w.key_1 AND q."in_process" IN (FALSE, TRUE)
         FOR NO KEY UPDATE SKIP LOCKED
     ) AS q;
 
@@ -97,12 +99,12 @@ BEGIN
             AND NOT EXISTS (
                 SELECT 1
                 FROM "public"."four_queue" AS q
-                WHERE q."id" BETWEEN g.key_1 AND g.key_1 AND q."in_process" IN (FALSE, TRUE) 
+                WHERE q."id" BETWEEN g.key_1 AND g.key_1 AND q."in_process" IN (FALSE, TRUE)
             )
         ORDER BY g.started_at
         LIMIT max_
     ) AS g
-    WHERE s.key_1 BETWEEN g.key_1 AND g.key_1 ;
+    WHERE s.key_1 BETWEEN g.key_1 AND g.key_1;
 
     IF key_1_ IS NULL THEN
         RETURN;
@@ -113,11 +115,17 @@ BEGIN
     SET status = v.item_status, lease_until = NULL
     FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
     INNER JOIN LATERAL (
-        SELECT w.* FROM "readpast"."four_queue_scheduler_item_v" AS w WHERE w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE) OFFSET 0
+        SELECT w.*
+            FROM "readpast"."four_queue_scheduler_item_v" AS w
+            WHERE
+                w.item_key_1 = k.key_1
+                AND w.item_seek_1 IN (FALSE, TRUE)
+            /* So that it is one search per key, whatever the size of the table when this is planned. */
+            OFFSET 0
     ) AS v
         ON TRUE
     WHERE
-        s.key_1 BETWEEN k.key_1 AND k.key_1 
+        s.key_1 BETWEEN k.key_1 AND k.key_1
         AND s.status = 'Processing'
         AND v.item_status <> 'Processing';
 
@@ -133,7 +141,7 @@ BEGIN
                 NOT EXISTS (
                     SELECT 1
                     FROM "readpast"."four_queue_scheduler_lease" AS s
-                    WHERE s.key_1 BETWEEN k.key_1 AND k.key_1 
+                    WHERE s.key_1 BETWEEN k.key_1 AND k.key_1
                 )
         ) AS s
         UNION ALL
@@ -143,7 +151,7 @@ BEGIN
             SELECT TRUE AS free
             FROM "readpast"."four_queue_scheduler_lease" AS s
             WHERE
-                s.key_1 BETWEEN k.key_1 AND k.key_1 
+                s.key_1 BETWEEN k.key_1 AND k.key_1
                 AND (s.lease_until <= now_ OR s.lease_owner = worker_ OR s.status <> 'Processing')
             FOR NO KEY UPDATE SKIP LOCKED
         ) AS s
@@ -180,7 +188,13 @@ BEGIN
             TRUE AS stays
         FROM held AS k
         INNER JOIN LATERAL (
-            SELECT w.* FROM "readpast"."four_queue_scheduler_item_v" AS w WHERE w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE) OFFSET 0
+            SELECT w.*
+            FROM "readpast"."four_queue_scheduler_item_v" AS w
+            WHERE
+                w.item_key_1 = k.key_1
+                AND w.item_seek_1 IN (FALSE, TRUE)
+            /* So that it is one search per key, whatever the size of the table when this is planned. */
+            OFFSET 0
         ) AS v
             ON TRUE
         WHERE
@@ -189,8 +203,8 @@ BEGIN
     ),
 
     /*
-    Into the table what it has columns for, and all of it into four_queue_scheduler_lease. An item that a trigger of the table keeps
-    from changing counts as not changed.
+    Into the table what it has columns for, and all of it into
+    four_queue_scheduler_lease. An item that a trigger of the table keeps from changing counts as not changed.
     */
     changed AS (
         UPDATE "public"."four_queue" AS q
@@ -198,20 +212,38 @@ BEGIN
             "scheduled_start_date" = COALESCE(d.due_at, q."scheduled_start_date"),
             "start_date" = CASE WHEN d.enters THEN d.run_started_at ELSE q."start_date" END,
             "end_date" = CASE
-                WHEN d.status IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error') THEN NULL
-                WHEN d.status IN ('Completed') THEN CASE WHEN d.finishes THEN now_ ELSE COALESCE(q."end_date", now_) END
+                WHEN
+                    d.status IN (
+                        'Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
+                        'PartiallyCompleted', 'Pending', 'Error'
+                    )
+                    THEN NULL
+                WHEN
+                    d.status IN (
+                        'Completed'
+                    )
+                    THEN CASE WHEN d.finishes THEN now_ ELSE COALESCE(q."end_date", now_) END
                 ELSE CASE WHEN d.finishes THEN now_ WHEN d.reopens THEN NULL ELSE q."end_date" END
             END,
             "attempts" = d.attempt_num,
             "app_server" = CASE WHEN d.enters THEN d.owner ELSE q."app_server" END,
             "in_process" = CASE
-                WHEN d.status IN ('Pending', 'Error') THEN FALSE
-                WHEN d.status IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') THEN TRUE
+                WHEN
+                    d.status IN (
+                        'Pending', 'Error'
+                    )
+                    THEN FALSE
+                WHEN
+                    d.status IN (
+                        'Processing', 'Failed', 'Completed', 'Cancelled', 'Paused',
+                        'Terminated', 'PartiallyCompleted'
+                    )
+                    THEN TRUE
                 ELSE q."in_process"
             END
         FROM decided AS d
         WHERE
-            q."id" BETWEEN d.key_1 AND d.key_1 AND q."in_process" = ANY(ARRAY[d.seek_1]) 
+            q."id" BETWEEN d.key_1 AND d.key_1 AND q."in_process" = ANY(ARRAY[d.seek_1])
             AND d.answer = 'OK'
         RETURNING d.*
     ),

@@ -5,7 +5,8 @@ whoever wants to know. Completed work is not done twice, and what is Pending or 
 items_ is a JSON array of objects: key and, where only the item as the caller saw it is meant, token.
 One row per element with its position and its answer: OK, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item that is not
 OK is untouched.
-operation_ makes the call repeatable: asked again with the same value, the same answers come again and nothing is changed.
+operation_ makes the call repeatable: asked again with the same value, the same answers come again and nothing is
+changed.
 Table access order: queue_operation, four_queue, four_queue_scheduler_lease.
 */
 CREATE OR REPLACE FUNCTION "readpast"."redrive_four_queue_scheduler_set_trx"(operation_ uuid, items_ json)
@@ -81,7 +82,7 @@ BEGIN
     CROSS JOIN LATERAL (
         SELECT 1 AS one
         FROM "public"."four_queue" AS q
-        WHERE q."id" BETWEEN i.key_1 AND i.key_1 AND q."in_process" IN (FALSE, TRUE) 
+        WHERE q."id" BETWEEN i.key_1 AND i.key_1 AND q."in_process" IN (FALSE, TRUE)
         FOR NO KEY UPDATE
     ) AS q;
     now_ := clock_timestamp();
@@ -130,7 +131,13 @@ BEGIN
             TRUE AS stays
         FROM item AS i
         LEFT JOIN LATERAL (
-            SELECT w.* FROM "readpast"."four_queue_scheduler_item_v" AS w WHERE w.item_key_1 = i.key_1 AND w.item_seek_1 IN (FALSE, TRUE) OFFSET 0
+            SELECT w.*
+            FROM "readpast"."four_queue_scheduler_item_v" AS w
+            WHERE
+                w.item_key_1 = i.key_1
+                AND w.item_seek_1 IN (FALSE, TRUE)
+            /* So that it is one search per key, whatever the size of the table when this is planned. */
+            OFFSET 0
         ) AS v
             ON TRUE
         CROSS JOIN LATERAL (
@@ -147,8 +154,8 @@ BEGIN
     ),
 
     /*
-    Into the table what it has columns for, and all of it into four_queue_scheduler_lease. An item that a trigger of the table keeps
-    from changing counts as not changed.
+    Into the table what it has columns for, and all of it into
+    four_queue_scheduler_lease. An item that a trigger of the table keeps from changing counts as not changed.
     */
     changed AS (
         UPDATE "public"."four_queue" AS q
@@ -156,20 +163,38 @@ BEGIN
             "scheduled_start_date" = COALESCE(d.due_at, q."scheduled_start_date"),
             "start_date" = CASE WHEN d.enters THEN d.run_started_at ELSE q."start_date" END,
             "end_date" = CASE
-                WHEN d.status IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error') THEN NULL
-                WHEN d.status IN ('Completed') THEN CASE WHEN d.finishes THEN now_ ELSE COALESCE(q."end_date", now_) END
+                WHEN
+                    d.status IN (
+                        'Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
+                        'PartiallyCompleted', 'Pending', 'Error'
+                    )
+                    THEN NULL
+                WHEN
+                    d.status IN (
+                        'Completed'
+                    )
+                    THEN CASE WHEN d.finishes THEN now_ ELSE COALESCE(q."end_date", now_) END
                 ELSE CASE WHEN d.finishes THEN now_ WHEN d.reopens THEN NULL ELSE q."end_date" END
             END,
             "attempts" = d.attempt_num,
             "app_server" = CASE WHEN d.enters THEN d.owner ELSE q."app_server" END,
             "in_process" = CASE
-                WHEN d.status IN ('Pending', 'Error') THEN FALSE
-                WHEN d.status IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') THEN TRUE
+                WHEN
+                    d.status IN (
+                        'Pending', 'Error'
+                    )
+                    THEN FALSE
+                WHEN
+                    d.status IN (
+                        'Processing', 'Failed', 'Completed', 'Cancelled', 'Paused',
+                        'Terminated', 'PartiallyCompleted'
+                    )
+                    THEN TRUE
                 ELSE q."in_process"
             END
         FROM decided AS d
         WHERE
-            q."id" BETWEEN d.key_1 AND d.key_1 AND q."in_process" = ANY(ARRAY[d.seek_1]) 
+            q."id" BETWEEN d.key_1 AND d.key_1 AND q."in_process" = ANY(ARRAY[d.seek_1])
             AND d.answer = 'OK'
         RETURNING d.*
     ),

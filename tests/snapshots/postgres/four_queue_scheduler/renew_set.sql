@@ -61,7 +61,7 @@ BEGIN
     CROSS JOIN LATERAL (
         SELECT 1 AS one
         FROM "readpast"."four_queue_scheduler_lease" AS s
-        WHERE s.key_1 BETWEEN i.key_1 AND i.key_1 
+        WHERE s.key_1 BETWEEN i.key_1 AND i.key_1
         FOR NO KEY UPDATE
     ) AS s;
     now_ := clock_timestamp();
@@ -96,7 +96,13 @@ BEGIN
             END AS answer
         FROM item AS i
         LEFT JOIN LATERAL (
-            SELECT w.* FROM "readpast"."four_queue_scheduler_item_v" AS w WHERE w.item_key_1 = i.key_1 AND w.item_seek_1 IN (FALSE, TRUE) OFFSET 0
+            SELECT w.*
+            FROM "readpast"."four_queue_scheduler_item_v" AS w
+            WHERE
+                w.item_key_1 = i.key_1
+                AND w.item_seek_1 IN (FALSE, TRUE)
+            /* So that it is one search per key, whatever the size of the table when this is planned. */
+            OFFSET 0
         ) AS v
             ON TRUE
     ),
@@ -106,7 +112,7 @@ BEGIN
         SET lease_until = now_ + lease_ms_ * interval '1 millisecond'
         FROM judged AS j
         WHERE
-            s.key_1 BETWEEN j.key_1 AND j.key_1 
+            s.key_1 BETWEEN j.key_1 AND j.key_1
             AND j.answer = 'OK'
     )
 

@@ -1,4 +1,7 @@
-/* four_queue_scheduler: the items stand in "public"."four_queue"; what that table has no column for stands in four_queue_scheduler_lease. */
+/*
+four_queue_scheduler: the items stand in "public"."four_queue";
+what that table has no column for stands in four_queue_scheduler_lease.
+*/
 /*
 What "public"."four_queue" has no column for. An item that no worker of readpast has touched has no row here, and a
 row here never makes an item: "public"."four_queue" says what there is to do. The key has the types that it has

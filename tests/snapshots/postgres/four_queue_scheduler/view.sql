@@ -1,7 +1,7 @@
 /*
-four_queue_scheduler as readpast sees it: each item's state, from the columns of "public"."four_queue" where it has them, and
-from four_queue_scheduler_lease for the rest. Where the two disagree, because somebody changed a row by hand, "public"."four_queue"
-is right.
+four_queue_scheduler as readpast sees it: each item's state, from the columns of its table where it has them, and
+from four_queue_scheduler_lease for the rest. Where the two disagree, because somebody changed a row by hand,
+the table is right.
 */
 CREATE OR REPLACE VIEW "readpast"."four_queue_scheduler_item_v" AS
 SELECT
@@ -54,14 +54,23 @@ CROSS JOIN LATERAL (
             WHEN
                 q."in_process" = FALSE
                 THEN CASE
-                    WHEN s.status IN ('Pending', 'Error') THEN s.status::text
+                    WHEN
+                        s.status IN (
+                            'Pending', 'Error'
+                        )
+                        THEN s.status::text
                     ELSE 'Pending'
                 END
             WHEN
                 q."in_process" = TRUE
                 AND q."end_date" IS NULL
                 THEN CASE
-                    WHEN s.status IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') THEN s.status::text
+                    WHEN
+                        s.status IN (
+                            'Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
+                            'PartiallyCompleted'
+                        )
+                        THEN s.status::text
                     ELSE 'Processing'
                 END
             WHEN
