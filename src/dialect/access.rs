@@ -2,7 +2,7 @@
 
 use super::Dialect;
 use super::shape::group_order;
-use super::table::literal;
+use super::table::{in_comment, literal};
 use crate::ident::Identifier;
 use crate::item::ItemState;
 use crate::spec::{ColumnKind, ColumnSpec, Completion, Condition, Holds, KeyColumn, KeySource, QueueSpec, TableSpec};
@@ -38,14 +38,12 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
         columns.iter().map(|(name, descending)| context! { quoted => quoted(name), descending }).collect()
     };
     let witness = witness(spec, table, &due);
-    // In comments, where no name may end them.
-    let plain = |name: &Identifier| name.as_str().replace("*/", "* /").replace("/*", "/ *");
     let history = match &spec.completion {
-        Completion::History(name) => Some(plain(name)),
+        Completion::History(name) => Some(in_comment(name)),
         _ => None,
     };
     context! {
-        called => context! { table => plain(&table.name), witness => witness.as_ref().map(plain), history },
+        called => context! { table => in_comment(&table.name), witness => witness.as_ref().map(in_comment), history },
         due_index => listed(&due),
         // Read with the order where it does not decide it, so that what is not due yet costs no visit to its row.
         due_include => due_column.filter(|column| !due.iter().any(|(other, _)| other == *column)).map(quoted),

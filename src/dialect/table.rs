@@ -80,7 +80,7 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
     use crate::item::ItemState::{Completed, Pending, Processing};
     context! {
         table => qualified,
-        table_name => table.name.as_str(),
+        table_name => in_comment(&table.name),
         table_schema => schema.as_str(),
         create => table.create,
         key,
@@ -170,4 +170,9 @@ pub(super) fn options(dialect: Dialect, spec: &QueueSpec) -> Value {
             operator => role(&spec.roles.operator),
         },
     }
+}
+
+/// A name for a comment, which it must not end.
+pub(super) fn in_comment(name: &Identifier) -> String {
+    name.as_str().replace("*/", "* /").replace("/*", "/ *")
 }

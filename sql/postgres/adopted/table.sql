@@ -4,7 +4,7 @@
 {%- set number.key = number.key ~ (", " if not loop.first) ~ column.quoted -%}
 {%- endfor -%}
 /*
-{{ queue }}: the items stand in {{ table }};
+{{ queue }}: the items stand in {{ table_name }};
 what that table has no column for stands in {{ queue }}_lease.
 */
 {%- if create %}
@@ -45,8 +45,8 @@ CREATE TABLE IF NOT EXISTS {{ history_table }} (LIKE {{ table }});
 GO
 {%- endif %}
 /*
-What {{ table }} has no column for. An item that no worker of readpast has touched has no row here, and a
-row here never makes an item: {{ table }} says what there is to do. The key has the types that it has
+What {{ table_name }} has no column for. An item that no worker of readpast has touched has no row here, and a
+row here never makes an item: {{ table_name }} says what there is to do. The key has the types that it has
 there.
 */
 CREATE TABLE IF NOT EXISTS {{ object(queue ~ "_lease") }} AS

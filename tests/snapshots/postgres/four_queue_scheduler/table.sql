@@ -1,10 +1,10 @@
 /*
-four_queue_scheduler: the items stand in "public"."four_queue";
+four_queue_scheduler: the items stand in four_queue;
 what that table has no column for stands in four_queue_scheduler_lease.
 */
 /*
-What "public"."four_queue" has no column for. An item that no worker of readpast has touched has no row here, and a
-row here never makes an item: "public"."four_queue" says what there is to do. The key has the types that it has
+What four_queue has no column for. An item that no worker of readpast has touched has no row here, and a
+row here never makes an item: four_queue says what there is to do. The key has the types that it has
 there.
 */
 CREATE TABLE IF NOT EXISTS "readpast"."four_queue_scheduler_lease" AS
