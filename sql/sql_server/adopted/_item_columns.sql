@@ -13,8 +13,16 @@
     {{ n.kept(role.response, "[Response]") }} AS [ItemResponse],
     {{ n.kept(role.error, "[Error]") }} AS [ItemError],
     {{ n.started(role, run_time, local_time, offset) }} AS [ItemStartedAt],
+{%- if completed_is_told and role.started and role.finished and not role.duration and not run_time %}
+    /* Of what is completed nothing is kept beside the table, which has both times. */
+    COALESCE(
+        s.[Duration],
+        CASE WHEN {{ n.stands(completed) }} THEN DATEDIFF_BIG(MILLISECOND, q.{{ role.started }}, q.{{ role.finished }}) END
+    ) AS [ItemDuration],
+{%- else %}
     {{ n.kept(role.duration, "[Duration]") }} AS [ItemDuration],
+{%- endif %}
     {% if role.due %}{{ n.utc("q." ~ role.due, local_time, offset) }}{% else %}s.[DueAt]{% endif %} AS [ItemDueAt],
     {{ n.token(role) }} AS [ItemToken],
     {{ n.owner(role) }} AS [ItemOwner],
-    {{ n.until(role, foreign, local_time, lease_ms, offset) }} AS [ItemLeaseUntil]
+    CASE WHEN {{ n.stands(processing) }} THEN {{ n.until(role, foreign, local_time, lease_ms, offset) }} END AS [ItemLeaseUntil]

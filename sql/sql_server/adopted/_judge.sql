@@ -92,7 +92,8 @@
 {%- if own_types_only %}
                 AND {% filter indent(16) %}{% include "adopted/_type_access.sql" %}{% endfilter %}
 {%- endif %}
-            LEFT JOIN {{ object(queue ~ "_Lease") }} AS s
+            /* Locked too: with row versions it would be read as it was before the wait for the row of the table. */
+            LEFT JOIN {{ object(queue ~ "_Lease") }} AS s WITH (UPDLOCK, ROWLOCK)
                 ON {{ n.same(key, "s", "q") }}
         ) AS x
 {%- if not redrive %}

@@ -559,12 +559,18 @@ BEGIN
         s.[Response] AS [ItemResponse],
         s.[Error] AS [ItemError],
         COALESCE(s.[StartedAt], DATEADD(MINUTE, -@Offset, CAST(q.[start_date] AS datetime2(7)))) AS [ItemStartedAt],
-        s.[Duration] AS [ItemDuration],
+        /* Of what is completed nothing is kept beside the table, which has both times. */
+        COALESCE(
+            s.[Duration],
+            CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN DATEDIFF_BIG(MILLISECOND, q.[start_date],
+                q.[end_date]) END
+        ) AS [ItemDuration],
         DATEADD(MINUTE, -@Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
         s.[UpdatedAt] AS [ItemToken],
         q.[app_server] AS [ItemOwner],
-        COALESCE(s.[LeaseUntil], CASE WHEN s.[UpdatedAt] IS NULL THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE,
-            -@Offset, CAST(q.[start_date] AS datetime2(7)))) END) AS [ItemLeaseUntil]
+        CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN COALESCE(s.[LeaseUntil], CASE
+            WHEN s.[UpdatedAt] IS NULL THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@Offset, CAST(q.[start_date]
+            AS datetime2(7)))) END) END AS [ItemLeaseUntil]
     FROM @Out AS o
     LEFT JOIN [dbo].[four_queue] AS q
         ON q.[in_process] IN (0, 1) AND q.[id] = o.[id] AND o.[Answer] = 'CLAIMED'

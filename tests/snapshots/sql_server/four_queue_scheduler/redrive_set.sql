@@ -201,7 +201,8 @@ BEGIN
                 FROM @Item AS i
                 LEFT JOIN [dbo].[four_queue] AS q WITH (UPDLOCK, ROWLOCK)
                     ON q.[in_process] IN (0, 1) AND q.[id] = i.[id]
-                LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
+                /* Locked too: with row versions it would be read as it was before the wait for the row of the table. */
+                LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK)
                     ON s.[id] = q.[id]
             ) AS x
             WHERE NOT EXISTS (SELECT 1 FROM @Work AS w WHERE w.[Ordinal] = x.[Ordinal])

@@ -27,13 +27,19 @@ SELECT
     s.[Error] AS [ItemError],
     COALESCE(s.[StartedAt], DATEADD(MINUTE, -DATEPART(TZOFFSET, SYSDATETIMEOFFSET()), CAST(q.[start_date]
         AS datetime2(7)))) AS [ItemStartedAt],
-    s.[Duration] AS [ItemDuration],
+    /* Of what is completed nothing is kept beside the table, which has both times. */
+    COALESCE(
+        s.[Duration],
+        CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN DATEDIFF_BIG(MILLISECOND, q.[start_date],
+            q.[end_date]) END
+    ) AS [ItemDuration],
     DATEADD(MINUTE, -DATEPART(TZOFFSET, SYSDATETIMEOFFSET()), CAST(q.[scheduled_start_date] AS datetime2(7)))
         AS [ItemDueAt],
     s.[UpdatedAt] AS [ItemToken],
     q.[app_server] AS [ItemOwner],
-    COALESCE(s.[LeaseUntil], CASE WHEN s.[UpdatedAt] IS NULL THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE,
-        -DATEPART(TZOFFSET, SYSDATETIMEOFFSET()), CAST(q.[start_date] AS datetime2(7)))) END) AS [ItemLeaseUntil]
+    CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN COALESCE(s.[LeaseUntil], CASE WHEN s.[UpdatedAt] IS NULL
+        THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -DATEPART(TZOFFSET, SYSDATETIMEOFFSET()), CAST(q.[start_date]
+        AS datetime2(7)))) END) END AS [ItemLeaseUntil]
 FROM [dbo].[four_queue] AS q
 LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
     ON s.[id] = q.[id];
