@@ -168,7 +168,6 @@ pub(super) const FILES: &[(&str, &str)] = &files![
     "adopted/purge.sql",
     "adopted/redrive_set.sql",
     "relational/_subtypes.sql",
-    "relational/_successor.sql",
     "relational/_unique_answers.sql",
     "adopted/_at_found.sql",
 ];

@@ -153,7 +153,6 @@ pub(super) const FILES: &[(&str, &str)] = &files![
     "adopted/_add.sql",
     "adopted/_answers.sql",
     "adopted/_answers_select.sql",
-    "adopted/_backoff.sql",
     "adopted/_candidates.sql",
     "adopted/_change_table.sql",
     "adopted/_claim.sql",

@@ -2,7 +2,10 @@
 //! `Legacy`.
 
 use crate::database::{Database, lines, on_each};
-use readpast::{Action, Answer, ErrorKind, ItemState, NewItem, Queue, QueueSpec, Settlement, dialect::Dialect};
+use readpast::{
+    Action, Answer, ErrorKind, ItemState, NewItem, Queue, QueueSpec, Settlement,
+    dialect::{Dialect, statements},
+};
 use serde_json::json;
 use std::{fs, path::Path, time::Duration};
 
@@ -17,8 +20,15 @@ fn install_release(database: &Database) {
     let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
     files.sort();
     assert_eq!(files.len(), 14);
-    for file in files {
+    for file in &files {
         database.run(&fs::read_to_string(file).unwrap());
+    }
+    // A second queue, which differs in its name: an upgrade has to do with all that are there.
+    for file in &files {
+        let text = fs::read_to_string(file).unwrap();
+        for statement in statements(&text).filter(|statement| statement.to_lowercase().contains("legacy")) {
+            database.run(&statement.replace("Legacy", "Second").replace("legacy", "second"));
+        }
     }
 }
 
@@ -130,8 +140,10 @@ fn an_older_release_upgrades_in_place() {
 }
 
 fn install_this(database: &Database) {
-    let stored =
-        database.rows(database.pick("SELECT [Spec] FROM [readpast].QueueSpec", "SELECT spec FROM readpast.queue_spec"));
+    let stored = database.rows(database.pick(
+        "SELECT [Spec] FROM [readpast].QueueSpec WHERE [Queue] = 'Legacy'",
+        "SELECT spec FROM readpast.queue_spec WHERE queue = 'Legacy'",
+    ));
     assert_eq!(QueueSpec::from_json(&stored[0]).unwrap(), QueueSpec::from_json(LEGACY).unwrap());
     database.install(LEGACY).unwrap();
 }
@@ -145,6 +157,7 @@ fn installing_without_a_queue_upgrades_those_that_are_there() {
         assert_eq!(refused.kind(), ErrorKind::SchemaOlder);
         readpast::install(&database.config(), None).unwrap();
         assert_eq!(database.open("Legacy").claim(20, Duration::ZERO).unwrap().len(), 3);
+        assert_eq!(database.open("Second").claim(20, Duration::ZERO).unwrap().len(), 0);
     });
 }
 

@@ -112,6 +112,3 @@ $$;
 GO
 REVOKE ALL ON FUNCTION {{ function }}(uuid, text, json, integer, integer, integer) FROM public;
 GO
-{%- set before = "uuid, text, json, integer, integer, boolean" %}
-{%- set after = "uuid, text, json, integer, integer, integer" %}
-{% include "relational/_successor.sql" %}

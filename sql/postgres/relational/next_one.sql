@@ -23,6 +23,3 @@ $$;
 GO
 REVOKE ALL ON FUNCTION {{ function }}(text, integer, integer) FROM public;
 GO
-{%- set before = "text, integer, boolean" %}
-{%- set after = "text, integer, integer" %}
-{% include "relational/_successor.sql" %}

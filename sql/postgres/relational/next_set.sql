@@ -217,6 +217,3 @@ $$;
 GO
 REVOKE ALL ON FUNCTION {{ function }}(text, integer, integer, integer) FROM public;
 GO
-{%- set before = "text, integer, integer, boolean" %}
-{%- set after = "text, integer, integer, integer" %}
-{% include "relational/_successor.sql" %}

@@ -31,3 +31,6 @@ BEGIN
 END;
 $$;
 GO
+/* Another queue may be upgraded in this transaction. */
+DROP TABLE pg_temp.readpast_kept_grant;
+GO

@@ -40,7 +40,7 @@
                 COALESCE(
                     i.[DueAt],
 {%- if backoff %}
-{% filter indent(20, true) %}{% include "adopted/_backoff.sql" %}{% endfilter %},
+{% set was = "w.[Was]" %}{% filter indent(20, true) %}{% include "relational/_backoff.sql" %}{% endfilter %},
 {%- endif %}
                     {{ "CASE WHEN w.[Status] = 'Error' THEN @Now END" if not role.due else "NULL" }}
                 ) AS [DueAt],

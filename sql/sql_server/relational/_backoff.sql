@@ -6,7 +6,7 @@ The exponent is bounded, so that the power never overflows: the longest delay is
 {%- endif %}
 */
 CASE
-    WHEN w.[Status] = 'Error' AND q.[Status] = 'Processing'
+    WHEN w.[Status] = 'Error' AND {{ was }} = 'Processing'
         THEN DATEADD(
             MILLISECOND,
             CAST(ROUND(

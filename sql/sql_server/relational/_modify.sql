@@ -93,7 +93,7 @@
                 i.[ScheduledFor],
                 DATEADD(MILLISECOND, i.[DelayMs] % 1000, DATEADD(SECOND, i.[DelayMs] / 1000, @Now)),
 {%- if backoff %}
-{% filter indent(16, true) %}{% include "relational/_backoff.sql" %}{% endfilter %},
+{% set was = "q.[Status]" %}{% filter indent(16, true) %}{% include "relational/_backoff.sql" %}{% endfilter %},
 {%- endif %}
                 q.[ScheduledFor]
             ),

@@ -328,26 +328,3 @@ $$;
 GO
 REVOKE ALL ON FUNCTION "readpast"."modify_notification_set_trx"(uuid, text, json, integer, integer, integer) FROM public;
 GO
-/* With other parameters it is another function: who might execute that of the release before, may execute this. */
-DO $$
-DECLARE
-    before_ CONSTANT regprocedure := TO_REGPROCEDURE(
-        '"readpast"."modify_notification_set_trx"(uuid, text, json, integer, integer, boolean)'
-    );
-    after_ CONSTANT text := '"readpast"."modify_notification_set_trx"(uuid, text, json, integer, integer, integer)';
-    role_ text;
-BEGIN
-    IF before_ IS NOT NULL THEN
-        FOR role_ IN
-            SELECT a.grantee::regrole::text
-            FROM pg_catalog.pg_proc AS p
-            CROSS JOIN LATERAL aclexplode(p.proacl) AS a
-            WHERE p.oid = before_ AND a.grantee NOT IN (0, p.proowner)
-        LOOP
-            EXECUTE 'GRANT EXECUTE ON FUNCTION ' || after_ || ' TO ' || role_;
-        END LOOP;
-        DROP FUNCTION "readpast"."modify_notification_set_trx"(uuid, text, json, integer, integer, boolean);
-    END IF;
-END;
-$$;
-GO
