@@ -297,7 +297,7 @@ typedef struct {
 /// An open queue, with its connections and its worker's name. Any number of threads may use it at once; each call takes a
 /// connection of its own.
 ///
-/// Made by `readpast_queue_open`, freed by `readpast_queue_free`. Batches and renewals made from it may be freed before
+/// Made by `readpast_queue_open` and `readpast_queue_share`, freed by `readpast_queue_free`. Batches and renewals made from it may be freed before
 /// or after it.
 typedef struct {
     /// Not an address; 0 is the null handle.
@@ -706,6 +706,23 @@ readpast_status readpast_queue_open(readpast_config config,
                                     readpast_queue *queue,
                                     readpast_error *err);
 
+/// Makes another handle on the queue, which has connections, worker and leases in common with it, and is interrupted and
+/// resumed for itself alone: for a caller whose waits are called off one by one, as those of a task or request are. It is
+/// not interrupted, even if `queue` is. Cheap enough to be made for a single claim; nothing is sent to the server.
+///
+/// *Ownership*: the caller frees `*shared` with `readpast_queue_free`, before or after `queue`. `readpast_queue_close` on
+/// one of them closes all; the last to be freed does, too.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*shared` is open, or closed if `queue` is.
+///
+/// *Since* 0.1.
+readpast_status readpast_queue_share(readpast_queue queue,
+                                     readpast_queue *shared,
+                                     readpast_error *err);
+
 /// The name that the queue's leases are held under: the setting `"worker"`, or a name that no other handle has.
 ///
 /// *Ownership*: the text is the queue's, until that is freed.
@@ -716,6 +733,16 @@ readpast_status readpast_queue_open(readpast_config config,
 ///
 /// *Since* 0.1.
 const char *readpast_queue_worker(readpast_queue queue);
+
+/// How long a claim on this handle holds, in milliseconds: the setting `"lease.ms"`, or what the queue's description says.
+/// The queue's setting in AppSettings, if there is one, counts above both and is not asked for.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*: the milliseconds; 0 for a queue that is null or freed.
+///
+/// *Since* 0.1.
+int64_t readpast_queue_lease_ms(readpast_queue queue);
 
 /// Gives back up to `max_items` (1 to 1000) items whose workers died. Claims do this too, every now and then: a queue that
 /// is being worked on needs no such call.
@@ -733,7 +760,7 @@ readpast_status readpast_queue_recover(readpast_queue queue,
                                        readpast_error *err);
 
 /// Makes every claim on this queue handle, waiting or to come, return `READPAST_INTERRUPTED` until
-/// `readpast_queue_resume`. It stays, so that a thread that comes to its claim a moment later does not miss it. What was
+/// `readpast_queue_resume`; those of `readpast_queue_share` are other handles. It stays, so that a thread that comes to its claim a moment later does not miss it. What was
 /// sent to the server already is not called back. Settling and renewing go on, so that work in hand can be finished;
 /// `readpast_queue_settle_and_claim` then only settles. Returns at once.
 ///
@@ -774,7 +801,7 @@ readpast_status readpast_queue_close(readpast_queue queue,
                                      int64_t timeout_ms,
                                      readpast_error *err);
 
-/// Frees a queue, and closes it if need be. Calls that other threads have under way on it end as they would have, and the
+/// Frees a queue, and closes it if need be and no handle shared with it is left. Calls that other threads have under way on it end as they would have, and the
 /// last of them closes the connections; `readpast_queue_close` first is the orderly way. The null handle, and one that
 /// was freed already, are let pass.
 ///
@@ -1109,8 +1136,8 @@ readpast_status readpast_batch_value_by_name(readpast_batch batch,
                                              readpast_value *value,
                                              readpast_error *err);
 
-/// Starts to renew the leases of all items of `batch`, every `interval_ms` (1 to 86400000; a third of the setting
-/// `"lease.ms"` is a good choice). Release each item when it is settled.
+/// Starts to renew the leases of all items of `batch`, every `interval_ms` (1 to 86400000; a third of
+/// `readpast_queue_lease_ms` is a good choice). Release each item when it is settled.
 ///
 /// *Ownership*: the caller frees `*renewal` with `readpast_renewal_free`. It does not need `queue` and `batch` to stay.
 ///

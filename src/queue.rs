@@ -23,6 +23,7 @@ use crate::session::{Param, Session, Shape};
 use crate::spec::{QueueSpec, Storage};
 use std::{
     fmt,
+    ops::Deref,
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -39,7 +40,13 @@ pub const MAX_WAIT: Duration = Duration::from_secs(86_400);
 #[derive(Clone)]
 pub struct Queue(Arc<Inner>);
 
+/// What a handle has for itself; the rest it has in common with those that were shared from it.
 struct Inner {
+    interrupt: Interrupt,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
     spec: QueueSpec,
     worker: String,
     calls: Calls,
@@ -56,7 +63,6 @@ struct Inner {
     recover_interval: Duration,
     retry: retry::Policy,
     signal: Arc<Signal>,
-    interrupt: Interrupt,
 }
 
 impl Queue {
@@ -86,7 +92,7 @@ impl Queue {
             };
             Ok((spec, dialect, handwritten))
         })?;
-        Ok(Self(Arc::new(Inner {
+        let shared = Shared {
             calls: dialect.calls(&schema, &spec)?,
             signal: Signal::shared(&config.connection_string()?, schema.as_str(), name),
             worker: config.worker(),
@@ -99,8 +105,16 @@ impl Queue {
             poll_interval: config.duration("poll.interval_ms"),
             recover_interval: config.duration("recover.interval_ms"),
             retry,
-            interrupt,
-        })))
+        };
+        Ok(Self(Arc::new(Inner { interrupt, shared: Arc::new(shared) })))
+    }
+
+    /// Another handle on the same queue, with its connections, worker and leases in common, which is interrupted and
+    /// resumed for itself alone: for a caller whose waits are called off one by one, as a task's or a request's are. It is
+    /// not interrupted, even if this one is. Cheap enough to be made for one claim. Closing one of them closes all.
+    #[must_use]
+    pub fn share(&self) -> Self {
+        Self(Arc::new(Inner { interrupt: self.0.interrupt.share(), shared: Arc::clone(&self.0.shared) }))
     }
 
     /// The queue's name.
@@ -228,10 +242,10 @@ impl Queue {
     }
 
     /// Makes every claim on this handle, waiting or to come, return [`ErrorKind::Interrupted`] until [`Queue::resume`].
-    /// Settles and renewals go on, so that work in hand can be finished. From any thread; returns at once.
+    /// Its clones are the same handle; those of [`Queue::share`] are not. Settles and renewals go on, so that work in hand can be finished. From any thread; returns at once.
     pub fn interrupt(&self) {
         self.0.interrupt.set(true);
-        self.0.signal.wake();
+        self.0.signal.nudge();
     }
 
     /// Ends what [`Queue::interrupt`] began.
@@ -239,7 +253,7 @@ impl Queue {
         self.0.interrupt.set(false);
     }
 
-    /// Closes the queue for all its clones: waiting claims return [`ErrorKind::Closed`], calls under way end first.
+    /// Closes the queue, for all its handles: waiting claims return [`ErrorKind::Closed`], calls under way end first.
     ///
     /// # Errors
     /// [`ErrorKind::TimedOut`] when some are still under way after `patience`; the queue is closed all the same.
@@ -253,6 +267,14 @@ impl Queue {
 impl fmt::Debug for Queue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Queue").field("name", &self.name()).field("worker", &self.worker()).finish_non_exhaustive()
+    }
+}
+
+impl Deref for Inner {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.shared
     }
 }
 

@@ -68,7 +68,7 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
     let mut place = [0_u64; 64];
     place[0] = size as u64;
     let place = place.as_mut_ptr();
-    let mut new_queue = queue;
+    let (mut new_queue, mut shared) = (queue, queue);
     let mut new_batch = batch;
     let mut new_renewal = renewal;
     let item = readpast_new_item {
@@ -100,6 +100,7 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
             tell(|err| readpast_config_set(config, c"lease.ms".as_ptr(), text, err)),
             tell(|err| readpast_install(config, ptr::null(), err)),
             tell(|err| readpast_queue_open(config, text, &mut new_queue, err)),
+            tell(|err| readpast_queue_share(queue, &mut shared, err)),
             tell(|err| readpast_queue_enqueue(queue, &item, 1, ptr::null(), ptr::null_mut(), err)),
             tell(|err| readpast_queue_claim(queue, 1, 0, &mut new_batch, err)),
             tell(|err| readpast_queue_settle(queue, &settlement, 1, ptr::null(), ptr::null_mut(), err)),
@@ -127,7 +128,8 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
         assert!(expected.contains(status), "call {i}: {status}: {message}");
         assert!(message.contains("readpast_"), "{message}");
     }
-    assert_eq!((new_queue.id, new_batch.id, new_renewal.id), (0, 0, 0), "places for handles are written");
+    assert_eq!((new_queue.id, shared.id, new_batch.id, new_renewal.id), (0, 0, 0, 0), "places for handles are written");
+    assert_eq!(readpast_queue_lease_ms(queue), 0);
     assert!(readpast_queue_worker(queue).is_null() && readpast_batch_json(batch, 0).is_null());
     assert!(readpast_error_message(error).is_null() && readpast_error_sqlstate(error).is_null());
     assert!(readpast_error_operation(error).is_null() && readpast_renewal_lost_key(renewal, 0).is_null());

@@ -205,7 +205,7 @@ impl World {
         let error = readpast_error { id: self.handle(input, ERROR) };
         // SAFETY: every pointer is NULL, or leads to text, or to memory as large as its structs say.
         unsafe {
-            match input.below(39) {
+            match input.below(40) {
                 0 => {
                     let at = input.below(self.connections.len());
                     self.keep(input, CONFIG, self.config(at).id);
@@ -232,6 +232,14 @@ impl World {
                     }
                 }
                 6 => drop(self.read(readpast_queue_worker(queue))),
+                39 => {
+                    let mut place = readpast_queue { id: input.number() };
+                    let to = input.maybe(&mut place);
+                    self.tell(input, |err| readpast_queue_share(queue, to, err));
+                    if !to.is_null() {
+                        self.keep(input, QUEUE, place.id);
+                    }
+                }
                 7..10 => self.enqueue(input, queue),
                 10..13 => {
                     let mut place = readpast_batch { id: input.number() };

@@ -18,7 +18,7 @@ use std::ptr;
 /// An open queue, with its connections and its worker's name. Any number of threads may use it at once; each call takes a
 /// connection of its own.
 ///
-/// Made by `readpast_queue_open`, freed by `readpast_queue_free`. Batches and renewals made from it may be freed before
+/// Made by `readpast_queue_open` and `readpast_queue_share`, freed by `readpast_queue_free`. Batches and renewals made from it may be freed before
 /// or after it.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -89,6 +89,36 @@ pub unsafe extern "C" fn readpast_queue_open(
     }
 }
 
+/// Makes another handle on the queue, which has connections, worker and leases in common with it, and is interrupted and
+/// resumed for itself alone: for a caller whose waits are called off one by one, as those of a task or request are. It is
+/// not interrupted, even if `queue` is. Cheap enough to be made for a single claim; nothing is sent to the server.
+///
+/// *Ownership*: the caller frees `*shared` with `readpast_queue_free`, before or after `queue`. `readpast_queue_close` on
+/// one of them closes all; the last to be freed does, too.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*shared` is open, or closed if `queue` is.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_queue_share(
+    queue: readpast_queue,
+    shared: *mut readpast_queue,
+    err: *mut readpast_error,
+) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(queue, err, || {
+            let place = Place::new("shared", shared)?;
+            let open = queue.get()?;
+            place.put(OpenQueue { queue: open.share(), worker: open.worker.clone() })?;
+            Ok(READPAST_OK)
+        })
+    }
+}
+
 /// The name that the queue's leases are held under: the setting `"worker"`, or a name that no other handle has.
 ///
 /// *Ownership*: the text is the queue's, until that is freed.
@@ -101,6 +131,19 @@ pub unsafe extern "C" fn readpast_queue_open(
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_queue_worker(queue: readpast_queue) -> *const c_char {
     read(queue, ptr::null(), |queue| queue.worker.as_ptr())
+}
+
+/// How long a claim on this handle holds, in milliseconds: the setting `"lease.ms"`, or what the queue's description says.
+/// The queue's setting in AppSettings, if there is one, counts above both and is not asked for.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*: the milliseconds; 0 for a queue that is null or freed.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub extern "C" fn readpast_queue_lease_ms(queue: readpast_queue) -> i64 {
+    read(queue, 0, |queue| i64::try_from(queue.lease().as_millis()).unwrap_or(i64::MAX))
 }
 
 /// Gives back up to `max_items` (1 to 1000) items whose workers died. Claims do this too, every now and then: a queue that
@@ -133,7 +176,7 @@ pub unsafe extern "C" fn readpast_queue_recover(
 }
 
 /// Makes every claim on this queue handle, waiting or to come, return `READPAST_INTERRUPTED` until
-/// `readpast_queue_resume`. It stays, so that a thread that comes to its claim a moment later does not miss it. What was
+/// `readpast_queue_resume`; those of `readpast_queue_share` are other handles. It stays, so that a thread that comes to its claim a moment later does not miss it. What was
 /// sent to the server already is not called back. Settling and renewing go on, so that work in hand can be finished;
 /// `readpast_queue_settle_and_claim` then only settles. Returns at once.
 ///
@@ -205,7 +248,7 @@ pub unsafe extern "C" fn readpast_queue_close(
     }
 }
 
-/// Frees a queue, and closes it if need be. Calls that other threads have under way on it end as they would have, and the
+/// Frees a queue, and closes it if need be and no handle shared with it is left. Calls that other threads have under way on it end as they would have, and the
 /// last of them closes the connections; `readpast_queue_close` first is the orderly way. The null handle, and one that
 /// was freed already, are let pass.
 ///

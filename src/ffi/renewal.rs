@@ -60,8 +60,8 @@ impl Handle for readpast_renewal {
     }
 }
 
-/// Starts to renew the leases of all items of `batch`, every `interval_ms` (1 to 86400000; a third of the setting
-/// `"lease.ms"` is a good choice). Release each item when it is settled.
+/// Starts to renew the leases of all items of `batch`, every `interval_ms` (1 to 86400000; a third of
+/// `readpast_queue_lease_ms` is a good choice). Release each item when it is settled.
 ///
 /// *Ownership*: the caller frees `*renewal` with `readpast_renewal_free`. It does not need `queue` and `batch` to stay.
 ///

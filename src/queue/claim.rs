@@ -24,7 +24,13 @@ pub(super) fn claim(queue: &Inner, max: u32, wait: Duration) -> Result<Batch> {
     loop {
         // Who does not wait wants the server's word, whatever this process believes.
         let my_turn = wait.is_zero() || queue.signal.wait_turn(deadline, queue.poll_interval, called_off);
-        unless_called_off(queue)?;
+        if let Err(called_off) = unless_called_off(queue) {
+            if my_turn {
+                // It was this thread's turn for all the others.
+                queue.signal.wake();
+            }
+            return Err(called_off);
+        }
         if !my_turn {
             return Ok(Batch::default());
         }

@@ -6,7 +6,10 @@
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Arc, LazyLock, Weak},
+    sync::{
+        Arc, LazyLock, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -52,6 +55,12 @@ impl Signal {
         let mut state = self.state.lock();
         state.quiet_until = None;
         state.wakes += 1;
+        self.changed.notify_all();
+    }
+
+    /// Somebody was called off: those who wait find out whether they are meant, and nobody looks at the queue for it.
+    pub(super) fn nudge(&self) {
+        let _state = self.state.lock();
         self.changed.notify_all();
     }
 
@@ -118,17 +127,18 @@ impl Signal {
     }
 }
 
-/// How a handle's waits are called off.
+/// How a handle's waits are called off: by its own interrupt, or by the end of the queue, which is that of all handles.
 #[derive(Default)]
 pub(super) struct Interrupt {
-    state: Mutex<CalledOff>,
-    changed: Condvar,
+    interrupted: AtomicBool,
+    end: Arc<End>,
 }
 
 #[derive(Default)]
-struct CalledOff {
-    interrupted: bool,
-    closed: bool,
+struct End {
+    /// Held also to interrupt, so that nobody falls asleep between a look and the news.
+    closed: Mutex<bool>,
+    changed: Condvar,
 }
 
 /// What a pause yields to.
@@ -141,33 +151,41 @@ pub(super) enum YieldsTo {
 }
 
 impl Interrupt {
+    /// Of another handle on the same queue.
+    pub(super) fn share(&self) -> Self {
+        Self { interrupted: AtomicBool::new(false), end: Arc::clone(&self.end) }
+    }
+
     pub(super) fn set(&self, interrupted: bool) {
-        self.state.lock().interrupted = interrupted;
-        self.changed.notify_all();
+        let _news = self.end.closed.lock();
+        self.interrupted.store(interrupted, Ordering::Relaxed);
+        self.end.changed.notify_all();
     }
 
     pub(super) fn is_set(&self) -> bool {
-        self.state.lock().interrupted
+        let _settled = self.end.closed.lock();
+        self.interrupted.load(Ordering::Relaxed)
     }
 
     pub(super) fn close(&self) {
-        self.state.lock().closed = true;
-        self.changed.notify_all();
+        *self.end.closed.lock() = true;
+        self.end.changed.notify_all();
     }
 
     pub(super) fn is_closed(&self) -> bool {
-        self.state.lock().closed
+        *self.end.closed.lock()
     }
 
     /// Waits for `pause`, less when the handle is called off; says whether it is.
     pub(super) fn wait(&self, pause: Duration, yields_to: YieldsTo) -> bool {
         let deadline = Instant::now() + pause;
-        let mut state = self.state.lock();
+        let mut closed = self.end.closed.lock();
         loop {
-            if state.closed || (state.interrupted && yields_to == YieldsTo::Interrupts) {
+            let interrupted = self.interrupted.load(Ordering::Relaxed) && yields_to == YieldsTo::Interrupts;
+            if *closed || interrupted {
                 return true;
             }
-            if self.changed.wait_until(&mut state, deadline).timed_out() {
+            if self.end.changed.wait_until(&mut closed, deadline).timed_out() {
                 return false;
             }
         }

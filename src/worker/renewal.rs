@@ -103,7 +103,8 @@ impl Shared {
                         let lost = part.iter().zip(outcomes).filter(|(_, outcome)| outcome.answer != Answer::Ok);
                         self.note_lost(lost.map(|((key, _), _)| key));
                     }
-                    Err(error) if error.kind() == ErrorKind::Closed => return,
+                    // Of a queue whose procedures keep no leases there is nothing to renew.
+                    Err(error) if matches!(error.kind(), ErrorKind::Closed | ErrorKind::Unsupported) => return,
                     // The next round tries again; if the leases run out meanwhile, it finds out then.
                     Err(error) => log::warn!("leases were not renewed: {error}"),
                 }

@@ -2,7 +2,7 @@
 
 use crate::api::{Api, item};
 use crate::fixture::{Body, Given};
-use readpast::item::{Action, NewItem};
+use readpast::item::{Action, ItemState, NewItem};
 use std::{
     sync::Arc,
     thread::JoinHandle,
@@ -15,6 +15,7 @@ pub const BODIES: &[(&str, Body)] = &[
     ("wait::a_remote_item_is_found_by_polling", a_remote_item_is_found_by_polling),
     ("wait::the_next_due_time_is_met", the_next_due_time_is_met),
     ("wait::an_interrupt_ends_it_until_resumed", an_interrupt_ends_it_until_resumed),
+    ("wait::a_shared_handle_is_interrupted_for_itself", a_shared_handle_is_interrupted_for_itself),
     ("wait::closing_ends_it", closing_ends_it),
     ("wait::an_idle_process_polls_once_per_interval", an_idle_process_polls_once_per_interval),
 ];
@@ -83,6 +84,32 @@ fn an_interrupt_ends_it_until_resumed(given: &Given) {
     queue.interrupt();
     let (outcomes, none) = queue.settle_and_claim(&[taken.settle(Action::Complete)], 1).unwrap();
     assert_eq!((outcomes.len(), none.len()), (1, 0), "work in hand can be finished, new work is not taken");
+}
+
+fn a_shared_handle_is_interrupted_for_itself(given: &Given) {
+    let queue: Arc<dyn Api> = given.queue(&[]).into();
+    let shared: Arc<dyn Api> = queue.share().into();
+    assert_eq!(shared.worker(), queue.worker());
+
+    let (first, second) = (waiting(Arc::clone(&queue)), waiting(Arc::clone(&shared)));
+    shared.interrupt();
+    assert_eq!(second.join().unwrap(), Err("Interrupted".to_owned()));
+    queue.put("x");
+    assert_eq!(first.join().unwrap(), Ok(1), "the other handle goes on");
+
+    // What one has claimed the other settles: one worker, one set of leases.
+    queue.interrupt();
+    shared.resume();
+    queue.put("y");
+    let taken = shared.take();
+    assert_eq!(queue.end(taken.settle(Action::Complete)).state, Some(ItemState::Completed));
+
+    // A handle made of one that is interrupted is not; closing one closes all.
+    let late: Arc<dyn Api> = queue.share().into();
+    let waiter = waiting(late);
+    shared.close(LONG).unwrap();
+    assert_eq!(waiter.join().unwrap(), Err("Closed".to_owned()));
+    assert_eq!(queue.enqueue(&[item("x")], None).unwrap_err().kind, "Closed");
 }
 
 fn closing_ends_it(given: &Given) {

@@ -446,6 +446,13 @@ impl Api for CQueue {
         })
     }
 
+    fn share(&self) -> Box<dyn Api> {
+        let mut shared = readpast_queue { id: 7 };
+        // SAFETY: the place can be written.
+        checked(|err| unsafe { readpast_queue_share(self.0, &mut shared, err) }).unwrap();
+        Box::new(CQueue(shared))
+    }
+
     fn interrupt(&self) {
         // SAFETY: no pointers.
         checked(|err| unsafe { readpast_queue_interrupt(self.0, err) }).unwrap();

@@ -89,6 +89,10 @@ impl Api for Queue {
         Ok(self.stats()?)
     }
 
+    fn share(&self) -> Box<dyn Api> {
+        Box::new(self.share())
+    }
+
     fn interrupt(&self) {
         self.interrupt();
     }
