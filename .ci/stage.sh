@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Installs the library, with what C and C++ programs need to build against it, into a prefix:
+#
+#   stage.sh            into .local/prefix, from where the bindings build and test; nothing to do if nothing changed
+#   stage.sh PREFIX     anywhere else, like /usr/local
+#
+# cargo-c makes shared and static library with a soname, header and readpast.pc; this script adds the CMake package and
+# the C++ header. cargo-c itself goes below .local/tools: made without optimization, which it does not need, since
+# building it is what takes long.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+readonly root=$PWD
+prefix=$(realpath -m "${1:-$root/.local/prefix}")
+readonly prefix
+readonly tools=$root/.local/tools
+readonly cargo_c=0.10.24+cargo-0.98.0
+readonly log=$root/.local/stage.log
+
+say() { printf '%-11s %s\n' "$1" "$2"; }
+
+quietly() {
+    "$@" >>"$log" 2>&1 || {
+        tail -n 30 "$log" >&2
+        echo "stage: failed: $* (everything it printed is in $log)" >&2
+        exit 1
+    }
+}
+
+install_cargo_c() {
+    if [ -x "$tools/bin/cargo-cinstall" ] && [ "$(cat "$tools/cargo-c.version" 2>/dev/null)" = "$cargo_c" ]; then
+        return
+    fi
+    say cargo-c "building $cargo_c, once; takes some minutes"
+    quietly cargo install --locked --debug --root "$tools" --target-dir "$tools/build" --version "$cargo_c" cargo-c
+    rm -rf "$tools/build"
+    echo "$cargo_c" >"$tools/cargo-c.version"
+}
+
+# What the installed files are made from, in one number.
+fingerprint() {
+    {
+        rustc --version
+        echo "$prefix"
+        git ls-files -z --cached --others --exclude-standard -- src sql include Cargo.toml Cargo.lock bindings/c/cmake \
+            bindings/cpp/include .ci/stage.sh | xargs -0 sha256sum 2>/dev/null || true
+    } | sha256sum
+}
+
+# Its version is the crate's; its own files lie beside the library.
+install_cmake_package() {
+    local version pointer_size to=$prefix/lib/cmake/readpast
+    version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+    pointer_size=$(($(getconf LONG_BIT) / 8))
+    mkdir -p "$to"
+    cp bindings/c/cmake/readpastConfig.cmake "$to/"
+    sed -e "s/@version@/$version/; s/@major@/${version%%.*}/; s/@minor@/$(cut -d. -f2 <<<"$version")/" \
+        -e "s/@pointer_size@/$pointer_size/" bindings/c/cmake/readpastConfigVersion.cmake.in \
+        >"$to/readpastConfigVersion.cmake"
+}
+
+mkdir -p "$root/.local"
+: >"$log"
+stamp=$prefix/lib/cmake/readpast/stamp
+wanted=$(fingerprint)
+if [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then
+    say library "present in ${prefix#"$root/"}"
+    exit
+fi
+
+install_cargo_c
+say library "installing into ${prefix#"$root/"}"
+# --libdir: distributions have folders of their own; what we write below has to lie beside the library.
+PATH=$tools/bin:$PATH quietly cargo cinstall --release --locked --no-default-features --prefix "$prefix" --libdir lib
+install_cmake_package
+[ ! -d bindings/cpp/include ] || cp -r bindings/cpp/include/. "$prefix/include/"
+echo "$wanted" >"$stamp"
