@@ -1,7 +1,11 @@
 # Two commands are enough: `make demo` to see it work, `make test` to check everything. Both set up what they need.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench lint install clean
+.PHONY: help setup demo workers test bench lint install clean
+
+languages := c
+# What .ci/setup.sh had to install itself.
+export PATH := $(CURDIR)/.local/go/bin:$(PATH)
 
 # Of each target line below, its name and the sentence after the two number signs.
 help: ## Lists these targets.
@@ -10,11 +14,9 @@ help: ## Lists these targets.
 setup: ## Installs what is missing: apt packages, both ODBC drivers, the SQL linter (the latter below .local/).
 	@.ci/setup.sh
 
-# The library is built first, so that the C program only links it. A database of your own is used as it is, with your
-# own ODBC settings if you have any; else the demo gets a throw-away cluster.
-demo: setup ## Runs the C example on a throw-away PostgreSQL, or on the database that READPAST_CONNECTION names.
-	cargo build --release
-	$(MAKE) -C bindings/c demo
+# A database of your own is used as it is, with your own ODBC settings if you have any; else the demo gets a throw-away
+# cluster.
+demo: setup workers ## Runs the demo on a throw-away PostgreSQL, or on the database that READPAST_CONNECTION names.
 	@if [ -n "$$READPAST_CONNECTION" ]; then \
 	    export ODBCSYSINI="$${ODBCSYSINI:-$(CURDIR)/.local/odbc}"; \
 	    bindings/c/demo.sh; \
@@ -22,10 +24,15 @@ demo: setup ## Runs the C example on a throw-away PostgreSQL, or on the database
 	    .ci/with_cluster.sh bindings/c/demo.sh; \
 	fi
 
+# The library first: all of them link it, or pack it.
+workers: setup
+	@.ci/stage.sh
+	@for language in $(languages); do $(MAKE) --no-print-directory -C bindings/$$language build || exit 1; done
+
 test: setup ## Runs every check, on PostgreSQL and, when READPAST_TEST_SQLSERVER is set, on that SQL Server.
 	@.ci/test.sh
 
-bench: setup ## Measures throughput on a throw-away PostgreSQL that syncs to disk.
+bench: setup workers ## Measures throughput, and what each language adds to it, on a throw-away PostgreSQL that syncs to disk.
 	.ci/with_cluster.sh cargo bench
 
 lint: setup ## Runs those checks that need no database server.
@@ -36,5 +43,5 @@ install: ## Installs the command readpast into ~/.cargo/bin.
 
 clean: ## Removes everything that was built or installed below this directory; apt packages stay.
 	cargo clean
-	$(MAKE) -C bindings/c clean
+	for language in $(languages); do $(MAKE) -C bindings/$$language clean || exit 1; done
 	rm -rf .local

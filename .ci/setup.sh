@@ -60,8 +60,8 @@ install_packages() {
     # krb5, gssapi and ltdl are linked by the Microsoft driver; libssl (from openssl) it opens when it connects.
     local missing
     mapfile -t missing < <(missing_packages \
-        build-essential ca-certificates clang libgssapi-krb5-2 libkrb5-3 libltdl7 odbc-postgresql odbcinst openssl \
-        pkg-config python3-venv shellcheck unixodbc unixodbc-dev valgrind)
+        build-essential ca-certificates clang cmake curl libcjson-dev libgssapi-krb5-2 libkrb5-3 libltdl7 odbc-postgresql \
+        odbcinst openssl pkg-config python3-venv shellcheck unixodbc unixodbc-dev valgrind)
     if [ ${#missing[@]} -eq 0 ] && has_postgres_server; then
         say packages present
         return
@@ -107,6 +107,36 @@ install_rust() {
     { cargo fmt --version && cargo clippy --version; } >/dev/null 2>&1 ||
         fail 'rustfmt or clippy is missing: rustup component add rustfmt clippy'
     say rust present
+}
+
+# Debian's Go is often older than the bindings need. The Go module proxy serves whole toolchains; ours goes below .local/,
+# where the Makefile looks for it first.
+install_go() {
+    local version oldest
+    oldest=$(sed -n 's/^go //p' bindings/go/go.mod)
+    version=$(PATH=$root/.local/go/bin:$PATH GOTOOLCHAIN=local go version 2>/dev/null | sed 's/.* go\([0-9.]*\).*/\1/') || true
+    if [ "$(printf '%s\n' "$oldest" "${version:-0}" | sort --version-sort | head -n 1)" = "$oldest" ]; then
+        say go present
+        return
+    fi
+
+    local machine hash name archive=$root/.local/go.zip
+    case $(uname -m) in
+        x86_64) machine=amd64 hash=30c2b1bf7dcc88d3eb0a1364e47ddd9128edb3110a30e8a0ef61cd5856b31de7 ;;
+        aarch64) machine=arm64 hash=02b36b6787b3ac767668f630e2998df45a3b1f9ffee08d1bf3ef6487cd658d99 ;;
+        *) fail "install Go $oldest or later by hand: this script knows none for $(uname -m)" ;;
+    esac
+    name=toolchain@v0.0.1-go1.26.8.linux-$machine
+    say go "installing ${name#*-} into .local/go"
+    quietly curl --fail --silent --show-error --location --output "$archive" \
+        "https://proxy.golang.org/golang.org/${name/@/\/@v\/}.zip"
+    quietly sha256sum --check - <<<"$hash  $archive"
+    rm -rf "$root/.local/go" "$root/.local/go.new"
+    quietly "$venv/bin/python" -m zipfile --extract "$archive" "$root/.local/go.new"
+    # A module's archive does not say which files are programs.
+    chmod +x "$root/.local/go.new/golang.org/$name"/{bin/*,pkg/tool/*/*}
+    mv "$root/.local/go.new/golang.org/$name" "$root/.local/go"
+    rm -rf "$root/.local/go.new" "$archive"
 }
 
 install_python_tools() {
@@ -196,6 +226,7 @@ mkdir -p "$root/.local"
 install_packages
 install_rust
 install_python_tools
+[ ! -e bindings/go/go.mod ] || install_go
 install_msodbcsql
 write_odbcinst
 print_versions

@@ -9,6 +9,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+readonly languages=(c)
 summary=()
 
 step() {
@@ -42,7 +43,13 @@ fi
 # What the tests look for is not what a power cut does to the server's disk.
 export READPAST_CLUSTER_FSYNC=off
 step 'tests' .ci/with_cluster.sh cargo test
-step 'C example under valgrind' .ci/with_cluster.sh make -C bindings/c check
+
+# Each language's own suite.
+step 'library' .ci/stage.sh
+for language in "${languages[@]}"; do
+    step "$language: build" make --no-print-directory -C "bindings/$language" build
+    step "$language: check" .ci/with_cluster.sh make --no-print-directory -C "bindings/$language" check
+done
 
 print_summary
 echo 'PostgreSQL: tested'

@@ -1,4 +1,4 @@
-//! The README's tables and its C program are made from what they describe. `READPAST_UPDATE_README=1` writes them anew.
+//! The README's tables and programs are made from what they describe. `READPAST_UPDATE_README=1` writes them anew.
 
 use readpast::{
     config::{Kind, SETTINGS},
@@ -47,17 +47,22 @@ fn statuses() -> String {
     out
 }
 
-fn worker() -> String {
-    let source = fs::read_to_string(root("bindings/c/examples/minimal_worker.c")).unwrap();
-    assert!(source.lines().count() <= 30, "the README promises 30 lines");
-    format!("```c\n{source}```\n")
+/// The least worker of each language, and how long the README may let it be.
+const WORKERS: [(&str, &str, usize); 1] = [("bindings/c/examples/minimal_worker.c", "c", 30)];
+
+fn worker(path: &str, language: &str, longest: usize) -> String {
+    let source = fs::read_to_string(root(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+    assert!(source.lines().count() <= longest, "{path}: a worker takes {longest} lines at most");
+    format!("```{language}\n{source}```\n")
 }
 
 #[test]
 fn what_the_readme_copies_is_up_to_date() {
     let before = fs::read_to_string(root("README.md")).unwrap();
     let mut after = before.clone();
-    for (name, text) in [("settings", settings()), ("statuses", statuses()), ("minimal_worker.c", worker())] {
+    let mut copies = vec![("settings", settings()), ("statuses", statuses())];
+    copies.extend(WORKERS.map(|(path, language, longest)| (path, worker(path, language, longest))));
+    for (name, text) in copies {
         let begin = format!("<!-- {name} -->\n");
         let (head, rest) = after.split_once(&begin).unwrap_or_else(|| panic!("no {begin}"));
         let (_, tail) = rest.split_once("<!-- end -->").unwrap();

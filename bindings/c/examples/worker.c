@@ -255,8 +255,7 @@ static bool read_options(int argc, char **argv, struct worker *worker, readpast_
         case 'f': worker->fail_every = strtol(optarg, NULL, 10); break;
         case 'r': worker->records = stdout; break;
         case 'o':
-            if (value)
-                *value++ = '\0';
+            if (value) *value++ = '\0';
             set(config, optarg, value);
             break;
         default: return false;

@@ -1,0 +1,48 @@
+/* Calls on threads of their own, so that another call can meet them while they wait. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "adapter.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct call {
+    char name[64];
+    pthread_t thread;
+    cJSON *request, *answer;
+    struct call *next;
+} *calls; /* of the thread that reads requests alone */
+
+static void *run(void *data) {
+    struct call *call = data;
+    call->answer = make_call(call->request);
+    return NULL;
+}
+
+void start_call(const char *name, cJSON *request) {
+    struct call *call = calloc(1, sizeof *call);
+    if (!call || strlen(name) >= sizeof call->name)
+        give_up("a call cannot be started");
+    strcpy(call->name, name);
+    call->request = request;
+    call->next = calls;
+    calls = call;
+    if (pthread_create(&call->thread, NULL, run, call) != 0)
+        give_up("no thread can be started");
+}
+
+cJSON *await_call(const char *name) {
+    for (struct call **place = &calls; *place; place = &(*place)->next) {
+        struct call *call = *place;
+        if (!name || strcmp(call->name, name) != 0)
+            continue;
+        pthread_join(call->thread, NULL);
+        cJSON *answer = call->answer;
+        *place = call->next;
+        cJSON_Delete(call->request);
+        free(call);
+        return answer;
+    }
+    return NULL;
+}
