@@ -67,5 +67,5 @@ pub use self::{
     },
     queue::Queue,
     spec::QueueSpec,
-    worker::Renewal,
+    worker::{Renewal, Verdict, Worker},
 };

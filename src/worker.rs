@@ -1,5 +1,135 @@
-//! What a worker needs besides claim and settle: its leases renewed while it works.
+//! Workers in Rust: claim, handle, settle, again and again on some threads, with the leases renewed meanwhile.
 
+mod crew;
+mod desk;
+mod event;
+mod failure;
+mod job;
 mod renewal;
+mod stop;
+mod verdict;
 
-pub use renewal::Renewal;
+pub use self::{
+    event::Event,
+    failure::trace_panics,
+    job::Job,
+    renewal::Renewal,
+    stop::Stop,
+    verdict::{IntoVerdict, Verdict},
+};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::queue::{MAX_ITEMS, Queue};
+use std::{fmt, sync::Arc};
+
+/// The most threads of one worker. A handler that waits more than it works can use many; one that computes wants as many
+/// as there are processors.
+pub const MAX_THREADS: u32 = 1000;
+
+type Observer = Arc<dyn Fn(&Event<'_>) + Send + Sync>;
+
+/// Runs a handler for each item of a queue, until it is stopped.
+///
+/// Each thread claims a batch, calls the handler for one item after the other, and settles them all while it claims the
+/// next batch, in one round trip. The leases are renewed every third of their length until then, however long it takes.
+/// What becomes of an item is what its handler returns ([`IntoVerdict`]): nothing, a [`Verdict`], or a `Result` of these.
+///
+/// - An error is an attempt that failed: its text and that of its sources go to the item's error column, and the item is
+///   tried again after the queue's backoff until its attempts are spent.
+/// - A panic is the same, with the panic's message; [`trace_panics`] adds where it was. Handlers share what they capture:
+///   after a panic it is as the panic left it. (A program built with `panic = "abort"` ends, as it asked to.)
+/// - What was lost meanwhile ([`Job::is_lost`]) is refused by the database, logged, and left to whoever has it now.
+/// - What the database cannot store, such as a response longer than its column, is left out, and the item's error says so.
+/// - Failures that may pass are logged and met with patience; all others end the worker, and [`Worker::run`] returns them.
+///   Items in hand then come back when their leases run out.
+///
+/// Each thread needs a connection while it claims or settles, and now and then one to renew leases: set `pool.size` to the
+/// number of threads, or a little above it.
+///
+/// ```no_run
+/// use readpast::{Config, Queue, Worker};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut config = Config::new();
+/// config.set("connection", &std::env::var("READPAST_CONNECTION")?)?;
+/// let worker = Worker::new(&Queue::open(&config, "Notification")?).threads(4);
+/// worker.run(|job| -> Result<(), std::io::Error> {
+///     std::fs::write(job.key(), job.item().to_json())
+/// })?;
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "a worker works when it is run"]
+pub struct Worker {
+    queue: Queue,
+    threads: u32,
+    batch_size: u32,
+    stop: Stop,
+    observer: Option<Observer>,
+}
+
+impl Worker {
+    /// A worker of one thread that takes one item at a time. It has a handle of its own ([`Queue::share`]), so that other
+    /// users of `queue` and this worker do not interrupt each other.
+    pub fn new(queue: &Queue) -> Self {
+        let queue = queue.share();
+        Self { stop: Stop::new(&queue), queue, threads: 1, batch_size: 1, observer: None }
+    }
+
+    /// On how many threads handlers run at once, from 1 to [`MAX_THREADS`].
+    pub fn threads(mut self, threads: u32) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// How many items a thread takes at a time, from 1 to [`MAX_ITEMS`]. More make fewer round trips. They are handled one
+    /// after the other and settled together, so that the first waits in hand until the last is done: good for short work.
+    pub fn batch_size(mut self, items: u32) -> Self {
+        self.batch_size = items;
+        self
+    }
+
+    /// Calls `observer` for what happens, from the thread that it happens on, which waits for it: for metrics and audits.
+    /// A panic in it ends the worker.
+    pub fn observe(mut self, observer: impl Fn(&Event<'_>) + Send + Sync + 'static) -> Self {
+        self.observer = Some(Arc::new(observer));
+        self
+    }
+
+    /// What stops this worker, for another thread or a signal handler's.
+    pub fn stop_handle(&self) -> Stop {
+        self.stop.clone()
+    }
+
+    /// Works until it is stopped. Once stopped, a worker does not start again; make another one.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] when the number of threads or items is out of range; [`ErrorKind::Closed`] when the
+    /// queue was closed; what a claim or a settle failed with, if it cannot pass by itself. All threads have ended then.
+    ///
+    /// # Panics
+    /// When an observer does. Panics of handlers stay with their items.
+    pub fn run<R: IntoVerdict>(&self, handler: impl Fn(&Job<'_>) -> R + Sync) -> Result<()> {
+        check("threads", self.threads, MAX_THREADS)?;
+        check("items of a batch", self.batch_size, MAX_ITEMS)?;
+        crew::run(self, &handler)
+    }
+}
+
+fn check(what: &str, count: u32, most: u32) -> Result<()> {
+    if (1..=most).contains(&count) {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::InvalidArgument, format!("the number of {what} is {count}; it must be from 1 to {most}")))
+}
+
+impl fmt::Debug for Worker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { queue, threads, batch_size, .. } = self;
+        f.debug_struct("Worker")
+            .field("queue", queue)
+            .field("threads", threads)
+            .field("batch_size", batch_size)
+            .finish_non_exhaustive()
+    }
+}

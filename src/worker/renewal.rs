@@ -33,8 +33,8 @@ struct State {
 }
 
 impl Renewal {
-    /// Renews the leases of all items of `batch` every `interval` until they are released. A third of the lease is a good
-    /// interval: it leaves room for two failures.
+    /// Renews the leases of all items of `batch` every `interval` until they are released. A third of
+    /// [`Queue::lease`] is a good interval: it leaves room for two failures.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] when the interval is zero or the batch is empty.
@@ -65,6 +65,11 @@ impl Renewal {
     /// The keys of the items that were found lost: work on them is in vain, and settling them will be refused.
     pub fn lost(&self) -> Vec<String> {
         self.shared.state.lock().lost.clone()
+    }
+
+    /// Whether this item was found lost.
+    pub fn has_lost(&self, key: &str) -> bool {
+        self.shared.state.lock().lost.iter().any(|lost| lost == key)
     }
 
     /// Ends the renewals and waits for the thread, which may be waiting for the server.

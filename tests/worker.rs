@@ -1,0 +1,15 @@
+//! The worker: what handlers do, and what becomes of their items, on each server at hand.
+
+mod both;
+mod scratch;
+
+#[path = "worker/ending.rs"]
+mod ending;
+#[path = "worker/failing.rs"]
+mod failing;
+#[path = "worker/given.rs"]
+mod given;
+#[path = "worker/holding.rs"]
+mod holding;
+#[path = "worker/outage.rs"]
+mod outage;
