@@ -20,9 +20,13 @@ void keep(enum kind kind, const char *name, uint64_t id);
 uint64_t kept(enum kind kind, const char *name);
 uint64_t kept_for(enum kind kind, const cJSON *request, const char *member);
 void let_go(enum kind kind, const char *name);
+void close_queues(void);
 void let_all_go(void);
 
-/* read.c: what a request holds. */
+/* read.c: what a request holds. cJSON keeps numbers as doubles, which would lose the end of long ones: they are turned
+ * into raw JSON, as they were written. */
+cJSON *request_of(const char *line);                           /* the caller's to delete */
+char *json_of(const cJSON *request, const char *member);       /* to be freed by cJSON_free; NULL as for text_of */
 const char *text_of(const cJSON *request, const char *member); /* NULL when it is not there, or null */
 int64_t number_of(const cJSON *request, const char *member, int64_t otherwise);
 int32_t small_number_of(const cJSON *request, const char *member, int32_t otherwise);
@@ -52,5 +56,6 @@ cJSON *call_work(const cJSON *request);
 /* later.c: calls on threads of their own. */
 void start_call(const char *name, cJSON *request); /* takes the request over */
 cJSON *await_call(const char *name);
+void end_calls(void); /* nobody asked for; those that still wait find their queues closed */
 
 #endif

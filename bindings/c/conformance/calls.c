@@ -3,6 +3,7 @@
 
 #include "adapter.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -35,8 +36,7 @@ static cJSON *install(const cJSON *request) {
     readpast_error error;
     readpast_config config = config_of(request, &status, &error);
     if (status >= 0) {
-        const cJSON *spec = cJSON_GetObjectItemCaseSensitive(request, "spec");
-        char *text = cJSON_IsObject(spec) ? cJSON_PrintUnformatted(spec) : NULL;
+        char *text = json_of(request, "spec");
         status = readpast_install(config, text, &error);
         cJSON_free(text);
     }
@@ -93,8 +93,7 @@ static cJSON *claim(const cJSON *request) {
 }
 
 static cJSON *find(const cJSON *request) {
-    const cJSON *filter = cJSON_GetObjectItemCaseSensitive(request, "filter");
-    char *text = cJSON_IsObject(filter) ? cJSON_PrintUnformatted(filter) : NULL;
+    char *text = json_of(request, "filter");
     readpast_batch batch;
     readpast_error error;
     readpast_status status = readpast_queue_find(queue_of(request), text, text_of(request, "after"),
@@ -115,8 +114,7 @@ static cJSON *recover(const cJSON *request) {
 }
 
 static cJSON *purge(const cJSON *request) {
-    const cJSON *filter = cJSON_GetObjectItemCaseSensitive(request, "filter");
-    char *text = cJSON_IsObject(filter) ? cJSON_PrintUnformatted(filter) : NULL;
+    char *text = json_of(request, "filter");
     int64_t purged = 0;
     readpast_error error;
     readpast_status status =
@@ -217,15 +215,19 @@ static cJSON *value(const cJSON *request) {
 /* What a child process is told that tries to go on with its parent's queue. */
 static cJSON *claim_in_child(const cJSON *request) {
     readpast_queue queue = queue_of(request);
-    pid_t child = fork();
+    readpast_status status;
+    int ends[2];
+    pid_t child = pipe(ends) == 0 ? fork() : -1;
     if (child == 0) {
         readpast_batch batch;
-        _exit(-readpast_queue_claim(queue, 1, 0, &batch, NULL));
+        status = readpast_queue_claim(queue, 1, 0, &batch, NULL);
+        _exit(write(ends[1], &status, sizeof status) == sizeof status ? EXIT_SUCCESS : EXIT_FAILURE);
     }
-    int ended = 0;
-    if (child < 0 || waitpid(child, &ended, 0) != child || !WIFEXITED(ended))
+    close(ends[1]);
+    if (child < 0 || read(ends[0], &status, sizeof status) != sizeof status || waitpid(child, NULL, 0) != child)
         give_up("the child did not end as it should");
-    return answer_of(-WEXITSTATUS(ended), (readpast_error){0});
+    close(ends[0]);
+    return answer_of(status, (readpast_error){0});
 }
 
 cJSON *make_call(const cJSON *request) {

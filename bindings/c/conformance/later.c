@@ -4,6 +4,7 @@
 #include "adapter.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@ static struct call {
     pthread_t thread;
     cJSON *request, *answer;
     struct call *next;
-} *calls; /* of the thread that reads requests alone */
+} * calls; /* of the thread that reads requests alone */
 
 static void *run(void *data) {
     struct call *call = data;
@@ -24,7 +25,7 @@ void start_call(const char *name, cJSON *request) {
     struct call *call = calloc(1, sizeof *call);
     if (!call || strlen(name) >= sizeof call->name)
         give_up("a call cannot be started");
-    strcpy(call->name, name);
+    snprintf(call->name, sizeof call->name, "%s", name);
     call->request = request;
     call->next = calls;
     calls = call;
@@ -32,17 +33,27 @@ void start_call(const char *name, cJSON *request) {
         give_up("no thread can be started");
 }
 
+/* The answer, and an end to the call. */
+static cJSON *join(struct call **place) {
+    struct call *call = *place;
+    pthread_join(call->thread, NULL);
+    cJSON *answer = call->answer;
+    *place = call->next;
+    cJSON_Delete(call->request);
+    free(call);
+    return answer;
+}
+
 cJSON *await_call(const char *name) {
-    for (struct call **place = &calls; *place; place = &(*place)->next) {
-        struct call *call = *place;
-        if (!name || strcmp(call->name, name) != 0)
-            continue;
-        pthread_join(call->thread, NULL);
-        cJSON *answer = call->answer;
-        *place = call->next;
-        cJSON_Delete(call->request);
-        free(call);
-        return answer;
-    }
+    for (struct call **place = &calls; name && *place; place = &(*place)->next)
+        if (strcmp((*place)->name, name) == 0)
+            return join(place);
     return NULL;
+}
+
+void end_calls(void) {
+    if (calls)
+        close_queues();
+    while (calls)
+        cJSON_Delete(join(&calls));
 }

@@ -37,10 +37,7 @@ int main(void) {
     char *line = NULL;
     size_t room = 0;
     while (getline(&line, &room, stdin) > 0) {
-        cJSON *request = cJSON_Parse(line);
-        if (!request)
-            give_up("a line that is no JSON");
-        cJSON *made = answer(request);
+        cJSON *made = answer(request_of(line));
         char *text = cJSON_PrintUnformatted(made);
         cJSON_Delete(made);
         if (!text || puts(text) < 0 || fflush(stdout) != 0)
@@ -48,6 +45,7 @@ int main(void) {
         cJSON_free(text);
     }
     free(line);
+    end_calls();
     let_all_go();
     return EXIT_SUCCESS;
 }

@@ -4,6 +4,7 @@
 #include "adapter.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { MOST = 256 };
@@ -42,7 +43,7 @@ void keep(enum kind kind, const char *name, uint64_t id) {
             give_up("too many objects, or too long a name");
         object = &objects[count++];
         object->kind = kind;
-        strcpy(object->name, name);
+        snprintf(object->name, sizeof object->name, "%s", name);
     }
     object->id = id;
     pthread_mutex_unlock(&lock);
@@ -65,6 +66,14 @@ uint64_t kept_for(enum kind kind, const cJSON *request, const char *member) {
 void let_go(enum kind kind, const char *name) {
     struct object object = {.id = kept(kind, name), .kind = kind};
     free_object(&object);
+}
+
+void close_queues(void) {
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < count; i++)
+        if (objects[i].kind == QUEUE)
+            readpast_queue_close((readpast_queue){objects[i].id}, 0, NULL);
+    pthread_mutex_unlock(&lock);
 }
 
 void let_all_go(void) {

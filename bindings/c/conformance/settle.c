@@ -74,8 +74,7 @@ cJSON *call_enqueue(const cJSON *request) {
     int32_t i = 0;
     const cJSON *each;
     cJSON_ArrayForEach(each, list.array) {
-        const cJSON *object = cJSON_GetObjectItemCaseSensitive(each, "columns");
-        columns[i] = object ? cJSON_PrintUnformatted(object) : NULL;
+        columns[i] = json_of(each, "columns");
         items[i] = (readpast_new_item){
             .struct_size = sizeof *items,
             .type = text_of(each, "type"),
@@ -88,8 +87,8 @@ cJSON *call_enqueue(const cJSON *request) {
     }
     receipts[0] = (readpast_receipt)READPAST_RECEIPT_INIT;
     readpast_error error;
-    readpast_status status = readpast_queue_enqueue(queue_of(request), items, list.count, text_of(request, "operation"),
-                                                    receipts, &error);
+    readpast_status status =
+        readpast_queue_enqueue(queue_of(request), items, list.count, text_of(request, "operation"), receipts, &error);
     cJSON *answer = answer_of(status, error);
     if (status >= 0) {
         cJSON *all = cJSON_AddArrayToObject(answer, "receipts");
@@ -128,9 +127,9 @@ cJSON *call_settle_and_claim(const cJSON *request) {
     readpast_outcome *outcomes = outcomes_for(list);
     readpast_batch batch;
     readpast_error error;
-    readpast_status status = readpast_queue_settle_and_claim(
-        queue_of(request), settlements, list.count, text_of(request, "operation"),
-        small_number_of(request, "max", 0), outcomes, &batch, &error);
+    readpast_status status =
+        readpast_queue_settle_and_claim(queue_of(request), settlements, list.count, text_of(request, "operation"),
+                                        small_number_of(request, "max", 0), outcomes, &batch, &error);
     cJSON *answer = answer_with(status, error, outcomes, list);
     if (status >= 0)
         add_items(answer, batch);
@@ -171,8 +170,8 @@ cJSON *call_redrive(const cJSON *request) {
         items[i++] = (readpast_item_ref){sizeof *items, text_of(each, "key"), text_of(each, "token")};
     }
     readpast_error error;
-    readpast_status status = readpast_queue_redrive(queue_of(request), items, list.count, text_of(request, "operation"),
-                                                    outcomes, &error);
+    readpast_status status =
+        readpast_queue_redrive(queue_of(request), items, list.count, text_of(request, "operation"), outcomes, &error);
     cJSON *answer = answer_with(status, error, outcomes, list);
     free(items);
     free(outcomes);

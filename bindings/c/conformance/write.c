@@ -2,32 +2,36 @@
 #include "adapter.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NAMED(prefix, name) {prefix##name, #name}
+#define NAMED(prefix, name)                                                                                            \
+    { prefix##name, #name }
 struct named {
     int32_t number;
     const char *name;
 };
 
 static const struct named states[] = {
-    NAMED(READPAST_STATE_, NONE),      NAMED(READPAST_STATE_, PENDING),   NAMED(READPAST_STATE_, PROCESSING),
-    NAMED(READPAST_STATE_, ERROR),     NAMED(READPAST_STATE_, FAILED),    NAMED(READPAST_STATE_, COMPLETED),
-    NAMED(READPAST_STATE_, CANCELLED), NAMED(READPAST_STATE_, PAUSED),    NAMED(READPAST_STATE_, TERMINATED),
-    NAMED(READPAST_STATE_, PARTIALLY_COMPLETED),
+    NAMED(READPAST_STATE_, NONE),       NAMED(READPAST_STATE_, PENDING),
+    NAMED(READPAST_STATE_, PROCESSING), NAMED(READPAST_STATE_, ERROR),
+    NAMED(READPAST_STATE_, FAILED),     NAMED(READPAST_STATE_, COMPLETED),
+    NAMED(READPAST_STATE_, CANCELLED),  NAMED(READPAST_STATE_, PAUSED),
+    NAMED(READPAST_STATE_, TERMINATED), NAMED(READPAST_STATE_, PARTIALLY_COMPLETED),
 };
 static const struct named actions[] = {
-    NAMED(READPAST_ACTION_, COMPLETE), NAMED(READPAST_ACTION_, COMPLETE_PARTIALLY), NAMED(READPAST_ACTION_, FAIL),
-    NAMED(READPAST_ACTION_, RETRY),    NAMED(READPAST_ACTION_, RELEASE),            NAMED(READPAST_ACTION_, CANCEL),
-    NAMED(READPAST_ACTION_, PAUSE),    NAMED(READPAST_ACTION_, RESUME),             NAMED(READPAST_ACTION_, TERMINATE),
-    NAMED(READPAST_ACTION_, STEP),
+    NAMED(READPAST_ACTION_, COMPLETE),  NAMED(READPAST_ACTION_, COMPLETE_PARTIALLY),
+    NAMED(READPAST_ACTION_, FAIL),      NAMED(READPAST_ACTION_, RETRY),
+    NAMED(READPAST_ACTION_, RELEASE),   NAMED(READPAST_ACTION_, CANCEL),
+    NAMED(READPAST_ACTION_, PAUSE),     NAMED(READPAST_ACTION_, RESUME),
+    NAMED(READPAST_ACTION_, TERMINATE), NAMED(READPAST_ACTION_, STEP),
 };
 static const struct named types[] = {
-    NAMED(READPAST_TYPE_, BOOLEAN), NAMED(READPAST_TYPE_, INTEGER), NAMED(READPAST_TYPE_, FLOAT),
-    NAMED(READPAST_TYPE_, DECIMAL), NAMED(READPAST_TYPE_, TEXT),    NAMED(READPAST_TYPE_, BINARY),
-    NAMED(READPAST_TYPE_, TIMESTAMP), NAMED(READPAST_TYPE_, DATE),  NAMED(READPAST_TYPE_, GUID),
+    NAMED(READPAST_TYPE_, BOOLEAN),   NAMED(READPAST_TYPE_, INTEGER), NAMED(READPAST_TYPE_, FLOAT),
+    NAMED(READPAST_TYPE_, DECIMAL),   NAMED(READPAST_TYPE_, TEXT),    NAMED(READPAST_TYPE_, BINARY),
+    NAMED(READPAST_TYPE_, TIMESTAMP), NAMED(READPAST_TYPE_, DATE),    NAMED(READPAST_TYPE_, GUID),
 };
 enum { STATES = sizeof states / sizeof *states, ACTIONS = sizeof actions / sizeof *actions };
 enum { TYPES = sizeof types / sizeof *types };
@@ -79,6 +83,16 @@ static void add_integer(cJSON *to, int64_t integer) {
     cJSON_AddRawToObject(to, "value", text);
 }
 
+/* And it may write a double that is next to the one it was given. */
+static void add_float(cJSON *to, double number) {
+    char text[32];
+    snprintf(text, sizeof text, "%.17g", number);
+    if (isfinite(number))
+        cJSON_AddRawToObject(to, "value", text);
+    else
+        cJSON_AddNullToObject(to, "value"); /* JSON has neither infinity nor NaN */
+}
+
 static void add_bytes(cJSON *to, const readpast_value *value) {
     char *text = malloc(2 * value->length + 1);
     if (!text)
@@ -99,7 +113,7 @@ void add_value(cJSON *to, const readpast_value *value) {
     switch (value->type) {
     case READPAST_TYPE_BOOLEAN: cJSON_AddBoolToObject(to, "value", value->integer != 0); break;
     case READPAST_TYPE_INTEGER: add_integer(to, value->integer); break;
-    case READPAST_TYPE_FLOAT: cJSON_AddNumberToObject(to, "value", value->number); break;
+    case READPAST_TYPE_FLOAT: add_float(to, value->number); break;
     case READPAST_TYPE_BINARY: add_bytes(to, value); break;
     default: cJSON_AddStringToObject(to, "value", value->text); break;
     }

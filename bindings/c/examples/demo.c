@@ -73,8 +73,8 @@ static bool start_workers(struct crew *crew, const struct options *options, cons
         snprintf(fail, sizeof fail, "%d", i == CLUMSY ? FAIL_EVERY : 0);
         char *arguments[] = {path, "-r", "-b", batch, "-l", lease, "-f", fail, "-o", schema,
                              /* Brisk, for an audience: look soon for what dead workers left, say soon what is wrong. */
-                             "-o", "recover.interval_ms=200", "-o", "poll.interval_ms=100",
-                             "-o", "retry.budget_ms=5000", DEMO_QUEUE, NULL};
+                             "-o", "recover.interval_ms=200", "-o", "poll.interval_ms=100", "-o",
+                             "retry.budget_ms=5000", DEMO_QUEUE, NULL};
         if (!crew_start(crew, i, arguments))
             return false;
     }
@@ -149,8 +149,8 @@ static int run(struct server *server, struct ledger *ledger, struct crew *crew, 
     server_close(server); /* the workers shall inherit no connection */
 
     has_workers = 1;
-    bool finished = start_workers(crew, options, program) &&
-                    watch(server, crew, ledger, options->patience_s, &run.work_seconds);
+    bool finished =
+        start_workers(crew, options, program) && watch(server, crew, ledger, options->patience_s, &run.work_seconds);
     if (stopped_by != 0)
         screen_say("Stopping the workers.");
     crew_stop(crew, stopped_by != 0 ? INTERRUPTED_GRACE_MS : GRACE_MS);
@@ -162,7 +162,7 @@ static int run(struct server *server, struct ledger *ledger, struct crew *crew, 
     }
 
     run.asked = crew_read(crew, ledger) >= 0 && (server->queue.id != 0 || server_open(server)) &&
-                  server_ask(server, ledger, true);
+                server_ask(server, ledger, true);
     bool good = report(&run, ledger, crew) && finished;
     if (good && !crew->members[VICTIM].killed)
         screen_say("(No worker was killed: there was too little to do.)");

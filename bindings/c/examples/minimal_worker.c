@@ -4,18 +4,18 @@
 
 static readpast_error error;
 static int check(readpast_status status) {
-    if (status >= 0) return status;
+    if (status >= 0)
+        return status;
     fprintf(stderr, "%s\n", readpast_error_message(error));
     exit(EXIT_FAILURE);
 }
 
 int main(void) {
     readpast_queue queue;
-    readpast_batch batch;
     readpast_config config = readpast_config_new();
     check(readpast_config_set(config, "connection", getenv("READPAST_CONNECTION"), &error));
     check(readpast_queue_open(config, "Notification", &queue, &error));
-    while (check(readpast_queue_claim(queue, 1, 5000, &batch, &error)) == READPAST_OK) {
+    for (readpast_batch batch; check(readpast_queue_claim(queue, 1, 5000, &batch, &error)) == READPAST_OK;) {
         readpast_item item = READPAST_ITEM_INIT;
         readpast_settlement done = READPAST_SETTLEMENT_INIT;
         check(readpast_batch_item(batch, 0, &item, &error));

@@ -9,12 +9,12 @@
 enum { STATES = READPAST_STATE_PARTIALLY_COMPLETED + 1, MOST_ATTEMPTS = 16 };
 
 struct item {
-    int32_t state;    /* the one it is in, a READPAST_STATE_ */
-    int32_t newest;   /* the record that says so: twice its attempt, and one more when it was a settlement */
-    int32_t attempt;  /* how many there were, when the server was asked last */
-    int16_t worker;   /* who took it last, by the records; -1: nobody yet */
-    int8_t completed; /* how many settlements were answered with Completed */
-    bool closed;      /* the server itself has called its state final: no record can be newer */
+    int32_t state;               /* the one it is in, a READPAST_STATE_ */
+    int32_t newest;              /* the record that says so: twice its attempt, and one more when it was a settlement */
+    int32_t attempt;             /* how many there were, when the server was asked last */
+    int16_t worker;              /* who took it last, by the records; -1: nobody yet */
+    int8_t completed;            /* how many settlements were answered with Completed */
+    bool closed;                 /* the server itself has called its state final: no record can be newer */
     int8_t taken[MOST_ATTEMPTS]; /* how often each attempt was claimed and not given back unworked */
 };
 

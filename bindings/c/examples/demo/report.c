@@ -62,8 +62,8 @@ static void print_workers(const struct run *run, const struct crew *crew, const 
     if (unanswered > 0)
         screen_say("No answer  %8s                                  %8s  the connection was lost", grouped(unanswered),
                    grouped(unanswered));
-    screen_say("Together   %8s  %8s          %8s      %8s\n", grouped(sum.claimed + unanswered),
-               grouped(sum.settled), grouped(sum.failed_attempts), grouped(sum.lost + unanswered));
+    screen_say("Together   %8s  %8s          %8s      %8s\n", grouped(sum.claimed + unanswered), grouped(sum.settled),
+               grouped(sum.failed_attempts), grouped(sum.lost + unanswered));
     if (sum.strangers > 0)
         screen_say("%s of the claims were of items that an earlier run had left.\n", grouped(sum.strangers));
 }
