@@ -1,0 +1,124 @@
+//! A binding's adapter: a process that is sent one JSON object per line and answers each with one.
+
+use serde_json::Value;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What a language's adapter is started with.
+#[derive(Debug, Clone)]
+pub struct Program {
+    pub path: PathBuf,
+    pub arguments: Vec<String>,
+    /// Variables of the environment that it needs.
+    pub environment: Vec<(String, String)>,
+    /// How long an answer may take: generous, since what takes longer hangs.
+    pub patience: Duration,
+}
+
+/// A running adapter. Dropping it kills it.
+pub struct Adapter {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<String>,
+    complaints: File,
+    patience: Duration,
+}
+
+impl Adapter {
+    /// Starts the program; what it writes on standard error goes to `complaints`, for when something fails.
+    pub fn start(program: &Program, complaints: &Path) -> Result<Self, String> {
+        let open = || File::options().create(true).read(true).append(true).open(complaints);
+        let complaints = open().map_err(|error| format!("{}: {error}", complaints.display()))?;
+        let stderr = complaints.try_clone().map_err(|error| error.to_string())?;
+        let mut child = Command::new(&program.path)
+            .args(&program.arguments)
+            .envs(program.environment.iter().map(|(key, value)| (key, value)))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(stderr)
+            .spawn()
+            .map_err(|error| format!("{} cannot be started: {error}", program.path.display()))?;
+        let (stdin, stdout) = (child.stdin.take(), child.stdout.take().expect("it is piped"));
+        let (sender, lines) = channel();
+        thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(Self { child, stdin, lines, complaints, patience: program.patience })
+    }
+
+    /// Sends a request and waits for its answer.
+    pub fn ask(&mut self, request: &Value) -> Result<Value, String> {
+        let line = format!("{request}\n");
+        let stdin = self.stdin.as_mut().expect("it is open until the end");
+        let sent = stdin.write_all(line.as_bytes()).and_then(|()| stdin.flush());
+        sent.map_err(|error| format!("the adapter does not read any more: {error}"))?;
+        let line = match self.lines.recv_timeout(self.patience) {
+            Ok(line) => line,
+            Err(RecvTimeoutError::Timeout) => {
+                return Err(format!("no answer within {} ms", self.patience.as_millis()));
+            }
+            Err(RecvTimeoutError::Disconnected) => return Err(format!("the adapter ended: {}", self.wait()?)),
+        };
+        serde_json::from_str(&line).map_err(|error| format!("the answer is not JSON ({error}): {line}"))
+    }
+
+    /// Kills it, as a crash or an impatient operator would.
+    pub fn kill(mut self) {
+        self.end();
+    }
+
+    /// Ends its input, at which it frees everything and exits with 0.
+    pub fn finish(mut self) -> Result<(), String> {
+        self.stdin = None;
+        match self.lines.recv_timeout(self.patience) {
+            Ok(line) => return Err(format!("nothing was asked, and the adapter said: {line}")),
+            Err(RecvTimeoutError::Timeout) => return Err("the adapter does not end with its input".to_owned()),
+            Err(RecvTimeoutError::Disconnected) => {}
+        }
+        let status = self.wait()?;
+        if status.success() { Ok(()) } else { Err(format!("the adapter ended with {status}")) }
+    }
+
+    /// What it wrote on standard error, or the end of it.
+    pub fn complaints(&mut self) -> String {
+        let mut text = Vec::new();
+        let read = self.complaints.seek(SeekFrom::Start(0)).and_then(|_| self.complaints.read_to_end(&mut text));
+        let text = String::from_utf8_lossy(&text);
+        match read {
+            Ok(_) => text.lines().rev().take(30).collect::<Vec<_>>().into_iter().rev().collect::<Vec<_>>().join("\n"),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    fn wait(&mut self) -> Result<ExitStatus, String> {
+        let deadline = Instant::now() + self.patience;
+        while Instant::now() < deadline {
+            if let Some(status) = self.child.try_wait().map_err(|error| error.to_string())? {
+                return Ok(status);
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
+        Err("the adapter closed its output, but does not end".to_owned())
+    }
+
+    fn end(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Adapter {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

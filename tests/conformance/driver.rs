@@ -1,0 +1,24 @@
+//! The driver, but for what a scenario is surrounded by: reads scenarios, speaks to adapters, compares, and sums up.
+
+#[path = "adapter.rs"]
+mod adapter;
+#[path = "expand.rs"]
+mod expand;
+#[path = "pattern.rs"]
+mod pattern;
+#[path = "run.rs"]
+mod run;
+#[path = "scenario.rs"]
+mod scenario;
+#[path = "statuses.rs"]
+mod statuses;
+#[path = "table.rs"]
+mod table;
+
+#[allow(unused_imports, reason = "each of two test binaries uses its part of them")]
+pub use self::scenario::{Place, Scenario, load};
+pub use adapter::Program;
+pub use pattern::{Variables, matches};
+pub use run::{Surroundings, run};
+pub use statuses::missing;
+pub use table::{Cell, render};

@@ -1,0 +1,152 @@
+//! The verbs: each is one call of the crate.
+
+use super::answer::{self, Failure, Result};
+use super::{Adapter, child, given};
+use readpast::{Batch, ItemState, Queue, QueueSpec, QueueStats, Renewal};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+pub fn run(adapter: &Adapter, request: &Value) -> Result {
+    // A clone is the same queue, and the table is free for other threads meanwhile.
+    let queue = || adapter.queues.with(given::text(request, "queue"), Queue::clone);
+    let operation = request["operation"].as_str();
+    match given::text(request, "do") {
+        "hello" => Ok(json!({
+            "language": "rust", "version": env!("CARGO_PKG_VERSION"), "abi": readpast::ffi::READPAST_ABI,
+        })),
+        "describe" => Ok(json!({"name": child::status_name(request["status"].as_i64().expect("a status") as i32)})),
+        "install" => install(request),
+        "open" => open(adapter, request),
+        "share" => {
+            adapter.queues.put(given::text(request, "as"), queue()?.share());
+            Ok(Value::Null)
+        }
+        "enqueue" => answer::receipts(&queue()?.enqueue(&given::new_items(request), operation)?),
+        "claim" => {
+            let batch = queue()?.claim(given::number(request, "max"), given::duration(request, "wait_ms"))?;
+            let items = answer::items(&batch);
+            keep(adapter, request, batch);
+            items
+        }
+        "settle" => answer::outcomes(&queue()?.settle(&given::settlements(request), operation)?, Map::new()),
+        "settle_and_claim" => {
+            let max = given::number(request, "max");
+            let (outcomes, batch) = queue()?.settle_and_claim(&given::settlements(request), operation, max)?;
+            let items = answer::item_fields(&batch);
+            keep(adapter, request, batch);
+            answer::outcomes(&outcomes, items)
+        }
+        "renew" => answer::outcomes(&queue()?.renew(&given::leases(request))?, Map::new()),
+        "recover" => Ok(json!({"recovered": queue()?.recover(given::number(request, "max"))?})),
+        "find" => {
+            let (filter, max) = (given::filter(request)?, given::number(request, "max"));
+            let batch = queue()?.find(&filter, request["after"].as_str(), max)?;
+            let items = answer::items(&batch);
+            keep(adapter, request, batch);
+            items
+        }
+        "redrive" => answer::outcomes(&queue()?.redrive(&given::item_refs(request), operation)?, Map::new()),
+        "purge" => {
+            let purged = queue()?.purge(&given::filter(request)?, given::number(request, "max"))?;
+            Ok(json!({"purged": purged}))
+        }
+        "stats" => Ok(json!({"stats": stats(&queue()?.stats()?)})),
+        "interrupt" => {
+            queue()?.interrupt();
+            Ok(Value::Null)
+        }
+        "resume" => {
+            queue()?.resume();
+            Ok(Value::Null)
+        }
+        "close" => {
+            queue()?.close(given::duration(request, "timeout_ms"))?;
+            Ok(Value::Null)
+        }
+        "free" => free(adapter, request),
+        "renewal_start" => {
+            let batch = adapter.batches.with(given::text(request, "batch"), Arc::clone)?;
+            let renewal = Renewal::start(&queue()?, &batch, given::duration(request, "interval_ms"))?;
+            adapter.renewals.put(given::text(request, "as"), renewal);
+            Ok(Value::Null)
+        }
+        "renewal_release" => {
+            let key = given::text(request, "key");
+            let was_held = adapter.renewals.with(given::text(request, "renewal"), |renewal| renewal.release(key))?;
+            if was_held { Ok(Value::Null) } else { Err(Failure::Outcome("READPAST_NOT_FOUND", Value::Null)) }
+        }
+        "renewal_lost" => {
+            let keys = adapter.renewals.with(given::text(request, "renewal"), Renewal::lost)?;
+            Ok(json!({"keys": keys}))
+        }
+        "value" => value(adapter, request),
+        "claim_in_child" => child::claim(&adapter.opened.with(given::text(request, "queue"), Value::clone)?),
+        _ => Err(Failure::UnknownVerb),
+    }
+}
+
+fn install(request: &Value) -> Result {
+    let spec = match &request["spec"] {
+        Value::Null => None,
+        spec => Some(QueueSpec::from_json(&spec.to_string())?),
+    };
+    readpast::install(&given::config(request)?, spec.as_ref())?;
+    Ok(Value::Null)
+}
+
+fn open(adapter: &Adapter, request: &Value) -> Result {
+    let queue = Queue::open(&given::config(request)?, given::text(request, "name"))?;
+    let fields = json!({"worker": queue.worker(), "lease_ms": queue.lease().as_millis() as u64});
+    adapter.queues.put(given::text(request, "queue"), queue);
+    adapter.opened.put(given::text(request, "queue"), request.clone());
+    Ok(fields)
+}
+
+/// Keeps the batch, when the driver has a name for it.
+fn keep(adapter: &Adapter, request: &Value, batch: Batch) {
+    if let Some(name) = request["as"].as_str() {
+        adapter.batches.put(name, Arc::new(batch));
+    }
+}
+
+fn free(adapter: &Adapter, request: &Value) -> Result {
+    // To free once more does nothing.
+    if let Some(name) = request["queue"].as_str() {
+        drop(adapter.queues.take(name));
+    } else if let Some(name) = request["batch"].as_str() {
+        drop(adapter.batches.take(name));
+    } else {
+        drop(adapter.renewals.take(given::text(request, "renewal")));
+    }
+    Ok(Value::Null)
+}
+
+fn value(adapter: &Adapter, request: &Value) -> Result {
+    let batch = adapter.batches.with(given::text(request, "batch"), Arc::clone)?;
+    let (index, name) = (given::number(request, "index") as usize, given::text(request, "column"));
+    let not_found = || Failure::Outcome("READPAST_NOT_FOUND", Value::Null);
+    let item = batch.get(index).ok_or_else(not_found)?;
+    let value = item.value_of(name).ok_or_else(not_found)?;
+    let column = item.columns().iter().find(|column| column.name.eq_ignore_ascii_case(name)).ok_or_else(not_found)?;
+    Ok(answer::value(column.kind, value))
+}
+
+/// The figures by their names in the header, where -1 stands for what is not known.
+fn stats(stats: &QueueStats) -> Value {
+    let known = |figure: Option<i64>| figure.unwrap_or(-1);
+    json!({
+        "pending": stats.count(ItemState::Pending), "processing": stats.count(ItemState::Processing),
+        "error": stats.count(ItemState::Error), "failed": stats.count(ItemState::Failed),
+        "completed": stats.count(ItemState::Completed), "cancelled": stats.count(ItemState::Cancelled),
+        "paused": stats.count(ItemState::Paused), "terminated": stats.count(ItemState::Terminated),
+        "partially_completed": stats.count(ItemState::PartiallyCompleted),
+        "due": stats.due, "oldest_due_ms": known(stats.oldest_due_ms), "expired": stats.expired,
+        "sample": stats.sample,
+        "wait_p50_ms": known(stats.wait_ms[0]), "wait_p90_ms": known(stats.wait_ms[1]),
+        "wait_p99_ms": known(stats.wait_ms[2]), "run_p50_ms": known(stats.run_ms[0]),
+        "run_p90_ms": known(stats.run_ms[1]), "run_p99_ms": known(stats.run_ms[2]),
+        "wait_mean_ms": known(stats.wait_mean_ms), "run_mean_ms": known(stats.run_mean_ms),
+        "arrivals_last_hour": known(stats.arrivals_last_hour), "workers_busy": stats.workers_busy,
+        "workers_needed": known(stats.workers_needed),
+    })
+}

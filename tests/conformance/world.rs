@@ -1,0 +1,304 @@
+//! What surrounds a cell of the table: a schema of its own on one of the servers, roles, connection strings, and faults.
+
+use crate::both::Database;
+use crate::driver::{Place, Scenario, Variables, matches};
+use crate::proxy::Proxy;
+use crate::server::Server as Scripted;
+use readpast::{
+    config::Config, dialect::statements, ident::QueueName, install::install, item::Value as Cell, spec::QueueSpec,
+};
+use serde_json::{Map, Value, json};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// How long the driver waits for something to be seen on the server.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The surroundings of one scenario in one language.
+pub struct World<'a> {
+    pub variables: Variables,
+    database: Option<&'a Database>,
+    scripted: Option<Scripted>,
+    settings: Map<String, Value>,
+    schema: String,
+    queue: String,
+    proxy: Option<Proxy>,
+    lock: Option<Lock>,
+    roles: Vec<String>,
+}
+
+/// A transaction that holds locks until it is told to end.
+struct Lock {
+    release: Sender<()>,
+    holder: JoinHandle<()>,
+}
+
+impl<'a> World<'a> {
+    /// A fresh schema with the scenario's queue in it.
+    pub fn new(scenario: &Scenario, place: Place, language: &str, database: Option<&'a Database>) -> Self {
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+
+        let schema = format!("conformance_{}", NUMBER.fetch_add(1, Ordering::Relaxed));
+        let scripted = (place == Place::Scripted).then(Scripted::start);
+        let connection = match (&scripted, database) {
+            (Some(server), _) => server.peer.connection_string(),
+            (None, database) => database.expect("every other place is a database").connection(),
+        };
+        let queue = scenario.queue.as_ref().and_then(|spec| spec["queue"].as_str()).unwrap_or("Work").to_owned();
+        let mut settings = json!({
+            "connection": connection, "retry.budget_ms": "20000", "retry.longest_ms": "50", "poll.interval_ms": "200",
+        });
+        if scripted.is_none() {
+            settings["schema"] = schema.clone().into();
+            settings["application"] = schema.clone().into();
+        } else {
+            settings["recover.interval_ms"] = "3600000".into();
+        }
+        let Value::Object(settings) = settings else { unreachable!("it is one") };
+        let mut variables = Variables::new();
+        for (name, value) in [
+            ("connection", connection.as_str().into()),
+            ("schema", schema.as_str().into()),
+            ("queue", queue.as_str().into()),
+            ("language", language.into()),
+            ("version", env!("CARGO_PKG_VERSION").into()),
+            ("abi", readpast::ffi::READPAST_ABI.into()),
+        ] {
+            variables.insert(name.to_owned(), value);
+        }
+        let mut world =
+            Self { variables, database, scripted, settings, schema, queue, proxy: None, lock: None, roles: Vec::new() };
+        if world.scripted.is_none()
+            && let Some(spec) = &scenario.queue
+        {
+            let spec = QueueSpec::from_json(&spec.to_string()).unwrap_or_else(|error| panic!("{error}"));
+            install(&world.config(), Some(&spec)).unwrap_or_else(|error| panic!("installing failed: {error}"));
+        }
+        world.settings.extend(scenario.settings.clone());
+        world
+    }
+
+    /// One of readpast's own columns, as the server spells it.
+    pub fn spell(&self, column: &str) -> String {
+        match self.database {
+            Some(database) if !database.is_sql_server() => QueueName::new(column).unwrap().snake_case(),
+            _ => column.to_owned(),
+        }
+    }
+
+    /// The settings of a request, completed by those that every scenario needs. A setting that is null is left out.
+    pub fn complete(&self, given: &Value) -> Value {
+        let mut settings = self.settings.clone();
+        settings.extend(given.as_object().cloned().unwrap_or_default());
+        settings.retain(|_, value| !value.is_null());
+        settings.into()
+    }
+
+    /// Does what a step with `driver` says. An answer is to be compared with the step's expectation.
+    pub fn act(&mut self, what: &str, step: &Value) -> Result<Option<Value>, String> {
+        match what {
+            "sleep" => thread::sleep(Duration::from_millis(step["ms"].as_u64().expect("\"ms\" is a number"))),
+            "sql" => self.run(&self.statement(step)),
+            "look" => return Ok(Some(self.look(&self.statement(step)))),
+            "wait_for" => return self.wait_for(&self.statement(step), &step["value"]).map(|()| None),
+            "wait_for_blocked" => return self.wait_for(BLOCKED, &json!("1")).map(|()| None),
+            "lock" => self.lock(),
+            "unlock" => self.unlock(),
+            "terminate" => drop(self.look(TERMINATE)),
+            "role" => self.role(step),
+            "connection" => self.connection(step),
+            "proxy" => self.proxy(step),
+            "lose_next_answer" => self.proxy.as_ref().expect("a step \"proxy\" comes first").lose_next_answer(),
+            "script" => script(self.scripted.as_ref().expect("the place is \"scripted\""), step),
+            other => panic!("there is no driver step {other:?}"),
+        }
+        Ok(None)
+    }
+
+    fn config(&self) -> Config {
+        let mut config = Config::new();
+        for (key, value) in &self.settings {
+            let value = value.as_str().unwrap_or_else(|| panic!("the setting {key} is a text"));
+            config.set(key, value).unwrap_or_else(|error| panic!("{error}"));
+        }
+        config
+    }
+
+    fn database(&self) -> &'a Database {
+        self.database.expect("the place is a database")
+    }
+
+    /// The text for this server, with `{schema}`, `{table}` and what else was captured under a name in braces.
+    fn statement(&self, step: &Value) -> String {
+        let place = self.database().pick("sqlserver", "postgres");
+        let text = step[place].as_str().unwrap_or_else(|| panic!("no text for {place} in {step}"));
+        self.fill_in(text)
+    }
+
+    fn fill_in(&self, text: &str) -> String {
+        let table = match self.database().is_sql_server() {
+            true => format!("[{}].[{}]", self.schema, self.queue),
+            false => format!("{}.{}", self.schema, QueueName::new(&self.queue).unwrap().snake_case()),
+        };
+        let mut text = text.replace("{table}", &table);
+        for (name, value) in &self.variables {
+            if let Value::String(value) = value {
+                text = text.replace(&format!("{{{name}}}"), value);
+            }
+        }
+        text
+    }
+
+    fn run(&self, statement: &str) {
+        for statement in statements(statement) {
+            let done = self.database().session().execute(statement, &[]);
+            done.unwrap_or_else(|error| panic!("{statement}: {error}"));
+        }
+    }
+
+    /// The first value of a query.
+    fn look(&self, query: &str) -> Value {
+        let query = self.fill_in(query);
+        let rows = self.database().session().execute(&query, &[]).unwrap_or_else(|error| panic!("{query}: {error}"));
+        match rows.value(0, 0) {
+            Cell::Null => Value::Null,
+            Cell::Boolean(value) => value.into(),
+            Cell::Integer(value) => value.to_string().into(),
+            Cell::Text(value) => value.into(),
+            other => format!("{other:?}").into(),
+        }
+    }
+
+    fn wait_for(&mut self, query: &str, value: &Value) -> Result<(), String> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let found = self.look(query);
+            match matches(value, &found, &mut self.variables) {
+                Ok(()) => return Ok(()),
+                Err(wrong) if Instant::now() > deadline => return Err(format!("{query}: {wrong}")),
+                Err(_) => thread::sleep(Duration::from_millis(10)),
+            }
+        }
+    }
+
+    /// Locks the queue's table, so that calls wait.
+    fn lock(&mut self) {
+        let statement = self.fill_in(self.database().pick(
+            "SELECT COUNT(*) FROM {table} WITH (TABLOCKX, HOLDLOCK)",
+            "LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE",
+        ));
+        let mut session = self.database().session();
+        let (release, released) = channel();
+        let (locked, is_locked) = channel();
+        let holder = thread::spawn(move || {
+            let held = session.transaction(|session| {
+                session.execute(&statement, &[])?;
+                locked.send(()).expect("the driver waits for it");
+                // An error: the driver is gone, which ends it too.
+                let _ = released.recv();
+                Ok(())
+            });
+            held.unwrap_or_else(|error| panic!("{error}"));
+        });
+        is_locked.recv_timeout(PATIENCE).expect("the lock is granted");
+        self.lock = Some(Lock { release, holder });
+    }
+
+    fn unlock(&mut self) {
+        let lock = self.lock.take().expect("a step \"lock\" comes first");
+        // An error: the holder has ended, and joining it tells why.
+        let _ = lock.release.send(());
+        lock.holder.join().expect("the lock was held");
+    }
+
+    /// A role that may log in and nothing else; its name is captured.
+    fn role(&mut self, step: &Value) {
+        let role = format!("{}_{}_role_{}", self.schema, std::process::id(), self.roles.len());
+        self.run(&format!("CREATE ROLE {role} LOGIN PASSWORD 'p'"));
+        self.roles.push(role.clone());
+        self.capture(step, role);
+    }
+
+    /// A connection string that differs in some keys from the right one.
+    fn connection(&mut self, step: &Value) {
+        let connection = self.variables["connection"].as_str().expect("it is text");
+        let changes = step["with"].as_object().expect("\"with\" is an object");
+        let kept = connection.split(';').filter(|part| {
+            let key = part.split('=').next().unwrap_or_default();
+            !part.is_empty() && !changes.keys().any(|changed| key.eq_ignore_ascii_case(changed))
+        });
+        let kept: String = kept.map(|part| format!("{part};")).collect();
+        let added = changes.iter().map(|(key, value)| match value {
+            Value::String(value) => format!("{key}={value};"),
+            other => panic!("{key} is a text, not {other}"),
+        });
+        let changed = kept + &added.collect::<String>();
+        self.capture(step, changed);
+    }
+
+    /// A relay between adapter and server; the connection string that leads through it is captured.
+    fn proxy(&mut self, step: &Value) {
+        let connection = self.variables["connection"].as_str().expect("it is text");
+        let port = connection.split(';').find_map(|part| part.strip_prefix("Port=")).expect("the server has a port");
+        let proxy = Proxy::to(port.parse().expect("a port is a number"));
+        let through = json!({"as": step["as"], "with": {"Port": proxy.port.to_string()}});
+        self.connection(&through);
+        self.proxy = Some(proxy);
+    }
+
+    fn capture(&mut self, step: &Value, value: String) {
+        let name = step["as"].as_str().unwrap_or_else(|| panic!("\"as\" names what is captured: {step}"));
+        self.variables.insert(name.to_owned(), value.into());
+    }
+}
+
+impl Drop for World<'_> {
+    fn drop(&mut self) {
+        if self.lock.is_some() {
+            self.unlock();
+        }
+        for role in &self.roles {
+            let mut session = self.database().session();
+            for statement in [format!("DROP OWNED BY {role}"), format!("DROP ROLE {role}")] {
+                // After a failure there may be no server any more.
+                let _ = session.execute(&statement, &[]);
+            }
+        }
+    }
+}
+
+/// Whether a call of the adapter waits for a lock. Its connections bear the schema's name.
+const BLOCKED: &str = "SELECT COUNT(*) FROM pg_stat_activity \
+                       WHERE application_name = '{schema}' AND wait_event_type = 'Lock'";
+
+const TERMINATE: &str = "SELECT COUNT(pg_terminate_backend(pid)) FROM pg_stat_activity \
+                         WHERE application_name = '{schema}'";
+
+/// Lets the next request with a part in its text go wrong.
+fn script(server: &Scripted, step: &Value) {
+    use crate::server::Fault;
+    use crate::tds_peer::{Answer, LoginReply, Reply, ServerMessage};
+
+    let part = step["request"].as_str().unwrap_or_default();
+    let fault = match step["fault"].as_str().expect("\"fault\" is a text") {
+        "deadlock" => Fault::Instead(Reply::deadlock()),
+        "cut before the work" => Fault::Instead(Reply::cut_before()),
+        "cut after the work" => Fault::Spoilt(|_| Reply::cut_before()),
+        "silence" => Fault::Instead(Reply::silence()),
+        "nonsense" => Fault::Instead(Answer::new().scalar("Answer", crate::tds_peer::Type::Int, 7).into()),
+        "login refused" => {
+            let number = step["number"].as_i64().expect("\"number\" is a number");
+            let text = step["text"].as_str().expect("\"text\" is a text");
+            return server.refuse_login(LoginReply::Refuse(ServerMessage::error(number as i32, text).class(14)));
+        }
+        "error" => {
+            let number = step["number"].as_i64().expect("\"number\" is a number");
+            let text = step["text"].as_str().expect("\"text\" is a text");
+            return server.fail(part, &ServerMessage::error(number as i32, text));
+        }
+        other => panic!("there is no fault {other:?}"),
+    };
+    server.fault(part, fault);
+}
