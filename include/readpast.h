@@ -57,6 +57,10 @@
 #define READPAST_VALUE_INIT {sizeof(readpast_value), 0, 0, 0, 0, NULL, NULL, 0}
 
 
+/// The most threads of one worker. A handler that waits more than it works can use many; one that computes wants as many
+/// as there are processors.
+#define MAX_THREADS 1000
+
 /// Done.
 #define READPAST_OK 0
 
@@ -706,9 +710,10 @@ readpast_status readpast_queue_open(readpast_config config,
                                     readpast_queue *queue,
                                     readpast_error *err);
 
-/// Makes another handle on the queue, which has connections, worker and leases in common with it, and is interrupted and
-/// resumed for itself alone: for a caller whose waits are called off one by one, as those of a task or request are. It is
-/// not interrupted, even if `queue` is. Cheap enough to be made for a single claim; nothing is sent to the server.
+/// Makes another handle on the queue, which has connections, worker and leases in common with it, and can be interrupted
+/// for itself alone: for a caller whose waits are called off one by one, as those of a task or request are. An interrupt
+/// of `queue` reaches it too, until `queue` is resumed. Cheap enough to be made for a single claim; nothing is sent to the
+/// server.
 ///
 /// *Ownership*: the caller frees `*shared` with `readpast_queue_free`, before or after `queue`. `readpast_queue_close` on
 /// one of them closes all; the last to be freed does, too.
@@ -760,7 +765,7 @@ readpast_status readpast_queue_recover(readpast_queue queue,
                                        readpast_error *err);
 
 /// Makes every claim on this queue handle, waiting or to come, return `READPAST_INTERRUPTED` until
-/// `readpast_queue_resume`; those of `readpast_queue_share` are other handles. It stays, so that a thread that comes to its claim a moment later does not miss it. What was
+/// `readpast_queue_resume`, also on the handles that `readpast_queue_share` made of it. It stays, so that a thread that comes to its claim a moment later does not miss it. What was
 /// sent to the server already is not called back. Settling and renewing go on, so that work in hand can be finished;
 /// `readpast_queue_settle_and_claim` then only settles. Returns at once.
 ///

@@ -109,9 +109,10 @@ impl Queue {
         Ok(Self(Arc::new(Inner { interrupt, shared: Arc::new(shared) })))
     }
 
-    /// Another handle on the same queue, with its connections, worker and leases in common, which is interrupted and
-    /// resumed for itself alone: for a caller whose waits are called off one by one, as a task's or a request's are. It is
-    /// not interrupted, even if this one is. Cheap enough to be made for one claim. Closing one of them closes all.
+    /// Another handle on the same queue, with its connections, worker and leases in common, which can be interrupted for
+    /// itself alone: for a caller whose waits are called off one by one, as a task's or a request's are. An interrupt of
+    /// this handle reaches it too, until it is resumed here. Cheap enough to be made for one claim. Closing one of them
+    /// closes all.
     #[must_use]
     pub fn share(&self) -> Self {
         Self(Arc::new(Inner { interrupt: self.0.interrupt.share(), shared: Arc::clone(&self.0.shared) }))
@@ -242,7 +243,7 @@ impl Queue {
     }
 
     /// Makes every claim on this handle, waiting or to come, return [`ErrorKind::Interrupted`] until [`Queue::resume`].
-    /// Its clones are the same handle; those of [`Queue::share`] are not. Settles and renewals go on, so that work in hand can be finished. From any thread; returns at once.
+    /// It reaches the handles that were shared from this one, and not the one that this was shared from. Settles and renewals go on, so that work in hand can be finished. From any thread; returns at once.
     pub fn interrupt(&self) {
         self.0.interrupt.set(true);
         self.0.signal.nudge();

@@ -89,9 +89,10 @@ pub unsafe extern "C" fn readpast_queue_open(
     }
 }
 
-/// Makes another handle on the queue, which has connections, worker and leases in common with it, and is interrupted and
-/// resumed for itself alone: for a caller whose waits are called off one by one, as those of a task or request are. It is
-/// not interrupted, even if `queue` is. Cheap enough to be made for a single claim; nothing is sent to the server.
+/// Makes another handle on the queue, which has connections, worker and leases in common with it, and can be interrupted
+/// for itself alone: for a caller whose waits are called off one by one, as those of a task or request are. An interrupt
+/// of `queue` reaches it too, until `queue` is resumed. Cheap enough to be made for a single claim; nothing is sent to the
+/// server.
 ///
 /// *Ownership*: the caller frees `*shared` with `readpast_queue_free`, before or after `queue`. `readpast_queue_close` on
 /// one of them closes all; the last to be freed does, too.
@@ -176,7 +177,7 @@ pub unsafe extern "C" fn readpast_queue_recover(
 }
 
 /// Makes every claim on this queue handle, waiting or to come, return `READPAST_INTERRUPTED` until
-/// `readpast_queue_resume`; those of `readpast_queue_share` are other handles. It stays, so that a thread that comes to its claim a moment later does not miss it. What was
+/// `readpast_queue_resume`, also on the handles that `readpast_queue_share` made of it. It stays, so that a thread that comes to its claim a moment later does not miss it. What was
 /// sent to the server already is not called back. Settling and renewing go on, so that work in hand can be finished;
 /// `readpast_queue_settle_and_claim` then only settles. Returns at once.
 ///

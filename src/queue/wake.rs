@@ -127,10 +127,12 @@ impl Signal {
     }
 }
 
-/// How a handle's waits are called off: by its own interrupt, or by the end of the queue, which is that of all handles.
+/// How a handle's waits are called off: by its own interrupt, by that of a handle it was shared from, or by the end of the
+/// queue, which is that of all handles.
 #[derive(Default)]
 pub(super) struct Interrupt {
-    interrupted: AtomicBool,
+    interrupted: Arc<AtomicBool>,
+    above: Vec<Arc<AtomicBool>>,
     end: Arc<End>,
 }
 
@@ -151,9 +153,10 @@ pub(super) enum YieldsTo {
 }
 
 impl Interrupt {
-    /// Of another handle on the same queue.
+    /// Of a handle that is shared from this one.
     pub(super) fn share(&self) -> Self {
-        Self { interrupted: AtomicBool::new(false), end: Arc::clone(&self.end) }
+        let above = self.above.iter().chain([&self.interrupted]).cloned().collect();
+        Self { interrupted: Arc::default(), above, end: Arc::clone(&self.end) }
     }
 
     pub(super) fn set(&self, interrupted: bool) {
@@ -164,7 +167,12 @@ impl Interrupt {
 
     pub(super) fn is_set(&self) -> bool {
         let _settled = self.end.closed.lock();
-        self.interrupted.load(Ordering::Relaxed)
+        self.reached()
+    }
+
+    /// With the lock held.
+    fn reached(&self) -> bool {
+        self.above.iter().chain([&self.interrupted]).any(|flag| flag.load(Ordering::Relaxed))
     }
 
     pub(super) fn close(&self) {
@@ -181,7 +189,7 @@ impl Interrupt {
         let deadline = Instant::now() + pause;
         let mut closed = self.end.closed.lock();
         loop {
-            let interrupted = self.interrupted.load(Ordering::Relaxed) && yields_to == YieldsTo::Interrupts;
+            let interrupted = yields_to == YieldsTo::Interrupts && self.reached();
             if *closed || interrupted {
                 return true;
             }

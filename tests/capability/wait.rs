@@ -98,13 +98,24 @@ fn a_shared_handle_is_interrupted_for_itself(given: &Given) {
     assert_eq!(first.join().unwrap(), Ok(1), "the other handle goes on");
 
     // What one has claimed the other settles: one worker, one set of leases.
-    queue.interrupt();
     shared.resume();
     queue.put("y");
     let taken = shared.take();
     assert_eq!(queue.end(taken.settle(Action::Complete)).state, Some(ItemState::Completed));
 
-    // A handle made of one that is interrupted is not; closing one closes all.
+    // An interrupt reaches what was shared from the handle, at any remove, and is ended where it began.
+    let (grandchild, child) = (Arc::<dyn Api>::from(shared.share()), Arc::clone(&shared));
+    let waiters = [waiting(Arc::clone(&grandchild)), waiting(child)];
+    queue.interrupt();
+    for waiter in waiters {
+        assert_eq!(waiter.join().unwrap(), Err("Interrupted".to_owned()));
+    }
+    grandchild.resume();
+    assert_eq!(grandchild.claim(1, LONG).unwrap_err().kind, "Interrupted");
+    queue.resume();
+    grandchild.expect_empty();
+
+    // Closing one closes all.
     let late: Arc<dyn Api> = queue.share().into();
     let waiter = waiting(late);
     shared.close(LONG).unwrap();
