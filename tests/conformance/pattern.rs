@@ -1,5 +1,6 @@
 //! Whether an answer is the expected one. A pattern is JSON that describes JSON: see "Patterns" in the README.
 
+use super::expand::expand;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -77,17 +78,18 @@ fn operate(
     let Some(found) = answer else { return Err(format!("{}: missing", name_of(place))) };
     let wrong = |what: &str| Err(format!("{}: {} {what} {}", name_of(place), brief(found), brief(operand)));
     let (number, text) = (found.as_f64(), found.as_str());
+    let texts = || parts(&expand(operand, variables));
     let held = |holds: bool, what: &str| if holds { Ok(()) } else { wrong(what) };
     match operator {
         "$min" => held(number.is_some_and(|number| number >= expect_number(operand)), "is not at least"),
         "$max" => held(number.is_some_and(|number| number <= expect_number(operand)), "is not at most"),
         "$starts" => held(text.is_some_and(|text| text.starts_with(expect_text(operand))), "does not start with"),
-        "$contains" => parts(operand).into_iter().try_for_each(|part| {
+        "$contains" => texts().iter().try_for_each(|part| {
             let holds = text.is_some_and(|text| text.to_lowercase().contains(&part.to_lowercase()));
             if holds { Ok(()) } else { Err(format!("{}: {} does not contain {part:?}", name_of(place), brief(found))) }
         }),
-        "$lacks" => parts(operand).into_iter().try_for_each(|part| {
-            let holds = text.is_some_and(|text| !text.contains(part));
+        "$lacks" => texts().iter().try_for_each(|part| {
+            let holds = text.is_some_and(|text| !text.contains(part.as_str()));
             if holds { Ok(()) } else { Err(format!("{}: {} contains {part:?}", name_of(place), brief(found))) }
         }),
         "$length" => held(text.map(|text| text.chars().count()) == index(operand), "has not the length"),
@@ -154,10 +156,10 @@ fn equal(one: &Value, other: &Value) -> bool {
     }
 }
 
-fn parts(operand: &Value) -> Vec<&str> {
+fn parts(operand: &Value) -> Vec<String> {
     match operand {
-        Value::Array(parts) => parts.iter().map(expect_text).collect(),
-        one => vec![expect_text(one)],
+        Value::Array(parts) => parts.iter().map(|part| expect_text(part).to_owned()).collect(),
+        one => vec![expect_text(one).to_owned()],
     }
 }
 

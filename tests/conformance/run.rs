@@ -9,7 +9,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a step with `until` is repeated.
+/// How long a step with `repeat` is repeated.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The part of a scenario's surroundings that its steps see.
@@ -85,7 +85,7 @@ impl Run<'_> {
         }
     }
 
-    /// Sends a request, once or, with `until`, again and again until its answer is the expected one.
+    /// Sends a request, once or, with `repeat`, again and again until its answer is the expected one.
     fn ask(&mut self, verb: &str, step: &Value) -> Result<(), String> {
         let request = self.request(verb, step);
         let expected = expectation(step, self.surroundings.variables());
@@ -99,7 +99,7 @@ impl Run<'_> {
                     *self.surroundings.variables() = variables;
                     return Ok(());
                 }
-                Err(_) if step["until"] == true && Instant::now() < deadline => {
+                Err(_) if step["repeat"] == true && Instant::now() < deadline => {
                     thread::sleep(Duration::from_millis(20));
                 }
                 Err(wrong) => {
@@ -112,7 +112,7 @@ impl Run<'_> {
 
     fn request(&mut self, verb: &str, step: &Value) -> Value {
         let mut request = step.as_object().expect("a step is an object").clone();
-        for driver_word in ["expect", "adapter", "until", "note"] {
+        for driver_word in ["expect", "adapter", "repeat", "note"] {
             request.remove(driver_word);
         }
         let mut request = expand(&request.into(), self.surroundings.variables());

@@ -8,6 +8,7 @@ use readpast::{
     config::Config, dialect::statements, ident::QueueName, install::install, item::Value as Cell, spec::QueueSpec,
 };
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -64,6 +65,7 @@ impl<'a> World<'a> {
             ("queue", queue.as_str().into()),
             ("language", language.into()),
             ("version", env!("CARGO_PKG_VERSION").into()),
+            ("stack", stack(language).into()),
             ("abi", readpast::ffi::READPAST_ABI.into()),
         ] {
             variables.insert(name.to_owned(), value);
@@ -111,6 +113,7 @@ impl<'a> World<'a> {
             "connection" => self.connection(step),
             "proxy" => self.proxy(step),
             "lose_next_answer" => self.proxy.as_ref().expect("a step \"proxy\" comes first").lose_next_answer(),
+            "wait_for_settled" => return self.wait_for_settled(&step["value"]).map(|()| None),
             "script" => script(self.scripted.as_ref().expect("the place is \"scripted\""), step),
             other => panic!("there is no driver step {other:?}"),
         }
@@ -172,15 +175,12 @@ impl<'a> World<'a> {
     }
 
     fn wait_for(&mut self, query: &str, value: &Value) -> Result<(), String> {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let found = self.look(query);
-            match matches(value, &found, &mut self.variables) {
-                Ok(()) => return Ok(()),
-                Err(wrong) if Instant::now() > deadline => return Err(format!("{query}: {wrong}")),
-                Err(_) => thread::sleep(Duration::from_millis(10)),
-            }
-        }
+        wait_until(value, || self.look(query)).map_err(|wrong| format!("{query}: {wrong}"))
+    }
+
+    fn wait_for_settled(&self, value: &Value) -> Result<(), String> {
+        let server = self.scripted.as_ref().expect("the place is \"scripted\"");
+        wait_until(value, || settled(server))
     }
 
     /// Locks the queue's table, so that calls wait.
@@ -269,12 +269,44 @@ impl Drop for World<'_> {
     }
 }
 
+/// Looks again and again until what it sees fits.
+fn wait_until(pattern: &Value, look: impl Fn() -> Value) -> Result<(), String> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match matches(pattern, &look(), &mut Variables::new()) {
+            Ok(()) => return Ok(()),
+            Err(wrong) if Instant::now() > deadline => return Err(wrong),
+            Err(_) => thread::sleep(Duration::from_millis(10)),
+        }
+    }
+}
+
+/// What stands in every stack trace of a language; C and C++ have none.
+fn stack(language: &str) -> &'static str {
+    match language {
+        "csharp" => "  at ",
+        "go" => ".go:",
+        "python" => "File \"",
+        "rust" => ".rs:",
+        _ => "",
+    }
+}
+
 /// Whether a call of the adapter waits for a lock. Its connections bear the schema's name.
 const BLOCKED: &str = "SELECT COUNT(*) FROM pg_stat_activity \
                        WHERE application_name = '{schema}' AND wait_event_type = 'Lock'";
 
 const TERMINATE: &str = "SELECT COUNT(pg_terminate_backend(pid)) FROM pg_stat_activity \
                          WHERE application_name = '{schema}'";
+
+/// What became of the settlements that the scripted server was asked for: how many of them took effect, in how many
+/// calls, of how many identities.
+fn settled(server: &Scripted) -> Value {
+    let requests = server.requests("[Modify_Job");
+    let identities: BTreeSet<_> =
+        requests.iter().filter_map(|request| request.values()[0].as_str().map(str::to_owned)).collect();
+    json!({"took_effect": server.ledger().settled.len(), "calls": requests.len(), "identities": identities.len()})
+}
 
 /// Lets the next request with a part in its text go wrong.
 fn script(server: &Scripted, step: &Value) {

@@ -4,6 +4,7 @@ mod answer;
 mod child;
 mod given;
 mod verbs;
+mod work;
 
 use answer::{Failure, answer};
 use readpast::{Batch, Queue, Renewal};

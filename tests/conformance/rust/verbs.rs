@@ -1,7 +1,7 @@
 //! The verbs: each is one call of the crate.
 
 use super::answer::{self, Failure, Result};
-use super::{Adapter, child, given};
+use super::{Adapter, child, given, work};
 use readpast::{Batch, ItemState, Queue, QueueSpec, QueueStats, Renewal};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -80,6 +80,7 @@ pub fn run(adapter: &Adapter, request: &Value) -> Result {
             Ok(json!({"keys": keys}))
         }
         "value" => value(adapter, request),
+        "work" => work::work(&queue()?, request),
         "claim_in_child" => child::claim(&adapter.opened.with(given::text(request, "queue"), Value::clone)?),
         _ => Err(Failure::UnknownVerb),
     }
