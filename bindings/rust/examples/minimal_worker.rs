@@ -1,0 +1,10 @@
+//! The least there is: items are claimed, worked on and settled, again and again.
+use readpast::{Config, Queue, Worker};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut config = Config::new();
+    config.set("connection", &std::env::var("READPAST_CONNECTION")?)?;
+    let queue = Queue::open(&config, "Notification")?;
+    Worker::new(&queue).run(|job| println!("{}", job.item().to_json()))?; // the work
+    Ok(())
+}
