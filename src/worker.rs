@@ -69,8 +69,8 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// A worker of one thread that takes one item at a time. It has a handle of its own ([`Queue::share`]), so that other
-    /// users of `queue` and this worker do not interrupt each other.
+    /// A worker of one thread that takes one item at a time. It has a handle of its own ([`Queue::share`]): its stop is no
+    /// concern of the other users of `queue`, while an interrupt of `queue` stops it.
     pub fn new(queue: &Queue) -> Self {
         let queue = queue.share();
         Self { stop: Stop::new(&queue), queue, threads: 1, batch_size: 1, observer: None }

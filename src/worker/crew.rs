@@ -85,6 +85,7 @@ impl<R: IntoVerdict, F: Fn(&Job<'_>) -> R + Sync> Member<'_, F> {
             match self.desk.queue.claim(self.batch_size, WAIT) {
                 Ok(batch) if batch.is_empty() => {}
                 Ok(batch) => return Ok(Some(batch)),
+                // It is to end, or the handle that it was made from was interrupted: then it is to end all the same.
                 Err(error) if error.kind() == ErrorKind::Interrupted => return Ok(None),
                 Err(error) if self.desk.passes("claim", &error) => {}
                 // Who is to end anyway need not complain of a server that does not answer.

@@ -58,6 +58,20 @@ fn a_stop_ends_the_wait_for_items_and_nobody_elses() {
     }
 }
 
+#[test]
+fn an_interrupt_of_the_queue_stops_its_workers() {
+    for given in Given::each(&[], &[]) {
+        let worker = Worker::new(&given.queue).threads(2);
+        thread::scope(|scope| {
+            let run = scope.spawn(|| worker.run(|_| {}));
+            thread::sleep(Duration::from_millis(100));
+            given.queue.interrupt();
+            run.join().unwrap().unwrap();
+        });
+        assert!(worker.stop_handle().is_stopped());
+    }
+}
+
 fn never(job: &Job<'_>) {
     panic!("{job:?} should not have been handled");
 }
