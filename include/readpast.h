@@ -57,10 +57,6 @@
 #define READPAST_VALUE_INIT {sizeof(readpast_value), 0, 0, 0, 0, NULL, NULL, 0}
 
 
-/// The most threads of one worker. A handler that waits more than it works can use many; one that computes wants as many
-/// as there are processors.
-#define MAX_THREADS 1000
-
 /// Done.
 #define READPAST_OK 0
 
