@@ -26,6 +26,9 @@ fail() {
 step 'demo and workers'
 "${valgrind[@]}" build/demo -n 2000 -b 10 -l 5000 -t 300
 
+step 'demo, second act'
+"${valgrind[@]}" build/demo -a 2 -n 500 -b 10 -l 5000 -t 300 -w C=build/worker -w Another=build/worker -w Third=build/worker
+
 step 'minimal worker'
 build/demo -s readpast -e -n 20
 done_lines=$("${valgrind[@]}" build/minimal_worker | grep --count '"Recipient":"customer-')

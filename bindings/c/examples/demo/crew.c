@@ -23,6 +23,7 @@ enum { TICK_MS = 20 };
 static void become(const struct member *member, int messages, pid_t parent, char *const arguments[]) {
     static const char failure[] = "the program of the worker cannot be executed\n";
     int nothing = open("/dev/null", O_RDONLY);
+    setpgid(0, 0);
     if (nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 && dup2(member->records, STDOUT_FILENO) >= 0 &&
         dup2(messages, STDERR_FILENO) >= 0) {
 #ifdef __linux__
@@ -47,10 +48,10 @@ static int nameless_file(void) {
     return copy;
 }
 
-bool crew_start(struct crew *crew, int16_t number, char *const arguments[]) {
-    struct member *member = &crew->members[number];
+bool crew_start(struct crew *crew, const char *label, char *const arguments[]) {
+    struct member *member = &crew->members[crew->count];
     int ends[2] = {-1, -1};
-    *member = (struct member){.number = number, .messages = -1, .records = nameless_file()};
+    *member = (struct member){.label = label, .number = crew->count++, .messages = -1, .records = nameless_file()};
     if (member->records < 0 || pipe(ends) != 0) {
         perror("cannot start a worker");
         return false;
@@ -68,6 +69,7 @@ bool crew_start(struct crew *crew, int16_t number, char *const arguments[]) {
         perror("cannot start a worker");
         return false;
     }
+    setpgid(child, child); /* here as well: it shall be so when this returns */
     member->pid = child;
     return true;
 }
@@ -82,7 +84,7 @@ static void relay(struct member *member) {
         char *rest = member->line, *end;
         while ((end = strchr(rest, '\n')) != NULL || strlen(rest) == sizeof member->line - 1) {
             size_t length = end ? (size_t)(end - rest) : strlen(rest);
-            screen_say("worker %d: %.*s", member->number + 1, (int)length, rest);
+            screen_say("%s: %.*s", member->label, (int)length, rest);
             rest += length + (end ? 1 : 0);
         }
         member->line_length = strlen(rest);
@@ -95,7 +97,7 @@ static void relay(struct member *member) {
 }
 
 static void reap(struct crew *crew) {
-    for (int i = 0; i < WORKERS; i++) {
+    for (int i = 0; i < crew->count; i++) {
         struct member *member = &crew->members[i];
         if (member->pid > 0 && waitpid(member->pid, &member->status, WNOHANG) == member->pid)
             member->pid = 0;
@@ -106,7 +108,7 @@ void crew_wait(struct crew *crew, int milliseconds) {
     int highest = -1;
     fd_set readable;
     FD_ZERO(&readable);
-    for (int i = 0; i < WORKERS; i++) {
+    for (int i = 0; i < crew->count; i++) {
         int fd = crew->members[i].messages;
         if (fd >= 0)
             FD_SET(fd, &readable);
@@ -114,7 +116,7 @@ void crew_wait(struct crew *crew, int milliseconds) {
     }
     struct timeval time = {milliseconds / 1000, milliseconds % 1000 * 1000L};
     if (select(highest + 1, &readable, NULL, NULL, &time) > 0)
-        for (int i = 0; i < WORKERS; i++)
+        for (int i = 0; i < crew->count; i++)
             if (crew->members[i].messages >= 0 && FD_ISSET(crew->members[i].messages, &readable))
                 relay(&crew->members[i]);
     reap(crew);
@@ -122,20 +124,20 @@ void crew_wait(struct crew *crew, int milliseconds) {
 
 int crew_alive(const struct crew *crew) {
     int alive = 0;
-    for (int i = 0; i < WORKERS; i++)
+    for (int i = 0; i < crew->count; i++)
         alive += crew->members[i].pid > 0;
     return alive;
 }
 
 static void signal_all(const struct crew *crew, int number) {
-    for (int i = 0; i < WORKERS; i++)
+    for (int i = 0; i < crew->count; i++)
         if (crew->members[i].pid > 0)
-            kill(crew->members[i].pid, number);
+            kill(-crew->members[i].pid, number);
 }
 
 int32_t crew_read(struct crew *crew, struct ledger *ledger) {
     int32_t all = 0;
-    for (int i = 0; i < WORKERS && all >= 0; i++) {
+    for (int i = 0; i < crew->count && all >= 0; i++) {
         struct member *member = &crew->members[i];
         int32_t count = tally_read(&member->tally, member->records, member->number, ledger);
         all = count < 0 ? -1 : all + count;
@@ -144,7 +146,7 @@ int32_t crew_read(struct crew *crew, struct ledger *ledger) {
 }
 
 void crew_kill(struct member *member) {
-    kill(member->pid, SIGKILL);
+    kill(-member->pid, SIGKILL);
     while (waitpid(member->pid, &member->status, 0) < 0 && errno == EINTR) {
     }
     member->pid = 0;
@@ -162,7 +164,7 @@ void crew_stop(struct crew *crew, int grace_ms) {
 }
 
 void crew_free(struct crew *crew) {
-    for (int i = 0; i < WORKERS; i++) {
+    for (int i = 0; i < crew->count; i++) {
         struct member *member = &crew->members[i];
         if (member->records >= 0)
             close(member->records);

@@ -6,9 +6,10 @@
 
 #include <sys/types.h>
 
-enum { WORKERS = 4 };
+enum { MOST_WORKERS = 12, MOST_LABEL = 10 /* characters: what the table has room for */ };
 
 struct member {
+    const char *label;
     int16_t number; /* from 0 */
     pid_t pid;      /* 0 when it has ended */
     int status;     /* then, as waitpid gave it */
@@ -21,11 +22,15 @@ struct member {
 };
 
 struct crew {
-    struct member members[WORKERS];
+    int16_t count;
+    struct member members[MOST_WORKERS];
 };
 
-/* Starts a worker. `arguments` begins with the path of its program and ends with NULL. If not, says why. */
-bool crew_start(struct crew *crew, int16_t number, char *const arguments[]);
+/*
+ * Starts the next worker. `arguments` begins with the path of its program and ends with NULL. If not, says why. It gets a
+ * process group of its own: Ctrl-C reaches this process only, which then stops all of them in the same way.
+ */
+bool crew_start(struct crew *crew, const char *label, char *const arguments[]);
 
 /* Waits so many milliseconds or less; passes on what workers complain about; notices who has ended. */
 void crew_wait(struct crew *crew, int milliseconds);

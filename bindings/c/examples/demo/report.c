@@ -17,13 +17,13 @@ static int by_size(const void *left, const void *right) {
 
 static void print_latency(const struct run *run, const struct crew *crew) {
     int32_t count = 0;
-    for (int i = 0; i < WORKERS; i++)
+    for (int i = 0; i < crew->count; i++)
         count += crew->members[i].tally.calls;
     int64_t *all = count > 0 ? malloc((size_t)count * sizeof *all) : NULL;
     if (!all)
         return;
     int32_t at = 0;
-    for (int i = 0; i < WORKERS; i++) {
+    for (int i = 0; i < crew->count; i++) {
         const struct tally *tally = &crew->members[i].tally;
         if (tally->calls > 0)
             memcpy(all + at, tally->latencies_us, (size_t)tally->calls * sizeof *all);
@@ -39,7 +39,7 @@ static void print_workers(const struct run *run, const struct crew *crew, const 
     struct tally sum = {0};
     int32_t unanswered = verdict->unrecorded_claims;
     screen_say("\n            Claimed   Settled   of these failed   Lost leases");
-    for (int i = 0; i < WORKERS; i++) {
+    for (int i = 0; i < crew->count; i++) {
         const struct member *member = &crew->members[i];
         struct tally tally = member->tally;
         if (member->killed) {
@@ -50,7 +50,7 @@ static void print_workers(const struct run *run, const struct crew *crew, const 
         }
         tally.lost += tally_held(&tally);
         const char *note = member->killed ? "killed with SIGKILL" : run->notes[i] ? run->notes[i] : "";
-        screen_say("Worker %d   %8s  %8s          %8s      %8s%s%s", i + 1, grouped(tally.claimed),
+        screen_say("%-*s %8s  %8s          %8s      %8s%s%s", MOST_LABEL, member->label, grouped(tally.claimed),
                    grouped(tally.settled), grouped(tally.failed_attempts), grouped(tally.lost), *note ? "  " : "",
                    note);
         sum.claimed += tally.claimed;
@@ -99,15 +99,15 @@ static void print_states(const struct run *run, const struct ledger *ledger) {
 /* Whether all workers ended as they should. */
 static bool check_workers(const struct crew *crew) {
     bool good = true;
-    for (int i = 0; i < WORKERS; i++) {
+    for (int i = 0; i < crew->count; i++) {
         const struct member *member = &crew->members[i];
         if (member->killed || (WIFEXITED(member->status) && WEXITSTATUS(member->status) == 0))
             continue;
         good = false;
         if (WIFSIGNALED(member->status))
-            screen_say("Worker %d was ended by signal %d.", i + 1, WTERMSIG(member->status));
+            screen_say("%s was ended by signal %d.", member->label, WTERMSIG(member->status));
         else
-            screen_say("Worker %d ended with exit status %d.", i + 1, WEXITSTATUS(member->status));
+            screen_say("%s ended with exit status %d.", member->label, WEXITSTATUS(member->status));
     }
     return good;
 }

@@ -13,12 +13,14 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { USUAL_COLUMNS = 80, LEAST_BAR = 10, MOST_BAR = 40, LEAST_FIGURES = 20, LEAST_ROOM = 33 };
+enum { USUAL_COLUMNS = 80, USUAL_LINES = 24, LEAST_BAR = 10, MOST_BAR = 40, LEAST_FIGURES = 20, LEAST_ROOM = 33 };
+enum { ROW_ROOM = 30 /* of a row, all but its bar: label, figure, note */ };
 enum { TERMINAL_US = 100000, PLAIN_US = 1000000 };
 
 static struct {
     bool terminal, colours;
     bool drawn;        /* the cursor is behind a progress line */
+    int rows;          /* how many lines above that line belong to it */
     int32_t last_done; /* as the last plain line had it */
     int64_t next_draw; /* not before */
 } screen;
@@ -45,9 +47,21 @@ const char *grouped(int64_t number) {
     return buffer;
 }
 
-static int columns(void) {
+static struct winsize size_of_screen(void) {
     struct winsize size;
-    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : USUAL_COLUMNS;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+        size = (struct winsize){.ws_col = USUAL_COLUMNS, .ws_row = USUAL_LINES};
+    return size;
+}
+
+/* Goes back to where the progress began, and clears what is below. */
+static void erase(void) {
+    if (screen.rows > 0)
+        printf("\r\033[%dA\033[J", screen.rows);
+    else
+        fputs("\r\033[K", stdout);
+    screen.drawn = false;
+    screen.rows = 0;
 }
 
 /* The figures, the most important first, as many as there is room for. */
@@ -70,8 +84,8 @@ static void figures(char *text, size_t room, const struct progress *progress) {
         length += (size_t)snprintf(text + length, room - length, "%s%s", i > 0 ? ", " : "", parts[i]);
 }
 
-static void draw_bar(const struct progress *progress, int width) {
-    int full = progress->total > 0 ? (int)((int64_t)width * progress->done / progress->total) : 0;
+static void draw_bar(int32_t done, int32_t total, int width) {
+    int full = total > 0 ? (int)((int64_t)width * done / total) : 0;
     fputs(screen.colours ? "[\033[32m" : "[", stdout);
     for (int i = 0; i < full; i++)
         putchar('#');
@@ -81,24 +95,54 @@ static void draw_bar(const struct progress *progress, int width) {
     fputs("] ", stdout);
 }
 
-static void draw(const struct progress *progress) {
+static void draw_plain(const struct progress *progress) {
     char text[256];
+    figures(text, sizeof text, progress);
+    printf("%6.1f s  %s: %s\n", progress->seconds, progress->doing, text);
+    for (int i = 0; i < progress->row_count; i++)
+        printf("%s%s %s%s", i > 0 ? ", " : "          ", progress->rows[i].label, grouped(progress->rows[i].done),
+               i == progress->row_count - 1 ? "\n" : "");
+    fflush(stdout);
+    screen.last_done = progress->done;
+}
+
+/* A line each, if there is room for them. A bar is full when somebody has done twice an equal share. */
+static void draw_rows(const struct progress *progress, struct winsize size) {
+    int bar = size.ws_col - 1 - ROW_ROOM;
+    bar = bar > MOST_BAR ? MOST_BAR : bar;
+    if (bar < LEAST_BAR || progress->row_count + 2 > size.ws_row)
+        return;
+    int32_t full = 0;
+    for (int i = 0; i < progress->row_count; i++)
+        full = progress->rows[i].done > full ? progress->rows[i].done : full;
+    int32_t usual = progress->row_count > 0 ? progress->total / progress->row_count * 2 : 0;
+    full = usual > full ? usual : full;
+    for (int i = 0; i < progress->row_count; i++) {
+        const struct row *row = &progress->rows[i];
+        printf("%-8.8s ", row->label);
+        draw_bar(row->done, full, bar);
+        printf("%9s%s%.6s\n", grouped(row->done), row->note ? "  " : "", row->note ? row->note : "");
+    }
+    screen.rows = progress->row_count;
+}
+
+static void draw(const struct progress *progress) {
     if (!screen.terminal) {
-        figures(text, sizeof text, progress);
-        printf("%6.1f s  %s: %s\n", progress->seconds, progress->doing, text);
-        fflush(stdout);
-        screen.last_done = progress->done;
+        draw_plain(progress);
         return;
     }
+    char text[256];
+    struct winsize size = size_of_screen();
+    erase();
+    draw_rows(progress, size);
     /* The last column stays free: a cursor behind it would be in the next line on some terminals. */
-    int room = columns() - 1 - (int)strlen(progress->doing) - 1;
+    int room = size.ws_col - 1 - (int)strlen(progress->doing) - 1;
     int bar = room / 4 < LEAST_BAR ? LEAST_BAR : room / 4 > MOST_BAR ? MOST_BAR : room / 4;
     bool has_bar = room >= LEAST_ROOM;
-    fputs("\r\033[K", stdout);
     if (room >= LEAST_FIGURES)
         printf("%s ", progress->doing);
     if (has_bar)
-        draw_bar(progress, bar);
+        draw_bar(progress->done, progress->total, bar);
     room -= has_bar ? bar + 3 : 0;
     figures(text, room >= LEAST_FIGURES ? (size_t)room + 1 : 1, progress);
     fputs(text, stdout);
@@ -121,6 +165,7 @@ void screen_finish(const struct progress *progress) {
         putchar('\n');
     fflush(stdout);
     screen.drawn = false;
+    screen.rows = 0;
     screen.last_done = -1;
     screen.next_draw = screen.terminal ? 0 : record_clock() + PLAIN_US;
 }
@@ -129,10 +174,18 @@ void screen_say(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     if (screen.drawn)
-        fputs("\r\033[K", stdout);
+        erase();
     vprintf(format, arguments);
     putchar('\n');
     fflush(stdout);
     va_end(arguments);
-    screen.drawn = false;
+}
+
+void screen_title(const char *text) {
+    screen_say("%s%s%s", screen.colours ? "\033[1m" : "", text, screen.colours ? "\033[0m" : "");
+}
+
+void screen_verdict(bool good, const char *text) {
+    const char *colour = !screen.colours ? "" : good ? "\033[1;32m" : "\033[1;31m";
+    screen_say("\n%s%s%s", colour, text, screen.colours ? "\033[0m" : "");
 }

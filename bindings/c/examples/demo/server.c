@@ -64,35 +64,29 @@ void server_end(struct server *server) {
     readpast_config_free(server->config);
 }
 
-bool server_enqueue(struct server *server, struct ledger *ledger, int32_t count, double *seconds) {
+bool server_enqueue(struct server *server, struct ledger *ledger, int32_t most, double *seconds) {
     static char columns[PER_CALL][256];
     static readpast_new_item items[PER_CALL];
-    struct progress progress = {.doing = "Enqueuing", .total = count};
+    int32_t part = most < PER_CALL ? most : PER_CALL;
     int64_t begun = record_clock();
-    while (ledger->count < count) {
-        int32_t part = count - ledger->count < PER_CALL ? count - ledger->count : PER_CALL;
-        for (int32_t i = 0; i < part; i++) {
-            int32_t number = ledger->count + i + 1;
-            snprintf(columns[i], sizeof columns[i],
-                     "{\"Recipient\": \"customer-%d@example.org\", \"Subject\": \"Your order %d is on its way\", "
-                     "\"Body\": \"Dear customer,\\nyour order %d has left our warehouse.\"}",
-                     number, number, number);
-            items[i] = (readpast_new_item)READPAST_NEW_ITEM_INIT;
-            items[i].type = number % 4 == 0 ? "Sms" : "Email";
-            items[i].columns_json = columns[i];
-        }
-        readpast_error error;
-        readpast_receipt *receipts = &ledger->receipts[ledger->count];
-        receipts[0] = (readpast_receipt)READPAST_RECEIPT_INIT;
-        readpast_status status = readpast_queue_enqueue(server->queue, items, part, NULL, receipts, &error);
-        if (!check("Enqueuing", status, error))
-            return false;
-        ledger_enter(ledger, part);
-        progress.done = ledger->count;
-        progress.seconds = *seconds = (double)(record_clock() - begun) / 1e6;
-        screen_show(&progress);
+    for (int32_t i = 0; i < part; i++) {
+        int32_t number = ledger->count + i + 1;
+        snprintf(columns[i], sizeof columns[i],
+                 "{\"Recipient\": \"customer-%d@example.org\", \"Subject\": \"Your order %d is on its way\", "
+                 "\"Body\": \"Dear customer,\\nyour order %d has left our warehouse.\"}",
+                 number, number, number);
+        items[i] = (readpast_new_item)READPAST_NEW_ITEM_INIT;
+        items[i].type = number % 4 == 0 ? "Sms" : "Email";
+        items[i].columns_json = columns[i];
     }
-    screen_finish(&progress);
+    readpast_error error;
+    readpast_receipt *receipts = &ledger->receipts[ledger->count];
+    receipts[0] = (readpast_receipt)READPAST_RECEIPT_INIT;
+    readpast_status status = readpast_queue_enqueue(server->queue, items, part, NULL, receipts, &error);
+    if (!check("Enqueuing", status, error))
+        return false;
+    ledger_enter(ledger, part);
+    *seconds += (double)(record_clock() - begun) / 1e6;
     return true;
 }
 

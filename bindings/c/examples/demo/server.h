@@ -14,8 +14,8 @@ struct server {
 /* Makes the schema and the queue if they are not there, and opens the queue. */
 bool server_begin(struct server *server, const char *schema);
 
-/* Enqueues so many notifications and enters them into the ledger. */
-bool server_enqueue(struct server *server, struct ledger *ledger, int32_t count, double *seconds);
+/* Enqueues `most` notifications, but 1000 at a time, enters them into the ledger and adds the time it took. */
+bool server_enqueue(struct server *server, struct ledger *ledger, int32_t most, double *seconds);
 
 bool server_open(struct server *server);
 void server_close(struct server *server);

@@ -36,7 +36,7 @@ struct verdict judge(const struct ledger *ledger, const struct crew *crew, int32
         judge_item(&verdict, &ledger->items[i], crew);
 
     int32_t possible = 0;
-    for (int16_t i = 0; i < WORKERS; i++)
+    for (int16_t i = 0; i < crew->count; i++)
         possible += was_killed(crew, i) ? batch_size : 0; /* one call settles one batch */
     if (verdict.unrecorded_settlements > possible)
         verdict.unexplained += verdict.unrecorded_settlements - possible;
