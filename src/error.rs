@@ -49,6 +49,8 @@ pub enum ErrorKind {
     Storage,
     /// The queue handle was closed.
     Closed,
+    /// The queue was opened before a fork, and this is the child. Open one here.
+    Forked,
     /// Another thread interrupted the wait.
     Interrupted,
     /// The connection was lost at a moment that leaves the outcome open, and it could not be learnt within the retry

@@ -9,13 +9,18 @@ use crate::session::Session;
 use parking_lot::{Condvar, Mutex};
 use std::{
     collections::VecDeque,
+    mem,
     ops::{Deref, DerefMut},
+    process,
     time::{Duration, Instant},
 };
 
 /// The pool of one queue handle. Any number of threads may use it at once.
 pub struct Pool {
     config: Config,
+    /// The process whose connections these are. The child of a fork shares them with its parent, where two would talk over
+    /// one another.
+    process: u32,
     size: usize,
     patience: Duration,
     idle_limit: Duration,
@@ -58,6 +63,7 @@ impl Pool {
             lifetime: config.duration("pool.lifetime_ms"),
             failover: config.duration("retry.budget_ms"),
             config: config.clone(),
+            process: process::id(),
             state: Mutex::default(),
             changed: Condvar::new(),
         }
@@ -67,8 +73,9 @@ impl Pool {
     ///
     /// # Errors
     /// [`ErrorKind::PoolTimeout`] when none became free in time, [`ErrorKind::Closed`] when the pool was closed meanwhile,
-    /// or what a log-in fails with.
+    /// [`ErrorKind::Forked`] in the child of a fork, or what a log-in fails with.
     pub fn acquire(&self) -> Result<Pooled<'_>> {
+        self.unless_forked()?;
         let deadline = Instant::now() + self.patience;
         let mut worn = Vec::new();
         let (found, generation) = self.take_turn(deadline, &mut worn)?;
@@ -95,11 +102,15 @@ impl Pool {
     /// # Errors
     /// [`ErrorKind::TimedOut`] when some are still in use after `patience`; they are closed when they come back.
     pub fn close(&self, patience: Duration) -> Result<()> {
+        if self.unless_forked().is_err() {
+            // The connections are the parent's, who goes on with them.
+            return Ok(());
+        }
         let deadline = Instant::now() + patience;
         let mut state = self.state.lock();
         state.closed = true;
         self.changed.notify_all();
-        let idle = std::mem::take(&mut state.idle);
+        let idle = mem::take(&mut state.idle);
         state.open -= idle.len();
         while state.open > 0 {
             if self.changed.wait_until(&mut state, deadline).timed_out() && state.open > 0 {
@@ -114,8 +125,19 @@ impl Pool {
         Ok(())
     }
 
-    /// Whether it was closed.
+    /// Before the lock, which another thread of the parent may have held at the fork.
+    fn unless_forked(&self) -> Result<()> {
+        if process::id() == self.process {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Forked, "the queue was opened before a fork; open one in the child process"))
+    }
+
+    /// Whether it was closed; in the child of a fork nobody can know.
     pub fn is_closed(&self) -> bool {
+        if self.unless_forked().is_err() {
+            return false;
+        }
         self.state.lock().closed
     }
 
@@ -202,6 +224,15 @@ impl Pool {
         state.open -= 1;
         self.changed.notify_all();
         state.lost
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        if self.unless_forked().is_err() {
+            // To close them would be to say good-bye in the parent's name.
+            mem::forget(mem::take(&mut self.state.get_mut().idle));
+        }
     }
 }
 

@@ -36,7 +36,8 @@ pub const MAX_ITEMS: u32 = 1000;
 pub const MAX_WAIT: Duration = Duration::from_secs(86_400);
 
 /// An open queue, with its pool of connections and its worker's name. Clones are the same queue. Any number of threads
-/// may use it at once.
+/// may use it at once. In the child of a fork every call that needs the server fails with [`ErrorKind::Forked`], and the
+/// parent's connections are left alone.
 #[derive(Clone)]
 pub struct Queue(Arc<Inner>);
 

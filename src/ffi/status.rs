@@ -118,6 +118,7 @@ pub(super) fn of_kind(kind: ErrorKind) -> readpast_status {
         ErrorKind::Unavailable => READPAST_UNAVAILABLE,
         ErrorKind::Storage => READPAST_STORAGE,
         ErrorKind::Closed => READPAST_CLOSED,
+        ErrorKind::Forked => READPAST_FORKED,
         ErrorKind::Interrupted => READPAST_INTERRUPTED,
         ErrorKind::OutcomeUnknown => READPAST_OUTCOME_UNKNOWN,
         ErrorKind::Unsupported => READPAST_NOT_PROVIDED,

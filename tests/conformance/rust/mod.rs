@@ -22,8 +22,6 @@ pub const MARK: &str = "READPAST_CONFORMANCE_ADAPTER";
 #[derive(Default)]
 struct Adapter {
     queues: Table<Queue>,
-    /// The requests that opened them.
-    opened: Table<Value>,
     batches: Table<Arc<Batch>>,
     renewals: Table<Renewal>,
     calls: Table<JoinHandle<Value>>,

@@ -81,7 +81,7 @@ pub fn run(adapter: &Adapter, request: &Value) -> Result {
         }
         "value" => value(adapter, request),
         "work" => work::work(&queue()?, request),
-        "claim_in_child" => child::claim(&adapter.opened.with(given::text(request, "queue"), Value::clone)?),
+        "claim_in_child" => child::claim(adapter, given::text(request, "queue")),
         _ => Err(Failure::UnknownVerb),
     }
 }
@@ -99,7 +99,6 @@ fn open(adapter: &Adapter, request: &Value) -> Result {
     let queue = Queue::open(&given::config(request)?, given::text(request, "name"))?;
     let fields = json!({"worker": queue.worker(), "lease_ms": queue.lease().as_millis() as u64});
     adapter.queues.put(given::text(request, "queue"), queue);
-    adapter.opened.put(given::text(request, "queue"), request.clone());
     Ok(fields)
 }
 
