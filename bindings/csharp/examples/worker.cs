@@ -1,0 +1,239 @@
+using System;
+using System.Collections.Generic;
+using System.IO;
+using System.Runtime.InteropServices;
+using System.Text;
+using System.Threading;
+using Readpast;
+
+/// <summary>
+/// A worker, to copy and make your own: put your work into Handle.
+///
+///   READPAST_CONNECTION='Driver={...};Server=...;' worker [-b items] [-l lease_ms] [-o key=value]... [-f n] [-r] queue
+///
+///   -b items       how many items to claim at once (default 50)
+///   -l lease_ms    how long a claim holds, should this process die
+///   -o key=value   any setting of the library, like -o schema=sales
+///   -f n           every nth item fails, to see what becomes of it
+///   -r             write to standard output what was claimed and what the server answered, as
+///                  bindings/c/examples/records.h describes
+///
+/// SIGTERM or SIGINT (Ctrl-C) ends it in order: what was begun is settled, what was not is given back. A second Ctrl-C
+/// ends it at once; the leases then run out, and other workers take over.
+/// </summary>
+internal static class Program
+{
+    private const int Failure = 1, Usage = 2;
+
+    private static int Main(string[] args)
+    {
+        Arguments arguments = Arguments.Read(args);
+        if (arguments == null)
+        {
+            Console.Error.WriteLine("usage: worker [-b items] [-l lease_ms] [-o key=value]... [-f n] [-r] queue");
+            return Usage;
+        }
+        try
+        {
+            using (Queue queue = Queue.Open(arguments.Options, arguments.Queue))
+            {
+                Work(queue, arguments);
+                queue.Close(TimeSpan.FromSeconds(5));
+            }
+            return 0;
+        }
+        catch (QueueException exception)
+        {
+            Console.Error.WriteLine(
+                arguments.Queue + ": " + exception.Message + " (" + NativeLibrary.NameOf(exception.Status) + ")");
+            return Failure;
+        }
+    }
+
+    private static void Work(Queue queue, Arguments arguments)
+    {
+        var records = arguments.Records ? new Records() : null;
+        int handled = 0;
+        var worker = new Worker(queue, item => Handle(item, ref handled, arguments.FailEvery))
+        {
+            BatchSize = arguments.BatchSize,
+        };
+        worker.Notice += notice => Console.Error.WriteLine(notice);
+        if (records != null)
+        {
+            worker.Claimed += records.Claimed;
+            worker.Settled += records.Settled;
+        }
+        using (new StopOnSignal(worker))
+        {
+            worker.Run();
+        }
+    }
+
+    /// <summary>The work itself, of which this program only pretends.</summary>
+    private static Settlement Handle(Item item, ref int handled, int failEvery)
+    {
+        if (item.IsNull("Recipient"))
+        {
+            return item.Fail("there is no recipient");
+        }
+        // Here a message would be sent to item.GetString("Recipient").
+        handled++;
+        return failEvery > 0 && handled % failEvery == 0
+            ? item.Retry("the mail server said: 451 try again later", TimeSpan.FromMilliseconds(200))
+            : item.Complete();
+    }
+}
+
+/// <summary>What the command line says.</summary>
+internal sealed class Arguments
+{
+    internal QueueOptions Options { get; } = new QueueOptions();
+
+    internal string Queue { get; private set; }
+
+    internal int BatchSize { get; private set; } = 50;
+
+    internal int FailEvery { get; private set; }
+
+    internal bool Records { get; private set; }
+
+    /// <summary>Null when they cannot be understood.</summary>
+    internal static Arguments Read(string[] args)
+    {
+        var arguments = new Arguments();
+        arguments.Options["connection"] = Environment.GetEnvironmentVariable("READPAST_CONNECTION") ?? string.Empty;
+        for (int i = 0; i < args.Length; i++)
+        {
+            if (args[i] == "-r")
+            {
+                arguments.Records = true;
+            }
+            else if (args[i].StartsWith("-", StringComparison.Ordinal))
+            {
+                if (i + 1 == args.Length || !arguments.Take(args[i], args[++i]))
+                {
+                    return null;
+                }
+            }
+            else if (arguments.Queue == null)
+            {
+                arguments.Queue = args[i];
+            }
+            else
+            {
+                return null;
+            }
+        }
+        return arguments.Queue == null ? null : arguments;
+    }
+
+    private bool Take(string option, string value)
+    {
+        int number;
+        bool isNumber = int.TryParse(value, out number);
+        switch (option)
+        {
+            case "-b":
+                BatchSize = number;
+                return isNumber && number >= 1;
+            case "-f":
+                FailEvery = number;
+                return isNumber && number >= 0;
+            case "-l":
+                Options["lease.ms"] = value;
+                return isNumber;
+            case "-o":
+                int equals = value.IndexOf('=');
+                if (equals > 0)
+                {
+                    Options[value.Substring(0, equals)] = value.Substring(equals + 1);
+                }
+                return equals > 0;
+            default:
+                return false;
+        }
+    }
+}
+
+/// <summary>
+/// Stops a worker when the process is told to end. SIGTERM is no event of netstandard2.0 that leaves time to finish; so
+/// a thread waits for both signals, which all threads block.
+/// </summary>
+internal sealed class StopOnSignal : IDisposable
+{
+    private readonly Mono.Unix.UnixSignal[] signals =
+    {
+        new Mono.Unix.UnixSignal(Mono.Unix.Native.Signum.SIGINT),
+        new Mono.Unix.UnixSignal(Mono.Unix.Native.Signum.SIGTERM),
+    };
+
+    internal StopOnSignal(Worker worker)
+    {
+        new Thread(() => Wait(worker)) { IsBackground = true }.Start();
+    }
+
+    public void Dispose()
+    {
+        foreach (Mono.Unix.UnixSignal signal in signals)
+        {
+            signal.Dispose();
+        }
+    }
+
+    private void Wait(Worker worker)
+    {
+        try
+        {
+            Mono.Unix.UnixSignal.WaitAny(signals);
+            worker.Stop();
+            // A second Ctrl-C: somebody has lost patience.
+            signals[0].Reset();
+            signals[0].WaitOne();
+            Environment.Exit(130);
+        }
+        catch (ObjectDisposedException)
+        {
+            // The worker has ended.
+        }
+    }
+}
+
+/// <summary>Writes down what happened, so that somebody else can prove it: see bindings/c/examples/records.h.</summary>
+internal sealed class Records
+{
+    private readonly Stream output = Console.OpenStandardOutput();
+
+    internal void Claimed(IReadOnlyList<Item> items)
+    {
+        var lines = new StringBuilder();
+        foreach (Item item in items)
+        {
+            lines.Append("T\t").Append(item.Key).Append('\t').Append(item.Attempt).Append('\n');
+        }
+        Write(lines);
+    }
+
+    internal void Settled(
+        IReadOnlyList<Settlement> settlements, IReadOnlyList<Outcome> outcomes, TimeSpan took, int claimed)
+    {
+        var lines = new StringBuilder();
+        for (int i = 0; i < settlements.Count; i++)
+        {
+            lines.Append("S\t").Append(settlements[i].Key).Append('\t').Append(settlements[i].Attempt);
+            lines.Append('\t').Append((int)outcomes[i].Answer).Append('\t').Append((int)outcomes[i].State).Append('\n');
+        }
+        if (claimed > 0)
+        {
+            lines.Append("L\t").Append(took.Ticks / (TimeSpan.TicksPerMillisecond / 1000)).Append('\n');
+        }
+        Write(lines);
+    }
+
+    private void Write(StringBuilder lines)
+    {
+        byte[] bytes = Encoding.UTF8.GetBytes(lines.ToString());
+        output.Write(bytes, 0, bytes.Length);
+        output.Flush();
+    }
+}

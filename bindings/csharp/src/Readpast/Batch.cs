@@ -1,0 +1,152 @@
+using System;
+using System.Collections;
+using System.Collections.Generic;
+using Readpast.Native;
+
+namespace Readpast
+{
+    /// <summary>
+    /// The items of one claim, in the order they were due; empty when nothing was due. Any number of threads may read
+    /// it. Its items read from it until it is disposed of; it does not need its queue, which may be closed or disposed
+    /// of before. Disposing of it leaves its items claimed.
+    /// </summary>
+    public sealed class Batch : IReadOnlyList<Item>, IDisposable
+    {
+        private readonly BatchHandle handle;
+        private readonly Item[] items;
+        private Column[] columns;
+        private Dictionary<string, int> places;
+
+        internal Batch(Queue queue, Status status, Handle native)
+        {
+            Queue = queue;
+            Status = status;
+            handle = new BatchHandle(native);
+            items = new Item[BatchMethods.readpast_batch_count(native)];
+        }
+
+        /// <summary>
+        /// <see cref="Status.Ok"/> when there are items, else <see cref="Status.Empty"/> or
+        /// <see cref="Status.Interrupted"/>.
+        /// </summary>
+        public Status Status { get; }
+
+        /// <inheritdoc/>
+        public int Count
+        {
+            get { return items.Length; }
+        }
+
+        /// <summary>The columns that all items have.</summary>
+        /// <exception cref="ObjectDisposedException">The batch was disposed of.</exception>
+        public IReadOnlyList<Column> Columns
+        {
+            get { return columns ?? (columns = ReadColumns()); }
+        }
+
+        internal Queue Queue { get; }
+
+        internal LeaseRenewal Renewal { get; set; }
+
+        /// <inheritdoc/>
+        public Item this[int index]
+        {
+            get
+            {
+                // Two threads may make the same item: they are equal, and both are good.
+                return items[index] ?? (items[index] = ReadItem(index));
+            }
+        }
+
+        /// <inheritdoc/>
+        public IEnumerator<Item> GetEnumerator()
+        {
+            for (int i = 0; i < items.Length; i++)
+            {
+                yield return this[i];
+            }
+        }
+
+        IEnumerator IEnumerable.GetEnumerator()
+        {
+            return GetEnumerator();
+        }
+
+        /// <summary>Frees what the batch holds. The items stay claimed, and what was read of them stays.</summary>
+        public void Dispose()
+        {
+            handle.Dispose();
+        }
+
+        internal LibraryHandle.Use Borrow()
+        {
+            return handle.Borrow();
+        }
+
+        /// <summary>The place of a column; case does not matter.</summary>
+        internal int PlaceOf(string column)
+        {
+            if (column == null)
+            {
+                throw new ArgumentNullException(nameof(column));
+            }
+            if (places == null)
+            {
+                var found = new Dictionary<string, int>(StringComparer.OrdinalIgnoreCase);
+                for (int i = Columns.Count - 1; i >= 0; i--)
+                {
+                    found[Columns[i].Name] = i;
+                }
+                places = found;
+            }
+            if (places.TryGetValue(column, out int place))
+            {
+                return place;
+            }
+            throw new KeyNotFoundException("the items have no column \"" + column + "\"");
+        }
+
+        private unsafe Item ReadItem(int index)
+        {
+            using (var use = Borrow())
+            {
+                var item = new ItemStruct { StructSize = (UIntPtr)sizeof(ItemStruct) };
+                QueueException.Check(
+                    BatchMethods.readpast_batch_item(use.Handle, index, ref item, out Handle error), error);
+                return new Item(this, index, Utf8.Read(item.Key), Utf8.Read(item.Token), item.Attempt);
+            }
+        }
+
+        private unsafe Column[] ReadColumns()
+        {
+            using (var use = Borrow())
+            {
+                var all = new Column[BatchMethods.readpast_batch_column_count(use.Handle)];
+                for (int i = 0; i < all.Length; i++)
+                {
+                    var column = new ColumnStruct { StructSize = (UIntPtr)sizeof(ColumnStruct) };
+                    QueueException.Check(
+                        BatchMethods.readpast_batch_column(use.Handle, i, ref column, out Handle error), error);
+                    all[i] = new Column(Utf8.Read(column.Name), (ColumnType)column.Type);
+                }
+                return all;
+            }
+        }
+    }
+
+    /// <summary>A column of the items.</summary>
+    public sealed class Column
+    {
+        internal Column(string name, ColumnType type)
+        {
+            Name = name;
+            Type = type;
+        }
+
+        /// <summary>Its name, as the worker view declares it.</summary>
+        public string Name { get; }
+
+        /// <summary>Its type.</summary>
+        public ColumnType Type { get; }
+    }
+}

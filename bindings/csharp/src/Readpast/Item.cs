@@ -1,0 +1,332 @@
+using System;
+using System.Globalization;
+using Readpast.Native;
+
+namespace Readpast
+{
+    /// <summary>
+    /// A claimed item. Any number of threads may read it. Key, token and attempt stay when its batch is disposed of;
+    /// columns do not.
+    /// </summary>
+    public sealed class Item
+    {
+        private const string TimestampForm = "yyyy-MM-ddTHH:mm:ss.FFFFFFF";
+        private const string DateForm = "yyyy-MM-dd";
+        private const DateTimeStyles Utc = DateTimeStyles.AssumeUniversal | DateTimeStyles.AdjustToUniversal;
+
+        private readonly Batch batch;
+        private readonly int index;
+
+        internal Item(Batch batch, int index, string key, string token, int attempt)
+        {
+            this.batch = batch;
+            this.index = index;
+            Key = key;
+            Token = token;
+            Attempt = attempt;
+        }
+
+        private delegate T Reader<T>(ref ValueStruct value);
+
+        /// <summary>The primary key, as text.</summary>
+        public string Key { get; }
+
+        /// <summary>The token that the claim, or the newest step, left on the item. A settle must carry it.</summary>
+        public string Token { get; private set; }
+
+        /// <summary>Which attempt this is, counted from 1. A settle must carry it.</summary>
+        public int Attempt { get; }
+
+        /// <summary>
+        /// Whether the item was found lost while its lease was being renewed: work on it is in vain. Always false where
+        /// nobody renews.
+        /// </summary>
+        public bool IsLost
+        {
+            get { return batch.Renewal != null && batch.Renewal.IsLost(Key); }
+        }
+
+        /// <summary>
+        /// The value of a column as its <see cref="ColumnType"/> says; null for NULL. A decimal with more digits than
+        /// <see cref="decimal"/> has is an <see cref="OverflowException"/>; <see cref="GetString"/> gives it whole.
+        /// </summary>
+        /// <param name="column">The name of the column, in any case.</param>
+        /// <exception cref="System.Collections.Generic.KeyNotFoundException">There is no such column.</exception>
+        /// <exception cref="ObjectDisposedException">The batch was disposed of.</exception>
+        [System.Runtime.CompilerServices.IndexerName("Value")]
+        public object this[string column]
+        {
+            get { return Read(column, ValueOf); }
+        }
+
+        /// <summary>Whether a column is NULL.</summary>
+        /// <param name="column">The name of the column, in any case.</param>
+        /// <returns>True for NULL; false for empty text.</returns>
+        public bool IsNull(string column)
+        {
+            return Read(column, (ref ValueStruct value) => value.IsNull == 0 ? this : null) == null;
+        }
+
+        /// <summary>
+        /// The text of a column; of decimals, times, dates and GUIDs their exact text, as the library has it.
+        /// </summary>
+        /// <param name="column">The name of the column, in any case.</param>
+        /// <returns>The text; null for NULL.</returns>
+        /// <exception cref="InvalidCastException">The column is a truth value, a number or bytes.</exception>
+        public string GetString(string column)
+        {
+            return Read(column, TextOf);
+        }
+
+        /// <summary>The whole number in a column.</summary>
+        /// <param name="column">The name of the column, in any case.</param>
+        /// <returns>The number; null for NULL.</returns>
+        /// <exception cref="InvalidCastException">The column is of another type.</exception>
+        public long? GetInt64(string column)
+        {
+            return Read(column, (ref ValueStruct value) => (long?)Of(ColumnType.Integer, ref value).Integer);
+        }
+
+        /// <summary>The truth value in a column.</summary>
+        /// <param name="column">The name of the column, in any case.</param>
+        /// <returns>True or false; null for NULL.</returns>
+        /// <exception cref="InvalidCastException">The column is of another type.</exception>
+        public bool? GetBoolean(string column)
+        {
+            return Read(column, (ref ValueStruct value) => (bool?)(Of(ColumnType.Boolean, ref value).Integer != 0));
+        }
+
+        /// <summary>The floating point number in a column.</summary>
+        /// <param name="column">The name of the column, in any case.</param>
+        /// <returns>The number; null for NULL.</returns>
+        /// <exception cref="InvalidCastException">The column is of another type.</exception>
+        public double? GetDouble(string column)
+        {
+            return Read(column, (ref ValueStruct value) => (double?)Of(ColumnType.Float, ref value).Number);
+        }
+
+        /// <summary>The decimal number in a column.</summary>
+        /// <param name="column">The name of the column, in any case.</param>
+        /// <returns>The number; null for NULL.</returns>
+        /// <exception cref="InvalidCastException">The column is of another type.</exception>
+        /// <exception cref="OverflowException">It has more digits than <see cref="decimal"/> keeps.</exception>
+        public decimal? GetDecimal(string column)
+        {
+            return Read(column, (ref ValueStruct value) => (decimal?)DecimalOf(ref value));
+        }
+
+        /// <summary>The time or date in a column: times in UTC, dates at midnight and of no kind.</summary>
+        /// <param name="column">The name of the column, in any case.</param>
+        /// <returns>The time; null for NULL.</returns>
+        /// <exception cref="InvalidCastException">The column is of another type.</exception>
+        public DateTime? GetDateTime(string column)
+        {
+            return Read(column, (ref ValueStruct value) => (DateTime?)TimeOf(ref value));
+        }
+
+        /// <summary>The GUID in a column.</summary>
+        /// <param name="column">The name of the column, in any case.</param>
+        /// <returns>The GUID; null for NULL.</returns>
+        /// <exception cref="InvalidCastException">The column is of another type.</exception>
+        public Guid? GetGuid(string column)
+        {
+            return Read(column, (ref ValueStruct value) => (Guid?)Guid.Parse(TextOf(Of(ColumnType.Guid, ref value))));
+        }
+
+        /// <summary>The bytes in a column.</summary>
+        /// <param name="column">The name of the column, in any case.</param>
+        /// <returns>A copy of them; null for NULL.</returns>
+        /// <exception cref="InvalidCastException">The column is of another type.</exception>
+        public byte[] GetBytes(string column)
+        {
+            return Read(column, (ref ValueStruct value) => BytesOf(Of(ColumnType.Binary, ref value)));
+        }
+
+        /// <summary>
+        /// The whole item as one JSON object, a member per column. Times are text in UTC, decimals text with all their
+        /// digits, bytes lower-case hexadecimal text.
+        /// </summary>
+        /// <returns>The text.</returns>
+        public string ToJson()
+        {
+            using (var use = batch.Borrow())
+            {
+                return Utf8.Read(BatchMethods.readpast_batch_json(use.Handle, index));
+            }
+        }
+
+        /// <summary>The lease of the claim, for <see cref="Queue.Renew"/>.</summary>
+        /// <returns>The lease.</returns>
+        public Lease ToLease()
+        {
+            return new Lease(Key, Attempt);
+        }
+
+        /// <summary>To end the claim: done.</summary>
+        /// <param name="response">The response to record; null: none.</param>
+        /// <returns>What to settle.</returns>
+        public Settlement Complete(string response = null)
+        {
+            return new Settlement(Key, Token, Attempt, SettlementAction.Complete) { Response = response };
+        }
+
+        /// <summary>To end the claim: done as far as it could be.</summary>
+        /// <param name="response">The response to record; null: none.</param>
+        /// <returns>What to settle.</returns>
+        public Settlement CompletePartially(string response = null)
+        {
+            return new Settlement(Key, Token, Attempt, SettlementAction.CompletePartially) { Response = response };
+        }
+
+        /// <summary>To end the claim: given up for good.</summary>
+        /// <param name="error">Why.</param>
+        /// <returns>What to settle.</returns>
+        public Settlement Fail(string error)
+        {
+            return new Settlement(Key, Token, Attempt, SettlementAction.Fail) { Error = error };
+        }
+
+        /// <summary>
+        /// To end the claim: this attempt failed, try again when due. The item becomes Failed when its attempts are
+        /// spent.
+        /// </summary>
+        /// <param name="error">Why.</param>
+        /// <param name="delay">When, from now; null: as the queue's backoff says.</param>
+        /// <returns>What to settle.</returns>
+        public Settlement Retry(string error, TimeSpan? delay = null)
+        {
+            return new Settlement(Key, Token, Attempt, SettlementAction.Retry) { Error = error, Delay = delay };
+        }
+
+        /// <summary>To give the item back unworked: it is Pending again, and this attempt does not count.</summary>
+        /// <param name="delay">When it is due again, from now; null: as it was.</param>
+        /// <returns>What to settle.</returns>
+        public Settlement Release(TimeSpan? delay = null)
+        {
+            return new Settlement(Key, Token, Attempt, SettlementAction.Release) { Delay = delay };
+        }
+
+        /// <summary>To end the claim in any way there is.</summary>
+        /// <param name="action">What to do.</param>
+        /// <returns>What to settle.</returns>
+        public Settlement Settle(SettlementAction action)
+        {
+            return new Settlement(Key, Token, Attempt, action);
+        }
+
+        /// <summary>
+        /// Records at once how far the work has come, and keeps the claim; the lease starts anew. A later attempt finds
+        /// the step in the item's column.
+        /// </summary>
+        /// <param name="step">Where the work is.</param>
+        /// <returns>What came of it; with <see cref="Status.Ok"/>, <see cref="Token"/> is the new one.</returns>
+        public Outcome RecordStep(string step)
+        {
+            var settlement = new Settlement(Key, Token, Attempt, SettlementAction.Step) { Step = step };
+            Outcome outcome = batch.Queue.Settle(settlement);
+            if (outcome.Answer == Status.Ok)
+            {
+                Token = outcome.Token;
+            }
+            return outcome;
+        }
+
+        private static object ValueOf(ref ValueStruct value)
+        {
+            switch ((ColumnType)value.Type)
+            {
+                case ColumnType.Boolean:
+                    return value.Integer != 0;
+                case ColumnType.Integer:
+                    return value.Integer;
+                case ColumnType.Float:
+                    return value.Number;
+                case ColumnType.Decimal:
+                    return DecimalOf(ref value);
+                case ColumnType.Binary:
+                    return BytesOf(value);
+                case ColumnType.Timestamp:
+                case ColumnType.Date:
+                    return TimeOf(ref value);
+                case ColumnType.Guid:
+                    return Guid.Parse(TextOf(value));
+                default:
+                    return TextOf(value);
+            }
+        }
+
+        private static ValueStruct Of(ColumnType type, ref ValueStruct value)
+        {
+            if ((ColumnType)value.Type == type)
+            {
+                return value;
+            }
+            throw new InvalidCastException("the column is of type " + (ColumnType)value.Type + ", not " + type);
+        }
+
+        private static string TextOf(ref ValueStruct value)
+        {
+            return TextOf(value);
+        }
+
+        private static unsafe string TextOf(ValueStruct value)
+        {
+            if (value.Text == IntPtr.Zero)
+            {
+                throw new InvalidCastException(
+                    "the column is of type " + (ColumnType)value.Type + ", which is no text");
+            }
+            return Utf8.Read((byte*)value.Text, checked((int)value.Length));
+        }
+
+        private static decimal DecimalOf(ref ValueStruct value)
+        {
+            string text = TextOf(Of(ColumnType.Decimal, ref value));
+            decimal number = decimal.Parse(text, NumberStyles.Number, CultureInfo.InvariantCulture);
+            // Digits that do not fit behind the point are rounded away without a word.
+            if (number.ToString(CultureInfo.InvariantCulture) != text)
+            {
+                throw new OverflowException(text + " has more digits than System.Decimal keeps");
+            }
+            return number;
+        }
+
+        private static DateTime TimeOf(ref ValueStruct value)
+        {
+            string text = TextOf(value);
+            switch ((ColumnType)value.Type)
+            {
+                case ColumnType.Timestamp:
+                    return DateTime.ParseExact(text, TimestampForm, CultureInfo.InvariantCulture, Utc);
+                case ColumnType.Date:
+                    return DateTime.ParseExact(text, DateForm, CultureInfo.InvariantCulture, DateTimeStyles.None);
+                default:
+                    throw new InvalidCastException(
+                        "the column is of type " + (ColumnType)value.Type + ", which is no time");
+            }
+        }
+
+        private static byte[] BytesOf(ValueStruct value)
+        {
+            var bytes = new byte[checked((int)value.Length)];
+            if (bytes.Length > 0)
+            {
+                System.Runtime.InteropServices.Marshal.Copy(value.Bytes, bytes, 0, bytes.Length);
+            }
+            return bytes;
+        }
+
+        /// <summary>Reads a value while the batch cannot be freed; the type's default for NULL.</summary>
+        private unsafe T Read<T>(string column, Reader<T> reader)
+        {
+            int place = batch.PlaceOf(column);
+            using (var use = batch.Borrow())
+            {
+                var value = new ValueStruct { StructSize = (UIntPtr)sizeof(ValueStruct) };
+                QueueException.Check(
+                    BatchMethods.readpast_batch_value(use.Handle, index, place, ref value, out Handle error), error);
+                return value.IsNull != 0 ? default(T) : reader(ref value);
+            }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+using System;
+using System.Runtime.InteropServices;
+
+namespace Readpast.Native
+{
+    /// <summary>The native library: that it is there, and that it is the one this assembly was made for.</summary>
+    internal static class Library
+    {
+        /// <summary>
+        /// As every runtime looks for it: libreadpast.so on Linux, by its own rules for places (.NET: beside the
+        /// assembly and in runtimes/; Mono: LD_LIBRARY_PATH and a dllmap).
+        /// </summary>
+        internal const string Name = "readpast";
+
+        /// <summary>READPAST_ABI of the header that this assembly was written against.</summary>
+        internal const int Abi = 1;
+
+        private static readonly Lazy<Exception> Problem = new Lazy<Exception>(Look);
+
+        /// <summary>To be called before the first call of any other kind.</summary>
+        internal static void Check()
+        {
+            if (Problem.Value != null)
+            {
+                throw Problem.Value;
+            }
+        }
+
+        internal static string Version
+        {
+            get
+            {
+                Check();
+                return Utf8.Read(readpast_version());
+            }
+        }
+
+        /// <summary>READPAST_EMPTY for <see cref="Status.Empty"/>.</summary>
+        internal static string NameOf(int status)
+        {
+            Check();
+            return Utf8.Read(readpast_status_name(status));
+        }
+
+        private static Exception Look()
+        {
+            try
+            {
+                int abi = readpast_abi();
+                return abi == Abi
+                    ? null
+                    : new DllNotFoundException(
+                        "libreadpast " + Utf8.Read(readpast_version()) + " has the binary interface " + abi +
+                        "; this assembly needs " + Abi + ". Install the library and the assembly of one version.");
+            }
+            catch (DllNotFoundException missing)
+            {
+                return new DllNotFoundException(
+                    "libreadpast.so, or a library that it needs, cannot be loaded. It needs unixODBC: on Debian and " +
+                    "Ubuntu install the package libodbc2 (unixodbc), on others unixODBC. If libreadpast.so lies " +
+                    "where the loader does not look, set LD_LIBRARY_PATH.", missing);
+            }
+        }
+
+        [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int readpast_abi();
+
+        [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern IntPtr readpast_version();
+
+        [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern IntPtr readpast_status_name(int status);
+    }
+}

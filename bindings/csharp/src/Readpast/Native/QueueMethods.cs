@@ -1,0 +1,77 @@
+using System;
+using System.Runtime.InteropServices;
+
+namespace Readpast.Native
+{
+    /// <summary>readpast_queue.</summary>
+    internal static unsafe class QueueMethods
+    {
+        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int readpast_queue_open(
+            Handle config, IntPtr name, out Handle queue, out Handle error);
+
+        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int readpast_queue_share(Handle queue, out Handle shared, out Handle error);
+
+        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern IntPtr readpast_queue_worker(Handle queue);
+
+        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern long readpast_queue_lease_ms(Handle queue);
+
+        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int readpast_queue_enqueue(
+            Handle queue, NewItemStruct* items, int count, IntPtr operation, ReceiptStruct* receipts,
+            out Handle error);
+
+        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int readpast_queue_claim(
+            Handle queue, int maxItems, long waitMs, out Handle batch, out Handle error);
+
+        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int readpast_queue_settle(
+            Handle queue, SettlementStruct* settlements, int count, IntPtr operation, OutcomeStruct* outcomes,
+            out Handle error);
+
+        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int readpast_queue_settle_and_claim(
+            Handle queue, SettlementStruct* settlements, int count, IntPtr operation, int maxItems,
+            OutcomeStruct* outcomes, out Handle batch, out Handle error);
+
+        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int readpast_queue_renew(
+            Handle queue, LeaseStruct* leases, int count, OutcomeStruct* outcomes, out Handle error);
+
+        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int readpast_queue_recover(
+            Handle queue, int maxItems, out int recovered, out Handle error);
+
+        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int readpast_queue_find(
+            Handle queue, IntPtr filterJson, IntPtr afterKey, int maxItems, out Handle batch, out Handle error);
+
+        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int readpast_queue_redrive(
+            Handle queue, ItemRefStruct* items, int count, IntPtr operation, OutcomeStruct* outcomes,
+            out Handle error);
+
+        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int readpast_queue_purge(
+            Handle queue, IntPtr filterJson, int maxItems, out long purged, out Handle error);
+
+        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int readpast_queue_stats(Handle queue, ref StatsStruct stats, out Handle error);
+
+        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int readpast_queue_interrupt(Handle queue, out Handle error);
+
+        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int readpast_queue_resume(Handle queue, out Handle error);
+
+        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int readpast_queue_close(Handle queue, long timeoutMs, out Handle error);
+
+        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void readpast_queue_free(Handle queue);
+    }
+}

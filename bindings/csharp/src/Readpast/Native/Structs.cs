@@ -1,0 +1,141 @@
+using System;
+using System.Runtime.InteropServices;
+
+// The structs of readpast.h, field by field; a test compares their fields with the header's.
+#pragma warning disable CS0649 // fields that only the library writes
+
+namespace Readpast.Native
+{
+    /// <summary>A handle of any type: a number in a struct, passed by value.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    internal struct Handle
+    {
+        public ulong Id;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal struct NewItemStruct
+    {
+        public UIntPtr StructSize;
+        public IntPtr Type;
+        public IntPtr Step;
+        public long DelayMs;
+        public IntPtr Due;
+        public IntPtr ColumnsJson;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct ReceiptStruct
+    {
+        public UIntPtr StructSize;
+        public fixed byte Key[256];
+        public fixed byte Token[40];
+        public int Answer;
+        public int Reserved;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal struct SettlementStruct
+    {
+        public UIntPtr StructSize;
+        public IntPtr Key;
+        public IntPtr Token;
+        public int Attempt;
+        public int Action;
+        public IntPtr Step;
+        public IntPtr Response;
+        public IntPtr Error;
+        public long DelayMs;
+        public IntPtr Due;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct OutcomeStruct
+    {
+        public UIntPtr StructSize;
+        public int Answer;
+        public int State;
+        public int Attempt;
+        public int Reserved;
+        public fixed byte Token[40];
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal struct LeaseStruct
+    {
+        public UIntPtr StructSize;
+        public IntPtr Key;
+        public int Attempt;
+        public int Reserved;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal struct ItemRefStruct
+    {
+        public UIntPtr StructSize;
+        public IntPtr Key;
+        public IntPtr Token;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal struct ItemStruct
+    {
+        public UIntPtr StructSize;
+        public IntPtr Key;
+        public IntPtr Token;
+        public int Attempt;
+        public int ColumnCount;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal struct ColumnStruct
+    {
+        public UIntPtr StructSize;
+        public IntPtr Name;
+        public int Type;
+        public int Reserved;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal struct ValueStruct
+    {
+        public UIntPtr StructSize;
+        public int Type;
+        public int IsNull;
+        public long Integer;
+        public double Number;
+        public IntPtr Text;
+        public IntPtr Bytes;
+        public UIntPtr Length;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal struct StatsStruct
+    {
+        public UIntPtr StructSize;
+        public long Pending;
+        public long Processing;
+        public long Error;
+        public long Failed;
+        public long Completed;
+        public long Cancelled;
+        public long Paused;
+        public long Terminated;
+        public long PartiallyCompleted;
+        public long Due;
+        public long OldestDueMs;
+        public long Expired;
+        public long Sample;
+        public long WaitP50Ms;
+        public long WaitP90Ms;
+        public long WaitP99Ms;
+        public long RunP50Ms;
+        public long RunP90Ms;
+        public long RunP99Ms;
+        public long WaitMeanMs;
+        public long RunMeanMs;
+        public long ArrivalsLastHour;
+        public long WorkersBusy;
+        public long WorkersNeeded;
+    }
+}

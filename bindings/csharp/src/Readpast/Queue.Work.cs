@@ -1,0 +1,253 @@
+using System;
+using System.Collections.Generic;
+using System.Linq;
+using Readpast.Native;
+
+namespace Readpast
+{
+    /// <content>Putting items in, taking them out, settling them.</content>
+    public sealed unsafe partial class Queue
+    {
+        /// <summary>Enqueues one item.</summary>
+        /// <param name="item">The item.</param>
+        /// <returns>Its key, or that it was there already.</returns>
+        public Receipt Enqueue(NewItem item)
+        {
+            return Enqueue(new[] { item })[0];
+        }
+
+        /// <summary>
+        /// Enqueues 1 to 1000 items, all of them or none, in one commit. Of a queue that knows duplicates, they alone
+        /// are left out.
+        /// </summary>
+        /// <param name="items">The items.</param>
+        /// <param name="operation">
+        /// An identity for the call, a GUID, by which a repetition is recognized; null: the library makes one. Whoever
+        /// gives one keeps it until a call with it succeeds.
+        /// </param>
+        /// <returns>
+        /// The receipts, in the order of the items; with <see cref="Status.Duplicate"/> if one was there.
+        /// </returns>
+        public Answers<Receipt> Enqueue(IEnumerable<NewItem> items, string operation = null)
+        {
+            NewItem[] all = Array(items, nameof(items));
+            // Room for one more: the library is to refuse an empty list.
+            var native = new NewItemStruct[all.Length + 1];
+            var receipts = new ReceiptStruct[all.Length + 1];
+            receipts[0].StructSize = (UIntPtr)sizeof(ReceiptStruct);
+            using (var use = handle.Borrow())
+            using (var texts = new Arena())
+            {
+                for (int i = 0; i < all.Length; i++)
+                {
+                    NewItem item = all[i] ?? throw new ArgumentNullException(nameof(items));
+                    native[i].StructSize = (UIntPtr)sizeof(NewItemStruct);
+                    native[i].Type = texts.Text(item.Type, "Type");
+                    native[i].Step = texts.Text(item.Step, "Step");
+                    native[i].DelayMs = item.Delay.HasValue ? Milliseconds(item.Delay.Value) : -1;
+                    native[i].Due = texts.Text(item.Due, "Due");
+                    native[i].ColumnsJson = texts.Text(item.ColumnsJson, "ColumnsJson");
+                }
+                fixed (NewItemStruct* from = native)
+                fixed (ReceiptStruct* to = receipts)
+                {
+                    Status status = QueueException.Check(
+                        QueueMethods.readpast_queue_enqueue(
+                            use.Handle, from, all.Length, texts.Text(operation, nameof(operation)), to,
+                            out Handle error), error);
+                    var told = new Receipt[all.Length];
+                    for (int i = 0; i < told.Length; i++)
+                    {
+                        told[i] = new Receipt(Utf8.Read(to[i].Key), Utf8.Read(to[i].Token), (Status)to[i].Answer);
+                    }
+                    return new Answers<Receipt>(status, told);
+                }
+            }
+        }
+
+        /// <summary>
+        /// Claims up to <paramref name="maxItems"/> items that are due, in the order they were due, and waits for the
+        /// first. Each is this worker's until its lease runs out, on the server's clock; settle or renew it before.
+        /// </summary>
+        /// <param name="maxItems">1 to 1000.</param>
+        /// <param name="wait">How long to wait when none is due; up to a day.</param>
+        /// <returns>The items, none if <see cref="Batch.Status"/> is Empty or Interrupted. To be disposed of.</returns>
+        public Batch Claim(int maxItems = 1, TimeSpan wait = default(TimeSpan))
+        {
+            return ClaimOn(claims, maxItems, wait);
+        }
+
+        /// <summary>Settles one item.</summary>
+        /// <param name="settlement">What to do with it.</param>
+        /// <returns>What came of it: a lost lease or a conflict is an answer, not an exception.</returns>
+        public Outcome Settle(Settlement settlement)
+        {
+            return Settle(new[] { settlement })[0];
+        }
+
+        /// <summary>
+        /// Ends the claims of 1 to 1000 items, or records progress, in one commit. Each item is judged by itself.
+        /// </summary>
+        /// <param name="settlements">What to do with each.</param>
+        /// <param name="operation">As for <see cref="Enqueue(IEnumerable{NewItem}, string)"/>.</param>
+        /// <returns>What came of each, in the same order.</returns>
+        /// <exception cref="QueueException">
+        /// With <see cref="Status.OutcomeUnknown"/>: make the same call with the exception's operation.
+        /// </exception>
+        public Answers<Outcome> Settle(IEnumerable<Settlement> settlements, string operation = null)
+        {
+            using (var texts = new Arena())
+            {
+                SettlementStruct[] native = Native(settlements, texts, out int count);
+                OutcomeStruct[] outcomes = OutcomesFor(count);
+                using (var use = handle.Borrow())
+                fixed (SettlementStruct* from = native)
+                fixed (OutcomeStruct* to = outcomes)
+                {
+                    Status status = QueueException.Check(
+                        QueueMethods.readpast_queue_settle(
+                            use.Handle, from, count, texts.Text(operation, nameof(operation)), to,
+                            out Handle error), error);
+                    return Told(status, to, count);
+                }
+            }
+        }
+
+        /// <summary>
+        /// Settles as <see cref="Settle(IEnumerable{Settlement}, string)"/> does and, in the same round trip and
+        /// commit, claims up to <paramref name="maxItems"/> items without waiting.
+        /// </summary>
+        /// <param name="settlements">What to do with each.</param>
+        /// <param name="maxItems">1 to 1000.</param>
+        /// <param name="operation">As for <see cref="Enqueue(IEnumerable{NewItem}, string)"/>.</param>
+        /// <returns>What came of the settlements, and what was claimed.</returns>
+        public SettledAndClaimed SettleAndClaim(
+            IEnumerable<Settlement> settlements, int maxItems, string operation = null)
+        {
+            using (var texts = new Arena())
+            {
+                SettlementStruct[] native = Native(settlements, texts, out int count);
+                OutcomeStruct[] outcomes = OutcomesFor(count);
+                using (var use = handle.Borrow())
+                fixed (SettlementStruct* from = native)
+                fixed (OutcomeStruct* to = outcomes)
+                {
+                    Status status = QueueException.Check(
+                        QueueMethods.readpast_queue_settle_and_claim(
+                            use.Handle, from, count, texts.Text(operation, nameof(operation)), maxItems, to,
+                            out Handle batch, out Handle error), error);
+                    Status claimed = batch.Id != 0 ? Status.Ok : Status.Empty;
+                    return new SettledAndClaimed(Told(status, to, count), new Batch(this, claimed, batch));
+                }
+            }
+        }
+
+        /// <summary>
+        /// Lets the leases of 1 to 1000 items start anew, on the server's clock. <see cref="StartRenewal"/> does this
+        /// by itself.
+        /// </summary>
+        /// <param name="leases">The leases.</param>
+        /// <returns>What came of each, in the same order.</returns>
+        public Answers<Outcome> Renew(IEnumerable<Lease> leases)
+        {
+            Lease[] all = Array(leases, nameof(leases));
+            var native = new LeaseStruct[all.Length + 1];
+            OutcomeStruct[] outcomes = OutcomesFor(all.Length);
+            using (var use = handle.Borrow())
+            using (var texts = new Arena())
+            {
+                for (int i = 0; i < all.Length; i++)
+                {
+                    native[i].StructSize = (UIntPtr)sizeof(LeaseStruct);
+                    native[i].Key = texts.Text(all[i].Key, "Key");
+                    native[i].Attempt = all[i].Attempt;
+                }
+                fixed (LeaseStruct* from = native)
+                fixed (OutcomeStruct* to = outcomes)
+                {
+                    Status status = QueueException.Check(
+                        QueueMethods.readpast_queue_renew(use.Handle, from, all.Length, to, out Handle error), error);
+                    return Told(status, to, all.Length);
+                }
+            }
+        }
+
+        /// <summary>Starts to renew the leases of all items of a batch, until it is disposed of.</summary>
+        /// <param name="batch">The batch.</param>
+        /// <param name="interval">How often; null: every third of <see cref="Lease"/>.</param>
+        /// <returns>The renewal, to be disposed of. Release each item when it is settled.</returns>
+        public LeaseRenewal StartRenewal(Batch batch, TimeSpan? interval = null)
+        {
+            if (batch == null)
+            {
+                throw new ArgumentNullException(nameof(batch));
+            }
+            long every = interval.HasValue ? Milliseconds(interval.Value) : Math.Max(1, Milliseconds(Lease) / 3);
+            using (var use = handle.Borrow())
+            using (var items = batch.Borrow())
+            {
+                QueueException.Check(
+                    RenewalMethods.readpast_renewal_start(
+                        use.Handle, items.Handle, every, out Handle renewal, out Handle error), error);
+                return new LeaseRenewal(renewal);
+            }
+        }
+
+        private Batch ClaimOn(QueueHandle on, int maxItems, TimeSpan wait)
+        {
+            using (var use = on.Borrow())
+            {
+                Status status = QueueException.Check(
+                    QueueMethods.readpast_queue_claim(
+                        use.Handle, maxItems, Milliseconds(wait), out Handle batch, out Handle error), error);
+                return new Batch(this, status, batch);
+            }
+        }
+
+        private static T[] Array<T>(IEnumerable<T> items, string parameter)
+        {
+            return (items ?? throw new ArgumentNullException(parameter)).ToArray();
+        }
+
+        private static SettlementStruct[] Native(IEnumerable<Settlement> settlements, Arena texts, out int count)
+        {
+            Settlement[] all = Array(settlements, nameof(settlements));
+            var native = new SettlementStruct[all.Length + 1];
+            for (int i = 0; i < all.Length; i++)
+            {
+                Settlement settlement = all[i] ?? throw new ArgumentNullException(nameof(settlements));
+                native[i].StructSize = (UIntPtr)sizeof(SettlementStruct);
+                native[i].Key = texts.Text(settlement.Key, "Key");
+                native[i].Token = texts.Text(settlement.Token, "Token");
+                native[i].Attempt = settlement.Attempt;
+                native[i].Action = (int)settlement.Action;
+                native[i].Step = texts.Text(settlement.Step, "Step");
+                native[i].Response = texts.Text(settlement.Response, "Response");
+                native[i].Error = texts.Text(settlement.Error, "Error");
+                native[i].DelayMs = settlement.Delay.HasValue ? Milliseconds(settlement.Delay.Value) : -1;
+                native[i].Due = texts.Text(settlement.Due, "Due");
+            }
+            count = all.Length;
+            return native;
+        }
+
+        private static OutcomeStruct[] OutcomesFor(int count)
+        {
+            var outcomes = new OutcomeStruct[count + 1];
+            outcomes[0].StructSize = (UIntPtr)sizeof(OutcomeStruct);
+            return outcomes;
+        }
+
+        private static Answers<Outcome> Told(Status status, OutcomeStruct* outcomes, int count)
+        {
+            var told = new Outcome[count];
+            for (int i = 0; i < count; i++)
+            {
+                told[i] = new Outcome(
+                    (Status)outcomes[i].Answer, (ItemState)outcomes[i].State, outcomes[i].Attempt,
+                    Utf8.Read(outcomes[i].Token));
+            }
+            return new Answers<Outcome>(status, told);
+        }
+    }
+}

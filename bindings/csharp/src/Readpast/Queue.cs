@@ -1,0 +1,206 @@
+using System;
+using Readpast.Native;
+
+namespace Readpast
+{
+    /// <summary>
+    /// An open queue, with its connections and its worker's name. Any number of threads may use it at once; each call
+    /// takes a connection of its own.
+    /// </summary>
+    /// <remarks>
+    /// Every call can throw <see cref="QueueException"/> for a failure, <see cref="ObjectDisposedException"/> after
+    /// <see cref="Dispose"/>, and <see cref="ArgumentException"/> for text that cannot be sent. Connections do not
+    /// survive a fork: in the child calls throw with <see cref="Status.Forked"/>.
+    /// </remarks>
+    public sealed partial class Queue : IDisposable
+    {
+        private readonly QueueHandle handle;
+
+        /// <summary>
+        /// What claims are made on: a shared handle, so that <see cref="Dispose"/> interrupts nobody else.
+        /// </summary>
+        private readonly QueueHandle claims;
+
+        private Queue(QueueHandle handle)
+        {
+            this.handle = handle;
+            try
+            {
+                claims = Shared(handle);
+            }
+            catch
+            {
+                handle.Dispose();
+                throw;
+            }
+        }
+
+        /// <summary>The name that the leases are held under: the setting <c>worker</c>, or a name of its own.</summary>
+        public string Worker
+        {
+            get
+            {
+                using (var use = handle.Borrow())
+                {
+                    return Utf8.Read(QueueMethods.readpast_queue_worker(use.Handle));
+                }
+            }
+        }
+
+        /// <summary>
+        /// How long a claim holds: the setting <c>lease.ms</c>, or what the queue's description says. The queue's
+        /// setting in AppSettings, if there is one, counts above both and is not asked for.
+        /// </summary>
+        public TimeSpan Lease
+        {
+            get
+            {
+                using (var use = handle.Borrow())
+                {
+                    return TimeSpan.FromMilliseconds(QueueMethods.readpast_queue_lease_ms(use.Handle));
+                }
+            }
+        }
+
+        /// <summary>
+        /// Installs readpast's own objects, or upgrades them, and the queue that <paramref name="specJson"/> describes.
+        /// What is there already is left alone, so it can be called at every start. Needs the rights to create objects.
+        /// </summary>
+        /// <param name="options">The connection and the schema.</param>
+        /// <param name="specJson">The queue's description as JSON; null for no queue.</param>
+        /// <exception cref="QueueException">
+        /// The description has a mistake, a right is missing, and the like.
+        /// </exception>
+        public static void Install(QueueOptions options, string specJson = null)
+        {
+            using (var config = Required(options).ToConfig())
+            using (var use = config.Borrow())
+            using (var texts = new Arena())
+            {
+                QueueException.Check(
+                    ConfigMethods.readpast_install(
+                        use.Handle, texts.Text(specJson, nameof(specJson)), out Handle error), error);
+            }
+        }
+
+        /// <summary>Connects, checks that the queue is as the library needs it, and opens it.</summary>
+        /// <param name="options">The settings; they are copied.</param>
+        /// <param name="name">The queue's name.</param>
+        /// <returns>The queue, to be disposed of.</returns>
+        /// <exception cref="QueueException">
+        /// There is no connection, no such queue, or another version of it.
+        /// </exception>
+        public static Queue Open(QueueOptions options, string name)
+        {
+            using (var config = Required(options).ToConfig())
+            using (var use = config.Borrow())
+            using (var texts = new Arena())
+            {
+                QueueException.Check(
+                    QueueMethods.readpast_queue_open(
+                        use.Handle, texts.Text(name, nameof(name)), out Handle queue, out Handle error), error);
+                return new Queue(new QueueHandle(queue));
+            }
+        }
+
+        /// <summary>
+        /// Another handle on the same queue, with its connections and leases in common, which can be interrupted for
+        /// itself alone; when this one is interrupted, it is too. Closing one closes all; disposing of one leaves the
+        /// others.
+        /// </summary>
+        /// <returns>The handle, to be disposed of.</returns>
+        public Queue Share()
+        {
+            return new Queue(Shared(handle));
+        }
+
+        /// <summary>
+        /// Makes every claim on this handle and on those shared of it, waiting or to come, return at once with
+        /// <see cref="Status.Interrupted"/> until <see cref="Resume"/>. Settling and renewing go on, so that work in
+        /// hand can be finished.
+        /// </summary>
+        public void Interrupt()
+        {
+            InterruptClaims(handle);
+        }
+
+        /// <summary>Ends what <see cref="Interrupt"/> began.</summary>
+        public void Resume()
+        {
+            using (var use = handle.Borrow())
+            {
+                QueueException.Check(QueueMethods.readpast_queue_resume(use.Handle, out Handle error), error);
+            }
+        }
+
+        /// <summary>
+        /// Closes the connections of this and all shared handles. From here on calls throw with
+        /// <see cref="Status.Closed"/>, and so do claims that wait.
+        /// </summary>
+        /// <param name="timeout">How long to wait for calls under way; up to a day.</param>
+        /// <exception cref="QueueException">
+        /// With <see cref="Status.TimedOut"/>: calls are still under way. New ones are refused nevertheless.
+        /// </exception>
+        public void Close(TimeSpan timeout)
+        {
+            using (var use = handle.Borrow())
+            {
+                QueueException.Check(
+                    QueueMethods.readpast_queue_close(use.Handle, Milliseconds(timeout), out Handle error), error);
+            }
+        }
+
+        /// <summary>
+        /// Frees this handle. Its claims that wait are interrupted; other calls that threads have under way on it end
+        /// as they would have, and the last of them closes the connections if no shared handle is left.
+        /// <see cref="Close"/> before it is the orderly way. Again: does nothing.
+        /// </summary>
+        public void Dispose()
+        {
+            try
+            {
+                InterruptClaims(claims);
+            }
+            catch (ObjectDisposedException)
+            {
+                // It was done before, or another thread is about to.
+            }
+            catch (QueueException)
+            {
+                // In the child of a fork there is nobody to interrupt.
+            }
+            claims.Dispose();
+            handle.Dispose();
+        }
+
+        internal static long Milliseconds(TimeSpan time)
+        {
+            // Part of a millisecond counts as a whole one: a short wait is not none.
+            long rest = time.Ticks % TimeSpan.TicksPerMillisecond;
+            return (time.Ticks / TimeSpan.TicksPerMillisecond) + (rest > 0 ? 1 : 0);
+        }
+
+        private static QueueHandle Shared(QueueHandle of)
+        {
+            using (var use = of.Borrow())
+            {
+                QueueException.Check(
+                    QueueMethods.readpast_queue_share(use.Handle, out Handle shared, out Handle error), error);
+                return new QueueHandle(shared);
+            }
+        }
+
+        private static void InterruptClaims(QueueHandle on)
+        {
+            using (var use = on.Borrow())
+            {
+                QueueException.Check(QueueMethods.readpast_queue_interrupt(use.Handle, out Handle error), error);
+            }
+        }
+
+        private static QueueOptions Required(QueueOptions options)
+        {
+            return options ?? throw new ArgumentNullException(nameof(options));
+        }
+    }
+}

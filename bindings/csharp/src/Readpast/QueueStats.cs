@@ -1,0 +1,124 @@
+using Readpast.Native;
+
+namespace Readpast
+{
+    /// <summary>
+    /// Figures about a queue at one moment. Times are in milliseconds. Percentiles and means are of the newest items
+    /// that were started and finished; -1 where there is no such item.
+    /// </summary>
+    public sealed class QueueStats
+    {
+        internal QueueStats()
+        {
+        }
+
+        /// <summary>How many items are Pending.</summary>
+        public long Pending { get; internal set; }
+
+        /// <summary>How many items are Processing.</summary>
+        public long Processing { get; internal set; }
+
+        /// <summary>How many items are in Error.</summary>
+        public long Error { get; internal set; }
+
+        /// <summary>How many items are Failed.</summary>
+        public long Failed { get; internal set; }
+
+        /// <summary>How many items are Completed.</summary>
+        public long Completed { get; internal set; }
+
+        /// <summary>How many items are Cancelled.</summary>
+        public long Cancelled { get; internal set; }
+
+        /// <summary>How many items are Paused.</summary>
+        public long Paused { get; internal set; }
+
+        /// <summary>How many items are Terminated.</summary>
+        public long Terminated { get; internal set; }
+
+        /// <summary>How many items are PartiallyCompleted.</summary>
+        public long PartiallyCompleted { get; internal set; }
+
+        /// <summary>How many items are due now and wait for a worker.</summary>
+        public long Due { get; internal set; }
+
+        /// <summary>How long the longest-waiting of them has been due, in milliseconds; -1 when none is due.</summary>
+        public long OldestDueMs { get; internal set; }
+
+        /// <summary>How many items in flight have outlived their lease.</summary>
+        public long Expired { get; internal set; }
+
+        /// <summary>How many items the percentiles and means are of (at most 10000).</summary>
+        public long Sample { get; internal set; }
+
+        /// <summary>Milliseconds from due to started, 50th percentile.</summary>
+        public long WaitP50Ms { get; internal set; }
+
+        /// <summary>Milliseconds from due to started, 90th percentile.</summary>
+        public long WaitP90Ms { get; internal set; }
+
+        /// <summary>Milliseconds from due to started, 99th percentile.</summary>
+        public long WaitP99Ms { get; internal set; }
+
+        /// <summary>Milliseconds from started to finished, 50th percentile.</summary>
+        public long RunP50Ms { get; internal set; }
+
+        /// <summary>Milliseconds from started to finished, 90th percentile.</summary>
+        public long RunP90Ms { get; internal set; }
+
+        /// <summary>Milliseconds from started to finished, 99th percentile.</summary>
+        public long RunP99Ms { get; internal set; }
+
+        /// <summary>Milliseconds from due to started, on average.</summary>
+        public long WaitMeanMs { get; internal set; }
+
+        /// <summary>Milliseconds from started to finished, on average.</summary>
+        public long RunMeanMs { get; internal set; }
+
+        /// <summary>
+        /// How many items were enqueued within the last hour; -1 when the queue deletes what is completed.
+        /// </summary>
+        public long ArrivalsLastHour { get; internal set; }
+
+        /// <summary>How many items are worked on now: in flight, with a lease that has not run out.</summary>
+        public long WorkersBusy { get; internal set; }
+
+        /// <summary>
+        /// How many must be worked on at once to keep up (Little's law): the arrivals of the last hour per
+        /// millisecond, times the mean run, divided by 0.8, so that workers are idle for a fifth of their time and
+        /// waits stay short. At least 1 while there is work; -1 when the arrivals are not known.
+        /// </summary>
+        public long WorkersNeeded { get; internal set; }
+
+        internal static QueueStats Of(StatsStruct from)
+        {
+            return new QueueStats
+            {
+                Pending = from.Pending,
+                Processing = from.Processing,
+                Error = from.Error,
+                Failed = from.Failed,
+                Completed = from.Completed,
+                Cancelled = from.Cancelled,
+                Paused = from.Paused,
+                Terminated = from.Terminated,
+                PartiallyCompleted = from.PartiallyCompleted,
+                Due = from.Due,
+                OldestDueMs = from.OldestDueMs,
+                Expired = from.Expired,
+                Sample = from.Sample,
+                WaitP50Ms = from.WaitP50Ms,
+                WaitP90Ms = from.WaitP90Ms,
+                WaitP99Ms = from.WaitP99Ms,
+                RunP50Ms = from.RunP50Ms,
+                RunP90Ms = from.RunP90Ms,
+                RunP99Ms = from.RunP99Ms,
+                WaitMeanMs = from.WaitMeanMs,
+                RunMeanMs = from.RunMeanMs,
+                ArrivalsLastHour = from.ArrivalsLastHour,
+                WorkersBusy = from.WorkersBusy,
+                WorkersNeeded = from.WorkersNeeded,
+            };
+        }
+    }
+}

@@ -1,0 +1,132 @@
+using System;
+
+namespace Readpast
+{
+    /// <summary>
+    /// What to do with an item: made by an <see cref="Item"/>'s methods for who holds its lease, or by <see
+    /// cref="Operator"/>, and carried out by <see cref="Queue.Settle(Settlement)"/>.
+    /// </summary>
+    public sealed class Settlement
+    {
+        /// <summary>A settlement with all its terms.</summary>
+        /// <param name="key">The item's key.</param>
+        /// <param name="token">
+        /// The token the item had when the caller last saw it. Required with an attempt; null without one: whatever it
+        /// is.
+        /// </param>
+        /// <param name="attempt">The attempt of the claim; 0 steers an item without holding its lease.</param>
+        /// <param name="action">What to do.</param>
+        public Settlement(string key, string token, int attempt, SettlementAction action)
+        {
+            Key = key;
+            Token = token;
+            Attempt = attempt;
+            Action = action;
+        }
+
+        /// <summary>The item's key.</summary>
+        public string Key { get; }
+
+        /// <summary>The token the item had when the caller last saw it.</summary>
+        public string Token { get; }
+
+        /// <summary>The attempt of the claim, or 0.</summary>
+        public int Attempt { get; }
+
+        /// <summary>What to do.</summary>
+        public SettlementAction Action { get; }
+
+        /// <summary>The step to record. Null keeps the one there is.</summary>
+        public string Step { get; set; }
+
+        /// <summary>The response to record. Null keeps the one there is.</summary>
+        public string Response { get; set; }
+
+        /// <summary>The error to record. Null keeps the one there is.</summary>
+        public string Error { get; set; }
+
+        /// <summary>When the item is due again, from now on the server's clock. Null: at <see cref="Due"/>.</summary>
+        public TimeSpan? Delay { get; set; }
+
+        /// <summary>When the item is due again, a UTC time. Null: as it was, or after <see cref="Delay"/>.</summary>
+        public string Due { get; set; }
+
+        /// <summary>Steers an item without holding its lease: cancel, pause, resume, terminate, retry.</summary>
+        /// <param name="key">The item's key.</param>
+        /// <param name="action">What to do.</param>
+        /// <param name="token">Only if the item's token is still this one; null: whatever it is.</param>
+        /// <returns>What to settle.</returns>
+        public static Settlement Operator(string key, SettlementAction action, string token = null)
+        {
+            return new Settlement(key, token, 0, action);
+        }
+    }
+
+    /// <summary>What came of an item, and how it is now.</summary>
+    public sealed class Outcome
+    {
+        internal Outcome(Status answer, ItemState state, int attempt, string token)
+        {
+            Answer = answer;
+            State = state;
+            Attempt = attempt;
+            Token = token;
+        }
+
+        /// <summary>
+        /// <see cref="Status.Ok"/>, <see cref="Status.LeaseLost"/>, <see cref="Status.Conflict"/>, <see
+        /// cref="Status.IllegalTransition"/>, <see cref="Status.NotFound"/> or <see cref="Status.Duplicate"/>.
+        /// </summary>
+        public Status Answer { get; }
+
+        /// <summary>
+        /// The state the item is in now. It can be Failed although another was asked for and the answer is Ok: then its
+        /// attempts are spent.
+        /// </summary>
+        public ItemState State { get; }
+
+        /// <summary>The item's attempt number now.</summary>
+        public int Attempt { get; }
+
+        /// <summary>The item's token now: the one to go on with after a step. Empty when it was not found.</summary>
+        public string Token { get; }
+    }
+
+    /// <summary>A lease to renew.</summary>
+    public struct Lease
+    {
+        /// <summary>The lease of a claim.</summary>
+        /// <param name="key">The item's key.</param>
+        /// <param name="attempt">The attempt of the claim.</param>
+        public Lease(string key, int attempt)
+        {
+            Key = key;
+            Attempt = attempt;
+        }
+
+        /// <summary>The item's key.</summary>
+        public string Key { get; }
+
+        /// <summary>The attempt of the claim.</summary>
+        public int Attempt { get; }
+    }
+
+    /// <summary>An item, by its key.</summary>
+    public struct ItemRef
+    {
+        /// <summary>An item, whatever its token is, or only with this one.</summary>
+        /// <param name="key">The item's key.</param>
+        /// <param name="token">The token the item had when the caller saw it; null: whatever it is.</param>
+        public ItemRef(string key, string token = null)
+        {
+            Key = key;
+            Token = token;
+        }
+
+        /// <summary>The item's key.</summary>
+        public string Key { get; }
+
+        /// <summary>The token, or null.</summary>
+        public string Token { get; }
+    }
+}
