@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Looks at the sources and the assembly, runs the tests on the PostgreSQL that READPAST_TEST_POSTGRES names (and on the SQL
+# Server of READPAST_TEST_SQLSERVER, if that is set), and tries the package. `make check` builds everything before.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+step() { printf -- '-- %s\n' "$*"; }
+
+fail() {
+    printf 'check: %s\n' "$*" >&2
+    exit 1
+}
+
+step 'layout'
+find . -name '*.cs' -not -path './build/*' -exec awk -f check_layout.awk {} +
+
+step 'gendarme'
+complaints=$(gendarme --quiet --config gendarme.xml --set readpast --ignore gendarme.ignore --severity medium+ \
+    --confidence normal+ build/Readpast.dll) || fail "$complaints"
+
+[ -n "${READPAST_TEST_POSTGRES:-}" ] || {
+    echo 'check: set READPAST_TEST_POSTGRES to an ODBC connection string, or run "make test" at the root' >&2
+    exit 2
+}
+export READPAST_HEADER=$PWD/../../include/readpast.h
+run_tests() {
+    (cd build && nunit-console -nologo -nothread -domain=None Readpast.Tests.dll)
+}
+step 'tests on PostgreSQL'
+READPAST_CONNECTION=$READPAST_TEST_POSTGRES run_tests
+if [ -n "${READPAST_TEST_SQLSERVER:-}" ]; then
+    step 'tests on SQL Server'
+    (unset READPAST_PG_BIN && READPAST_CONNECTION=$READPAST_TEST_SQLSERVER run_tests)
+fi
+./check_package.sh

@@ -1,0 +1,227 @@
+using System;
+using System.Collections.Generic;
+using System.Globalization;
+using System.IO;
+using System.Linq;
+using System.Reflection;
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+using System.Text;
+using System.Text.RegularExpressions;
+using NUnit.Framework;
+
+namespace Readpast.Tests
+{
+    /// <summary>The assembly has what readpast.h has, with the same values, and nothing besides.</summary>
+    [TestFixture]
+    public class HeaderTests
+    {
+        private const BindingFlags Fields = BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic;
+
+        private static readonly Assembly Binding = typeof(Queue).Assembly;
+
+        private static readonly string Header = Regex.Replace(
+            File.ReadAllText(Environment.GetEnvironmentVariable("READPAST_HEADER")), @"//.*|/\*[\s\S]*?\*/",
+            string.Empty);
+
+        private static readonly Dictionary<string, int> Constants =
+            Regex.Matches(Header, @"^#define READPAST_(\w+) (-?\d+)$", RegexOptions.Multiline)
+                .Cast<Match>()
+                .ToDictionary(
+                    match => match.Groups[1].Value,
+                    match => int.Parse(match.Groups[2].Value, CultureInfo.InvariantCulture));
+
+        [Test]
+        public void Enumerations()
+        {
+            Same<SettlementAction>("ACTION_");
+            Same<ItemState>("STATE_");
+            Same<ColumnType>("TYPE_");
+            string[] others = { "ACTION_", "STATE_", "TYPE_", "VERSION_", "ABI" };
+            Same<Status>(
+                Constants.Where(each => !others.Any(other => each.Key.StartsWith(other, StringComparison.Ordinal))), 0);
+            Assert.Greater(Constants.Count, 60, "the header was not understood");
+        }
+
+        [Test]
+        public void StatusesAreCalledAsInTheHeader()
+        {
+            foreach (Status status in Enum.GetValues(typeof(Status)))
+            {
+                string name = NativeLibrary.NameOf(status);
+                Assert.AreEqual((int)status, Constants[name.Substring("READPAST_".Length)]);
+            }
+            Assert.AreEqual("READPAST_?", NativeLibrary.NameOf((Status)12345));
+            Assert.AreEqual("READPAST_?", NativeLibrary.NameOf((Status)(-12345)));
+        }
+
+        [Test]
+        public void VersionAndAbi()
+        {
+            Type library = Binding.GetType("Readpast.Native.Library", true);
+            FieldInfo abi = library.GetField("Abi", BindingFlags.Static | BindingFlags.NonPublic);
+            Assert.AreEqual(Constants["ABI"], abi.GetValue(null));
+            Assert.AreEqual(Constants["ABI"], NativeLibrary.Abi);
+            Version version = Binding.GetName().Version;
+            Assert.AreEqual(Constants["VERSION_MAJOR"], version.Major);
+            Assert.AreEqual(Constants["VERSION_MINOR"], version.Minor);
+            Assert.AreEqual(Constants["VERSION_PATCH"], version.Build);
+            Assert.AreEqual(version.ToString(3), NativeLibrary.Version);
+        }
+
+        [Test]
+        public void Functions()
+        {
+            Dictionary<string, string[]> declared = Regex
+                .Matches(Header, @"^(const char \*|\w+ )(readpast_\w+)\(([^)]*)\);", RegexOptions.Multiline)
+                .Cast<Match>()
+                .ToDictionary(
+                    match => match.Groups[2].Value,
+                    match => new[] { match.Groups[1].Value }.Concat(Parameters(match.Groups[3].Value)).ToArray());
+            Assert.Greater(declared.Count, 40, "the header was not understood");
+
+            Dictionary<string, MethodInfo> imported = Binding.GetTypes()
+                .SelectMany(type => type.GetMethods(BindingFlags.Static | BindingFlags.NonPublic | BindingFlags.Public))
+                .Where(method => (method.Attributes & MethodAttributes.PinvokeImpl) != 0)
+                .ToDictionary(method => method.Name);
+            CollectionAssert.AreEquivalent(declared.Keys, imported.Keys);
+            foreach (KeyValuePair<string, string[]> each in declared)
+            {
+                MethodInfo method = imported[each.Key];
+                CollectionAssert.AreEqual(
+                    each.Value.Select(Shape),
+                    new[] { method.ReturnType }
+                        .Concat(method.GetParameters().Select(parameter => parameter.ParameterType)).Select(Shape),
+                    each.Key);
+                var import = (DllImportAttribute)method.GetCustomAttributes(typeof(DllImportAttribute), false).Single();
+                Assert.AreEqual(CallingConvention.Cdecl, import.CallingConvention, each.Key);
+            }
+        }
+
+        [Test]
+        public void Structs()
+        {
+            Match[] declared =
+                Regex.Matches(Header, @"typedef struct \{([^}]*)\} readpast_(\w+);").Cast<Match>().ToArray();
+            Assert.Greater(declared.Length, 10, "the header was not understood");
+            var known = new List<string>();
+            foreach (Match match in declared)
+            {
+                string name = match.Groups[2].Value;
+                bool isHandle = new[] { "config", "queue", "batch", "renewal", "error" }.Contains(name);
+                Type type = Binding.GetType("Readpast.Native." + (isHandle ? "Handle" : Pascal(name) + "Struct"), true);
+                known.Add(type.Name);
+                CollectionAssert.AreEqual(
+                    match.Groups[1].Value.Split(';').Select(field => field.Trim()).Where(field => field != string.Empty)
+                        .Select(FieldShape),
+                    type.GetFields(Fields).OrderBy(field => (int)Marshal.OffsetOf(type, field.Name)).Select(FieldShape),
+                    name);
+            }
+            CollectionAssert.AreEquivalent(
+                known.Distinct(),
+                Binding.GetTypes()
+                    .Where(type => type.Namespace == "Readpast.Native" && type.IsLayoutSequential && !type.IsNested)
+                    .Select(type => type.Name));
+        }
+
+        [Test]
+        public void FiguresOfTheQueue()
+        {
+            CollectionAssert.AreEquivalent(
+                Binding.GetType("Readpast.Native.StatsStruct").GetFields(Fields)
+                    .Select(field => field.Name).Where(name => name != "StructSize"),
+                typeof(QueueStats).GetProperties().Select(property => property.Name));
+        }
+
+        private static void Same<T>(string prefix)
+        {
+            Same<T>(Constants.Where(each => each.Key.StartsWith(prefix, StringComparison.Ordinal)), prefix.Length);
+        }
+
+        private static void Same<T>(IEnumerable<KeyValuePair<string, int>> constants, int prefix)
+        {
+            CollectionAssert.AreEquivalent(
+                constants.Select(each => Pascal(each.Key.Substring(prefix)) + " = " + each.Value),
+                Enum.GetValues(typeof(T)).Cast<T>().Select(
+                    each => each + " = " + Convert.ToInt32(each, CultureInfo.InvariantCulture)));
+        }
+
+        private static IEnumerable<string> Parameters(string list)
+        {
+            return list == "void"
+                ? new string[0]
+                : list.Split(',').Select(each => Regex.Replace(each.Trim(), @"\w+$", string.Empty));
+        }
+
+        /// <summary>How a C type is passed.</summary>
+        private static string Shape(string type)
+        {
+            type = type.Trim();
+            if (Regex.IsMatch(type, @"^readpast_(config|queue|batch|renewal|error)( \*)?$"))
+            {
+                return type.EndsWith("*", StringComparison.Ordinal) ? "pointer" : "handle";
+            }
+            switch (type)
+            {
+                case "void": return "nothing";
+                case "int32_t": case "readpast_status": return "int32";
+                case "int64_t": return "int64";
+                case "uint64_t": return "uint64";
+                case "size_t": return "size";
+                case "double": return "double";
+                default:
+                    StringAssert.EndsWith("*", type);
+                    return "pointer";
+            }
+        }
+
+        private static string Shape(Type type)
+        {
+            if (type == typeof(IntPtr) || type.IsPointer || type.IsByRef)
+            {
+                return "pointer";
+            }
+            switch (type.Name)
+            {
+                case "Void": return "nothing";
+                case "Handle": return "handle";
+                case "Int32": return "int32";
+                case "Int64": return "int64";
+                case "UInt64": return "uint64";
+                case "UIntPtr": return "size";
+                case "Double": return "double";
+                default: throw new ArgumentException(type.FullName);
+            }
+        }
+
+        private static string FieldShape(string declaration)
+        {
+            Match array = Regex.Match(declaration, @"^char (\w+)\[(\d+)\]$");
+            if (array.Success)
+            {
+                return Pascal(array.Groups[1].Value) + " " + array.Groups[2].Value;
+            }
+            Match field = Regex.Match(declaration, @"^(.*?)(\w+)$", RegexOptions.Singleline);
+            return Pascal(field.Groups[2].Value) + " " + Shape(field.Groups[1].Value);
+        }
+
+        private static string FieldShape(FieldInfo field)
+        {
+            object buffer = field.GetCustomAttributes(typeof(FixedBufferAttribute), false).SingleOrDefault();
+            return field.Name + " " + (buffer == null
+                ? Shape(field.FieldType)
+                : ((FixedBufferAttribute)buffer).Length.ToString(CultureInfo.InvariantCulture));
+        }
+
+        /// <summary>TimedOut for TIMED_OUT, WaitP50Ms for wait_p50_ms.</summary>
+        private static string Pascal(string name)
+        {
+            var text = new StringBuilder();
+            foreach (string word in name.Split('_'))
+            {
+                text.Append(char.ToUpperInvariant(word[0])).Append(word.Substring(1).ToLowerInvariant());
+            }
+            return text.ToString();
+        }
+    }
+}

@@ -1,0 +1,72 @@
+using System;
+using System.Collections.Generic;
+using NUnit.Framework;
+
+namespace Readpast.Tests
+{
+    /// <summary>The JSON that values become; and what is no value.</summary>
+    [TestFixture]
+    public class NewItemTests
+    {
+        public static readonly object[] Values =
+        {
+            new object[] { null, "null" },
+            new object[] { true, "true" },
+            new object[] { ulong.MaxValue, "18446744073709551615" },
+            new object[] { sbyte.MinValue, "-128" },
+            new object[] { 79228162514264337593543950335m, "79228162514264337593543950335" },
+            new object[] { 1.10m, "1.10" },
+            new object[] { 0.1, "0.1" },
+            new object[] { 'ä', "\"ä\"" },
+            new object[] { "\u0000\u001f\"\\\n", "\"\\u0000\\u001f\\\"\\\\\\u000a\"" },
+            new object[] { "\U0001F600", "\"\U0001F600\"" },
+            new object[] { new byte[] { 0, 171 }, "\"00ab\"" },
+            new object[]
+            {
+                new DateTime(2026, 11, 21, 8, 30, 0, DateTimeKind.Utc).AddTicks(1), "\"2026-11-21T08:30:00.0000001Z\"",
+            },
+            new object[] { Guid.Empty, "\"00000000-0000-0000-0000-000000000000\"" },
+            new object[] { new object[0], "[]" },
+            new object[] { new object[] { 1, null, "x" }, "[1,null,\"x\"]" },
+            new object[] { new Dictionary<string, object>(), "{}" },
+            new object[] { new Dictionary<string, object> { { "a\"", new[] { 1.5m } } }, "{\"a\\\"\":[1.5]}" },
+        };
+
+        [TestCaseSource("Values")]
+        public void ValuesBecomeJson(object value, string json)
+        {
+            Assert.AreEqual("{\"x\":" + json + "}", TestQueue.With("x", value).ColumnsJson);
+        }
+
+        [Test]
+        public void WhatIsNoValueIsRefused()
+        {
+            Assert.Throws<ArgumentException>(() => TestQueue.With("x", new object()));
+            Assert.Throws<ArgumentException>(() => TestQueue.With("x", double.NaN));
+            Assert.Throws<ArgumentException>(() => TestQueue.With("x", float.NegativeInfinity));
+            Assert.Throws<ArgumentNullException>(() => new NewItem(null));
+            var cycle = new Dictionary<string, object>();
+            cycle["again"] = cycle;
+            Assert.Throws<ArgumentException>(() => TestQueue.With("x", cycle));
+        }
+
+        [Test]
+        public void TextThatCannotBeSentIsRefusedBeforeItIs()
+        {
+            using (Queue queue = TestQueue.Open())
+            {
+                foreach (string bad in new[] { "a\0b", "\ud83d", "\ude00\ud83d" })
+                {
+                    var named = Assert.Throws<ArgumentException>(() => queue.Enqueue(new NewItem { Type = bad }));
+                    Assert.AreEqual("Type", named.ParamName);
+                    Assert.Throws<ArgumentException>(
+                        () => queue.Settle(new Settlement(bad, "t", 1, SettlementAction.Complete)));
+                }
+                // What a NUL would cut short must not get through as JSON either.
+                var refused = Assert.Throws<QueueException>(() => queue.Enqueue(TestQueue.With("Payload", "a\0b")));
+                Assert.AreEqual(Status.InvalidItem, refused.Status);
+                Assert.AreEqual(0, queue.Stats().Pending);
+            }
+        }
+    }
+}

@@ -1,0 +1,266 @@
+using System;
+using System.Collections.Concurrent;
+using System.Collections.Generic;
+using System.Linq;
+using System.Threading;
+using NUnit.Framework;
+
+namespace Readpast.Tests
+{
+    /// <summary>The worker: what handlers do, and how it ends.</summary>
+    [TestFixture]
+    public class WorkerTests
+    {
+        private Queue queue;
+
+        [SetUp]
+        public void Open()
+        {
+            queue = TestQueue.Open();
+        }
+
+        [TearDown]
+        public void Close()
+        {
+            queue.Dispose();
+        }
+
+        [Test]
+        public void EachItemIsHandledOnce()
+        {
+            const int Items = 500;
+            TestQueue.Enqueue(queue, Enumerable.Range(0, Items).Select(i => "item " + i).ToArray());
+            var handled = new ConcurrentBag<string>();
+            Run(new Worker(queue, item => handled.Add(item.GetString("Payload"))) { Threads = 4, BatchSize = 7 },
+                () => handled.Count == Items);
+            Assert.AreEqual(Items, handled.Distinct().Count());
+            Assert.AreEqual(Items, queue.Stats().Completed);
+        }
+
+        [Test]
+        public void WhatAHandlerReturnsIsSettled()
+        {
+            TestQueue.Enqueue(
+                queue, "nothing", "response", "partially", "fail", "retry", "release", "cancel", "pause", "step");
+            int handled = 0;
+            Run(
+                new Worker(queue, item => Interlocked.Increment(ref handled) > 0 ? Do(item) : null),
+                () => handled == 9);
+            CollectionAssert.AreEqual(
+                new[]
+                {
+                    "Completed", "Completed", "PartiallyCompleted", "Failed", "Error", "Pending", "Cancelled", "Paused",
+                    "Completed",
+                },
+                TestQueue.Column(queue, "status"));
+            CollectionAssert.AreEqual(
+                new[] { "", "sent", "half", "", "", "", "", "", "" }, TestQueue.Column(queue, "response"));
+            CollectionAssert.AreEqual(new[] { "never", "later" }, TestQueue.Column(queue, "error").Skip(3).Take(2));
+            Assert.AreEqual("rendered", TestQueue.Column(queue, "step").Last());
+        }
+
+        [Test]
+        public void AnExceptionIsTheItemsErrorAndTheWorkerGoesOn()
+        {
+            TestQueue.Enqueue(queue, "bad", "good", "long", "unsendable");
+            Run(
+                new Worker(queue, item => Play(item)) { BatchSize = 2 },
+                () => queue.Stats().Failed == 3 && queue.Stats().Completed == 1);
+            string[] errors = TestQueue.Column(queue, "error");
+            CollectionAssert.AreEqual(
+                new[] { "Failed", "Completed", "Failed", "Failed" }, TestQueue.Column(queue, "status"));
+            StringAssert.StartsWith(
+                "System.InvalidOperationException: it is bad: ä\U0001F600 \uFFFD\uFFFD!", errors[0]);
+            StringAssert.Contains("System.FormatException: inner", errors[0]);
+            StringAssert.Contains("WorkerTests.Play", errors[0], "where it was thrown");
+            Assert.AreEqual(string.Empty, errors[1]);
+            Assert.That(errors[2].Length, Is.InRange(16000, 16 * 1024 + 1));
+            StringAssert.Contains("half a surrogate pair", errors[3]);
+        }
+
+        [Test]
+        public void StoppingGivesBackWhatWasNotBegun()
+        {
+            TestQueue.Enqueue(queue, "a", "b", "c");
+            Worker worker = null;
+            worker = new Worker(queue, item => worker.Stop()) { BatchSize = 3 };
+            worker.Run();
+            worker.Stop();
+            QueueStats stats = queue.Stats();
+            Assert.AreEqual(1, stats.Completed);
+            Assert.AreEqual(2, stats.Pending);
+            using (Batch again = queue.Claim(3))
+            {
+                Assert.AreEqual(2, again.Count, "the queue's own handle is not interrupted");
+                Assert.AreEqual(1, again[0].Attempt, "what was given back does not count");
+            }
+        }
+
+        [Test]
+        public void ATokenStopsItToo()
+        {
+            using (var source = new CancellationTokenSource())
+            {
+                var worker = new Worker(queue, item => { }) { Threads = 3 };
+                var thread = new Thread(() => worker.Run(source.Token));
+                thread.Start();
+                source.Cancel();
+                Until.Ended(thread);
+                Assert.Throws<InvalidOperationException>(() => worker.Run());
+            }
+        }
+
+        [Test]
+        public void AnInterruptOfTheQueueStopsItsWorkers()
+        {
+            var worker = new Worker(queue, item => { }) { Threads = 3 };
+            var thread = new Thread(() => worker.Run());
+            thread.Start();
+            queue.Interrupt();
+            Until.Ended(thread);
+        }
+
+        [Test]
+        public void WhatIsStoppedBeforeItRunsDoesNothing()
+        {
+            TestQueue.Enqueue(queue, "a");
+            var worker = new Worker(queue, item => Assert.Fail());
+            worker.Stop();
+            worker.Run();
+            Assert.AreEqual(1, queue.Stats().Pending);
+        }
+
+        [Test]
+        public void LeasesOutlastTheWork()
+        {
+            QueueOptions options = TestQueue.Options;
+            options["lease.ms"] = "300";
+            options["recover.interval_ms"] = "50";
+            string name = TestQueue.Install();
+            using (Queue brief = Queue.Open(options, name))
+            using (Queue rival = Queue.Open(options, name))
+            {
+                TestQueue.Enqueue(brief, "slow");
+                bool lost = false, done = false;
+                Run(
+                    new Worker(brief, item =>
+                    {
+                        for (int i = 0; i < 20; i++)
+                        {
+                            using (Batch none = rival.Claim(1, TimeSpan.FromMilliseconds(50)))
+                            {
+                                lost |= item.IsLost || none.Count > 0;
+                            }
+                        }
+                        done = true;
+                    }),
+                    () => done && brief.Stats().Completed == 1);
+                Assert.IsFalse(lost);
+            }
+        }
+
+        [Test]
+        public void AHandlerLearnsThatItsItemIsLost()
+        {
+            QueueOptions options = TestQueue.Options;
+            options["lease.ms"] = "60";
+            using (Queue brief = Queue.Open(options, TestQueue.Install()))
+            {
+                TestQueue.Enqueue(brief, "doomed");
+                bool wasLost = false;
+                var notices = new ConcurrentQueue<string>();
+                var worker = new Worker(brief, item =>
+                {
+                    Assert.IsFalse(item.IsLost);
+                    brief.Settle(Settlement.Operator(item.Key, SettlementAction.Terminate));
+                    Until.True(() => item.IsLost);
+                    wasLost = true;
+                });
+                worker.Notice += notices.Enqueue;
+                Run(worker, () => notices.Count > 0);
+                Assert.IsTrue(wasLost);
+                StringAssert.Contains("LeaseLost", notices.Single());
+                Assert.AreEqual(1, brief.Stats().Terminated);
+            }
+        }
+
+        [Test]
+        public void AFailureThatNobodyMendsEndsTheRun()
+        {
+            var worker = new Worker(queue, item => { }) { Threads = 2, BatchSize = 5000 };
+            Assert.AreEqual(Status.InvalidArgument, Assert.Throws<QueueException>(() => worker.Run()).Status);
+
+            worker = new Worker(queue, item => { }) { Threads = 2 };
+            Exception thrown = null;
+            var thread = new Thread(() => thrown = Assert.Throws<QueueException>(() => worker.Run()));
+            thread.Start();
+            Thread.Sleep(50);
+            queue.Close(TimeSpan.FromSeconds(10));
+            Until.Ended(thread);
+            Assert.AreEqual(Status.Closed, ((QueueException)thrown).Status);
+            StringAssert.Contains("Worker.Work", thrown.StackTrace, "where it was thrown first");
+        }
+
+        private static void Run(Worker worker, Func<bool> enough)
+        {
+            Exception failed = null;
+            var thread = new Thread(() =>
+            {
+                try
+                {
+                    worker.Run();
+                }
+                catch (Exception exception)
+                {
+                    failed = exception;
+                }
+            });
+            thread.Start();
+            try
+            {
+                Until.True(() => failed != null || enough());
+            }
+            finally
+            {
+                worker.Stop();
+                Until.Ended(thread);
+            }
+            Assert.IsNull(failed);
+        }
+
+        private static Settlement Do(Item item)
+        {
+            switch (item.GetString("Payload"))
+            {
+                case "response": return item.Complete("sent");
+                case "partially": return item.CompletePartially("half");
+                case "fail": return item.Fail("never");
+                case "retry": return item.Retry("later", TimeSpan.FromHours(1));
+                case "release": return item.Release(TimeSpan.FromHours(1));
+                case "cancel": return item.Settle(SettlementAction.Cancel);
+                case "pause": return item.Settle(SettlementAction.Pause);
+                case "step":
+                    Assert.AreEqual(Status.Ok, item.RecordStep("rendered").Answer);
+                    return item.Complete();
+                default: return null;
+            }
+        }
+
+        private static Settlement Play(Item item)
+        {
+            switch (item.GetString("Payload"))
+            {
+                case "bad":
+                    throw new InvalidOperationException(
+                        "it is bad: ä\U0001F600 \0\ud83d!", new FormatException("inner"));
+                case "long":
+                    throw new InvalidOperationException(string.Concat(Enumerable.Repeat("\U0001F600", 20000)));
+                case "unsendable":
+                    // Its item's mistake, not that of the others in the batch.
+                    return item.Complete("\ud83d");
+                default:
+                    return null;
+            }
+        }
+    }
+}
