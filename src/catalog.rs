@@ -3,7 +3,6 @@
 
 mod fit;
 mod handwritten;
-mod near;
 mod procedure;
 mod table;
 mod types;
@@ -11,7 +10,6 @@ mod types;
 pub(crate) use self::{
     fit::{fit, refuse_unfit},
     handwritten::{Call, Meaning, Shape, shape},
-    near::nearest,
     procedure::{Parameter, bare},
     table::{Column, Index, Table, find_table},
     types::Family,

@@ -11,7 +11,7 @@ mod server;
 use crate::config::Config;
 use crate::dialect::SCHEMA_VERSION;
 use crate::error::{Error, Result};
-use crate::ident::{Identifier, QueueName};
+use crate::ident::{Identifier, QueueName, nearest};
 use crate::install;
 use crate::session::Session;
 use crate::spec::QueueSpec;
@@ -100,7 +100,7 @@ fn installed(examined: &mut Examined, wanted: Option<&str>) -> Result<Vec<QueueS
     if let Some(wanted) = wanted.filter(|wanted| version.is_some() && !queues.iter().any(|queue| queue.name == *wanted))
     {
         let known: Vec<_> = queues.iter().map(|queue| queue.name.as_str()).collect();
-        let remedy = match crate::catalog::nearest(wanted, known.iter().copied()) {
+        let remedy = match nearest(wanted, known.iter().copied()) {
             Some(near) => format!("there is {near}"),
             None => "install it, or give another name".to_owned(),
         };

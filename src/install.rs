@@ -12,14 +12,14 @@ use crate::spec::{QueueSpec, Storage};
 const INSTALL_TIMEOUT_MS: &str = "600000";
 
 /// Brings the schema of `config` and the queues in it to this library's version and, with a `spec`, makes that queue or
-/// changes it to what the description says. Doing it again changes nothing. All of it happens in one transaction under an application lock, so that it is there as a whole
-/// or not at all, and two at once take turns.
+/// changes it to what the description says. Doing it again changes nothing. All of it happens in one transaction under an
+/// application lock, so that it is there as a whole or not at all, and two at once take turns.
 ///
 /// The login needs the rights to create schemas, types, tables, views and procedures; workers do not.
 ///
 /// # Errors
-/// [`ErrorKind::InvalidArgument`] when the description contradicts itself, [`ErrorKind::SchemaNewer`] when a newer library has been here, [`ErrorKind::SchemaMismatch`] when a changed description
-/// would lose data: nothing is touched then.
+/// [`ErrorKind::InvalidArgument`] when the description contradicts itself, [`ErrorKind::SchemaNewer`] when a newer library
+/// has been here, [`ErrorKind::SchemaMismatch`] when a changed description would lose data: nothing is touched then.
 pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
     let schema = config.schema()?;
     // A description that was put together in a program has not been read, and so not been checked.

@@ -6,10 +6,10 @@ mod filled;
 mod indexes;
 mod rows;
 
-use super::{Table, find_table, near};
+use super::{Table, find_table};
 use crate::error::{Error, ErrorKind, Result};
 use crate::finding::{Finding, Severity};
-use crate::ident::Identifier;
+use crate::ident::{Identifier, nearest};
 use crate::session::Session;
 use crate::spec::{QueueSpec, TableSpec};
 
@@ -75,7 +75,7 @@ fn missing_table(session: &mut Session, schema: &Identifier, table: &TableSpec) 
     let names: Vec<_> = (0..rows.len()).map(|row| (super::text(&rows, row, 0), super::text(&rows, row, 1))).collect();
     let wanted = super::table::stored(dialect, &table.name);
     let elsewhere = names.iter().find(|(_, name)| name.eq_ignore_ascii_case(&wanted));
-    let near = near::nearest(&wanted, names.iter().map(|(_, name)| name.as_str()));
+    let near = nearest(&wanted, names.iter().map(|(_, name)| name.as_str()));
     let near = near.and_then(|near| names.iter().find(|(_, name)| name == near));
     let remedy = match elsewhere.or(near) {
         Some((schema, name)) => format!("there is {schema}.{name}: correct table.schema and table.name"),

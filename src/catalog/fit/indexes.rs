@@ -1,10 +1,10 @@
 //! The indexes: that the key names one row, that the claim is served by one, that duplicates are kept out by one.
 
 use super::Check;
+use crate::catalog::Index;
 use crate::catalog::table::same;
-use crate::catalog::{Index, near};
 use crate::finding::Finding;
-use crate::ident::Identifier;
+use crate::ident::{Identifier, nearest};
 
 pub(super) fn check(check: &mut Check<'_>) {
     key(check);
@@ -75,7 +75,7 @@ fn claim(check: &mut Check<'_>) {
     let dialect = check.found.dialect;
     let Some(index) = check.found.index(name) else {
         let names: Vec<_> = check.found.indexes.iter().map(|index| index.name.as_str()).collect();
-        let remedy = match near::nearest(name.as_str(), names.iter().copied()) {
+        let remedy = match nearest(name.as_str(), names.iter().copied()) {
             Some(near) => format!("there is {near}: correct table.index.name"),
             None if names.is_empty() => {
                 "the table has no index: leave table.index out, and readpast makes one".to_owned()
