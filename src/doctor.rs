@@ -8,6 +8,7 @@ mod objects;
 mod queue;
 mod server;
 
+use crate::adopt;
 use crate::config::Config;
 use crate::dialect::SCHEMA_VERSION;
 use crate::error::{Error, Result};
@@ -66,7 +67,9 @@ fn unseen(check: &'static str, error: &Error) -> Finding {
 /// What is installed; the descriptions of the queues to look at.
 fn installed(examined: &mut Examined, wanted: Option<&str>) -> Result<Vec<QueueSpec>> {
     let name = examined.schema.as_str().to_owned();
-    let install::Catalog { version, queues } = install::installed(&mut examined.session, &examined.schema)?;
+    let there = install::installed(&mut examined.session, &examined.schema)?;
+    let install::Catalog { version, queues } = &there;
+    let version = *version;
     let finding = match version {
         None => Finding::error("schema", &name, "holds no readpast objects", "install them, or set \"schema\""),
         Some(found) if found < SCHEMA_VERSION => {
@@ -85,12 +88,15 @@ fn installed(examined: &mut Examined, wanted: Option<&str>) -> Result<Vec<QueueS
     };
     examined.findings.push(finding);
     let mut specs = Vec::new();
-    for install::Known { name: queue, spec: text, .. } in &queues {
+    for install::Known { name: queue, spec: text, .. } in queues {
         if wanted.is_some_and(|wanted| wanted != queue) {
             continue;
         }
         match QueueSpec::from_json(text) {
-            Ok(spec) => specs.push(spec),
+            Ok(spec) => {
+                examined.findings.extend(adopt::beside(examined.session.dialect(), &there, &spec));
+                specs.push(spec);
+            }
             Err(error) => {
                 let what = format!("its stored description cannot be read: {error}");
                 examined.findings.push(Finding::error("queue", queue, what, "install the queue again"));

@@ -8,6 +8,7 @@ use minijinja::{Value, context};
 use objects::Made;
 
 /// What is done before and after the scripts of a queue that is there already.
+#[derive(Default)]
 pub(crate) struct Upgrade {
     pub(crate) before: String,
     pub(crate) after: String,

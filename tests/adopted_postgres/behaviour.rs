@@ -220,4 +220,11 @@ fn figures_tell_how_many_workers_are_needed() {
     );
     // 120 an hour of a minute each keep two busy; at four fifths of their time that is three.
     assert_eq!(figure("workers.needed"), "3");
+    // One that is worked on, and one whose lock has broken: nobody works on that.
+    adopted.scratch.run(
+        "INSERT INTO Queue (Status, LockedBy, LockedTime, RequestedTime) SELECT 1, 'w', t, t \
+         FROM (VALUES (localtimestamp - interval '1 minute'), (localtimestamp - interval '31 minutes')) AS v (t)",
+    );
+    assert_eq!((figure("count.Processing"), figure("lease.expired")), ("2".into(), "1".into()));
+    assert_eq!(figure("workers.busy"), "1");
 }

@@ -94,9 +94,9 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     };
     if single {
         let items = arguments::items(queue.spec(), args, &defaults)?;
+        let items: Vec<_> = (1..).zip(items).collect();
         for batch in items.chunks(args.batch as usize) {
-            let batch: Vec<_> = batch.iter().cloned().enumerate().map(|(i, item)| (i + 1, item)).collect();
-            sender.send(batch)?;
+            sender.send(batch.to_vec())?;
         }
         return Ok(Exit::Done);
     }

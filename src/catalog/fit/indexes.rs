@@ -65,7 +65,7 @@ fn key(check: &mut Check<'_>) {
 fn claim(check: &mut Check<'_>) {
     let Some(name) = &check.table.index.name else {
         let what = format!(
-            "install makes the index that the claim goes by, IX_{}_Due; nothing else of the table changes",
+            "the claim goes by an index that install makes, IX_{}_Due; nothing else of the table changes",
             check.spec.queue
         );
         check.findings.push(Finding::ok("index", &check.found.name, what));
