@@ -18,6 +18,8 @@ struct Check<'a> {
     spec: &'a QueueSpec,
     table: &'a TableSpec,
     found: &'a Table,
+    /// The indexes that install makes on it, where it has none like them.
+    made: Vec<String>,
     findings: Vec<Finding>,
 }
 
@@ -34,7 +36,8 @@ pub(crate) fn fit(
     let Some(found) = find_table(session, &their_schema, &table.name)? else {
         return Ok(vec![missing_table(session, &their_schema, table)?]);
     };
-    let mut check = Check { spec, table, found: &found, findings: Vec::new() };
+    let made = dialect.indexes_on(schema, spec, table)?;
+    let mut check = Check { spec, table, found: &found, made, findings: Vec::new() };
     columns::check(&mut check);
     // What follows speaks of columns that are there.
     let is_whole = check.findings.iter().all(|finding| finding.severity != Severity::Error);

@@ -86,7 +86,6 @@ BEGIN
         COALESCE(x.[Duration], DATEDIFF_BIG(MILLISECOND, x.[StartedAt], x.[FinishedAt]))
     FROM (
         SELECT
-            q.[id],
             CASE
                 WHEN q.[in_process] = 0
                     THEN CASE
@@ -117,7 +116,7 @@ BEGIN
         [readpast].[QueueIsFinished_fn](x.[Status]) = 1
         AND x.[StartedAt] IS NOT NULL
         AND COALESCE(x.[Duration], DATEDIFF_BIG(MILLISECOND, x.[StartedAt], x.[FinishedAt])) >= 0
-    ORDER BY x.[id] DESC;
+    ORDER BY x.[StartedAt] DESC;
 
     SELECT
         @Count = COUNT_BIG(*),
