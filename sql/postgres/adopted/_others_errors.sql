@@ -27,7 +27,6 @@
 {%- endif %}
         )
     ORDER BY {% if role.due %}COALESCE(q.{{ role.due }}, '-infinity'){% else %}{% for column in key %}q.{{ column.quoted }}{{ ", " if not loop.last }}{% endfor %}{% endif %}
-
     LIMIT max_
     FOR NO KEY UPDATE OF q SKIP LOCKED
     ON CONFLICT ({% include "adopted/_key_list.sql" %}) DO UPDATE

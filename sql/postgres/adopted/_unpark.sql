@@ -21,7 +21,6 @@
         /* Of those that somebody changed by hand, the table is right. */
         UPDATE {{ object(queue ~ "_lease") }} AS s
         SET status = v.item_status{% if role.due %}, due_at = v.item_due_at{% endif %}
-
         FROM {% include "adopted/_keys_unnested.sql" %}
         INNER JOIN LATERAL (
             {% set of = "k.key_" %}{% include "adopted/_view_at_key.sql" %}

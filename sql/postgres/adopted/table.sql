@@ -128,7 +128,6 @@ GO
 /* Retries that wait, of which some may have been left by others than readpast: recovery finds those here. */
 CREATE INDEX IF NOT EXISTS {{ queue }}_error ON {{ table }} (
     {% if role.due %}(COALESCE({{ role.due }}, '-infinity')){% else %}{% for column in key %}{{ column.quoted }}{{ ", " if not loop.last }}{% endfor %}{% endif %}
-
 )
 WHERE {% for condition in errors %}
 {{- " AND " if not loop.first }}{{ condition.quoted }}
