@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,7 +25,7 @@ public:
         const std::lock_guard<std::mutex> guard(lock_);
         const auto found = objects_.find(name);
         if (found == objects_.end())
-            throw std::out_of_range("there is nothing called " + name);
+            throw readpast::error(readpast::status::invalid_handle, "nothing is called " + name + " any more");
         return found->second;
     }
 

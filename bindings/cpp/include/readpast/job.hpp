@@ -27,7 +27,10 @@ public:
 
     /// Records a step, so that another attempt can go on from there. The claim is kept, and its lease starts anew. Any
     /// answer but status::ok means that the item is lost; the handler had better end. What may pass by itself is waited
-    /// for until the worker is stopped. From one thread at a time.
+    /// for until the worker is stopped.
+    ///
+    /// From one thread at a time. token() is then a new one; an item that was copied of the job had better not be used any
+    /// more.
     outcome step(const readpast::text &step) {
         settlement progress = settle(action::step);
         if (step.c_str() != nullptr)

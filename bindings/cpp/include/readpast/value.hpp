@@ -71,30 +71,34 @@ public:
     [[nodiscard]] column_type type() const noexcept { return static_cast<column_type>(raw_.type); }
     [[nodiscard]] bool is_null() const noexcept { return raw_.is_null != 0; }
 
-    [[nodiscard]] std::optional<bool> boolean() const { return some(column_type::boolean, raw_.integer != 0); }
-    [[nodiscard]] std::optional<std::int64_t> integer() const { return some(column_type::integer, raw_.integer); }
-    [[nodiscard]] std::optional<double> floating() const { return some(column_type::floating, raw_.number); }
-    [[nodiscard]] std::optional<readpast::bytes> binary() const {
-        return some(column_type::binary, readpast::bytes(raw_.bytes, raw_.length));
+    [[nodiscard]] std::optional<bool> boolean() const {
+        return holds(column_type::boolean) ? std::optional(raw_.integer != 0) : std::nullopt;
+    }
+    [[nodiscard]] std::optional<std::int64_t> integer() const {
+        return holds(column_type::integer) ? std::optional(raw_.integer) : std::nullopt;
+    }
+    [[nodiscard]] std::optional<double> floating() const {
+        return holds(column_type::floating) ? std::optional(raw_.number) : std::nullopt;
+    }
+    [[nodiscard]] std::optional<bytes> binary() const {
+        return holds(column_type::binary) ? std::optional(bytes(raw_.bytes, raw_.length)) : std::nullopt;
     }
 
     /// Text; of a decimal, timestamp, date or GUID its exact text. A NUL comes after it.
     [[nodiscard]] std::optional<std::string_view> text() const {
-        switch (type()) {
-        case column_type::decimal:
-        case column_type::timestamp:
-        case column_type::date:
-        case column_type::guid: return some(type(), std::string_view(raw_.text, raw_.length));
-        default: return some(column_type::text, std::string_view(raw_.text, raw_.length));
-        }
+        const bool has_text = type() == column_type::decimal || type() == column_type::timestamp ||
+                              type() == column_type::date || type() == column_type::guid;
+        return holds(has_text ? type() : column_type::text) ? std::optional(std::string_view(raw_.text, raw_.length))
+                                                            : std::nullopt;
     }
 
 private:
-    template <class T> [[nodiscard]] std::optional<T> some(column_type wanted, T found) const {
+    /// Whether there is such a value; throws if there cannot be.
+    [[nodiscard]] bool holds(column_type wanted) const {
         if (type() != wanted)
             throw error(status::invalid_argument, "the column holds " + std::string(name(type())) +
                                                       ", and is read as " + std::string(name(wanted)));
-        return is_null() ? std::nullopt : std::optional<T>(found);
+        return !is_null();
     }
 
     readpast_value raw_;

@@ -63,7 +63,8 @@ public:
         return *this;
     }
 
-    // Who is told of what happens, on the thread that it happens on, which waits. An exception ends the worker.
+    // Who is told of what happens: on the thread that it happens on, which waits, and on several at once. An exception ends
+    // the worker.
 
     /// The items of a batch, before the first is handled.
     worker &on_claimed(std::function<void(const batch &)> observer) {

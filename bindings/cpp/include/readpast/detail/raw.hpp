@@ -34,38 +34,38 @@ inline std::int32_t raw(std::size_t count) noexcept {
 
 inline readpast_new_item raw(const new_item &item) {
     readpast_new_item made = READPAST_NEW_ITEM_INIT;
-    made.type = text(item.type).c_str();
-    made.step = text(item.step).c_str();
+    made.type = c_str(item.type);
+    made.step = c_str(item.step);
     made.delay_ms = raw(item.delay);
-    made.due = text(item.due).c_str();
-    made.columns_json = text(item.columns).c_str();
+    made.due = c_str(item.due);
+    made.columns_json = c_str(item.columns);
     return made;
 }
 
 inline readpast_settlement raw(const settlement &given) {
     readpast_settlement made = READPAST_SETTLEMENT_INIT;
-    made.key = text(given.key).c_str();
-    made.token = text(given.token).c_str();
+    made.key = c_str(given.key);
+    made.token = c_str(given.token);
     made.attempt = given.attempt;
     made.action = static_cast<std::int32_t>(given.action);
-    made.step = text(given.step).c_str();
-    made.response = text(given.response).c_str();
-    made.error = text(given.error).c_str();
+    made.step = c_str(given.step);
+    made.response = c_str(given.response);
+    made.error = c_str(given.error);
     made.delay_ms = raw(given.delay);
-    made.due = text(given.due).c_str();
+    made.due = c_str(given.due);
     return made;
 }
 
 inline readpast_item_ref raw(const item_ref &given) {
     readpast_item_ref made = READPAST_ITEM_REF_INIT;
-    made.key = text(given.key).c_str();
-    made.token = text(given.token).c_str();
+    made.key = c_str(given.key);
+    made.token = c_str(given.token);
     return made;
 }
 
 inline readpast_lease raw(const lease &given) {
     readpast_lease made = READPAST_LEASE_INIT;
-    made.key = text(given.key).c_str();
+    made.key = c_str(given.key);
     made.attempt = given.attempt;
     return made;
 }
