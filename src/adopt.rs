@@ -90,11 +90,13 @@ pub(crate) fn beside(dialect: Dialect, there: &install::Catalog, spec: &QueueSpe
 
 impl Plan {
     /// Whether nothing stands in its way.
+    #[must_use]
     pub fn is_possible(&self) -> bool {
         self.findings.iter().all(|finding| finding.severity != Severity::Error)
     }
 
     /// The queue it is about.
+    #[must_use]
     pub fn spec(&self) -> &QueueSpec {
         &self.spec
     }
