@@ -47,8 +47,15 @@ fn statuses() -> String {
     out
 }
 
-/// The least worker of each language, and how long the README may let it be.
-const WORKERS: [(&str, &str, usize); 1] = [("bindings/c/examples/minimal_worker.c", "c", 30)];
+/// The least worker of each language, how its code blocks are marked, and how long the README may let it be.
+const WORKERS: [(&str, &str, usize); 6] = [
+    ("bindings/c/examples/minimal_worker.c", "c", 30),
+    ("bindings/cpp/examples/minimal_worker.cpp", "cpp", 16),
+    ("bindings/csharp/examples/minimal_worker.cs", "csharp", 16),
+    ("bindings/python/examples/minimal_worker.py", "python", 16),
+    ("bindings/go/examples/minimal_worker/main.go", "go", 20),
+    ("bindings/rust/examples/minimal_worker.rs", "rust", 16),
+];
 
 fn worker(path: &str, language: &str, longest: usize) -> String {
     let source = fs::read_to_string(root(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
@@ -72,6 +79,15 @@ fn what_the_readme_copies_is_up_to_date() {
         fs::write(root("README.md"), after).unwrap();
     } else {
         assert!(before == after, "README.md is out of date: READPAST_UPDATE_README=1 cargo test --test readme");
+    }
+}
+
+#[test]
+fn each_language_s_own_page_shows_the_same_worker() {
+    for (path, language, longest) in WORKERS {
+        let folder = path.split("/examples/").next().unwrap();
+        let page = fs::read_to_string(root(folder).join("README.md")).unwrap();
+        assert!(page.contains(&worker(path, language, longest)), "{folder}/README.md does not show {path}");
     }
 }
 
