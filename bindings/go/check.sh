@@ -35,7 +35,7 @@ build/tools/staticcheck -checks all ./...
 export READPAST_HEADER=$PWD/../../include/readpast.h
 # With the race detector; and with the compiler's check of every store of a pointer, of which C must see none of Go's.
 run_tests() {
-    GOEXPERIMENT=cgocheck2 go test -race -count=1 -ldflags "-r $prefix/lib" "$@" .
+    GOEXPERIMENT=cgocheck2 go test -race -count=1 -ldflags "-r $prefix/lib" .
 }
 step 'tests on PostgreSQL'
 READPAST_CONNECTION=$READPAST_TEST_POSTGRES run_tests
