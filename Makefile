@@ -1,7 +1,7 @@
 # Two commands are enough: `make demo` to see it work, `make test` to check everything. Both set up what they need.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo workers test bench lint install clean
+.PHONY: help setup demo workers test bench lint semver install clean
 
 languages := c
 # What .ci/setup.sh had to install itself.
@@ -37,6 +37,9 @@ bench: setup workers ## Measures throughput, and what each language adds to it, 
 
 lint: setup ## Runs those checks that need no database server.
 	@.ci/test.sh lint
+
+semver: setup ## Compares the crate's API with the last release's; builds the tool for it first, once, for ten minutes.
+	@bindings/rust/check_semver.sh
 
 install: ## Installs the command readpast into ~/.cargo/bin.
 	cargo install --locked --path .
