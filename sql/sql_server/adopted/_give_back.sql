@@ -52,9 +52,9 @@
                     END AS [GivenUp],
                     {{ n.attempts(role) }} AS [AttemptNum],
                     {{ n.later(n.token(role), "@At" if role.token else "@Now") }} AS [Token],
-                    {{ n.kept(role.step, "[Step]") }} AS [Step],
-                    {{ n.kept(role.response, "[Response]") }} AS [Response],
-                    {{ n.kept(role.error, "[Error]") }} AS [Error],
+                    {{ n.kept_text(role.step, "[Step]") }} AS [Step],
+                    {{ n.kept_text(role.response, "[Response]") }} AS [Response],
+                    {{ n.kept_text(role.error, "[Error]") }} AS [Error],
                     {{ n.started(role, run_time, local_time) }} AS [StartedAt],
                     s.[DueAt],
                     {{ n.owner(role) }} AS [LeaseOwner]
@@ -76,6 +76,14 @@
                 WHERE
                     NOT EXISTS (SELECT 1 FROM {{ table }} AS q WHERE {{ n.found(key, seek, "c") }})
                     AND NOT EXISTS (SELECT 1 FROM @Gone AS g WHERE {{ n.same(key, "g", "c") }});
+
+{%- if seek %}
+
+                /* What moved to another place of the index while it was looked for can be missed, once. */
+                DELETE g
+                FROM @Gone AS g
+                WHERE EXISTS (SELECT 1 FROM {{ table }} AS q WHERE {{ n.found(key, seek, "g") }});
+{%- endif %}
 
                 DELETE s
                 FROM @Gone AS g

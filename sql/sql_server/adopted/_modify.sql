@@ -21,8 +21,8 @@
                 w.[Status],
                 w.[AttemptNum],
                 w.[Token],
-                COALESCE(i.[Step], {{ n.kept(role.step, "[Step]") }}) AS [Step],
-                COALESCE(i.[Response], {{ n.kept(role.response, "[Response]") }}) AS [Response],
+                COALESCE(i.[Step], {{ n.kept_text(role.step, "[Step]") }}) AS [Step],
+                COALESCE(i.[Response], {{ n.kept_text(role.response, "[Response]") }}) AS [Response],
                 CASE
                     WHEN i.[Error] IS NOT NULL THEN i.[Error]
                     WHEN w.[Status] = 'Failed' AND i.[Status] <> 'Failed'
@@ -30,7 +30,7 @@
                             N'Attempts are spent: ', w.[AttemptNum], N' of ', @MaxAttempts,
                             N'; asked for ', i.[Status], N'.'
                         )
-                    ELSE {{ n.kept(role.error, "[Error]") }}
+                    ELSE {{ n.kept_text(role.error, "[Error]") }}
                 END AS [Error],
                 CASE
                     WHEN w.[Status] = 'Processing' AND w.[Was] <> 'Processing' THEN @Now

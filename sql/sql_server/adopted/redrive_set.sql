@@ -44,9 +44,9 @@ BEGIN
         )
         SELECT
             {{ n.list(key, "i") }}, w.[Was], w.[Status], w.[AttemptNum], w.[Token],
-            {{ n.kept(role.step, "[Step]") }},
-            {{ n.kept(role.response, "[Response]") }},
-            {{ n.kept(role.error, "[Error]") }},
+            {{ n.kept_text(role.step, "[Step]") }},
+            {{ n.kept_text(role.response, "[Response]") }},
+            {{ n.kept_text(role.error, "[Error]") }},
             {{ "@Now" if role.due else "NULL" }}
         FROM @Item AS i
         INNER JOIN @Work AS w

@@ -133,7 +133,7 @@ BEGIN
     SELECT
         CAST(j.[key] AS int),
         r.[Key],
-        TRY_CAST(r.[Key] AS bigint),
+        TRY_CAST(NULLIF(r.[Key], N'') AS bigint),
         r.[Token],
         r.[Attempt],
         r.[Status],
@@ -151,7 +151,7 @@ BEGIN
         [Token] datetime2(7) '$.token',
         [Attempt] int '$.attempt',
         [Status] varchar(20) '$.status',
-        [Step] nvarchar(60) '$.step',
+        [Step] nvarchar(max) '$.step',
         [Response] nvarchar(max) '$.response',
         [Error] nvarchar(max) '$.error',
         [DueAt] datetime2(7) '$.due',
@@ -268,7 +268,7 @@ BEGIN
                         ELSE 'Processing'
                     END AS [Is],
                     COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum],
-                    q.[app_server] AS [LeaseOwner],
+                    CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [LeaseOwner],
                     s.[UpdatedAt] AS [Token],
                     ROW_NUMBER() OVER (PARTITION BY i.[id] ORDER BY i.[Ordinal]) AS [Place]
                 FROM @Item AS i
@@ -336,7 +336,7 @@ BEGIN
                 ) AS [DueAt],
                 CASE
                     WHEN w.[Status] = 'Processing' AND w.[Was] <> 'Processing' THEN @Worker
-                    ELSE q.[app_server]
+                    ELSE CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
                 END AS [LeaseOwner],
                 CASE WHEN w.[Status] = 'Processing' THEN DATEADD(MILLISECOND, @LeaseMs, @Now) END AS [LeaseUntil]
             FROM @Item AS i
@@ -368,7 +368,8 @@ BEGIN
                 ELSE COALESCE(DATEADD(MINUTE, @Offset, w.[FinishedAt]), q.[end_date])
             END,
             [attempts] = w.[AttemptNum],
-            [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[app_server] END,
+            [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                ELSE q.[app_server] COLLATE DATABASE_DEFAULT END,
             [in_process] = CASE
                 WHEN w.[Status] IN ('Pending', 'Error')
                     THEN 0
@@ -581,7 +582,8 @@ BEGIN
                             WHEN COALESCE(s.[LeaseUntil], CASE WHEN s.[UpdatedAt] IS NULL THEN DATEADD(MILLISECOND,
                                 @SilentMs, DATEADD(MINUTE, -@Offset, CAST(q.[start_date] AS datetime2(7)))) END) <= @Now
                                 THEN 1
-                            WHEN @Recover = 2 AND q.[app_server] = @Worker THEN 1
+                            WHEN @Recover = 2 AND CAST(q.[app_server]
+                                AS nvarchar(128)) COLLATE Latin1_General_BIN2 = @Worker THEN 1
                             ELSE 0
                         END AS [GivenUp],
                         COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum],
@@ -593,7 +595,7 @@ BEGIN
                         COALESCE(s.[StartedAt], DATEADD(MINUTE, -@Offset, CAST(q.[start_date] AS datetime2(7))))
                             AS [StartedAt],
                         s.[DueAt],
-                        q.[app_server] AS [LeaseOwner]
+                        CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [LeaseOwner]
                     FROM @Candidate AS c
                     INNER JOIN [dbo].[four_queue] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
                         ON q.[in_process] IN (0, 1) AND q.[id] = c.[id]
@@ -613,6 +615,12 @@ BEGIN
                         NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WHERE q.[in_process] IN (0, 1)
                             AND q.[id] = c.[id])
                         AND NOT EXISTS (SELECT 1 FROM @Gone AS g WHERE g.[id] = c.[id]);
+
+                    /* What moved to another place of the index while it was looked for can be missed, once. */
+                    DELETE g
+                    FROM @Gone AS g
+                    WHERE EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WHERE q.[in_process] IN (0, 1)
+                        AND q.[id] = g.[id]);
 
                     DELETE s
                     FROM @Gone AS g
@@ -656,7 +664,8 @@ BEGIN
                         ELSE COALESCE(DATEADD(MINUTE, @Offset, w.[FinishedAt]), q.[end_date])
                     END,
                     [attempts] = w.[AttemptNum],
-                    [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[app_server] END,
+                    [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                        ELSE q.[app_server] COLLATE DATABASE_DEFAULT END,
                     [in_process] = CASE
                         WHEN w.[Status] IN ('Pending', 'Error')
                             THEN 0
@@ -786,7 +795,8 @@ BEGIN
                         ELSE COALESCE(DATEADD(MINUTE, @Offset, w.[FinishedAt]), q.[end_date])
                     END,
                     [attempts] = w.[AttemptNum],
-                    [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[app_server] END,
+                    [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                        ELSE q.[app_server] COLLATE DATABASE_DEFAULT END,
                     [in_process] = CASE
                         WHEN w.[Status] IN ('Pending', 'Error')
                             THEN 0
@@ -970,7 +980,7 @@ BEGIN
         ) AS [ItemDuration],
         DATEADD(MINUTE, -@Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
         s.[UpdatedAt] AS [ItemToken],
-        q.[app_server] AS [ItemOwner],
+        CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
         CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN COALESCE(s.[LeaseUntil], CASE
             WHEN s.[UpdatedAt] IS NULL THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@Offset, CAST(q.[start_date]
             AS datetime2(7)))) END) END AS [ItemLeaseUntil]

@@ -199,7 +199,8 @@ BEGIN
                         WHEN COALESCE(s.[LeaseUntil], CASE WHEN s.[UpdatedAt] IS NULL THEN DATEADD(MILLISECOND,
                             @SilentMs, DATEADD(MINUTE, -@Offset, CAST(q.[start_date] AS datetime2(7)))) END) <= @Now
                             THEN 1
-                        WHEN @Recover = 2 AND q.[app_server] = @Worker THEN 1
+                        WHEN @Recover = 2 AND CAST(q.[app_server]
+                            AS nvarchar(128)) COLLATE Latin1_General_BIN2 = @Worker THEN 1
                         ELSE 0
                     END AS [GivenUp],
                     COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum],
@@ -211,7 +212,7 @@ BEGIN
                     COALESCE(s.[StartedAt], DATEADD(MINUTE, -@Offset, CAST(q.[start_date] AS datetime2(7))))
                         AS [StartedAt],
                     s.[DueAt],
-                    q.[app_server] AS [LeaseOwner]
+                    CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [LeaseOwner]
                 FROM @Candidate AS c
                 INNER JOIN [dbo].[four_queue] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
                     ON q.[in_process] IN (0, 1) AND q.[id] = c.[id]
@@ -231,6 +232,11 @@ BEGIN
                     NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WHERE q.[in_process] IN (0, 1)
                         AND q.[id] = c.[id])
                     AND NOT EXISTS (SELECT 1 FROM @Gone AS g WHERE g.[id] = c.[id]);
+
+                /* What moved to another place of the index while it was looked for can be missed, once. */
+                DELETE g
+                FROM @Gone AS g
+                WHERE EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WHERE q.[in_process] IN (0, 1) AND q.[id] = g.[id]);
 
                 DELETE s
                 FROM @Gone AS g
@@ -274,7 +280,8 @@ BEGIN
                     ELSE COALESCE(DATEADD(MINUTE, @Offset, w.[FinishedAt]), q.[end_date])
                 END,
                 [attempts] = w.[AttemptNum],
-                [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[app_server] END,
+                [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                    ELSE q.[app_server] COLLATE DATABASE_DEFAULT END,
                 [in_process] = CASE
                     WHEN w.[Status] IN ('Pending', 'Error')
                         THEN 0

@@ -89,7 +89,7 @@ BEGIN
     SELECT
         CAST(j.[key] AS int),
         r.[Key],
-        TRY_CAST(r.[Key] AS bigint),
+        TRY_CAST(NULLIF(r.[Key], N'') AS bigint),
         r.[Token],
         r.[Attempt],
         r.[Status],
@@ -107,7 +107,7 @@ BEGIN
         [Token] datetime2(7) '$.token',
         [Attempt] int '$.attempt',
         [Status] varchar(20) '$.status',
-        [Step] nvarchar(60) '$.step',
+        [Step] nvarchar(max) '$.step',
         [Response] nvarchar(max) '$.response',
         [Error] nvarchar(max) '$.error',
         [DueAt] datetime2(7) '$.due',
@@ -195,7 +195,7 @@ BEGIN
                         ELSE 'Processing'
                     END AS [Is],
                     COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum],
-                    q.[app_server] AS [LeaseOwner],
+                    CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [LeaseOwner],
                     s.[UpdatedAt] AS [Token],
                     ROW_NUMBER() OVER (PARTITION BY i.[id] ORDER BY i.[Ordinal]) AS [Place]
                 FROM @Item AS i
@@ -253,7 +253,8 @@ BEGIN
                 ELSE COALESCE(DATEADD(MINUTE, @Offset, w.[FinishedAt]), q.[end_date])
             END,
             [attempts] = w.[AttemptNum],
-            [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[app_server] END,
+            [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                ELSE q.[app_server] COLLATE DATABASE_DEFAULT END,
             [in_process] = CASE
                 WHEN w.[Status] IN ('Pending', 'Error')
                     THEN 0
