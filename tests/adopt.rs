@@ -203,7 +203,9 @@ fn a_coarse_time_column_is_taken_with_a_word_about_it() {
 fn a_token_of_few_decimals() {
     for database in made() {
         database.run(database.pick(
-            "ALTER TABLE dbo.Orders ADD Changed datetime2(3) NULL, ChangedWell datetime2(6) NULL",
+            "ALTER TABLE dbo.Orders ADD Changed datetime2(3) NULL;
+GO
+ALTER TABLE dbo.Orders ADD ChangedWell datetime2(6) NULL;",
             "ALTER TABLE orders ADD changed timestamp(3), ADD changedwell timestamp",
         ));
         let found = findings(&database, r#"enqueued = "CreatedOn""#, r#"token = "Changed""#);

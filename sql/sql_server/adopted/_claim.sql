@@ -15,7 +15,8 @@
 
         IF @Locked < @Max
         BEGIN
-{%- set when_due = "q." ~ role.due ~ " <= @At" %}
+{#- A datetime column beside a datetime2 would be converted row by row, and come out of its index in no order to rely on. -#}
+{%- set when_due = "q." ~ role.due ~ " <= CAST(DATEADD(MICROSECOND, 1700, @At) AS datetime) /* no less than @At */\n            AND DATEDIFF_BIG(MICROSECOND, q." ~ role.due ~ ", @At) >= 0" %}
 {%- set more = true %}
 {% filter indent(4, true) %}{% include "adopted/_claim_lock.sql" %}{% endfilter %}
             SET @Locked = @Locked + @@ROWCOUNT;

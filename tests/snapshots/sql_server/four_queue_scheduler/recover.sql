@@ -101,7 +101,7 @@ BEGIN
                 WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_InFlight]))
             WHERE
                 q.[in_process] = 1 AND q.[end_date] IS NULL
-                AND q.[start_date] <= DATEADD(MILLISECOND, -@SilentMs, @At)
+                AND q.[start_date] <= CAST(DATEADD(MILLISECOND, -@SilentMs, @At) AS datetime)
                 AND NOT EXISTS (
                     SELECT 1 FROM [readpast].[FourQueueScheduler_Lease] AS s
                     WHERE s.[id] = q.[id]
