@@ -58,10 +58,15 @@ install_packages() {
         'psqlODBC, a PostgreSQL server, a C compiler, pkg-config, clang, valgrind, Python 3 with venv.'
 
     # krb5, gssapi and ltdl are linked by the Microsoft driver; libssl (from openssl) it opens when it connects.
+    local packages=(
+        build-essential ca-certificates curl libgssapi-krb5-2 libkrb5-3 libltdl7 odbc-postgresql odbcinst openssl
+        pkg-config python3-venv shellcheck unixodbc unixodbc-dev)
+    # C and C++
+    packages+=(clang clang-format clang-tidy cmake libcjson-dev valgrind)
+    # C#
+    packages+=(astyle gendarme mono-devel nunit-console unzip)
     local missing
-    mapfile -t missing < <(missing_packages \
-        build-essential ca-certificates clang cmake curl libcjson-dev libgssapi-krb5-2 libkrb5-3 libltdl7 odbc-postgresql \
-        odbcinst openssl pkg-config python3-venv shellcheck unixodbc unixodbc-dev valgrind)
+    mapfile -t missing < <(missing_packages "${packages[@]}")
     if [ ${#missing[@]} -eq 0 ] && has_postgres_server; then
         say packages present
         return

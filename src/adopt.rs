@@ -51,11 +51,13 @@ pub fn plan(config: &Config, spec: &QueueSpec) -> Result<Plan> {
 
 impl Plan {
     /// Whether nothing stands in its way.
+    #[must_use]
     pub fn is_possible(&self) -> bool {
         self.findings.iter().all(|finding| finding.severity != Severity::Error)
     }
 
     /// The queue it is about.
+    #[must_use]
     pub fn spec(&self) -> &QueueSpec {
         &self.spec
     }

@@ -18,6 +18,7 @@ pub struct Config {
 
 impl Config {
     /// All settings at their defaults.
+    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }

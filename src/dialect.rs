@@ -71,6 +71,7 @@ impl Dialect {
     }
 
     /// The dialect to read a failed log-in with, before the server has said who it is.
+    #[must_use]
     pub fn guess(setting: &str, connection_string: &str) -> Self {
         let text = connection_string.to_ascii_lowercase();
         match setting {
@@ -209,6 +210,7 @@ impl Dialect {
     }
 
     /// The files that [`Self::queue_scripts`] renders, one script each.
+    #[must_use]
     pub fn queue_files(self, spec: &QueueSpec) -> &'static [&'static str] {
         match (&spec.storage, self) {
             (Storage::Own, Self::SqlServer) => sql_server::QUEUE_FILES,
@@ -221,6 +223,7 @@ impl Dialect {
     }
 
     /// The SQL files that are compiled in: their names below `sql/<dialect>/`, and their text.
+    #[must_use]
     pub fn files(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::SqlServer => sql_server::FILES,
@@ -229,6 +232,7 @@ impl Dialect {
     }
 
     /// The class of a diagnostic record.
+    #[must_use]
     pub fn classify(self, sqlstate: &str, native_code: i32, message: &str) -> ErrorKind {
         match self {
             Self::SqlServer => sql_server::classify(sqlstate, native_code, message),
@@ -237,6 +241,7 @@ impl Dialect {
     }
 
     /// How this server quotes names.
+    #[must_use]
     pub fn quote_style(self) -> QuoteStyle {
         match self {
             Self::SqlServer => QuoteStyle::Brackets,
@@ -245,6 +250,7 @@ impl Dialect {
     }
 
     /// The schema of somebody else's objects: the one that is named, or the one that this server takes without a name.
+    #[must_use]
     pub fn schema_of(self, named: Option<&Identifier>) -> Identifier {
         match (named, self) {
             (Some(schema), _) => schema.clone(),
@@ -268,6 +274,7 @@ impl Dialect {
     }
 
     /// `value` as a text literal.
+    #[must_use]
     pub fn text_literal(self, value: &str) -> String {
         template::text_literal(if self == Self::SqlServer { "N" } else { "" }, value)
     }

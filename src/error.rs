@@ -66,11 +66,13 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// Whether the same call may succeed when it is simply made again a little later.
+    #[must_use]
     pub fn is_transient(self) -> bool {
         matches!(self, Self::Unreachable | Self::ConnectionLost | Self::TimedOut | Self::Deadlock | Self::Unavailable)
     }
 
     /// Whether a connection on which this happened must not be used again.
+    #[must_use]
     pub fn breaks_connection(self) -> bool {
         matches!(
             self,
@@ -103,6 +105,7 @@ impl Error {
     }
 
     /// The same error with the server's codes.
+    #[must_use]
     pub fn with_codes(mut self, sqlstate: impl Into<String>, native_code: i32) -> Self {
         self.sqlstate = Some(sqlstate.into());
         self.native_code = native_code;
@@ -110,43 +113,51 @@ impl Error {
     }
 
     /// The same error with the identity of the operation whose outcome it leaves open.
+    #[must_use]
     pub fn with_operation(mut self, operation: impl Into<String>) -> Self {
         self.operation = Some(operation.into());
         self
     }
 
     /// The same error with `context` before its message.
+    #[must_use]
     pub fn in_context(mut self, context: impl fmt::Display) -> Self {
         self.message = format!("{context}: {}", self.message);
         self
     }
 
     /// The class of the error.
+    #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
     /// One line for a person: what is wrong and, where there is one, the remedy.
+    #[must_use]
     pub fn message(&self) -> &str {
         &self.message
     }
 
     /// The five characters of the SQLSTATE, when a driver or server gave one.
+    #[must_use]
     pub fn sqlstate(&self) -> Option<&str> {
         self.sqlstate.as_deref()
     }
 
     /// The server's own error number (SQL Server), or 0. psqlODBC reports a driver status here, not a server number.
+    #[must_use]
     pub fn native_code(&self) -> i32 {
         self.native_code
     }
 
     /// The identity to repeat the call with, when the kind is [`ErrorKind::OutcomeUnknown`].
+    #[must_use]
     pub fn operation(&self) -> Option<&str> {
         self.operation.as_deref()
     }
 
     /// Whether the same call may succeed a little later. The library has already retried within its budget.
+    #[must_use]
     pub fn is_retryable(&self) -> bool {
         self.kind.is_transient() || matches!(self.kind, ErrorKind::OutcomeUnknown | ErrorKind::PoolTimeout)
     }

@@ -15,6 +15,7 @@ pub enum Severity {
 
 impl Severity {
     /// `ok`, `warning` or `error`.
+    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",

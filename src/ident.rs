@@ -60,11 +60,13 @@ impl Identifier {
     }
 
     /// The name as given, unquoted.
+    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// The name quoted for SQL text. This is the only place where a name becomes SQL.
+    #[must_use]
     pub fn quoted(&self, style: QuoteStyle) -> String {
         match style {
             QuoteStyle::Brackets => format!("[{}]", self.0.replace(']', "]]")),
@@ -76,6 +78,7 @@ impl Identifier {
 impl Identifier {
     /// The quoted name of a table or column that somebody else made, given as they would write it there: PostgreSQL takes
     /// names in lower case unless they stand in double quotes.
+    #[must_use]
     pub fn quoted_as_written(&self, style: QuoteStyle) -> String {
         let exact = self.0.strip_prefix('"').and_then(|name| name.strip_suffix('"'));
         match (style, exact) {
@@ -116,11 +119,13 @@ impl QueueName {
     }
 
     /// The name as given (`PasswordReset`).
+    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// The name in PostgreSQL's manner (`password_reset`). A run of capitals counts as one word.
+    #[must_use]
     pub fn snake_case(&self) -> String {
         let chars: Vec<char> = self.0.chars().collect();
         let mut out = String::with_capacity(self.0.len() + 8);

@@ -51,16 +51,19 @@ impl Batch {
     }
 
     /// How many items there are.
+    #[must_use]
     pub fn len(&self) -> usize {
         self.rows.len() - self.first
     }
 
     /// Whether there are none.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The item at `index`, counted from 0.
+    #[must_use]
     pub fn get(&self, index: usize) -> Option<Item<'_>> {
         (index < self.len()).then(|| Item { rows: &self.rows, row: self.first + index })
     }
@@ -71,6 +74,7 @@ impl Batch {
     }
 
     /// The item's columns, named and typed as in the worker view.
+    #[must_use]
     pub fn columns(&self) -> &[Column] {
         self.rows.columns().get(answer_column::COUNT..).unwrap_or_default()
     }
@@ -85,16 +89,19 @@ pub struct Item<'a> {
 
 impl<'a> Item<'a> {
     /// The primary key, as text.
+    #[must_use]
     pub fn key(&self) -> &'a str {
         self.answer_text(answer_column::KEY)
     }
 
     /// The concurrency token that the row had. A settle must carry it.
+    #[must_use]
     pub fn token(&self) -> &'a str {
         self.answer_text(answer_column::TOKEN)
     }
 
     /// Which attempt this is, counted from 1; of an item that was never claimed 0.
+    #[must_use]
     pub fn attempt(&self) -> i32 {
         match self.rows.value(self.row, answer_column::ATTEMPT) {
             Value::Integer(attempt) => i32::try_from(attempt).unwrap_or(i32::MAX),
@@ -103,32 +110,38 @@ impl<'a> Item<'a> {
     }
 
     /// The state it was in when it was read; Processing when it was claimed.
+    #[must_use]
     pub fn state(&self) -> Option<ItemState> {
         self.answer_text(answer_column::STATUS).parse().ok()
     }
 
     /// The item's columns, as [`Batch::columns`] has them.
+    #[must_use]
     pub fn columns(&self) -> &'a [Column] {
         self.rows.columns().get(answer_column::COUNT..).unwrap_or_default()
     }
 
     /// How many columns the item has.
+    #[must_use]
     pub fn column_count(&self) -> usize {
         self.rows.columns().len().saturating_sub(answer_column::COUNT)
     }
 
     /// The value of the column at `index`, counted from 0 in the order of [`Batch::columns`].
+    #[must_use]
     pub fn value(&self, index: usize) -> Option<Value<'a>> {
         (index < self.column_count()).then(|| self.rows.value(self.row, answer_column::COUNT + index))
     }
 
     /// The value of the column called `name`, whatever its case; `None` when there is no such column.
+    #[must_use]
     pub fn value_of(&self, name: &str) -> Option<Value<'a>> {
         let columns = self.rows.columns().get(answer_column::COUNT..)?;
         self.value(columns.iter().position(|column| column.name.eq_ignore_ascii_case(name))?)
     }
 
     /// The whole row as one JSON object, a member per column.
+    #[must_use]
     pub fn to_json(&self) -> String {
         let columns = self.rows.columns().iter().enumerate().skip(answer_column::COUNT);
         let row: Map<_, _> = columns

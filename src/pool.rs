@@ -55,6 +55,7 @@ struct Idle {
 
 impl Pool {
     /// A pool that opens no session yet.
+    #[must_use]
     pub fn new(config: &Config) -> Self {
         Self {
             size: config.number("pool.size") as usize,
@@ -249,6 +250,7 @@ fn in_failover(error: Error) -> Error {
 }
 
 /// What every call gets once the queue is closed.
+#[must_use]
 pub fn closed() -> Error {
     Error::new(ErrorKind::Closed, "the queue is closed")
 }

@@ -120,22 +120,26 @@ impl Queue {
     }
 
     /// The queue's name.
+    #[must_use]
     pub fn name(&self) -> &str {
         self.0.spec.queue.as_str()
     }
 
     /// The name under which this handle holds leases.
+    #[must_use]
     pub fn worker(&self) -> &str {
         &self.0.worker
     }
 
     /// How long a lease of this handle lasts, unless the queue's setting in AppSettings says otherwise.
+    #[must_use]
     pub fn lease(&self) -> Duration {
         let ms = self.0.lease_ms.unwrap_or(self.0.spec.lease.ms);
         Duration::from_millis(u64::from(ms.unsigned_abs()))
     }
 
     /// What the queue is made of.
+    #[must_use]
     pub fn spec(&self) -> &QueueSpec {
         &self.0.spec
     }

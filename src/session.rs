@@ -88,16 +88,19 @@ impl Session {
     }
 
     /// The SQL it speaks.
+    #[must_use]
     pub fn dialect(&self) -> Dialect {
         self.dialect
     }
 
     /// When it was opened.
+    #[must_use]
     pub fn opened(&self) -> Instant {
         self.opened
     }
 
     /// Whether an error has left it unfit for use.
+    #[must_use]
     pub fn is_broken(&self) -> bool {
         self.broken
     }

@@ -61,6 +61,7 @@ pub struct QueueSpec {
 
 impl QueueSpec {
     /// The kind of the queue, in one word.
+    #[must_use]
     pub fn preset(&self) -> &'static str {
         match self.storage {
             Storage::Own => "relational",

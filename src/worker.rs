@@ -97,6 +97,7 @@ impl Worker {
     }
 
     /// What stops this worker, for another thread or a signal handler's.
+    #[must_use]
     pub fn stop_handle(&self) -> Stop {
         self.stop.clone()
     }

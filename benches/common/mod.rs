@@ -140,6 +140,11 @@ impl Server {
         }
     }
 
+    /// Removes all items of a queue, past the library.
+    pub fn empty(&self, queue: &str) {
+        run(&mut self.session(), &format!("TRUNCATE TABLE {}", self.table(queue)));
+    }
+
     /// Puts one item into a queue that is due now, past the library.
     pub fn put_one(&self, session: &mut Session, queue: &str) {
         let table = self.table(queue);

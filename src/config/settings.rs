@@ -157,11 +157,13 @@ pub const SETTINGS: [Setting; 19] = [
 
 impl Setting {
     /// Whether its value must not be shown.
+    #[must_use]
     pub fn is_secret(&self) -> bool {
         matches!(self.kind, Kind::ConnectionString)
     }
 
     /// The values it takes, in words.
+    #[must_use]
     pub fn range(&self) -> String {
         match self.kind {
             Kind::ConnectionString => "connection string".to_owned(),

@@ -99,21 +99,25 @@ pub struct Rows {
 
 impl Rows {
     /// No rows yet, of these columns.
+    #[must_use]
     pub fn new(columns: Arc<[Column]>) -> Self {
         Self { columns, ..Self::default() }
     }
 
     /// The columns.
+    #[must_use]
     pub fn columns(&self) -> &[Column] {
         &self.columns
     }
 
     /// How many rows there are.
+    #[must_use]
     pub fn len(&self) -> usize {
         if self.columns.is_empty() { 0 } else { self.cells.len() / self.columns.len() }
     }
 
     /// Whether there are none.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -146,6 +150,7 @@ impl Rows {
     }
 
     /// The value at `row` and `column`, both counted from 0; [`Value::Null`] outside the rows.
+    #[must_use]
     pub fn value(&self, row: usize, column: usize) -> Value<'_> {
         match self.cell(row, column) {
             Cell::Null => Value::Null,

@@ -29,6 +29,7 @@ pub enum Action {
 
 impl Action {
     /// The state it asks for.
+    #[must_use]
     pub fn target(self) -> ItemState {
         match self {
             Self::Complete => ItemState::Completed,
@@ -70,6 +71,7 @@ pub struct Settlement<'a> {
 
 impl<'a> Settlement<'a> {
     /// `action` for a claimed item.
+    #[must_use]
     pub fn new(item: &super::Item<'a>, action: Action) -> Self {
         Self {
             key: item.key(),
@@ -85,6 +87,7 @@ impl<'a> Settlement<'a> {
     }
 
     /// `action` for an item that the caller does not hold, as an operator.
+    #[must_use]
     pub fn control(key: &'a str, token: Option<&'a str>, action: Action) -> Self {
         Self { key, token, attempt: 0, action, step: None, response: None, error: None, delay_ms: None, due: None }
     }

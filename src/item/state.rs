@@ -42,6 +42,7 @@ impl ItemState {
     ];
 
     /// The word in the status column.
+    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "Pending",
@@ -58,22 +59,26 @@ impl ItemState {
 
     /// Whether it can be picked up for processing (`QueueIsProcessable_fn`). A claim takes Pending and Error by itself;
     /// Paused only when it is asked for by key.
+    #[must_use]
     pub fn is_processable(self) -> bool {
         matches!(self, Self::Pending | Self::Paused | Self::Error)
     }
 
     /// Whether it is final (`QueueIsFinished_fn`).
+    #[must_use]
     pub fn is_finished(self) -> bool {
         !matches!(self, Self::Pending | Self::Processing | Self::Error | Self::Paused)
     }
 
     /// Whether a worker can write response and error data to it (`QueueIsEditable_fn`).
+    #[must_use]
     pub fn is_editable(self) -> bool {
         !matches!(self, Self::Cancelled | Self::Paused | Self::Terminated | Self::Completed | Self::PartiallyCompleted)
     }
 
     /// Whether an item in this state may be asked to become `next`. Whether it then becomes `next` or Failed depends on
     /// its attempts.
+    #[must_use]
     pub fn can_become(self, next: Self) -> bool {
         match self {
             // A claim ends in any way; Processing to Processing is a step.

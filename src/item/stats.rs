@@ -35,6 +35,7 @@ pub struct QueueStats {
 
 impl QueueStats {
     /// How many items are in `state`.
+    #[must_use]
     pub fn count(&self, state: ItemState) -> i64 {
         ItemState::ALL.iter().position(|s| *s == state).and_then(|i| self.counts.get(i)).copied().unwrap_or(0)
     }

@@ -6,6 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Checks a UTC time like `2026-11-21`, `2026-11-21 08:30` or `2026-11-21T08:30:00.1234567Z` and returns it as
 /// `2026-11-21T08:30:00.1234567`, without a zone. `None` when it is not such a time. An offset other than Z is refused:
 /// times are UTC everywhere here, and a silent conversion would hide a caller's mistake.
+#[must_use]
 pub fn normalize_utc(text: &str) -> Option<String> {
     let text = text.strip_suffix(['Z', 'z']).unwrap_or(text);
     let (date, time) = match text.split_once(['T', 't', ' ']) {
@@ -38,6 +39,7 @@ pub fn normalize_utc(text: &str) -> Option<String> {
 }
 
 /// A time of the client's clock in that form, to the microsecond. Times before 1970 become 1970.
+#[must_use]
 pub fn utc_text(time: SystemTime) -> String {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     let (days, second) = (since.as_secs() / 86_400, since.as_secs() % 86_400);

@@ -98,6 +98,7 @@ impl TableSpec {
 
 impl QueueSpec {
     /// Whether claims carry the time of the worker's run.
+    #[must_use]
     pub fn run_time(&self) -> bool {
         matches!(&self.storage, Storage::Table(table) if table.run_time)
     }

@@ -28,6 +28,7 @@ pub enum Format {
 
 impl Format {
     /// The format of a file called `name`, where its ending says it.
+    #[must_use]
     pub fn of_file(name: &str) -> Option<Self> {
         let ending = name.rsplit_once('.')?.1.to_ascii_lowercase();
         match ending.as_str() {
@@ -38,6 +39,7 @@ impl Format {
     }
 
     /// The format of `text`: a description in JSON begins with a brace, one in TOML cannot.
+    #[must_use]
     pub fn of_text(text: &str) -> Self {
         if text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']).starts_with('{') {
             Self::Json

@@ -150,6 +150,7 @@ impl TableSpec {
 
 impl LifecycleSpec {
     /// The columns that are there, each with its role as a description calls it.
+    #[must_use]
     pub fn columns(&self) -> Vec<(&'static str, &Identifier)> {
         let roles = [
             ("type", &self.kind),

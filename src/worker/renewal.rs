@@ -55,6 +55,10 @@ impl Renewal {
     }
 
     /// Ends the renewal of one item; call it when settling it. `false` when it was not being renewed any more.
+    #[expect(
+        clippy::must_use_candidate,
+        reason = "called to end the renewal; whether there still was one is news for few"
+    )]
     pub fn release(&self, key: &str) -> bool {
         let mut state = self.shared.state.lock();
         let before = state.held.len();
@@ -63,11 +67,13 @@ impl Renewal {
     }
 
     /// The keys of the items that were found lost: work on them is in vain, and settling them will be refused.
+    #[must_use]
     pub fn lost(&self) -> Vec<String> {
         self.shared.state.lock().lost.clone()
     }
 
     /// Whether this item was found lost.
+    #[must_use]
     pub fn has_lost(&self, key: &str) -> bool {
         self.shared.state.lock().lost.iter().any(|lost| lost == key)
     }

@@ -35,6 +35,7 @@ impl Stop {
     }
 
     /// Whether it was stopped, by this handle, another one, or a failure.
+    #[must_use]
     pub fn is_stopped(&self) -> bool {
         *self.0.stopped.lock()
     }

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 impl QueueSpec {
     /// The description as JSON, complete: what was left out is there with its default.
+    #[must_use]
     pub fn to_json(&self) -> String {
         let mut out = Map::new();
         let mut put = |key: &str, value: Value| {

@@ -1,0 +1,112 @@
+#include "adapter.hpp"
+
+#include <string_view>
+
+namespace {
+
+json text_or_null(const std::optional<std::string_view> &text) {
+    return text ? json(*text) : json();
+}
+
+json hexadecimal(const readpast::bytes &bytes) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string text;
+    for (const auto byte : bytes)
+        (text += digits[byte >> 4U]) += digits[byte & 15U];
+    return text;
+}
+
+json plain(const readpast::value &value) {
+    using type = readpast::column_type;
+    if (value.is_null())
+        return nullptr;
+    switch (value.type()) {
+    case type::boolean: return *value.boolean();
+    case type::integer: return *value.integer();
+    case type::floating: return *value.floating();
+    case type::binary: return hexadecimal(*value.binary());
+    default: return *value.text();
+    }
+}
+
+} // namespace
+
+json answer_of(readpast::status status) {
+    return {{"status", readpast::name(status)}};
+}
+
+json answer_of(const readpast::error &failure) {
+    json answer = answer_of(failure.status());
+    answer["error"] = {{"message", failure.what()},
+                       {"sqlstate", text_or_null(failure.sqlstate())},
+                       {"native_code", failure.native_code()},
+                       {"retryable", failure.retryable()},
+                       {"operation", text_or_null(failure.operation())}};
+    return answer;
+}
+
+json answer_of(const readpast::answers<readpast::receipt> &receipts) {
+    json answer = answer_of(receipts.status());
+    json &all = answer["receipts"] = json::array();
+    for (const auto &each : receipts)
+        all.push_back({{"key", each.key()}, {"token", each.token()}, {"answer", readpast::name(each.answer())}});
+    return answer;
+}
+
+json answer_of(const readpast::answers<readpast::outcome> &outcomes) {
+    json answer = answer_of(outcomes.status());
+    json &all = answer["outcomes"] = json::array();
+    for (const auto &each : outcomes)
+        all.push_back({{"answer", readpast::name(each.answer())},
+                       {"state", readpast::name(each.state())},
+                       {"attempt", each.attempt()},
+                       {"token", each.token()}});
+    return answer;
+}
+
+json items_of(const readpast::batch &batch) {
+    json all = json::array();
+    const auto columns = batch.columns();
+    for (const auto &item : batch) {
+        json values = json::object();
+        for (const auto &column : columns)
+            values[std::string(column.name)] = value_of(item[column.name]);
+        all.push_back({{"key", item.key()},
+                       {"token", item.token()},
+                       {"attempt", item.attempt()},
+                       {"columns", std::move(values)},
+                       {"json", json::parse(item.json())}});
+    }
+    return all;
+}
+
+json value_of(const readpast::value &value) {
+    return {{"type", readpast::name(value.type())}, {"value", plain(value)}};
+}
+
+json stats_of(const readpast::stats &figures) {
+    return {{"pending", figures.pending},
+            {"processing", figures.processing},
+            {"error", figures.error},
+            {"failed", figures.failed},
+            {"completed", figures.completed},
+            {"cancelled", figures.cancelled},
+            {"paused", figures.paused},
+            {"terminated", figures.terminated},
+            {"partially_completed", figures.partially_completed},
+            {"due", figures.due},
+            {"oldest_due_ms", figures.oldest_due_ms},
+            {"expired", figures.expired},
+            {"sample", figures.sample},
+            {"wait_p50_ms", figures.wait_p50_ms},
+            {"wait_p90_ms", figures.wait_p90_ms},
+            {"wait_p99_ms", figures.wait_p99_ms},
+            {"run_p50_ms", figures.run_p50_ms},
+            {"run_p90_ms", figures.run_p90_ms},
+            {"run_p99_ms", figures.run_p99_ms},
+            {"wait_mean_ms", figures.wait_mean_ms},
+            {"run_mean_ms", figures.run_mean_ms},
+            {"arrivals_last_hour", figures.arrivals_last_hour},
+            {"workers_busy", figures.workers_busy},
+            {"workers_needed", figures.workers_needed}};
+}

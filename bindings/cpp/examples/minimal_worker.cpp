@@ -1,0 +1,11 @@
+#include <cstdlib>
+#include <iostream>
+#include <readpast.hpp>
+
+int main() {
+    readpast::queue queue(readpast::config(std::getenv("READPAST_CONNECTION")), "Notification");
+    while (auto batch = queue.claim(1, std::chrono::seconds(5))) {
+        std::cout << batch[0].json() << std::endl; // the work
+        queue.settle(batch[0].complete());
+    }
+}

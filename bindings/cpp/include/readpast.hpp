@@ -1,0 +1,45 @@
+// readpast for C++17: work queues in ordinary SQL Server tables (and PostgreSQL).
+//
+// Header-only, over the C library: link libreadpast. This file is the table of contents; each of the others may be
+// included by itself.
+//
+// Errors. What is to be expected is a value: an empty batch, an outcome that was refused. What is wrong is thrown: a
+// readpast::error (error.hpp) for what the library or the server says, std::out_of_range for an item or a column that is
+// not there. Any call may throw std::bad_alloc.
+//
+// Handles. A config, queue, batch and renewal owns what its name says, can be moved and not copied, and frees it when it
+// is destroyed. One that was moved from is empty: calls on it throw with status::invalid_handle, and it may be assigned to.
+//
+// Views. What is returned as a std::string_view, bytes, value or item lives as long as the batch that it was read from,
+// also while that is moved. What is passed as text (text.hpp) is copied by the library.
+//
+// Threads. Const members may be called by any number of threads at once; claiming and settling are const.
+#ifndef READPAST_HPP
+#define READPAST_HPP
+
+// The library, and what its calls come to.
+#include <readpast/error.hpp>   // error, transient_error, outcome_unknown
+#include <readpast/status.hpp>  // status
+#include <readpast/text.hpp>    // text: how text is passed
+#include <readpast/version.hpp> // version(), abi()
+
+// To open a queue.
+#include <readpast/config.hpp> // config: settings; install()
+#include <readpast/queue.hpp>  // queue, stats
+
+// What is put in, taken out, and made of it.
+#include <readpast/answers.hpp>    // answers: what came of several items
+#include <readpast/batch.hpp>      // batch: the items of one claim; column
+#include <readpast/item.hpp>       // item
+#include <readpast/new_item.hpp>   // new_item, receipt
+#include <readpast/settlement.hpp> // settlement, action, outcome, state, item_ref, lease
+#include <readpast/value.hpp>      // value, column_type, bytes
+
+// To work on it.
+#include <readpast/renewal.hpp> // renewal: keeps leases while their items are worked on
+#include <readpast/worker.hpp>  // worker, settled
+
+// What only a worker's handler sees.
+#include <readpast/job.hpp> // job
+
+#endif

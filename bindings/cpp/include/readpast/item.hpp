@@ -1,0 +1,123 @@
+// A claimed item.
+#ifndef READPAST_ITEM_HPP
+#define READPAST_ITEM_HPP
+
+#include <readpast/error.hpp>
+#include <readpast/settlement.hpp>
+#include <readpast/text.hpp>
+#include <readpast/value.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace readpast {
+
+/// A claimed item, seen in its batch: a view, cheap to copy, good for as long as the batch. (Its columns are read by the
+/// batch's handle, so that to read them later throws with status::invalid_handle; key, token and json dangle.)
+class item {
+public:
+    /// The primary key, as text. A NUL comes after it.
+    [[nodiscard]] std::string_view key() const noexcept { return key_; }
+
+    /// The token that the claim left on the item. A settle must carry it. A NUL comes after it.
+    [[nodiscard]] std::string_view token() const noexcept { return token_; }
+
+    /// Which attempt this is, counted from 1. A settle must carry it.
+    [[nodiscard]] std::int32_t attempt() const noexcept { return attempt_; }
+
+    /// The value of a column, whatever the case of its name; none when there is no such column.
+    [[nodiscard]] std::optional<value> find(const readpast::text &column) const {
+        readpast_value raw = READPAST_VALUE_INIT;
+        const auto answer = detail::call(readpast_batch_value_by_name, batch_, index_, column.c_str(), &raw);
+        return answer == status::ok ? std::optional<value>(raw) : std::nullopt;
+    }
+
+    /// The value of a column, whatever the case of its name. Throws std::out_of_range when there is no such column.
+    [[nodiscard]] value operator[](const readpast::text &column) const {
+        if (auto found = find(column))
+            return *found;
+        throw std::out_of_range("the items have no column \"" + std::string(column.c_str()) + "\"");
+    }
+
+    // The same, as what the column holds; NULL is none. See value.
+    [[nodiscard]] std::optional<std::string_view> text(const readpast::text &column) const {
+        return (*this)[column].text();
+    }
+    [[nodiscard]] std::optional<std::int64_t> integer(const readpast::text &column) const {
+        return (*this)[column].integer();
+    }
+    [[nodiscard]] std::optional<double> floating(const readpast::text &column) const {
+        return (*this)[column].floating();
+    }
+    [[nodiscard]] std::optional<bool> boolean(const readpast::text &column) const { return (*this)[column].boolean(); }
+    [[nodiscard]] std::optional<bytes> binary(const readpast::text &column) const { return (*this)[column].binary(); }
+
+    /// The whole item as one JSON object, a member per column: times are text in UTC, decimals text with all their digits,
+    /// bytes lower-case hexadecimal text. A NUL comes after it.
+    [[nodiscard]] std::string_view json() const {
+        if (const char *made = readpast_batch_json(batch_, index_))
+            return made;
+        throw error(status::invalid_handle, "the batch of the item is gone");
+    }
+
+    // To end the claim; see action. What may be said besides is a member of the settlement.
+
+    [[nodiscard]] settlement complete(std::optional<std::string> response = std::nullopt) const {
+        settlement made = settle(action::complete);
+        made.response = std::move(response);
+        return made;
+    }
+    [[nodiscard]] settlement complete_partially(std::optional<std::string> response = std::nullopt) const {
+        settlement made = settle(action::complete_partially);
+        made.response = std::move(response);
+        return made;
+    }
+    [[nodiscard]] settlement fail(std::optional<std::string> why) const {
+        settlement made = settle(action::fail);
+        made.error = std::move(why);
+        return made;
+    }
+    /// Without a delay it is due again when the queue's backoff says.
+    [[nodiscard]] settlement retry(std::optional<std::string> why,
+                                   std::optional<std::chrono::milliseconds> delay = std::nullopt) const {
+        settlement made = settle(action::retry);
+        made.error = std::move(why);
+        made.delay = delay;
+        return made;
+    }
+    /// Without a delay it is due when it was.
+    [[nodiscard]] settlement release(std::optional<std::chrono::milliseconds> delay = std::nullopt) const {
+        settlement made = settle(action::release);
+        made.delay = delay;
+        return made;
+    }
+
+    /// Any way there is.
+    [[nodiscard]] settlement settle(readpast::action action) const {
+        return {key_, action, std::string(token_), attempt_};
+    }
+
+protected:
+    /// What the token is after a step; it must live as long as the item.
+    void set_token(std::string_view token) noexcept { token_ = token; }
+
+private:
+    friend class batch;
+
+    item(readpast_batch batch, std::int32_t index, const readpast_item &raw) noexcept
+        : batch_(batch), index_(index), attempt_(raw.attempt), key_(raw.key), token_(raw.token) {}
+
+    readpast_batch batch_;
+    std::int32_t index_;
+    std::int32_t attempt_;
+    std::string_view key_, token_;
+};
+
+} // namespace readpast
+
+#endif

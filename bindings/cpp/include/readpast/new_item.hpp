@@ -1,0 +1,50 @@
+// Items to enqueue.
+#ifndef READPAST_NEW_ITEM_HPP
+#define READPAST_NEW_ITEM_HPP
+
+#include <readpast/status.hpp>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace readpast {
+
+/// An item to enqueue: new_item{R"({"Recipient": "a@example.org"})"}.
+struct new_item {
+    /// The values of the queue's own columns, as a JSON object. None: all columns are NULL.
+    std::optional<std::string> columns = std::nullopt;
+    /// The kind of work, one of the queue's types. None: the first of them.
+    std::optional<std::string> type = std::nullopt;
+    /// The step to begin with.
+    std::optional<std::string> step = std::nullopt;
+    /// When it is due, from now on the server's clock. None: at `due`.
+    std::optional<std::chrono::milliseconds> delay = std::nullopt;
+    /// When it is due, a UTC time like "2026-11-21T08:30:00Z". None: now, or after `delay`.
+    std::optional<std::string> due = std::nullopt;
+};
+
+/// What came of an item to enqueue.
+class receipt {
+public:
+    explicit receipt(const readpast_receipt &raw) noexcept : raw_(raw) {}
+
+    /// status::ok, or status::duplicate when nothing was enqueued.
+    [[nodiscard]] status answer() const noexcept { return static_cast<status>(raw_.answer); }
+
+    /// The item's key. Of a duplicate that of the item which is there, where the queue tells it; else empty. Lives as long
+    /// as the receipt.
+    [[nodiscard]] std::string_view key() const noexcept { return raw_.key; }
+
+    /// The item's token, for whoever wants to cancel or pause exactly this version of it. Empty for a duplicate. Lives as
+    /// long as the receipt.
+    [[nodiscard]] std::string_view token() const noexcept { return raw_.token; }
+
+private:
+    readpast_receipt raw_;
+};
+
+} // namespace readpast
+
+#endif

@@ -1,0 +1,217 @@
+// An open queue.
+#ifndef READPAST_QUEUE_HPP
+#define READPAST_QUEUE_HPP
+
+#include <readpast/answers.hpp>
+#include <readpast/batch.hpp>
+#include <readpast/config.hpp>
+#include <readpast/detail/handle.hpp>
+#include <readpast/detail/raw.hpp>
+#include <readpast/error.hpp>
+#include <readpast/new_item.hpp>
+#include <readpast/settlement.hpp>
+#include <readpast/text.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace readpast {
+
+/// Figures about a queue at one moment, as readpast.h describes them; -1 stands for what is not known.
+using stats = readpast_stats;
+
+/// What came of settling items and claiming others in the same commit: `auto [outcomes, claimed] = ...`.
+struct settled_and_claimed {
+    answers<outcome> outcomes; ///< What came of the items that were settled.
+    batch claimed;             ///< What was claimed; empty when nothing was due.
+};
+
+/// An open queue, with its connections and its worker's name. Any number of threads may use it at once; each call takes a
+/// connection of its own.
+///
+/// What takes several items takes 1 to 1000 of them, and is one commit. An `operation`, a UUID, makes a call repeatable: made
+/// again with the same one and the same items, it changes nothing more and answers the same. Without one the library chooses
+/// one for its own retries. Whoever gives one keeps it until a call with it succeeds.
+class queue {
+public:
+    /// Connects, checks that the queue is as the library needs it, and opens it. Throws when there is no connection
+    /// (status::unreachable, authentication, driver_missing ...), or what is installed does not fit (unknown_queue,
+    /// schema_missing ...); the message names the remedy.
+    queue(const config &settings, const text &name) {
+        readpast_queue raw = {0};
+        detail::call(readpast_queue_open, settings.native_handle(), name.c_str(), &raw);
+        handle_ = handle(raw);
+    }
+
+    /// Another handle on the same queue, with connections, worker and leases in common, which can be interrupted for itself
+    /// alone; when this one is interrupted, it is too. Closing one closes all; destroying one leaves the others. Nothing is
+    /// sent to the server.
+    [[nodiscard]] queue share() const {
+        readpast_queue raw = {0};
+        detail::call(readpast_queue_share, handle_.get(), &raw);
+        return queue(raw);
+    }
+
+    /// The name that the leases are held under: the setting "worker", or a name of its own. Lives as long as this handle.
+    [[nodiscard]] std::string_view worker() const noexcept {
+        const char *name = readpast_queue_worker(handle_.get());
+        return name != nullptr ? std::string_view(name) : std::string_view();
+    }
+
+    /// How long a claim holds: the setting "lease.ms", or what the queue's description says. The queue's setting in
+    /// AppSettings, if there is one, counts above both and is not asked for.
+    [[nodiscard]] std::chrono::milliseconds lease() const noexcept {
+        return std::chrono::milliseconds(readpast_queue_lease_ms(handle_.get()));
+    }
+
+    /// Makes every claim on this handle and on those shared of it, waiting or to come, return with status::interrupted until
+    /// resume(). Settling and renewing go on, so that work in hand can be finished. Returns at once. Not from a signal
+    /// handler.
+    void interrupt() const { detail::call(readpast_queue_interrupt, handle_.get()); }
+
+    /// Ends what interrupt() began.
+    void resume() const { detail::call(readpast_queue_resume, handle_.get()); }
+
+    /// Closes the connections of this and all shared handles; waits up to `timeout` (at most a day) for calls under way.
+    /// From here on calls throw with status::closed, and so do claims that wait. Throws with status::timed_out when calls
+    /// are still under way; new ones are refused nevertheless.
+    void close(std::chrono::milliseconds timeout) const {
+        detail::call(readpast_queue_close, handle_.get(), std::int64_t{timeout.count()});
+    }
+
+    /// Claims up to `max_items` (1 to 1000) items that are due, in the order they were due; when none is, waits up to `wait`
+    /// (at most a day) for the first. Each is this worker's until its lease runs out, on the server's clock; settle or renew
+    /// it before.
+    [[nodiscard]] batch claim(std::int32_t max_items = 1, std::chrono::milliseconds wait = {}) const {
+        readpast_batch raw = {0};
+        const auto answer =
+            detail::call(readpast_queue_claim, handle_.get(), max_items, std::int64_t{wait.count()}, &raw);
+        return {answer, raw};
+    }
+
+    /// Enqueues an item.
+    receipt enqueue(const new_item &item, const text &operation = nullptr) const {
+        return enqueue(&item, 1, operation)[0];
+    }
+
+    /// Enqueues items: all of them, or in case of a failure none. Of a queue whose description says what a duplicate is,
+    /// duplicates alone are left out.
+    answers<receipt> enqueue(const std::vector<new_item> &items, const text &operation = nullptr) const {
+        return enqueue(items.data(), items.size(), operation);
+    }
+
+    /// Settles an item. That its lease was lost, or its token is another, is an answer.
+    outcome settle(const settlement &item, const text &operation = nullptr) const {
+        return settle(&item, 1, operation)[0];
+    }
+
+    /// Ends the claims of items, or records progress. Each is judged by itself: one that was lost does not keep the others.
+    answers<outcome> settle(const std::vector<settlement> &items, const text &operation = nullptr) const {
+        return settle(items.data(), items.size(), operation);
+    }
+
+    /// Settles as settle() does and, in the same round trip and commit, claims up to `max_items` items without waiting.
+    [[nodiscard]] settled_and_claimed settle_and_claim(const std::vector<settlement> &items, std::int32_t max_items,
+                                                       const text &operation = nullptr) const {
+        const auto given = detail::raw(items.data(), items.size());
+        auto outcomes = outcomes_for(items.size());
+        readpast_batch raw = {0};
+        const auto answer =
+            detail::call(readpast_queue_settle_and_claim, handle_.get(), given.data(), detail::raw(given.size()),
+                         operation.c_str(), max_items, outcomes.data(), &raw);
+        batch claimed(raw.id != 0 ? status::ok : status::empty, raw);
+        return {answers<outcome>(answer, outcomes), std::move(claimed)};
+    }
+
+    /// Lets the leases of items start anew, on the server's clock. A renewal does this by itself.
+    answers<outcome> renew(const std::vector<readpast::lease> &leases) const {
+        const auto given = detail::raw(leases.data(), leases.size());
+        auto outcomes = outcomes_for(leases.size());
+        const auto answer =
+            detail::call(readpast_queue_renew, handle_.get(), given.data(), detail::raw(given.size()), outcomes.data());
+        return {answer, outcomes};
+    }
+
+    /// Gives back up to `max_items` (1 to 1000) items whose workers died, and returns how many there were. Claims do this
+    /// too, every now and then.
+    std::int32_t recover(std::int32_t max_items = 1000) const {
+        std::int32_t recovered = 0;
+        detail::call(readpast_queue_recover, handle_.get(), max_items, &recovered);
+        return recovered;
+    }
+
+    /// Finds up to `max_items` (1 to 1000) items in the order of their keys, from behind `after_key` on. Nothing is claimed
+    /// or changed. `filter` is a JSON object of which every member narrows the choice: "keys", "status", "types" (arrays of
+    /// text), "before", "after" (UTC times of the last change) and "error" (a part of its text); none: all items.
+    [[nodiscard]] batch find(const text &filter = nullptr, const text &after_key = nullptr,
+                             std::int32_t max_items = 1000) const {
+        readpast_batch raw = {0};
+        const auto answer =
+            detail::call(readpast_queue_find, handle_.get(), filter.c_str(), after_key.c_str(), max_items, &raw);
+        return {answer, raw};
+    }
+
+    /// Lets items that ended, or that wait, be worked on as if they were new. Response, error and step stay.
+    answers<outcome> redrive(const std::vector<item_ref> &items, const text &operation = nullptr) const {
+        const auto given = detail::raw(items.data(), items.size());
+        auto outcomes = outcomes_for(items.size());
+        const auto answer = detail::call(readpast_queue_redrive, handle_.get(), given.data(), detail::raw(given.size()),
+                                         operation.c_str(), outcomes.data());
+        return {answer, outcomes};
+    }
+
+    /// Deletes up to `max_items` (1 to 1000) finished items that fit `filter`, which is that of find(), and returns how many
+    /// there were: call it until there are none. Without a status it means Completed, PartiallyCompleted, Cancelled and
+    /// Terminated; Failed items go only when they are named.
+    std::int64_t purge(const text &filter = nullptr, std::int32_t max_items = 1000) const {
+        std::int64_t purged = 0;
+        detail::call(readpast_queue_purge, handle_.get(), filter.c_str(), max_items, &purged);
+        return purged;
+    }
+
+    /// Counts the items and measures how long they take. Reads much of the table.
+    [[nodiscard]] readpast::stats stats() const {
+        readpast::stats figures = READPAST_STATS_INIT;
+        detail::call(readpast_queue_stats, handle_.get(), &figures);
+        return figures;
+    }
+
+    /// For calls of the C library; remains this object's.
+    [[nodiscard]] readpast_queue native_handle() const noexcept { return handle_.get(); }
+
+private:
+    using handle = detail::handle<readpast_queue, readpast_queue_free>;
+
+    explicit queue(readpast_queue raw) noexcept : handle_(raw) {}
+
+    static std::vector<readpast_outcome> outcomes_for(std::size_t count) {
+        const readpast_outcome first = READPAST_OUTCOME_INIT;
+        return std::vector<readpast_outcome>(count, first);
+    }
+
+    answers<receipt> enqueue(const new_item *items, std::size_t count, const text &operation) const {
+        const auto given = detail::raw(items, count);
+        const readpast_receipt first = READPAST_RECEIPT_INIT;
+        std::vector<readpast_receipt> receipts(count, first);
+        const auto answer = detail::call(readpast_queue_enqueue, handle_.get(), given.data(), detail::raw(count),
+                                         operation.c_str(), receipts.data());
+        return {answer, receipts};
+    }
+
+    answers<outcome> settle(const settlement *items, std::size_t count, const text &operation) const {
+        const auto given = detail::raw(items, count);
+        auto outcomes = outcomes_for(count);
+        const auto answer = detail::call(readpast_queue_settle, handle_.get(), given.data(), detail::raw(count),
+                                         operation.c_str(), outcomes.data());
+        return {answer, outcomes};
+    }
+
+    handle handle_;
+};
+
+} // namespace readpast
+
+#endif

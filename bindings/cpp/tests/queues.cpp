@@ -1,0 +1,185 @@
+// The calls on a queue.
+#include "support.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <future>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+using namespace std::chrono_literals;
+using readpast::action;
+using readpast::settlement;
+using readpast::state;
+using readpast::status;
+
+TEST_CASE("settling judges each item by itself") {
+    const auto queue = open();
+    const auto items = claimed(queue, {"a", "b", "c"});
+    CHECK(queue.settle(items[1].complete()).answer() == status::ok);
+    auto stale = items[2].complete();
+    stale.token = "2001-01-01T00:00:00.0000000";
+    const auto outcomes = queue.settle({items[0].retry("not now", 1h), items[1].complete(), stale});
+    CHECK(outcomes.status() == status::lease_lost);
+    REQUIRE(outcomes.size() == 3);
+    CHECK(outcomes[0].answer() == status::ok);
+    CHECK(outcomes[0].state() == state::error);
+    CHECK(outcomes[0].attempt() == 1);
+    CHECK(outcomes[1].answer() == status::lease_lost);
+    CHECK(outcomes[1].state() == state::completed);
+    CHECK(outcomes[2].answer() == status::conflict);
+    CHECK(outcomes[2].token() == items[2].token());
+    CHECK_THROWS_AS((void)outcomes[3], std::out_of_range);
+    CHECK(column(queue, "error")[0] == "not now");
+}
+
+TEST_CASE("every way to end a claim") {
+    const auto queue = open();
+    const auto items = claimed(queue, {"a", "b", "c", "d", "e", "f"});
+    queue.settle({items[0].complete("sent"), items[1].complete_partially("half"), items[2].fail("never"),
+                  items[3].retry("later", 1h), items[4].release(1h), items[5].settle(action::pause)});
+    const auto statuses = column(queue, "status");
+    CHECK(statuses ==
+          std::vector<std::string>{"Completed", "PartiallyCompleted", "Failed", "Error", "Pending", "Paused"});
+    CHECK(queue.stats().due == 0);
+    CHECK(column(queue, "response")[0] == "sent");
+    CHECK(column(queue, "error")[2] == "never");
+}
+
+TEST_CASE("settling and claiming is one call") {
+    const auto queue = open();
+    auto items = claimed(queue, {"a"});
+    enqueue(queue, {"b", "c"});
+    auto [outcomes, next] = queue.settle_and_claim({items[0].complete()}, 5);
+    CHECK(outcomes[0].state() == state::completed);
+    REQUIRE(next.size() == 2);
+    CHECK(next[0].text("Payload") == "b");
+    auto last = queue.settle_and_claim({next[0].complete(), next[1].complete()}, 5);
+    CHECK(last.outcomes.status() == status::ok);
+    CHECK(last.claimed.empty());
+    CHECK(last.claimed.status() == status::empty);
+}
+
+TEST_CASE("the same operation is applied once") {
+    const auto queue = open();
+    const std::optional<std::string> operation = "0d6b6a52-8f9d-4c44-b044-08b98257037c";
+    const auto first = queue.enqueue(with_payload("a"), operation);
+    const auto again = queue.enqueue(with_payload("a"), operation);
+    CHECK(first.answer() == status::ok);
+    CHECK(again.key() == first.key());
+    CHECK(again.token() == first.token());
+    CHECK(queue.stats().pending == 1);
+    const auto item = queue.claim();
+    const auto settled = queue.settle(item[0].complete(), "1d6b6a52-8f9d-4c44-b044-08b98257037c");
+    CHECK(queue.settle(item[0].complete(), "1d6b6a52-8f9d-4c44-b044-08b98257037c").token() == settled.token());
+    CHECK(thrown_by([&] { queue.settle(item[0].complete(), "no UUID"); }) == status::invalid_argument);
+}
+
+TEST_CASE("all items or none") {
+    const auto queue = open();
+    CHECK(thrown_by([&] { queue.enqueue({with_payload("a"), with("Nonesuch", "1")}); }) == status::invalid_item);
+    CHECK(thrown_by([&] { queue.enqueue(std::vector<readpast::new_item>()); }) == status::invalid_argument);
+    CHECK(thrown_by([&] { queue.enqueue(std::vector<readpast::new_item>(1001)); }) == status::invalid_argument);
+    CHECK(queue.stats().pending == 0);
+}
+
+TEST_CASE("when an item is due") {
+    const auto queue = open();
+    readpast::new_item later = with_payload("later");
+    later.delay = 1h;
+    readpast::new_item then = with_payload("then");
+    then.due = "2001-02-03T04:05:06Z";
+    then.type = "Second";
+    then.step = "prepared";
+    queue.enqueue({later, then});
+    const auto items = queue.claim(5);
+    REQUIRE(items.size() == 1);
+    CHECK(items[0].text("Payload") == "then");
+    CHECK(items[0].text("Type") == "Second");
+    CHECK(items[0].text("Step") == "prepared");
+    CHECK(thrown_by([&] { queue.settle(items[0].release(-1ms)); }) == status::invalid_argument);
+    CHECK(thrown_by([&] { queue.settle(items[0].release(-2ms)); }) == status::invalid_argument);
+}
+
+TEST_CASE("operators find, steer, redrive and purge") {
+    const auto queue = open();
+    enqueue(queue, {"a", "b", "c"});
+    const auto page = queue.find(nullptr, nullptr, 2);
+    REQUIRE(page.size() == 2);
+    CHECK(queue.find(nullptr, page[1].key()).size() == 1);
+    CHECK(queue.settle(settlement(page[0].key(), action::cancel)).state() == state::cancelled);
+    CHECK(queue.settle(settlement(page[1].key(), action::pause, std::string(page[1].token()))).state() ==
+          state::paused);
+    CHECK(queue.settle(settlement(page[1].key(), action::cancel, "2001-01-01")).answer() == status::conflict);
+    CHECK(queue.find(R"({"status": ["Cancelled"]})").size() == 1);
+    const auto outcomes = queue.redrive({readpast::item_ref(page[0].key()), readpast::item_ref("2001-01-01")});
+    CHECK(outcomes.status() == status::not_found);
+    CHECK(outcomes[0].state() == state::pending);
+    CHECK(outcomes[1].state() == state::none);
+    queue.settle(settlement(page[0].key(), action::terminate));
+    CHECK(queue.purge() == 1);
+    CHECK(queue.purge() == 0);
+    CHECK(queue.recover() == 0);
+    const auto figures = queue.stats();
+    CHECK(figures.pending == 1);
+    CHECK(figures.paused == 1);
+    CHECK(figures.wait_mean_ms == -1);
+}
+
+TEST_CASE("leases are renewed, by hand and by a renewal") {
+    auto config = settings();
+    config.set("lease.ms", "2000").set("recover.interval_ms", "3600000");
+    const readpast::queue queue(config, install());
+    CHECK(queue.lease() == 2s);
+    const auto items = claimed(queue, {"a", "b"});
+    const auto renewed = queue.renew({{items[0].key(), items[0].attempt()}, {items[1].key(), 7}});
+    CHECK(renewed.status() == status::lease_lost);
+    CHECK(renewed[0].answer() == status::ok);
+
+    const readpast::renewal renewal(queue, items, 100ms);
+    std::this_thread::sleep_for(2500ms);
+    CHECK(queue.recover() == 0);
+    CHECK(renewal.release(items[0].key()));
+    CHECK_FALSE(renewal.release(items[0].key()));
+    CHECK_FALSE(renewal.has_lost(items[1].key()));
+    queue.settle(settlement(items[1].key(), action::terminate));
+    until([&] { return renewal.has_lost(items[1].key()); });
+    CHECK(renewal.lost_count() == 1);
+    CHECK(renewal.lost_keys() == std::vector<std::string>{std::string(items[1].key())});
+    CHECK(thrown_by([&] { readpast::renewal(queue, items, 0ms); }) == status::invalid_argument);
+    CHECK(thrown_by([&] { readpast::renewal(queue, readpast::batch(), 1s); }) == status::invalid_handle);
+}
+
+TEST_CASE("a shared handle is interrupted for itself") {
+    const auto queue = open();
+    const auto shared = queue.share();
+    CHECK(shared.worker() == queue.worker());
+    auto waiting = std::async(std::launch::async, [&] { return shared.claim(1, 1h).status(); });
+    shared.interrupt();
+    CHECK(waiting.get() == status::interrupted);
+    CHECK(queue.claim().status() == status::empty);
+    CHECK(shared.claim().status() == status::interrupted);
+    shared.resume();
+    CHECK(shared.claim().status() == status::empty);
+    queue.interrupt();
+    CHECK(shared.claim().status() == status::interrupted);
+}
+
+TEST_CASE("a closed queue says so") {
+    auto queue = open();
+    const auto shared = queue.share();
+    auto waiting = std::async(std::launch::async, [&] { return shared.claim(1, 1h); });
+    queue.close(10s);
+    queue.close(0s);
+    CHECK(thrown_by([&] { waiting.get(); }) == status::closed);
+    CHECK(thrown_by([&] { (void)queue.stats(); }) == status::closed);
+
+    // What a shared handle has stays when the other goes.
+    std::optional<readpast::queue> first = open();
+    const auto second = first->share();
+    first.reset();
+    CHECK(claimed(second, {"a"}).size() == 1);
+}

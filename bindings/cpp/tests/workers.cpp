@@ -1,0 +1,248 @@
+// What a worker's handlers do, and what becomes of it.
+#include "running.hpp"
+#include "support.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <thread>
+
+using namespace std::chrono_literals;
+using readpast::action;
+using readpast::job;
+using readpast::settlement;
+using readpast::status;
+
+TEST_CASE("each item is handled once") {
+    const auto queue = open();
+    std::vector<readpast::new_item> items;
+    for (int i = 0; i < 300; i++)
+        items.push_back(with_payload(std::to_string(i)));
+    queue.enqueue(items);
+
+    std::mutex lock;
+    std::multiset<std::string> handled;
+    std::set<std::thread::id> threads;
+    readpast::worker worker(queue);
+    worker.threads(4).batch_size(7);
+    run(
+        worker,
+        [&](const readpast::item &item) {
+            const std::lock_guard<std::mutex> guard(lock);
+            handled.emplace(*item.text("Payload"));
+            threads.insert(std::this_thread::get_id());
+        },
+        [&] { return queue.stats().completed == 300; });
+    CHECK(handled.size() == 300);
+    CHECK(std::set<std::string>(handled.begin(), handled.end()).size() == 300);
+    CHECK(threads.count(std::this_thread::get_id()) == 0);
+}
+
+namespace {
+
+std::optional<settlement> do_what_it_says(job &job) {
+    const auto payload = *job.text("Payload");
+    if (payload == "response")
+        return job.complete("sent");
+    if (payload == "partially")
+        return job.complete_partially("half");
+    if (payload == "fail")
+        return job.fail("never");
+    if (payload == "retry")
+        return job.retry("later", 1h);
+    if (payload == "release")
+        return job.release(1h);
+    if (payload == "cancel")
+        return job.settle(action::cancel);
+    if (payload == "step") {
+        const auto before = job.complete("of before the step");
+        const std::string token(job.token());
+        CHECK(job.step("rendered").answer() == status::ok);
+        CHECK(job.token() != token);
+        CHECK(job.step("sent").answer() == status::ok);
+        CHECK_FALSE(job.lost());
+        return before;
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
+TEST_CASE("what a handler returns is settled") {
+    const auto queue = open();
+    enqueue(queue, {"nothing", "response", "partially", "fail", "retry", "release", "cancel", "step"});
+    readpast::worker worker(queue);
+    std::atomic<int> handled = 0;
+    run(
+        worker,
+        [&](job &job) {
+            ++handled;
+            return do_what_it_says(job);
+        },
+        [&] { return handled == 8; });
+    CHECK(column(queue, "status") == std::vector<std::string>{"Completed", "Completed", "PartiallyCompleted", "Failed",
+                                                              "Error", "Pending", "Cancelled", "Completed"});
+    CHECK(column(queue, "response")[1] == "sent");
+    CHECK(column(queue, "response")[7] == "of before the step");
+    CHECK(column(queue, "error")[4] == "later");
+    CHECK(column(queue, "step")[7] == "sent");
+}
+
+TEST_CASE("handlers may return little or much") {
+    const auto queue = open();
+    const auto handled_by = [&](const auto &handler) {
+        enqueue(queue, {"a"});
+        readpast::worker worker(queue);
+        const auto before = queue.stats().completed;
+        run(worker, handler, [&] { return queue.stats().completed == before + 1; });
+    };
+    handled_by([](const readpast::item &) {});
+    handled_by([](job &job) { return job.complete("sent"); });
+    handled_by([](job &) { return std::nullopt; });
+    // What it captures need not be copyable.
+    handled_by([owned = std::make_unique<int>(7)](job &job) { CHECK(job.attempt() + *owned == 8); });
+}
+
+TEST_CASE("an exception is the item's error, and the worker goes on") {
+    const auto queue = open();
+    enqueue(queue, {"good", "nested", "bytes", "number", "mixed up", "good"});
+    readpast::worker worker(queue);
+    worker.batch_size(4);
+    std::atomic<int> handled = 0;
+    run(
+        worker,
+        [&](job &job) -> std::optional<settlement> {
+            ++handled;
+            const auto payload = *job.text("Payload");
+            if (payload == "nested") {
+                try {
+                    throw std::out_of_range("inner");
+                } catch (...) {
+                    std::throw_with_nested(std::runtime_error("it is bad: ä\U0001F600"));
+                }
+            }
+            if (payload == "bytes")
+                throw std::runtime_error("half of \xF0\x9F a character");
+            if (payload == "number")
+                throw 451;
+            if (payload == "mixed up")
+                return settlement("another", action::complete);
+            return std::nullopt;
+        },
+        [&] { return queue.stats().failed == 4 && queue.stats().completed == 2; });
+    const auto errors = column(queue, "error");
+    CHECK(errors[0].empty());
+    CHECK(contains(errors[1], "it is bad: ä\U0001F600\ncaused by: std::out_of_range: inner"));
+    CHECK(contains(errors[2], "std::runtime_error: half of \xEF\xBF\xBD"));
+    CHECK(errors[3] == "int, which is no std::exception");
+    CHECK(contains(errors[4], "settled item another"));
+    CHECK(handled == 4 * 3 + 2);
+}
+
+TEST_CASE("what cannot be stored is left out, and holds up nobody") {
+    using namespace std::string_literals;
+    const auto queue = open();
+    enqueue(queue, {"NUL", "bytes", "due", "long step", "good"});
+    readpast::worker worker(queue);
+    worker.batch_size(5);
+    std::vector<std::string> notices;
+    worker.on_notice([&](std::string_view what) { notices.emplace_back(what); });
+    run(
+        worker,
+        [](job &job) {
+            auto made = job.complete("sent");
+            const auto payload = *job.text("Payload");
+            if (payload == "NUL")
+                made.response = "a\0b"s;
+            if (payload == "bytes")
+                made.error = "\xFF is no text";
+            if (payload == "due")
+                made.due = "soon";
+            if (payload == "long step")
+                made.step = std::string(1000, 's');
+            return made;
+        },
+        [&] { return queue.stats().completed == 5; });
+    const auto errors = column(queue, "error");
+    CHECK(contains(errors[0], "what the handler gave was refused: a text has a NUL inside"));
+    CHECK(contains(errors[1], "is no text; what the handler gave was refused"));
+    CHECK(contains(errors[2], "what the handler gave was refused"));
+    CHECK(contains(errors[3], "what the handler gave was refused"));
+    CHECK(errors[4].empty());
+    CHECK(column(queue, "response") == std::vector<std::string>{"", "", "", "", "sent"});
+    CHECK(notices.size() == 4);
+}
+
+TEST_CASE("leases outlast the work") {
+    auto config = settings();
+    config.set("lease.ms", "1000").set("recover.interval_ms", "50");
+    const auto name = install();
+    const readpast::queue brief(config, name), rival(config, name);
+    enqueue(brief, {"slow"});
+    readpast::worker worker(brief);
+    bool lost = false;
+    run(
+        worker,
+        [&](job &job) {
+            for (int i = 0; i < 40; i++)
+                lost = lost || job.lost() || rival.claim(1, 50ms);
+        },
+        [&] { return brief.stats().completed == 1; });
+    CHECK_FALSE(lost);
+}
+
+TEST_CASE("a handler learns that its item is lost") {
+    auto config = settings();
+    config.set("lease.ms", "300");
+    const readpast::queue brief(config, install());
+    enqueue(brief, {"doomed"});
+    readpast::worker worker(brief);
+    std::mutex lock;
+    std::vector<std::string> notices;
+    worker.on_notice([&](std::string_view what) {
+        const std::lock_guard<std::mutex> guard(lock);
+        notices.emplace_back(what);
+    });
+    std::atomic<bool> was_lost = false;
+    run(
+        worker,
+        [&](job &job) {
+            brief.settle(settlement(job.key(), action::terminate));
+            until([&] { return job.lost(); });
+            CHECK(job.step("in vain").answer() == status::lease_lost);
+            was_lost = true;
+        },
+        [&] {
+            const std::lock_guard<std::mutex> guard(lock);
+            return !notices.empty();
+        });
+    CHECK(was_lost);
+    CHECK(contains(notices[0], "could not be settled (READPAST_LEASE_LOST): it is TERMINATED now"));
+}
+
+TEST_CASE("observers are told what happens") {
+    const auto queue = open();
+    enqueue(queue, {"a", "b", "c"});
+    readpast::worker worker(queue);
+    worker.batch_size(2);
+    std::vector<std::string> told;
+    worker.on_claimed([&](const readpast::batch &items) { told.push_back("claimed " + std::to_string(items.size())); });
+    worker.on_settled([&](const readpast::settled &what) {
+        CHECK(what.settlements.size() == what.outcomes.size());
+        CHECK(what.outcomes.status() == status::ok);
+        CHECK(what.took > 0ns);
+        told.push_back("settled " + std::to_string(what.outcomes.size()) + ", claimed " + std::to_string(what.claimed));
+    });
+    run(
+        worker, [&](const readpast::item &item) { told.emplace_back(*item.text("Payload")); },
+        [&] { return queue.stats().completed == 3; });
+    CHECK(told == std::vector<std::string>{"claimed 2", "a", "b", "settled 2, claimed 1", "claimed 1", "c",
+                                           "settled 1, claimed 0"});
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"sync/atomic"
+	"time"
+
+	readpast "github.com/readpast/readpast/bindings/go"
+)
+
+// play is what the handler does with an item.
+type play struct {
+	Do              string
+	Response, Error *string
+	Message, Step   string
+	Ms              int64
+	DelayMs         *int64 `json:"delay_ms"`
+}
+
+// work runs the binding's worker, whose handler does what the script says for each payload.
+func work(ctx context.Context, r *request) (answer, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var handled atomic.Int64
+	worker := readpast.Worker{
+		Queue: r.queue(), Concurrency: r.Threads, BatchSize: r.BatchSize,
+		Handler: func(ctx context.Context, item *readpast.Item) (readpast.Settlement, error) {
+			defer func() {
+				if handled.Add(1) == int64(r.Until) {
+					stop()
+				}
+			}()
+			payload, _ := item.Value("Payload").Text()
+			return r.Script[payload].run(ctx, item)
+		},
+	}
+	err := worker.Run(ctx)
+	return ok().with("handled", handled.Load()), err
+}
+
+func (p play) run(ctx context.Context, item *readpast.Item) (settlement readpast.Settlement, err error) {
+	switch p.Do {
+	case "":
+		// Not in the script.
+	case "step":
+		_, err = item.RecordStep(ctx, p.Step)
+	case "sleep":
+		time.Sleep(time.Duration(p.Ms) * time.Millisecond)
+	case "raise":
+		panic(p.Message)
+	default:
+		settlement = item.Settle(actionNamed(p.Do))
+		settlement.Response, settlement.Error, settlement.Delay = p.Response, p.Error, duration(p.DelayMs)
+	}
+	return settlement, err
+}
+
+// toJSON reads what is to be told before the batch that it is read from is closed.
+func toJSON(value any) json.RawMessage {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err)
+	}
+	return text
+}

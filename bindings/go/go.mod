@@ -1,0 +1,3 @@
+module github.com/readpast/readpast/bindings/go
+
+go 1.22

@@ -1,0 +1,131 @@
+/*
+ * The calls that take an array. Its structs point to texts; they are made here, of one buffer of texts, so that no memory
+ * of Go's that C sees ever holds a pointer to memory of Go's.
+ */
+#ifndef ARRAYS_H
+#define ARRAYS_H
+
+#include "batch.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* Where texts begin, counted from the first byte of the buffer they lie in; below 0: NULL. */
+typedef int64_t text_place;
+
+struct packed_item {
+    text_place type, step, due, columns;
+    int64_t delay_ms;
+};
+
+struct packed_settlement {
+    text_place key, token, step, response, error, due;
+    int64_t delay_ms;
+    int32_t attempt, action;
+};
+
+/* An item by its key, with the attempt of its lease or with its token. */
+struct packed_ref {
+    text_place key, token;
+    int64_t attempt;
+};
+
+static inline const char *text_at(const char *texts, text_place place) {
+    return place < 0 ? NULL : texts + place;
+}
+
+/* Of arrays there is one element more than `count`, so that the library may judge of empty ones. */
+static inline struct result queue_enqueue(uint64_t queue, const char *texts, const struct packed_item *packed,
+                                          int32_t count, text_place operation, readpast_receipt *receipts) {
+    struct result result = {.status = READPAST_EXHAUSTED};
+    readpast_new_item *items = malloc(((size_t)count + 1) * sizeof *items);
+    if (!items)
+        return result;
+    items[0] = (readpast_new_item)READPAST_NEW_ITEM_INIT;
+    for (int32_t i = 0; i < count; i++) {
+        items[i] = (readpast_new_item)READPAST_NEW_ITEM_INIT;
+        items[i].type = text_at(texts, packed[i].type);
+        items[i].step = text_at(texts, packed[i].step);
+        items[i].delay_ms = packed[i].delay_ms;
+        items[i].due = text_at(texts, packed[i].due);
+        items[i].columns_json = text_at(texts, packed[i].columns);
+    }
+    receipts[0] = (readpast_receipt)READPAST_RECEIPT_INIT;
+    result.status = readpast_queue_enqueue((readpast_queue){queue}, items, count, text_at(texts, operation), receipts,
+                                           &result.error);
+    free(items);
+    return result;
+}
+
+/* Settles, and `claims` up to `max_items` too. */
+static inline struct result queue_settle(uint64_t queue, const char *texts, const struct packed_settlement *packed,
+                                         int32_t count, text_place operation, bool claims, int32_t max_items,
+                                         readpast_outcome *outcomes) {
+    struct result result = {.status = READPAST_EXHAUSTED};
+    readpast_settlement *settlements = malloc(((size_t)count + 1) * sizeof *settlements);
+    readpast_batch batch = {0};
+    if (!settlements)
+        return result;
+    settlements[0] = (readpast_settlement)READPAST_SETTLEMENT_INIT;
+    for (int32_t i = 0; i < count; i++) {
+        settlements[i] = (readpast_settlement)READPAST_SETTLEMENT_INIT;
+        settlements[i].key = text_at(texts, packed[i].key);
+        settlements[i].token = text_at(texts, packed[i].token);
+        settlements[i].attempt = packed[i].attempt;
+        settlements[i].action = packed[i].action;
+        settlements[i].step = text_at(texts, packed[i].step);
+        settlements[i].response = text_at(texts, packed[i].response);
+        settlements[i].error = text_at(texts, packed[i].error);
+        settlements[i].delay_ms = packed[i].delay_ms;
+        settlements[i].due = text_at(texts, packed[i].due);
+    }
+    outcomes[0] = (readpast_outcome)READPAST_OUTCOME_INIT;
+    const char *identity = text_at(texts, operation);
+    if (!claims)
+        result.status =
+            readpast_queue_settle((readpast_queue){queue}, settlements, count, identity, outcomes, &result.error);
+    else
+        result.status = readpast_queue_settle_and_claim((readpast_queue){queue}, settlements, count, identity,
+                                                        max_items, outcomes, &batch, &result.error);
+    free(settlements);
+    return result_of_batch(result.status, batch, result.error);
+}
+
+static inline struct result queue_renew(uint64_t queue, const char *texts, const struct packed_ref *packed,
+                                        int32_t count, readpast_outcome *outcomes) {
+    struct result result = {.status = READPAST_EXHAUSTED};
+    readpast_lease *leases = malloc(((size_t)count + 1) * sizeof *leases);
+    if (!leases)
+        return result;
+    leases[0] = (readpast_lease)READPAST_LEASE_INIT;
+    for (int32_t i = 0; i < count; i++) {
+        leases[i] = (readpast_lease)READPAST_LEASE_INIT;
+        leases[i].key = text_at(texts, packed[i].key);
+        leases[i].attempt = (int32_t)packed[i].attempt;
+    }
+    outcomes[0] = (readpast_outcome)READPAST_OUTCOME_INIT;
+    result.status = readpast_queue_renew((readpast_queue){queue}, leases, count, outcomes, &result.error);
+    free(leases);
+    return result;
+}
+
+static inline struct result queue_redrive(uint64_t queue, const char *texts, const struct packed_ref *packed,
+                                          int32_t count, text_place operation, readpast_outcome *outcomes) {
+    struct result result = {.status = READPAST_EXHAUSTED};
+    readpast_item_ref *items = malloc(((size_t)count + 1) * sizeof *items);
+    if (!items)
+        return result;
+    items[0] = (readpast_item_ref)READPAST_ITEM_REF_INIT;
+    for (int32_t i = 0; i < count; i++) {
+        items[i] = (readpast_item_ref)READPAST_ITEM_REF_INIT;
+        items[i].key = text_at(texts, packed[i].key);
+        items[i].token = text_at(texts, packed[i].token);
+    }
+    outcomes[0] = (readpast_outcome)READPAST_OUTCOME_INIT;
+    result.status = readpast_queue_redrive((readpast_queue){queue}, items, count, text_at(texts, operation), outcomes,
+                                           &result.error);
+    free(items);
+    return result;
+}
+
+#endif

@@ -1,0 +1,104 @@
+package capi
+
+// #include "batch.h"
+import "C"
+
+import "unsafe"
+
+// Batch is a readpast_batch.
+type Batch uint64
+
+// Claimed is what a call that claims or finds came to.
+type Claimed struct {
+	Status int32
+	Batch  Batch
+	Count  int
+}
+
+func claimed(result C.struct_result) (Claimed, *Failure) {
+	return Claimed{int32(result.status), Batch(result.made), int(result.count)}, failed(result)
+}
+
+// Items are the items of a batch, lent by it.
+type Items []C.readpast_item
+
+// Items asks for all of them at once.
+func (b Batch) Items(count int) Items {
+	items := make(Items, count)
+	if count == 0 || C.batch_items(C.uint64_t(b), C.int32_t(count), &items[0]) != C.READPAST_OK {
+		return nil
+	}
+	return items
+}
+
+// At copies what an item says.
+func (items Items) At(index int) (key, token string, attempt int) {
+	item := &items[index]
+	return C.GoString(item.key), C.GoString(item.token), int(item.attempt)
+}
+
+// JSON is readpast_batch_json.
+func (b Batch) JSON(index int) []byte {
+	text := C.readpast_batch_json(b.native(), C.int32_t(index))
+	return []byte(C.GoString(text))
+}
+
+// Columns tells the columns, one after the other.
+func (b Batch) Columns(each func(name string, columnType int32)) {
+	columns := make([]C.readpast_column, C.readpast_batch_column_count(b.native()))
+	if len(columns) == 0 || C.batch_columns(C.uint64_t(b), C.int32_t(len(columns)), &columns[0]) != C.READPAST_OK {
+		return
+	}
+	for i := range columns {
+		each(C.GoString(columns[i].name), int32(columns[i]._type))
+	}
+}
+
+// Values are the values of one column, lent by the batch.
+type Values []C.readpast_value
+
+// Values asks for those of all items at once.
+func (b Batch) Values(column, count int) Values {
+	values := make(Values, count)
+	if count == 0 || C.batch_values(C.uint64_t(b), C.int32_t(column), C.int32_t(count), &values[0]) != C.READPAST_OK {
+		return nil
+	}
+	return values
+}
+
+// Value is a copy of a value. The type tells which member holds it.
+type Value struct {
+	Type   int32
+	Null   bool
+	Whole  int64
+	Number float64
+	Text   string
+	Bytes  []byte
+}
+
+// At copies a value.
+func (values Values) At(index int) Value {
+	value := &values[index]
+	read := Value{
+		Type:   int32(value._type),
+		Null:   value.is_null != 0,
+		Whole:  int64(value.integer),
+		Number: float64(value.number),
+	}
+	if value.text != nil {
+		read.Text = string(unsafe.Slice((*byte)(unsafe.Pointer(value.text)), value.length))
+	}
+	if value.bytes != nil {
+		read.Bytes = append([]byte{}, unsafe.Slice((*byte)(unsafe.Pointer(value.bytes)), value.length)...)
+	}
+	return read
+}
+
+// Free is readpast_batch_free.
+func (b Batch) Free() {
+	C.readpast_batch_free(b.native())
+}
+
+func (b Batch) native() C.readpast_batch {
+	return C.readpast_batch{id: C.uint64_t(b)}
+}

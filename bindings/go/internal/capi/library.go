@@ -1,0 +1,50 @@
+// Package capi is where Go calls C. It has the functions of readpast.h, with text, slices and numbers for pointers, and
+// no opinion of its own: a status is what the library said. Handles are numbers, never addresses.
+//
+// What a handle lends is copied before a function returns; of a batch that other goroutines may free meanwhile, its
+// owner sees to it that they do not.
+package capi
+
+/*
+#cgo pkg-config: readpast
+#include <readpast.h>
+
+#if READPAST_ABI != 1
+#error "this version of the Go module needs a readpast.h with READPAST_ABI 1"
+#endif
+*/
+import "C"
+
+import (
+	"fmt"
+	"sync"
+)
+
+// Version is that of the library at run time.
+func Version() string {
+	return C.GoString(C.readpast_version())
+}
+
+// ABI is the binary interface of the library at run time.
+func ABI() int32 {
+	return int32(C.readpast_abi())
+}
+
+// StatusName is READPAST_EMPTY for 1, READPAST_? for a number that the library does not know.
+func StatusName(status int32) string {
+	return C.GoString(C.readpast_status_name(C.readpast_status(status)))
+}
+
+// Check tells whether the library is of the binary interface that this package was compiled for. Without a handle there
+// is nothing to call, so it is enough that those who make the first of them ask.
+var Check = sync.OnceValue(func() *Failure {
+	if abi := ABI(); abi != C.READPAST_ABI {
+		return &Failure{
+			Status: C.READPAST_UNSUPPORTED,
+			Message: fmt.Sprintf("libreadpast %s has the binary interface %d, and this program was compiled for %d: "+
+				"install the library of the version that the program was built with, or build the program again",
+				Version(), abi, C.READPAST_ABI),
+		}
+	}
+	return nil
+})

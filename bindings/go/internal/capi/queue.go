@@ -1,0 +1,145 @@
+package capi
+
+// #include "queue.h"
+import "C"
+
+import "unsafe"
+
+// Queue is a readpast_queue.
+type Queue uint64
+
+// config is a readpast_config with settings; to be freed.
+func config(settings [][2]string) (C.uint64_t, *Failure) {
+	if failure := Check(); failure != nil {
+		return 0, failure
+	}
+	made := C.uint64_t(C.readpast_config_new().id)
+	for _, setting := range settings {
+		var texts Texts
+		key, value := texts.Add("the name of a setting", setting[0]), texts.Add("the setting "+setting[0], setting[1])
+		failure := texts.failure()
+		if failure == nil {
+			failure = failed(C.config_set(made, texts.pointer(key), texts.pointer(value)))
+		}
+		if failure != nil {
+			freeConfig(made)
+			return 0, failure
+		}
+	}
+	return made, nil
+}
+
+func freeConfig(config C.uint64_t) {
+	C.readpast_config_free(C.readpast_config{id: config})
+}
+
+// Install is readpast_install, with settings; without a queue if spec is empty.
+func Install(settings [][2]string, spec string) *Failure {
+	with, failure := config(settings)
+	if failure != nil {
+		return failure
+	}
+	defer freeConfig(with)
+	var texts Texts
+	place := texts.Given("the description of the queue", spec)
+	if failure := texts.failure(); failure != nil {
+		return failure
+	}
+	return failed(C.install(with, texts.pointer(place)))
+}
+
+// Open is readpast_queue_open, with settings.
+func Open(settings [][2]string, name string) (Queue, *Failure) {
+	with, failure := config(settings)
+	if failure != nil {
+		return 0, failure
+	}
+	defer freeConfig(with)
+	var texts Texts
+	place := texts.Add("the name of the queue", name)
+	if failure := texts.failure(); failure != nil {
+		return 0, failure
+	}
+	result := C.queue_open(with, texts.pointer(place))
+	return Queue(result.made), failed(result)
+}
+
+// Share is readpast_queue_share.
+func (q Queue) Share() (Queue, *Failure) {
+	result := C.queue_share(C.uint64_t(q))
+	return Queue(result.made), failed(result)
+}
+
+// Worker is readpast_queue_worker.
+func (q Queue) Worker() string {
+	return C.GoString(C.readpast_queue_worker(q.native()))
+}
+
+// LeaseMs is readpast_queue_lease_ms.
+func (q Queue) LeaseMs() int64 {
+	return int64(C.readpast_queue_lease_ms(q.native()))
+}
+
+// Interrupt is readpast_queue_interrupt.
+func (q Queue) Interrupt() *Failure {
+	return failed(C.queue_interrupt(C.uint64_t(q)))
+}
+
+// Resume is readpast_queue_resume.
+func (q Queue) Resume() *Failure {
+	return failed(C.queue_resume(C.uint64_t(q)))
+}
+
+// Close is readpast_queue_close.
+func (q Queue) Close(timeoutMs int64) *Failure {
+	return failed(C.queue_close(C.uint64_t(q), C.int64_t(timeoutMs)))
+}
+
+// Free is readpast_queue_free.
+func (q Queue) Free() {
+	C.readpast_queue_free(q.native())
+}
+
+// Claim is readpast_queue_claim.
+func (q Queue) Claim(maxItems int32, waitMs int64) (Claimed, *Failure) {
+	return claimed(C.queue_claim(C.uint64_t(q), C.int32_t(maxItems), C.int64_t(waitMs)))
+}
+
+// Find is readpast_queue_find; an empty filter or key is none.
+func (q Queue) Find(filter, after string, maxItems int32) (Claimed, *Failure) {
+	var texts Texts
+	narrowed, from := texts.Given("the filter", filter), texts.Given("the key", after)
+	if failure := texts.failure(); failure != nil {
+		return Claimed{}, failure
+	}
+	return claimed(C.queue_find(C.uint64_t(q), texts.pointer(narrowed), texts.pointer(from), C.int32_t(maxItems)))
+}
+
+// Recover is readpast_queue_recover.
+func (q Queue) Recover(maxItems int32) (int, *Failure) {
+	result := C.queue_recover(C.uint64_t(q), C.int32_t(maxItems))
+	return int(result.count), failed(result)
+}
+
+// Purge is readpast_queue_purge; an empty filter is none.
+func (q Queue) Purge(filter string, maxItems int32) (int, *Failure) {
+	var texts Texts
+	narrowed := texts.Given("the filter", filter)
+	if failure := texts.failure(); failure != nil {
+		return 0, failure
+	}
+	result := C.queue_purge(C.uint64_t(q), texts.pointer(narrowed), C.int32_t(maxItems))
+	return int(result.count), failed(result)
+}
+
+// Stats is readpast_queue_stats: the figures in the order of the header, which has nothing else in the struct.
+func (q Queue) Stats() ([]int64, *Failure) {
+	var stats C.readpast_stats
+	failure := failed(C.queue_stats(C.uint64_t(q), &stats))
+	count := (unsafe.Sizeof(stats) - unsafe.Offsetof(stats.pending)) / unsafe.Sizeof(stats.pending)
+	return unsafe.Slice((*int64)(&stats.pending), count), failure
+}
+
+func (q Queue) native() C.readpast_queue {
+	return C.readpast_queue{id: C.uint64_t(q)}
+}

@@ -1,0 +1,89 @@
+/* The calls on a configuration, and those on a queue that take no array. */
+#ifndef QUEUE_H
+#define QUEUE_H
+
+#include "batch.h"
+
+static inline struct result config_set(uint64_t config, const char *key, const char *value) {
+    struct result result = {0};
+    result.status = readpast_config_set((readpast_config){config}, key, value, &result.error);
+    return result;
+}
+
+static inline struct result install(uint64_t config, const char *spec) {
+    struct result result = {0};
+    result.status = readpast_install((readpast_config){config}, spec, &result.error);
+    return result;
+}
+
+static inline struct result queue_open(uint64_t config, const char *name) {
+    struct result result = {0};
+    readpast_queue queue;
+    result.status = readpast_queue_open((readpast_config){config}, name, &queue, &result.error);
+    result.made = queue.id;
+    return result;
+}
+
+static inline struct result queue_share(uint64_t queue) {
+    struct result result = {0};
+    readpast_queue shared;
+    result.status = readpast_queue_share((readpast_queue){queue}, &shared, &result.error);
+    result.made = shared.id;
+    return result;
+}
+
+static inline struct result queue_interrupt(uint64_t queue) {
+    struct result result = {0};
+    result.status = readpast_queue_interrupt((readpast_queue){queue}, &result.error);
+    return result;
+}
+
+static inline struct result queue_resume(uint64_t queue) {
+    struct result result = {0};
+    result.status = readpast_queue_resume((readpast_queue){queue}, &result.error);
+    return result;
+}
+
+static inline struct result queue_close(uint64_t queue, int64_t timeout_ms) {
+    struct result result = {0};
+    result.status = readpast_queue_close((readpast_queue){queue}, timeout_ms, &result.error);
+    return result;
+}
+
+static inline struct result queue_claim(uint64_t queue, int32_t max_items, int64_t wait_ms) {
+    readpast_batch batch;
+    readpast_error error;
+    readpast_status status = readpast_queue_claim((readpast_queue){queue}, max_items, wait_ms, &batch, &error);
+    return result_of_batch(status, batch, error);
+}
+
+static inline struct result queue_find(uint64_t queue, const char *filter, const char *after, int32_t max_items) {
+    readpast_batch batch;
+    readpast_error error;
+    readpast_status status = readpast_queue_find((readpast_queue){queue}, filter, after, max_items, &batch, &error);
+    return result_of_batch(status, batch, error);
+}
+
+static inline struct result queue_recover(uint64_t queue, int32_t max_items) {
+    struct result result = {0};
+    result.status = readpast_queue_recover((readpast_queue){queue}, max_items, &result.count, &result.error);
+    return result;
+}
+
+/* How many were deleted is at most `max_items`. */
+static inline struct result queue_purge(uint64_t queue, const char *filter, int32_t max_items) {
+    struct result result = {0};
+    int64_t purged = 0;
+    result.status = readpast_queue_purge((readpast_queue){queue}, filter, max_items, &purged, &result.error);
+    result.count = (int32_t)purged;
+    return result;
+}
+
+static inline struct result queue_stats(uint64_t queue, readpast_stats *stats) {
+    struct result result = {0};
+    stats->struct_size = sizeof *stats;
+    result.status = readpast_queue_stats((readpast_queue){queue}, stats, &result.error);
+    return result;
+}
+
+#endif

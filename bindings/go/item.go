@@ -1,0 +1,114 @@
+package readpast
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// Item is a claimed item. Any number of goroutines may read it, but not while one records a step. Its columns are read
+// from the batch, until that is closed.
+type Item struct {
+	// Key is the primary key, as text.
+	Key string
+	// Token is what the claim, or the newest step, left on the item. A settle must carry it.
+	Token string
+	// Attempt is which one this is, counted from 1. A settle must carry it.
+	Attempt int
+
+	batch *Batch
+	index int
+}
+
+// Value is what is in a column, whose name may be in any case. If there is no such column, or the batch was closed, every
+// question to the value tells.
+func (i *Item) Value(column string) Value {
+	return i.batch.lent.value(i.index, column)
+}
+
+// JSON is the whole item as one object, a member per column. Times are text in UTC, decimals text with all their digits,
+// bytes lower-case hexadecimal text.
+func (i *Item) JSON() (json.RawMessage, error) {
+	if text := i.batch.lent.json(i.index); text != nil {
+		return text, nil
+	}
+	return nil, closed("batch")
+}
+
+// MarshalJSON is JSON, for encoding/json.
+func (i *Item) MarshalJSON() ([]byte, error) {
+	return i.JSON()
+}
+
+// Decode is json.Unmarshal of JSON: into a struct whose fields are named like the columns, for example.
+func (i *Item) Decode(into any) error {
+	text, err := i.JSON()
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, into)
+}
+
+// String is JSON, or the key alone when the batch was closed.
+func (i *Item) String() string {
+	text, err := i.JSON()
+	if err != nil {
+		return i.Key
+	}
+	return string(text)
+}
+
+// Lost tells whether the item was found lost while a Worker, or a Renewal of the batch, renewed its lease: work on it is
+// in vain. Always false where nobody renews.
+func (i *Item) Lost() bool {
+	renewal := i.batch.renewal.Load()
+	return renewal != nil && renewal.lost(i.Key)
+}
+
+// Lease is that of the claim, for Queue.Renew.
+func (i *Item) Lease() Lease {
+	return Lease{i.Key, i.Attempt}
+}
+
+// Complete ends the claim: done.
+func (i *Item) Complete() Settlement {
+	return i.Settle(ActionComplete)
+}
+
+// CompletePartially ends the claim: done as far as it could be.
+func (i *Item) CompletePartially() Settlement {
+	return i.Settle(ActionCompletePartially)
+}
+
+// Fail ends the claim: given up for good, and why.
+func (i *Item) Fail(reason string) Settlement {
+	return i.Settle(ActionFail).WithError(reason)
+}
+
+// Retry ends the claim: this attempt failed, and why; try again when due, which is as the queue's backoff says, or
+// WithDelay. The item becomes Failed when its attempts are spent.
+func (i *Item) Retry(reason string) Settlement {
+	return i.Settle(ActionRetry).WithError(reason)
+}
+
+// Release gives the item back unworked: it is Pending again, and this attempt does not count.
+func (i *Item) Release() Settlement {
+	return i.Settle(ActionRelease)
+}
+
+// Settle ends the claim in any way there is.
+func (i *Item) Settle(action Action) Settlement {
+	return Settlement{Key: i.Key, Token: i.Token, Attempt: i.Attempt, Action: action}
+}
+
+// RecordStep records at once how far the work has come, and keeps the claim; the lease starts anew. A later attempt finds
+// the step in the item's column. With StatusOK as the answer, the item has its new token.
+func (i *Item) RecordStep(ctx context.Context, step string) (Outcome, error) {
+	outcomes, err := i.batch.queue.Settle(ctx, i.Settle(ActionStep).WithStep(step))
+	if err != nil {
+		return Outcome{}, err
+	}
+	if outcomes[0].Answer == StatusOK {
+		i.Token = outcomes[0].Token
+	}
+	return outcomes[0], nil
+}

@@ -1,0 +1,103 @@
+package readpast
+
+import (
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/readpast/readpast/bindings/go/internal/capi"
+)
+
+// lent is what the library lends to a batch. It is read under the mutex, so that nobody frees it meanwhile. It is a thing
+// of its own, since the collector never finishes with what points to itself, as a batch does through its items.
+type lent struct {
+	count int
+
+	mutex  sync.Mutex
+	handle capi.Batch // 0 when it was freed
+	all    []Column
+	// values are read for a whole column at once, when the first of them is asked for.
+	values []capi.Values
+}
+
+func newLent(claimed capi.Claimed) *lent {
+	made := &lent{count: claimed.Count, handle: claimed.Batch}
+	if made.handle != 0 {
+		runtime.SetFinalizer(made, (*lent).free)
+	}
+	return made
+}
+
+func (l *lent) free() {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.handle != 0 {
+		runtime.SetFinalizer(l, nil)
+		l.handle.Free()
+	}
+	l.handle, l.all, l.values = 0, nil, nil
+}
+
+func (l *lent) items(each func(index int, key, token string, attempt int)) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	items := l.handle.Items(l.count)
+	for i := range items {
+		key, token, attempt := items.At(i)
+		each(i, key, token, attempt)
+	}
+}
+
+func (l *lent) columns() []Column {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return append([]Column(nil), l.known()...)
+}
+
+// value copies one value. The case of the column's name does not matter.
+func (l *lent) value(index int, column string) Value {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.handle == 0 {
+		return Value{column: column, err: closed("batch")}
+	}
+	for i, known := range l.known() {
+		if strings.EqualFold(known.Name, column) {
+			if l.values[i] == nil {
+				l.values[i] = l.handle.Values(i, l.count)
+			}
+			return Value{column: known.Name, value: l.values[i].At(index)}
+		}
+	}
+	return Value{column: column, err: &Error{
+		Status: StatusNotFound, Message: `the items have no column "` + column + `"`,
+	}}
+}
+
+// json is nil when it was freed.
+func (l *lent) json(index int) []byte {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.handle == 0 {
+		return nil
+	}
+	return l.handle.JSON(index)
+}
+
+// startRenewal keeps the batch from being freed until its renewal has copied what it needs.
+func (l *lent) startRenewal(queue capi.Queue, intervalMs int64) (capi.Renewal, *capi.Failure) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return queue.StartRenewal(l.handle, intervalMs)
+}
+
+// known are the columns. The mutex is held.
+func (l *lent) known() []Column {
+	if l.all == nil && l.handle != 0 {
+		l.handle.Columns(func(name string, columnType int32) {
+			l.all = append(l.all, Column{name, ColumnType(columnType)})
+		})
+		l.values = make([]capi.Values, len(l.all))
+	}
+	return l.all
+}

@@ -1,0 +1,91 @@
+package readpast
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"time"
+)
+
+// NewItem is an item to enqueue.
+type NewItem struct {
+	// Type is the kind of work, one of the queue's types; empty: the first of them.
+	Type string
+	// Step is the one to begin with; empty: none.
+	Step string
+	// Delay is when it is due, from now on the server's clock, in whole milliseconds; 0: at Due.
+	Delay time.Duration
+	// Due is when it is due, a UTC time like "2026-11-21T08:30:00Z"; empty: now, or after Delay.
+	Due string
+	// Columns are the values of the queue's own columns: a Columns, or whatever else encoding/json makes an object of.
+	// json.RawMessage is taken as it is. Nil: all columns are NULL.
+	Columns any
+}
+
+// Columns are values by column. Times are made UTC; bytes go into binary columns; an exact decimal is a string or a
+// json.Number.
+type Columns map[string]any
+
+// MarshalJSON is the object that the library takes.
+func (c Columns) MarshalJSON() ([]byte, error) {
+	plain := make(map[string]any, len(c))
+	for name, value := range c {
+		switch value := value.(type) {
+		case time.Time:
+			plain[name] = value.UTC()
+		case []byte:
+			if value != nil {
+				plain[name] = hex.EncodeToString(value)
+			} else {
+				plain[name] = nil
+			}
+		default:
+			plain[name] = value
+		}
+	}
+	return json.Marshal(plain)
+}
+
+// columnsJSON is empty for no columns.
+func (n *NewItem) columnsJSON() (string, error) {
+	if n.Columns == nil {
+		return "", nil
+	}
+	if raw, is := n.Columns.(json.RawMessage); is {
+		return string(raw), nil
+	}
+	columns, err := json.Marshal(n.Columns)
+	if err != nil {
+		return "", &Error{Status: StatusInvalidItem, Message: "the columns cannot be JSON: " + err.Error(), cause: err}
+	}
+	return string(columns), nil
+}
+
+func (n *NewItem) delayMs() int64 {
+	if n.Delay == 0 {
+		return -1
+	}
+	return milliseconds(n.Delay)
+}
+
+// Receipt is what came of an item to enqueue.
+type Receipt struct {
+	// Key is the item's. Of a duplicate that of the item which is there, where the queue tells it; else empty.
+	Key string
+	// Token is the item's, for who wants to cancel or pause exactly this version of it. Empty for a duplicate.
+	Token string
+	// Answer is StatusOK, or StatusDuplicate when nothing was enqueued.
+	Answer Status
+}
+
+// Receipts are in the order of the items.
+type Receipts []Receipt
+
+// Status is StatusOK, or StatusDuplicate if an item was there already.
+func (r Receipts) Status() Status {
+	for i := range r {
+		if r[i].Answer != StatusOK {
+			return r[i].Answer
+		}
+	}
+	return StatusOK
+}

@@ -1,0 +1,130 @@
+package readpast
+
+import (
+	"context"
+	"runtime"
+
+	"github.com/readpast/readpast/bindings/go/internal/capi"
+)
+
+// Operation makes calls under an identity, a GUID: made again with the same identity and the same items, a call changes
+// nothing more and answers the same. So a call that came to StatusOutcomeUnknown is repeated, with the identity that its
+// error gives; whoever gives one of their own keeps it until a call with it succeeds.
+type Operation struct {
+	queue    *Queue
+	identity string
+}
+
+// Operation is for calls under an identity. If it is empty, the library chooses one for its own retries.
+func (q *Queue) Operation(identity string) Operation {
+	return Operation{q, identity}
+}
+
+// Enqueue enqueues 1 to 1000 items, all of them or none, in one commit. Of a queue whose description says what a
+// duplicate is, duplicates alone are left out.
+func (q *Queue) Enqueue(ctx context.Context, items ...NewItem) (Receipts, error) {
+	return q.Operation("").Enqueue(ctx, items...)
+}
+
+// Settle ends the claims of 1 to 1000 items, or records progress, in one commit. Each item is judged by itself: one that
+// was lost does not keep the others.
+func (q *Queue) Settle(ctx context.Context, settlements ...Settlement) (Outcomes, error) {
+	return q.Operation("").Settle(ctx, settlements...)
+}
+
+// SettleAndClaim settles and, in the same round trip and commit, claims up to limit items (1 to 1000), without waiting.
+// The batch is empty when nothing was due; it is to be closed.
+func (q *Queue) SettleAndClaim(ctx context.Context, limit int, settlements ...Settlement) (Outcomes, *Batch, error) {
+	return q.Operation("").SettleAndClaim(ctx, limit, settlements...)
+}
+
+// Redrive lets 1 to 1000 items that ended, or that wait, be worked on as if they were new, in one commit: they become
+// Pending, due now, with all their attempts. Response, error and step stay.
+func (q *Queue) Redrive(ctx context.Context, items ...ItemRef) (Outcomes, error) {
+	return q.Operation("").Redrive(ctx, items...)
+}
+
+// Enqueue is Queue.Enqueue under the identity.
+func (o Operation) Enqueue(ctx context.Context, items ...NewItem) (Receipts, error) {
+	var packed capi.NewItems
+	for i := range items {
+		columns, err := items[i].columnsJSON()
+		if err != nil {
+			return nil, err
+		}
+		item := &items[i]
+		packed.Add(item.Type, item.Step, item.delayMs(), item.Due, columns)
+	}
+	if err := o.queue.ready(ctx); err != nil {
+		return nil, err
+	}
+	defer runtime.KeepAlive(o.queue)
+	told, failure := o.queue.handle.Enqueue(&packed, o.identity)
+	if failure != nil {
+		return nil, o.queue.failed(failure)
+	}
+	receipts := make(Receipts, len(items))
+	for i := range receipts {
+		receipt := &receipts[i]
+		var answer int32
+		receipt.Key, receipt.Token, answer = told.At(i)
+		receipt.Answer = Status(answer)
+	}
+	return receipts, nil
+}
+
+// Settle is Queue.Settle under the identity.
+func (o Operation) Settle(ctx context.Context, settlements ...Settlement) (Outcomes, error) {
+	outcomes, _, err := o.settle(ctx, false, 0, settlements)
+	return outcomes, err
+}
+
+// SettleAndClaim is Queue.SettleAndClaim under the identity.
+func (o Operation) SettleAndClaim(
+	ctx context.Context, limit int, settlements ...Settlement,
+) (Outcomes, *Batch, error) {
+	outcomes, claimed, err := o.settle(ctx, true, limit, settlements)
+	if err != nil {
+		return nil, nil, err
+	}
+	status := StatusEmpty
+	if claimed.Count > 0 {
+		status = StatusOK
+	}
+	return outcomes, newBatch(o.queue, status, claimed), nil
+}
+
+// Redrive is Queue.Redrive under the identity.
+func (o Operation) Redrive(ctx context.Context, items ...ItemRef) (Outcomes, error) {
+	if err := o.queue.ready(ctx); err != nil {
+		return nil, err
+	}
+	var packed capi.Refs
+	for _, item := range items {
+		packed.Add(item.Key, item.Token, 0)
+	}
+	defer runtime.KeepAlive(o.queue)
+	told, failure := o.queue.handle.Redrive(&packed, o.identity)
+	if failure != nil {
+		return nil, o.queue.failed(failure)
+	}
+	return outcomesOf(told), nil
+}
+
+func (o Operation) settle(
+	ctx context.Context, claims bool, limit int, settlements []Settlement,
+) (Outcomes, capi.Claimed, error) {
+	if err := o.queue.ready(ctx); err != nil {
+		return nil, capi.Claimed{}, err
+	}
+	packed := capi.MakeSettlements(len(settlements))
+	for i := range settlements {
+		settlements[i].pack(packed)
+	}
+	defer runtime.KeepAlive(o.queue)
+	told, claimed, failure := o.queue.handle.Settle(packed, o.identity, claims, count(limit))
+	if failure != nil {
+		return nil, capi.Claimed{}, o.queue.failed(failure)
+	}
+	return outcomesOf(told), claimed, nil
+}

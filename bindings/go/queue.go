@@ -1,0 +1,143 @@
+package readpast
+
+import (
+	"context"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/readpast/readpast/bindings/go/internal/capi"
+)
+
+// Queue is an open queue, with its connections and the name that its leases are held under. Any number of goroutines may
+// use it at once; each call takes a connection of its own.
+type Queue struct {
+	handle capi.Queue
+	// claims is shared of handle, and claims are made on it, so that Close interrupts nobody else's.
+	claims capi.Queue
+	worker string
+	lease  time.Duration
+	closed atomic.Bool
+}
+
+// Install installs readpast's own objects into the schema that the options name, or upgrades them, and the queue that
+// spec describes: JSON, like
+//
+//	{"queue": "Notification", "types": ["Email"], "columns": [{"name": "Recipient", "type": "text(254)"}]}
+//
+// or empty for no queue. What is there already is left alone, so it can be called at every start. It needs the rights to
+// create objects; workers do not.
+func Install(ctx context.Context, options Options, spec string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return failed(capi.Install(options.pairs(), spec))
+}
+
+// Open connects, checks that the queue is as the library needs it, and opens it. When ctx ends before that is done, Open
+// returns at once; what comes of the attempt is closed.
+func Open(ctx context.Context, options Options, name string) (*Queue, error) {
+	pairs := options.pairs()
+	open := func() (*Queue, error) {
+		handle, failure := capi.Open(pairs, name)
+		if failure != nil {
+			return nil, failed(failure)
+		}
+		return newQueue(handle)
+	}
+	return await(ctx, open, func(late *Queue) { _ = late.Close() })
+}
+
+// newQueue owns the handle, also if it fails.
+func newQueue(handle capi.Queue) (*Queue, error) {
+	claims, failure := handle.Share()
+	if failure != nil {
+		handle.Free()
+		return nil, failed(failure)
+	}
+	queue := &Queue{
+		handle: handle,
+		claims: claims,
+		worker: handle.Worker(),
+		lease:  time.Duration(handle.LeaseMs()) * time.Millisecond,
+	}
+	// To free it means to take leave of the server, for which the collector's goroutine must not wait.
+	runtime.SetFinalizer(queue, func(q *Queue) { go q.Close() })
+	return queue, nil
+}
+
+// Share makes another handle on the queue, with its connections and leases in common, which can be interrupted for itself
+// alone; when this one is interrupted, it is too. Closing one leaves the others open.
+func (q *Queue) Share() (*Queue, error) {
+	if q.closed.Load() {
+		return nil, closed("queue")
+	}
+	defer runtime.KeepAlive(q)
+	handle, failure := q.handle.Share()
+	if failure != nil {
+		return nil, q.failed(failure)
+	}
+	return newQueue(handle)
+}
+
+// WorkerName is the name that the leases are held under: the setting worker, or a name that no other queue has.
+func (q *Queue) WorkerName() string {
+	return q.worker
+}
+
+// Lease is how long a claim holds: the setting lease.ms, or what the queue's description says. The queue's setting in
+// AppSettings, if there is one, counts above both and is not asked for.
+func (q *Queue) Lease() time.Duration {
+	return q.lease
+}
+
+// Interrupt makes every claim on this queue and on those shared of it, waiting or to come, give an empty batch with
+// StatusInterrupted at once, until Resume. Settling and renewing go on, so that work in hand can be finished;
+// SettleAndClaim then only settles.
+func (q *Queue) Interrupt() error {
+	if q.closed.Load() {
+		return closed("queue")
+	}
+	defer runtime.KeepAlive(q)
+	return q.failed(q.handle.Interrupt())
+}
+
+// Resume ends what Interrupt began.
+func (q *Queue) Resume() error {
+	if q.closed.Load() {
+		return closed("queue")
+	}
+	defer runtime.KeepAlive(q)
+	return q.failed(q.handle.Resume())
+}
+
+// Close frees this queue. Its claims that wait are interrupted; other calls under way end as they would have, and the
+// last of them closes the connections if nothing shared is open. Calls from here on fail with StatusClosed. Close again
+// does nothing. It never fails; Shutdown before it is for who wants to wait for calls under way.
+func (q *Queue) Close() error {
+	if q.closed.Swap(true) {
+		return nil
+	}
+	runtime.SetFinalizer(q, nil)
+	// In the child of a fork there is nobody to interrupt, and it says so.
+	_ = q.claims.Interrupt()
+	q.claims.Free()
+	q.handle.Free()
+	return nil
+}
+
+// ready tells why a call is not to be made at all.
+func (q *Queue) ready(ctx context.Context) error {
+	if q.closed.Load() {
+		return closed("queue")
+	}
+	return ctx.Err()
+}
+
+// failed is the error of a failure, which may be that another goroutine has closed the queue meanwhile.
+func (q *Queue) failed(failure *capi.Failure) error {
+	if failure != nil && Status(failure.Status) == StatusInvalidHandle && q.closed.Load() {
+		return closed("queue")
+	}
+	return failed(failure)
+}

@@ -1,0 +1,159 @@
+package readpast
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	// tryPause is between two tries of the same call. The library has tried for a while before it gave up.
+	tryPause = time.Second
+	// longestError is what an error column gets at most, in bytes; stacks can be long.
+	longestError = 16 * 1024
+)
+
+// workOn handles the items of a batch, settles them, and gives the next batch.
+func (r *run) workOn(batch *Batch) (*Batch, error) {
+	defer batch.Close()
+	settlements, err := r.handleAll(batch)
+	if err != nil {
+		return nil, err
+	}
+	if r.stopping.Err() != nil {
+		// Nothing more is to be claimed. This has been done by another goroutine, or is just about to be.
+		_ = r.queue.Interrupt()
+	}
+	var next *Batch
+	round := Round{Settlements: settlements}
+	begun := time.Now()
+	err = r.try("settling", func(call Operation) (err error) {
+		round.Outcomes, next, err = call.SettleAndClaim(context.Background(), r.batchSize(), settlements...)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	round.Took, round.Claimed = time.Since(begun), next.Len()
+	for i, outcome := range round.Outcomes {
+		if outcome.Answer != StatusOK {
+			r.logger().Warn("an item could not be settled",
+				"key", settlements[i].Key, "answer", outcome.Answer.String(), "state", outcome.State.String())
+		}
+	}
+	if r.Settled != nil {
+		r.Settled(round)
+	}
+	return next, nil
+}
+
+// handleAll says how to settle each item, while their leases are renewed.
+func (r *run) handleAll(batch *Batch) ([]Settlement, error) {
+	renewal, err := r.queue.StartRenewal(batch)
+	if err != nil {
+		return nil, err
+	}
+	defer renewal.Close()
+	watch := watchLeases(renewal, r.queue.Lease())
+	defer watch.end()
+	if r.Claimed != nil {
+		r.Claimed(batch)
+	}
+	settlements := make([]Settlement, batch.Len())
+	for i := range settlements {
+		item := batch.Item(i)
+		if r.stopping.Err() != nil || item.Lost() {
+			// Of what was lost before it was begun, the refusal is all there is to report.
+			settlements[i] = item.Release()
+			continue
+		}
+		ctx, done := watch.begin(r.given, item.Key)
+		settlements[i] = r.handle(ctx, item)
+		done()
+	}
+	return settlements, nil
+}
+
+// handle calls the handler for one item.
+func (r *run) handle(ctx context.Context, item *Item) (settlement Settlement) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			settlement = item.Retry(sendable(fmt.Sprintf("panic: %v\n\n%s", reason, debug.Stack())))
+		}
+	}()
+	settlement, err := r.Handler(ctx, item)
+	if err == nil && settlement.Action == 0 && settlement.Key == "" {
+		settlement = item.Complete()
+	}
+	if err == nil {
+		err = fits(&settlement, item)
+	}
+	if err != nil {
+		return item.Retry(sendable(err.Error()))
+	}
+	return settlement
+}
+
+// fits tells what would fail the settling of the whole batch, and is the mistake of the handler of one item.
+func fits(settlement *Settlement, item *Item) error {
+	if settlement.Key != item.Key {
+		return fmt.Errorf("the handler of item %s settled item %s", item.Key, settlement.Key)
+	}
+	for _, text := range []*string{settlement.Step, settlement.Response, settlement.Error, &settlement.Due} {
+		if text != nil && (strings.IndexByte(*text, 0) >= 0 || !utf8.ValidString(*text)) {
+			return fmt.Errorf("the handler's settlement holds a text that is not UTF-8, or holds a NUL: %q", *text)
+		}
+	}
+	return nil
+}
+
+// sendable is text as any column takes it.
+func sendable(text string) string {
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
+	if len(text) > longestError {
+		text = strings.ToValidUTF8(text[:longestError], "")
+	}
+	return text
+}
+
+// try makes a call until it succeeds, under the same identity once its outcome is unknown. It gives up on what no other
+// try mends, and soon when the worker is to end: leases run out then, and others take over.
+func (r *run) try(doing string, call func(Operation) error) error {
+	operation := ""
+	var end time.Time
+	for {
+		err := call(r.queue.Operation(operation))
+		if err == nil {
+			return nil
+		}
+		unknown, sensible := again(err)
+		if unknown != "" {
+			operation = unknown
+		}
+		if r.stopping.Err() != nil && end.IsZero() {
+			end = time.Now().Add(r.queue.Lease())
+		}
+		if !sensible || !end.IsZero() && (operation == "" || time.Now().After(end)) {
+			return err
+		}
+		r.logger().Warn(doing+" failed and is tried again", "error", err)
+		r.pause(operation != "")
+	}
+}
+
+// pause waits a little, for the end of the worker alone if that changes nothing.
+func (r *run) pause(whole bool) {
+	timer := time.NewTimer(tryPause)
+	defer timer.Stop()
+	if whole {
+		<-timer.C
+		return
+	}
+	select {
+	case <-timer.C:
+	case <-r.stopping.Done():
+	}
+}

@@ -1,0 +1,136 @@
+package readpast
+
+import (
+	"time"
+
+	"github.com/readpast/readpast/bindings/go/internal/capi"
+)
+
+// Settlement is what to do with an item: made by an Item's methods for who holds its lease, or by Operate.
+type Settlement struct {
+	// Key is the item's.
+	Key string
+	// Token is that of the item when the caller last saw it. Required with an attempt; empty without one: whatever it is.
+	Token string
+	// Attempt is that of the claim; 0 steers an item as an operator, without holding its lease.
+	Attempt int
+	// Action is what to do.
+	Action Action
+	// Step, Response and Error are to be recorded; nil keeps what there is.
+	Step, Response, Error *string
+	// Delay is when the item is due again, from now on the server's clock, in whole milliseconds; nil: at Due.
+	Delay *time.Duration
+	// Due is when the item is due again, a UTC time like "2026-11-21T08:30:00Z"; empty: as it was, or after Delay.
+	Due string
+}
+
+// Operate steers an item without holding its lease: cancels, pauses, resumes, terminates it, lets it be tried again.
+func Operate(key string, action Action) Settlement {
+	return Settlement{Key: key, Action: action}
+}
+
+// WithToken is the settlement for the case that the item's token is still this one.
+func (s Settlement) WithToken(token string) Settlement {
+	s.Token = token
+	return s
+}
+
+// WithStep is the settlement that records a step.
+func (s Settlement) WithStep(step string) Settlement {
+	s.Step = &step
+	return s
+}
+
+// WithResponse is the settlement that records a response.
+func (s Settlement) WithResponse(response string) Settlement {
+	s.Response = &response
+	return s
+}
+
+// WithError is the settlement that records an error.
+func (s Settlement) WithError(text string) Settlement {
+	s.Error = &text
+	return s
+}
+
+// WithDelay is the settlement after which the item is due again so long from now.
+func (s Settlement) WithDelay(delay time.Duration) Settlement {
+	s.Delay = &delay
+	return s
+}
+
+// WithDue is the settlement after which the item is due again at this time.
+func (s Settlement) WithDue(due time.Time) Settlement {
+	s.Due = due.UTC().Format(time.RFC3339Nano)
+	return s
+}
+
+func (s *Settlement) pack(into *capi.Settlements) {
+	settlement := capi.Settlement{
+		Key:      s.Key,
+		Token:    s.Token,
+		Attempt:  count(s.Attempt),
+		Action:   int32(s.Action),
+		Step:     s.Step,
+		Response: s.Response,
+		Error:    s.Error,
+		DelayMs:  -1,
+		Due:      s.Due,
+	}
+	if s.Delay != nil {
+		settlement.DelayMs = milliseconds(*s.Delay)
+	}
+	into.Add(&settlement)
+}
+
+// Outcome is what came of an item, and how it is now.
+type Outcome struct {
+	// Answer is StatusOK, StatusLeaseLost, StatusConflict, StatusIllegalTransition, StatusNotFound or, when work is
+	// redriven that is in the queue again, StatusDuplicate.
+	Answer Status
+	// State is the one the item is in now. It can be Failed although another was asked for and the answer is StatusOK:
+	// then its attempts are spent.
+	State State
+	// Attempt is the item's number of it now.
+	Attempt int
+	// Token is the item's now: the one to go on with after a step. Empty when the item was not found.
+	Token string
+}
+
+// Outcomes are in the order of what was asked for.
+type Outcomes []Outcome
+
+// Status is StatusOK, or the answer of the first item that is not.
+func (o Outcomes) Status() Status {
+	for i := range o {
+		if o[i].Answer != StatusOK {
+			return o[i].Answer
+		}
+	}
+	return StatusOK
+}
+
+func outcomesOf(told capi.Outcomes) Outcomes {
+	outcomes := make(Outcomes, len(told))
+	for i := range outcomes {
+		answer, state, attempt, token := told.At(i)
+		outcomes[i] = Outcome{Status(answer), State(state), attempt, token}
+	}
+	return outcomes
+}
+
+// Lease is one to renew.
+type Lease struct {
+	// Key is the item's.
+	Key string
+	// Attempt is that of the claim.
+	Attempt int
+}
+
+// ItemRef is an item, by its key.
+type ItemRef struct {
+	// Key is the item's.
+	Key string
+	// Token is that of the item when the caller saw it: only if it is still that is the item meant. Empty: whatever it is.
+	Token string
+}

@@ -1,0 +1,50 @@
+"""Work queues in ordinary SQL Server tables (and PostgreSQL). The README of the package is the place to begin."""
+
+import logging
+
+from ._config import install
+from ._library import ABI, VERSION
+from ._rows import Column
+from .aio import AsyncQueue
+from .answers import Answers, Outcome, Receipt
+from .batch import Batch
+from .errors import QueueError
+from .item import Item
+from .new_item import NewItem
+from .queue import Queue, SettledAndClaimed
+from .renewal import Renewal
+from .settlement import ItemRef, Lease, Settlement
+from .stats import Stats
+from .status import Action, ColumnType, State, Status
+from .worker import Worker
+
+__version__ = VERSION
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())
+
+__all__ = [
+    "ABI",
+    "Action",
+    "Answers",
+    "AsyncQueue",
+    "Batch",
+    "Column",
+    "ColumnType",
+    "Item",
+    "ItemRef",
+    "Lease",
+    "NewItem",
+    "Outcome",
+    "Queue",
+    "QueueError",
+    "Receipt",
+    "Renewal",
+    "SettledAndClaimed",
+    "Settlement",
+    "State",
+    "Stats",
+    "Status",
+    "Worker",
+    "__version__",
+    "install",
+]

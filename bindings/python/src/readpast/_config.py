@@ -1,0 +1,37 @@
+"""`readpast_config`: the settings that queues are opened with, and installing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from ._handle import Handle
+from ._library import lib
+from ._texts import encoded
+
+Setting = object
+"""A setting's value: text, or what is text after `str`."""
+
+
+def configuration(settings: Mapping[str, Setting]) -> Handle:
+    """Makes a configuration. The library knows which settings there are, and says what is wrong with one.
+
+    A keyword cannot have a dot: the first underscore of one that has none stands for it, as in `lease_ms`.
+    """
+    config = Handle(lib.readpast_config_new(), lib.readpast_config_free)
+    for name, value in settings.items():
+        if value is not None:
+            key = name if "." in name else name.replace("_", ".", 1)
+            config.call(lib.readpast_config_set, encoded(key, "a setting"), encoded(str(value), key))
+    return config
+
+
+def install(spec: Mapping[str, object] | str | None = None, /, **settings: Setting) -> None:
+    """Installs readpast's own objects, or upgrades them, and the queue that `spec` describes.
+
+    `spec` is the description as a dict or as JSON text; None for no queue. `settings` are those of a `Queue`. What is
+    there already is left alone, so this can be called at every start. Needs the rights to create objects; workers do
+    not.
+    """
+    text = spec if spec is None or isinstance(spec, str) else json.dumps(spec)
+    configuration(settings).call(lib.readpast_install, encoded(text, "spec"))

@@ -1,0 +1,43 @@
+"""Loads the library, and refuses one that this package was not made for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+try:
+    _native = import_module("._native", __package__)
+except OSError as failure:
+    remedy = (
+        "; it needs unixODBC: install the package libodbc2 (Debian, Ubuntu) or unixODBC (Fedora, Red Hat, SUSE)"
+        if "libodbc" in str(failure)
+        else ""
+    )
+    raise ImportError(f"the readpast library cannot be loaded{remedy} ({failure})") from failure
+
+ffi: Any = _native.ffi
+lib: Any = _native.lib
+
+CData = Any
+"""An object of cffi's, which has no types for them."""
+
+
+def string(text: CData) -> str | None:
+    """The text at a `const char *`; None at NULL."""
+    return ffi.string(text).decode() if text else None
+
+
+def sized(struct: str) -> tuple[CData, int]:
+    """The type of a pointer to a struct, for ffi.new, and the size of the struct."""
+    return ffi.typeof(struct + " *"), ffi.sizeof(struct)
+
+
+VERSION = string(lib.readpast_version()) or ""
+ABI: int = lib.readpast_abi()
+
+if ABI != lib.READPAST_ABI:
+    raise ImportError(
+        f"libreadpast {VERSION} has the binary interface {ABI}; this package is made for {lib.READPAST_ABI}"
+    )
+
+__all__ = ["ABI", "VERSION", "CData", "ffi", "lib", "sized", "string"]

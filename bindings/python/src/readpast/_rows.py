@@ -1,0 +1,91 @@
+"""`readpast_batch`: reads what the items of a claim hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Callable, NamedTuple
+
+from . import _values
+from ._handle import Handle
+from ._library import CData, ffi, lib, sized, string
+from ._texts import encoded
+from .errors import ClosedError
+from .settlement import Settlement
+from .status import ColumnType, Status
+
+if TYPE_CHECKING:
+    from .answers import Outcome
+    from .renewal import Renewal
+
+_ITEM, _ITEM_SIZE = sized("readpast_item")
+_COLUMN, _COLUMN_SIZE = sized("readpast_column")
+_VALUE, _VALUE_SIZE = sized("readpast_value")
+
+
+class Column(NamedTuple):
+    """A column of the items."""
+
+    #: Its name, as the worker view declares it.
+    name: str
+    #: What it holds.
+    type: ColumnType
+
+
+class Rows:
+    """What the items of a batch have in common. It does not know them, so that none of them waits for a collector."""
+
+    __slots__ = ("_columns", "_handle", "renewal", "settle")
+
+    def __init__(self, c: CData, settle: Callable[[Settlement], Outcome]) -> None:
+        self.settle = settle
+        self.renewal: Renewal | None = None
+        self._handle: Handle | None = Handle(c, lib.readpast_batch_free)
+        self._columns: tuple[Column, ...] | None = None
+
+    def handle(self) -> Handle:
+        """The batch's handle, which is not freed while the caller refers to it."""
+        handle = self._handle
+        if handle is None:
+            raise ClosedError("the batch was closed: its columns cannot be read any more", Status.CLOSED)
+        return handle
+
+    def close(self) -> None:
+        self._handle = None
+
+    def items(self) -> list[tuple[str, str, int]]:
+        """Key, token and attempt of each item."""
+        c = self.handle().c
+        item = ffi.new(_ITEM)
+        item.struct_size = _ITEM_SIZE
+        items: list[tuple[str, str, int]] = []
+        for index in range(lib.readpast_batch_count(c)):
+            # It cannot fail: the index is below the count.
+            lib.readpast_batch_item(c, index, item, ffi.NULL)
+            items.append((ffi.string(item.key).decode(), ffi.string(item.token).decode(), item.attempt))
+        return items
+
+    def columns(self) -> tuple[Column, ...]:
+        if self._columns is None:
+            handle, column = self.handle(), ffi.new(_COLUMN)
+            column.struct_size = _COLUMN_SIZE
+            columns: list[Column] = []
+            for index in range(lib.readpast_batch_column_count(handle.c)):
+                handle.call(lib.readpast_batch_column, index, column)
+                columns.append(Column(ffi.string(column.name).decode(), ColumnType(column.type)))
+            self._columns = tuple(columns)
+        return self._columns
+
+    def value(self, index: int, column: str, *, as_text: bool = False) -> object:
+        handle, value = self.handle(), ffi.new(_VALUE)
+        value.struct_size = _VALUE_SIZE
+        name = encoded(column, "the name of a column")
+        if handle.call(lib.readpast_batch_value_by_name, index, name, value) is Status.NOT_FOUND:
+            raise KeyError(column)
+        return _values.text_of(value) if as_text else _values.value_of(value)
+
+    def json(self, index: int) -> str:
+        handle = self.handle()
+        text = string(lib.readpast_batch_json(handle.c, index))
+        if text is None:
+            # This one says why: the batch is from before a fork.
+            handle.call(lib.readpast_batch_item, index, ffi.new(_ITEM))
+        return text or ""

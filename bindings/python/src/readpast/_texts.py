@@ -1,0 +1,68 @@
+"""Python's texts, times and settings as the library takes them."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime, timedelta, timezone
+from typing import Union
+
+from ._library import CData, ffi
+from .errors import refused
+
+Seconds = Union[float, timedelta]
+"""A span of time, in seconds. Part of a millisecond counts as a whole one: a short wait is not none."""
+
+Moment = Union[str, datetime]
+"""A moment: a datetime with a time zone, or a UTC time like `2026-11-21T08:30:00Z`."""
+
+
+def encoded(text: str | None, name: str) -> bytes | CData:
+    """The text as an argument; NULL for None."""
+    if text is None:
+        return ffi.NULL
+    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"{name} must be text, not {type(text).__name__}")
+    try:
+        data = text.encode()
+    except UnicodeEncodeError as error:
+        raise refused(f"{name} is not a text that UTF-8 can hold: {error}") from error
+    if b"\0" in data:
+        raise refused(f"{name} holds a NUL character, which no text may")
+    return data
+
+
+class Texts:
+    """Texts that structs point to. They live as long as this does."""
+
+    __slots__ = ("_kept",)
+
+    def __init__(self) -> None:
+        self._kept: list[CData] = []
+
+    def __call__(self, text: str | None, name: str) -> CData:
+        if text is None:
+            return ffi.NULL
+        kept = ffi.new("char[]", encoded(text, name))
+        self._kept.append(kept)
+        return kept
+
+
+def milliseconds(time: Seconds) -> int:
+    """A span of time as the library counts it."""
+    if isinstance(time, timedelta):
+        return -(-time // timedelta(milliseconds=1))
+    return math.ceil(time * 1000)
+
+
+def delay(time: Seconds | None) -> int:
+    """A delay as the library takes it: -1 for none."""
+    return -1 if time is None else milliseconds(time)
+
+
+def moment(time: Moment | None) -> str | None:
+    """A moment as the library takes it."""
+    if not isinstance(time, datetime):
+        return time
+    if time.tzinfo is None:
+        raise refused("a datetime must have a time zone: no one else knows which hour it means")
+    return time.astimezone(timezone.utc).replace(tzinfo=None).isoformat() + "Z"

@@ -1,0 +1,51 @@
+"""`readpast_value`: values of columns as Python's own."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timezone
+from decimal import Decimal
+from typing import Any, Callable
+from uuid import UUID
+
+from ._library import CData, ffi
+from .status import ColumnType
+
+
+def text_of(value: CData) -> str | None:
+    """The text, or what is given as text, exactly as the library has it; None for NULL."""
+    if value.is_null:
+        return None
+    if not value.text:
+        raise TypeError(f"the column holds {ColumnType(value.type).name}, which is no text")
+    text: str = ffi.unpack(value.text, value.length).decode()
+    return text
+
+
+def value_of(value: CData) -> Any:
+    """The value as `ColumnType` says; None for NULL."""
+    return None if value.is_null else _READERS[value.type](value)
+
+
+def _text(value: CData) -> str:
+    text: str = ffi.unpack(value.text, value.length).decode()
+    return text
+
+
+def _timestamp(value: CData) -> datetime:
+    """Digits below a microsecond are dropped, never rounded: a moment that has come is not in the future."""
+    text = _text(value)
+    whole = datetime.fromisoformat(text[:19])
+    return whole.replace(microsecond=int(text[20:26].ljust(6, "0")), tzinfo=timezone.utc)
+
+
+_READERS: dict[int, Callable[[CData], Any]] = {
+    ColumnType.BOOLEAN: lambda value: value.integer != 0,
+    ColumnType.INTEGER: lambda value: value.integer,
+    ColumnType.FLOAT: lambda value: value.number,
+    ColumnType.DECIMAL: lambda value: Decimal(_text(value)),
+    ColumnType.TEXT: _text,
+    ColumnType.BINARY: lambda value: bytes(ffi.buffer(value.bytes, value.length)) if value.length else b"",
+    ColumnType.TIMESTAMP: _timestamp,
+    ColumnType.DATE: lambda value: date.fromisoformat(_text(value)),
+    ColumnType.GUID: lambda value: UUID(_text(value)),
+}

@@ -1,0 +1,97 @@
+"""What the library answers, item by item."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple, TypeVar
+
+from ._library import CData, ffi
+from .status import State, Status
+
+T = TypeVar("T")
+
+
+class Answers(tuple[T, ...]):
+    """A tuple of answers, one for each item, in their order.
+
+    `status` is what the call came to: `Status.OK` when all went well, else the answer of the first item that did not.
+    """
+
+    status: Status
+
+    def __new__(cls, status: Status, answers: Iterable[T]) -> Answers[T]:
+        """Answers of a call."""
+        self = super().__new__(cls, answers)
+        self.status = status
+        return self
+
+
+class Outcome(NamedTuple):
+    """What came of an item, and how it is now."""
+
+    #: `OK`, `LEASE_LOST`, `CONFLICT`, `ILLEGAL_TRANSITION`, `NOT_FOUND` or, of work that is redriven, `DUPLICATE`.
+    answer: Status
+    #: The state it is in now: Failed although another was asked for, when its attempts are spent.
+    state: State
+    #: Its attempt number now.
+    attempt: int
+    #: Its token now: the one to go on with after a step. Empty when it was not found.
+    token: str
+
+
+class Receipt(NamedTuple):
+    """What came of an item to enqueue."""
+
+    #: Its key. Of a duplicate that of the item which is there, where the queue tells it; else empty.
+    key: str
+    #: Its token, for whoever wants to cancel or pause exactly this version of it. Empty for a duplicate.
+    token: str
+    #: `OK`, or `DUPLICATE` when nothing was enqueued.
+    answer: Status
+
+
+_OUTCOME = ffi.sizeof("readpast_outcome")
+_RECEIPT = ffi.sizeof("readpast_receipt")
+_STATUSES = {int(status): status for status in Status}
+_STATES = {int(state): state for state in State}
+
+
+def room_for_outcomes(count: int) -> CData:
+    """Room for one more: the library is to refuse an empty list."""
+    outcomes = ffi.new("readpast_outcome[]", count + 1)
+    outcomes[0].struct_size = _OUTCOME
+    return outcomes
+
+
+def outcomes_in(status: Status, outcomes: CData, count: int) -> Answers[Outcome]:
+    """Copies what a call wrote."""
+    return Answers(
+        status,
+        [
+            Outcome(
+                _STATUSES.get(outcome.answer) or Status(outcome.answer),
+                _STATES.get(outcome.state) or State(outcome.state),
+                outcome.attempt,
+                ffi.string(outcome.token).decode(),
+            )
+            for outcome in outcomes[0:count]
+        ],
+    )
+
+
+def room_for_receipts(count: int) -> CData:
+    """As `room_for_outcomes`."""
+    receipts = ffi.new("readpast_receipt[]", count + 1)
+    receipts[0].struct_size = _RECEIPT
+    return receipts
+
+
+def receipts_in(status: Status, receipts: CData, count: int) -> Answers[Receipt]:
+    """Copies what a call wrote."""
+    return Answers(
+        status,
+        [
+            Receipt(ffi.string(receipt.key).decode(), ffi.string(receipt.token).decode(), Status(receipt.answer))
+            for receipt in receipts[0:count]
+        ],
+    )

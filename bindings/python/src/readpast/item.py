@@ -1,0 +1,126 @@
+"""A claimed item."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ._texts import Moment, Seconds
+from .settlement import Lease, Settlement
+from .status import Action, Status
+
+if TYPE_CHECKING:
+    from ._rows import Rows
+    from .answers import Outcome
+
+
+class Item(Mapping[str, Any]):
+    """A claimed item: a mapping of its columns, by name in any case, to values as `ColumnType` says; None for NULL.
+
+    Columns are read when they are asked for, until the batch is closed. Any number of threads may read it.
+    """
+
+    __slots__ = ("_index", "_rows", "attempt", "key", "token")
+
+    #: The primary key, as text.
+    key: str
+    #: The token that the claim, or the newest step, left on the item. A settle must carry it.
+    token: str
+    #: Which attempt this is, counted from 1. A settle must carry it.
+    attempt: int
+
+    def __init__(self, rows: Rows, index: int, key: str, token: str, attempt: int) -> None:
+        self._rows = rows
+        self._index = index
+        self.key = key
+        self.token = token
+        self.attempt = attempt
+
+    def __getitem__(self, column: str) -> Any:
+        """The value of a column. Times have no digits below a microsecond: `text` has them all."""
+        return self._rows.value(self._index, column)
+
+    def __contains__(self, column: object) -> bool:
+        return isinstance(column, str) and column.lower() in (each.name.lower() for each in self._rows.columns())
+
+    def __iter__(self) -> Iterator[str]:
+        return (column.name for column in self._rows.columns())
+
+    def __len__(self) -> int:
+        return len(self._rows.columns())
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        return f"<readpast.Item {self.key}, attempt {self.attempt}>"
+
+    def text(self, column: str) -> str | None:
+        """The text of a column; of decimals, times, dates and GUIDs their exact text. None for NULL.
+
+        Raises TypeError when the column holds a truth value, a number or bytes.
+        """
+        text = self._rows.value(self._index, column, as_text=True)
+        return None if text is None else str(text)
+
+    def json(self) -> str:
+        """The item as one JSON object, a member per column.
+
+        Times are text in UTC, decimals text with all their digits, bytes lower-case hexadecimal text.
+        """
+        return self._rows.json(self._index)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the item was found lost while its lease was being renewed: work on it is in vain.
+
+        Always false where nobody renews.
+        """
+        renewal = self._rows.renewal
+        return renewal is not None and self.key in renewal.lost_keys
+
+    @property
+    def lease(self) -> Lease:
+        """The lease of the claim, for `Queue.renew`."""
+        return Lease(self.key, self.attempt)
+
+    def complete(self, response: str | None = None) -> Settlement:
+        """To end the claim: done."""
+        return Settlement(self.key, self.token, self.attempt, Action.COMPLETE, response=response)
+
+    def complete_partially(self, response: str | None = None) -> Settlement:
+        """To end the claim: done as far as it could be."""
+        return Settlement(self.key, self.token, self.attempt, Action.COMPLETE_PARTIALLY, response=response)
+
+    def fail(self, error: str) -> Settlement:
+        """To end the claim: given up for good."""
+        return Settlement(self.key, self.token, self.attempt, Action.FAIL, error=error)
+
+    def retry(self, error: str, delay: Seconds | None = None, due: Moment | None = None) -> Settlement:
+        """To end the claim: this attempt failed, try again when due, or become Failed when the attempts are spent.
+
+        Without `delay` (from now) and `due` it is due as the queue's backoff says.
+        """
+        return Settlement(self.key, self.token, self.attempt, Action.RETRY, error=error, delay=delay, due=due)
+
+    def release(self, delay: Seconds | None = None) -> Settlement:
+        """To give the item back unworked: it is Pending again, and this attempt does not count."""
+        return Settlement(self.key, self.token, self.attempt, Action.RELEASE, delay=delay)
+
+    def settle(self, action: Action) -> Settlement:
+        """To end the claim in any way there is; `_replace` fills in the rest."""
+        return Settlement(self.key, self.token, self.attempt, action)
+
+    def record_step(self, step: str) -> Outcome:
+        """Records at once how far the work has come, and keeps the claim; the lease starts anew.
+
+        A later attempt finds the step in the item's column. With the answer `Status.OK`, `token` is the new one.
+        """
+        settlement = Settlement(self.key, self.token, self.attempt, Action.STEP, step=step)
+        outcome = self._rows.settle(settlement)
+        if outcome.answer is Status.OK:
+            self.token = outcome.token
+        return outcome

@@ -1,0 +1,70 @@
+"""Items to enqueue."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from ._library import CData, ffi
+from ._texts import Moment, Seconds, Texts, delay, moment
+from .errors import refused
+
+
+class NewItem(NamedTuple):
+    """An item to enqueue. A mapping of its columns alone will do where the rest is as usual."""
+
+    #: The values of the queue's own columns; of a dict, what `ColumnType` says, or as JSON text. None: all are NULL.
+    columns: Mapping[str, Any] | str | None = None
+    #: The kind of work, one of the queue's types; None: the first of them.
+    type: str | None = None
+    #: The step to begin with; None: none.
+    step: str | None = None
+    #: When it is due, from now on the server's clock; None: at `due`.
+    delay: Seconds | None = None
+    #: When it is due; None: now, or after `delay`.
+    due: Moment | None = None
+
+
+_NEW_ITEM = ffi.sizeof("readpast_new_item")
+
+
+def new_items_for(items: Sequence[NewItem | Mapping[str, Any]], texts: Texts) -> CData:
+    """The array, with room for one more: the library is to refuse an empty list."""
+    array = ffi.new("readpast_new_item[]", len(items) + 1)
+    for native, each in zip(array, items):
+        item = each if isinstance(each, NewItem) else NewItem(each)
+        native.struct_size = _NEW_ITEM
+        native.type = texts(item.type, "type")
+        native.step = texts(item.step, "step")
+        native.delay_ms = delay(item.delay)
+        native.due = texts(moment(item.due), "due")
+        native.columns_json = texts(_json(item.columns), "columns")
+    return array
+
+
+def _json(columns: Mapping[str, Any] | str | None) -> str | None:
+    if columns is None or isinstance(columns, str):
+        return columns
+    try:
+        return json.dumps(dict(columns), default=_plain, ensure_ascii=False, allow_nan=False)
+    except ValueError as error:
+        raise refused(f"columns: {error}") from error
+
+
+def _plain(value: object) -> str:
+    """What JSON has no form for, as the text that the library takes."""
+    if isinstance(value, datetime):
+        return moment(value) or ""
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    if isinstance(value, UUID):
+        return str(value)
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return value.hex()
+    raise TypeError(f"a column cannot hold an object of type {type(value).__name__}")

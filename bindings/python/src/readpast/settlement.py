@@ -1,0 +1,109 @@
+"""What to do with items: settlements, leases to renew, items to redrive."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ._library import CData, ffi
+from ._texts import Moment, Seconds, Texts, delay, moment
+from .status import Action
+
+
+class Settlement(NamedTuple):
+    """What to do with an item. `Item.complete`, `Item.retry` and so on make one of a claimed item."""
+
+    #: The item's key.
+    key: str
+    #: The token it had when the caller last saw it. Required with an attempt; None without one: whatever it is.
+    token: str | None
+    #: The attempt of the claim; 0 steers an item as an operator, without holding its lease.
+    attempt: int
+    #: What to do.
+    action: Action
+    #: The step to record; None keeps the one there is.
+    step: str | None = None
+    #: The response to record; None keeps the one there is.
+    response: str | None = None
+    #: The error to record; None keeps the one there is.
+    error: str | None = None
+    #: When the item is due again, from now on the server's clock; None: at `due`.
+    delay: Seconds | None = None
+    #: When the item is due again; None: as it was, or after `delay`.
+    due: Moment | None = None
+
+    @classmethod
+    def operator(cls, key: str, action: Action, *, token: str | None = None, error: str | None = None) -> Settlement:
+        """Steers an item as an operator does, without holding its lease."""
+        return cls(key, token, 0, action, error=error)
+
+
+class Lease(NamedTuple):
+    """A lease to renew."""
+
+    #: The item's key.
+    key: str
+    #: The attempt of the claim.
+    attempt: int
+
+
+class ItemRef(NamedTuple):
+    """An item, by its key."""
+
+    #: The item's key.
+    key: str
+    #: The token it had when the caller saw it: only if it is still that is the item meant. None: whatever it is.
+    token: str | None = None
+
+
+_SETTLEMENT = ffi.sizeof("readpast_settlement")
+_LEASE = ffi.sizeof("readpast_lease")
+_ITEM_REF = ffi.sizeof("readpast_item_ref")
+
+
+def settlements_for(settlements: Sequence[Settlement], texts: Texts) -> CData:
+    """The array, with room for one more: the library is to refuse an empty list."""
+    array = ffi.new("readpast_settlement[]", len(settlements) + 1)
+    for native, settlement in zip(array, settlements):
+        # This runs for every item: what is not there stays as the array has it, zero.
+        key, token, attempt, action, step, response, error, delay_, due = settlement
+        native.struct_size = _SETTLEMENT
+        native.key = texts(key, "key")
+        native.token = texts(token, "token")
+        native.attempt = attempt
+        native.action = action
+        native.delay_ms = delay(delay_)
+        if step is not None:
+            native.step = texts(step, "step")
+        if response is not None:
+            native.response = texts(response, "response")
+        if error is not None:
+            native.error = texts(error, "error")
+        if due is not None:
+            native.due = texts(moment(due), "due")
+    return array
+
+
+def check_texts(settlement: Settlement) -> None:
+    """Raises what `settlements_for` would raise."""
+    settlements_for([settlement], Texts())
+
+
+def leases_for(leases: Sequence[Lease], texts: Texts) -> CData:
+    """As `settlements_for`."""
+    array = ffi.new("readpast_lease[]", len(leases) + 1)
+    for native, lease in zip(array, leases):
+        native.struct_size = _LEASE
+        native.key = texts(lease.key, "key")
+        native.attempt = lease.attempt
+    return array
+
+
+def item_refs_for(items: Sequence[ItemRef], texts: Texts) -> CData:
+    """As `settlements_for`."""
+    array = ffi.new("readpast_item_ref[]", len(items) + 1)
+    for native, item in zip(array, items):
+        native.struct_size = _ITEM_REF
+        native.key = texts(item.key, "key")
+        native.token = texts(item.token, "token")
+    return array

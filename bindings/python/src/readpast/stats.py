@@ -1,0 +1,63 @@
+"""Figures about a queue."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Stats(NamedTuple):
+    """Figures about a queue at one moment; times are in milliseconds.
+
+    Percentiles and means are of the newest items that were started and finished; -1 where there is no such item.
+    """
+
+    #: How many items are Pending.
+    pending: int
+    #: How many items are Processing.
+    processing: int
+    #: How many items are in Error.
+    error: int
+    #: How many items are Failed.
+    failed: int
+    #: How many items are Completed.
+    completed: int
+    #: How many items are Cancelled.
+    cancelled: int
+    #: How many items are Paused.
+    paused: int
+    #: How many items are Terminated.
+    terminated: int
+    #: How many items are PartiallyCompleted.
+    partially_completed: int
+    #: How many items are due now and wait for a worker.
+    due: int
+    #: How long the longest-waiting of them has been due, in milliseconds; -1 when none is due.
+    oldest_due_ms: int
+    #: How many items in flight have outlived their lease.
+    expired: int
+    #: How many items the percentiles and means are of (at most 10000).
+    sample: int
+    #: Milliseconds from due to started, 50th percentile.
+    wait_p50_ms: int
+    #: Milliseconds from due to started, 90th percentile.
+    wait_p90_ms: int
+    #: Milliseconds from due to started, 99th percentile.
+    wait_p99_ms: int
+    #: Milliseconds from started to finished, 50th percentile.
+    run_p50_ms: int
+    #: Milliseconds from started to finished, 90th percentile.
+    run_p90_ms: int
+    #: Milliseconds from started to finished, 99th percentile.
+    run_p99_ms: int
+    #: Milliseconds from due to started, on average.
+    wait_mean_ms: int
+    #: Milliseconds from started to finished, on average.
+    run_mean_ms: int
+    #: How many items were enqueued within the last hour; -1 when the queue deletes what is completed.
+    arrivals_last_hour: int
+    #: How many items are worked on now: in flight, with a lease that has not run out.
+    workers_busy: int
+    #: How many must be worked on at once to keep up (Little's law): the arrivals of the last hour per millisecond,
+    #: times the mean run, divided by 0.8, so that workers are idle for a fifth of their time and waits stay short. At
+    #: least 1 while there is work; -1 when the arrivals are not known.
+    workers_needed: int

@@ -1,0 +1,213 @@
+"""Works a queue off on several threads."""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+import time
+import traceback
+from collections.abc import Sequence
+from typing import Callable, Optional, TypeVar
+
+from ._signals import stopping_on_signals
+from .answers import Answers, Outcome
+from .batch import Batch
+from .errors import QueueError
+from .item import Item
+from .queue import Queue
+from .settlement import Settlement, check_texts
+from .status import Status
+
+_log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+Handler = Callable[[Item], Optional[Settlement]]
+"""Does the work, and says what came of it by what it returns: None is `Item.complete`."""
+
+_WAIT = 60.0
+_PAUSE = 1.0
+_LONGEST_ERROR = 16 * 1024
+"""What an error column holds at most, in characters; stacks can be long."""
+
+
+class Worker:
+    """Works a queue off on several threads.
+
+    Each claims a batch, has its leases renewed, hands every item to the handler, and settles the batch and claims the
+    next one in a single round trip.
+
+    An exception of the handler becomes the item's error, with its stack, and the item is tried again while attempts are
+    left; the worker goes on. An item that was lost meanwhile is left to whoever has it now. Lost connections and the
+    like are waited for. The logger `readpast.worker` tells of all that.
+
+    The worker uses a handle of its own: to stop it interrupts nobody else, while `Queue.interrupt` stops it.
+    """
+
+    def __init__(self, queue: Queue, handler: Handler, *, threads: int = 1, batch_size: int = 1) -> None:
+        """`handler` is called on the worker's threads, several at once. `queue` must stay open while the worker runs.
+
+        `batch_size` is how many items a thread claims at once, 1 to 1000.
+        """
+        if threads < 1:
+            raise ValueError("a worker needs a thread")
+        self._queue = queue
+        self._handler = handler
+        self._threads = threads
+        self._batch_size = batch_size
+        self._own: Queue | None = None
+        self._stopping = False
+        self._pauses_end = threading.Event()
+        self._failure: BaseException | None = None
+
+    def claimed(self, batch: Batch) -> None:
+        """For subclasses: called with every batch before its first item is handled, on the worker's threads."""
+
+    def settled(
+        self, settlements: Sequence[Settlement], outcomes: Answers[Outcome], seconds: float, following: Batch
+    ) -> None:
+        """For subclasses: called after a batch was settled, on the worker's threads, with what was asked for, what was
+        answered, how long the call took, and the batch that it claimed."""
+
+    def run(self, *, signals: bool = False) -> None:
+        """Works until `stop`.
+
+        Then items in hand are finished and settled, those that were not begun are given back, and this returns.
+
+        With `signals`, SIGINT and SIGTERM stop it, each once; this must be the main thread then. The handlers that were
+        there before are put back at the first signal, and at the end: a second Ctrl-C is a KeyboardInterrupt, as usual.
+
+        An exception that interrupts the main thread here, like KeyboardInterrupt without `signals`, stops the worker
+        and is raised when it has ended; a second one is raised at once, and what is in hand is left to its leases.
+
+        A failure that no other try mends ends the run, and is raised when the other threads have ended.
+        """
+        if self._own is not None:
+            raise RuntimeError("a worker runs once")
+        with self._queue.share() as own, stopping_on_signals(self.stop, signals):
+            self._own = own
+            if self._stopping:
+                own.interrupt()
+            threads = [
+                threading.Thread(target=self._work, args=(own,), name=f"readpast worker {number}", daemon=True)
+                for number in range(1, self._threads + 1)
+            ]
+            try:
+                for thread in threads:
+                    thread.start()
+                _join(threads)
+            except BaseException:
+                # While it stops, the next one is raised at once.
+                if not self._stopping:
+                    self.stop()
+                    _join(threads)
+                raise
+        if self._failure is not None:
+            raise self._failure
+
+    def stop(self) -> None:
+        """Lets `run` end in order, now or when it is called. From any thread or signal handler; returns at once."""
+        # A signal handler may run within this very method, and an event's lock is not for that.
+        if self._stopping:
+            return
+        self._stopping = True
+        self._pauses_end.set()
+        own = self._own
+        if own is not None:
+            try:
+                own.interrupt()
+            except QueueError as error:
+                _log.debug("nothing to interrupt: %s", error)
+
+    def _work(self, own: Queue) -> None:
+        try:
+            while not self._stopping:
+                batch = self._try("claiming", lambda _: own.claim(self._batch_size, wait=_WAIT))
+                if batch.status is Status.INTERRUPTED:
+                    # By `stop`, or because the queue itself was interrupted: for all threads alike.
+                    self.stop()
+                while batch:
+                    batch = self._work_on(own, batch)
+        except BaseException as failure:
+            self._failure = self._failure or failure
+            self.stop()
+
+    def _work_on(self, own: Queue, batch: Batch) -> Batch:
+        """Handles the items of a batch, settles them, and returns the next batch."""
+        with batch:
+            with own.renewing(batch):
+                self.claimed(batch)
+                # Of what was lost before it was begun, the refusal is all there is to report.
+                settlements = [
+                    item.release() if self._stopping or item.is_lost else self._handle(item) for item in batch
+                ]
+            begun = time.perf_counter()
+            outcomes, following = self._try(
+                "settling",
+                lambda operation: own.settle_and_claim(settlements, self._batch_size, operation=operation),
+            )
+            seconds = time.perf_counter() - begun
+            self._report(settlements, outcomes)
+            self.settled(settlements, outcomes, seconds, following)
+            return following
+
+    def _handle(self, item: Item) -> Settlement:
+        try:
+            return _proper(self._handler(item) or item.complete(), item)
+        except Exception as error:
+            _log.warning("item %s, attempt %d: the handler raised %r", item.key, item.attempt, error, exc_info=True)
+            return item.retry(_described(error))
+
+    def _report(self, settlements: Sequence[Settlement], outcomes: Answers[Outcome]) -> None:
+        if outcomes.status is Status.OK:
+            return
+        for settlement, outcome in zip(settlements, outcomes):
+            if outcome.answer is not Status.OK:
+                _log.warning(
+                    "item %s could not be settled (%s): it is %s now",
+                    settlement.key,
+                    outcome.answer.name,
+                    outcome.state.name,
+                )
+
+    def _try(self, doing: str, call: Callable[[str | None], T]) -> T:
+        """Makes a call until it succeeds, with the same operation once an outcome is unknown; raises what no other try
+        mends. Once the worker stops, nobody waits for the server for ever: leases run out, and others take over."""
+        operation: str | None = None
+        while True:
+            is_last = self._stopping
+            try:
+                return call(operation)
+            except QueueError as error:
+                operation = error.operation or operation
+                if is_last or not (error.retryable or operation):
+                    raise
+                _log.warning("%s failed and is tried again: %s", doing, error)
+                if self._pauses_end.wait(_PAUSE) and not operation:
+                    raise
+
+
+def _join(threads: Sequence[threading.Thread]) -> None:
+    for thread in threads:
+        if thread.ident is not None:
+            thread.join()
+
+
+def _proper(settlement: Settlement, item: Item) -> Settlement:
+    """What cannot be sent would fail the whole batch; it is the handler's mistake, and its item's alone."""
+    if not isinstance(settlement, Settlement):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"a handler returns a Settlement or None, not {type(settlement).__name__}")
+    if settlement.key != item.key:
+        raise ValueError(f"the handler of item {item.key} settled item {settlement.key}")
+    check_texts(settlement)
+    return settlement
+
+
+def _described(error: BaseException) -> str:
+    """The exception, then its stack without our own part of it, as a text that every column takes."""
+    stack = error.__traceback__ and (error.__traceback__.tb_next or error.__traceback__)
+    what = "".join(traceback.format_exception_only(type(error), error))
+    where = "".join(traceback.format_exception(type(error), error, stack))
+    # Half a character is no reason to lose the rest.
+    return re.sub("[\0\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", f"{what}\n{where}"[:_LONGEST_ERROR])
