@@ -32,7 +32,7 @@
             /* An item with spent attempts (the limit was lowered, say) ends here instead of staying at the head. */
             INSERT INTO @Change (
                 {{ n.names(key) }}, [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
-                [FinishedAt], [LeaseOwner], [LeaseUntil]
+                [FinishedAt], [LeaseOwner], [LeaseUntil], [Before]
             )
             SELECT
                 {{ n.list(key, "x") }},
@@ -50,7 +50,8 @@
                 CASE WHEN x.[AttemptNum] < @MaxAttempts THEN @Now END,
                 CASE WHEN x.[AttemptNum] >= @MaxAttempts THEN @Now END,
                 CASE WHEN x.[AttemptNum] < @MaxAttempts THEN @Worker END,
-                CASE WHEN x.[AttemptNum] < @MaxAttempts THEN DATEADD(MILLISECOND, @LeaseMs, @Now) END
+                CASE WHEN x.[AttemptNum] < @MaxAttempts THEN DATEADD(MILLISECOND, @LeaseMs, @Now) END,
+                x.[Before]
             FROM (
                 SELECT
                     {{ n.list(key, "d") }},
@@ -58,7 +59,8 @@
                     {{ n.later("d.[Token]" if role.token else "s.[UpdatedAt]", "@At" if role.token else "@Now") }} AS [Token],
                     s.[Step],
                     s.[Response],
-                    s.[Error]
+                    s.[Error],
+                    s.[UpdatedAt] AS [Before]
                 FROM @Due AS d
                 LEFT JOIN {{ object(queue ~ "_Lease") }} AS s
                     ON {{ n.same(key, "s", "d") }}

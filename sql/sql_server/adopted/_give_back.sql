@@ -5,7 +5,7 @@
             /* Lock them, the table first, and judge each as it is now; rows that others hold are passed over. */
             INSERT INTO @Change (
                 {{ n.names(key) }}, [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
-                [FinishedAt], [Duration], [DueAt], [LeaseOwner], [LeaseUntil]
+                [FinishedAt], [Duration], [DueAt], [LeaseOwner], [LeaseUntil], [Before]
             )
             SELECT
                 {{ n.list(key, "x") }},
@@ -38,7 +38,8 @@
                 END,
                 CASE WHEN x.[Is] = 'Processing' THEN {{ "@Now" if not role.due else "CAST(NULL AS datetime2(7))" }} END,
                 x.[LeaseOwner],
-                NULL
+                NULL,
+                x.[Before]
             FROM (
                 SELECT
                     {{ n.list(key, "q") }},
@@ -57,7 +58,8 @@
                     {{ n.kept_text(role.error, "[Error]") }} AS [Error],
                     {{ n.started(role, run_time, local_time) }} AS [StartedAt],
                     s.[DueAt],
-                    {{ n.owner(role) }} AS [LeaseOwner]
+                    {{ n.owner(role) }} AS [LeaseOwner],
+                    s.[UpdatedAt] AS [Before]
                 FROM @Candidate AS c
                 INNER JOIN {{ table }} AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
                     ON {{ n.found(key, seek, "c") }}

@@ -4,7 +4,7 @@
         DELETE FROM @Change;
         INSERT INTO @Change (
             {{ n.names(key) }}, [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
-            [FinishedAt], [Duration], [DueAt], [LeaseOwner], [LeaseUntil]
+            [FinishedAt], [Duration], [DueAt], [LeaseOwner], [LeaseUntil], [Before]
         )
         SELECT
             {{ n.list(key, "x") }}, x.[Was], x.[Status], x.[AttemptNum], x.[Token], x.[Step], x.[Response], x.[Error],
@@ -13,10 +13,12 @@
             CASE WHEN x.[Finished] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @Now) END,
             x.[DueAt],
             x.[LeaseOwner],
-            x.[LeaseUntil]
+            x.[LeaseUntil],
+            x.[Before]
         FROM (
             SELECT
                 {{ n.list(key, "i") }},
+                s.[UpdatedAt] AS [Before],
                 w.[Was],
                 w.[Status],
                 w.[AttemptNum],
