@@ -2,7 +2,7 @@
 
 use crate::catalog;
 use crate::config::Config;
-use crate::dialect::SCHEMA_VERSION;
+use crate::dialect::{Dialect, SCHEMA_VERSION};
 use crate::error::{Error, ErrorKind, Result};
 use crate::finding::{Finding, Severity};
 use crate::install;
@@ -36,17 +36,56 @@ pub fn plan(config: &Config, spec: &QueueSpec) -> Result<Plan> {
     let schema = config.schema()?;
     let mut session = Session::open(config)?;
     let mut findings = catalog::fit(&mut session, &schema, spec, table, true)?;
-    let (found, scripts) = install::scripts(&mut session, &schema, spec)?;
-    findings.push(match found {
+    let there = install::installed(&mut session, &schema)?;
+    let scripts = match install::scripts(session.dialect(), &schema, &there, spec) {
+        Err(error) if error.kind() == ErrorKind::SchemaMismatch => {
+            findings.push(Finding::error("change", spec.queue.as_str(), error.message(), ""));
+            Vec::new()
+        }
+        scripts => scripts?,
+    };
+    findings.extend(beside(session.dialect(), &there, spec));
+    findings.push(match there.version {
         None => Finding::ok("schema", schema.as_str(), "readpast's own objects will be installed into this schema"),
         Some(found) if found < SCHEMA_VERSION => Finding::ok(
             "schema",
             schema.as_str(),
-            format!("readpast's own objects will be upgraded from version {found} to {SCHEMA_VERSION}"),
+            format!(
+                "readpast's own objects, and all queues there, will be upgraded from version {found} to {SCHEMA_VERSION}"
+            ),
         ),
         Some(_) => Finding::ok("schema", schema.as_str(), "readpast's own objects are there, in this version"),
     });
     Ok(Plan { findings, scripts, spec: spec.clone() })
+}
+
+/// Of other queues over the same table: two descriptions of one life seldom agree.
+pub(crate) fn beside(dialect: Dialect, there: &install::Catalog, spec: &QueueSpec) -> Option<Finding> {
+    let place = |spec: &QueueSpec| match &spec.storage {
+        Storage::Table(table) => {
+            let schema = dialect.schema_of(table.schema.as_ref());
+            Some(format!("{}.{}", catalog::stored(dialect, &schema), catalog::stored(dialect, &table.name)))
+        }
+        _ => None,
+    };
+    let is_same = |one: &str, other: &str| match dialect {
+        Dialect::SqlServer => one.to_lowercase() == other.to_lowercase(),
+        Dialect::Postgres => one == other,
+    };
+    let here = place(spec)?;
+    // What cannot be read, installing and `doctor` tell of.
+    let others: Vec<_> = (there.queues.iter().filter(|known| known.name != spec.queue.as_str()))
+        .filter_map(|known| known.read().ok())
+        .filter(|other| place(other).is_some_and(|place| is_same(&here, &place)))
+        .map(|other| other.queue.to_string())
+        .collect();
+    let what = format!(
+        "{} goes over this table too: each takes what looks Pending to it, and knows nothing of the other's attempts, retries \
+         and leases",
+        others.join(", ")
+    );
+    let remedy = "work on it through one of them; stop the workers of the others";
+    (!others.is_empty()).then(|| Finding::warning("shared", here, what, remedy))
 }
 
 impl Plan {

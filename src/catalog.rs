@@ -3,7 +3,6 @@
 
 mod fit;
 mod handwritten;
-mod near;
 mod procedure;
 mod table;
 mod types;
@@ -11,9 +10,8 @@ mod types;
 pub(crate) use self::{
     fit::{fit, refuse_unfit},
     handwritten::{Call, Meaning, Shape, shape},
-    near::nearest,
     procedure::{Parameter, bare},
-    table::{Column, Index, Table, find_table},
+    table::{Column, Index, Table, find_table, stored},
     types::Family,
 };
 

@@ -137,7 +137,7 @@ mod tests {
     fn an_unknown_key_is_named() {
         let error = Config::new().set("lease_ms", "1").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidConfig);
-        assert!(error.message().contains("lease_ms") && error.message().contains("lease.ms"), "{error}");
+        assert!(error.message().contains("\"lease_ms\" (did you mean \"lease.ms\"?)"), "{error}");
     }
 
     #[test]

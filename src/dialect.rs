@@ -18,6 +18,8 @@ use crate::spec::{ColumnKind, QueueSpec, Storage};
 use std::sync::Arc;
 use template::Templates;
 
+pub(crate) use script::Upgrade;
+
 /// The version of the objects that this library installs and works with: the number of the last schema script.
 pub const SCHEMA_VERSION: i32 = 2;
 

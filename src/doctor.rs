@@ -8,10 +8,11 @@ mod objects;
 mod queue;
 mod server;
 
+use crate::adopt;
 use crate::config::Config;
 use crate::dialect::SCHEMA_VERSION;
 use crate::error::{Error, Result};
-use crate::ident::{Identifier, QueueName};
+use crate::ident::{Identifier, QueueName, nearest};
 use crate::install;
 use crate::session::Session;
 use crate::spec::QueueSpec;
@@ -66,7 +67,9 @@ fn unseen(check: &'static str, error: &Error) -> Finding {
 /// What is installed; the descriptions of the queues to look at.
 fn installed(examined: &mut Examined, wanted: Option<&str>) -> Result<Vec<QueueSpec>> {
     let name = examined.schema.as_str().to_owned();
-    let install::Catalog { version, queues } = install::installed(&mut examined.session, &examined.schema)?;
+    let there = install::installed(&mut examined.session, &examined.schema)?;
+    let install::Catalog { version, queues } = &there;
+    let version = *version;
     let finding = match version {
         None => Finding::error("schema", &name, "holds no readpast objects", "install them, or set \"schema\""),
         Some(found) if found < SCHEMA_VERSION => {
@@ -85,12 +88,15 @@ fn installed(examined: &mut Examined, wanted: Option<&str>) -> Result<Vec<QueueS
     };
     examined.findings.push(finding);
     let mut specs = Vec::new();
-    for install::Known { name: queue, spec: text, .. } in &queues {
+    for install::Known { name: queue, spec: text, .. } in queues {
         if wanted.is_some_and(|wanted| wanted != queue) {
             continue;
         }
         match QueueSpec::from_json(text) {
-            Ok(spec) => specs.push(spec),
+            Ok(spec) => {
+                examined.findings.extend(adopt::beside(examined.session.dialect(), &there, &spec));
+                specs.push(spec);
+            }
             Err(error) => {
                 let what = format!("its stored description cannot be read: {error}");
                 examined.findings.push(Finding::error("queue", queue, what, "install the queue again"));
@@ -100,7 +106,7 @@ fn installed(examined: &mut Examined, wanted: Option<&str>) -> Result<Vec<QueueS
     if let Some(wanted) = wanted.filter(|wanted| version.is_some() && !queues.iter().any(|queue| queue.name == *wanted))
     {
         let known: Vec<_> = queues.iter().map(|queue| queue.name.as_str()).collect();
-        let remedy = match crate::catalog::nearest(wanted, known.iter().copied()) {
+        let remedy = match nearest(wanted, known.iter().copied()) {
             Some(near) => format!("there is {near}"),
             None => "install it, or give another name".to_owned(),
         };

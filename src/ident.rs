@@ -1,5 +1,9 @@
 //! Names that become part of SQL text: validated once, quoted in one place.
 
+mod near;
+
+pub(crate) use self::near::{did_you_mean, nearest};
+
 use crate::error::{Error, ErrorKind, Result};
 use std::fmt;
 

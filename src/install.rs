@@ -1,7 +1,7 @@
 //! readpast's own objects in a schema: installed, upgraded, and checked.
 
 use crate::config::Config;
-use crate::dialect::{self, SCHEMA_VERSION};
+use crate::dialect::{self, Dialect, SCHEMA_VERSION, Upgrade};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::Identifier;
 use crate::item::{Rows, Value};
@@ -12,14 +12,14 @@ use crate::spec::{QueueSpec, Storage};
 const INSTALL_TIMEOUT_MS: &str = "600000";
 
 /// Brings the schema of `config` and the queues in it to this library's version and, with a `spec`, makes that queue or
-/// changes it to what the description says. Doing it again changes nothing. All of it happens in one transaction under an application lock, so that it is there as a whole
-/// or not at all, and two at once take turns.
+/// changes it to what the description says. Doing it again changes nothing. All of it happens in one transaction under an
+/// application lock, so that it is there as a whole or not at all, and two at once take turns.
 ///
 /// The login needs the rights to create schemas, types, tables, views and procedures; workers do not.
 ///
 /// # Errors
-/// [`ErrorKind::InvalidArgument`] when the description contradicts itself, [`ErrorKind::SchemaNewer`] when a newer library has been here, [`ErrorKind::SchemaMismatch`] when a changed description
-/// would lose data: nothing is touched then.
+/// [`ErrorKind::InvalidArgument`] when the description contradicts itself, [`ErrorKind::SchemaNewer`] when a newer library
+/// has been here, [`ErrorKind::SchemaMismatch`] when a changed description would lose data: nothing is touched then.
 pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
     let schema = config.schema()?;
     // A description that was put together in a program has not been read, and so not been checked.
@@ -70,24 +70,26 @@ pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
     })
 }
 
-/// What [`install`] would run for a queue, in its order, and the version of the objects that are there. Changes nothing.
-pub(crate) fn scripts(
-    session: &mut Session,
-    schema: &Identifier,
-    spec: &QueueSpec,
-) -> Result<(Option<i32>, Vec<String>)> {
-    let dialect = session.dialect();
-    let found = version(session, schema)?;
-    if let Some(found) = found.filter(|found| *found > SCHEMA_VERSION) {
+/// What [`install`] would run for a queue, in its order, where `there` is installed. Changes nothing.
+///
+/// # Errors
+/// As [`install`], before it runs anything.
+pub(crate) fn scripts(dialect: Dialect, schema: &Identifier, there: &Catalog, spec: &QueueSpec) -> Result<Vec<String>> {
+    if let Some(found) = there.version.filter(|found| *found > SCHEMA_VERSION) {
         return Err(newer(schema, found));
     }
     let mut scripts = Vec::new();
-    for version in found.unwrap_or(0) + 1..=SCHEMA_VERSION {
+    for version in there.version.unwrap_or(0) + 1..=SCHEMA_VERSION {
         scripts.extend(dialect.schema_script(version, schema)?);
     }
     scripts.push(dialect.functions_script(schema)?);
+    let known = there.queues.iter().find(|known| known.name == spec.queue.as_str());
+    let Upgrade { before, after } = upgrade(dialect, schema, known, spec)?.unwrap_or_default();
+    scripts.push(before);
     scripts.extend(dialect.queue_scripts(schema, spec)?);
-    Ok((found, scripts))
+    scripts.push(after);
+    scripts.retain(|script| !script.trim().is_empty());
+    Ok(scripts)
 }
 
 /// The description of the queue called `name`, once schema and queue are found fit for this library.
@@ -146,7 +148,7 @@ pub(crate) struct Known {
 
 impl Known {
     /// The description as it was installed.
-    fn read(&self) -> Result<QueueSpec> {
+    pub(crate) fn read(&self) -> Result<QueueSpec> {
         QueueSpec::from_json(&self.spec)
     }
 }
@@ -184,14 +186,7 @@ fn install_queue(
 ) -> Result<()> {
     let dialect = session.dialect();
     let text = spec.to_json();
-    let upgrade = match known {
-        Some(known) => {
-            let installed = known.read()?;
-            let same = installed == *spec && known.rendered_by == SCHEMA_VERSION;
-            if same { None } else { Some(dialect.upgrade(schema, &installed, spec)?) }
-        }
-        None => None,
-    };
+    let upgrade = upgrade(dialect, schema, known, spec)?;
     if let Some(upgrade) = &upgrade {
         run(session, &upgrade.before, creates_or_alters)?;
     }
@@ -213,6 +208,14 @@ fn install_queue(
         ],
     )?;
     Ok(())
+}
+
+/// What has to change first, and follow, where another description is installed, or an earlier release has installed this one.
+fn upgrade(dialect: Dialect, schema: &Identifier, known: Option<&Known>, spec: &QueueSpec) -> Result<Option<Upgrade>> {
+    let Some(known) = known else { return Ok(None) };
+    let installed = known.read()?;
+    let is_same = installed == *spec && known.rendered_by == SCHEMA_VERSION;
+    if is_same { Ok(None) } else { dialect.upgrade(schema, &installed, spec).map(Some) }
 }
 
 /// What is somebody else's must fit the description before anything is made beside it.

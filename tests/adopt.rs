@@ -108,7 +108,8 @@ fn a_table_that_fits_is_planned_and_left_alone() {
         assert_found(&plan.findings, Severity::Ok, "orders", &["rows", "2 Pending", "1 Completed", "1 Processing"]);
         assert_found(&plan.findings, Severity::Warning, "orders", &["1 rows stand in none of the states"]);
         assert_found(&plan.findings, Severity::Warning, "orders", &["1 rows are in flight", "recovered"]);
-        assert_found(&plan.findings, Severity::Ok, "orders", &["IX_Orders_Due"]);
+        let indexes = database.pick("IX_Orders_Due, IX_Orders_InFlight", "orders_due, orders_in_flight");
+        assert_found(&plan.findings, Severity::Ok, "orders", &["install adds to it", indexes, "nothing else"]);
         assert!(plan.scripts.iter().any(|script| script.contains("CREATE")));
         assert_eq!(objects(&database), before, "nothing is changed by a plan");
     }
@@ -359,6 +360,47 @@ fn nothing_is_half_applied() {
             assert!(error.message().contains("TakenAt") && error.message().contains("no such column"), "{error}");
         }
         assert_eq!(objects(&database), before);
+    }
+}
+
+/// A plan for a queue that is there is the way from its description to the new one, and says when there is none.
+#[test]
+fn a_changed_description_is_planned_as_a_change() {
+    for database in made() {
+        let config = database.config(&[]);
+        install(&config, Some(&spec(SPEC))).unwrap();
+        let newest_first = format!("{SPEC}\n[order]\ndirection = \"lifo\"\n");
+        let plan = adopt::plan(&config, &spec(&newest_first)).unwrap();
+        assert!(plan.is_possible(), "{:#?}", plan.findings);
+        let drops = |scripts: &[String]| scripts.iter().any(|script| script.contains("DROP INDEX"));
+        assert!(drops(&plan.scripts), "the index of the other order has to go");
+        assert!(!drops(&adopt::plan(&config, &spec(SPEC)).unwrap().scripts), "nothing has to go");
+
+        let others = spec(&SPEC.replace("Completed = { State = 2 }", "Completed = { State = 3 }"));
+        let plan = adopt::plan(&config, &others).unwrap();
+        assert!(!plan.is_possible() && plan.scripts.is_empty());
+        assert_found(&plan.findings, Severity::Error, "Orders", &["[change]", "states"]);
+        let error = plan.apply(&config).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::SchemaMismatch, "{error}");
+    }
+}
+
+#[test]
+fn a_table_of_two_queues_is_told_of() {
+    for database in made() {
+        let config = database.config(&[]);
+        install(&config, Some(&spec(SPEC))).unwrap();
+        let other =
+            SPEC.replace("queue = \"Orders\"", "queue = \"Again\"").replace("name = \"Orders\"", "name = \"orders\"");
+        let plan = adopt::plan(&config, &spec(&other)).unwrap();
+        assert!(plan.is_possible(), "{:#?}", plan.findings);
+        assert_found(&plan.findings, Severity::Warning, "orders", &["[shared]", "Orders goes over this table too"]);
+        plan.apply(&config).unwrap();
+        let found = readpast::doctor::check(&config, None).unwrap();
+        assert_found(&found, Severity::Warning, "orders", &["[shared]", "Again goes"]);
+        assert_found(&found, Severity::Warning, "orders", &["[shared]", "Orders goes"]);
+        let alone = adopt::plan(&database.config(&[("schema", "elsewhere")]), &spec(SPEC)).unwrap();
+        assert!(alone.findings.iter().all(|finding| finding.check != "shared"), "another schema's are not looked at");
     }
 }
 

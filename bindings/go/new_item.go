@@ -3,7 +3,9 @@ package readpast
 import (
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"time"
+	"unicode/utf8"
 )
 
 // NewItem is an item to enqueue.
@@ -21,8 +23,8 @@ type NewItem struct {
 	Columns any
 }
 
-// Columns are values by column. Times are made UTC; bytes go into binary columns; an exact decimal is a string or a
-// json.Number.
+// Columns are values by column. Times are made UTC; bytes become the hexadecimal text that binary columns take. A decimal
+// of many digits is to be a string, which keeps them all.
 type Columns map[string]any
 
 // MarshalJSON is the object that the library takes.
@@ -30,6 +32,12 @@ func (c Columns) MarshalJSON() ([]byte, error) {
 	plain := make(map[string]any, len(c))
 	for name, value := range c {
 		switch value := value.(type) {
+		case string:
+			// encoding/json would put something else in the place of what is no text.
+			if !utf8.ValidString(value) {
+				return nil, fmt.Errorf("column %q: the text is not UTF-8", name)
+			}
+			plain[name] = value
 		case time.Time:
 			plain[name] = value.UTC()
 		case []byte:

@@ -6,10 +6,10 @@ mod filled;
 mod indexes;
 mod rows;
 
-use super::{Table, find_table, near};
+use super::{Table, find_table};
 use crate::error::{Error, ErrorKind, Result};
 use crate::finding::{Finding, Severity};
-use crate::ident::Identifier;
+use crate::ident::{Identifier, nearest};
 use crate::session::Session;
 use crate::spec::{QueueSpec, TableSpec};
 
@@ -18,6 +18,8 @@ struct Check<'a> {
     spec: &'a QueueSpec,
     table: &'a TableSpec,
     found: &'a Table,
+    /// The indexes that install makes on it, where it has none like them.
+    made: Vec<String>,
     findings: Vec<Finding>,
 }
 
@@ -34,7 +36,8 @@ pub(crate) fn fit(
     let Some(found) = find_table(session, &their_schema, &table.name)? else {
         return Ok(vec![missing_table(session, &their_schema, table)?]);
     };
-    let mut check = Check { spec, table, found: &found, findings: Vec::new() };
+    let made = dialect.indexes_on(schema, spec, table)?;
+    let mut check = Check { spec, table, found: &found, made, findings: Vec::new() };
     columns::check(&mut check);
     // What follows speaks of columns that are there.
     let is_whole = check.findings.iter().all(|finding| finding.severity != Severity::Error);
@@ -75,7 +78,7 @@ fn missing_table(session: &mut Session, schema: &Identifier, table: &TableSpec) 
     let names: Vec<_> = (0..rows.len()).map(|row| (super::text(&rows, row, 0), super::text(&rows, row, 1))).collect();
     let wanted = super::table::stored(dialect, &table.name);
     let elsewhere = names.iter().find(|(_, name)| name.eq_ignore_ascii_case(&wanted));
-    let near = near::nearest(&wanted, names.iter().map(|(_, name)| name.as_str()));
+    let near = nearest(&wanted, names.iter().map(|(_, name)| name.as_str()));
     let near = near.and_then(|near| names.iter().find(|(_, name)| name == near));
     let remedy = match elsewhere.or(near) {
         Some((schema, name)) => format!("there is {schema}.{name}: correct table.schema and table.name"),

@@ -2,9 +2,9 @@
 
 use super::procedure::{Parameter, Procedure, bare, find_procedure};
 use super::table::stored;
-use super::{Column, Table, find_table, near};
+use super::{Column, Table, find_table};
 use crate::error::{Error, ErrorKind, Result};
-use crate::ident::Identifier;
+use crate::ident::{Identifier, nearest};
 use crate::session::Session;
 use crate::spec::{ProceduresSpec, QueueSpec};
 
@@ -69,7 +69,7 @@ pub(crate) fn shape(session: &mut Session, spec: &QueueSpec, procedures: &Proced
     let column = |place: &str, name: &Identifier| {
         view.column(name).cloned().ok_or_else(|| {
             let names: Vec<_> = view.columns.iter().map(|column| column.name.as_str()).collect();
-            let near = near::nearest(name.as_str(), names.iter().copied());
+            let near = nearest(name.as_str(), names.iter().copied());
             let near = near.map_or_else(|| format!("it has {}", names.join(", ")), |near| format!("there is {near}"));
             refuse(format!("the view {} has no column {}, which {place} names; {near}", view.name, name.as_str()))
         })

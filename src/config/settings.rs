@@ -2,7 +2,7 @@
 
 use super::{connection, refuse};
 use crate::error::Result;
-use crate::ident::Identifier;
+use crate::ident::{Identifier, did_you_mean};
 use std::{
     collections::hash_map::RandomState,
     hash::{BuildHasher, Hasher},
@@ -197,7 +197,8 @@ impl Setting {
 pub(super) fn find(key: &str) -> Result<(usize, &'static Setting)> {
     SETTINGS.iter().enumerate().find(|(_, setting)| setting.key == key).ok_or_else(|| {
         let known: Vec<_> = SETTINGS.iter().map(|setting| setting.key).collect();
-        refuse(format!("there is no setting {key:?}; there are {}", known.join(", ")))
+        let near = did_you_mean(key, known.iter().copied());
+        refuse(format!("there is no setting {key:?}{near}; there are {}", known.join(", ")))
     })
 }
 

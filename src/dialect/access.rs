@@ -53,6 +53,12 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
         // The index of due items serves this search as well.
         in_flight_is_due => leads && table.index.name.is_none(),
         foreign,
+        error_index => error_index(table).iter().map(quoted).collect::<Vec<_>>(),
+        errors_are_due => {
+            let told = told_by(table, ItemState::Error);
+            let first = due.iter().take(told.len()).filter(|(column, _)| told.contains(&column));
+            first.count() == told.len() && table.index.name.is_none()
+        },
         completed_is_told => default_of(ItemState::Completed) == Some(ItemState::Completed),
         group_index => group.as_deref().map(listed),
     }
@@ -156,14 +162,26 @@ fn due_index(spec: &QueueSpec, table: &TableSpec) -> Vec<(Identifier, bool)> {
 /// What all items in work have in common, then the start of the attempt.
 fn in_flight_index(table: &TableSpec) -> Vec<Identifier> {
     let started = table.lifecycle.started.as_ref();
-    let mut columns: Vec<Identifier> = Vec::new();
-    for Condition { column, holds } in table.conditions(ItemState::Processing) {
-        if *holds != Holds::Something && Some(column) != started && !columns.contains(column) {
-            columns.push(column.clone());
+    let told = told_by(table, ItemState::Processing).into_iter().filter(|column| Some(*column) != started);
+    told.chain(started).cloned().collect()
+}
+
+/// The columns by which an index finds the items of a state, unless it only says that they hold something.
+fn told_by(table: &TableSpec, state: ItemState) -> Vec<&Identifier> {
+    let mut columns: Vec<&Identifier> = Vec::new();
+    for Condition { column, holds } in table.conditions(state) {
+        if *holds != Holds::Something && !columns.contains(&column) {
+            columns.push(column);
         }
     }
-    columns.extend(started.cloned());
     columns
+}
+
+/// What all items in Error have in common, then when they are due.
+fn error_index(table: &TableSpec) -> Vec<Identifier> {
+    let mut columns = told_by(table, ItemState::Error);
+    columns.extend(table.lifecycle.due.iter().filter(|due| !columns.contains(due)).collect::<Vec<_>>());
+    columns.into_iter().cloned().collect()
 }
 
 /// A column that is in no index, as far as the description tells: reading it means visiting the row itself.

@@ -104,6 +104,7 @@ pub(super) const FILES: &[(&str, &str)] = &files![
     "adopted/_order.sql",
     "adopted/_pending.sql",
     "adopted/_same.sql",
+    "adopted/_others_errors.sql",
     "adopted/_unpark.sql",
     "adopted/_view_at_key.sql",
     "adopted/_worker_checks.sql",

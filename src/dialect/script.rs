@@ -3,11 +3,12 @@
 use super::{Dialect, SCHEMA_VERSION, objects, statements};
 use crate::error::Result;
 use crate::ident::{Identifier, QueueName};
-use crate::spec::{ColumnChange, Place, QueueSpec, Storage};
+use crate::spec::{ColumnChange, Place, QueueSpec, Storage, TableSpec};
 use minijinja::{Value, context};
 use objects::Made;
 
 /// What is done before and after the scripts of a queue that is there already.
+#[derive(Default)]
 pub(crate) struct Upgrade {
     pub(crate) before: String,
     pub(crate) after: String,
@@ -48,6 +49,18 @@ impl Dialect {
         scripts.push(upgrade.after);
         scripts.push(self.end(schema, Some(new))?);
         Ok(self.joined(&scripts))
+    }
+
+    /// The names of the indexes that the scripts of `spec` make on somebody else's `table`, unless it has their like.
+    pub(crate) fn indexes_on(self, schema: &Identifier, spec: &QueueSpec, table: &TableSpec) -> Result<Vec<String>> {
+        let quoted = |name: &Identifier| name.quoted_as_written(self.quote_style());
+        let theirs = format!("{}.{}", quoted(&self.schema_of(table.schema.as_ref())), quoted(&table.name));
+        let made = objects::made(&self.queue_scripts(schema, spec)?);
+        let names = made.iter().filter_map(|made| match made {
+            Made::Index { name, table, .. } if table.quoted() == theirs => Some(name.bare()),
+            _ => None,
+        });
+        Ok(names.collect())
     }
 
     /// What has to go or change before the scripts of `new` run where those of `old` ran, and what follows them.

@@ -66,6 +66,11 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
         history_table,
         // A retry that waits does not look like a pending item: it is made one when it is due.
         parks_errors => table.conditions(ItemState::Error) != table.conditions(ItemState::Pending),
+        // The table tells a retry that waits by itself, so that others may have left one there.
+        shows_errors => table
+            .encodings()
+            .iter()
+            .any(|e| e.default == ItemState::Error && e.conditions == table.conditions(ItemState::Error)),
         // The table alone tells an item in work from a finished one.
         shows_claims,
         due_in_order => table.lifecycle.due.as_ref().is_some_and(ordered),

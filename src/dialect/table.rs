@@ -77,7 +77,7 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
         .iter()
         .map(|(column, descends)| context! { quoted => quoted(column), descending => *descends })
         .collect();
-    use crate::item::ItemState::{Completed, Pending, Processing};
+    use crate::item::ItemState::{Completed, Error, Pending, Processing};
     context! {
         table => qualified,
         table_name => in_comment(&table.name),
@@ -94,6 +94,7 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
         pending => conditions(table.conditions(Pending)),
         processing => conditions(table.conditions(Processing)),
         completed => conditions(table.conditions(Completed)),
+        errors => conditions(table.conditions(Error)),
         order,
         index => context! {
             name => optional(&table.index.name), columns => table.index.columns.iter().map(quoted).collect::<Vec<_>>()

@@ -2,6 +2,7 @@
 
 use super::{ColumnKind, ColumnSpec, KeySource, QueueSpec, Storage};
 use crate::error::{Error, ErrorKind, Result};
+use crate::ident::did_you_mean;
 use crate::item::{NewItem, normalize_utc};
 use serde_json::{Map, Value, json};
 
@@ -151,7 +152,8 @@ fn columns_to_json<'a>(
                 known.extend(spec.subtypes.iter().map(|subtype| subtype.name.as_str()));
             }
             let column = format!("{prefix}{name}");
-            return Err(format!("queue {} has no column {column:?}; it has {}", spec.queue, known.join(", ")));
+            let near = did_you_mean(name, known.iter().copied());
+            return Err(format!("queue {} has no column {column:?}{near}; it has {}", spec.queue, known.join(", ")));
         };
         let value = column_value(column, value)
             .map_err(|why| format!("column {:?} ({}) {why}", format!("{prefix}{name}"), column.kind))?;

@@ -2,6 +2,7 @@
 
 use crate::tables::*;
 use readpast::item::{Action, Answer, ItemState, Settlement, Value};
+use std::time::Duration;
 
 fn numbers(batch: &readpast::item::Batch, column: &str) -> Vec<String> {
     batch
@@ -220,4 +221,71 @@ fn figures_tell_how_many_workers_are_needed() {
     );
     // 120 an hour of a minute each keep two busy; at four fifths of their time that is three.
     assert_eq!(figure("workers.needed"), "3");
+    // One that is worked on, and one whose lock has broken: nobody works on that.
+    adopted.scratch.run(
+        "INSERT INTO Queue (Status, LockedBy, LockedTime, RequestedTime) SELECT 1, 'w', t, t \
+         FROM (VALUES (localtimestamp - interval '1 minute'), (localtimestamp - interval '31 minutes')) AS v (t)",
+    );
+    assert_eq!((figure("count.Processing"), figure("lease.expired")), ("2".into(), "1".into()));
+    assert_eq!(figure("workers.busy"), "1");
+}
+
+/// The first document's Next_ takes items in Error too, whoever left them so: another program's Modify_, or the time before
+/// the table was adopted.
+#[test]
+fn what_others_have_set_to_error_is_tried_again() {
+    let adopted = Adopted::new(&SYNC_QUEUE);
+    let insert = |second: u32, attempts: u32, due: &str| {
+        adopted.scratch.run(&format!(
+            "INSERT INTO SyncQueue (EnqueuedAt, Type, Status, AttemptNum, ScheduledFor, UpdatedAt) \
+             VALUES ('2026-01-01T00:00:0{second}Z', 'Orders', 'Error', {attempts}, {due}, now())"
+        ));
+    };
+    insert(1, 1, "now() - interval '1 minute'");
+    insert(2, 2, "now() + interval '1 hour'");
+    insert(3, 3, "now() - interval '1 minute'");
+    insert(4, 1, "NULL");
+    let queue = adopted.worker("w");
+    let batch = claim(&queue, 10);
+    let mut seen: Vec<_> = batch.iter().map(|item| (item.key()[18..19].to_owned(), item.attempt())).collect();
+    seen.sort();
+    assert_eq!(seen, [("1".to_owned(), 2), ("4".to_owned(), 2)], "what is due, and not what waits or is spent");
+    assert_eq!(adopted.scratch.look("SELECT Status FROM SyncQueue WHERE AttemptNum = 3"), "Failed");
+    settle(&queue, &batch, Action::Complete, "Completed");
+
+    // Due now, says somebody; then, when a worker's own retry waits: later.
+    adopted.scratch.run("UPDATE SyncQueue SET ScheduledFor = now() WHERE AttemptNum = 2 AND Status = 'Error'");
+    std::thread::sleep(Duration::from_millis(20));
+    let batch = claim(&queue, 10);
+    assert_eq!(batch.iter().map(|item| item.attempt()).collect::<Vec<_>>(), [3]);
+    settle(&queue, &batch, Action::Release, "Pending");
+    let batch = claim(&queue, 10);
+    let retry: Vec<_> =
+        batch.iter().map(|item| Settlement { delay_ms: Some(0), ..Settlement::new(&item, Action::Retry) }).collect();
+    // The third attempt of three was its last.
+    assert_eq!(queue.settle(&retry, None).unwrap()[0].state.map(|state| state.as_str()), Some("Failed"));
+}
+
+/// Retries whose time was put off by hand do not stand in the way of those that are due.
+#[test]
+fn a_retry_that_was_put_off_by_hand_waits_and_holds_nobody_up() {
+    let adopted = Adopted::new(&SYNC_QUEUE);
+    let queue = adopted.worker("w");
+    queue.enqueue(&adopted.items(2), None).unwrap();
+    let batch = claim(&queue, 2);
+    let keys: Vec<_> = batch.iter().map(|item| item.key().to_owned()).collect();
+    let retries: Vec<_> = batch
+        .iter()
+        .enumerate()
+        .map(|(n, item)| Settlement { delay_ms: Some(100 + 10 * n as i64), ..Settlement::new(&item, Action::Retry) })
+        .collect();
+    queue.settle(&retries, None).unwrap();
+    let first = &keys[0];
+    adopted
+        .scratch
+        .run(&format!("UPDATE SyncQueue SET ScheduledFor = now() + interval '1 hour' WHERE EnqueuedAt = '{first}Z'"));
+    std::thread::sleep(Duration::from_millis(150));
+    let taken: Vec<_> =
+        (0..3).flat_map(|_| claim(&queue, 1).iter().map(|item| item.key().to_owned()).collect::<Vec<_>>()).collect();
+    assert_eq!(taken, [keys[1].clone()]);
 }

@@ -33,7 +33,16 @@ struct Plan {
 
 const EMAIL: &str = "EmailAddress='x', Subject='x', Body='x', Created=t";
 
-const PLANS: [Plan; 8] = [
+const PLANS: [Plan; 9] = [
+    Plan {
+        kind: &SYNC_QUEUE,
+        table: "syncqueue",
+        index: "sync_queue_due",
+        all: "EnqueuedAt=t, Type='Orders', ScheduledFor=t, UpdatedAt=t, StartedAt=t",
+        waits: "Status='Pending', AttemptNum=0",
+        works: "Status='Processing', AttemptNum=1",
+        done: Some("Status='Completed', AttemptNum=1, Duration=1"),
+    },
     Plan {
         kind: &FOUR_QUEUE,
         table: "four_queue",
@@ -192,7 +201,11 @@ fn calls_read_few_rows(plan: &Plan, adopted: &Adopted, many: i64) {
         adopted.scratch.run(&format!("ALTER TABLE {table} SET (autovacuum_enabled = off)"));
     }
     let mut session = adopted.scratch.session();
-    let key = if plan.table.contains("simple") { "00000000-0000-0000-0000-000000000000" } else { "1" };
+    let key = match plan.table {
+        "simplequeue" | "simple_queue" => "00000000-0000-0000-0000-000000000000",
+        "syncqueue" => "1999-01-01T00:00:00",
+        _ => "1",
+    };
     let nothing = format!(r#"[{{"key": "{key}", "token": "2000-01-01", "attempt": 1, "status": "Completed"}}]"#);
     for call in [claim_call(&stem), settle_call(&stem, 0, &nothing), renew_call(&stem, &nothing)] {
         run(&mut session, &call);

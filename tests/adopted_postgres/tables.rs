@@ -32,6 +32,30 @@ const EMAIL: &str = "CREATE TABLE EmailRequests (
     Id integer GENERATED ALWAYS AS IDENTITY, EmailAddress varchar(250) NOT NULL, Subject varchar(50) NOT NULL,
     Body varchar(500) NOT NULL, IsProcessed boolean NOT NULL, Created timestamp NOT NULL, PRIMARY KEY (Id))";
 
+pub const SYNC_QUEUE: Kind = Kind {
+    name: "SyncQueue",
+    ddl: "CREATE TABLE SyncQueueType (Type varchar(60) PRIMARY KEY);
+    INSERT INTO SyncQueueType (Type) VALUES ('Customers'), ('Orders'), ('Prices');
+    CREATE TABLE QueueStatus (Status varchar(20) PRIMARY KEY);
+    INSERT INTO QueueStatus (Status) VALUES ('Pending'), ('Processing'), ('Error'), ('Failed'), ('Completed'), ('Cancelled'),
+        ('Paused'), ('Terminated'), ('PartiallyCompleted');
+    CREATE TABLE SyncQueue (
+        EnqueuedAt timestamptz PRIMARY KEY, UpdatedAt timestamptz, Status varchar(20) REFERENCES QueueStatus (Status),
+        Type varchar(60) REFERENCES SyncQueueType (Type), Step varchar(60), AttemptNum integer,
+        Response text DEFAULT '', Error text DEFAULT '', StartedAt timestamptz, Duration bigint,
+        ScheduledFor timestamptz)",
+    spec: r#"{"queue": "SyncQueue", "types": ["Customers", "Orders", "Prices"], "columns": [],
+        "table": {"name": "SyncQueue", "time": "local",
+            "key": [{"name": "EnqueuedAt", "type": "timestamp", "source": "producer"}],
+            "lifecycle": {"type": "Type", "due": "ScheduledFor", "started": "StartedAt", "duration": "Duration",
+                "attempts": "AttemptNum", "step": "Step", "response": "Response", "error": "Error", "token": "UpdatedAt"},
+            "status": {"column": "Status", "values": {"Pending": "Pending", "Processing": "Processing", "Error": "Error",
+                "Failed": "Failed", "Completed": "Completed", "Cancelled": "Cancelled", "Paused": "Paused",
+                "Terminated": "Terminated", "PartiallyCompleted": "PartiallyCompleted"}}}}"#,
+    column: |number| json!({"EnqueuedAt": format!("2026-01-01T00:00:00.{number:06}Z")}),
+    deletes: false,
+};
+
 pub const FOUR_QUEUE: Kind = Kind {
     name: "FourQueue",
     ddl: "CREATE TABLE four_queue (

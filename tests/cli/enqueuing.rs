@@ -121,6 +121,8 @@ fn an_interrupt_stops_between_batches() {
     let line = b"{\"Recipient\": \"a\"}\n";
     stdin.write_all(line).unwrap();
     shell.db.wait_for("SELECT COUNT(*) FROM readpast.mail", "1");
+    // Twice at once, which is one: the second by itself would end it without a word.
+    signal("INT", child.id());
     signal("INT", child.id());
     // It sees with the next line that it is to stop.
     until("the command has ended", || {
@@ -173,4 +175,28 @@ fn columns_of_subtypes_have_their_names_before_them() {
     );
     shell.run(&["enqueue", "Note", "To=a", "Mail.Size=5", "Mail.Size=6"]).says(2, &["Mail.Size", "twice"]);
     shell.run(&["enqueue", "Note", "To=a", "Mail.Size=big"]).says(2, &["Size", "integer"]);
+}
+
+#[test]
+fn what_the_database_refuses_of_arguments_is_told_as_it_is() {
+    let shell = Shell::new();
+    shell.db.run("ALTER TABLE readpast.mail ADD CONSTRAINT small CHECK (\"N\" < 10)");
+    let done = shell.run(&["enqueue", "Mail", "Recipient=a", "N=50"]);
+    done.says(2, &["readpast: ", "\"small\""]);
+    assert!(
+        !done.err.contains("from 1 on") && !done.err.contains("--operation"),
+        "there was no input to repeat: {done:?}"
+    );
+    let done = shell.run(&[
+        "enqueue",
+        "Mail",
+        "--batch",
+        "1",
+        "--item",
+        r#"{"Recipient": "a", "N": 1}"#,
+        "--item",
+        r#"{"Recipient": "a", "N": 50}"#,
+    ]);
+    done.says(2, &["items from 2 on", "\"small\"", "1 items were enqueued", "--operation"]);
+    assert_eq!(shell.count("Pending"), "1");
 }

@@ -36,6 +36,27 @@ fn every_subcommand_explains_itself() {
 }
 
 #[test]
+fn wrong_arguments_are_told_as_json_too() {
+    let shell = Shell::empty();
+    for (wrong, words) in [
+        (&["--json", "nonsense"][..], &["nonsense"][..]),
+        (&["stats", "--json"], &["required", "<QUEUE>"]),
+        (&["show", "Mail", "--status", "Nope", "--json"], &["Nope", "--status", "PartiallyCompleted"]),
+        (&["--json"], &["subcommand"]),
+    ] {
+        let done = shell.run(wrong);
+        let error: serde_json::Value =
+            serde_json::from_str(&done.err).unwrap_or_else(|_| panic!("{wrong:?}: {done:?}"));
+        let message = error["error"]["message"].as_str().unwrap();
+        assert_eq!((done.status, error["error"]["status"].as_u64()), (Some(2), Some(2)), "{wrong:?}");
+        assert!(words.iter().all(|word| message.contains(word)) && !message.contains("Usage"), "{message}");
+    }
+    // What is asked for is no error, and what stands behind the hyphens is not ours.
+    assert!(shell.ok(&["--json", "--help"]).contains("Usage: readpast"));
+    shell.run(&["work", "Mail", "--jobs", "0", "--", "x", "--json"]).says(2, &["error: ", "For more information"]);
+}
+
+#[test]
 fn the_readme_has_the_subcommands_and_the_exit_statuses() {
     let shell = Shell::empty();
     let readme = include_str!("../../README.md");

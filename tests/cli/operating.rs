@@ -27,7 +27,13 @@ fn key(shell: &Shell, n: usize) -> String {
 fn stats_count_and_watch() {
     let shell = mixed();
     let text = shell.ok(&["stats", "Mail"]);
-    for line in ["Pending", "Failed", "due now", "workers 0 busy, 1 needed"] {
+    for line in [
+        "Pending",
+        "Failed",
+        "due now",
+        "workers 0 busy, 1 needed   (4 arrivals in the last hour, waiting ",
+        " on average, running ",
+    ] {
         assert!(text.contains(line), "{line} is missing in {text}");
     }
     let stats = &shell.run(&["stats", "Mail", "--json"]).json()[0];

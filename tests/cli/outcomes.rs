@@ -2,6 +2,7 @@
 
 use crate::shell::Shell;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 /// Runs `script` for one item with nothing tried again, and says what the item is like then.
 fn outcome(options: &[&str], script: &str) -> (String, String, String) {
@@ -96,7 +97,11 @@ fn the_item_is_on_standard_input_and_in_the_environment() {
     // Standard input is read late, so that more than a pipe holds must wait for it.
     let script = "env | grep ^READPAST_ | grep -v CONNECTION > env; printf '%s' \"$READPAST_COL_RECIPIENT\" > recipient; \
                   echo noise; cat > item.json";
-    shell.ok(&shell.script(&["--until-empty", "--set", "worker=tester"], script));
+    let arguments = shell.script(&["--until-empty", "--set", "worker=tester"], script);
+    let mut command = shell.command(&arguments);
+    // Left by a worker whose command this one is.
+    command.env("READPAST_COL_URGENT", "true");
+    assert!(command.status().unwrap().success());
 
     let read = |name: &str| fs::read_to_string(shell.folder.join(name)).unwrap();
     let item: serde_json::Value = serde_json::from_str(&read("item.json")).unwrap();
@@ -133,10 +138,17 @@ fn a_command_that_takes_too_long_is_ended() {
 #[test]
 fn a_command_that_cannot_be_run_costs_no_attempt() {
     let shell = Shell::new();
-    shell.ok(&["enqueue", "Mail", "Recipient=a"]);
     shell.write("plain", "not a program");
-    for (command, word) in [("no-such-command", "no-such-command"), ("./no-such", "./no-such"), ("./plain", "denied")] {
-        shell.run(&["work", "Mail", "--until-empty", "--", command]).says(2, &[word]);
+    let broken = shell.write("broken", "#!/no/such/interpreter\n");
+    fs::set_permissions(broken, fs::Permissions::from_mode(0o755)).unwrap();
+    let mistakes = ["no-such-command", "./no-such", "./plain", "/"];
+    for command in mistakes {
+        // Also when there is nothing to run it for: it would be found out at night.
+        shell.run(&["work", "Mail", "--until-empty", "--", command]).says(2, &[command, "may be run"]);
+    }
+    shell.ok(&["enqueue", "Mail", "Recipient=a"]);
+    for command in mistakes.into_iter().chain(["./broken"]) {
+        shell.run(&["work", "Mail", "--until-empty", "--", command]).says(2, &[command]);
         assert_eq!(shell.look("SELECT status || ' ' || attempt_num FROM readpast.mail"), "Pending 0");
     }
     shell.run(&["work", "Mail", "--until-empty"]).says(2, &["COMMAND"]);

@@ -25,6 +25,21 @@ fn a_first_signal_drains() {
     }
 }
 
+/// As `timeout` does it: once to the process, once to its group.
+#[test]
+fn a_signal_that_comes_twice_at_once_is_one() {
+    let shell = Shell::new();
+    shell.fill(1);
+    let worker = shell.start(&shell.script(&[], WAITS));
+    shell.wait_for_file("begun");
+    worker.signal("TERM");
+    worker.signal("TERM");
+    // Long enough for a command that is to end to be ended.
+    std::thread::sleep(std::time::Duration::from_millis(400));
+    shell.write("go", "");
+    worker.end().says(0, &["takes no more items", "1 completed"]);
+}
+
 #[test]
 fn a_second_signal_ends_the_commands_and_gives_their_items_back() {
     let shell = Shell::new();

@@ -42,8 +42,13 @@ fn the_table_by_itself_is_right() {
 fn each_mistake_has_its_line_and_key() {
     for (from, to, place, why) in [
         // Keys.
-        ("completion =", "compleetion =", "line 7: compleetion:", "no such key; the keys here are queue, types"),
-        ("seek =", "sek =", "line 12: table.sek:", "no such key"),
+        (
+            "completion =",
+            "compleetion =",
+            "line 7: compleetion:",
+            "no such key (did you mean \"completion\"?); the keys here are queue, types",
+        ),
+        ("seek =", "sek =", "line 12: table.sek:", "(did you mean \"seek\"?)"),
         ("type = \"text\"", "typ = \"text\"", "line 4: columns[0].typ:", "no such key"),
         ("[order]", "[order]\nby = [\"id\"]", "line 21: ", "duplicate key by"),
         ("queue = \"Work\"", "", "the description:", "\"queue\" is missing"),

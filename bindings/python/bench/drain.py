@@ -39,7 +39,7 @@ def drain(queue: readpast.Queue, wanted: int) -> int:
     cpu, begun = cpu_seconds(), time.perf_counter()
     batch = queue.claim(BATCH_SIZE)
     while batch:
-        settlements = []
+        settlements: list[readpast.Settlement] = []
         for item in batch:
             read += len(item["Payload"])
             settlements.append(item.complete())

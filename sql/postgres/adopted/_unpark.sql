@@ -20,7 +20,7 @@
     IF key_1_ IS NOT NULL THEN
         /* Of those that somebody changed by hand, the table is right. */
         UPDATE {{ object(queue ~ "_lease") }} AS s
-        SET status = v.item_status
+        SET status = v.item_status{% if role.due %}, due_at = v.item_due_at{% endif %}
         FROM {% include "adopted/_keys_unnested.sql" %}
         INNER JOIN LATERAL (
             {% set of = "k.key_" %}{% include "adopted/_view_at_key.sql" %}
@@ -29,7 +29,7 @@
         WHERE
             {% include "adopted/_lease_at_key.sql" %}
             AND s.status = 'Error'
-            AND v.item_status <> 'Error';
+            AND {% if role.due %}(v.item_status <> 'Error' OR v.item_due_at > now_){% else %}v.item_status <> 'Error'{% endif %};
 
         WITH decided AS MATERIALIZED (
             SELECT

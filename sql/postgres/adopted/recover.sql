@@ -9,6 +9,9 @@ whatever its lease. Claims do this too, so a queue with workers needs no other r
 {%- if foreign %} Items that were taken by
 others than readpast count as well, once they are as old as a lease is long.
 {%- endif %}
+{%- if shows_errors %} What others have set to Error is
+tried again, too; it gives no row here.
+{%- endif %}
 Table access order: {{ table_name }}, {{ queue }}_lease.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(
@@ -32,6 +35,10 @@ BEGIN
     IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
         RAISE EXCEPTION '{{ procedure }}: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
     END IF;
+
+{%- if shows_errors %}
+{%- include "adopted/_others_errors.sql" %}
+{%- endif %}
 
     /* Who may be dead; rows that others hold are passed over, theirs are not. */
     SELECT {% for column in key %}ARRAY_AGG(q.{{ column.quoted }}){{ ", " if not loop.last }}{% endfor %}

@@ -67,7 +67,8 @@ BEGIN
         UNION ALL
         SELECT 'workers.busy', COUNT(*)
         FROM item AS i
-        WHERE i.status = 'Processing'
+        /* What other code has taken may have no deadline. */
+        WHERE i.status = 'Processing' AND COALESCE(i.lease_until > clock_timestamp(), TRUE)
     )
 
     SELECT

@@ -124,6 +124,17 @@ WHERE {% for condition in processing %}
 {%- endfor %};
 GO
 {%- endif %}
+{%- if shows_errors %}
+/* Retries that wait, of which some may have been left by others than readpast: recovery finds those here. */
+CREATE INDEX IF NOT EXISTS {{ queue }}_error ON {{ table }} (
+    {% if role.due %}(COALESCE({{ role.due }}, '-infinity')){% else %}{% for column in key %}{{ column.quoted }}{{ ", " if not loop.last }}{% endfor %}{% endif %}
+)
+WHERE {% for condition in errors %}
+{{- " AND " if not loop.first }}{{ condition.quoted }}
+    {{- " IS NOT NULL" if condition.holds == "something" else (" IS NULL" if condition.holds == "null" else " = " ~ condition.literal) }}
+{%- endfor %};
+GO
+{%- endif %}
 {%- if dedup %}
 /* The same work is looked for here, unless an index of the table serves for that. */
 DO $$

@@ -16,7 +16,7 @@
             ORDER BY s.[StartedAt];
 {%- if foreign %}
 
-            /* What somebody else took, without a row beside the table, and has been silent about for a lease's time. */
+            /* What somebody else took, so that no row beside the table has it in work, and left for a lease's time. */
             INSERT INTO @Candidate ({{ n.names(key) }})
             SELECT TOP (@RecoverMax) {{ n.list(key, "q") }}
             FROM {{ table }} AS q
@@ -26,10 +26,31 @@
                 AND q.{{ role.started }} <= CAST(DATEADD(MILLISECOND, -@SilentMs, @At) AS datetime)
                 AND NOT EXISTS (
                     SELECT 1 FROM {{ object(queue ~ "_Lease") }} AS s
-                    WHERE {{ n.same(key, "s", "q") }}
+                    WHERE {{ n.same(key, "s", "q") }} AND s.[Status] <> 'Pending'
                 )
                 AND NOT EXISTS (SELECT 1 FROM @Candidate AS c WHERE {{ n.same(key, "c", "q") }})
             ORDER BY q.{{ role.started }};
+{%- endif %}
+{%- if shows_errors %}
+
+            /* What somebody else has set to Error, so that no row beside the table says when to try it again. */
+            INSERT INTO @Candidate ({{ n.names(key) }})
+            SELECT TOP (@RecoverMax) {{ n.list(key, "q") }}
+            FROM {{ table }} AS q
+                WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_{{ "Due" if errors_are_due else "Error" }}]))
+            WHERE
+                {{ n.stands(errors) }}
+{%- if role.due %}
+                AND (q.{{ role.due }} IS NULL OR q.{{ role.due }} <= @At)
+{%- endif %}
+                AND NOT EXISTS (
+                    SELECT 1 FROM {{ object(queue ~ "_Lease") }} AS s
+                    WHERE
+                        {{ n.same(key, "s", "q") }}
+                        AND s.[Status] = 'Error'
+                        AND s.[DueAt] {{ "<= @Now" if role.due else "IS NOT NULL" }}
+                )
+                AND NOT EXISTS (SELECT 1 FROM @Candidate AS c WHERE {{ n.same(key, "c", "q") }});
 {%- endif %}
         END;
 {%- if resume_own %}
@@ -57,7 +78,7 @@
                 AND q.{{ role.owner }} = @Worker
                 AND NOT EXISTS (
                     SELECT 1 FROM {{ object(queue ~ "_Lease") }} AS s
-                    WHERE {{ n.same(key, "s", "q") }}
+                    WHERE {{ n.same(key, "s", "q") }} AND s.[Status] <> 'Pending'
                 )
                 AND NOT EXISTS (SELECT 1 FROM @Candidate AS c WHERE {{ n.same(key, "c", "q") }});
 {%- endif %}

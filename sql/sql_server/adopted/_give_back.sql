@@ -57,7 +57,10 @@
                     {{ n.kept_text(role.response, "[Response]") }} AS [Response],
                     {{ n.kept_text(role.error, "[Error]") }} AS [Error],
                     {{ n.started(role, run_time, local_time) }} AS [StartedAt],
-                    s.[DueAt],
+                    {% if not shows_errors %}s.[DueAt]
+{%- elif role.due %}COALESCE({{ n.utc("q." ~ role.due, local_time) }}, @Now) AS [DueAt]
+{%- else %}CASE WHEN s.[Status] = 'Error' AND s.[DueAt] IS NOT NULL THEN s.[DueAt] ELSE @Now END AS [DueAt]
+{%- endif %},
                     {{ n.owner(role) }} AS [LeaseOwner],
                     s.[UpdatedAt] AS [Before]
                 FROM @Candidate AS c

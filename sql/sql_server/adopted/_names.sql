@@ -54,7 +54,7 @@
 {%- endmacro -%}
 {%- macro until(role, foreign, local, lease, offset="@Offset") %}
 {%- if role.lease_until %}{{ utc("q." ~ role.lease_until, local, offset) }}
-{%- elif foreign %}COALESCE(s.[LeaseUntil], CASE WHEN s.[UpdatedAt] IS NULL THEN DATEADD(MILLISECOND, {{ lease }}, {{ utc("q." ~ role.started, local, offset) }}) END)
+{%- elif foreign %}COALESCE(s.[LeaseUntil], CASE WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending' THEN DATEADD(MILLISECOND, {{ lease }}, {{ utc("q." ~ role.started, local, offset) }}) END)
 {%- else %}s.[LeaseUntil]{% endif %}
 {%- endmacro -%}
 {%- macro later(token, now) %}CASE WHEN {{ token }} >= {{ now }} THEN DATEADD(MICROSECOND, 1, {{ token }}) ELSE {{ now }} END{% endmacro -%}

@@ -62,7 +62,6 @@ BEGIN
         COALESCE(x.[Duration], DATEDIFF_BIG(MILLISECOND, x.[StartedAt], x.[FinishedAt]))
     FROM (
         SELECT
-            {{ n.list(key, "q") }},
 {% filter indent(12, true) %}{% include "adopted/_status.sql" %}{% endfilter %} AS [Status],
             {{ n.started(role, run_time, local_time) }} AS [StartedAt],
             {% if role.finished %}{{ n.utc("q." ~ role.finished, local_time) }}{% else %}s.[FinishedAt]{% endif %} AS [FinishedAt],
@@ -76,7 +75,7 @@ BEGIN
         {{ object("QueueIsFinished_fn") }}(x.[Status]) = 1
         AND x.[StartedAt] IS NOT NULL
         AND COALESCE(x.[Duration], DATEDIFF_BIG(MILLISECOND, x.[StartedAt], x.[FinishedAt])) >= 0
-    ORDER BY {% for k in key %}x.{{ k.quoted }} DESC{{ ", " if not loop.last }}{% endfor %};
+    ORDER BY x.[StartedAt] DESC;
 
     SELECT
         @Count = COUNT_BIG(*),

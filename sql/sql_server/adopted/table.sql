@@ -52,6 +52,15 @@ IF NOT EXISTS (
     CREATE NONCLUSTERED INDEX [IX_{{ queue }}_InFlight] ON {{ table }} ({{ in_flight_index | join(", ") }});
 GO
 {%- endif %}
+{%- if shows_errors and not errors_are_due %}
+/* Retries that wait, of which some may have been left by somebody else: recovery finds those here. */
+IF NOT EXISTS (
+    SELECT 1 FROM sys.indexes AS i
+    WHERE i.[object_id] = OBJECT_ID({{ text(table) }}) AND i.[name] LIKE N'IX_{{ queue }}_Error%'
+)
+    CREATE NONCLUSTERED INDEX [IX_{{ queue }}_Error] ON {{ table }} ({{ error_index | join(", ") }});
+GO
+{%- endif %}
 {%- if group %}
 /* Whether an earlier item of the same group is unfinished. */
 IF NOT EXISTS (

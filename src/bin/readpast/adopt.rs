@@ -46,7 +46,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
             "possible": is_possible,
             "applied": applies,
             "findings": findings::documents(&plan.findings),
-            "sql": script,
+            "sql": is_possible.then_some(script),
         });
         out.answer(String::new, || document)?;
     } else if applies {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 ///
 /// The connection comes from --connection-file, READPAST_CONNECTION, READPAST_CONNECTION_FILE, or a configuration file
 /// (--config, ./readpast.toml, ~/.config/readpast/config.toml), the first of them that is there.
-#[derive(Debug, Parser)]
+#[derive(Parser)]
 #[command(name = "readpast", version, after_help = exit::HELP, disable_help_subcommand = true, max_term_width = 100)]
 pub struct Cli {
     /// What all subcommands take.
@@ -19,8 +19,8 @@ pub struct Cli {
     pub command: Command,
 }
 
-/// What all subcommands take.
-#[derive(Debug, Args)]
+/// What all subcommands take. Not `Debug`: the connection is a secret.
+#[derive(Args)]
 #[command(next_help_heading = "Global options")]
 pub struct Global {
     /// A file that holds the ODBC connection string and nothing else

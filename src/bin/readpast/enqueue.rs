@@ -90,12 +90,13 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
         sent: 0,
         duplicates: 0,
         prints_keys: single || args.keys,
+        is_single: single,
     };
     if single {
         let items = arguments::items(queue.spec(), args, &defaults)?;
+        let items: Vec<_> = (1..).zip(items).collect();
         for batch in items.chunks(args.batch as usize) {
-            let batch: Vec<_> = batch.iter().cloned().enumerate().map(|(i, item)| (i + 1, item)).collect();
-            sender.send(batch)?;
+            sender.send(batch.to_vec())?;
         }
         return Ok(Exit::Done);
     }
@@ -111,7 +112,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
 
 /// Line by line, batch by batch.
 fn stream(sender: &mut Sender<'_>, defaults: &Defaults, source: Source, quiet: bool) -> Result<Exit> {
-    let stop = Stop::listen();
+    let stop = Stop::listen()?;
     let progress = Progress::start(source.bytes(), quiet || sender.prints_keys);
     let (mut batch, mut bytes, mut refused) = (Vec::new(), 0, 0_u64);
     for line in source {
@@ -158,6 +159,8 @@ struct Sender<'a> {
     sent: u64,
     duplicates: u64,
     prints_keys: bool,
+    /// Whether the items come from arguments.
+    is_single: bool,
 }
 
 impl Sender<'_> {
@@ -168,10 +171,16 @@ impl Sender<'_> {
         // Each batch has an identity of its own that follows from that of the input.
         let operation = Uuid::from_u128(self.operation.as_u128().wrapping_add(self.batches)).to_string();
         let (lines, items): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
-        let enqueued = self.queue.enqueue(&items, Some(&operation)).map_err(|error| {
-            let exit = Exit::of(error.kind());
-            Failure::Partly(format!("lines from {first} on: {error}; {}", self.so_far()), exit)
-        })?;
+        let enqueued = match self.queue.enqueue(&items, Some(&operation)) {
+            Ok(enqueued) => enqueued,
+            // All that the arguments gave.
+            Err(error) if self.is_single && self.batches == 0 => return Err(error.into()),
+            Err(error) => {
+                let from = if self.is_single { "items" } else { "lines" };
+                let exit = Exit::of(error.kind());
+                return Err(Failure::Partly(format!("{from} from {first} on: {error}; {}", self.so_far()), exit));
+            }
+        };
         self.batches += 1;
         let duplicates = enqueued.iter().filter(|item| item.duplicate).count();
         self.duplicates += duplicates as u64;

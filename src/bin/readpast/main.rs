@@ -35,7 +35,10 @@ use std::process::ExitCode;
 use steer::Verb;
 
 fn main() -> ExitCode {
-    let Cli { global, command } = Cli::parse();
+    let Cli { global, command } = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return refuse(&error),
+    };
     log::start(global.verbose, global.quiet);
     let out = Output::new(global.json);
     let result = match command {
@@ -66,4 +69,19 @@ fn main() -> ExitCode {
             failure.exit().into()
         }
     }
+}
+
+/// Arguments that are none, or help that was asked for.
+fn refuse(error: &clap::Error) -> ExitCode {
+    let arguments = std::env::args_os().take_while(|argument| argument != "--");
+    if !error.use_stderr() || !arguments.into_iter().any(|argument| argument == "--json") {
+        error.exit();
+    }
+    // What follows is for people: how the subcommand is used, and where there is more.
+    let text = error.to_string();
+    let what = text.split("\n\nUsage:").next().unwrap_or_default().split("\n\nFor more information").next();
+    let message = what.unwrap_or_default().trim_start_matches("error: ").trim_end();
+    let failure = failure::usage(message);
+    failure.report(true);
+    failure.exit().into()
 }

@@ -53,7 +53,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
         out.answer(|| format!("would be purged: {total}"), || json!({"dry_run": true, "purged": total}))?;
         return Ok(Exit::Done);
     }
-    let stop = Stop::listen();
+    let stop = Stop::listen()?;
     let mut total = 0;
     loop {
         let purged = queue.purge(&filter, args.batch)?;

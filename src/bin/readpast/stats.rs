@@ -80,8 +80,11 @@ fn workers(stats: &QueueStats) -> String {
     let busy = format!("  {:<8}{} busy", "workers", stats.workers_busy);
     match (stats.workers_needed, stats.arrivals_last_hour) {
         (Some(needed), Some(arrivals)) => {
-            let run = stats.run_mean_ms.map_or_else(String::new, |ms| format!(" of {} each", duration::shown(ms)));
-            format!("{busy}, {needed} needed   ({arrivals} arrivals in the last hour{run})")
+            let mean = |ms: Option<i64>, word: &str| {
+                ms.map_or_else(String::new, |ms| format!(", {word} {} on average", duration::shown(ms)))
+            };
+            let (wait, run) = (mean(stats.wait_mean_ms, "waiting"), mean(stats.run_mean_ms, "running"));
+            format!("{busy}, {needed} needed   ({arrivals} arrivals in the last hour{wait}{run})")
         }
         _ => format!("{busy}   (how many are needed is not known: the table does not tell what has arrived)"),
     }

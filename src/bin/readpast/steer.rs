@@ -98,7 +98,7 @@ pub fn run(verb: Verb, global: &Global, args: &Args, out: &Output) -> Result<Exi
     if args.dry_run {
         return dry_run(verb, &queue, &filter, args, out);
     }
-    let stop = Stop::listen();
+    let stop = Stop::listen()?;
     let (mut done, mut refused) = (BTreeMap::new(), 0_u64);
     for page in Pages::of(&queue, &filter, args.batch) {
         if let Some(signal) = stop.signal() {

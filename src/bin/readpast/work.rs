@@ -19,6 +19,7 @@ use events::Events;
 use readpast::Queue;
 use readpast::queue::MAX_ITEMS;
 use std::ffi::OsString;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -91,7 +92,7 @@ pub struct Args {
 pub fn run(global: &Global, args: Args, out: &Output) -> Result<Exit> {
     // A command that is not there would cost each item an attempt.
     if !is_there(&args.command[0]) {
-        return Err(usage(format!("there is no command {:?} to run", args.command[0])));
+        return Err(usage(format!("there is no command {:?} that may be run", args.command[0])));
     }
     let mut config = connection::config(global, "60000")?;
     if let Some(lease) = args.lease {
@@ -123,12 +124,15 @@ pub fn run(global: &Global, args: Args, out: &Output) -> Result<Exit> {
     Ok(if events.lost() > 0 { Exit::Refused } else { Exit::Done })
 }
 
-/// Whether a command can be found the way that the system will look for it.
+/// Whether a command can be found the way that the system will look for it, and is a program. Whether it is one for us, shows
+/// when it is run.
 fn is_there(command: &OsString) -> bool {
+    let is_program =
+        |path: &Path| fs::metadata(path).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0);
     let path = Path::new(command);
     if path.components().count() > 1 || path.is_absolute() {
-        return path.exists();
+        return is_program(path);
     }
     let folders = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&folders).any(|folder| fs::metadata(folder.join(path)).is_ok_and(|file| file.is_file()))
+    env::split_paths(&folders).any(|folder| is_program(&folder.join(path)))
 }

@@ -1,10 +1,10 @@
 //! Every column that the description names: there, and of a type that fits what it is for.
 
 use super::Check;
-use crate::catalog::{Column, Family, near};
+use crate::catalog::{Column, Family};
 use crate::dialect::Dialect;
 use crate::finding::Finding;
-use crate::ident::Identifier;
+use crate::ident::{Identifier, nearest};
 use crate::spec::{ColumnKind, Holds, KeySource, Literal};
 
 /// The checks of one place after the other, in the order of the description.
@@ -79,7 +79,7 @@ impl<'a> Check<'a> {
         let found = self.found.column(name);
         if found.is_none() {
             let names = self.found.columns.iter().map(|column| column.name.as_str());
-            let remedy = match near::nearest(name.as_str(), names.clone()) {
+            let remedy = match nearest(name.as_str(), names.clone()) {
                 Some(near) => format!("there is {near}: correct {place}"),
                 None => format!("correct {place}; the columns are {}", names.collect::<Vec<_>>().join(", ")),
             };

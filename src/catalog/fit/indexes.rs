@@ -1,15 +1,16 @@
 //! The indexes: that the key names one row, that the claim is served by one, that duplicates are kept out by one.
 
 use super::Check;
+use crate::catalog::Index;
 use crate::catalog::table::same;
-use crate::catalog::{Index, near};
 use crate::finding::Finding;
-use crate::ident::Identifier;
+use crate::ident::{Identifier, nearest};
 
 pub(super) fn check(check: &mut Check<'_>) {
     key(check);
     claim(check);
     dedup(check);
+    made(check);
 }
 
 fn list(names: &[Identifier]) -> String {
@@ -63,19 +64,12 @@ fn key(check: &mut Check<'_>) {
 
 /// The claim goes by a named index, or by one that install makes.
 fn claim(check: &mut Check<'_>) {
-    let Some(name) = &check.table.index.name else {
-        let what = format!(
-            "install makes the index that the claim goes by, IX_{}_Due; nothing else of the table changes",
-            check.spec.queue
-        );
-        check.findings.push(Finding::ok("index", &check.found.name, what));
-        return;
-    };
+    let Some(name) = &check.table.index.name else { return };
     let object = format!("{}.{}", check.found.name, name.as_str());
     let dialect = check.found.dialect;
     let Some(index) = check.found.index(name) else {
         let names: Vec<_> = check.found.indexes.iter().map(|index| index.name.as_str()).collect();
-        let remedy = match near::nearest(name.as_str(), names.iter().copied()) {
+        let remedy = match nearest(name.as_str(), names.iter().copied()) {
             Some(near) => format!("there is {near}: correct table.index.name"),
             None if names.is_empty() => {
                 "the table has no index: leave table.index out, and readpast makes one".to_owned()
@@ -135,4 +129,29 @@ fn dedup(check: &mut Check<'_>) {
             check.findings.push(Finding::error("dedup", &check.found.name, what, remedy));
         }
     }
+}
+
+/// What installing adds to somebody else's table, or has added: nothing but indexes.
+fn made(check: &mut Check<'_>) {
+    let leads = |index: &&Index, columns: &[Identifier]| {
+        let first = &index.columns[..index.columns.len().min(columns.len())];
+        index.filter.is_none() && columns.iter().all(|c| first.iter().any(|(f, _)| same(check.found.dialect, c, f)))
+    };
+    // The last of them serves dedup, unless one of the table's own does.
+    let own = check.spec.dedup.as_ref().and_then(|d| check.found.indexes.iter().find(|i| leads(i, &d.columns)));
+    let serves_dedup = |name: &str| name.ends_with("_Work") || name.ends_with("_same");
+    // There are servers that add to the name of an index what makes it unique in the database.
+    let is_there = |name: &&str| check.found.indexes.iter().any(|index| index.name.starts_with(*name));
+    let wanted =
+        check.made.iter().map(String::as_str).filter(|name| is_there(name) || own.is_none() || !serves_dedup(name));
+    let (there, missing): (Vec<_>, Vec<_>) = wanted.partition(is_there);
+    let mut told = Vec::new();
+    if !missing.is_empty() {
+        told.push(format!("install adds to it {}, and changes nothing else", missing.join(", ")));
+    }
+    if !there.is_empty() {
+        told.push(format!("install has added to it {}, and nothing else", there.join(", ")));
+    }
+    let findings = told.into_iter().map(|what| Finding::ok("index", &check.found.name, what)).collect::<Vec<_>>();
+    check.findings.extend(findings);
 }

@@ -3,7 +3,7 @@
 use super::refuse;
 use super::tree::{Entry, Node, Value};
 use crate::error::{Error, Result};
-use crate::ident::{Identifier, QueueName};
+use crate::ident::{Identifier, QueueName, did_you_mean};
 use crate::spec::Literal;
 use std::ops::RangeInclusive;
 
@@ -49,7 +49,8 @@ impl<'a> At<'a> {
         match entries.iter().find(|entry| !keys.contains(&entry.key.as_str())) {
             None => Ok(Table { entries, at: self.clone() }),
             Some(entry) => {
-                let why = format!("there is no such key; the keys here are {}", keys.join(", "));
+                let near = did_you_mean(&entry.key, keys.iter().copied());
+                let why = format!("there is no such key{near}; the keys here are {}", keys.join(", "));
                 Err(self.key(entry).refuse_at(entry.line, why))
             }
         }

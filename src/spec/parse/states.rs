@@ -3,7 +3,7 @@
 use super::at::{At, Table};
 use super::columns::same_name;
 use crate::error::Result;
-use crate::ident::Identifier;
+use crate::ident::{Identifier, did_you_mean};
 use crate::item::ItemState;
 use crate::spec::{Condition, Holds, KeyColumn, LifecycleSpec, Literal, SeekColumn, StateSpec, TableSpec};
 
@@ -40,7 +40,8 @@ pub(super) fn states(table: &Table<'_>, key: &[KeyColumn], lifecycle: &Lifecycle
 fn state(at: &At<'_>, word: &str) -> Result<ItemState> {
     word.parse().map_err(|()| {
         let words: Vec<_> = ItemState::ALL.iter().map(|state| state.as_str()).collect();
-        at.refuse(format!("there is no state {word:?}; the states are {}", words.join(", ")))
+        let near = did_you_mean(word, words.iter().copied());
+        at.refuse(format!("there is no state {word:?}{near}; the states are {}", words.join(", ")))
     })
 }
 

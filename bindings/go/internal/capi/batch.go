@@ -37,9 +37,12 @@ func (items Items) At(index int) (key, token string, attempt int) {
 	return C.GoString(item.key), C.GoString(item.token), int(item.attempt)
 }
 
-// JSON is readpast_batch_json.
+// JSON is readpast_batch_json; nil when there is no such item.
 func (b Batch) JSON(index int) []byte {
 	text := C.readpast_batch_json(b.native(), C.int32_t(index))
+	if text == nil {
+		return nil
+	}
 	return []byte(C.GoString(text))
 }
 

@@ -13,15 +13,17 @@ Setting = object
 """A setting's value: text, or what is text after `str`."""
 
 
-def configuration(settings: Mapping[str, Setting]) -> Handle:
-    """Makes a configuration. The library knows which settings there are, and says what is wrong with one.
+def key_of(name: str) -> str:
+    """A keyword cannot have a dot: the first underscore of one that has none stands for it, as in `lease_ms`."""
+    return name if "." in name else name.replace("_", ".", 1)
 
-    A keyword cannot have a dot: the first underscore of one that has none stands for it, as in `lease_ms`.
-    """
+
+def configuration(settings: Mapping[str, Setting]) -> Handle:
+    """Makes a configuration. The library knows which settings there are, and says what is wrong with one."""
     config = Handle(lib.readpast_config_new(), lib.readpast_config_free)
     for name, value in settings.items():
         if value is not None:
-            key = name if "." in name else name.replace("_", ".", 1)
+            key = key_of(name)
             config.call(lib.readpast_config_set, encoded(key, "a setting"), encoded(str(value), key))
     return config
 

@@ -54,8 +54,7 @@ class Rows:
     def items(self) -> list[tuple[str, str, int]]:
         """Key, token and attempt of each item."""
         c = self.handle().c
-        item = ffi.new(_ITEM)
-        item.struct_size = _ITEM_SIZE
+        item = _item()
         items: list[tuple[str, str, int]] = []
         for index in range(lib.readpast_batch_count(c)):
             # It cannot fail: the index is below the count.
@@ -87,5 +86,11 @@ class Rows:
         text = string(lib.readpast_batch_json(handle.c, index))
         if text is None:
             # This one says why: the batch is from before a fork.
-            handle.call(lib.readpast_batch_item, index, ffi.new(_ITEM))
+            handle.call(lib.readpast_batch_item, index, _item())
         return text or ""
+
+
+def _item() -> CData:
+    item = ffi.new(_ITEM)
+    item.struct_size = _ITEM_SIZE
+    return item

@@ -13,6 +13,9 @@ from typing import Callable, Generic, TypeVar
 
 T = TypeVar("T")
 
+AWAKE = 0.1
+"""Seconds that the main thread sleeps at most. A signal wakes it, unless the system has given it to another thread."""
+
 
 def _nothing() -> None:
     pass
@@ -96,12 +99,14 @@ def wait_for(departure: Departure[T]) -> T:
     done = threading.Event()
     try:
         departure.begin(done.set)
-        done.wait()
+        while not done.wait(AWAKE):
+            pass
     except BaseException:
         gone = threading.Event()
         departure.leave(gone.set)
         if departure.has_begun:
             # It is not long; and who has no patience for it interrupts again.
-            gone.wait()
+            while not gone.wait(AWAKE):
+                pass
         raise
     return departure.result()

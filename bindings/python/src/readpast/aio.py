@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from types import TracebackType
@@ -72,7 +72,7 @@ class AsyncQueue:
         """`Queue.claim`."""
         return await _wait_for(self.queue._departing_claim(max_items, wait))
 
-    async def items(self, *, wait: Seconds | None = None, batch_size: int = 1) -> AsyncIterator[Item]:
+    async def items(self, *, wait: Seconds | None = None, batch_size: int = 1) -> AsyncGenerator[Item, None]:
         """`Queue.items`. Close it (`contextlib.aclosing`) when you leave it early, so that the rest is given back."""
         while True:
             with await self.claim(batch_size, wait=wait) as batch:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -166,7 +166,7 @@ class Queue(Operating):
             return wait_for(self._departing_claim(max_items, wait))
         return self._claim(self._claiming(), max_items, wait)
 
-    def items(self, *, wait: Seconds | None = None, batch_size: int = 1) -> Iterator[Item]:
+    def items(self, *, wait: Seconds | None = None, batch_size: int = 1) -> Generator[Item, None, None]:
         """Claims items one after the other, `batch_size` with each call, until none came for as long as `wait` says.
 
         None: until the queue is interrupted. Each item is yours to settle, and its columns can be read until you ask

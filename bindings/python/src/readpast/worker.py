@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Callable, Optional, TypeVar
 
 from ._signals import stopping_on_signals
+from ._waiting import AWAKE
 from .answers import Answers, Outcome
 from .batch import Batch
 from .errors import QueueError
@@ -89,19 +90,16 @@ class Worker:
             self._own = own
             if self._stopping:
                 own.interrupt()
-            threads = [
-                threading.Thread(target=self._work, args=(own,), name=f"readpast worker {number}", daemon=True)
-                for number in range(1, self._threads + 1)
-            ]
+            ends: list[threading.Event] = []
             try:
-                for thread in threads:
-                    thread.start()
-                _join(threads)
+                for number in range(1, self._threads + 1):
+                    ends.append(self._start(own, f"readpast worker {number}"))
+                _wait_for(ends)
             except BaseException:
                 # While it stops, the next one is raised at once.
                 if not self._stopping:
                     self.stop()
-                    _join(threads)
+                    _wait_for(ends)
                 raise
         if self._failure is not None:
             raise self._failure
@@ -119,6 +117,19 @@ class Worker:
                 own.interrupt()
             except QueueError as error:
                 _log.debug("nothing to interrupt: %s", error)
+
+    def _start(self, own: Queue, name: str) -> threading.Event:
+        """Starts a thread. One whose `join` a signal handler interrupted may pass for ended: hence the event."""
+        ended = threading.Event()
+
+        def work() -> None:
+            try:
+                self._work(own)
+            finally:
+                ended.set()
+
+        threading.Thread(target=work, name=name, daemon=True).start()
+        return ended
 
     def _work(self, own: Queue) -> None:
         try:
@@ -188,10 +199,10 @@ class Worker:
                     raise
 
 
-def _join(threads: Sequence[threading.Thread]) -> None:
-    for thread in threads:
-        if thread.ident is not None:
-            thread.join()
+def _wait_for(ends: Sequence[threading.Event]) -> None:
+    for ended in ends:
+        while not ended.wait(AWAKE):
+            pass
 
 
 def _proper(settlement: Settlement, item: Item) -> Settlement:

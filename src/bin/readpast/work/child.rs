@@ -54,7 +54,12 @@ pub fn run(
     is_lost: impl Fn() -> bool,
 ) -> io::Result<End> {
     let begun = Instant::now();
-    let mut child = Command::new(&args.command[0])
+    let mut command = Command::new(&args.command[0]);
+    // Of another item, when we are a command of `work` ourselves.
+    environment::inherited().for_each(|name| {
+        command.env_remove(name);
+    });
+    let mut child = command
         .args(&args.command[1..])
         .envs(environment::of(queue, item))
         .stdin(Stdio::piped())

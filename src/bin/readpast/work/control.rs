@@ -1,18 +1,15 @@
 //! When to stop: the first signal drains, the second ends what is under way.
 
-use crate::exit::Exit;
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::output::note;
-use crate::signals::{SIGHUP, SIGINT, SIGTERM};
+use crate::signals;
 use readpast::Queue;
-use signal_hook::iterator::{Handle, Signals};
+use signal_hook::iterator::Handle;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// Seen by all slots, set by signals, and by a slot that cannot go on.
-#[derive(Clone)]
 pub struct Control {
     shared: Arc<Shared>,
     queue: Queue,
@@ -27,36 +24,35 @@ struct Shared {
     changed: Condvar,
 }
 
+impl Shared {
+    fn drain(&self, queue: &Queue) {
+        self.draining.store(true, Ordering::Relaxed);
+        queue.interrupt();
+        drop(self.lock.lock().unwrap_or_else(PoisonError::into_inner));
+        self.changed.notify_all();
+    }
+}
+
 impl Control {
     /// Listens to signals from now on, in a thread of its own.
     pub fn listen(queue: &Queue) -> Result<Self> {
-        let cannot = |error: std::io::Error| {
-            Failure::Partly(format!("signals cannot be listened to: {error}"), Exit::Unavailable)
-        };
-        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(cannot)?;
-        let control = Self { shared: Arc::new(Shared::default()), queue: queue.clone(), signals: signals.handle() };
-        let seen = control.clone();
-        let listen = move || {
-            for signal in signals.forever() {
-                if seen.is_draining() {
-                    note("ends the commands under way and gives their items back");
-                    seen.shared.terminated.store(u8::try_from(signal).unwrap_or(1), Ordering::Relaxed);
-                } else {
-                    note("takes no more items; the commands under way may end (a second signal ends them)");
-                    seen.drain();
-                }
+        let shared = Arc::new(Shared::default());
+        let (seen, called) = (Arc::clone(&shared), queue.clone());
+        let signals = signals::listen(move |signal| {
+            if seen.draining.load(Ordering::Relaxed) {
+                note("ends the commands under way and gives their items back");
+                seen.terminated.store(signal, Ordering::Relaxed);
+            } else {
+                note("takes no more items; the commands under way may end (a second signal ends them)");
+                seen.drain(&called);
             }
-        };
-        thread::Builder::new().name("signals".to_owned()).spawn(listen).map_err(cannot)?;
-        Ok(control)
+        })?;
+        Ok(Self { shared, queue: queue.clone(), signals })
     }
 
     /// Takes no more items.
     pub fn drain(&self) {
-        self.shared.draining.store(true, Ordering::Relaxed);
-        self.queue.interrupt();
-        drop(self.shared.lock.lock().unwrap_or_else(PoisonError::into_inner));
-        self.shared.changed.notify_all();
+        self.shared.drain(&self.queue);
     }
 
     /// Whether no more items are to be taken.

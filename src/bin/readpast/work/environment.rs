@@ -3,12 +3,23 @@
 use readpast::spec::Storage;
 use readpast::{Item, Queue, Value};
 use std::collections::BTreeMap;
+use std::env;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 
 /// Longer values would come near the system's limit for one variable; the whole item is on standard input.
 const MAX_VALUE: usize = 32 * 1024;
 
 /// All variables together, likewise.
 const MAX_ALL: usize = 256 * 1024;
+
+/// What the names of the columns' variables begin with.
+const COLUMN: &str = "READPAST_COL_";
+
+/// The columns' variables in our own environment.
+pub fn inherited() -> impl Iterator<Item = OsString> {
+    env::vars_os().map(|(name, _)| name).filter(|name| name.as_bytes().starts_with(COLUMN.as_bytes()))
+}
 
 /// The variables that tell of `item`.
 pub fn of(queue: &Queue, item: &Item<'_>) -> BTreeMap<String, String> {
@@ -29,7 +40,7 @@ pub fn of(queue: &Queue, item: &Item<'_>) -> BTreeMap<String, String> {
     let mut room = MAX_ALL;
     for (index, column) in item.columns().iter().enumerate() {
         let Some(value) = item.value(index).and_then(text) else { continue };
-        let name = format!("READPAST_COL_{}", variable(&column.name));
+        let name = format!("{COLUMN}{}", variable(&column.name));
         if value.len() <= MAX_VALUE && value.len() + name.len() <= room && !value.contains('\0') {
             room -= value.len() + name.len();
             variables.insert(name, value);

@@ -122,7 +122,7 @@ BEGIN
                 AND s.[LeaseUntil] <= @Now
             ORDER BY s.[StartedAt];
 
-            /* What somebody else took, without a row beside the table, and has been silent about for a lease's time. */
+            /* What somebody else took, so that no row beside the table has it in work, and left for a lease's time. */
             INSERT INTO @Candidate ([id])
             SELECT TOP (@RecoverMax) q.[id]
             FROM [dbo].[four_queue] AS q
@@ -132,7 +132,7 @@ BEGIN
                 AND q.[start_date] <= CAST(DATEADD(MILLISECOND, -@SilentMs, @At) AS datetime)
                 AND NOT EXISTS (
                     SELECT 1 FROM [readpast].[FourQueueScheduler_Lease] AS s
-                    WHERE s.[id] = q.[id]
+                    WHERE s.[id] = q.[id] AND s.[Status] <> 'Pending'
                 )
                 AND NOT EXISTS (SELECT 1 FROM @Candidate AS c WHERE c.[id] = q.[id])
             ORDER BY q.[start_date];
@@ -160,7 +160,7 @@ BEGIN
                 AND q.[app_server] = @Worker
                 AND NOT EXISTS (
                     SELECT 1 FROM [readpast].[FourQueueScheduler_Lease] AS s
-                    WHERE s.[id] = q.[id]
+                    WHERE s.[id] = q.[id] AND s.[Status] <> 'Pending'
                 )
                 AND NOT EXISTS (SELECT 1 FROM @Candidate AS c WHERE c.[id] = q.[id]);
         END;
@@ -225,9 +225,9 @@ BEGIN
                         ELSE 'Processing'
                     END AS [Is],
                     CASE
-                        WHEN COALESCE(s.[LeaseUntil], CASE WHEN s.[UpdatedAt] IS NULL THEN DATEADD(MILLISECOND,
-                            @SilentMs, DATEADD(MINUTE, -@Offset, CAST(q.[start_date] AS datetime2(7)))) END) <= @Now
-                            THEN 1
+                        WHEN COALESCE(s.[LeaseUntil], CASE WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending'
+                            THEN DATEADD(MILLISECOND, @SilentMs, DATEADD(MINUTE, -@Offset, CAST(q.[start_date]
+                            AS datetime2(7)))) END) <= @Now THEN 1
                         WHEN @Recover = 2 AND CAST(q.[app_server]
                             AS nvarchar(128)) COLLATE Latin1_General_BIN2 = @Worker THEN 1
                         ELSE 0
@@ -592,8 +592,8 @@ BEGIN
         s.[UpdatedAt] AS [ItemToken],
         CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
         CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN COALESCE(s.[LeaseUntil], CASE
-            WHEN s.[UpdatedAt] IS NULL THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@Offset, CAST(q.[start_date]
-            AS datetime2(7)))) END) END AS [ItemLeaseUntil]
+            WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending' THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE,
+            -@Offset, CAST(q.[start_date] AS datetime2(7)))) END) END AS [ItemLeaseUntil]
     FROM @Out AS o
     LEFT JOIN [dbo].[four_queue] AS q
         ON q.[in_process] IN (0, 1) AND q.[id] = o.[id] AND o.[Answer] = 'CLAIMED'

@@ -61,8 +61,8 @@ BEGIN
                     THEN 'Completed'
                 ELSE 'Processing'
             END AS [Status],
-            COALESCE(s.[LeaseUntil], CASE WHEN s.[UpdatedAt] IS NULL THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE,
-                -@Offset, CAST(q.[start_date] AS datetime2(7)))) END) AS [Until]
+            COALESCE(s.[LeaseUntil], CASE WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending' THEN DATEADD(MILLISECOND,
+                600000, DATEADD(MINUTE, -@Offset, CAST(q.[start_date] AS datetime2(7)))) END) AS [Until]
         FROM [dbo].[four_queue] AS q
         LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
             ON s.[id] = q.[id]
@@ -86,7 +86,6 @@ BEGIN
         COALESCE(x.[Duration], DATEDIFF_BIG(MILLISECOND, x.[StartedAt], x.[FinishedAt]))
     FROM (
         SELECT
-            q.[id],
             CASE
                 WHEN q.[in_process] = 0
                     THEN CASE
@@ -117,7 +116,7 @@ BEGIN
         [readpast].[QueueIsFinished_fn](x.[Status]) = 1
         AND x.[StartedAt] IS NOT NULL
         AND COALESCE(x.[Duration], DATEDIFF_BIG(MILLISECOND, x.[StartedAt], x.[FinishedAt])) >= 0
-    ORDER BY x.[id] DESC;
+    ORDER BY x.[StartedAt] DESC;
 
     SELECT
         @Count = COUNT_BIG(*),

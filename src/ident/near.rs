@@ -2,7 +2,7 @@
 
 /// The name among `names` that is most like `wanted`; `None` when none is like it at all.
 pub(crate) fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let bare = |name: &str| name.replace(['_', ' ', '"'], "").to_lowercase();
+    let bare = |name: &str| name.replace(['_', '.', ' ', '"'], "").to_lowercase();
     let wanted = bare(wanted);
     let most = (wanted.chars().count() / 3).clamp(1, 3);
     names
@@ -11,6 +11,11 @@ pub(crate) fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>
         .filter(|(distance, _)| *distance <= most)
         .min()
         .map(|(_, name)| name)
+}
+
+/// The name that may have been meant, as a question to put after `wanted` in a message; empty when none is like it.
+pub(crate) fn did_you_mean<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(wanted, names).map_or_else(String::new, |name| format!(" (did you mean {name:?}?)"))
 }
 
 /// How many characters must be put in, left out or changed to make one of the other.
@@ -40,6 +45,8 @@ mod tests {
         assert_eq!(nearest("strat_date", names), Some("start_date"));
         assert_eq!(nearest("ix", names), Some("id"));
         assert_eq!(nearest("Recipient", names), None);
+        assert_eq!(did_you_mean("end_dat", names), " (did you mean \"end_date\"?)");
+        assert_eq!(did_you_mean("Recipient", names), "");
         assert_eq!(distance("kitten", "sitting"), 3);
     }
 }

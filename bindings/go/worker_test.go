@@ -1,0 +1,280 @@
+package readpast_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	readpast "github.com/readpast/readpast/bindings/go"
+)
+
+// quiet is for workers of which the test knows what they would say.
+var quiet = slog.New(slog.NewTextHandler(new(bytes.Buffer), &slog.HandlerOptions{Level: slog.LevelError + 1}))
+
+// run runs a worker until there is enough, and gives what it gave.
+func run(t *testing.T, worker *readpast.Worker, enough func() bool) error {
+	t.Helper()
+	ending, cancel := context.WithCancel(ctx)
+	defer cancel()
+	running := start(func() error { return worker.Run(ending) })
+	until(t, enough)
+	cancel()
+	return ends(t, running)
+}
+
+func TestEachItemIsHandledOnce(t *testing.T) {
+	const items = 500
+	queue := open(t)
+	payloads := make([]string, items)
+	for i := range payloads {
+		payloads[i] = fmt.Sprint(i)
+	}
+	enqueue(t, queue, payloads...)
+	var handled atomic.Int64
+	var seen sync.Map
+	worker := readpast.Worker{Queue: queue, Concurrency: 4, BatchSize: 7, Handler: func(_ context.Context, item *readpast.Item) (readpast.Settlement, error) {
+		seen.Store(item.Value("Payload").String(), true)
+		handled.Add(1)
+		return item.Complete(), nil
+	}}
+	check(t, run(t, &worker, func() bool { return handled.Load() == items }))
+	for _, payload := range payloads {
+		if _, has := seen.Load(payload); !has {
+			t.Fatal(payload)
+		}
+	}
+	equal(t, handled.Load(), items)
+	equal(t, stats(t, queue).Completed, items)
+	// It may run again.
+	enqueue(t, queue, "again")
+	check(t, run(t, &worker, func() bool { return handled.Load() == items+1 }))
+}
+
+func TestWhatAHandlerReturnsIsSettled(t *testing.T) {
+	queue := openNamed(t, install(t, `"backoff": {"first_ms": 3600000, "cap_ms": 3600000}`))
+	enqueue(t, queue, "nothing", "response", "partially", "fail", "retry", "release", "cancel", "pause", "step", "error")
+	var handled atomic.Int64
+	check(t, run(t, &readpast.Worker{Queue: queue, Logger: quiet, Handler: func(ctx context.Context, item *readpast.Item) (readpast.Settlement, error) {
+		defer handled.Add(1)
+		switch item.Value("Payload").String() {
+		case "response":
+			return item.Complete().WithResponse("sent"), nil
+		case "partially":
+			return item.CompletePartially().WithResponse("half"), nil
+		case "fail":
+			return item.Fail("never"), nil
+		case "retry":
+			return item.Retry("later").WithDelay(time.Hour), nil
+		case "release":
+			return item.Release().WithDelay(time.Hour), nil
+		case "cancel":
+			return item.Settle(readpast.ActionCancel), nil
+		case "pause":
+			return item.Settle(readpast.ActionPause), nil
+		case "step":
+			_, err := item.RecordStep(ctx, "rendered")
+			return item.Complete(), err
+		case "error":
+			return item.Complete(), errors.New("the mail server said: 451")
+		}
+		return readpast.Settlement{}, nil
+	}}, func() bool { return handled.Load() == 10 }))
+	equalAll(t, column(t, queue, "status"), "Completed", "Completed", "PartiallyCompleted", "Failed", "Error", "Pending",
+		"Cancelled", "Paused", "Completed", "Error")
+	responses, texts, steps := column(t, queue, "response"), column(t, queue, "error"), column(t, queue, "step")
+	equalAll(t, responses[1:3], "sent", "half")
+	equalAll(t, texts[3:5], "never", "later")
+	equal(t, texts[9], "the mail server said: 451")
+	equal(t, steps[8], "rendered")
+}
+
+func TestAPanicIsTheItemsErrorAndTheWorkerGoesOn(t *testing.T) {
+	queue := open(t)
+	enqueue(t, queue, "bad", "good", "long", "unsendable", "another's")
+	other := claimed(t, open(t), "x").Item(0)
+	worker := readpast.Worker{Queue: queue, BatchSize: 2, Logger: quiet, Handler: func(_ context.Context, item *readpast.Item) (readpast.Settlement, error) {
+		switch item.Value("Payload").String() {
+		case "bad":
+			panic(fmt.Errorf("it is bad: ä😀 \x00\xff! %w", os.ErrNotExist))
+		case "long":
+			panic(strings.Repeat("😀", 20000))
+		case "unsendable":
+			// Its item's mistake, not that of the others in the batch.
+			return item.Complete().WithResponse("\xff"), nil
+		case "another's":
+			return other.Complete(), nil
+		}
+		return item.Complete(), nil
+	}}
+	check(t, run(t, &worker, func() bool { figures := stats(t, queue); return figures.Failed == 4 && figures.Completed == 1 }))
+	texts := column(t, queue, "error")
+	for i, wanted := range []string{
+		"panic: it is bad: ä😀 \uFFFD\uFFFD! file does not exist\n", "", "panic: 😀", "not UTF-8", "settled item " + other.Key,
+	} {
+		if !strings.Contains(texts[i], wanted) {
+			t.Errorf("%q does not contain %q", texts[i], wanted)
+		}
+	}
+	if !strings.Contains(texts[0], "worker_test.go:") {
+		t.Error("it does not say where: " + texts[0])
+	}
+	if length := len(texts[2]); length < 16000 || length > 16*1024 {
+		t.Error("the text is so long:", length)
+	}
+}
+
+type contextKey struct{}
+
+func TestStoppingGivesBackWhatWasNotBegun(t *testing.T) {
+	queue := open(t)
+	enqueue(t, queue, "a", "b", "c")
+	ending, cancel := context.WithCancel(context.WithValue(ctx, contextKey{}, "value"))
+	worker := readpast.Worker{Queue: queue, BatchSize: 3, Handler: func(ctx context.Context, item *readpast.Item) (readpast.Settlement, error) {
+		cancel()
+		if ctx.Err() != nil || ctx.Value(contextKey{}) != "value" {
+			t.Error("work in hand was ended", ctx.Err(), ctx.Value(contextKey{}))
+		}
+		return item.Complete(), nil
+	}}
+	check(t, worker.Run(ending))
+	figures := stats(t, queue)
+	equal(t, figures.Completed, 1)
+	equal(t, figures.Pending, 2)
+	// The queue's own handle is not interrupted, and what was given back does not count.
+	batch := must(queue.Claim(ctx, 3, 0))(t)
+	equal(t, batch.Len(), 2)
+	equal(t, batch.Item(0).Attempt, 1)
+}
+
+func TestAnInterruptOfTheQueueStopsItsWorkers(t *testing.T) {
+	queue := open(t)
+	running := start(func() error { return (&readpast.Worker{Queue: queue, Handler: complete, Concurrency: 3}).Run(ctx) })
+	check(t, queue.Interrupt())
+	check(t, ends(t, running))
+}
+
+func complete(_ context.Context, item *readpast.Item) (readpast.Settlement, error) {
+	return item.Complete(), nil
+}
+
+func TestWhatIsStoppedBeforeItRunsDoesNothing(t *testing.T) {
+	queue := open(t)
+	enqueue(t, queue, "a")
+	ending, cancel := context.WithCancel(ctx)
+	cancel()
+	check(t, (&readpast.Worker{Queue: queue, Handler: complete}).Run(ending))
+	equal(t, stats(t, queue).Pending, 1)
+}
+
+func TestLeasesOutlastTheWork(t *testing.T) {
+	name := install(t)
+	brief := openNamed(t, name, "lease.ms", "600", "recover.interval_ms", "50")
+	rival := openNamed(t, name, "lease.ms", "600", "recover.interval_ms", "50")
+	enqueue(t, brief, "slow")
+	var done atomic.Bool
+	check(t, run(t, &readpast.Worker{Queue: brief, Logger: quiet, Handler: func(ctx context.Context, item *readpast.Item) (readpast.Settlement, error) {
+		defer done.Store(true)
+		for range 30 {
+			batch, err := rival.Claim(ctx, 1, 50*time.Millisecond)
+			if err != nil {
+				return readpast.Settlement{}, err
+			}
+			if batch.Len() > 0 || item.Lost() {
+				t.Error("it was lost")
+			}
+		}
+		return item.Complete(), nil
+	}}, done.Load))
+	equal(t, stats(t, brief).Completed, 1)
+}
+
+func TestAHandlersContextEndsWhenItsItemIsLost(t *testing.T) {
+	queue := open(t, "lease.ms", "60")
+	enqueue(t, queue, "doomed")
+	var said bytes.Buffer
+	var lost atomic.Bool
+	worker := readpast.Worker{Queue: queue, Logger: slog.New(slog.NewTextHandler(&said, nil)), Handler: func(ctx context.Context, item *readpast.Item) (readpast.Settlement, error) {
+		if _, err := queue.Settle(ctx, readpast.Operate(item.Key, readpast.ActionTerminate)); err != nil {
+			return readpast.Settlement{}, err
+		}
+		<-ctx.Done()
+		if !errors.Is(context.Cause(ctx), readpast.StatusLeaseLost) || !item.Lost() {
+			t.Error(context.Cause(ctx))
+		}
+		lost.Store(true)
+		return item.Complete(), nil
+	}}
+	check(t, run(t, &worker, lost.Load))
+	if !strings.Contains(said.String(), "READPAST_LEASE_LOST") {
+		t.Error(said.String())
+	}
+	equal(t, stats(t, queue).Terminated, 1)
+}
+
+func TestAFailureThatNobodyMendsEndsTheRun(t *testing.T) {
+	queue := open(t)
+	err := (&readpast.Worker{Queue: queue, Handler: complete, Concurrency: 2, BatchSize: 5000}).Run(ctx)
+	if !errors.Is(err, readpast.StatusInvalidArgument) {
+		t.Error(err)
+	}
+	for _, worker := range []readpast.Worker{{Queue: queue}, {Handler: complete}, {Queue: queue, Handler: complete, Concurrency: -1}} {
+		if err = worker.Run(ctx); !errors.Is(err, readpast.StatusInvalidArgument) {
+			t.Error(err)
+		}
+	}
+	running := start(func() error { return (&readpast.Worker{Queue: queue, Handler: complete, Concurrency: 2}).Run(ctx) })
+	time.Sleep(50 * time.Millisecond)
+	check(t, queue.Shutdown(ctx))
+	if err = ends(t, running); !errors.Is(err, readpast.StatusClosed) {
+		t.Error(err)
+	}
+}
+
+func TestAHandlerThatEndsItsGoroutineEndsTheRun(t *testing.T) {
+	queue := open(t)
+	enqueue(t, queue, "a")
+	worker := readpast.Worker{Queue: queue, Concurrency: 2, Handler: func(context.Context, *readpast.Item) (readpast.Settlement, error) {
+		runtime.Goexit()
+		panic("nobody comes here")
+	}}
+	err := ends(t, start(func() error { return worker.Run(ctx) }))
+	if err == nil || !strings.Contains(err.Error(), "Goexit") {
+		t.Fatal(err)
+	}
+}
+
+func TestAWorkerTellsWhatItDid(t *testing.T) {
+	queue := open(t)
+	enqueue(t, queue, "a", "b", "c")
+	var batches []int
+	var rounds []readpast.Round
+	ending, cancel := context.WithCancel(ctx)
+	worker := readpast.Worker{
+		Queue: queue, BatchSize: 2, Handler: complete,
+		Claimed: func(batch *readpast.Batch) { batches = append(batches, batch.Len()) },
+		Settled: func(round readpast.Round) {
+			rounds = append(rounds, round)
+			if len(rounds) == 2 {
+				cancel()
+			}
+		},
+	}
+	check(t, ends(t, start(func() error { return worker.Run(ending) })))
+	equalAll(t, batches, 2, 1)
+	equal(t, rounds[0].Claimed, 1)
+	equal(t, rounds[1].Claimed, 0)
+	equal(t, len(rounds[0].Settlements), 2)
+	equal(t, rounds[0].Outcomes[1].State, readpast.StateCompleted)
+	if rounds[0].Took <= 0 {
+		t.Error(rounds[0].Took)
+	}
+}

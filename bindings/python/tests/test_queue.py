@@ -1,0 +1,226 @@
+"""What a queue does, and how it fails."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import uuid
+from datetime import datetime, timedelta, timezone
+from typing import Any, Callable
+
+import pytest
+import support
+
+import readpast
+from readpast import Action, ItemRef, NewItem, Settlement, State, Status, errors
+
+
+def test_from_enqueued_to_completed(queue: readpast.Queue) -> None:
+    receipt = queue.enqueue(NewItem({"Payload": "a"}, type="Second", step="begin"))
+    assert receipt.answer is Status.OK
+    with queue.claim() as batch:
+        assert batch.status is Status.OK
+        item = batch[0]
+        assert (item.key, item.attempt) == (receipt.key, 1)
+        assert (item["type"], item["step"]) == ("Second", "begin")
+        outcome = queue.settle(item.complete("done"))
+        assert (outcome.answer, outcome.state, outcome.attempt) == (Status.OK, State.COMPLETED, 1)
+        again = queue.settle(item.complete())
+        assert again.answer is Status.LEASE_LOST
+        assert again.state is State.COMPLETED
+    assert support.column(queue, "response") == ["done"]
+
+
+def test_answers_have_the_status_of_the_call(queue: readpast.Queue) -> None:
+    with support.claimed(queue, "a", "b") as batch:
+        good, bad = batch[0].complete(), batch[1].complete()._replace(token="2000-01-01T00:00:00.0000000")
+        outcomes = queue.settle_many([good, bad])
+        assert outcomes.status is not Status.OK
+        assert [outcome.answer for outcome in outcomes] == [Status.OK, outcomes.status]
+        assert isinstance(outcomes, tuple)
+
+
+def test_settle_and_claim(queue: readpast.Queue) -> None:
+    support.enqueue(queue, "a", "b")
+    with queue.claim() as first:
+        outcomes, second = queue.settle_and_claim([first[0].complete()], 10)
+    with second:
+        assert [outcome.state for outcome in outcomes] == [State.COMPLETED]
+        assert [item["Payload"] for item in second] == ["b"]
+        _, none = queue.settle_and_claim([second[0].complete()], 10)
+        assert none.status is Status.EMPTY
+
+
+def test_the_same_call_twice_under_one_identity(queue: readpast.Queue) -> None:
+    identity = str(uuid.uuid4())
+    receipts = queue.enqueue_many([{"Payload": "a"}], operation=identity)
+    assert queue.enqueue_many([{"Payload": "a"}], operation=identity) == receipts
+    assert queue.stats().pending == 1
+
+
+def test_delays_and_due_times(queue: readpast.Queue) -> None:
+    past, future = datetime(2020, 1, 1, tzinfo=timezone.utc), datetime(2999, 1, 1, tzinfo=timezone.utc)
+    queue.enqueue_many(
+        [
+            NewItem({"Payload": "delayed"}, delay=3600),
+            NewItem({"Payload": "timedelta"}, delay=timedelta(days=2)),
+            NewItem({"Payload": "future"}, due=future),
+            NewItem({"Payload": "text"}, due="2999-01-01T00:00:00Z"),
+            NewItem({"Payload": "past"}, due=past),
+        ]
+    )
+    with queue.claim(10) as batch:
+        assert [item["Payload"] for item in batch] == ["past"]
+        queue.settle(batch[0].retry("later", due=future))
+    assert queue.claim(10).status is Status.EMPTY
+    with pytest.raises(errors.InvalidArgumentError, match="time zone"):
+        queue.enqueue(NewItem(due=datetime(2020, 1, 1)))  # noqa: DTZ001
+
+
+def test_iterating(queue: readpast.Queue) -> None:
+    support.enqueue(queue, "a", "b", "c")
+    seen: list[str] = []
+    for item in queue.items(wait=0, batch_size=2):
+        seen.append(item["Payload"])
+        queue.settle(item.complete())
+    assert seen == ["a", "b", "c"]
+    assert queue.stats().completed == 3
+
+
+def test_who_leaves_an_iteration_gives_the_rest_back(queue: readpast.Queue) -> None:
+    support.enqueue(queue, "a", "b", "c")
+    items = queue.items(batch_size=3)
+    queue.settle(next(items).complete())
+    items.close()
+    stats = queue.stats()
+    assert (stats.completed, stats.pending, stats.processing) == (1, 2, 0)
+    with queue.claim(3) as batch:
+        assert [item.attempt for item in batch] == [1, 1]
+
+
+def test_steps(queue: readpast.Queue) -> None:
+    with support.claimed(queue, "a") as batch:
+        before = batch[0].token
+        assert batch[0].record_step("halfway").answer is Status.OK
+        assert batch[0].token != before
+        assert queue.settle(batch[0].retry("later", delay=0)).state is State.ERROR
+    with queue.claim(wait=support.PATIENCE) as batch:
+        assert (batch[0]["step"], batch[0].attempt) == ("halfway", 2)
+
+
+def test_leases(queue: readpast.Queue) -> None:
+    with support.claimed(queue, "a", "b") as batch:
+        assert queue.renew(item.lease for item in batch).status is Status.OK
+        with queue.renewing(batch) as renewal:
+            assert renewal.release(batch[0].key)
+            assert not renewal.release(batch[0].key)
+            assert renewal.lost_keys == []
+            assert not batch[0].is_lost
+        with pytest.raises(errors.ClosedError):
+            renewal.release(batch[1].key)
+
+
+def test_an_item_that_is_lost_while_it_is_renewed(queue: readpast.Queue) -> None:
+    with support.claimed(queue, "a", "b") as batch, queue.renewing(batch, timedelta(milliseconds=10)) as renewal:
+        queue.settle(Settlement.operator(batch[1].key, Action.TERMINATE))
+        support.until(lambda: batch[1].is_lost)
+        assert renewal.lost_keys == [batch[1].key]
+        assert not batch[0].is_lost
+
+
+def test_operating(queue: readpast.Queue) -> None:
+    keys = [receipt.key for receipt in queue.enqueue_many({"Payload": str(number)} for number in range(5))]
+    page = queue.find({"status": ["Pending"]}, max_items=3)
+    assert [item.key for item in page] == sorted(keys)[:3]
+    assert len(queue.find(after=page[-1].key)) == 2
+    assert queue.find({"keys": keys[:1]})[0]["Payload"] == "0"
+    assert not queue.find('{"error": "nonesuch"}')
+    queue.settle(Settlement.operator(keys[0], Action.CANCEL, error="not wanted"))
+    assert queue.redrive([ItemRef(keys[0])]).status is Status.OK
+    queue.settle(Settlement.operator(keys[1], Action.CANCEL))
+    assert queue.purge() == 1
+    assert queue.recover() == 0
+    stats = queue.stats()
+    assert (stats.pending, stats.cancelled, stats.workers_busy) == (4, 0, 0)
+
+
+def test_shared_handles_are_interrupted_for_themselves(queue: readpast.Queue) -> None:
+    with queue.share() as shared:
+        shared.interrupt()
+        assert shared.claim(wait=60).status is Status.INTERRUPTED
+        assert queue.claim().status is Status.EMPTY
+        shared.resume()
+        queue.interrupt()
+        assert shared.claim(wait=None).status is Status.INTERRUPTED
+        queue.resume()
+        assert shared.claim().status is Status.EMPTY
+    assert queue.claim().status is Status.EMPTY, "closing one leaves the other"
+
+
+def test_installing_again_changes_nothing() -> None:
+    name = support.install()
+    readpast.install(json.dumps(support.spec(name)), **support.settings())
+    readpast.install(**support.settings())
+    with pytest.raises(errors.SchemaMismatchError, match="Payload"):
+        readpast.install({**support.spec(name), "columns": []}, **support.settings())
+
+
+def test_settings_are_the_librarys() -> None:
+    name = support.install()
+    with readpast.Queue(name, **support.settings(worker="me", lease_ms=12345, login_timeout_ms=None)) as queue:
+        assert (queue.worker, queue.lease_ms) == ("me", 12345)
+        assert "me" in repr(queue)
+    with readpast.Queue(name, **support.settings(**{"lease.ms": "23456"})) as queue:
+        assert queue.lease_ms == 23456
+    with pytest.raises(errors.InvalidConfigError, match=r"no\.such_thing"):
+        readpast.Queue(name, **support.settings(no_such_thing=1))
+    with pytest.raises(errors.InvalidConfigError, match="connection"):
+        readpast.Queue(name)
+
+
+REFUSED: list[tuple[Callable[[Any], object], type[Exception]]] = [
+    (lambda queue: queue.claim(0), errors.InvalidArgumentError),
+    (lambda queue: queue.claim(1001), errors.InvalidArgumentError),
+    (lambda queue: queue.claim(wait=-1), errors.InvalidArgumentError),
+    (lambda queue: queue.claim(2**40), OverflowError),
+    (lambda queue: queue.settle_many([]), errors.InvalidArgumentError),
+    (lambda queue: queue.enqueue_many([]), errors.InvalidArgumentError),
+    (lambda queue: queue.renew([]), errors.InvalidArgumentError),
+    (lambda queue: queue.redrive([]), errors.InvalidArgumentError),
+    (lambda queue: queue.enqueue({"Nonesuch": 1}), errors.InvalidItemError),
+    (lambda queue: queue.enqueue({"Payload": "\ud83d"}), errors.InvalidArgumentError),
+    (lambda queue: queue.enqueue({"Ratio": float("nan")}), errors.InvalidArgumentError),
+    (lambda queue: queue.enqueue({"Payload": object()}), TypeError),
+    (lambda queue: queue.enqueue(NewItem(type="a\0b")), errors.InvalidArgumentError),
+    (lambda queue: queue.find(1), TypeError),
+    (lambda queue: queue.find("{"), errors.InvalidArgumentError),
+    (lambda queue: queue.settle(Settlement("x", None, 1, Action.COMPLETE)), errors.InvalidArgumentError),
+]
+
+
+@pytest.mark.parametrize(("call", "expected"), REFUSED)
+def test_what_cannot_be_taken(queue: readpast.Queue, call: Any, expected: type[Exception]) -> None:
+    with pytest.raises(expected):
+        call(queue)
+    assert queue.stats().pending == 0
+
+
+def test_failures_tell_what_is_known() -> None:
+    with pytest.raises(errors.UnknownQueueError, match="Nonesuch") as caught:
+        readpast.Queue("Nonesuch", **support.settings())
+    error = caught.value
+    assert isinstance(error, errors.SchemaError)
+    assert (error.status, error.retryable, error.operation) == (Status.UNKNOWN_QUEUE, False, None)
+    with pytest.raises(errors.ConnectError):
+        readpast.Queue("Work", **support.settings(connection="Driver={nonesuch};Server=x;"))
+    with pytest.raises(ValueError, match="schema"):
+        readpast.Queue("Work", **support.settings(schema=""))
+
+
+def test_an_exception_goes_to_another_process() -> None:
+    error = errors.OutcomeUnknownError("lost", Status.OUTCOME_UNKNOWN, "08S01", 7, retryable=True, operation="an id")
+    copy = pickle.loads(pickle.dumps(error))
+    assert type(copy) is errors.OutcomeUnknownError
+    assert vars(copy) == vars(error)
+    assert str(copy) == "lost"
+    assert isinstance(copy, errors.QueueError)

@@ -1,0 +1,154 @@
+"""Waits keep nobody else from running, and end at once when a signal's handler raises."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Callable
+
+import pytest
+import support
+
+import readpast
+from readpast import Status
+
+
+@pytest.fixture
+def killer() -> Iterator[threading.Timer]:
+    """Sends this process a SIGINT a little after it is started."""
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    yield timer
+    timer.cancel()
+
+
+def test_other_threads_run_during_every_wait(queue: readpast.Queue) -> None:
+    """Were the lock held for as long as a wait, the counter would not move during it."""
+    ticks, done = 0, threading.Event()
+
+    def tick() -> None:
+        nonlocal ticks
+        while not done.wait(0.001):
+            ticks += 1
+
+    def counts_during(call: Callable[[], object]) -> None:
+        before = ticks
+        call()
+        assert ticks - before >= 20
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    try:
+        counts_during(lambda: queue.claim(wait=0.5))
+        counts_during(lambda: queue._claim(queue._claiming(), 1, 0.5))
+        with support.Psql() as psql:
+            for call in (queue.stats, queue.claim, lambda: queue.enqueue({}), queue.recover, queue.purge):
+                psql.lock(queue_name(queue))
+                unlock = threading.Timer(0.5, psql.unlock)
+                unlock.start()
+                counts_during(call)
+                unlock.join()
+    finally:
+        done.set()
+        thread.join()
+
+
+def test_ctrl_c_ends_a_wait(queue: readpast.Queue, killer: threading.Timer) -> None:
+    killer.start()
+    begun = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        queue.claim(wait=3600)
+    assert time.monotonic() - begun < support.PATIENCE
+    assert queue.claim().status is Status.EMPTY, "nothing stays interrupted"
+
+
+def test_ctrl_c_ends_an_iteration(queue: readpast.Queue, killer: threading.Timer) -> None:
+    support.enqueue(queue, "a")
+    killer.start()
+    items = queue.items()
+    queue.settle(next(items).complete())
+    with pytest.raises(KeyboardInterrupt):
+        next(items)
+    assert queue.stats().completed == 1
+
+
+def test_a_handler_that_returns_lets_the_wait_go_on(queue: readpast.Queue, killer: threading.Timer) -> None:
+    handled: list[int] = []
+
+    def enqueue(number: int, _: object) -> None:
+        handled.append(number)
+        support.enqueue(queue, "a")
+
+    before = signal.signal(signal.SIGINT, enqueue)
+    try:
+        killer.start()
+        with queue.claim(wait=support.PATIENCE) as batch:
+            assert batch[0]["Payload"] == "a"
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert handled == [signal.SIGINT]
+
+
+def test_what_is_claimed_at_that_very_moment_is_given_back(queue: readpast.Queue) -> None:
+    support.enqueue(queue, "a", "b")
+    with support.Psql() as psql:
+        psql.lock(queue_name(queue))
+
+        def interrupt() -> None:
+            psql.wait_for_blocked()
+            os.kill(os.getpid(), signal.SIGINT)
+            # By now the claim is interrupted; and yet the server grants it, for the claim was sent before.
+            time.sleep(0.2)
+            psql.unlock()
+
+        thread = threading.Thread(target=interrupt)
+        thread.start()
+        with pytest.raises(KeyboardInterrupt):
+            queue.claim(2, wait=3600)
+        thread.join()
+    stats = queue.stats()
+    assert (stats.pending, stats.processing) == (2, 0)
+    with queue.claim(2) as batch:
+        assert [item.attempt for item in batch] == [1, 1], "what is given back does not count"
+
+
+def test_failures_of_a_wait_are_raised_where_it_was_asked_for(queue: readpast.Queue) -> None:
+    threading.Timer(0.2, queue.shutdown, (10,)).start()
+    with pytest.raises(readpast.errors.ClosedError) as caught:
+        queue.claim(wait=3600)
+    assert any(entry.name == "test_failures_of_a_wait_are_raised_where_it_was_asked_for" for entry in caught.traceback)
+
+
+def test_a_program_in_a_wait_ends_by_ctrl_c(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        textwrap.dedent("""\
+            import os, sys, readpast
+
+            name, connection = sys.argv[1], os.environ["READPAST_CONNECTION"]
+            with readpast.Queue(name, connection=connection, schema="readpast_python") as queue:
+                print("waiting", flush=True)
+                queue.claim(wait=None)
+        """),
+        "utf-8",
+    )
+    with subprocess.Popen(
+        [sys.executable, program, support.install()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "waiting\n"
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=support.PATIENCE)
+    assert process.returncode == -signal.SIGINT
+    assert "KeyboardInterrupt" in said
+
+
+def queue_name(queue: readpast.Queue) -> str:
+    return support.names[queue.worker]

@@ -1,0 +1,311 @@
+"""The worker."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Callable
+
+import pytest
+import support
+
+import readpast
+from readpast import Action, Answers, Batch, Item, Outcome, Queue, Settlement, Status, Worker, errors
+
+PROGRAM = Path(__file__).resolve().parents[1] / "build" / "worker"
+
+
+def run(worker: Worker, enough: Callable[[], object]) -> None:
+    """Runs a worker until there is enough."""
+    failed: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            worker.run()
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        support.until(lambda: failed or enough(), "what the worker shall do")
+    finally:
+        worker.stop()
+        thread.join(support.PATIENCE)
+    assert not thread.is_alive()
+    assert not failed
+
+
+def test_several_threads_complete_every_item_once(queue: Queue) -> None:
+    support.enqueue(queue, *map(str, range(200)))
+    seen: list[str] = []
+    worker = Worker(queue, lambda item: seen.append(item["Payload"]), threads=3, batch_size=7)
+    run(worker, lambda: len(seen) == 200)
+    assert sorted(seen) == sorted(map(str, range(200)))
+    assert queue.stats().completed == 200
+
+
+def test_what_a_handler_returns_is_settled(queue: Queue) -> None:
+    payloads = ["nothing", "response", "partially", "fail", "retry", "release", "cancel", "pause", "step"]
+    handled = 0
+
+    def handle(item: Item) -> Settlement | None:
+        nonlocal handled
+        handled += 1
+        if item["Payload"] == "step":
+            assert item.record_step("rendered").answer is Status.OK
+        return {
+            "response": item.complete("sent"),
+            "partially": item.complete_partially("half"),
+            "fail": item.fail("never"),
+            "retry": item.retry("later", delay=3600),
+            "release": item.release(delay=3600),
+            "cancel": item.settle(Action.CANCEL),
+            "pause": item.settle(Action.PAUSE),
+        }.get(item["Payload"])
+
+    support.enqueue(queue, *payloads)
+    run(Worker(queue, handle), lambda: handled == len(payloads))
+    done = ["Completed", "Completed", "PartiallyCompleted", "Failed", "Error", "Pending", "Cancelled", "Paused"]
+    assert support.column(queue, "status") == [*done, "Completed"]
+    assert support.column(queue, "response")[1:3] == ["sent", "half"]
+    assert support.column(queue, "error")[3:5] == ["never", "later"]
+    assert support.column(queue, "step")[-1] == "rendered"
+
+
+def test_an_exception_is_the_items_error_and_the_worker_goes_on(queue: Queue, caplog: pytest.LogCaptureFixture) -> None:
+    def raise_for(item: Item) -> Settlement | None:
+        payload = item["Payload"]
+        if payload == "bad":
+            raise ValueError("it is bad: ä\U0001f600 \0\ud83d!") from KeyError("inner")
+        if payload == "long":
+            raise ValueError("\U0001f600" * 20000)
+        if payload == "unsendable":
+            return item.complete("\ud83d")
+        if payload == "strange":
+            return "done"  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
+        if payload == "another's":
+            return item.complete()._replace(key="x")
+        return None
+
+    support.enqueue(queue, "bad", "good", "long", "unsendable", "strange", "another's")
+    with caplog.at_level(logging.WARNING, "readpast.worker"):
+        run(
+            Worker(queue, raise_for, batch_size=6),
+            lambda: queue.stats().failed == 5 and queue.stats().completed == 1,
+        )
+    bad, good, long, unsendable, strange, anothers = map(str, support.column(queue, "error"))
+    assert bad.startswith("ValueError: it is bad: ä\U0001f600 \ufffd\ufffd!\n")
+    assert "KeyError: 'inner'" in bad
+    assert f'File "{__file__}"' in bad
+    assert "in raise_for" in bad
+    assert "worker.py" not in bad.replace(__file__, ""), "our own part of the stack helps nobody"
+    assert good in {"", "None"}
+    assert 16000 <= len(long) <= 16 * 1024
+    assert "UTF-8" in unsendable
+    assert "not str" in strange
+    assert "settled item x" in anothers
+    record = next(record for record in caplog.records if "attempt 1" in record.getMessage())
+    assert record.exc_info is not None
+
+
+def test_stopping_gives_back_what_was_not_begun(queue: Queue) -> None:
+    support.enqueue(queue, "a", "b", "c")
+    worker = Worker(queue, lambda _: worker.stop(), batch_size=3)
+    worker.run()
+    worker.stop()
+    stats = queue.stats()
+    assert (stats.completed, stats.pending) == (1, 2)
+    with queue.claim(3) as batch:
+        assert [item.attempt for item in batch] == [1, 1], "what was given back does not count"
+    with pytest.raises(RuntimeError, match="once"):
+        worker.run()
+
+
+def test_an_interrupt_of_the_queue_stops_it(queue: Queue) -> None:
+    threading.Timer(0.1, queue.interrupt).start()
+    Worker(queue, lambda _: None, threads=3).run()
+    assert queue.claim().status is Status.INTERRUPTED
+
+
+def test_what_is_stopped_before_it_runs_does_nothing(queue: Queue) -> None:
+    support.enqueue(queue, "a")
+    worker = Worker(queue, lambda _: pytest.fail("it runs"))
+    worker.stop()
+    worker.run()
+    assert queue.stats().pending == 1
+
+
+def test_leases_outlast_the_work() -> None:
+    name, settings = support.install(), support.settings(lease_ms=300, recover_interval_ms=50)
+    with readpast.Queue(name, **settings) as queue, readpast.Queue(name, **settings) as rival:
+        support.enqueue(queue, "slow")
+        lost: list[bool] = []
+
+        def work(item: Item) -> None:
+            for _ in range(20):
+                lost.append(item.is_lost or bool(rival.claim(wait=0.05)))
+
+        run(Worker(queue, work), lambda: queue.stats().completed == 1)
+        assert lost == [False] * 20
+
+
+def test_a_handler_learns_that_its_item_is_lost(caplog: pytest.LogCaptureFixture) -> None:
+    with readpast.Queue(support.install(), **support.settings(lease_ms=60)) as queue:
+        support.enqueue(queue, "doomed")
+
+        def work(item: Item) -> None:
+            assert not item.is_lost
+            queue.settle(Settlement.operator(item.key, Action.TERMINATE))
+            support.until(lambda: item.is_lost)
+            worker.stop()
+
+        worker = Worker(queue, work)
+        with caplog.at_level(logging.WARNING, "readpast.worker"):
+            worker.run()
+        assert "could not be settled (LEASE_LOST): it is TERMINATED now" in caplog.text
+        assert queue.stats().terminated == 1
+
+
+def test_a_failure_that_nobody_mends_ends_the_run(queue: Queue) -> None:
+    with pytest.raises(errors.InvalidArgumentError):
+        Worker(queue, lambda _: None, threads=2, batch_size=5000).run()
+    threading.Timer(0.1, queue.shutdown, (10,)).start()
+    with pytest.raises(errors.ClosedError) as caught:
+        Worker(queue, lambda _: None, threads=2).run()
+    assert any(entry.name == "_work" for entry in caught.traceback), "where it was raised first"
+    with pytest.raises(ValueError, match="thread"):
+        Worker(queue, lambda _: None, threads=0)
+
+
+def test_what_is_no_exception_ends_the_run(queue: Queue) -> None:
+    support.enqueue(queue, "a")
+
+    def leave(_: Item) -> None:
+        sys.exit(3)
+
+    with pytest.raises(SystemExit):
+        Worker(queue, leave, threads=2).run()
+
+
+def test_subclasses_are_told(queue: Queue) -> None:
+    told: list[object] = []
+
+    class Telling(Worker):
+        def claimed(self, batch: Batch) -> None:
+            told.append([item["Payload"] for item in batch])
+
+        def settled(
+            self, settlements: Sequence[Settlement], outcomes: Answers[Outcome], seconds: float, following: Batch
+        ) -> None:
+            assert seconds > 0
+            told.append(([s.action for s in settlements], [o.answer for o in outcomes], len(following)))
+            if not following:
+                self.stop()
+
+    support.enqueue(queue, "a", "b", "c")
+    Telling(queue, lambda _: None, batch_size=2).run()
+    assert told == [
+        ["a", "b"],
+        ([Action.COMPLETE] * 2, [Status.OK] * 2, 1),
+        ["c"],
+        ([Action.COMPLETE], [Status.OK], 0),
+    ]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_stop_it_when_asked_to(queue: Queue, number: signal.Signals) -> None:
+    support.enqueue(queue, "a", "b")
+    before = signal.getsignal(number)
+
+    def work(_: Item) -> None:
+        os.kill(os.getpid(), number)
+        support.until(lambda: worker._stopping)
+
+    worker = Worker(queue, work, batch_size=2)
+    worker.run(signals=True)
+    assert signal.getsignal(number) is before
+    stats = queue.stats()
+    assert (stats.completed, stats.pending) == (1, 1)
+
+
+def test_ctrl_c_drains_it_and_is_raised(queue: Queue) -> None:
+    support.enqueue(queue, "a", "b")
+
+    def work(_: Item) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        support.until(lambda: worker._stopping)
+
+    worker = Worker(queue, work, batch_size=2)
+    with pytest.raises(KeyboardInterrupt):
+        worker.run()
+    stats = queue.stats()
+    assert (stats.completed, stats.pending, stats.processing) == (1, 1, 0)
+
+
+@pytest.fixture
+def program() -> Callable[..., subprocess.Popen[str]]:
+    def start(*arguments: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    return start
+
+
+def install_notifications() -> tuple[str, list[str]]:
+    name = f"Notification{os.getpid()}"
+    column = {"name": "Recipient", "type": "text(254)"}
+    readpast.install({"queue": name, "columns": [column]}, **support.settings())
+    return name, ["-o", "schema=readpast_python", name]
+
+
+def test_the_example_drains_on_sigterm(program: Callable[..., subprocess.Popen[str]]) -> None:
+    name, arguments = install_notifications()
+    with readpast.Queue(name, **support.settings()) as queue:
+        keys = [receipt.key for receipt in queue.enqueue_many({"Recipient": "a@example.com"} for _ in range(20))]
+        with program("-r", "-b", "7", "-f", "5", *arguments) as process:
+            support.until(lambda: queue.stats().completed >= 16)
+            process.send_signal(signal.SIGTERM)
+            records, said = process.communicate(timeout=support.PATIENCE)
+        assert process.returncode == 0, said
+        lines = [line.split("\t") for line in records.splitlines()]
+        assert {line[1] for line in lines if line[0] == "T"} == set(keys)
+        assert all(int(line[1]) > 0 for line in lines if line[0] == "L")
+        settled = [line for line in lines if line[0] == "S"]
+        assert len(settled) == sum(line[0] == "T" for line in lines)
+        assert {line[3] for line in settled} == {"0"}
+
+
+def test_the_example_ends_at_once_by_a_second_ctrl_c(program: Callable[..., subprocess.Popen[str]]) -> None:
+    name, arguments = install_notifications()
+    with readpast.Queue(name, **support.settings()) as queue, support.Psql() as psql:
+        with program("-r", *arguments) as process:
+            assert process.stdout is not None
+            queue.enqueue({"Recipient": "a@example.com"})
+            assert process.stdout.readline().startswith("T\t")
+            support.until(lambda: queue.stats().completed > 0)
+            psql.lock(name)
+            psql.wait_for_blocked()
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.3)
+            assert process.poll() is None, "it drains"
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=support.PATIENCE)
+        assert process.returncode == 130
+        psql.unlock()
+
+
+@pytest.mark.parametrize("arguments", [[], ["-b", "0", "q"], ["-b", "x", "q"], ["-o", "x", "q"], ["q", "r"]])
+def test_the_example_says_how_it_is_called(program: Callable[..., subprocess.Popen[str]], arguments: list[str]) -> None:
+    with program(*arguments) as process:
+        _, said = process.communicate(timeout=support.PATIENCE)
+    assert process.returncode == 2
+    assert said.startswith("usage: worker")
