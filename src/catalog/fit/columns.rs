@@ -205,6 +205,8 @@ impl<'a> Check<'a> {
         let least = match role {
             "owner" => WORKER_NAME_CHARS,
             "step" => 60,
+            // Workers cut a longer one to this when the column has refused it.
+            "error" => 100,
             "type" => self.spec.types.iter().map(|kind| kind.chars().count()).max().unwrap_or(0),
             _ => 0,
         };
