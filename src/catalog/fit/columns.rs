@@ -2,6 +2,7 @@
 
 use super::Check;
 use crate::catalog::{Column, Family};
+use crate::config::WORKER_NAME_CHARS;
 use crate::finding::Finding;
 use crate::ident::{Identifier, nearest};
 use crate::spec::{ColumnKind, Holds, KeySource, Literal};
@@ -202,8 +203,10 @@ impl<'a> Check<'a> {
             self.coarse(column);
         }
         let least = match role {
-            "owner" => 40,
+            "owner" => WORKER_NAME_CHARS,
             "step" => 60,
+            // Workers cut a longer one to this when the column has refused it.
+            "error" => 100,
             "type" => self.spec.types.iter().map(|kind| kind.chars().count()).max().unwrap_or(0),
             _ => 0,
         };
