@@ -168,6 +168,13 @@ fn types_that_do_not_fit() {
         assert_found(&found, Severity::Error, "State", &["does not hold 9999999999"]);
         let found = findings(&database, r#"started = "TakenOn""#, r#"started = "Age""#);
         assert_found(&found, Severity::Error, "Age", &["table.lifecycle.started", "date and time"]);
+        let found = findings(&database, "owner = \"TakenBy\"", "error = \"TakenBy\"");
+        assert_found(
+            &found,
+            Severity::Warning,
+            "TakenBy",
+            &["holds 60 characters", "table.lifecycle.error may need 100"],
+        );
         let found = findings(&database, "text(200)", "text(4000)");
         assert_found(&found, Severity::Warning, "Body", &["holds 200 characters", "text(4000)", "text(200)"]);
         let set = SPEC

@@ -2,6 +2,7 @@
 
 use super::Check;
 use crate::catalog::{Column, Family};
+use crate::config::WORKER_NAME_CHARS;
 use crate::dialect::Dialect;
 use crate::finding::Finding;
 use crate::ident::{Identifier, nearest};
@@ -216,8 +217,10 @@ impl<'a> Check<'a> {
             self.zoned(place, column);
         }
         let least = match role {
-            "owner" => 40,
+            "owner" => WORKER_NAME_CHARS,
             "step" => 60,
+            // Workers cut a longer one to this when the column has refused it.
+            "error" => 100,
             "type" => self.spec.types.iter().map(|kind| kind.chars().count()).max().unwrap_or(0),
             _ => 0,
         };

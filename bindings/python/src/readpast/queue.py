@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from types import TracebackType
 from typing import Any, NamedTuple
 
