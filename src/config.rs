@@ -4,7 +4,7 @@ mod connection;
 mod settings;
 
 pub(crate) use self::connection::redact;
-pub use self::settings::{Kind, SETTINGS, Setting};
+pub use self::settings::{Kind, SETTINGS, Setting, WORKER_NAME_CHARS};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::Identifier;

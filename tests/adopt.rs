@@ -168,6 +168,13 @@ fn types_that_do_not_fit() {
         assert_found(&found, Severity::Error, "State", &["does not hold 9999999999"]);
         let found = findings(&database, r#"started = "TakenOn""#, r#"started = "Age""#);
         assert_found(&found, Severity::Error, "Age", &["table.lifecycle.started", "date and time"]);
+        let found = findings(&database, "owner = \"TakenBy\"", "error = \"TakenBy\"");
+        assert_found(
+            &found,
+            Severity::Warning,
+            "TakenBy",
+            &["holds 60 characters", "table.lifecycle.error may need 100"],
+        );
         let found = findings(&database, "text(200)", "text(4000)");
         assert_found(&found, Severity::Warning, "Body", &["holds 200 characters", "text(4000)", "text(200)"]);
         let set = SPEC
@@ -196,6 +203,57 @@ fn a_coarse_time_column_is_taken_with_a_word_about_it() {
         assert_found(&plan.findings, Severity::Ok, "CreatedOn", &["datetime", "3.33 ms"]);
         let found = findings(&database, r#"enqueued = "CreatedOn""#, r#"token = "CreatedOn""#);
         assert_found(&found, Severity::Error, "CreatedOn", &["table.lifecycle.token", "microsecond"]);
+    }
+}
+
+/// A token has to change with every change.
+#[test]
+fn a_token_of_few_decimals() {
+    for database in made() {
+        database.run(database.pick(
+            "ALTER TABLE dbo.Orders ADD Changed datetime2(3) NULL;
+GO
+ALTER TABLE dbo.Orders ADD ChangedWell datetime2(6) NULL;",
+            "ALTER TABLE orders ADD changed timestamp(3), ADD changedwell timestamp",
+        ));
+        let found = findings(&database, r#"enqueued = "CreatedOn""#, r#"token = "Changed""#);
+        assert_found(&found, Severity::Error, "Changed", &["table.lifecycle.token", "microsecond"]);
+        let found = findings(&database, r#"enqueued = "CreatedOn""#, r#"token = "ChangedWell""#);
+        assert!(found.iter().all(|finding| finding.severity != Severity::Error), "{found:#?}");
+    }
+}
+
+/// What has a zone is no local time.
+#[test]
+fn a_time_with_a_zone() {
+    for database in made().into_iter().filter(Database::is_sql_server) {
+        database.run("ALTER TABLE dbo.Orders ADD Due datetimeoffset NULL");
+        let with = r#"due = "Due", started"#;
+        let found = findings(&database, "started", with);
+        assert_found(&found, Severity::Error, "Due", &["table.lifecycle.due", "time = \"utc\""]);
+        let utc = SPEC.replace("local", "utc").replace("started", with);
+        let found = adopt::plan(&database.config(&[]), &spec(&utc)).unwrap().findings;
+        assert_found(&found, Severity::Warning, "Due", &["without its zone", "+00:00"]);
+    }
+}
+
+/// Keys are compared with text in the database's collation.
+#[test]
+fn a_key_in_another_collation() {
+    for database in Database::each().into_iter().filter(Database::is_sql_server) {
+        database.run(
+            "CREATE TABLE dbo.Codes (Code nvarchar(10) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY, State int NOT NULL)",
+        );
+        let text = r#"
+queue = "Codes"
+columns = []
+[table]
+name = "Codes"
+key = [{ name = "Code", type = "text(10)", source = "producer" }]
+states = { Pending = { State = 0 }, Processing = { State = 1 }, Completed = { State = 2 } }
+"#;
+        let found = adopt::plan(&database.config(&[]), &spec(text)).unwrap().findings;
+        assert_found(&found, Severity::Error, "Code", &["collation", "bin2", "table.key"]);
     }
 }
 

@@ -29,7 +29,6 @@ pub(crate) struct Column {
     pub(crate) type_name: String,
     pub(crate) family: Family,
     /// The alias type or domain it was declared with.
-    /// The alias type or domain it was declared with.
     alias: Option<String>,
     /// Of text: the most characters; `None` is any number.
     pub(crate) length: Option<i64>,
@@ -37,6 +36,10 @@ pub(crate) struct Column {
     pub(crate) computed: bool,
     pub(crate) identity: bool,
     pub(crate) has_default: bool,
+    /// Of a date and time: the decimals of its seconds.
+    pub(crate) decimals: i64,
+    /// Of text: its collation, where it is not the database's.
+    pub(crate) collation: Option<String>,
 }
 
 /// An index.
@@ -77,6 +80,8 @@ pub(crate) fn find_table(session: &mut Session, schema: &Identifier, name: &Iden
                 computed: flag(&rows, row, 5),
                 identity: flag(&rows, row, 6),
                 has_default: flag(&rows, row, 7),
+                decimals: number(&rows, row, 8).unwrap_or(0),
+                collation: optional_text(&rows, row, 9),
             }
         })
         .collect();

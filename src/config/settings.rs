@@ -202,6 +202,9 @@ pub(super) fn find(key: &str) -> Result<(usize, &'static Setting)> {
     })
 }
 
+/// The most characters of a name that is made for a worker. Tables that people have do not leave much room for it.
+pub const WORKER_NAME_CHARS: usize = 60;
+
 /// A name for a worker that no other handle, process or host has: `host:process:random`.
 pub(super) fn unique_worker() -> String {
     static HANDLES: AtomicU64 = AtomicU64::new(0);
@@ -210,8 +213,25 @@ pub(super) fn unique_worker() -> String {
         .ok()
         .or_else(|| std::env::var("COMPUTERNAME").ok())
         .unwrap_or_default();
-    let host: String = host.trim().chars().take(80).collect();
     let mut hasher = RandomState::new().build_hasher();
     hasher.write_u64(HANDLES.fetch_add(1, Ordering::Relaxed));
-    format!("{}:{}:{:016x}", if host.is_empty() { "host" } else { &host }, std::process::id(), hasher.finish())
+    worker_name(host.trim(), std::process::id(), hasher.finish())
+}
+
+fn worker_name(host: &str, process: u32, random: u64) -> String {
+    // A host's name may have 64 characters; its beginning is enough for a person, and the random number for the rest.
+    let host: String = host.chars().take(32).collect();
+    format!("{}:{process}:{random:016x}", if host.is_empty() { "host" } else { &host })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_workers_are_as_long_as_is_said() {
+        let longest = worker_name(&"h".repeat(64), u32::MAX, u64::MAX);
+        assert_eq!(longest.len(), WORKER_NAME_CHARS);
+        assert_eq!(worker_name("", 7, 8), "host:7:0000000000000008");
+    }
 }

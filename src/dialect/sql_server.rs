@@ -116,6 +116,7 @@ pub(super) const FILES: &[(&str, &str)] = &files![
     "relational/_claimed_out.sql",
     "relational/_complete.sql",
     "relational/_filter.sql",
+    "relational/_filter_members.sql",
     "relational/_fits.sql",
     "relational/_found_columns.sql",
     "relational/_given_up.sql",

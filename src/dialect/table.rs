@@ -115,6 +115,9 @@ pub(super) fn literal(dialect: Dialect, value: &Literal) -> String {
         (Literal::Integer(number), _) => number.to_string(),
         (Literal::Boolean(value), Dialect::SqlServer) => u8::from(*value).to_string(),
         (Literal::Boolean(value), Dialect::Postgres) => value.to_string().to_uppercase(),
+        // Without the N where it is not needed: beside it a varchar column would be converted row by row, and its index not
+        // be sought in. Beside an nvarchar column the literal is converted, once.
+        (Literal::Text(text), Dialect::SqlServer) if text.is_ascii() => dialect.text_literal(text)[1..].to_owned(),
         (Literal::Text(text), _) => dialect.text_literal(text),
     }
 }

@@ -132,6 +132,14 @@ fn what_cannot_be_meant_is_refused(given: &Given) {
     for (filter, part) in [
         (r#"{"stauts": ["Failed"]}"#, "status"),
         (r#"{"status": ["Failed", "Nix"]}"#, "status names"),
+        // Passed over, each of these would let more be deleted than was meant.
+        ("[]", "ilter"),
+        (r#"{"status": "Completed"}"#, "arrays"),
+        (r#"{"keys": "x"}"#, "arrays"),
+        (r#"{"types": {"a": 1}}"#, "arrays"),
+        (r#"{"error": ["x"]}"#, "arrays"),
+        (r#"{"before": 5}"#, "arrays"),
+        (r#"{"status": ["Completed"], "status": ["Cancelled"]}"#, "once"),
         (r#"{"status": ["Completed", "Pending"]}"#, "finished"),
     ] {
         let statement = if given.server.is_sql_server() {

@@ -48,6 +48,13 @@ fn doctor_finds_what_is_wrong_and_says_the_remedy() {
 fn doctor_tells_a_login_what_it_lacks() {
     let mut shell = Shell::new();
     let role = shell.db.role();
+    let mut command = shell.bare(&["doctor", "Mail"]);
+    command.env("READPAST_CONNECTION", with(&shell, &[("Uid", &role), ("Pwd", "p")]));
+    let output = command.output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("error   permission  readpast: this login can use no queue here"), "{text}");
+
     shell.db.run(&format!("GRANT USAGE ON SCHEMA readpast TO {role}"));
     shell.db.run(&format!("GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA readpast TO {role}"));
     shell.db.run(&format!("REVOKE EXECUTE ON FUNCTION readpast.stats_mail FROM {role}"));

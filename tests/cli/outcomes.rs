@@ -153,3 +153,29 @@ fn a_command_that_cannot_be_run_costs_no_attempt() {
     }
     shell.run(&["work", "Mail", "--until-empty"]).says(2, &["COMMAND"]);
 }
+
+/// Or the item would end every worker that takes it.
+#[test]
+fn an_error_that_is_longer_than_its_column_is_cut() {
+    let shell = Shell::empty();
+    shell.db.run(
+        "CREATE TABLE simple_queue (id uuid PRIMARY KEY, created_at timestamptz NOT NULL, processing_started_at timestamptz, \
+         errors varchar(60), payload text)",
+    );
+    shell.db.run(
+        "CREATE INDEX ix_simple_queue_pop ON simple_queue (processing_started_at, created_at) \
+         WHERE processing_started_at IS NULL",
+    );
+    shell.write("queue.toml", include_str!("../../sql/specs/simple_queue_postgres.toml"));
+    shell.ok(&["adopt", "queue.toml", "--apply"]);
+    for long in ["a", "b"] {
+        shell.ok(&["enqueue", "SimpleQueuePg", &format!("payload={long}")]);
+    }
+    let script = "printf 'x%.0s' $(seq 300) >&2; exit 65";
+    let done = shell.run(&["work", "SimpleQueuePg", "--until-empty", "--", "sh", "-c", script]);
+    done.says(0, &["too long", "2 failed"]);
+    assert_eq!(
+        shell.look("SELECT string_agg(errors, ' ') FROM simple_queue"),
+        "xxxxxxxxxxxxxxxxxxxx xxxxxxxxxxxxxxxxxxxx"
+    );
+}

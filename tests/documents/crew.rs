@@ -18,7 +18,7 @@ use std::{
 pub const ORDER: &str = "READPAST_DOCUMENTS_WORKER";
 
 /// After this long something is stuck, whatever the machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// What a process does.
 #[derive(Debug, Clone)]

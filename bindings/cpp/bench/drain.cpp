@@ -72,7 +72,7 @@ int drain(const readpast::queue &queue, std::int64_t wanted) {
 
 int run(int argc, char **argv) {
     readpast::config config(std::getenv("READPAST_CONNECTION"));
-    for (int option; (option = getopt(argc, argv, "o:")) != -1;) {
+    for (int option = 0; (option = getopt(argc, argv, "o:")) != -1;) {
         const std::string setting = option == 'o' ? optarg : "";
         const auto equals = setting.find('=');
         if (equals == std::string::npos)

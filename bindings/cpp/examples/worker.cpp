@@ -59,7 +59,7 @@ struct arguments {
 
     /// False when it cannot be understood.
     bool read(int argc, char **argv) {
-        for (int option; (option = getopt(argc, argv, "b:l:o:f:r")) != -1;) {
+        for (int option = 0; (option = getopt(argc, argv, "b:l:o:f:r")) != -1;) {
             switch (option) {
             case 'b': batch_size = static_cast<std::int32_t>(std::strtol(optarg, nullptr, 10)); break;
             case 'l': config.set("lease.ms", optarg); break;

@@ -103,7 +103,8 @@ TEST_CASE("what an observer throws ends the run") {
     CHECK(queue.stats().completed == 0);
 }
 
-#ifdef __GLIBCXX__
+// libstdc++ itself binds a reference to no exception there, of which the sanitizer complains.
+#if defined(__GLIBCXX__) && !defined(__SANITIZE_ADDRESS__)
 TEST_CASE("a handler that ends its thread ends the worker") {
     const auto queue = open();
     enqueue(queue, {"a"});

@@ -65,7 +65,7 @@ TEST_CASE("settling and claiming is one call") {
 
 TEST_CASE("the same operation is applied once") {
     const auto queue = open();
-    const std::optional<std::string> operation = "0d6b6a52-8f9d-4c44-b044-08b98257037c";
+    const std::optional<std::string> operation = identity();
     const auto first = queue.enqueue(with_payload("a"), operation);
     const auto again = queue.enqueue(with_payload("a"), operation);
     CHECK(first.answer() == status::ok);
@@ -73,8 +73,10 @@ TEST_CASE("the same operation is applied once") {
     CHECK(again.token() == first.token());
     CHECK(queue.stats().pending == 1);
     const auto item = queue.claim();
-    const auto settled = queue.settle(item[0].complete(), "1d6b6a52-8f9d-4c44-b044-08b98257037c");
-    CHECK(queue.settle(item[0].complete(), "1d6b6a52-8f9d-4c44-b044-08b98257037c").token() == settled.token());
+    const auto other = identity();
+    const auto settled = queue.settle(item[0].complete(), other);
+    CHECK(queue.settle(item[0].complete(), other).token() == settled.token());
+    CHECK(queue.settle(item[0].complete(), identity()).answer() == status::lease_lost);
     CHECK(thrown_by([&] { queue.settle(item[0].complete(), "no UUID"); }) == status::invalid_argument);
 }
 

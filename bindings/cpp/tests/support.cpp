@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
 #include <stdexcept>
 #include <thread>
 
@@ -48,6 +49,12 @@ void enqueue(const readpast::queue &queue, std::initializer_list<std::string_vie
 readpast::batch claimed(const readpast::queue &queue, std::initializer_list<std::string_view> payloads) {
     enqueue(queue, payloads);
     return queue.claim(static_cast<std::int32_t>(payloads.size()));
+}
+
+std::string identity() {
+    std::string made;
+    std::ifstream("/proc/sys/kernel/random/uuid") >> made;
+    return made;
 }
 
 std::vector<std::string> column(const readpast::queue &queue, std::string_view name) {

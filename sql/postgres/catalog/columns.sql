@@ -1,4 +1,4 @@
-/* The columns of a table or view. The length of text is in characters, -1 where it has no end. */
+/* The columns of a table or view. The length of text is in characters, -1 where it has no end; a time has decimals. */
 SELECT
     a.attname::text AS name,
     CASE WHEN t.typtype = 'd' THEN b.typname ELSE t.typname END::text AS type,
@@ -11,7 +11,13 @@ SELECT
     CASE WHEN a.attnotnull OR t.typnotnull THEN 0 ELSE 1 END AS nullable,
     CASE WHEN a.attgenerated <> '' THEN 1 ELSE 0 END AS computed,
     CASE WHEN a.attidentity <> '' THEN 1 ELSE 0 END AS identity,
-    CASE WHEN a.atthasdef AND a.attgenerated = '' THEN 1 ELSE 0 END AS has_default
+    CASE WHEN a.atthasdef AND a.attgenerated = '' THEN 1 ELSE 0 END AS has_default,
+    CASE
+        WHEN t.typtype = 'd' AND t.typtypmod >= 0 THEN t.typtypmod
+        WHEN t.typtype <> 'd' AND a.atttypmod >= 0 THEN a.atttypmod
+        ELSE 6
+    END AS scale,
+    NULL::text AS collation
 FROM pg_catalog.pg_attribute AS a
 INNER JOIN pg_catalog.pg_class AS c ON c.oid = a.attrelid
 INNER JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace

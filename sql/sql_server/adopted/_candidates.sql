@@ -23,7 +23,7 @@
                 WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_{{ "Due" if in_flight_is_due else "InFlight" }}]))
             WHERE
                 {{ n.stands(processing) }}
-                AND q.{{ role.started }} <= DATEADD(MILLISECOND, -@SilentMs, @At)
+                AND q.{{ role.started }} <= CAST(DATEADD(MILLISECOND, -@SilentMs, @At) AS datetime)
                 AND NOT EXISTS (
                     SELECT 1 FROM {{ object(queue ~ "_Lease") }} AS s
                     WHERE {{ n.same(key, "s", "q") }} AND s.[Status] <> 'Pending'

@@ -14,6 +14,9 @@
         [DueAt] datetime2(7) NULL,
         [LeaseOwner] nvarchar(128) NULL,
         [LeaseUntil] datetime2(7) NULL,
+        /* The token that stood beside the table: it must stand there still when this is written. */
+        [Before] datetime2(7) NULL,
         PRIMARY KEY CLUSTERED ({{ n.names(key) }})
     );
     DECLARE @Written int;
+    DECLARE @Kept int;

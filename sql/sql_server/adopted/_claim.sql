@@ -15,7 +15,8 @@
 
         IF @Locked < @Max
         BEGIN
-{%- set when_due = "q." ~ role.due ~ " <= @At" %}
+{#- A datetime column beside a datetime2 would be converted row by row, and come out of its index in no order to rely on. -#}
+{%- set when_due = "q." ~ role.due ~ " <= CAST(DATEADD(MICROSECOND, 1700, @At) AS datetime) /* no less than @At */\n            AND DATEDIFF_BIG(MICROSECOND, q." ~ role.due ~ ", @At) >= 0" %}
 {%- set more = true %}
 {% filter indent(4, true) %}{% include "adopted/_claim_lock.sql" %}{% endfilter %}
             SET @Locked = @Locked + @@ROWCOUNT;
@@ -31,7 +32,7 @@
             /* An item with spent attempts (the limit was lowered, say) ends here instead of staying at the head. */
             INSERT INTO @Change (
                 {{ n.names(key) }}, [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
-                [FinishedAt], [LeaseOwner], [LeaseUntil]
+                [FinishedAt], [LeaseOwner], [LeaseUntil], [Before]
             )
             SELECT
                 {{ n.list(key, "x") }},
@@ -49,7 +50,8 @@
                 CASE WHEN x.[AttemptNum] < @MaxAttempts THEN @Now END,
                 CASE WHEN x.[AttemptNum] >= @MaxAttempts THEN @Now END,
                 CASE WHEN x.[AttemptNum] < @MaxAttempts THEN @Worker END,
-                CASE WHEN x.[AttemptNum] < @MaxAttempts THEN DATEADD(MILLISECOND, @LeaseMs, @Now) END
+                CASE WHEN x.[AttemptNum] < @MaxAttempts THEN DATEADD(MILLISECOND, @LeaseMs, @Now) END,
+                x.[Before]
             FROM (
                 SELECT
                     {{ n.list(key, "d") }},
@@ -57,7 +59,8 @@
                     {{ n.later("d.[Token]" if role.token else "s.[UpdatedAt]", "@At" if role.token else "@Now") }} AS [Token],
                     s.[Step],
                     s.[Response],
-                    s.[Error]
+                    s.[Error],
+                    s.[UpdatedAt] AS [Before]
                 FROM @Due AS d
                 LEFT JOIN {{ object(queue ~ "_Lease") }} AS s
                     ON {{ n.same(key, "s", "d") }}

@@ -15,14 +15,7 @@
     );
     DECLARE @Wanted TABLE ([Status] varchar(20) NOT NULL PRIMARY KEY);
 
-    /* A condition with a slip in its name must not be passed over: what it was to keep out would be met too. */
-    IF
-        ISJSON(@Filter) = 0
-        OR EXISTS (
-            SELECT 1 FROM OPENJSON(@Filter) AS j
-            WHERE j.[key] NOT IN (N'keys', N'status', N'types', N'before', N'after', N'error')
-        )
-        THROW 50021, N'{{ procedure }}: @Filter takes keys, status, types, before, after and error.', 1;
+{% include "relational/_filter_members.sql" %}
 
     SET @Keys = JSON_QUERY(@Filter, '$.keys');
     SET @Statuses = JSON_QUERY(@Filter, '$.status');

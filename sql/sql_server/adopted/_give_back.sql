@@ -5,7 +5,7 @@
             /* Lock them, the table first, and judge each as it is now; rows that others hold are passed over. */
             INSERT INTO @Change (
                 {{ n.names(key) }}, [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
-                [FinishedAt], [Duration], [DueAt], [LeaseOwner], [LeaseUntil]
+                [FinishedAt], [Duration], [DueAt], [LeaseOwner], [LeaseUntil], [Before]
             )
             SELECT
                 {{ n.list(key, "x") }},
@@ -38,7 +38,8 @@
                 END,
                 CASE WHEN x.[Is] = 'Processing' THEN {{ "@Now" if not role.due else "CAST(NULL AS datetime2(7))" }} END,
                 x.[LeaseOwner],
-                NULL
+                NULL,
+                x.[Before]
             FROM (
                 SELECT
                     {{ n.list(key, "q") }},
@@ -52,15 +53,16 @@
                     END AS [GivenUp],
                     {{ n.attempts(role) }} AS [AttemptNum],
                     {{ n.later(n.token(role), "@At" if role.token else "@Now") }} AS [Token],
-                    {{ n.kept(role.step, "[Step]") }} AS [Step],
-                    {{ n.kept(role.response, "[Response]") }} AS [Response],
-                    {{ n.kept(role.error, "[Error]") }} AS [Error],
+                    {{ n.kept_text(role.step, "[Step]") }} AS [Step],
+                    {{ n.kept_text(role.response, "[Response]") }} AS [Response],
+                    {{ n.kept_text(role.error, "[Error]") }} AS [Error],
                     {{ n.started(role, run_time, local_time) }} AS [StartedAt],
                     {% if not shows_errors %}s.[DueAt]
 {%- elif role.due %}COALESCE({{ n.utc("q." ~ role.due, local_time) }}, @Now) AS [DueAt]
 {%- else %}CASE WHEN s.[Status] = 'Error' AND s.[DueAt] IS NOT NULL THEN s.[DueAt] ELSE @Now END AS [DueAt]
 {%- endif %},
-                    {{ n.owner(role) }} AS [LeaseOwner]
+                    {{ n.owner(role) }} AS [LeaseOwner],
+                    s.[UpdatedAt] AS [Before]
                 FROM @Candidate AS c
                 INNER JOIN {{ table }} AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
                     ON {{ n.found(key, seek, "c") }}
@@ -79,6 +81,14 @@
                 WHERE
                     NOT EXISTS (SELECT 1 FROM {{ table }} AS q WHERE {{ n.found(key, seek, "c") }})
                     AND NOT EXISTS (SELECT 1 FROM @Gone AS g WHERE {{ n.same(key, "g", "c") }});
+
+{%- if seek %}
+
+                /* What moved to another place of the index while it was looked for can be missed, once. */
+                DELETE g
+                FROM @Gone AS g
+                WHERE EXISTS (SELECT 1 FROM {{ table }} AS q WHERE {{ n.found(key, seek, "g") }});
+{%- endif %}
 
                 DELETE s
                 FROM @Gone AS g

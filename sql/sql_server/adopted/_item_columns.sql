@@ -8,10 +8,10 @@
     q.{{ role.kind }} AS [ItemType],
 {%- endif %}
 {% filter indent(4, true) %}{% include "adopted/_status.sql" %}{% endfilter %} AS [ItemStatus],
-    {{ n.kept(role.step, "[Step]") }} AS [ItemStep],
+    {{ n.kept_text(role.step, "[Step]") }} AS [ItemStep],
     {{ n.attempts(role) }} AS [ItemAttempt],
-    {{ n.kept(role.response, "[Response]") }} AS [ItemResponse],
-    {{ n.kept(role.error, "[Error]") }} AS [ItemError],
+    {{ n.kept_text(role.response, "[Response]") }} AS [ItemResponse],
+    {{ n.kept_text(role.error, "[Error]") }} AS [ItemError],
     {{ n.started(role, run_time, local_time, offset) }} AS [ItemStartedAt],
 {%- if completed_is_told and role.started and role.finished and not role.duration and not run_time %}
     /* Of what is completed nothing is kept beside the table, which has both times. */

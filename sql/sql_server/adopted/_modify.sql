@@ -4,7 +4,7 @@
         DELETE FROM @Change;
         INSERT INTO @Change (
             {{ n.names(key) }}, [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
-            [FinishedAt], [Duration], [DueAt], [LeaseOwner], [LeaseUntil]
+            [FinishedAt], [Duration], [DueAt], [LeaseOwner], [LeaseUntil], [Before]
         )
         SELECT
             {{ n.list(key, "x") }}, x.[Was], x.[Status], x.[AttemptNum], x.[Token], x.[Step], x.[Response], x.[Error],
@@ -13,16 +13,18 @@
             CASE WHEN x.[Finished] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @Now) END,
             x.[DueAt],
             x.[LeaseOwner],
-            x.[LeaseUntil]
+            x.[LeaseUntil],
+            x.[Before]
         FROM (
             SELECT
                 {{ n.list(key, "i") }},
+                s.[UpdatedAt] AS [Before],
                 w.[Was],
                 w.[Status],
                 w.[AttemptNum],
                 w.[Token],
-                COALESCE(i.[Step], {{ n.kept(role.step, "[Step]") }}) AS [Step],
-                COALESCE(i.[Response], {{ n.kept(role.response, "[Response]") }}) AS [Response],
+                COALESCE(i.[Step], {{ n.kept_text(role.step, "[Step]") }}) AS [Step],
+                COALESCE(i.[Response], {{ n.kept_text(role.response, "[Response]") }}) AS [Response],
                 CASE
                     WHEN i.[Error] IS NOT NULL THEN i.[Error]
                     WHEN w.[Status] = 'Failed' AND i.[Status] <> 'Failed'
@@ -30,7 +32,7 @@
                             N'Attempts are spent: ', w.[AttemptNum], N' of ', @MaxAttempts,
                             N'; asked for ', i.[Status], N'.'
                         )
-                    ELSE {{ n.kept(role.error, "[Error]") }}
+                    ELSE {{ n.kept_text(role.error, "[Error]") }}
                 END AS [Error],
                 CASE
                     WHEN w.[Status] = 'Processing' AND w.[Was] <> 'Processing' THEN @Now

@@ -24,7 +24,7 @@
 {%- endmacro -%}
 {%- macro read(k, given) %}
 {%- if k.type is startingwith("nvarchar") %}CASE WHEN DATALENGTH({{ given }}) = DATALENGTH(CAST({{ given }} AS {{ k.type }})) THEN {{ given }} END
-{%- else %}TRY_CAST({{ given }} AS {{ k.type }}){% endif %}
+{%- else %}TRY_CAST(NULLIF({{ given }}, N'') AS {{ k.type }}){% endif %}
 {%- endmacro -%}
 {%- macro reads(key, given) %}
 {%- for k in key %}
@@ -42,8 +42,12 @@
 {%- if local %}DATEADD(MINUTE, @Offset, {{ value }}){% else %}{{ value }}{% endif %}
 {%- endmacro -%}
 {%- macro attempts(role) %}{% if role.attempts %}COALESCE(CAST(q.{{ role.attempts }} AS int), 0){% else %}COALESCE(s.[AttemptNum], 0){% endif %}{% endmacro -%}
-{%- macro owner(role) %}{% if role.owner %}q.{{ role.owner }}{% else %}s.[LeaseOwner]{% endif %}{% endmacro -%}
+{#- Compared by code point, as in the table beside it: two workers whose names differ only in case are two workers. -#}
+{%- macro owner(role) %}{% if role.owner %}CAST(q.{{ role.owner }} AS nvarchar(128)) COLLATE Latin1_General_BIN2{% else %}s.[LeaseOwner]{% endif %}{% endmacro -%}
+{#- Text of the table's beside text of ours: in the database's collation, whatever the column has. -#}
+{%- macro plain(text) %}{{ text }} COLLATE DATABASE_DEFAULT{% endmacro -%}
 {%- macro kept(column, side) %}{% if column %}COALESCE(q.{{ column }}, s.{{ side }}){% else %}s.{{ side }}{% endif %}{% endmacro -%}
+{%- macro kept_text(column, side) %}{% if column %}COALESCE({{ plain("q." ~ column) }}, s.{{ side }}){% else %}s.{{ side }}{% endif %}{% endmacro -%}
 {%- macro token(role) %}{% if role.token %}CAST(q.{{ role.token }} AS datetime2(7)){% else %}s.[UpdatedAt]{% endif %}{% endmacro -%}
 {%- macro started(role, run_time, local, offset="@Offset") %}
 {%- if role.started and not run_time %}COALESCE(s.[StartedAt], {{ utc("q." ~ role.started, local, offset) }}){% else %}s.[StartedAt]{% endif %}

@@ -23,7 +23,7 @@
         [Token] datetime2(7) '$.token',
         [Attempt] int '$.attempt',
         [Status] varchar(20) '$.status',
-        [Step] nvarchar(60) '$.step',
+        [Step] nvarchar(max) '$.step',
         [Response] nvarchar(max) '$.response',
         [Error] nvarchar(max) '$.error',
         [DueAt] datetime2(7) '$.due',

@@ -3,11 +3,11 @@
 {%- elif w.role == "finished" %}COALESCE({{ n.own("w.[FinishedAt]", local_time) }}, q.{{ w.quoted }})
 {%- elif w.role == "duration" %}COALESCE(w.[Duration], q.{{ w.quoted }})
 {%- elif w.role == "attempts" %}w.[AttemptNum]
-{%- elif w.role == "owner" %}CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.{{ w.quoted }} END
+{%- elif w.role == "owner" %}CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE {{ n.plain("q." ~ w.quoted) }} END
 {%- elif w.role == "lease_until" %}{{ n.own("w.[LeaseUntil]", local_time) }}
-{%- elif w.role == "step" %}COALESCE(w.[Step], q.{{ w.quoted }})
-{%- elif w.role == "response" %}COALESCE(w.[Response], q.{{ w.quoted }})
-{%- elif w.role == "error" %}COALESCE(w.[Error], q.{{ w.quoted }})
+{%- elif w.role == "step" %}COALESCE(w.[Step], {{ n.plain("q." ~ w.quoted) }})
+{%- elif w.role == "response" %}COALESCE(w.[Response], {{ n.plain("q." ~ w.quoted) }})
+{%- elif w.role == "error" %}COALESCE(w.[Error], {{ n.plain("q." ~ w.quoted) }})
 {%- elif w.role == "token" %}w.[Token]
 {%- else %}q.{{ w.quoted }}
 {%- endif %}

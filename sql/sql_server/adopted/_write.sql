@@ -62,13 +62,16 @@
             ON {{ n.found(key, seek, "w") }}
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- endif %}
+        SET @Kept = 0;
 {%- if completes and (completion != "keep" or completed_is_told) %}
 
         DELETE s
         FROM @Change AS w
         INNER JOIN {{ object(queue ~ "_Lease") }} AS s
             ON {{ n.same(key, "s", "w") }}
-        WHERE w.[Status] = 'Completed'
+        WHERE
+            w.[Status] = 'Completed'
+            AND s.[UpdatedAt] = w.[Before]
 {%- if completion == "keep" %}
             /* What the table has a column for, or nobody gave, is not kept twice. */
 {%- for column in ["step", "response", "error"] %}{% if not role[column] %}
@@ -76,6 +79,7 @@
 {%- endif %}{% endfor %}
 {%- endif %}
         OPTION (LOOP JOIN, FORCE ORDER);
+        SET @Kept = @@ROWCOUNT;
 {%- endif %}
 
         UPDATE s
@@ -95,9 +99,14 @@
         FROM @Change AS w
         INNER JOIN {{ object(queue ~ "_Lease") }} AS s
             ON {{ n.same(key, "s", "w") }}
+        WHERE s.[UpdatedAt] = w.[Before]
         OPTION (LOOP JOIN, FORCE ORDER);
+        SET @Kept = @Kept + @@ROWCOUNT;
 
-        IF @@ROWCOUNT < @Written
+        IF @Kept <> (SELECT COUNT(*) FROM @Change AS w WHERE w.[Before] IS NOT NULL)
+            THROW 50005, N'{{ queue }}: a row that was locked for the change changed all the same.', 1;
+
+        IF @Kept < @Written
             INSERT INTO {{ object(queue ~ "_Lease") }} (
                 {{ n.names(key) }}, [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
                 [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
@@ -106,10 +115,8 @@
                 {{ n.list(key, "w") }}, w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
                 w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
             FROM @Change AS w
-            LEFT JOIN {{ object(queue ~ "_Lease") }} AS s
-                ON {{ n.same(key, "s", "w") }}
             WHERE
-                s.[Status] IS NULL
+                w.[Before] IS NULL
 {%- if completes and completion != "keep" %}
                 AND w.[Status] <> 'Completed'
 {%- elif completes and completed_is_told %}

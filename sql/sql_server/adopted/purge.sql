@@ -82,6 +82,13 @@ BEGIN
         WHERE
             s.[UpdatedAt] < DATEADD(MINUTE, -10, @Now)
             AND NOT EXISTS (SELECT 1 FROM {{ table }} AS q WHERE {{ n.found(key, seek, "s") }});
+{%- if seek %}
+
+        /* What moved to another place of the index while it was looked for can be missed, once. */
+        DELETE f
+        FROM @Found AS f
+        WHERE EXISTS (SELECT 1 FROM {{ table }} AS q WHERE {{ n.found(key, seek, "f") }});
+{%- endif %}
 
         DELETE s
         FROM @Found AS f

@@ -40,14 +40,15 @@ BEGIN
 {% include "adopted/_judge.sql" %}
 
         INSERT INTO @Change (
-            {{ n.names(key) }}, [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [DueAt]
+            {{ n.names(key) }}, [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [DueAt], [Before]
         )
         SELECT
             {{ n.list(key, "i") }}, w.[Was], w.[Status], w.[AttemptNum], w.[Token],
-            {{ n.kept(role.step, "[Step]") }},
-            {{ n.kept(role.response, "[Response]") }},
-            {{ n.kept(role.error, "[Error]") }},
-            {{ "@Now" if role.due else "NULL" }}
+            {{ n.kept_text(role.step, "[Step]") }},
+            {{ n.kept_text(role.response, "[Response]") }},
+            {{ n.kept_text(role.error, "[Error]") }},
+            {{ "@Now" if role.due else "NULL" }},
+            s.[UpdatedAt]
         FROM @Item AS i
         INNER JOIN @Work AS w
             ON w.[Ordinal] = i.[Ordinal]

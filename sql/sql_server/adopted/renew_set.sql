@@ -34,7 +34,7 @@ BEGIN
 {{- n.declared(key) }}
         [InFlight] bit NOT NULL,
         [AttemptNum] int NULL,
-        [LeaseOwner] nvarchar(128) NULL,
+        [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
         [Token] datetime2(7) NULL,
         PRIMARY KEY CLUSTERED ({{ n.names(key) }})
     );
@@ -67,17 +67,28 @@ BEGIN
 
         INSERT INTO @Seen ({{ n.names(key) }}, [InFlight], [AttemptNum], [LeaseOwner], [Token])
         SELECT
-            {{ n.list(key, "q") }},
-            CASE WHEN {{ n.stands(processing) }} THEN 1 ELSE 0 END,
-            {{ "COALESCE(CAST(q." ~ role.attempts ~ " AS int), 0)" if role.attempts else "NULL" }},
-            {{ "q." ~ role.owner if role.owner else "NULL" }},
-            {{ "q." ~ role.token if role.token else "NULL" }}
+            {{ n.list(key, "i") }},
+            r.[InFlight],
+            r.[AttemptNum],
+            r.[LeaseOwner],
+            r.[Token]
         FROM (SELECT DISTINCT {{ n.list(key, "d") }} FROM @Item AS d) AS i
-        INNER JOIN {{ table }} AS q{{ " WITH (UPDLOCK, ROWLOCK)" if role.lease_until }}
-            ON {{ n.found(key, seek, "i") }}
-{%- if own_types_only %}
-            AND {% filter indent(12) %}{% include "adopted/_type_access.sql" %}{% endfilter %}
+{%- if seek %}
+        /* The first only: what moves to another place of the index while it is looked for could be found twice. */
 {%- endif %}
+        CROSS APPLY (
+            SELECT{{ " TOP (1)" if seek }}
+                CASE WHEN {{ n.stands(processing) }} THEN 1 ELSE 0 END AS [InFlight],
+                {{ "COALESCE(CAST(q." ~ role.attempts ~ " AS int), 0)" if role.attempts else "CAST(NULL AS int)" }} AS [AttemptNum],
+                {{ "q." ~ role.owner if role.owner else "CAST(NULL AS nvarchar(128))" }} AS [LeaseOwner],
+                {{ "q." ~ role.token if role.token else "CAST(NULL AS datetime2(7))" }} AS [Token]
+            FROM {{ table }} AS q{{ " WITH (UPDLOCK, ROWLOCK)" if role.lease_until }}
+            WHERE
+                {{ n.found(key, seek, "i") }}
+{%- if own_types_only %}
+                AND {% filter indent(16) %}{% include "adopted/_type_access.sql" %}{% endfilter %}
+{%- endif %}
+        ) AS r
         OPTION (LOOP JOIN, FORCE ORDER);
 
         INSERT INTO @Out (

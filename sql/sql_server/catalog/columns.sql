@@ -1,4 +1,4 @@
-/* The columns of a table or view. The length of text is in characters, -1 where it has no end. */
+/* The columns of a table or view. The length of text is in characters, -1 where it has no end; a time has decimals. */
 SELECT
     c.[name] AS [Name],
     TYPE_NAME(c.[system_type_id]) AS [Type],
@@ -12,7 +12,13 @@ SELECT
     CAST(c.[is_nullable] AS int) AS [Nullable],
     CAST(c.[is_computed] AS int) AS [Computed],
     CAST(c.[is_identity] AS int) AS [Identity],
-    CASE WHEN c.[default_object_id] <> 0 THEN 1 ELSE 0 END AS [HasDefault]
+    CASE WHEN c.[default_object_id] <> 0 THEN 1 ELSE 0 END AS [HasDefault],
+    CAST(c.[scale] AS int) AS [Scale],
+    /* Where it is not the database's. */
+    CASE
+        WHEN c.[collation_name] <> CAST(DATABASEPROPERTYEX(DB_NAME(), 'Collation') AS nvarchar(128))
+            THEN c.[collation_name]
+    END AS [Collation]
 FROM sys.columns AS c
 JOIN sys.objects AS o ON o.[object_id] = c.[object_id]
 JOIN sys.types AS t ON t.[user_type_id] = c.[user_type_id]

@@ -31,6 +31,9 @@ BEGIN
         THROW 50012, N'{{ procedure }} works inside the transaction of its caller; begin one first.', 1;
 {%- endif %}
 
+{%- if columns | selectattr("type", "equalto", "float") | list %}
+    /* JSON has 16 digits of a float; style 3 has all 17. */
+{%- endif %}
     SET @Items = (
         SELECT
             @Type AS [type],
@@ -38,7 +41,7 @@ BEGIN
             @ScheduledFor AS [due]
 {%- for column in columns if not column.is_json -%}
             ,
-            {{ column.parameter }} AS [columns.{{ column.name }}]
+            {% if column.type == "float" %}CONVERT(nvarchar(30), {{ column.parameter }}, 3){% else %}{{ column.parameter }}{% endif %} AS [columns.{{ column.name }}]
 {%- endfor %}
         FOR JSON PATH
     );

@@ -2,6 +2,8 @@
 
 use super::Check;
 use crate::catalog::{Column, Family};
+use crate::config::WORKER_NAME_CHARS;
+use crate::dialect::Dialect;
 use crate::finding::Finding;
 use crate::ident::{Identifier, nearest};
 use crate::spec::{ColumnKind, Holds, KeySource, Literal};
@@ -16,6 +18,7 @@ pub(super) fn check(check: &mut Check<'_>) {
                 let what = "is part of the key and may be NULL";
                 check.error("column", column, what, "an item without a key cannot be settled: make it NOT NULL");
             }
+            check.collation("table.key", column);
             if key.source == KeySource::Table && !column.identity && !column.has_default {
                 let what = "is to get its value from the table, and has neither identity nor default";
                 check.error("column", column, what, "give it one, or say source = \"producer\" in table.key");
@@ -65,7 +68,9 @@ pub(super) fn check(check: &mut Check<'_>) {
     let dedup = spec.dedup.iter().flat_map(|dedup| &dedup.columns).map(|name| ("dedup.columns", name));
     let index = table.index.columns.iter().map(|name| ("table.index.columns", name));
     for (place, name) in order.chain(priority).chain(group).chain(dedup).chain(index) {
-        check.column(place, name);
+        if let Some(column) = check.column(place, name).filter(|_| place == "dedup.columns") {
+            check.collation(place, column);
+        }
     }
 }
 
@@ -140,6 +145,13 @@ impl<'a> Check<'a> {
         }
     }
 
+    /// What a call gives is in the database's collation, and the servers compare no text with text of another one.
+    fn collation(&mut self, place: &str, column: &Column) {
+        let Some(collation) = &column.collation else { return };
+        let what = format!("has the collation {collation}, which is not the database's, and {place} has it compared");
+        self.error("collation", column, what, "give the column the database's collation, or name another column");
+    }
+
     /// Whether a column can be compared with, and set to, a constant.
     fn literal(&mut self, place: &str, column: &Column, value: &Literal) {
         let fits = match (value, column.family) {
@@ -180,7 +192,7 @@ impl<'a> Check<'a> {
     fn role(&mut self, role: &str, place: &str, column: &Column) {
         let fits = match role {
             "enqueued" | "due" | "started" | "finished" | "lease_until" => column.family.is_time(),
-            "token" => matches!(column.family, Family::Time | Family::ZonedTime),
+            "token" => matches!(column.family, Family::Time | Family::ZonedTime) && column.decimals >= 6,
             "attempts" | "duration" => matches!(column.family, Family::Integer(_)),
             _ => column.family == Family::Text,
         };
@@ -201,9 +213,14 @@ impl<'a> Check<'a> {
         if column.family == Family::CoarseTime {
             self.coarse(column);
         }
+        if column.family == Family::ZonedTime && self.found.dialect == Dialect::SqlServer {
+            self.zoned(place, column);
+        }
         let least = match role {
-            "owner" => 40,
+            "owner" => WORKER_NAME_CHARS,
             "step" => 60,
+            // Workers cut a longer one to this when the column has refused it.
+            "error" => 100,
             "type" => self.spec.types.iter().map(|kind| kind.chars().count()).max().unwrap_or(0),
             _ => 0,
         };
@@ -214,6 +231,17 @@ impl<'a> Check<'a> {
                 _ => "make the column wider",
             };
             self.warning("type", column, what, remedy);
+        }
+    }
+
+    /// SQL Server compares `datetimeoffset` by the moment, but what is written to it, and read from it, is here without a
+    /// zone.
+    fn zoned(&mut self, place: &str, column: &Column) {
+        let what = format!("is {}, and {place} is read without its zone and written as UTC", column.type_name);
+        if self.table.local_time {
+            self.error("type", column, what, "say time = \"utc\", or make it datetime2");
+        } else {
+            self.warning("type", column, what, "see that whoever else writes it gives UTC, with the zone +00:00");
         }
     }
 

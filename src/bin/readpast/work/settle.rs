@@ -9,8 +9,8 @@ use uuid::Uuid;
 /// Between two tries of a settle that the library has given up on.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// The longest error text when the table has no room for a longer one.
-const SHORT: usize = 100;
+/// How long an error text may be, try by try, when the table has no room for a longer one.
+const SHORTER: [usize; 2] = [100, 20];
 
 /// Settles one item and claims up to `max` more.
 pub fn one(
@@ -22,22 +22,24 @@ pub fn one(
     max: u32,
 ) -> readpast::Result<(Verdict, Outcome, Batch)> {
     let mut verdict = verdict.clone();
-    // What a command says need not be what a queue takes: then it is said in other words, once, and the item is not held up.
+    // What a command says need not be what a queue takes: then it is said in other words, and the item is not held up.
     let mut reworded = false;
+    let mut shorter = SHORTER.into_iter();
     loop {
         match settle(queue, control, events, &[verdict.settlement(item)], max) {
             Ok((mut outcomes, batch)) => return Ok((verdict, outcomes.remove(0), batch)),
             Err(error) if error.kind() == ErrorKind::InvalidArgument && !reworded => {
                 verdict = Verdict::retry(format!("the command's wish was refused: {}", error.message()));
+                reworded = true;
             }
-            Err(error) if error.kind() == ErrorKind::Database && !reworded => {
+            Err(error) if matches!(error.kind(), ErrorKind::Database | ErrorKind::InvalidItem) => {
+                let Some(length) = shorter.next() else { return Err(error) };
                 events.trouble(&error);
-                verdict.error = verdict.error.map(|text| text.chars().take(SHORT).collect());
-                verdict.response = None;
+                verdict.error = verdict.error.map(|text| text.chars().take(length).collect());
+                (verdict.response, verdict.step) = (None, None);
             }
             Err(error) => return Err(error),
         }
-        reworded = true;
     }
 }
 

@@ -50,15 +50,22 @@ DECLARE
     since_ timestamptz;
     part_ text;
 BEGIN
-    /* A condition with a slip in its name must not be passed over: what it was to keep out would be met too. */
+    /* A condition with a slip in it must not be passed over: what it was to keep out would be met too. */
+    IF json_typeof(filter_) <> 'object' THEN
+        RAISE EXCEPTION 'find_notification: filter_ is not a JSON object' USING ERRCODE = 'RP021';
+    END IF;
     IF
-        json_typeof(filter_) <> 'object'
-        OR EXISTS (
-            SELECT 1 FROM json_object_keys(filter_) AS k (name)
-            WHERE k.name NOT IN ('keys', 'status', 'types', 'before', 'after', 'error')
+        EXISTS (
+            SELECT 1 FROM json_each(filter_) AS m (name, value)
+            WHERE
+                m.name NOT IN ('keys', 'status', 'types', 'before', 'after', 'error')
+                OR json_typeof(m.value) NOT IN (
+                    'null', CASE WHEN m.name IN ('keys', 'status', 'types') THEN 'array' ELSE 'string' END
+                )
         )
+        OR EXISTS (SELECT 1 FROM json_object_keys(filter_) AS m (name) GROUP BY m.name HAVING COUNT(*) > 1)
     THEN
-        RAISE EXCEPTION 'find_notification: filter_ is a JSON object of keys, status, types, before, after and error'
+        RAISE EXCEPTION 'find_notification: filter_ takes keys, status, types (arrays), before, after, error (text), once'
         USING ERRCODE = 'RP021';
     END IF;
     IF json_typeof(filter_ -> 'keys') = 'array' THEN

@@ -38,14 +38,26 @@ BEGIN
     );
     DECLARE @Wanted TABLE ([Status] varchar(20) NOT NULL PRIMARY KEY);
 
-    /* A condition with a slip in its name must not be passed over: what it was to keep out would be met too. */
+    /*
+    A condition with a slip in it must not be passed over: what it was to keep out would be met too. OPENJSON counts
+    types
+    so: 0 is null, 1 text, 4 an array.
+    */
     IF
         ISJSON(@Filter) = 0
+        OR CHARINDEX(N'{', @Filter) = 0
         OR EXISTS (
             SELECT 1 FROM OPENJSON(@Filter) AS j
-            WHERE j.[key] NOT IN (N'keys', N'status', N'types', N'before', N'after', N'error')
+            WHERE
+                j.[key] NOT IN (N'keys', N'status', N'types', N'before', N'after', N'error')
+                OR j.[type] NOT IN (0, CASE WHEN j.[key] IN (N'keys', N'status', N'types') THEN 4 ELSE 1 END)
+                /* What JSON_VALUE would not take out: NULL. */
+                OR (j.[type] = 1 AND DATALENGTH(j.[value]) > 8000)
         )
-        THROW 50021, N'Find_FourQueueScheduler: @Filter takes keys, status, types, before, after and error.', 1;
+        OR EXISTS (SELECT 1 FROM OPENJSON(@Filter) AS j GROUP BY j.[key] HAVING COUNT(*) > 1)
+        THROW 50021,
+            N'Find_FourQueueScheduler: @Filter takes keys, status, types (arrays), before, after, error (text), once.',
+            1;
 
     SET @Keys = JSON_QUERY(@Filter, '$.keys');
     SET @Statuses = JSON_QUERY(@Filter, '$.status');
@@ -68,7 +80,7 @@ BEGIN
     INSERT INTO @Given ([Ordinal], [id], [Key])
     SELECT
         CAST(r.[key] AS int),
-        TRY_CAST(r.[value] AS bigint),
+        TRY_CAST(NULLIF(r.[value], N'') AS bigint),
         r.[value]
     FROM OPENJSON(@Keys) AS r;
 
@@ -90,7 +102,7 @@ BEGIN
 
     SET @After = NULLIF(@After, N'');
     INSERT INTO @Given ([Ordinal], [id])
-    SELECT -1,TRY_CAST(a.[After] AS bigint)
+    SELECT -1,TRY_CAST(NULLIF(a.[After], N'') AS bigint)
     FROM (SELECT @After AS [After]) AS a
     WHERE a.[After] IS NOT NULL;
     IF EXISTS (SELECT 1 FROM @Given AS g WHERE g.[id] IS NULL)
@@ -162,7 +174,7 @@ BEGIN
             ) AS [ItemDuration],
             DATEADD(MINUTE, -@Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
             s.[UpdatedAt] AS [ItemToken],
-            q.[app_server] AS [ItemOwner],
+            CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
             CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN COALESCE(s.[LeaseUntil], CASE
                 WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending' THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE,
                 -@Offset, CAST(q.[start_date] AS datetime2(7)))) END) END AS [ItemLeaseUntil]
@@ -264,7 +276,7 @@ BEGIN
         ) AS [ItemDuration],
         DATEADD(MINUTE, -@Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
         s.[UpdatedAt] AS [ItemToken],
-        q.[app_server] AS [ItemOwner],
+        CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
         CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN COALESCE(s.[LeaseUntil], CASE
             WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending' THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE,
             -@Offset, CAST(q.[start_date] AS datetime2(7)))) END) END AS [ItemLeaseUntil]

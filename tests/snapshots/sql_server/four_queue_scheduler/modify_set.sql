@@ -89,9 +89,12 @@ BEGIN
         [DueAt] datetime2(7) NULL,
         [LeaseOwner] nvarchar(128) NULL,
         [LeaseUntil] datetime2(7) NULL,
+        /* The token that stood beside the table: it must stand there still when this is written. */
+        [Before] datetime2(7) NULL,
         PRIMARY KEY CLUSTERED ([id])
     );
     DECLARE @Written int;
+    DECLARE @Kept int;
     DECLARE @Out TABLE (
         [Seq] int NOT NULL PRIMARY KEY,
         [Answer] varchar(20) NOT NULL,
@@ -133,7 +136,7 @@ BEGIN
     SELECT
         CAST(j.[key] AS int),
         r.[Key],
-        TRY_CAST(r.[Key] AS bigint),
+        TRY_CAST(NULLIF(r.[Key], N'') AS bigint),
         r.[Token],
         r.[Attempt],
         r.[Status],
@@ -151,7 +154,7 @@ BEGIN
         [Token] datetime2(7) '$.token',
         [Attempt] int '$.attempt',
         [Status] varchar(20) '$.status',
-        [Step] nvarchar(60) '$.step',
+        [Step] nvarchar(max) '$.step',
         [Response] nvarchar(max) '$.response',
         [Error] nvarchar(max) '$.error',
         [DueAt] datetime2(7) '$.due',
@@ -268,7 +271,7 @@ BEGIN
                         ELSE 'Processing'
                     END AS [Is],
                     COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum],
-                    q.[app_server] AS [LeaseOwner],
+                    CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [LeaseOwner],
                     s.[UpdatedAt] AS [Token],
                     ROW_NUMBER() OVER (PARTITION BY i.[id] ORDER BY i.[Ordinal]) AS [Place]
                 FROM @Item AS i
@@ -297,7 +300,7 @@ BEGIN
         DELETE FROM @Change;
         INSERT INTO @Change (
             [id], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
-            [FinishedAt], [Duration], [DueAt], [LeaseOwner], [LeaseUntil]
+            [FinishedAt], [Duration], [DueAt], [LeaseOwner], [LeaseUntil], [Before]
         )
         SELECT
             x.[id], x.[Was], x.[Status], x.[AttemptNum], x.[Token], x.[Step], x.[Response], x.[Error],
@@ -306,10 +309,12 @@ BEGIN
             CASE WHEN x.[Finished] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @Now) END,
             x.[DueAt],
             x.[LeaseOwner],
-            x.[LeaseUntil]
+            x.[LeaseUntil],
+            x.[Before]
         FROM (
             SELECT
                 i.[id],
+                s.[UpdatedAt] AS [Before],
                 w.[Was],
                 w.[Status],
                 w.[AttemptNum],
@@ -336,7 +341,7 @@ BEGIN
                 ) AS [DueAt],
                 CASE
                     WHEN w.[Status] = 'Processing' AND w.[Was] <> 'Processing' THEN @Worker
-                    ELSE q.[app_server]
+                    ELSE CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
                 END AS [LeaseOwner],
                 CASE WHEN w.[Status] = 'Processing' THEN DATEADD(MILLISECOND, @LeaseMs, @Now) END AS [LeaseUntil]
             FROM @Item AS i
@@ -368,7 +373,8 @@ BEGIN
                 ELSE COALESCE(DATEADD(MINUTE, @Offset, w.[FinishedAt]), q.[end_date])
             END,
             [attempts] = w.[AttemptNum],
-            [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[app_server] END,
+            [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                ELSE q.[app_server] COLLATE DATABASE_DEFAULT END,
             [in_process] = CASE
                 WHEN w.[Status] IN ('Pending', 'Error')
                     THEN 0
@@ -385,17 +391,21 @@ BEGIN
 
         IF @Written <> (SELECT COUNT(*) FROM @Change)
             THROW 50005, N'FourQueueScheduler: a row that was locked for the change changed all the same.', 1;
+        SET @Kept = 0;
 
         DELETE s
         FROM @Change AS w
         INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s
             ON s.[id] = w.[id]
-        WHERE w.[Status] = 'Completed'
+        WHERE
+            w.[Status] = 'Completed'
+            AND s.[UpdatedAt] = w.[Before]
             /* What the table has a column for, or nobody gave, is not kept twice. */
             AND w.[Step] IS NULL
             AND w.[Response] IS NULL
             AND w.[Error] IS NULL
         OPTION (LOOP JOIN, FORCE ORDER);
+        SET @Kept = @@ROWCOUNT;
 
         UPDATE s
         SET
@@ -414,9 +424,14 @@ BEGIN
         FROM @Change AS w
         INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s
             ON s.[id] = w.[id]
+        WHERE s.[UpdatedAt] = w.[Before]
         OPTION (LOOP JOIN, FORCE ORDER);
+        SET @Kept = @Kept + @@ROWCOUNT;
 
-        IF @@ROWCOUNT < @Written
+        IF @Kept <> (SELECT COUNT(*) FROM @Change AS w WHERE w.[Before] IS NOT NULL)
+            THROW 50005, N'FourQueueScheduler: a row that was locked for the change changed all the same.', 1;
+
+        IF @Kept < @Written
             INSERT INTO [readpast].[FourQueueScheduler_Lease] (
                 [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
                 [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
@@ -425,10 +440,8 @@ BEGIN
                 w.[id], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
                 w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
             FROM @Change AS w
-            LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
-                ON s.[id] = w.[id]
             WHERE
-                s.[Status] IS NULL
+                w.[Before] IS NULL
                 AND (
                     w.[Status] <> 'Completed'
                     OR w.[Step] IS NOT NULL
@@ -482,7 +495,7 @@ BEGIN
                     WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_InFlight]))
                 WHERE
                     q.[in_process] = 1 AND q.[end_date] IS NULL
-                    AND q.[start_date] <= DATEADD(MILLISECOND, -@SilentMs, @At)
+                    AND q.[start_date] <= CAST(DATEADD(MILLISECOND, -@SilentMs, @At) AS datetime)
                     AND NOT EXISTS (
                         SELECT 1 FROM [readpast].[FourQueueScheduler_Lease] AS s
                         WHERE s.[id] = q.[id] AND s.[Status] <> 'Pending'
@@ -524,7 +537,7 @@ BEGIN
                 /* Lock them, the table first, and judge each as it is now; rows that others hold are passed over. */
                 INSERT INTO @Change (
                     [id], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
-                    [FinishedAt], [Duration], [DueAt], [LeaseOwner], [LeaseUntil]
+                    [FinishedAt], [Duration], [DueAt], [LeaseOwner], [LeaseUntil], [Before]
                 )
                 SELECT
                     x.[id],
@@ -555,7 +568,8 @@ BEGIN
                     END,
                     CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END,
                     x.[LeaseOwner],
-                    NULL
+                    NULL,
+                    x.[Before]
                 FROM (
                     SELECT
                         q.[id],
@@ -581,7 +595,8 @@ BEGIN
                             WHEN COALESCE(s.[LeaseUntil], CASE WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending'
                                 THEN DATEADD(MILLISECOND, @SilentMs, DATEADD(MINUTE, -@Offset, CAST(q.[start_date]
                                 AS datetime2(7)))) END) <= @Now THEN 1
-                            WHEN @Recover = 2 AND q.[app_server] = @Worker THEN 1
+                            WHEN @Recover = 2 AND CAST(q.[app_server]
+                                AS nvarchar(128)) COLLATE Latin1_General_BIN2 = @Worker THEN 1
                             ELSE 0
                         END AS [GivenUp],
                         COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum],
@@ -593,7 +608,8 @@ BEGIN
                         COALESCE(s.[StartedAt], DATEADD(MINUTE, -@Offset, CAST(q.[start_date] AS datetime2(7))))
                             AS [StartedAt],
                         s.[DueAt],
-                        q.[app_server] AS [LeaseOwner]
+                        CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [LeaseOwner],
+                        s.[UpdatedAt] AS [Before]
                     FROM @Candidate AS c
                     INNER JOIN [dbo].[four_queue] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
                         ON q.[in_process] IN (0, 1) AND q.[id] = c.[id]
@@ -613,6 +629,12 @@ BEGIN
                         NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WHERE q.[in_process] IN (0, 1)
                             AND q.[id] = c.[id])
                         AND NOT EXISTS (SELECT 1 FROM @Gone AS g WHERE g.[id] = c.[id]);
+
+                    /* What moved to another place of the index while it was looked for can be missed, once. */
+                    DELETE g
+                    FROM @Gone AS g
+                    WHERE EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WHERE q.[in_process] IN (0, 1)
+                        AND q.[id] = g.[id]);
 
                     DELETE s
                     FROM @Gone AS g
@@ -656,7 +678,8 @@ BEGIN
                         ELSE COALESCE(DATEADD(MINUTE, @Offset, w.[FinishedAt]), q.[end_date])
                     END,
                     [attempts] = w.[AttemptNum],
-                    [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[app_server] END,
+                    [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                        ELSE q.[app_server] COLLATE DATABASE_DEFAULT END,
                     [in_process] = CASE
                         WHEN w.[Status] IN ('Pending', 'Error')
                             THEN 0
@@ -673,6 +696,7 @@ BEGIN
 
                 IF @Written <> (SELECT COUNT(*) FROM @Change)
                     THROW 50005, N'FourQueueScheduler: a row that was locked for the change changed all the same.', 1;
+                SET @Kept = 0;
 
                 UPDATE s
                 SET
@@ -691,9 +715,14 @@ BEGIN
                 FROM @Change AS w
                 INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s
                     ON s.[id] = w.[id]
+                WHERE s.[UpdatedAt] = w.[Before]
                 OPTION (LOOP JOIN, FORCE ORDER);
+                SET @Kept = @Kept + @@ROWCOUNT;
 
-                IF @@ROWCOUNT < @Written
+                IF @Kept <> (SELECT COUNT(*) FROM @Change AS w WHERE w.[Before] IS NOT NULL)
+                    THROW 50005, N'FourQueueScheduler: a row that was locked for the change changed all the same.', 1;
+
+                IF @Kept < @Written
                     INSERT INTO [readpast].[FourQueueScheduler_Lease] (
                         [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
                         [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
@@ -702,10 +731,8 @@ BEGIN
                         w.[id], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
                         w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
                     FROM @Change AS w
-                    LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
-                        ON s.[id] = w.[id]
                     WHERE
-                        s.[Status] IS NULL
+                        w.[Before] IS NULL
                     OPTION (LOOP JOIN, FORCE ORDER);
             END;
 
@@ -737,7 +764,7 @@ BEGIN
                 /* An item with spent attempts (the limit was lowered, say) ends here instead of staying at the head. */
                 INSERT INTO @Change (
                     [id], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
-                    [FinishedAt], [LeaseOwner], [LeaseUntil]
+                    [FinishedAt], [LeaseOwner], [LeaseUntil], [Before]
                 )
                 SELECT
                     x.[id],
@@ -755,7 +782,8 @@ BEGIN
                     CASE WHEN x.[AttemptNum] < @MaxAttempts THEN @Now END,
                     CASE WHEN x.[AttemptNum] >= @MaxAttempts THEN @Now END,
                     CASE WHEN x.[AttemptNum] < @MaxAttempts THEN @Worker END,
-                    CASE WHEN x.[AttemptNum] < @MaxAttempts THEN DATEADD(MILLISECOND, @LeaseMs, @Now) END
+                    CASE WHEN x.[AttemptNum] < @MaxAttempts THEN DATEADD(MILLISECOND, @LeaseMs, @Now) END,
+                    x.[Before]
                 FROM (
                     SELECT
                         d.[id],
@@ -764,7 +792,8 @@ BEGIN
                             AS [Token],
                         s.[Step],
                         s.[Response],
-                        s.[Error]
+                        s.[Error],
+                        s.[UpdatedAt] AS [Before]
                     FROM @Due AS d
                     LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
                         ON s.[id] = d.[id]
@@ -786,7 +815,8 @@ BEGIN
                         ELSE COALESCE(DATEADD(MINUTE, @Offset, w.[FinishedAt]), q.[end_date])
                     END,
                     [attempts] = w.[AttemptNum],
-                    [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[app_server] END,
+                    [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                        ELSE q.[app_server] COLLATE DATABASE_DEFAULT END,
                     [in_process] = CASE
                         WHEN w.[Status] IN ('Pending', 'Error')
                             THEN 0
@@ -805,6 +835,7 @@ BEGIN
 
                 IF @Written <> (SELECT COUNT(*) FROM @Change)
                     THROW 50005, N'FourQueueScheduler: a row that was locked for the change changed all the same.', 1;
+                SET @Kept = 0;
 
                 UPDATE s
                 SET
@@ -823,9 +854,14 @@ BEGIN
                 FROM @Change AS w
                 INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s
                     ON s.[id] = w.[id]
+                WHERE s.[UpdatedAt] = w.[Before]
                 OPTION (LOOP JOIN, FORCE ORDER);
+                SET @Kept = @Kept + @@ROWCOUNT;
 
-                IF @@ROWCOUNT < @Written
+                IF @Kept <> (SELECT COUNT(*) FROM @Change AS w WHERE w.[Before] IS NOT NULL)
+                    THROW 50005, N'FourQueueScheduler: a row that was locked for the change changed all the same.', 1;
+
+                IF @Kept < @Written
                     INSERT INTO [readpast].[FourQueueScheduler_Lease] (
                         [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
                         [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
@@ -834,10 +870,8 @@ BEGIN
                         w.[id], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
                         w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
                     FROM @Change AS w
-                    LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
-                        ON s.[id] = w.[id]
                     WHERE
-                        s.[Status] IS NULL
+                        w.[Before] IS NULL
                     OPTION (LOOP JOIN, FORCE ORDER);
             END;
         END;
@@ -970,7 +1004,7 @@ BEGIN
         ) AS [ItemDuration],
         DATEADD(MINUTE, -@Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
         s.[UpdatedAt] AS [ItemToken],
-        q.[app_server] AS [ItemOwner],
+        CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
         CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN COALESCE(s.[LeaseUntil], CASE
             WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending' THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE,
             -@Offset, CAST(q.[start_date] AS datetime2(7)))) END) END AS [ItemLeaseUntil]

@@ -47,14 +47,26 @@ BEGIN
     );
     DECLARE @Wanted TABLE ([Status] varchar(20) NOT NULL PRIMARY KEY);
 
-    /* A condition with a slip in its name must not be passed over: what it was to keep out would be met too. */
+    /*
+    A condition with a slip in it must not be passed over: what it was to keep out would be met too. OPENJSON counts
+    types
+    so: 0 is null, 1 text, 4 an array.
+    */
     IF
         ISJSON(@Filter) = 0
+        OR CHARINDEX(N'{', @Filter) = 0
         OR EXISTS (
             SELECT 1 FROM OPENJSON(@Filter) AS j
-            WHERE j.[key] NOT IN (N'keys', N'status', N'types', N'before', N'after', N'error')
+            WHERE
+                j.[key] NOT IN (N'keys', N'status', N'types', N'before', N'after', N'error')
+                OR j.[type] NOT IN (0, CASE WHEN j.[key] IN (N'keys', N'status', N'types') THEN 4 ELSE 1 END)
+                /* What JSON_VALUE would not take out: NULL. */
+                OR (j.[type] = 1 AND DATALENGTH(j.[value]) > 8000)
         )
-        THROW 50021, N'Purge_FourQueueScheduler_trx: @Filter takes keys, status, types, before, after and error.', 1;
+        OR EXISTS (SELECT 1 FROM OPENJSON(@Filter) AS j GROUP BY j.[key] HAVING COUNT(*) > 1)
+        THROW 50021,
+            N'Purge_FourQueueScheduler_trx: @Filter takes keys, status, types (arrays), before, after, error (text), once.',
+            1;
 
     SET @Keys = JSON_QUERY(@Filter, '$.keys');
     SET @Statuses = JSON_QUERY(@Filter, '$.status');
@@ -77,7 +89,7 @@ BEGIN
     INSERT INTO @Given ([Ordinal], [id], [Key])
     SELECT
         CAST(r.[key] AS int),
-        TRY_CAST(r.[value] AS bigint),
+        TRY_CAST(NULLIF(r.[value], N'') AS bigint),
         r.[value]
     FROM OPENJSON(@Keys) AS r;
 
@@ -210,6 +222,11 @@ BEGIN
         WHERE
             s.[UpdatedAt] < DATEADD(MINUTE, -10, @Now)
             AND NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WHERE q.[in_process] IN (0, 1) AND q.[id] = s.[id]);
+
+        /* What moved to another place of the index while it was looked for can be missed, once. */
+        DELETE f
+        FROM @Found AS f
+        WHERE EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WHERE q.[in_process] IN (0, 1) AND q.[id] = f.[id]);
 
         DELETE s
         FROM @Found AS f

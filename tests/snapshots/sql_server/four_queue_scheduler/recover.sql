@@ -47,9 +47,12 @@ BEGIN
         [DueAt] datetime2(7) NULL,
         [LeaseOwner] nvarchar(128) NULL,
         [LeaseUntil] datetime2(7) NULL,
+        /* The token that stood beside the table: it must stand there still when this is written. */
+        [Before] datetime2(7) NULL,
         PRIMARY KEY CLUSTERED ([id])
     );
     DECLARE @Written int;
+    DECLARE @Kept int;
 
     IF @@TRANCOUNT > 0
         THROW 50012, N'Recover_FourQueueScheduler_trx commits its own work: not to be called in a transaction.', 1;
@@ -101,7 +104,7 @@ BEGIN
                 WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_InFlight]))
             WHERE
                 q.[in_process] = 1 AND q.[end_date] IS NULL
-                AND q.[start_date] <= DATEADD(MILLISECOND, -@SilentMs, @At)
+                AND q.[start_date] <= CAST(DATEADD(MILLISECOND, -@SilentMs, @At) AS datetime)
                 AND NOT EXISTS (
                     SELECT 1 FROM [readpast].[FourQueueScheduler_Lease] AS s
                     WHERE s.[id] = q.[id] AND s.[Status] <> 'Pending'
@@ -143,7 +146,7 @@ BEGIN
             /* Lock them, the table first, and judge each as it is now; rows that others hold are passed over. */
             INSERT INTO @Change (
                 [id], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
-                [FinishedAt], [Duration], [DueAt], [LeaseOwner], [LeaseUntil]
+                [FinishedAt], [Duration], [DueAt], [LeaseOwner], [LeaseUntil], [Before]
             )
             SELECT
                 x.[id],
@@ -173,7 +176,8 @@ BEGIN
                 END,
                 CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END,
                 x.[LeaseOwner],
-                NULL
+                NULL,
+                x.[Before]
             FROM (
                 SELECT
                     q.[id],
@@ -199,7 +203,8 @@ BEGIN
                         WHEN COALESCE(s.[LeaseUntil], CASE WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending'
                             THEN DATEADD(MILLISECOND, @SilentMs, DATEADD(MINUTE, -@Offset, CAST(q.[start_date]
                             AS datetime2(7)))) END) <= @Now THEN 1
-                        WHEN @Recover = 2 AND q.[app_server] = @Worker THEN 1
+                        WHEN @Recover = 2 AND CAST(q.[app_server]
+                            AS nvarchar(128)) COLLATE Latin1_General_BIN2 = @Worker THEN 1
                         ELSE 0
                     END AS [GivenUp],
                     COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum],
@@ -211,7 +216,8 @@ BEGIN
                     COALESCE(s.[StartedAt], DATEADD(MINUTE, -@Offset, CAST(q.[start_date] AS datetime2(7))))
                         AS [StartedAt],
                     s.[DueAt],
-                    q.[app_server] AS [LeaseOwner]
+                    CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [LeaseOwner],
+                    s.[UpdatedAt] AS [Before]
                 FROM @Candidate AS c
                 INNER JOIN [dbo].[four_queue] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
                     ON q.[in_process] IN (0, 1) AND q.[id] = c.[id]
@@ -231,6 +237,11 @@ BEGIN
                     NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WHERE q.[in_process] IN (0, 1)
                         AND q.[id] = c.[id])
                     AND NOT EXISTS (SELECT 1 FROM @Gone AS g WHERE g.[id] = c.[id]);
+
+                /* What moved to another place of the index while it was looked for can be missed, once. */
+                DELETE g
+                FROM @Gone AS g
+                WHERE EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WHERE q.[in_process] IN (0, 1) AND q.[id] = g.[id]);
 
                 DELETE s
                 FROM @Gone AS g
@@ -274,7 +285,8 @@ BEGIN
                     ELSE COALESCE(DATEADD(MINUTE, @Offset, w.[FinishedAt]), q.[end_date])
                 END,
                 [attempts] = w.[AttemptNum],
-                [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[app_server] END,
+                [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                    ELSE q.[app_server] COLLATE DATABASE_DEFAULT END,
                 [in_process] = CASE
                     WHEN w.[Status] IN ('Pending', 'Error')
                         THEN 0
@@ -291,6 +303,7 @@ BEGIN
 
             IF @Written <> (SELECT COUNT(*) FROM @Change)
                 THROW 50005, N'FourQueueScheduler: a row that was locked for the change changed all the same.', 1;
+            SET @Kept = 0;
 
             UPDATE s
             SET
@@ -309,9 +322,14 @@ BEGIN
             FROM @Change AS w
             INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s
                 ON s.[id] = w.[id]
+            WHERE s.[UpdatedAt] = w.[Before]
             OPTION (LOOP JOIN, FORCE ORDER);
+            SET @Kept = @Kept + @@ROWCOUNT;
 
-            IF @@ROWCOUNT < @Written
+            IF @Kept <> (SELECT COUNT(*) FROM @Change AS w WHERE w.[Before] IS NOT NULL)
+                THROW 50005, N'FourQueueScheduler: a row that was locked for the change changed all the same.', 1;
+
+            IF @Kept < @Written
                 INSERT INTO [readpast].[FourQueueScheduler_Lease] (
                     [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
                     [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
@@ -320,10 +338,8 @@ BEGIN
                     w.[id], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
                     w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
                 FROM @Change AS w
-                LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
-                    ON s.[id] = w.[id]
                 WHERE
-                    s.[Status] IS NULL
+                    w.[Before] IS NULL
                 OPTION (LOOP JOIN, FORCE ORDER);
         END;
 

@@ -64,9 +64,12 @@ BEGIN
         [DueAt] datetime2(7) NULL,
         [LeaseOwner] nvarchar(128) NULL,
         [LeaseUntil] datetime2(7) NULL,
+        /* The token that stood beside the table: it must stand there still when this is written. */
+        [Before] datetime2(7) NULL,
         PRIMARY KEY CLUSTERED ([id])
     );
     DECLARE @Written int;
+    DECLARE @Kept int;
     DECLARE @Out TABLE (
         [Seq] int NOT NULL PRIMARY KEY,
         [Answer] varchar(20) NOT NULL,
@@ -89,7 +92,7 @@ BEGIN
     SELECT
         CAST(j.[key] AS int),
         r.[Key],
-        TRY_CAST(r.[Key] AS bigint),
+        TRY_CAST(NULLIF(r.[Key], N'') AS bigint),
         r.[Token],
         r.[Attempt],
         r.[Status],
@@ -107,7 +110,7 @@ BEGIN
         [Token] datetime2(7) '$.token',
         [Attempt] int '$.attempt',
         [Status] varchar(20) '$.status',
-        [Step] nvarchar(60) '$.step',
+        [Step] nvarchar(max) '$.step',
         [Response] nvarchar(max) '$.response',
         [Error] nvarchar(max) '$.error',
         [DueAt] datetime2(7) '$.due',
@@ -195,7 +198,7 @@ BEGIN
                         ELSE 'Processing'
                     END AS [Is],
                     COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum],
-                    q.[app_server] AS [LeaseOwner],
+                    CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [LeaseOwner],
                     s.[UpdatedAt] AS [Token],
                     ROW_NUMBER() OVER (PARTITION BY i.[id] ORDER BY i.[Ordinal]) AS [Place]
                 FROM @Item AS i
@@ -220,14 +223,15 @@ BEGIN
         WHERE [Answer] = 'OK';
 
         INSERT INTO @Change (
-            [id], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [DueAt]
+            [id], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [DueAt], [Before]
         )
         SELECT
             i.[id], w.[Was], w.[Status], w.[AttemptNum], w.[Token],
             s.[Step],
             s.[Response],
             s.[Error],
-            @Now
+            @Now,
+            s.[UpdatedAt]
         FROM @Item AS i
         INNER JOIN @Work AS w
             ON w.[Ordinal] = i.[Ordinal]
@@ -253,7 +257,8 @@ BEGIN
                 ELSE COALESCE(DATEADD(MINUTE, @Offset, w.[FinishedAt]), q.[end_date])
             END,
             [attempts] = w.[AttemptNum],
-            [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[app_server] END,
+            [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                ELSE q.[app_server] COLLATE DATABASE_DEFAULT END,
             [in_process] = CASE
                 WHEN w.[Status] IN ('Pending', 'Error')
                     THEN 0
@@ -270,6 +275,7 @@ BEGIN
 
         IF @Written <> (SELECT COUNT(*) FROM @Change)
             THROW 50005, N'FourQueueScheduler: a row that was locked for the change changed all the same.', 1;
+        SET @Kept = 0;
 
         UPDATE s
         SET
@@ -288,9 +294,14 @@ BEGIN
         FROM @Change AS w
         INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s
             ON s.[id] = w.[id]
+        WHERE s.[UpdatedAt] = w.[Before]
         OPTION (LOOP JOIN, FORCE ORDER);
+        SET @Kept = @Kept + @@ROWCOUNT;
 
-        IF @@ROWCOUNT < @Written
+        IF @Kept <> (SELECT COUNT(*) FROM @Change AS w WHERE w.[Before] IS NOT NULL)
+            THROW 50005, N'FourQueueScheduler: a row that was locked for the change changed all the same.', 1;
+
+        IF @Kept < @Written
             INSERT INTO [readpast].[FourQueueScheduler_Lease] (
                 [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
                 [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
@@ -299,10 +310,8 @@ BEGIN
                 w.[id], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
                 w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
             FROM @Change AS w
-            LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
-                ON s.[id] = w.[id]
             WHERE
-                s.[Status] IS NULL
+                w.[Before] IS NULL
             OPTION (LOOP JOIN, FORCE ORDER);
 
         /* All of them: what is answered for may be gone when it is asked for again. */

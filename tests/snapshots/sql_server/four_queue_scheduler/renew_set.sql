@@ -33,7 +33,7 @@ BEGIN
         [id] bigint NOT NULL,
         [InFlight] bit NOT NULL,
         [AttemptNum] int NULL,
-        [LeaseOwner] nvarchar(128) NULL,
+        [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
         [Token] datetime2(7) NULL,
         PRIMARY KEY CLUSTERED ([id])
     );
@@ -68,7 +68,7 @@ BEGIN
     SELECT
         CAST(j.[key] AS int),
         r.[Key],
-        TRY_CAST(r.[Key] AS bigint),
+        TRY_CAST(NULLIF(r.[Key], N'') AS bigint),
         r.[Attempt]
     FROM OPENJSON(@Items) AS j
     CROSS APPLY OPENJSON(j.[value]) WITH (
@@ -84,14 +84,23 @@ BEGIN
 
         INSERT INTO @Seen ([id], [InFlight], [AttemptNum], [LeaseOwner], [Token])
         SELECT
-            q.[id],
-            CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN 1 ELSE 0 END,
-            COALESCE(CAST(q.[attempts] AS int), 0),
-            q.[app_server],
-            NULL
+            i.[id],
+            r.[InFlight],
+            r.[AttemptNum],
+            r.[LeaseOwner],
+            r.[Token]
         FROM (SELECT DISTINCT d.[id] FROM @Item AS d) AS i
-        INNER JOIN [dbo].[four_queue] AS q
-            ON q.[in_process] IN (0, 1) AND q.[id] = i.[id]
+        /* The first only: what moves to another place of the index while it is looked for could be found twice. */
+        CROSS APPLY (
+            SELECT TOP (1)
+                CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN 1 ELSE 0 END AS [InFlight],
+                COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum],
+                q.[app_server] AS [LeaseOwner],
+                CAST(NULL AS datetime2(7)) AS [Token]
+            FROM [dbo].[four_queue] AS q
+            WHERE
+                q.[in_process] IN (0, 1) AND q.[id] = i.[id]
+        ) AS r
         OPTION (LOOP JOIN, FORCE ORDER);
 
         INSERT INTO @Out (

@@ -36,7 +36,7 @@ SELECT
     DATEADD(MINUTE, -DATEPART(TZOFFSET, SYSDATETIMEOFFSET()), CAST(q.[scheduled_start_date] AS datetime2(7)))
         AS [ItemDueAt],
     s.[UpdatedAt] AS [ItemToken],
-    q.[app_server] AS [ItemOwner],
+    CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
     CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN COALESCE(s.[LeaseUntil], CASE WHEN s.[UpdatedAt] IS NULL
         OR s.[Status] = 'Pending' THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -DATEPART(TZOFFSET,
         SYSDATETIMEOFFSET()), CAST(q.[start_date] AS datetime2(7)))) END) END AS [ItemLeaseUntil]

@@ -20,7 +20,6 @@ BEGIN
 
     IF @@TRANCOUNT = 0
         THROW 50012, N'Add_Notification_utx works inside the transaction of its caller; begin one first.', 1;
-
     SET @Items = (
         SELECT
             @Type AS [type],
@@ -64,7 +63,6 @@ BEGIN
 
     IF @@TRANCOUNT > 0
         THROW 50012, N'Add_Notification_trx commits its own work: not to be called in a transaction.', 1;
-
     SET @Items = (
         SELECT
             @Type AS [type],

@@ -27,14 +27,23 @@ BEGIN
     DECLARE @Key TABLE ([EnqueuedAt] datetime2(7) NOT NULL PRIMARY KEY);
     DECLARE @Wanted TABLE ([Status] varchar(20) NOT NULL PRIMARY KEY);
 
-    /* A condition with a slip in its name must not be passed over: what it was to keep out would be met too. */
+    /*
+    A condition with a slip in it must not be passed over: what it was to keep out would be met too. OPENJSON counts types
+    so: 0 is null, 1 text, 4 an array.
+    */
     IF
         ISJSON(@Filter) = 0
+        OR CHARINDEX(N'{', @Filter) = 0
         OR EXISTS (
             SELECT 1 FROM OPENJSON(@Filter) AS j
-            WHERE j.[key] NOT IN (N'keys', N'status', N'types', N'before', N'after', N'error')
+            WHERE
+                j.[key] NOT IN (N'keys', N'status', N'types', N'before', N'after', N'error')
+                OR j.[type] NOT IN (0, CASE WHEN j.[key] IN (N'keys', N'status', N'types') THEN 4 ELSE 1 END)
+                /* What JSON_VALUE would not take out: NULL. */
+                OR (j.[type] = 1 AND DATALENGTH(j.[value]) > 8000)
         )
-        THROW 50021, N'Find_Notification: @Filter takes keys, status, types, before, after and error.', 1;
+        OR EXISTS (SELECT 1 FROM OPENJSON(@Filter) AS j GROUP BY j.[key] HAVING COUNT(*) > 1)
+        THROW 50021, N'Find_Notification: @Filter takes keys, status, types (arrays), before, after, error (text), once.', 1;
 
     SET @Keys = JSON_QUERY(@Filter, '$.keys');
     SET @Statuses = JSON_QUERY(@Filter, '$.status');

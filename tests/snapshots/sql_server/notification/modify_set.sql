@@ -112,7 +112,7 @@ BEGIN
         [Token] datetime2(7) '$.token',
         [Attempt] int '$.attempt',
         [Status] varchar(20) '$.status',
-        [Step] nvarchar(60) '$.step',
+        [Step] nvarchar(max) '$.step',
         [Response] nvarchar(max) '$.response',
         [Error] nvarchar(max) '$.error',
         [ScheduledFor] datetime2(7) '$.due',

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <future>
 #include <optional>
@@ -20,10 +21,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#ifdef __GLIBCXX__
-#include <cxxabi.h>
-#endif
 
 namespace readpast::detail {
 
@@ -133,13 +130,10 @@ private:
             if (made->key != job.key())
                 throw std::logic_error("the handler of item " + std::string(job.key()) + " settled item " + made->key);
             return *std::move(made);
-        }
-#ifdef __GLIBCXX__
-        catch (const abi::__forced_unwind &) {
-            throw; // a thread that is cancelled must not be held up
-        }
-#endif
-        catch (...) {
+        } catch (...) {
+            // Not of C++: the thread is being cancelled, which must not be held up.
+            if (!std::current_exception())
+                throw;
             return job.retry(describe_current_exception());
         }
     }

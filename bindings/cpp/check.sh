@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Runs the tests and the examples, as each compiler and sanitizer has made them, on the PostgreSQL that
+# READPAST_TEST_POSTGRES names, and the tests on the SQL Server of READPAST_TEST_SQLSERVER, if that is set. `make check`
+# builds all of it before.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+[ -n "${READPAST_TEST_POSTGRES:-}" ] || {
+    echo 'check: set READPAST_TEST_POSTGRES to an ODBC connection string, or run "make test" at the root' >&2
+    exit 2
+}
+export READPAST_CONNECTION=$READPAST_TEST_POSTGRES
+export ASAN_OPTIONS=strict_string_checks=1:detect_stack_use_after_return=1
+export UBSAN_OPTIONS=print_stacktrace=1
+export TSAN_OPTIONS=suppressions=$PWD/tests/threads.supp
+dir=$(mktemp --directory)
+trap 'rm -rf "$dir"' EXIT
+
+step() { printf -- '-- %s\n' "$*"; }
+
+fail() {
+    printf 'check: %s\n' "$*" >&2
+    exit 1
+}
+
+for way in plain clang sanitized threads; do
+    step "tests ($way)"
+    "build/$way/tests" --minimal
+done
+if [ -n "${READPAST_TEST_SQLSERVER:-}" ]; then
+    step 'tests on SQL Server'
+    READPAST_CONNECTION=$READPAST_TEST_SQLSERVER build/plain/tests --minimal
+fi
+
+step 'the ten lines of the README are the example'
+sed -n '/^```cpp$/,/^```$/p;' README.md | sed '/^```cpp$/d; /^```$/q' | sed '$d' >"$dir/lines"
+diff "$dir/lines" examples/minimal_worker.cpp || fail 'they are not'
+
+# Each request says, under "is", which status it expects; the conformance suite looks at the rest.
+step 'every verb of the adapter (sanitized)'
+session=../c/conformance/session.jsonl
+sed "s|@connection@|$READPAST_CONNECTION|" "$session" >"$dir/requests"
+build/sanitized/conformance <"$dir/requests" >"$dir/answers" || fail 'the adapter found something'
+sed 's/.*"is": *"\([A-Z_]*\)"}$/\1/' "$session" >"$dir/expected"
+grep --only-matching '"status":"[A-Z_]*"}$' "$dir/answers" | cut -d'"' -f4 | diff "$dir/expected" - ||
+    fail 'the adapter answers otherwise'
+
+# install QUEUE COUNT: the queue of the examples with so many items
+enqueue() {
+    build/plain/enqueue "$1" "$2" || fail 'nothing could be enqueued'
+}
+
+for way in sanitized threads; do
+    step "the worker is stopped while it waits for more ($way)"
+    enqueue Notification 20
+    coproc worker { exec "build/$way/worker" -r -b 3 -o schema=readpast Notification; }
+    # shellcheck disable=SC2154 # coproc sets it, and bash forgets it as soon as the worker ends
+    pid=$worker_PID
+    for _ in {1..20}; do
+        while read -r -t 60 -u "${worker[0]}" kind _ || fail 'it took too little'; [ "$kind" != S ]; do :; done
+    done
+    kill -TERM "$pid"
+    wait "$pid" || fail "it ended with exit status $?"
+done
+
+step 'wrong usage'
+status=0
+build/plain/worker 2>"$dir/said" || status=$?
+[ "$status" -eq 2 ] && grep --quiet '^usage: ' "$dir/said" || fail 'a worker without a queue does not say how to call it'
+! build/plain/worker -o schema=readpast NoSuchQueue 2>"$dir/said" || fail 'a worker of a queue that is not there went well'
+grep --quiet READPAST_UNKNOWN_QUEUE "$dir/said" || fail "it said: $(cat "$dir/said")"
+! build/plain/worker -o no.such=setting Notification 2>"$dir/said" || fail 'a setting that is none was taken'
+grep --quiet READPAST_INVALID_CONFIG "$dir/said" || fail "it said: $(cat "$dir/said")"
