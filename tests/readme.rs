@@ -53,7 +53,7 @@ const WORKERS: [(&str, &str, usize); 6] = [
     ("bindings/cpp/examples/minimal_worker.cpp", "cpp", 16),
     ("bindings/csharp/examples/minimal_worker.cs", "csharp", 16),
     ("bindings/python/examples/minimal_worker.py", "python", 16),
-    ("bindings/go/examples/minimal_worker/main.go", "go", 20),
+    ("bindings/go/examples/minimal_worker/main.go", "go", 30),
     ("bindings/rust/examples/minimal_worker.rs", "rust", 16),
 ];
 
