@@ -38,8 +38,8 @@ func (q *Queue) Claim(ctx context.Context, limit int, wait time.Duration) (*Batc
 	return batch, err
 }
 
-// Claims claims batch after batch, until nothing becomes due within wait, the queue is interrupted or ctx ends; a
-// failure is given, and the last. Each batch is closed when the loop's body is done with it.
+// Claims claims batch after batch, until nothing becomes due within wait, the queue is interrupted or ctx ends.
+// A failure ends the loop, too, and is what it is given last. Each batch is closed when the loop's body is done with it.
 //
 //	for batch, err := range queue.Claims(ctx, 100, time.Minute) {
 func (q *Queue) Claims(ctx context.Context, limit int, wait time.Duration) func(yield func(*Batch, error) bool) {

@@ -31,8 +31,8 @@ func (q *Queue) Find(ctx context.Context, filter, after string, limit int) (*Bat
 	return await(ctx, look, func(late *Batch) { _ = late.Close() })
 }
 
-// FindAll finds all items that fit the filter of Find, page after page; a failure is given, and the last. Read an
-// item's columns before the loop goes on to the next.
+// FindAll finds all items that fit the filter of Find, page after page. A failure ends the loop, and is what it is
+// given last. Read an item's columns before the loop goes on to the next.
 //
 //	for item, err := range queue.FindAll(ctx, `{"status": ["Failed"]}`) {
 func (q *Queue) FindAll(ctx context.Context, filter string) func(yield func(*Item, error) bool) {

@@ -144,7 +144,7 @@ func (r *run) try(doing string, call func(Operation) error) error {
 	}
 }
 
-// pause waits a little, for the end of the worker alone if that changes nothing.
+// pause waits a little. The end of the worker cuts it short, unless something is left to be learnt.
 func (r *run) pause(whole bool) {
 	timer := time.NewTimer(tryPause)
 	defer timer.Stop()
