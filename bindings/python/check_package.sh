@@ -26,14 +26,14 @@ PATH=$PWD/build/venv/bin:$PATH python -m pip wheel --quiet --disable-pip-version
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' ../../Cargo.toml | head -n 1)
 wheel=$(echo "$wheels/readpast-$version-py3-none-linux_"*.whl)
 [ -s "$wheel" ] || fail "there is no $wheel"
-listed=$(unzip -Z1 "$wheel")
+build/venv/bin/python -m zipfile --extract "$wheel" "$dir/wheel"
 for part in readpast/{__init__.py,py.typed,_native/{__init__.py,ffi.py,lib_native.so}} \
     "readpast-$version.dist-info/"{METADATA,licenses/LICENSE}; do
-    grep --quiet --line-regexp --fixed-strings "$part" <<<"$listed" || fail "the wheel lacks $part"
+    [ -e "$dir/wheel/$part" ] || fail "the wheel lacks $part"
 done
-diff <(cd src && find readpast -name '*.py' | sort) <(grep '\.py$' <<<"$listed" | grep --invert-match _native | sort) ||
+diff --recursive --exclude=_native --exclude=__pycache__ src/readpast "$dir/wheel/readpast" ||
     fail 'the wheel has other sources'
-unzip -p "$wheel" readpast/_native/ffi.py | diff - build/lib/readpast/_native/ffi.py >"$dir/log" ||
+diff "$dir/wheel/readpast/_native/ffi.py" build/lib/readpast/_native/ffi.py >"$dir/log" ||
     fail 'the wheel was made of other declarations than those of include/readpast.h'
 
 echo '-- the minimal worker'
