@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Builds the wheel, installs it into a virtual environment that has nothing else, and runs the minimal worker there, on the
-# PostgreSQL that READPAST_TEST_POSTGRES names. Then it takes away what the library needs, and looks at what is said
-# about that.
+# Builds the wheel, installs it into a virtual environment that has nothing else, and runs the minimal worker there, on
+# the PostgreSQL that READPAST_TEST_POSTGRES names. Then it takes away what the library needs, and looks at what is
+# said about that.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
-export READPAST_CONNECTION=${READPAST_TEST_POSTGRES:?set it to an ODBC connection string, or run "make test" at the root}
+READPAST_CONNECTION=${READPAST_TEST_POSTGRES:?set it to an ODBC connection string, or run "make test" at the root}
+export READPAST_CONNECTION
 dir=$(mktemp --directory)
 trap 'rm -rf "$dir"' EXIT
 readonly wheels=$PWD/build/wheels examples=$PWD/examples package=$PWD/package
@@ -55,7 +56,10 @@ says() {
 }
 sed -i 's/libodbc\.so\.2/libodbx.so.2/' "$library"
 says 'install the package libodbc2'
-gcc -shared -o "$library" -x c - <<<'int readpast_abi(void) { return 99; } const char *readpast_version(void) { return "9.9.9"; }'
+cc -shared -o "$library" -x c - <<'C'
+int readpast_abi(void) { return 99; }
+const char *readpast_version(void) { return "9.9.9"; }
+C
 says 'libreadpast 9.9.9 has the binary interface 99'
 rm "$library"
 says "$library"
