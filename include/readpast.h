@@ -57,6 +57,9 @@
 #define READPAST_VALUE_INIT {sizeof(readpast_value), 0, 0, 0, 0, NULL, NULL, 0}
 
 
+/// The most characters of a name that is made for a worker. Tables that people have do not leave much room for it.
+#define WORKER_NAME_CHARS 60
+
 /// Done.
 #define READPAST_OK 0
 
@@ -513,7 +516,7 @@ typedef struct {
 } readpast_value;
 
 /// A thread that renews the leases of a batch while its items are worked on: the only thread that this library ever
-/// starts. Any number of threads may use the handle.
+/// starts. It takes no signals. Any number of threads may use the handle.
 ///
 /// Made by `readpast_renewal_start`, freed by `readpast_renewal_free`.
 typedef struct {
