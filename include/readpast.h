@@ -57,9 +57,6 @@
 #define READPAST_VALUE_INIT {sizeof(readpast_value), 0, 0, 0, 0, NULL, NULL, 0}
 
 
-/// The most characters of a name that is made for a worker. Tables that people have do not leave much room for it.
-#define WORKER_NAME_CHARS 60
-
 /// Done.
 #define READPAST_OK 0
 
