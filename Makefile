@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help setup demo workers test bench lint semver install clean
 
-languages := c
+languages := c cpp csharp python go rust
 # What .ci/setup.sh had to install itself.
 export PATH := $(CURDIR)/.local/go/bin:$(PATH)
 

@@ -9,7 +9,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-readonly languages=(c)
+readonly languages=(c cpp csharp python go rust)
+readonly table=.local/conformance.txt
 summary=()
 
 step() {
@@ -42,15 +43,24 @@ fi
 
 # What the tests look for is not what a power cut does to the server's disk.
 export READPAST_CLUSTER_FSYNC=off
-step 'tests' .ci/with_cluster.sh cargo test
-
-# Each language's own suite.
+# The workers, adapters and packages of all languages: the conformance suite, which is one of the tests, drives them.
 step 'library' .ci/stage.sh
 for language in "${languages[@]}"; do
     step "$language: build" make --no-print-directory -C "bindings/$language" build
+done
+READPAST_CONFORMANCE_LANGUAGES=$(IFS=, && echo "${languages[*]}")
+READPAST_CONFORMANCE_TABLE=$PWD/$table
+export READPAST_CONFORMANCE_LANGUAGES READPAST_CONFORMANCE_TABLE
+rm -f "$table"
+step 'tests' .ci/with_cluster.sh cargo test
+
+# Each language's own suite, its linters, and its package in a clean place.
+for language in "${languages[@]}"; do
     step "$language: check" .ci/with_cluster.sh make --no-print-directory -C "bindings/$language" check
 done
 
+echo '== conformance'
+cat "$table"
 print_summary
 echo 'PostgreSQL: tested'
 if [ -n "${READPAST_TEST_SQLSERVER:-}" ]; then

@@ -44,7 +44,7 @@ fn main() {
         server.install("Bench");
         let programs: Vec<_> = LANGUAGES.iter().filter_map(|entry| Some((entry, program(entry.0)?))).collect();
         let c = program("c").expect("bindings/c/build/drain is not built: run `make bench`");
-        println!("  {:<12}{:>14}{:>14}{:>22}", "by 100", "us an item", "of C", "of it the worker's own");
+        println!("  {:<34}{:>10}{:>10}{:>16}{:>10}", "us an item", "wall", "C's", "processor", "C's");
         for ((_, label, most), program) in programs.iter().filter(|(entry, _)| entry.0 != "c") {
             compare(server, label, *most, &c, program);
         }
@@ -87,15 +87,14 @@ fn compare(server: &Server, label: &str, most: f64, c: &Path, program: &Path) {
         .collect();
     let of = |figure: fn(&(Drained, Drained)) -> f64| median(rounds.iter().map(figure).collect());
     let per_item = |seconds: f64| seconds * 1e6 / f64::from(items);
-    let ratio = of(|(c, theirs)| theirs.seconds / c.seconds);
     println!(
-        "  {label:<12}{:>7.1} ({:>4.1}){:>12.3} x{:>15.1} ({:>4.1})",
+        "  {label:<34}{:>10.1}{:>10.1}{:>16.1}{:>10.1}",
         per_item(of(|(_, theirs)| theirs.seconds)),
         per_item(of(|(c, _)| c.seconds)),
-        ratio,
         per_item(of(|(_, theirs)| theirs.cpu_seconds)),
         per_item(of(|(c, _)| c.cpu_seconds)),
     );
+    let ratio = of(|(c, theirs)| theirs.seconds / c.seconds);
     verdict(&format!("{label} against C"), &format!("{ratio:.3} x"), &format!("<= {most} x"), ratio <= most);
 }
 

@@ -513,7 +513,7 @@ typedef struct {
 } readpast_value;
 
 /// A thread that renews the leases of a batch while its items are worked on: the only thread that this library ever
-/// starts. Any number of threads may use the handle.
+/// starts. It takes no signals. Any number of threads may use the handle.
 ///
 /// Made by `readpast_renewal_start`, freed by `readpast_renewal_free`.
 typedef struct {

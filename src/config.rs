@@ -4,7 +4,8 @@ mod connection;
 mod settings;
 
 pub(crate) use self::connection::redact;
-pub use self::settings::{Kind, SETTINGS, Setting, WORKER_NAME_CHARS};
+pub(crate) use self::settings::WORKER_NAME_CHARS;
+pub use self::settings::{Kind, SETTINGS, Setting};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::Identifier;

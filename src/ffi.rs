@@ -19,6 +19,7 @@ mod fork;
 mod handle;
 mod id;
 mod out;
+mod signals;
 mod sized;
 mod table;
 mod text;

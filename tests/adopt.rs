@@ -380,7 +380,8 @@ fn a_changed_description_is_planned_as_a_change() {
         let plan = adopt::plan(&config, &spec(&newest_first)).unwrap();
         assert!(plan.is_possible(), "{:#?}", plan.findings);
         let drops = |scripts: &[String]| scripts.iter().any(|script| script.contains("DROP INDEX"));
-        assert!(drops(&plan.scripts), "the index of the other order has to go");
+        // SQL Server's claim reads the same index from its other end.
+        assert_eq!(drops(&plan.scripts), !database.is_sql_server(), "the index of the other order has to go");
         assert!(!drops(&adopt::plan(&config, &spec(SPEC)).unwrap().scripts), "nothing has to go");
 
         let others = spec(&SPEC.replace("Completed = { State = 2 }", "Completed = { State = 3 }"));

@@ -6,8 +6,8 @@ import (
 	"github.com/readpast/readpast/bindings/go/internal/capi"
 )
 
-// Batch is the items of one claim, in the order they were due. Any number of goroutines may read it. It does not need its
-// queue, which may be closed before it. Closing it leaves the items claimed.
+// Batch is the items of one claim, in the order they were due. Any number of goroutines may read it. It does not need
+// its queue, which may be closed before it. Closing it leaves the items claimed.
 type Batch struct {
 	queue   *Queue
 	status  Status

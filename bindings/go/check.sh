@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Looks at the sources, runs the tests on the PostgreSQL that READPAST_TEST_POSTGRES names (and on the SQL Server of
-# READPAST_TEST_SQLSERVER, if that is set), and tries the module from outside. `make check` builds everything before, and
-# says where the library is installed.
+# READPAST_TEST_SQLSERVER, if that is set), and tries the module from outside. `make check` builds everything before,
+# and says where the library is installed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 prefix=${1:?the prefix where the library is installed}

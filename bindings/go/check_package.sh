@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Makes the module's archive, as a module proxy serves it, and builds the minimal worker in a project outside that gets the
-# module from there, with an empty module cache. Runs it on the PostgreSQL that READPAST_TEST_POSTGRES names. Then it takes
-# away what building and running need, and looks at what is said about that.
+# Makes the module's archive, as a module proxy serves it, and builds the minimal worker in a project outside that gets
+# the module from there, with an empty module cache. Runs it on the PostgreSQL that READPAST_TEST_POSTGRES names. Then
+# it takes away what building and running need, and looks at what is said about that.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
 prefix=$(realpath "${1:?the prefix where the library is installed}")
-export READPAST_CONNECTION=${READPAST_TEST_POSTGRES:?set it to an ODBC connection string, or run "make test" at the root}
+export READPAST_CONNECTION=${READPAST_TEST_POSTGRES:?set it to an ODBC connection string, or run "make test"}
 module=$(sed -n 's/^module //p' go.mod)
 version=v$(sed -n 's/^#define READPAST_VERSION_[A-Z]* //p' ../../include/readpast.h | paste --serial --delimiters=.)
 readonly prefix module version
@@ -65,7 +65,8 @@ cp "$library" kept.so
 sed -i 's/libodbc\.so\.2/libodbx.so.2/' "$library"
 says 'libodbx.so.2: cannot open shared object file' ./minimal_worker
 # Another library of the same name: all its functions are there, and none does anything.
-sed -n 's/^\(const char \*\|[a-z0-9_]* \)\(readpast_[a-z_]*\)(.*/char *\2(void) { return 0; }/p' prefix/include/readpast.h |
+sed -n 's/^\(const char \*\|[a-z0-9_]* \)\(readpast_[a-z_]*\)(.*/char *\2(void) { return 0; }/p' \
+    prefix/include/readpast.h |
     sed 's/char \*readpast_abi(void) { return 0/int readpast_abi(void) { return 99/
          s/\(readpast_version.*\) 0;/\1 "9.9.9";/; s/\(readpast_status_name.*\) 0;/\1 "READPAST_UNSUPPORTED";/' |
     gcc -shared -fPIC -Wl,-soname,"$(sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p' <(readelf -d kept.so))" -o "$library" -x c -

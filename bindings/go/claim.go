@@ -12,8 +12,8 @@ import (
 // lease runs out, on the server's clock; settle or renew it before. When none is due, it waits (up to a day) for the
 // first.
 //
-// The batch is empty when nothing became due (StatusEmpty), or the queue was interrupted (StatusInterrupted). It is to be
-// closed, which an empty one need not be.
+// The batch is empty when nothing became due (StatusEmpty), or the queue was interrupted (StatusInterrupted). It is to
+// be closed, which an empty one need not be.
 //
 // When ctx ends, the wait ends at once, with the error of ctx. If items were claimed at that very moment, they are the
 // caller's: there is a batch, and no error. Other claims are not disturbed.
@@ -38,8 +38,8 @@ func (q *Queue) Claim(ctx context.Context, limit int, wait time.Duration) (*Batc
 	return batch, err
 }
 
-// Claims claims batch after batch, until nothing becomes due within wait, the queue is interrupted or ctx ends; a failure
-// is given, and the last. Each batch is closed when the loop's body is done with it.
+// Claims claims batch after batch, until nothing becomes due within wait, the queue is interrupted or ctx ends.
+// A failure ends the loop, too, and is what it is given last. Each batch is closed when the loop's body is done with it.
 //
 //	for batch, err := range queue.Claims(ctx, 100, time.Minute) {
 func (q *Queue) Claims(ctx context.Context, limit int, wait time.Duration) func(yield func(*Batch, error) bool) {

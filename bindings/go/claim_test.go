@@ -84,7 +84,9 @@ func TestWhatInterruptsAQueueInterruptsItsClaims(t *testing.T) {
 	defer shared.Close()
 	ending, cancel := context.WithCancel(ctx)
 	defer cancel()
-	for _, waiting := range []<-chan func(*testing.T) *readpast.Batch{wait(ending, queue), wait(ctx, queue), wait(ctx, shared)} {
+	for _, waiting := range []<-chan func(*testing.T) *readpast.Batch{
+		wait(ending, queue), wait(ctx, queue), wait(ctx, shared),
+	} {
 		check(t, queue.Interrupt())
 		equal(t, ends(t, waiting)(t).Status(), readpast.StatusInterrupted)
 	}

@@ -5,19 +5,19 @@
 // # Calls
 //
 // A [Queue] may be used by any number of goroutines at once. What is to be expected is a value: an empty [Batch], an
-// [Outcome] whose Answer is [StatusLeaseLost]. What is wrong is an error: an [*Error], which errors.Is compares with its
-// [Status] and errors.As takes apart.
+// [Outcome] whose Answer is [StatusLeaseLost]. What is wrong is an error: an [*Error], which errors.Is compares with
+// its [Status] and errors.As takes apart.
 //
-// Every call that reaches the server takes a context. When it has ended before, nothing is sent. A claim that waits ends
-// with it at once; so do, for the caller, [Open], [Queue.Find] and [Queue.Stats]. A call that changes something is
+// Every call that reaches the server takes a context. When it has ended before, nothing is sent. A claim that waits
+// ends with it at once; so do, for the caller, [Open], [Queue.Find] and [Queue.Stats]. A call that changes something is
 // brought to its end once it has begun, so that what it changed is known: how long that takes at most is set by
 // query.timeout_ms and retry.budget_ms.
 //
 // # Threads
 //
-// The library is synchronous: a goroutine that is in a call holds a thread of the operating system, one of the 10000 that
-// the runtime grants ([runtime/debug.SetMaxThreads]). A hundred goroutines that wait for items are a hundred threads,
-// though they ask the server no more often than one. Have few of them claim batches, and hand items out.
+// The library is synchronous: a goroutine that is in a call holds a thread of the operating system, one of the 10000
+// that the runtime grants ([runtime/debug.SetMaxThreads]). A hundred goroutines that wait for items are a hundred
+// threads, though they ask the server no more often than one. Have few of them claim batches, and hand items out.
 //
 // # Freeing
 //

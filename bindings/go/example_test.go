@@ -15,8 +15,8 @@ import (
 func Example() {
 	ctx := context.Background()
 	options := readpast.Options{"connection": os.Getenv("READPAST_CONNECTION"), "schema": "example"}
-	err := readpast.Install(ctx, options,
-		`{"queue": "Letter", "columns": [{"name": "Recipient", "type": "text(254)"}, {"name": "Pages", "type": "integer"}]}`)
+	err := readpast.Install(ctx, options, `{"queue": "Letter", "columns": [
+		{"name": "Recipient", "type": "text(254)"}, {"name": "Pages", "type": "integer"}]}`)
 	if err != nil {
 		log.Fatal(err)
 	}

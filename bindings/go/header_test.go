@@ -26,7 +26,8 @@ func header(t *testing.T) string {
 func constants(t *testing.T) map[string]int {
 	t.Helper()
 	numbers := map[string]int{}
-	for _, match := range regexp.MustCompile(`(?m)^#define READPAST_(\w+) (-?\d+)$`).FindAllStringSubmatch(header(t), -1) {
+	define := regexp.MustCompile(`(?m)^#define READPAST_(\w+) (-?\d+)$`)
+	for _, match := range define.FindAllStringSubmatch(header(t), -1) {
 		numbers[match[1]] = must(strconv.Atoi(match[2]))(t)
 	}
 	if len(numbers) < 60 {
@@ -104,7 +105,8 @@ func TestVersionAndABI(t *testing.T) {
 	equal(t, readpast.LibraryVersion(),
 		fmt.Sprintf("%d.%d.%d", all["VERSION_MAJOR"], all["VERSION_MINOR"], all["VERSION_PATCH"]))
 	equal(t, readpast.LibraryABI(), all["ABI"])
-	equal(t, strings.Contains(sources(t, "internal/capi/*.go"), fmt.Sprintf("#if READPAST_ABI != %d\n", all["ABI"])), true)
+	guard := fmt.Sprintf("#if READPAST_ABI != %d\n", all["ABI"])
+	equal(t, strings.Contains(sources(t, "internal/capi/*.go"), guard), true)
 }
 
 func TestEveryFunctionIsCalled(t *testing.T) {

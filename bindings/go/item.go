@@ -19,14 +19,14 @@ type Item struct {
 	index int
 }
 
-// Value is what is in a column, whose name may be in any case. If there is no such column, or the batch was closed, every
-// question to the value tells.
+// Value is what is in a column, whose name may be in any case. If there is no such column, or the batch was closed,
+// every question to the value tells.
 func (i *Item) Value(column string) Value {
 	return i.batch.lent.value(i.index, column)
 }
 
-// JSON is the whole item as one object, a member per column. Times are text in UTC, decimals text with all their digits,
-// bytes lower-case hexadecimal text.
+// JSON is the whole item as one object, a member per column. Times are text in UTC, decimals text with all their
+// digits, bytes lower-case hexadecimal text.
 func (i *Item) JSON() (json.RawMessage, error) {
 	if text := i.batch.lent.json(i.index); text != nil {
 		return text, nil
@@ -57,8 +57,8 @@ func (i *Item) String() string {
 	return string(text)
 }
 
-// Lost tells whether the item was found lost while a Worker, or a Renewal of the batch, renewed its lease: work on it is
-// in vain. Always false where nobody renews.
+// Lost tells whether the item was found lost while a Worker, or a Renewal of the batch, renewed its lease: work on it
+// is in vain. Always false where nobody renews.
 func (i *Item) Lost() bool {
 	renewal := i.batch.renewal.Load()
 	return renewal != nil && renewal.lost(i.Key)
@@ -100,8 +100,8 @@ func (i *Item) Settle(action Action) Settlement {
 	return Settlement{Key: i.Key, Token: i.Token, Attempt: i.Attempt, Action: action}
 }
 
-// RecordStep records at once how far the work has come, and keeps the claim; the lease starts anew. A later attempt finds
-// the step in the item's column. With StatusOK as the answer, the item has its new token.
+// RecordStep records at once how far the work has come, and keeps the claim; the lease starts anew. A later attempt
+// finds the step in the item's column. With StatusOK as the answer, the item has its new token.
 func (i *Item) RecordStep(ctx context.Context, step string) (Outcome, error) {
 	outcomes, err := i.batch.queue.Settle(ctx, i.Settle(ActionStep).WithStep(step))
 	if err != nil {

@@ -7,8 +7,8 @@ func LibraryVersion() string {
 	return capi.Version()
 }
 
-// LibraryABI is the binary interface of the library at run time. [Open] and [Install] fail with [StatusUnsupported] when it is
-// not the one that this package was compiled for.
+// LibraryABI is the binary interface of the library at run time. [Open] and [Install] fail with [StatusUnsupported]
+// when it is not the one that this package was compiled for.
 func LibraryABI() int {
 	return int(capi.ABI())
 }

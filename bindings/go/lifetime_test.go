@@ -35,7 +35,8 @@ func openForLife(t *testing.T) *Queue {
 		return r
 	}, t.Name())[len("Test"):]
 	name = name[:min(len(name), 40)]
-	check(t, Install(ctx, options, fmt.Sprintf(`{"queue": %q, "columns": [{"name": "Payload", "type": "text"}]}`, name)))
+	spec := fmt.Sprintf(`{"queue": %q, "columns": [{"name": "Payload", "type": "text"}]}`, name)
+	check(t, Install(ctx, options, spec))
 	queue, err := Open(ctx, options, name)
 	check(t, err)
 	t.Cleanup(func() { queue.Close() })

@@ -14,8 +14,9 @@ import (
 	readpast "github.com/readpast/readpast/bindings/go"
 )
 
-const columns = `{"name": "Payload", "type": "text"}, {"name": "Big", "type": "bigint"}, {"name": "Flag", "type": "boolean"},
-	{"name": "Ratio", "type": "float"}, {"name": "Amount", "type": "decimal(38, 10)"}, {"name": "At", "type": "timestamp"},
+const columns = `{"name": "Payload", "type": "text"}, {"name": "Big", "type": "bigint"},
+	{"name": "Flag", "type": "boolean"}, {"name": "Ratio", "type": "float"},
+	{"name": "Amount", "type": "decimal(38, 10)"}, {"name": "At", "type": "timestamp"},
 	{"name": "Day", "type": "date"}, {"name": "Id", "type": "guid"}, {"name": "Document", "type": "json"}`
 
 var ctx = context.Background()
@@ -52,8 +53,8 @@ var (
 func install(t *testing.T, more ...string) (name string) {
 	t.Helper()
 	name = fmt.Sprintf("Work%s%d", runName, made.Add(1))
-	members := append([]string{fmt.Sprintf(`"queue": %q, "types": ["First", "Second"], "columns": [%s]`, name, columns)}, more...)
-	spec := "{" + strings.Join(members, ", ") + "}"
+	members := fmt.Sprintf(`"queue": %q, "types": ["First", "Second"], "columns": [%s]`, name, columns)
+	spec := "{" + strings.Join(append([]string{members}, more...), ", ") + "}"
 	check(t, readpast.Install(ctx, settings(), spec))
 	return name
 }

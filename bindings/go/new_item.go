@@ -23,8 +23,8 @@ type NewItem struct {
 	Columns any
 }
 
-// Columns are values by column. Times are made UTC; bytes become the hexadecimal text that binary columns take. A decimal
-// of many digits is to be a string, which keeps them all.
+// Columns are values by column. Times are made UTC; bytes become the hexadecimal text that binary columns take. A
+// decimal of many digits is to be a string, which keeps them all.
 type Columns map[string]any
 
 // MarshalJSON is the object that the library takes.

@@ -34,7 +34,8 @@ func TestWhatIsNoValueIsRefused(t *testing.T) {
 		"no object":    []int{1},
 		"a wrong type": json.RawMessage(`{"Big": "x"}`),
 	} {
-		if _, err := queue.Enqueue(ctx, readpast.NewItem{Columns: columns}); !errors.Is(err, readpast.StatusInvalidItem) {
+		_, err := queue.Enqueue(ctx, readpast.NewItem{Columns: columns})
+		if !errors.Is(err, readpast.StatusInvalidItem) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

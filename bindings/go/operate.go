@@ -31,8 +31,8 @@ func (q *Queue) Find(ctx context.Context, filter, after string, limit int) (*Bat
 	return await(ctx, look, func(late *Batch) { _ = late.Close() })
 }
 
-// FindAll finds all items that fit the filter of Find, page after page; a failure is given, and the last. Read an item's
-// columns before the loop goes on to the next.
+// FindAll finds all items that fit the filter of Find, page after page. A failure ends the loop, and is what it is
+// given last. Read an item's columns before the loop goes on to the next.
 //
 //	for item, err := range queue.FindAll(ctx, `{"status": ["Failed"]}`) {
 func (q *Queue) FindAll(ctx context.Context, filter string) func(yield func(*Item, error) bool) {
@@ -73,8 +73,8 @@ func (q *Queue) Renew(ctx context.Context, leases ...Lease) (Outcomes, error) {
 	return outcomesOf(told), nil
 }
 
-// Recover gives back up to limit items (1 to 1000) whose workers died, and tells how many there were. Claims do this too,
-// every now and then.
+// Recover gives back up to limit items (1 to 1000) whose workers died, and tells how many there were. Claims do this
+// too, every now and then.
 func (q *Queue) Recover(ctx context.Context, limit int) (int, error) {
 	if err := q.ready(ctx); err != nil {
 		return 0, err
@@ -84,9 +84,9 @@ func (q *Queue) Recover(ctx context.Context, limit int) (int, error) {
 	return recovered, q.failed(failure)
 }
 
-// Purge deletes up to limit finished items (1 to 1000) that fit the filter, which is that of Find, and tells how many there
-// were. Without a status it means Completed, PartiallyCompleted, Cancelled and Terminated; Failed items go only when they
-// are named. Call it until it deletes none.
+// Purge deletes up to limit finished items (1 to 1000) that fit the filter, which is that of Find, and tells how many
+// there were. Without a status it means Completed, PartiallyCompleted, Cancelled and Terminated; Failed items go only
+// when they are named. Call it until it deletes none.
 func (q *Queue) Purge(ctx context.Context, filter string, limit int) (int, error) {
 	if err := q.ready(ctx); err != nil {
 		return 0, err

@@ -8,8 +8,8 @@ import (
 )
 
 // Operation makes calls under an identity, a GUID: made again with the same identity and the same items, a call changes
-// nothing more and answers the same. So a call that came to StatusOutcomeUnknown is repeated, with the identity that its
-// error gives; whoever gives one of their own keeps it until a call with it succeeds.
+// nothing more and answers the same. So a call that came to StatusOutcomeUnknown is repeated, with the identity that
+// its error gives; whoever gives one of their own keeps it until a call with it succeeds.
 type Operation struct {
 	queue    *Queue
 	identity string
@@ -26,8 +26,8 @@ func (q *Queue) Enqueue(ctx context.Context, items ...NewItem) (Receipts, error)
 	return q.Operation("").Enqueue(ctx, items...)
 }
 
-// Settle ends the claims of 1 to 1000 items, or records progress, in one commit. Each item is judged by itself: one that
-// was lost does not keep the others.
+// Settle ends the claims of 1 to 1000 items, or records progress, in one commit. Each item is judged by itself: one
+// that was lost does not keep the others.
 func (q *Queue) Settle(ctx context.Context, settlements ...Settlement) (Outcomes, error) {
 	return q.Operation("").Settle(ctx, settlements...)
 }

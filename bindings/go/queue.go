@@ -9,8 +9,8 @@ import (
 	"github.com/readpast/readpast/bindings/go/internal/capi"
 )
 
-// Queue is an open queue, with its connections and the name that its leases are held under. Any number of goroutines may
-// use it at once; each call takes a connection of its own.
+// Queue is an open queue, with its connections and the name that its leases are held under. Any number of goroutines
+// may use it at once; each call takes a connection of its own.
 type Queue struct {
 	handle capi.Queue
 	// claims is shared of handle, and claims are made on it, so that Close interrupts nobody else's.
@@ -25,8 +25,8 @@ type Queue struct {
 //
 //	{"queue": "Notification", "types": ["Email"], "columns": [{"name": "Recipient", "type": "text(254)"}]}
 //
-// or empty for no queue. What is there already is left alone, so it can be called at every start. It needs the rights to
-// create objects; workers do not.
+// or empty for no queue. What is there already is left alone, so it can be called at every start. It needs the rights
+// to create objects; workers do not.
 func Install(ctx context.Context, options Options, spec string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -34,8 +34,8 @@ func Install(ctx context.Context, options Options, spec string) error {
 	return failed(capi.Install(options.pairs(), spec))
 }
 
-// Open connects, checks that the queue is as the library needs it, and opens it. When ctx ends before that is done, Open
-// returns at once; what comes of the attempt is closed.
+// Open connects, checks that the queue is as the library needs it, and opens it. When ctx ends before that is done,
+// Open returns at once; what comes of the attempt is closed.
 func Open(ctx context.Context, options Options, name string) (*Queue, error) {
 	pairs := options.pairs()
 	open := func() (*Queue, error) {
@@ -66,8 +66,8 @@ func newQueue(handle capi.Queue) (*Queue, error) {
 	return queue, nil
 }
 
-// Share makes another handle on the queue, with its connections and leases in common, which can be interrupted for itself
-// alone; when this one is interrupted, it is too. Closing one leaves the others open.
+// Share makes another handle on the queue, with its connections and leases in common, which can be interrupted for
+// itself alone; when this one is interrupted, it is too. Closing one leaves the others open.
 func (q *Queue) Share() (*Queue, error) {
 	if q.closed.Load() {
 		return nil, closed("queue")

@@ -76,7 +76,8 @@ func TestSettlingAndClaimingIsOneCall(t *testing.T) {
 	check(t, err)
 	equal(t, none.Status(), readpast.StatusEmpty)
 	// A limit that is none is not taken for the wish to claim nothing.
-	if _, _, err = queue.SettleAndClaim(ctx, -1, next.Item(0).Complete()); !errors.Is(err, readpast.StatusInvalidArgument) {
+	_, _, err = queue.SettleAndClaim(ctx, -1, next.Item(0).Complete())
+	if !errors.Is(err, readpast.StatusInvalidArgument) {
 		t.Fatal(err)
 	}
 }

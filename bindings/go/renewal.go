@@ -38,8 +38,8 @@ func (q *Queue) StartRenewalEvery(batch *Batch, interval time.Duration) (*Renewa
 	return renewal, nil
 }
 
-// LostKeys are the keys of the items that were found lost so far: their leases had run out, or an operator took them. Work
-// on them is in vain. None when the renewal was closed.
+// LostKeys are the keys of the items that were found lost so far: their leases had run out, or an operator took them.
+// Work on them is in vain. None when the renewal was closed.
 func (r *Renewal) LostKeys() []string {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -50,8 +50,8 @@ func (r *Renewal) LostKeys() []string {
 	return keys
 }
 
-// Release stops to renew an item: to be called when it is settled, else its lease would be renewed in vain, and then found
-// lost. It tells whether the item was renewed until now.
+// Release stops to renew an item: to be called when it is settled, else its lease would be renewed in vain, and then
+// found lost. It tells whether the item was renewed until now.
 func (r *Renewal) Release(key string) (bool, error) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()

@@ -2,6 +2,7 @@ package readpast
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"strings"
@@ -14,9 +15,11 @@ const (
 	tryPause = time.Second
 	// longestError is what an error column gets at most, in bytes; stacks can be long.
 	longestError = 16 * 1024
+	// shortError is what any error column takes, where a longer text may be what was refused.
+	shortError = 100
 )
 
-// workOn handles the items of a batch, settles them, and gives the next batch.
+// workOn handles the items of a batch, settles them, and gives the next batch, if there is one.
 func (r *run) workOn(batch *Batch) (*Batch, error) {
 	defer batch.Close()
 	settlements, err := r.handleAll(batch)
@@ -27,11 +30,34 @@ func (r *run) workOn(batch *Batch) (*Batch, error) {
 		// Nothing more is to be claimed. This has been done by another goroutine, or is just about to be.
 		_ = r.queue.Interrupt()
 	}
-	var next *Batch
+	next, err := r.settle(settlements, r.batchSize())
+	if !isOfOneItem(err) {
+		return next, err
+	}
+	for _, settlement := range settlements {
+		if err := r.settleAlone(settlement); err != nil {
+			return nil, err
+		}
+	}
+	return noItems(), nil
+}
+
+// noItems is a batch of none.
+func noItems() *Batch {
+	return &Batch{status: StatusEmpty, lent: &lent{}}
+}
+
+// settle settles items and claims up to limit others; none if it is 0.
+func (r *run) settle(settlements []Settlement, limit int) (*Batch, error) {
+	next := noItems()
 	round := Round{Settlements: settlements}
 	begun := time.Now()
-	err = r.try("settling", func(call Operation) (err error) {
-		round.Outcomes, next, err = call.SettleAndClaim(context.Background(), r.batchSize(), settlements...)
+	err := r.try("settling", func(call Operation) (err error) {
+		if limit == 0 {
+			round.Outcomes, err = call.Settle(context.Background(), settlements...)
+			return err
+		}
+		round.Outcomes, next, err = call.SettleAndClaim(context.Background(), limit, settlements...)
 		return err
 	})
 	if err != nil {
@@ -48,6 +74,28 @@ func (r *run) workOn(batch *Batch) (*Batch, error) {
 		r.Settled(round)
 	}
 	return next, nil
+}
+
+// settleAlone settles one item so that what is wrong with it does not hold up the others: without what the database or the
+// library refuses, which its error then says. What is done stays done.
+func (r *run) settleAlone(given Settlement) error {
+	_, err := r.settle([]Settlement{given}, 0)
+	if !isOfOneItem(err) {
+		return err
+	}
+	told := "what the handler gave was refused: " + err.Error()
+	if given.Error != nil {
+		told = *given.Error + "; " + told
+	}
+	r.logger().Warn("an item is settled without all that its handler gave", "key", given.Key, "error", err)
+	bare := Settlement{Key: given.Key, Token: given.Token, Attempt: given.Attempt, Action: given.Action}
+	_, err = r.settle([]Settlement{bare.WithError(sendable(told, shortError))}, 0)
+	return err
+}
+
+// isOfOneItem tells whether what one handler gave may be the reason: out of range, or more than a column takes.
+func isOfOneItem(err error) bool {
+	return errors.Is(err, StatusInvalidArgument) || errors.Is(err, StatusInvalidItem) || errors.Is(err, StatusDatabase)
 }
 
 // handleAll says how to settle each item, while their leases are renewed.
@@ -81,7 +129,7 @@ func (r *run) handleAll(batch *Batch) ([]Settlement, error) {
 func (r *run) handle(ctx context.Context, item *Item) (settlement Settlement) {
 	defer func() {
 		if reason := recover(); reason != nil {
-			settlement = item.Retry(sendable(fmt.Sprintf("panic: %v\n\n%s", reason, debug.Stack())))
+			settlement = item.Retry(sendable(fmt.Sprintf("panic: %v\n\n%s", reason, debug.Stack()), longestError))
 		}
 	}()
 	settlement, err := r.Handler(ctx, item)
@@ -92,7 +140,7 @@ func (r *run) handle(ctx context.Context, item *Item) (settlement Settlement) {
 		err = fits(&settlement, item)
 	}
 	if err != nil {
-		return item.Retry(sendable(err.Error()))
+		return item.Retry(sendable(err.Error(), longestError))
 	}
 	return settlement
 }
@@ -110,11 +158,11 @@ func fits(settlement *Settlement, item *Item) error {
 	return nil
 }
 
-// sendable is text as any column takes it.
-func sendable(text string) string {
+// sendable is text as any column takes it, of so many bytes at most.
+func sendable(text string, longest int) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
-	if len(text) > longestError {
-		text = strings.ToValidUTF8(text[:longestError], "")
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "")
 	}
 	return text
 }
@@ -144,7 +192,7 @@ func (r *run) try(doing string, call func(Operation) error) error {
 	}
 }
 
-// pause waits a little, for the end of the worker alone if that changes nothing.
+// pause waits a little. The end of the worker cuts it short, unless something is left to be learnt.
 func (r *run) pause(whole bool) {
 	timer := time.NewTimer(tryPause)
 	defer timer.Stop()

@@ -10,7 +10,8 @@ import (
 type Settlement struct {
 	// Key is the item's.
 	Key string
-	// Token is that of the item when the caller last saw it. Required with an attempt; empty without one: whatever it is.
+	// Token is that of the item when the caller last saw it. Required with an attempt; empty without one: whatever it
+	// is.
 	Token string
 	// Attempt is that of the claim; 0 steers an item as an operator, without holding its lease.
 	Attempt int
@@ -131,6 +132,7 @@ type Lease struct {
 type ItemRef struct {
 	// Key is the item's.
 	Key string
-	// Token is that of the item when the caller saw it: only if it is still that is the item meant. Empty: whatever it is.
+	// Token is that of the item when the caller saw it: only if it is still that is the item meant. Empty: whatever it
+	// is.
 	Token string
 }

@@ -10,9 +10,9 @@ import (
 // Between two looks at whether a context has ended.
 const shutdownStep = 50 * time.Millisecond
 
-// Shutdown closes the connections of this queue and of all that share them, and waits for calls under way. From here on,
-// calls that need the server fail with StatusClosed, and so do claims that wait; batches stay readable, and leases that
-// are not settled run out. The queue is still to be closed.
+// Shutdown closes the connections of this queue and of all that share them, and waits for calls under way. From here
+// on, calls that need the server fail with StatusClosed, and so do claims that wait; batches stay readable, and leases
+// that are not settled run out. The queue is still to be closed.
 //
 // When ctx ends first, also if it had ended before, the error is StatusTimedOut and wraps that of ctx: calls are still
 // under way. New ones are refused nevertheless, and their connections close when they end.

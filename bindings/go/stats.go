@@ -55,14 +55,14 @@ type Stats struct {
 	ArrivalsLastHour int64
 	// How many items are worked on now: in flight, with a lease that has not run out.
 	WorkersBusy int64
-	// How many must be worked on at once to keep up (Little's law): the arrivals of the last hour per millisecond, times
-	// the mean run, divided by 0.8, so that workers are idle for a fifth of their time and waits stay short. At least 1
-	// while there is work; -1 when the arrivals are not known.
+	// How many must be worked on at once to keep up (Little's law): the arrivals of the last hour per millisecond,
+	// times the mean run, divided by 0.8, so that workers are idle for a fifth of their time and waits stay short. At
+	// least 1 while there is work; -1 when the arrivals are not known.
 	WorkersNeeded int64
 }
 
-// Stats counts the items and measures how long they take. It reads much of the table: for a page that somebody looks at,
-// not for every round of a worker.
+// Stats counts the items and measures how long they take. It reads much of the table: for a page that somebody looks
+// at, not for every round of a worker.
 func (q *Queue) Stats(ctx context.Context) (Stats, error) {
 	if err := q.ready(ctx); err != nil {
 		return Stats{}, err

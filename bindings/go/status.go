@@ -15,8 +15,8 @@ const (
 	StatusOK Status = C.READPAST_OK
 	// No item was due.
 	StatusEmpty Status = C.READPAST_EMPTY
-	// The worker does not hold the item any more: its lease ran out and the item was given back, or an operator took it.
-	// The item is untouched.
+	// The worker does not hold the item any more: its lease ran out and the item was given back, or an operator took
+	// it. The item is untouched.
 	StatusLeaseLost Status = C.READPAST_LEASE_LOST
 	// The token is not the item's any more: somebody changed it since. The item is untouched.
 	StatusConflict Status = C.READPAST_CONFLICT
@@ -80,8 +80,8 @@ const (
 	StatusUnavailable Status = C.READPAST_UNAVAILABLE
 	// The server cannot write: disk full, quota reached, database or server read-only.
 	StatusStorage Status = C.READPAST_STORAGE
-	// The connection was lost at a moment that leaves the outcome open, and it could not be learnt in time. Make the same
-	// call on [Queue.Operation] with the identity that the error gives.
+	// The connection was lost at a moment that leaves the outcome open, and it could not be learnt in time. Make the
+	// same call on [Queue.Operation] with the identity that the error gives.
 	StatusOutcomeUnknown Status = C.READPAST_OUTCOME_UNKNOWN
 	// The server refused the statement for a reason that no other status names.
 	StatusDatabase Status = C.READPAST_DATABASE

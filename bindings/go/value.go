@@ -74,8 +74,8 @@ func (v Value) Time() (time.Time, error) {
 	return time.Parse(layout, v.value.Text)
 }
 
-// Any is the value as its type says: bool, int64, float64, []byte, time.Time or string, which decimals and GUIDs are too;
-// nil for NULL, and when there is an Err.
+// Any is the value as its type says: bool, int64, float64, []byte, time.Time or string, which decimals and GUIDs are
+// too; nil for NULL, and when there is an Err.
 func (v Value) Any() any {
 	switch {
 	case v.err != nil || v.value.Null:

@@ -23,7 +23,8 @@ func through(t *testing.T, queue *readpast.Queue, column string, value any) *rea
 func TestTextStaysAsItIs(t *testing.T) {
 	queue := open(t)
 	for _, text := range []string{
-		"", "plain", "Grüße, 世界, 😀, \u0301 \u200D \uFFFD \uFEFF", "\u0001\u001f\t\r\n\"\\/\u007f\u0085\u2028 <&>",
+		"", "plain", "Grüße, 世界, 😀, \u0301 \u200D \uFFFD \uFEFF",
+		"\u0001\u001f\t\r\n\"\\/\u007f\u0085\u2028 <&>",
 		strings.Repeat("😀", 256*1024),
 	} {
 		equal(t, must(through(t, queue, "Payload", text).Value("Payload").Text())(t), text)
@@ -73,7 +74,8 @@ func TestNullIsNotEmptyAndNotZero(t *testing.T) {
 		equal(t, value.String(), "NULL")
 		check(t, value.Err())
 	}
-	if _, err := nothing.Value("Payload").Text(); !errors.Is(err, readpast.ErrNull) || !strings.Contains(err.Error(), "Payload") {
+	_, err := nothing.Value("Payload").Text()
+	if !errors.Is(err, readpast.ErrNull) || !strings.Contains(err.Error(), "Payload") {
 		t.Fatal(err)
 	}
 	equal(t, through(t, queue, "Payload", "").Value("Payload").IsNull(), false)
@@ -143,14 +145,17 @@ func TestBytes(t *testing.T) {
 		step text, attempt_num integer NOT NULL DEFAULT 0, response text, error text, scheduled_for timestamp,
 		updated_at timestamp NOT NULL DEFAULT now(), photo bytea);
 		CREATE VIEW readpast_go.letter_v AS SELECT * FROM readpast_go.letter;
-		CREATE OR REPLACE FUNCTION readpast_go.next_letter_trx() RETURNS TABLE (enqueued_at timestamp, updated_at timestamp)
-		LANGUAGE sql AS 'UPDATE readpast_go.letter SET status = ''Processing'', attempt_num = 1 WHERE letter.status = ''Pending''
+		CREATE OR REPLACE FUNCTION readpast_go.next_letter_trx()
+		RETURNS TABLE (enqueued_at timestamp, updated_at timestamp) LANGUAGE sql AS
+		'UPDATE readpast_go.letter SET status = ''Processing'', attempt_num = 1 WHERE letter.status = ''Pending''
 		RETURNING letter.enqueued_at, letter.updated_at';
-		CREATE OR REPLACE FUNCTION readpast_go.modify_letter_trx(enqueued_at_ timestamp, updated_at_ timestamp, status_ text)
+		CREATE OR REPLACE FUNCTION readpast_go.modify_letter_trx(
+			enqueued_at_ timestamp, updated_at_ timestamp, status_ text)
 		RETURNS SETOF readpast_go.letter_v LANGUAGE sql AS 'SELECT * FROM readpast_go.letter_v';
 		INSERT INTO readpast_go.letter (enqueued_at, photo) VALUES ('2026-01-01', '\x00ff10'); SELECT 1`)
 	check(t, readpast.Install(ctx, settings(), `{"queue": "Letter", "procedures": {"schema": "readpast_go",
-		"next": "next_letter_trx", "modify": "modify_letter_trx", "view": "letter_v", "key": "enqueued_at", "token": "updated_at"}}`))
+		"next": "next_letter_trx", "modify": "modify_letter_trx", "view": "letter_v", "key": "enqueued_at",
+		"token": "updated_at"}}`))
 	batch := must(openNamed(t, "Letter").Claim(ctx, 1, 0))(t)
 	photo := batch.Item(0).Value("photo")
 	bytes := must(photo.Bytes())(t)

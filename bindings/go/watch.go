@@ -56,7 +56,8 @@ func (w *leaseWatch) check() {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	if w.cancel != nil && w.renewal.lost(w.key) {
-		w.cancel(&Error{Status: StatusLeaseLost, Message: "the item was lost: its lease ran out, or an operator took it"})
+		lost := "the item was lost: its lease ran out, or an operator took it"
+		w.cancel(&Error{Status: StatusLeaseLost, Message: lost})
 		w.cancel = nil
 	}
 }

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// Handler works on an item and says what came of it: a settlement made by the item's methods, of which the zero value is
-// item.Complete(). An error is recorded as the item's, and the item is tried again while attempts are left; so is a panic,
-// with its stack, and the worker goes on.
+// Handler works on an item and says what came of it: a settlement made by the item's methods, of which the zero value
+// is item.Complete(). An error is recorded as the item's, and the item is tried again while attempts are left; so is a
+// panic, with its stack, and the worker goes on.
 //
-// The context ends when the item was found lost: work on it is in vain, and context.Cause is StatusLeaseLost. It does not
-// end with that of Run, so that work in hand can be finished.
+// The context ends when the item was found lost: work on it is in vain, and context.Cause is StatusLeaseLost. It does
+// not end with that of Run, so that work in hand can be finished.
 type Handler func(ctx context.Context, item *Item) (Settlement, error)
 
 // Worker works a queue off in several goroutines: each claims a batch, has its leases renewed, hands every item to the
-// handler, and settles the batch and claims the next one in a single round trip. Lost connections and the like are waited
-// for. The fields are not to be changed once it runs; it may run again when it has ended.
+// handler, and settles the batch and claims the next one in a single round trip. Lost connections and the like are
+// waited for. The fields are not to be changed once it runs; it may run again when it has ended.
 type Worker struct {
 	// Queue is required, and must stay open while the worker runs. The worker uses a handle shared of it, so that it
 	// disturbs nobody else. Queue.Interrupt stops it.

@@ -41,11 +41,12 @@ func TestEachItemIsHandledOnce(t *testing.T) {
 	enqueue(t, queue, payloads...)
 	var handled atomic.Int64
 	var seen sync.Map
-	worker := readpast.Worker{Queue: queue, Concurrency: 4, BatchSize: 7, Handler: func(_ context.Context, item *readpast.Item) (readpast.Settlement, error) {
+	worker := readpast.Worker{Queue: queue, Concurrency: 4, BatchSize: 7}
+	worker.Handler = func(_ context.Context, item *readpast.Item) (readpast.Settlement, error) {
 		seen.Store(item.Value("Payload").String(), true)
 		handled.Add(1)
 		return item.Complete(), nil
-	}}
+	}
 	check(t, run(t, &worker, func() bool { return handled.Load() == items }))
 	for _, payload := range payloads {
 		if _, has := seen.Load(payload); !has {
@@ -61,9 +62,11 @@ func TestEachItemIsHandledOnce(t *testing.T) {
 
 func TestWhatAHandlerReturnsIsSettled(t *testing.T) {
 	queue := openNamed(t, install(t, `"backoff": {"first_ms": 3600000, "cap_ms": 3600000}`))
-	enqueue(t, queue, "nothing", "response", "partially", "fail", "retry", "release", "cancel", "pause", "step", "error")
+	enqueue(t, queue,
+		"nothing", "response", "partially", "fail", "retry", "release", "cancel", "pause", "step", "error")
 	var handled atomic.Int64
-	check(t, run(t, &readpast.Worker{Queue: queue, Logger: quiet, Handler: func(ctx context.Context, item *readpast.Item) (readpast.Settlement, error) {
+	worker := readpast.Worker{Queue: queue, Logger: quiet}
+	worker.Handler = func(ctx context.Context, item *readpast.Item) (readpast.Settlement, error) {
 		defer handled.Add(1)
 		switch item.Value("Payload").String() {
 		case "response":
@@ -87,9 +90,10 @@ func TestWhatAHandlerReturnsIsSettled(t *testing.T) {
 			return item.Complete(), errors.New("the mail server said: 451")
 		}
 		return readpast.Settlement{}, nil
-	}}, func() bool { return handled.Load() == 10 }))
-	equalAll(t, column(t, queue, "status"), "Completed", "Completed", "PartiallyCompleted", "Failed", "Error", "Pending",
-		"Cancelled", "Paused", "Completed", "Error")
+	}
+	check(t, run(t, &worker, func() bool { return handled.Load() == 10 }))
+	equalAll(t, column(t, queue, "status"), "Completed", "Completed", "PartiallyCompleted", "Failed", "Error",
+		"Pending", "Cancelled", "Paused", "Completed", "Error")
 	responses, texts, steps := column(t, queue, "response"), column(t, queue, "error"), column(t, queue, "step")
 	equalAll(t, responses[1:3], "sent", "half")
 	equalAll(t, texts[3:5], "never", "later")
@@ -101,7 +105,8 @@ func TestAPanicIsTheItemsErrorAndTheWorkerGoesOn(t *testing.T) {
 	queue := open(t)
 	enqueue(t, queue, "bad", "good", "long", "unsendable", "another's")
 	other := claimed(t, open(t), "x").Item(0)
-	worker := readpast.Worker{Queue: queue, BatchSize: 2, Logger: quiet, Handler: func(_ context.Context, item *readpast.Item) (readpast.Settlement, error) {
+	worker := readpast.Worker{Queue: queue, BatchSize: 2, Logger: quiet}
+	worker.Handler = func(_ context.Context, item *readpast.Item) (readpast.Settlement, error) {
 		switch item.Value("Payload").String() {
 		case "bad":
 			panic(fmt.Errorf("it is bad: ä😀 \x00\xff! %w", os.ErrNotExist))
@@ -114,11 +119,15 @@ func TestAPanicIsTheItemsErrorAndTheWorkerGoesOn(t *testing.T) {
 			return other.Complete(), nil
 		}
 		return item.Complete(), nil
-	}}
-	check(t, run(t, &worker, func() bool { figures := stats(t, queue); return figures.Failed == 4 && figures.Completed == 1 }))
+	}
+	check(t, run(t, &worker, func() bool {
+		figures := stats(t, queue)
+		return figures.Failed == 4 && figures.Completed == 1
+	}))
 	texts := column(t, queue, "error")
 	for i, wanted := range []string{
-		"panic: it is bad: ä😀 \uFFFD\uFFFD! file does not exist\n", "", "panic: 😀", "not UTF-8", "settled item " + other.Key,
+		"panic: it is bad: ä😀 \uFFFD\uFFFD! file does not exist\n", "", "panic: 😀", "not UTF-8",
+		"settled item " + other.Key,
 	} {
 		if !strings.Contains(texts[i], wanted) {
 			t.Errorf("%q does not contain %q", texts[i], wanted)
@@ -138,14 +147,18 @@ func TestStoppingGivesBackWhatWasNotBegun(t *testing.T) {
 	queue := open(t)
 	enqueue(t, queue, "a", "b", "c")
 	ending, cancel := context.WithCancel(context.WithValue(ctx, contextKey{}, "value"))
-	worker := readpast.Worker{Queue: queue, BatchSize: 3, Handler: func(ctx context.Context, item *readpast.Item) (readpast.Settlement, error) {
+	claimed := -1
+	settled := func(round readpast.Round) { claimed = round.Claimed }
+	worker := readpast.Worker{Queue: queue, BatchSize: 2, Settled: settled}
+	worker.Handler = func(ctx context.Context, item *readpast.Item) (readpast.Settlement, error) {
 		cancel()
 		if ctx.Err() != nil || ctx.Value(contextKey{}) != "value" {
 			t.Error("work in hand was ended", ctx.Err(), ctx.Value(contextKey{}))
 		}
 		return item.Complete(), nil
-	}}
+	}
 	check(t, worker.Run(ending))
+	equal(t, claimed, 0) // nothing more was
 	figures := stats(t, queue)
 	equal(t, figures.Completed, 1)
 	equal(t, figures.Pending, 2)
@@ -157,7 +170,8 @@ func TestStoppingGivesBackWhatWasNotBegun(t *testing.T) {
 
 func TestAnInterruptOfTheQueueStopsItsWorkers(t *testing.T) {
 	queue := open(t)
-	running := start(func() error { return (&readpast.Worker{Queue: queue, Handler: complete, Concurrency: 3}).Run(ctx) })
+	worker := readpast.Worker{Queue: queue, Handler: complete, Concurrency: 3}
+	running := start(func() error { return worker.Run(ctx) })
 	check(t, queue.Interrupt())
 	check(t, ends(t, running))
 }
@@ -181,7 +195,8 @@ func TestLeasesOutlastTheWork(t *testing.T) {
 	rival := openNamed(t, name, "lease.ms", "600", "recover.interval_ms", "50")
 	enqueue(t, brief, "slow")
 	var done atomic.Bool
-	check(t, run(t, &readpast.Worker{Queue: brief, Logger: quiet, Handler: func(ctx context.Context, item *readpast.Item) (readpast.Settlement, error) {
+	worker := readpast.Worker{Queue: brief, Logger: quiet}
+	worker.Handler = func(ctx context.Context, item *readpast.Item) (readpast.Settlement, error) {
 		defer done.Store(true)
 		for range 30 {
 			batch, err := rival.Claim(ctx, 1, 50*time.Millisecond)
@@ -193,7 +208,8 @@ func TestLeasesOutlastTheWork(t *testing.T) {
 			}
 		}
 		return item.Complete(), nil
-	}}, done.Load))
+	}
+	check(t, run(t, &worker, done.Load))
 	equal(t, stats(t, brief).Completed, 1)
 }
 
@@ -202,7 +218,8 @@ func TestAHandlersContextEndsWhenItsItemIsLost(t *testing.T) {
 	enqueue(t, queue, "doomed")
 	var said bytes.Buffer
 	var lost atomic.Bool
-	worker := readpast.Worker{Queue: queue, Logger: slog.New(slog.NewTextHandler(&said, nil)), Handler: func(ctx context.Context, item *readpast.Item) (readpast.Settlement, error) {
+	worker := readpast.Worker{Queue: queue, Logger: slog.New(slog.NewTextHandler(&said, nil))}
+	worker.Handler = func(ctx context.Context, item *readpast.Item) (readpast.Settlement, error) {
 		if _, err := queue.Settle(ctx, readpast.Operate(item.Key, readpast.ActionTerminate)); err != nil {
 			return readpast.Settlement{}, err
 		}
@@ -212,7 +229,7 @@ func TestAHandlersContextEndsWhenItsItemIsLost(t *testing.T) {
 		}
 		lost.Store(true)
 		return item.Complete(), nil
-	}}
+	}
 	check(t, run(t, &worker, lost.Load))
 	if !strings.Contains(said.String(), "READPAST_LEASE_LOST") {
 		t.Error(said.String())
@@ -226,12 +243,15 @@ func TestAFailureThatNobodyMendsEndsTheRun(t *testing.T) {
 	if !errors.Is(err, readpast.StatusInvalidArgument) {
 		t.Error(err)
 	}
-	for _, worker := range []readpast.Worker{{Queue: queue}, {Handler: complete}, {Queue: queue, Handler: complete, Concurrency: -1}} {
+	for _, worker := range []readpast.Worker{
+		{Queue: queue}, {Handler: complete}, {Queue: queue, Handler: complete, Concurrency: -1},
+	} {
 		if err = worker.Run(ctx); !errors.Is(err, readpast.StatusInvalidArgument) {
 			t.Error(err)
 		}
 	}
-	running := start(func() error { return (&readpast.Worker{Queue: queue, Handler: complete, Concurrency: 2}).Run(ctx) })
+	worker := readpast.Worker{Queue: queue, Handler: complete, Concurrency: 2}
+	running := start(func() error { return worker.Run(ctx) })
 	time.Sleep(50 * time.Millisecond)
 	check(t, queue.Shutdown(ctx))
 	if err = ends(t, running); !errors.Is(err, readpast.StatusClosed) {
@@ -242,10 +262,11 @@ func TestAFailureThatNobodyMendsEndsTheRun(t *testing.T) {
 func TestAHandlerThatEndsItsGoroutineEndsTheRun(t *testing.T) {
 	queue := open(t)
 	enqueue(t, queue, "a")
-	worker := readpast.Worker{Queue: queue, Concurrency: 2, Handler: func(context.Context, *readpast.Item) (readpast.Settlement, error) {
+	worker := readpast.Worker{Queue: queue, Concurrency: 2}
+	worker.Handler = func(context.Context, *readpast.Item) (readpast.Settlement, error) {
 		runtime.Goexit()
 		panic("nobody comes here")
-	}}
+	}
 	err := ends(t, start(func() error { return worker.Run(ctx) }))
 	if err == nil || !strings.Contains(err.Error(), "Goexit") {
 		t.Fatal(err)

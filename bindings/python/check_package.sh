@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Builds the wheel, installs it into a virtual environment that has nothing else, and runs the minimal worker there, on the
-# PostgreSQL that READPAST_TEST_POSTGRES names. Then it takes away what the library needs, and looks at what is said
-# about that.
+# Builds the wheel, installs it into a virtual environment that has nothing else, and runs the minimal worker there, on
+# the PostgreSQL that READPAST_TEST_POSTGRES names. Then it takes away what the library needs, and looks at what is
+# said about that.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
-export READPAST_CONNECTION=${READPAST_TEST_POSTGRES:?set it to an ODBC connection string, or run "make test" at the root}
+READPAST_CONNECTION=${READPAST_TEST_POSTGRES:?set it to an ODBC connection string, or run "make test" at the root}
+export READPAST_CONNECTION
 dir=$(mktemp --directory)
 trap 'rm -rf "$dir"' EXIT
 readonly wheels=$PWD/build/wheels examples=$PWD/examples package=$PWD/package
@@ -26,14 +27,14 @@ PATH=$PWD/build/venv/bin:$PATH python -m pip wheel --quiet --disable-pip-version
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' ../../Cargo.toml | head -n 1)
 wheel=$(echo "$wheels/readpast-$version-py3-none-linux_"*.whl)
 [ -s "$wheel" ] || fail "there is no $wheel"
-listed=$(unzip -Z1 "$wheel")
+build/venv/bin/python -m zipfile --extract "$wheel" "$dir/wheel"
 for part in readpast/{__init__.py,py.typed,_native/{__init__.py,ffi.py,lib_native.so}} \
     "readpast-$version.dist-info/"{METADATA,licenses/LICENSE}; do
-    grep --quiet --line-regexp --fixed-strings "$part" <<<"$listed" || fail "the wheel lacks $part"
+    [ -e "$dir/wheel/$part" ] || fail "the wheel lacks $part"
 done
-diff <(cd src && find readpast -name '*.py' | sort) <(grep '\.py$' <<<"$listed" | grep --invert-match _native | sort) ||
+diff --recursive --exclude=_native --exclude=__pycache__ src/readpast "$dir/wheel/readpast" ||
     fail 'the wheel has other sources'
-unzip -p "$wheel" readpast/_native/ffi.py | diff - build/lib/readpast/_native/ffi.py >"$dir/log" ||
+diff "$dir/wheel/readpast/_native/ffi.py" build/lib/readpast/_native/ffi.py >"$dir/log" ||
     fail 'the wheel was made of other declarations than those of include/readpast.h'
 
 echo '-- the minimal worker'
@@ -55,7 +56,10 @@ says() {
 }
 sed -i 's/libodbc\.so\.2/libodbx.so.2/' "$library"
 says 'install the package libodbc2'
-gcc -shared -o "$library" -x c - <<<'int readpast_abi(void) { return 99; } const char *readpast_version(void) { return "9.9.9"; }'
+cc -shared -o "$library" -x c - <<'C'
+int readpast_abi(void) { return 99; }
+const char *readpast_version(void) { return "9.9.9"; }
+C
 says 'libreadpast 9.9.9 has the binary interface 99'
 rm "$library"
 says "$library"

@@ -203,7 +203,7 @@ pub(super) fn find(key: &str) -> Result<(usize, &'static Setting)> {
 }
 
 /// The most characters of a name that is made for a worker. Tables that people have do not leave much room for it.
-pub const WORKER_NAME_CHARS: usize = 60;
+pub(crate) const WORKER_NAME_CHARS: usize = 60;
 
 /// A name for a worker that no other handle, process or host has: `host:process:random`.
 pub(super) fn unique_worker() -> String {

@@ -8,6 +8,7 @@ use super::error::readpast_error;
 use super::handle::Handle;
 use super::out::Place;
 use super::queue::readpast_queue;
+use super::signals;
 use super::status::{READPAST_NOT_FOUND, READPAST_OK, readpast_status};
 use super::text;
 use crate::worker::Renewal;
@@ -16,7 +17,7 @@ use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
 /// A thread that renews the leases of a batch while its items are worked on: the only thread that this library ever
-/// starts. Any number of threads may use the handle.
+/// starts. It takes no signals. Any number of threads may use the handle.
 ///
 /// Made by `readpast_renewal_start`, freed by `readpast_renewal_free`.
 #[repr(C)]
@@ -87,7 +88,8 @@ pub unsafe extern "C" fn readpast_renewal_start(
         answer(queue, err, || {
             let place = Place::new("renewal", renewal)?;
             let interval = args::interval("interval_ms", interval_ms)?;
-            let renewal = Renewal::start(&*queue.get()?, &*batch.get()?, interval)?;
+            let (queue, batch) = (queue.get()?, batch.get()?);
+            let renewal = signals::blocked(|| Renewal::start(&queue, &batch, interval))?;
             place.put(RunningRenewal { renewal, lost: Mutex::default() })?;
             Ok(READPAST_OK)
         })

@@ -173,6 +173,9 @@ fn read_cell(
             row.get_data(number, buffer)?;
             match buffer.as_slice() {
                 None => rows.push(Cell::Null),
+                Some(units) if kind == ColumnType::Decimal && buffer.is_complete() => {
+                    rows.push_text(|text| write_decimal(text, units));
+                }
                 Some(units) if buffer.is_complete() => rows.push_text(|text| write_utf16(text, units)),
                 Some(units) => {
                     let mut whole = units.to_vec();
@@ -210,6 +213,21 @@ fn write_utf16(text: &mut String, units: &[u16]) {
     text.extend(char::decode_utf16(rest.iter().copied()).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)));
 }
 
+/// With a digit before the point: the Microsoft driver leaves a zero out (`.5`, `-.5`), which is no number in JSON.
+fn write_decimal(text: &mut String, units: &[u16]) {
+    const MINUS: u16 = b'-' as u16;
+    const POINT: u16 = b'.' as u16;
+    match units {
+        [POINT, ..] => text.push('0'),
+        [MINUS, rest @ ..] if rest.first() == Some(&POINT) => {
+            text.push_str("-0");
+            return write_utf16(text, rest);
+        }
+        _ => {}
+    }
+    write_utf16(text, units);
+}
+
 /// `2026-11-21T08:30:00.1234567`: all of datetime2(7), and one zero more than PostgreSQL has.
 fn write_time(text: &mut String, time: &Timestamp) {
     let mut out = *b"0000-00-00T00:00:00.0000000";
@@ -241,6 +259,17 @@ mod tests {
         let mut text = String::new();
         write_time(&mut text, &time);
         assert_eq!(text, "2026-01-02T03:04:05.1234567");
+    }
+
+    #[test]
+    fn decimals_have_a_digit_before_the_point() {
+        for (sent, meant) in
+            [(".5", "0.5"), ("-.50", "-0.50"), ("0.5", "0.5"), ("-12.5", "-12.5"), ("7", "7"), ("-1", "-1")]
+        {
+            let mut text = String::new();
+            write_decimal(&mut text, &sent.encode_utf16().collect::<Vec<_>>());
+            assert_eq!(text, meant);
+        }
     }
 
     #[test]

@@ -293,7 +293,12 @@ fn an_adopted_table_gets_its_index_anew() {
         let before = indexes();
         assert!(!before.is_empty() && !before.contains("DESC"), "{before}");
         database.install(&format!("{fifo}[order]\ndirection = \"lifo\"\n")).unwrap();
-        assert!(indexes().contains("DESC"), "{}", indexes());
+        // SQL Server's claim reads the same index from its other end.
+        if database.dialect == Dialect::SqlServer {
+            assert_eq!(indexes(), before);
+        } else {
+            assert!(indexes().contains("DESC"), "{}", indexes());
+        }
         let queue = database.open("Adopted");
         let batch = queue.claim(1, Duration::ZERO).unwrap();
         let body = batch.get(0).unwrap().value_of("body").map(|value| format!("{value:?}"));

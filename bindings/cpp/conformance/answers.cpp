@@ -69,8 +69,8 @@ json items_of(const readpast::batch &batch) {
     const auto columns = batch.columns();
     for (const auto &item : batch) {
         json values = json::object();
-        for (const auto &column : columns)
-            values[std::string(column.name)] = value_of(item[column.name]);
+        for (std::size_t i = 0; i < columns.size(); i++)
+            values[std::string(columns[i].name)] = value_of(item.at(i));
         all.push_back({{"key", item.key()},
                        {"token", item.token()},
                        {"attempt", item.attempt()},

@@ -24,7 +24,7 @@ TEST_CASE("an error says what is known") {
     CHECK(bare.operation() == std::nullopt);
 
     const readpast::outcome_unknown full(status::outcome_unknown, "who knows", {"08S01", 10054, true, "an identity"});
-    const readpast::error copy = full;
+    const readpast::error copy = full; // NOLINT(performance-unnecessary-copy-initialization): is what is looked at
     CHECK(copy.sqlstate() == "08S01");
     CHECK(copy.native_code() == 10054);
     CHECK(copy.retryable());
@@ -33,7 +33,7 @@ TEST_CASE("an error says what is known") {
 
 TEST_CASE("what the library knows of a failure") {
     try {
-        readpast::queue(settings(), "NoSuchQueue");
+        const readpast::queue queue(settings(), "NoSuchQueue");
         FAIL("a queue that is not there was opened");
     } catch (const readpast::error &failure) {
         CHECK((failure.status() == status::unknown_queue || failure.status() == status::schema_missing));
@@ -84,7 +84,7 @@ TEST_CASE("text that cannot be sent") {
     CHECK(thrown_by([] { readpast::config(static_cast<const char *>(nullptr)); }) == status::invalid_argument);
     CHECK(thrown_by([] { readpast::queue(settings(), nullptr); }) == status::invalid_argument);
     try {
-        readpast::config("Pwd=secret;\0"s);
+        const readpast::config config("Pwd=secret;\0"s);
         FAIL("a NUL was taken");
     } catch (const readpast::error &failure) {
         CHECK(contains(failure.what(), "after 11 bytes"));

@@ -18,7 +18,7 @@ readpast::config settings() {
 
 std::string install() {
     static std::atomic<int> made = 0;
-    const std::string name = "Work" + std::to_string(getpid()) + "x" + std::to_string(++made);
+    std::string name = "Work" + std::to_string(getpid()) + "x" + std::to_string(++made);
     readpast::install(settings(), R"json({"queue": ")json" + name + R"json(", "types": ["First", "Second"], "columns": [
         {"name": "Payload", "type": "text"}, {"name": "Brief", "type": "text(20)"},
         {"name": "Number", "type": "bigint"}, {"name": "Flag", "type": "boolean"}, {"name": "Ratio", "type": "float"},
@@ -41,6 +41,7 @@ readpast::new_item with_payload(std::string_view payload) {
 
 void enqueue(const readpast::queue &queue, std::initializer_list<std::string_view> payloads) {
     std::vector<readpast::new_item> items;
+    items.reserve(payloads.size());
     for (const auto payload : payloads)
         items.push_back(with_payload(payload));
     queue.enqueue(items);

@@ -93,4 +93,10 @@ TEST_CASE("columns") {
     REQUIRE(number != columns.end());
     CHECK(number->type == column_type::integer);
     CHECK(batch[0]["Number"].type() == column_type::integer);
+    for (std::size_t i = 0; i < columns.size(); i++) {
+        CHECK(batch[0].at(i).type() == columns[i].type);
+        CHECK(batch[0].at(i).is_null() == batch[0][columns[i].name].is_null());
+    }
+    CHECK_THROWS_AS((void)batch[0].at(columns.size()), std::out_of_range);
+    CHECK_THROWS_AS((void)batch[0].at(std::numeric_limits<std::size_t>::max()), std::out_of_range);
 }

@@ -23,6 +23,7 @@ using readpast::status;
 TEST_CASE("each item is handled once") {
     const auto queue = open();
     std::vector<readpast::new_item> items;
+    items.reserve(300);
     for (int i = 0; i < 300; i++)
         items.push_back(with_payload(std::to_string(i)));
     queue.enqueue(items);

@@ -1,5 +1,5 @@
-// The adapter of the conformance suite for Go: tests/conformance/README.md describes what it is asked and how it answers.
-// It reads one JSON object a line, makes the call, and writes one JSON object a line.
+// The adapter of the conformance suite for Go: tests/conformance/README.md describes what it is asked and how it
+// answers. It reads one JSON object a line, makes the call, and writes one JSON object a line.
 package main
 
 import (

@@ -65,7 +65,8 @@ func ok() answer {
 }
 
 func hello(context.Context, *request) (answer, error) {
-	return ok().with("language", "go").with("version", readpast.LibraryVersion()).with("abi", readpast.LibraryABI()), nil
+	told := ok().with("language", "go")
+	return told.with("version", readpast.LibraryVersion()).with("abi", readpast.LibraryABI()), nil
 }
 
 func describe(_ context.Context, r *request) (answer, error) {

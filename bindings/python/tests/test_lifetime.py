@@ -69,6 +69,13 @@ def test_what_is_forgotten_is_freed() -> None:
         again[0].id = forgotten
         assert lib.readpast_batch_count(again[0]) == 0, "it was freed at once, without the collector"
 
+        batch = support.claimed(queue, "b")
+        handle = queue.renewing(batch)._handle
+        assert handle is not None
+        renewal = handle.c
+        del handle
+        assert lib.readpast_renewal_release(renewal, b"", ffi.NULL) == Status.INVALID_HANDLE
+
     forgotten_queues = [readpast.Queue(support.install(), **support.settings())]
     with pytest.warns(ResourceWarning, match="was not closed"):
         forgotten_queues.clear()

@@ -7,5 +7,5 @@
         /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
         AND (
             @Error IS NULL
-            OR CHARINDEX(@Error COLLATE Latin1_General_BIN2, {{ n.kept_text(role.error, "[Error]") }}) > 0
+            OR CHARINDEX(@Error, {{ n.kept_text(role.error, "[Error]") }} COLLATE Latin1_General_BIN2) > 0
         )

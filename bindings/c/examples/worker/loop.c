@@ -9,6 +9,9 @@
 #include <string.h>
 #include <time.h>
 
+/* What any error column holds, in bytes, where a longer text may be what was refused. */
+enum { SHORT_ERROR = 100 };
+
 enum { WAIT_MS = 60000, PAUSE_S = 1 };
 
 /* What one thread has of its own. */
@@ -166,32 +169,91 @@ static readpast_status claim(struct hand *hand, readpast_batch *batch, readpast_
 }
 
 /*
- * Settles `count` items and claims the next batch, which is null when nothing was due. If the answer got lost, the same
- * operation is asked for again, so nothing is done twice. An item whose lease was lost stays as it is; its outcome says
- * so, and somebody else takes care of it.
+ * Settles `count` items from the one at `first` on; with `next`, claims the next batch too, which is null when nothing was
+ * due. If the answer got lost, the same operation is asked for again, so nothing is done twice. An item whose lease was
+ * lost stays as it is; its outcome says so, and somebody else takes care of it.
  */
-static readpast_status settle_and_claim(struct hand *hand, int32_t count, readpast_batch *next, readpast_error *error) {
+static readpast_status settle(struct hand *hand, int32_t first, int32_t count, readpast_batch *next,
+                              readpast_error *error) {
     struct loop *loop = hand->loop;
-    char operation[64] = "";
+    readpast_settlement *settlements = &hand->settlements[first];
+    char identity[64] = "";
     for (;;) {
+        const char *operation = *identity ? identity : NULL;
+        int64_t begun = record_clock();
         hand->outcomes[0] = (readpast_outcome)READPAST_OUTCOME_INIT;
         readpast_status status =
-            readpast_queue_settle_and_claim(loop->queue, hand->settlements, count, *operation ? operation : NULL,
-                                            loop->batch_size, hand->outcomes, next, error);
+            next ? readpast_queue_settle_and_claim(loop->queue, settlements, count, operation, loop->batch_size,
+                                                   hand->outcomes, next, error)
+                 : readpast_queue_settle(loop->queue, settlements, count, operation, hand->outcomes, error);
         if (status >= 0) {
             hand->in_trouble = false;
+            record_settlements(loop->records, settlements, hand->outcomes, count,
+                               next && next->id != 0 ? record_clock() - begun : -1);
             return READPAST_OK;
         }
         const char *unknown = readpast_error_operation(*error);
         if (unknown)
-            snprintf(operation, sizeof operation, "%s", unknown);
+            snprintf(identity, sizeof identity, "%s", unknown);
         if (!try_again(hand, "cannot settle", status, *error))
             return status; /* the leases run out, and other workers take the items */
     }
 }
 
+/* Whether what one handler gave may be the reason: out of range, or more than a column takes. */
+static bool is_of_one_item(readpast_status status) {
+    return status == READPAST_INVALID_ARGUMENT || status == READPAST_INVALID_ITEM || status == READPAST_DATABASE;
+}
+
+/* Copies text, up to the size, without half a character at its end. */
+static void copy_text(char *to, size_t size, const char *text) {
+    size_t length = strlen(text);
+    if (length >= size)
+        for (length = size - 1; length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80;)
+            length--;
+    memcpy(to, text, length);
+    to[length] = '\0';
+}
+
+/*
+ * Settles one item so that what is wrong with it does not hold up the others: without what the database or the library
+ * refuses, which its error then says. What is done stays done.
+ */
+static readpast_status settle_alone(struct hand *hand, int32_t index, readpast_error *error) {
+    readpast_status status = settle(hand, index, 1, NULL, error);
+    if (!is_of_one_item(status))
+        return status;
+    const char *message = readpast_error_message(*error);
+    char why[512], told[SHORT_ERROR + 1];
+    snprintf(why, sizeof why, "what the handler gave was refused: %.400s", message ? message : "no more is known");
+    copy_text(told, sizeof told, why);
+    complain("an item is settled without all that its handler gave", status, *error);
+    readpast_settlement *settlement = &hand->settlements[index], bare = READPAST_SETTLEMENT_INIT;
+    bare.key = settlement->key;
+    bare.token = settlement->token;
+    bare.attempt = settlement->attempt;
+    bare.action = settlement->action;
+    bare.error = told;
+    *settlement = bare;
+    status = settle(hand, index, 1, NULL, error);
+    settlement->error = NULL; /* it ends here */
+    return status;
+}
+
+/* Settles the items of a batch, and gives the next one, which is null when nothing was due, or has yet to be claimed. */
+static readpast_status settle_batch(struct hand *hand, int32_t count, readpast_batch *next, readpast_error *error) {
+    readpast_status status = settle(hand, 0, count, next, error);
+    if (!is_of_one_item(status))
+        return status;
+    readpast_error_free(*error);
+    *next = (readpast_batch){0};
+    status = READPAST_OK;
+    for (int32_t i = 0; i < count && status == READPAST_OK; i++)
+        status = settle_alone(hand, i, error);
+    return status;
+}
+
 static readpast_status work(struct hand *hand, readpast_error *error) {
-    FILE *records = hand->loop->records;
     for (;;) {
         readpast_batch batch;
         readpast_status status = claim(hand, &batch, error);
@@ -199,13 +261,8 @@ static readpast_status work(struct hand *hand, readpast_error *error) {
             return status;
         while (batch.id != 0) {
             readpast_batch next;
-            record_claim(records, batch);
-            int32_t count = work_on(hand, batch);
-            int64_t begun = record_clock();
-            status = settle_and_claim(hand, count, &next, error);
-            if (status == READPAST_OK)
-                record_settlements(records, hand->settlements, hand->outcomes, count,
-                                   next.id != 0 ? record_clock() - begun : -1);
+            record_claim(hand->loop->records, batch);
+            status = settle_batch(hand, work_on(hand, batch), &next, error);
             readpast_batch_free(batch); /* only now: the settlements point into it */
             if (status < 0)
                 return status;

@@ -2,12 +2,14 @@
 #ifndef READPAST_ITEM_HPP
 #define READPAST_ITEM_HPP
 
+#include <readpast/detail/raw.hpp>
 #include <readpast/error.hpp>
 #include <readpast/settlement.hpp>
 #include <readpast/text.hpp>
 #include <readpast/value.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
@@ -44,7 +46,15 @@ public:
         throw std::out_of_range("the items have no column \"" + std::string(column.c_str()) + "\"");
     }
 
-    // The same, as what the column holds; NULL is none. See value.
+    /// The value of the column at `place`, counted from 0, of batch::columns. Throws std::out_of_range when there is none.
+    [[nodiscard]] value at(std::size_t place) const {
+        readpast_value raw = READPAST_VALUE_INIT;
+        if (detail::call(readpast_batch_value, batch_, index_, detail::raw(place), &raw) == status::ok)
+            return value(raw);
+        throw std::out_of_range("the items have no column " + std::to_string(place));
+    }
+
+    // The same by name, as what the column holds; NULL is none. See value.
     [[nodiscard]] std::optional<std::string_view> text(const readpast::text &column) const {
         return (*this)[column].text();
     }

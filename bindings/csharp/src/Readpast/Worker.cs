@@ -1,10 +1,7 @@
 using System;
 using System.Collections.Generic;
-using System.Diagnostics;
 using System.Runtime.ExceptionServices;
-using System.Text;
 using System.Threading;
-using Readpast.Native;
 
 namespace Readpast
 {
@@ -15,15 +12,13 @@ namespace Readpast
     /// <remarks>
     /// The handler says what came of an item by what it returns: null is <see cref="Item.Complete"/>. An exception
     /// records its type, message and stack as the item's error, and the item is tried again while attempts are left;
-    /// the worker goes on. An item that was lost meanwhile is left to whoever has it now. Lost connections and the like
-    /// are waited for. The worker uses a shared handle of its own: to stop it does not interrupt other users of the
+    /// the worker goes on. An item that was lost meanwhile is left to whoever has it now. What the database cannot store,
+    /// such as a response longer than its column, is left out, and the item's error says so. Lost connections and the
+    /// like are waited for. The worker uses a shared handle of its own: to stop it does not interrupt other users of the
     /// queue, while <see cref="Queue.Interrupt"/> stops it.
     /// </remarks>
-    public sealed class Worker
+    public sealed partial class Worker
     {
-        /// <summary>What an error column holds at most, in UTF-16 characters; stacks can be long.</summary>
-        private const int LongestError = 16 * 1024;
-
         private static readonly TimeSpan Wait = TimeSpan.FromMinutes(1);
         private static readonly TimeSpan Pause = TimeSpan.FromSeconds(1);
 
@@ -153,53 +148,17 @@ namespace Readpast
             };
         }
 
-        private static string Describe(Exception exception)
-        {
-            string text = exception.ToString();
-            var told = new StringBuilder(Math.Min(text.Length, LongestError));
-            for (int i = 0; i < text.Length && told.Length < LongestError; i++)
-            {
-                if (char.IsSurrogatePair(text, i))
-                {
-                    told.Append(text, i++, 2);
-                }
-                else
-                {
-                    // A message may hold what no column takes; half a character is no reason to lose the rest.
-                    told.Append(text[i] == '\0' || char.IsSurrogate(text[i]) ? '\uFFFD' : text[i]);
-                }
-            }
-            return told.ToString();
-        }
-
-        /// <summary>
-        /// What cannot be sent would fail the settling of the whole batch; it is the handler's mistake, and its item's
-        /// alone.
-        /// </summary>
-        private static Settlement Checked(Settlement settlement, Item item)
-        {
-            if (settlement.Key != item.Key)
-            {
-                throw new InvalidOperationException(
-                    "the handler of item " + item.Key + " settled item " + settlement.Key);
-            }
-            using (var texts = new Arena())
-            {
-                texts.Text(settlement.Step, nameof(settlement.Step));
-                texts.Text(settlement.Response, nameof(settlement.Response));
-                texts.Text(settlement.Error, nameof(settlement.Error));
-                texts.Text(settlement.Due, nameof(settlement.Due));
-            }
-            return settlement;
-        }
-
         private void Work()
         {
             try
             {
                 while (!stopped.IsSet)
                 {
-                    Batch batch = Try("claiming", operation => own.Claim(BatchSize, Wait));
+                    Batch batch = Claim();
+                    if (batch == null)
+                    {
+                        return;
+                    }
                     if (batch.Status == Status.Interrupted)
                     {
                         // By Stop, or because the queue itself was interrupted: for all threads alike.
@@ -222,80 +181,19 @@ namespace Readpast
             }
         }
 
-        /// <summary>Handles the items of a batch, settles them, and returns the next batch.</summary>
-        private Batch WorkOn(Batch batch)
-        {
-            using (batch)
-            {
-                var settlements = new List<Settlement>(batch.Count);
-                using (LeaseRenewal renewal = own.StartRenewal(batch))
-                {
-                    batch.Renewal = renewal;
-                    Claimed?.Invoke(batch);
-                    foreach (Item item in batch)
-                    {
-                        // Of what was lost before it was begun, the refusal is all there is to report.
-                        settlements.Add(stopped.IsSet || item.IsLost ? item.Release() : Handle(item));
-                    }
-                }
-                var clock = Stopwatch.StartNew();
-                SettledAndClaimed next = Try(
-                    "settling", operation => own.SettleAndClaim(settlements, BatchSize, operation));
-                TimeSpan took = clock.Elapsed;
-                Report(settlements, next.Outcomes);
-                Settled?.Invoke(settlements, next.Outcomes, took, next.Batch.Count);
-                return next.Batch;
-            }
-        }
-
-        private Settlement Handle(Item item)
+        /// <summary>
+        /// Waits for items; null when it is time to end and the server does not answer, of which who ends need not
+        /// complain.
+        /// </summary>
+        private Batch Claim()
         {
             try
             {
-                return Checked(handler(item) ?? item.Complete(), item);
+                return Try("claiming", operation => own.Claim(BatchSize, Wait));
             }
-            catch (Exception exception)
+            catch (QueueException exception) when (exception.IsTransient && stopped.IsSet)
             {
-                return item.Retry(Describe(exception));
-            }
-        }
-
-        private void Report(List<Settlement> settlements, Answers<Outcome> outcomes)
-        {
-            for (int i = 0; i < settlements.Count; i++)
-            {
-                if (outcomes[i].Answer != Status.Ok)
-                {
-                    Notice?.Invoke(
-                        "item " + settlements[i].Key + " could not be settled (" + outcomes[i].Answer +
-                        "): it is " + outcomes[i].State + " now");
-                }
-            }
-        }
-
-        /// <summary>
-        /// Makes a call until it succeeds, with the same operation once an outcome is unknown; throws what no other try
-        /// mends.
-        /// </summary>
-        private T Try<T>(string doing, Func<string, T> call)
-        {
-            string operation = null;
-            while (true)
-            {
-                try
-                {
-                    return call(operation);
-                }
-                catch (QueueException exception) when (exception.IsTransient || exception.Operation != null)
-                {
-                    operation = exception.Operation ?? operation;
-                    Notice?.Invoke(doing + " failed and is tried again: " + exception.Message);
-                    if (stopped.Wait(Pause) && exception.Operation == null)
-                    {
-                        // Nobody waits for the server for ever: leases run out, and others take over.
-                        throw;
-                    }
-                }
+                return null;
             }
         }
     }

@@ -9,8 +9,8 @@
 //	-r             write to standard output what was claimed and what the server answered, as
 //	               bindings/c/examples/records.h describes
 //
-// SIGTERM or SIGINT (Ctrl-C) ends it in order: what was begun is settled, what was not is given back. A second Ctrl-C ends
-// it at once; the leases then run out, and other workers take over.
+// SIGTERM or SIGINT (Ctrl-C) ends it in order: what was begun is settled, what was not is given back. A second Ctrl-C
+// ends it at once; the leases then run out, and other workers take over.
 package main
 
 import (

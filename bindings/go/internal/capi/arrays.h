@@ -1,6 +1,6 @@
 /*
- * The calls that take an array. Its structs point to texts; they are made here, of one buffer of texts, so that no memory
- * of Go's that C sees ever holds a pointer to memory of Go's.
+ * The calls that take an array. Its structs point to texts; they are made here, of one buffer of texts, so that no
+ * memory of Go's that C sees ever holds a pointer to memory of Go's.
  */
 #ifndef ARRAYS_H
 #define ARRAYS_H

@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// Texts collects what a call says, as C wants it: one text ending in NUL after the other. A text that holds a NUL itself
-// cannot be said; the first such is remembered, and the call not made.
+// Texts collects what a call says, as C wants it: one text ending in NUL after the other. A text that holds a NUL
+// itself cannot be said; the first such is remembered, and the call not made.
 type Texts struct {
 	bytes []byte
 	wrong string

@@ -12,7 +12,8 @@ import (
 )
 
 const notification = `{"queue": "Notification", "types": ["Email", "Sms"], "columns": [
-	{"name": "Recipient", "type": "text(254)"}, {"name": "Subject", "type": "text(200)"}, {"name": "Body", "type": "text"}]}`
+	{"name": "Recipient", "type": "text(254)"}, {"name": "Subject", "type": "text(200)"},
+	{"name": "Body", "type": "text"}]}`
 
 func main() {
 	count, err := strconv.Atoi(os.Args[1])

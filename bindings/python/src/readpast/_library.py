@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 try:
     _native = import_module("._native", __package__)
 except OSError as failure:
-    remedy = (
-        "; it needs unixODBC: install the package libodbc2 (Debian, Ubuntu) or unixODBC (Fedora, Red Hat, SUSE)"
-        if "libodbc" in str(failure)
-        else ""
-    )
-    raise ImportError(f"the readpast library cannot be loaded{remedy} ({failure})") from failure
+    _is_there = any(Path(__file__).with_name("_native").glob("*.so"))
+    _remedy = " It needs unixODBC: on Debian and Ubuntu, install the package libodbc2." if _is_there else ""
+    raise ImportError(f"the readpast library cannot be loaded: {failure}.{_remedy}") from None
 
 ffi: Any = _native.ffi
 lib: Any = _native.lib

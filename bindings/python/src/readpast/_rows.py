@@ -37,7 +37,7 @@ class Rows:
 
     def __init__(self, c: CData, settle: Callable[[Settlement], Outcome]) -> None:
         self.settle = settle
-        self.renewal: Renewal | None = None
+        self.renewal: Callable[[], Renewal | None] = _none
         self._handle: Handle | None = Handle(c, lib.readpast_batch_free)
         self._columns: tuple[Column, ...] | None = None
 
@@ -88,6 +88,10 @@ class Rows:
             # This one says why: the batch is from before a fork.
             handle.call(lib.readpast_batch_item, index, _item())
         return text or ""
+
+
+def _none() -> None:
+    return None
 
 
 def _item() -> CData:

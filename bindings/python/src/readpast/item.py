@@ -79,7 +79,7 @@ class Item(Mapping[str, Any]):
 
         Always false where nobody renews.
         """
-        renewal = self._rows.renewal
+        renewal = self._rows.renewal()
         return renewal is not None and self.key in renewal.lost_keys
 
     @property

@@ -259,7 +259,9 @@ class Queue(Operating):
         """A claim on a handle of its own, which is interrupted for itself alone."""
         own = _shared(self._claiming())
         return Departure(
-            lambda: self._claim(own, max_items, wait), lambda: own.call(lib.readpast_queue_interrupt), self._give_back
+            lambda: self._claim(own, max_items, wait),
+            lambda: lib.readpast_queue_interrupt(own.c, ffi.NULL),
+            self._give_back,
         )
 
     def _give_back(self, items: Iterable[Item]) -> None:

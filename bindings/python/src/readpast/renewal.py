@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import TracebackType
 from typing import TYPE_CHECKING
+from weakref import ref
 
 from ._handle import Handle
 from ._library import CData, lib, string
@@ -22,9 +23,9 @@ class Renewal:
     """
 
     def __init__(self, rows: Rows, c: CData) -> None:
-        self._rows = rows
         self._handle: Handle | None = Handle(c, lib.readpast_renewal_free)
-        rows.renewal = self
+        # Weakly, or a renewal that is forgotten would wait for a collector, and renew until then.
+        rows.renewal = ref(self)
 
     def __enter__(self) -> Renewal:
         return self
@@ -36,7 +37,7 @@ class Renewal:
 
     @property
     def lost_keys(self) -> list[str]:
-        """The keys of the items that were found lost so far: work on them is in vain. None once it is closed."""
+        """The keys of the items that were found lost so far: work on them is in vain. Empty once it is closed."""
         handle = self._handle
         if handle is None:
             return []
@@ -55,6 +56,4 @@ class Renewal:
 
     def close(self) -> None:
         """Stops, and waits for a round under way. Leases stay as they are. Again: does nothing."""
-        if self._rows.renewal is self:
-            self._rows.renewal = None
         self._handle = None

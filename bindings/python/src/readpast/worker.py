@@ -10,11 +10,12 @@ import traceback
 from collections.abc import Sequence
 from typing import Callable, Optional, TypeVar
 
+from ._library import ffi
 from ._signals import stopping_on_signals
 from ._waiting import AWAKE
 from .answers import Answers, Outcome
 from .batch import Batch
-from .errors import QueueError
+from .errors import DatabaseError, InvalidArgumentError, InvalidItemError, QueueError
 from .item import Item
 from .queue import Queue
 from .settlement import Settlement, check_texts
@@ -31,6 +32,10 @@ _WAIT = 60.0
 _PAUSE = 1.0
 _LONGEST_ERROR = 16 * 1024
 """What an error column holds at most, in characters; stacks can be long."""
+_SHORT_ERROR = 100
+"""What any error column holds, where a longer text may be what was refused."""
+_OF_ONE_ITEM = (InvalidArgumentError, InvalidItemError, DatabaseError)
+"""Refusals that what one handler gave may be the reason for: out of range, or more than a column takes."""
 
 
 class Worker:
@@ -40,8 +45,9 @@ class Worker:
     next one in a single round trip.
 
     An exception of the handler becomes the item's error, with its stack, and the item is tried again while attempts are
-    left; the worker goes on. An item that was lost meanwhile is left to whoever has it now. Lost connections and the
-    like are waited for. The logger `readpast.worker` tells of all that.
+    left; the worker goes on. An item that was lost meanwhile is left to whoever has it now. What the database cannot
+    store, such as a response longer than its column, is left out, and the item's error says so. Lost connections and
+    the like are waited for. The logger `readpast.worker` tells of all that.
 
     The worker uses a handle of its own: to stop it interrupts nobody else, while `Queue.interrupt` stops it.
     """
@@ -134,7 +140,7 @@ class Worker:
     def _work(self, own: Queue) -> None:
         try:
             while not self._stopping:
-                batch = self._try("claiming", lambda _: own.claim(self._batch_size, wait=_WAIT))
+                batch = self._claim(own)
                 if batch.status is Status.INTERRUPTED:
                     # By `stop`, or because the queue itself was interrupted: for all threads alike.
                     self.stop()
@@ -143,6 +149,15 @@ class Worker:
         except BaseException as failure:
             self._failure = self._failure or failure
             self.stop()
+
+    def _claim(self, own: Queue) -> Batch:
+        try:
+            return self._try("claiming", lambda _: own.claim(self._batch_size, wait=_WAIT))
+        except QueueError as error:
+            # Who is to end anyway need not complain of a server that does not answer.
+            if self._stopping and error.retryable:
+                return _no_items(own)
+            raise
 
     def _work_on(self, own: Queue, batch: Batch) -> Batch:
         """Handles the items of a batch, settles them, and returns the next batch."""
@@ -153,15 +168,12 @@ class Worker:
                 settlements = [
                     item.release() if self._stopping or item.is_lost else self._handle(item) for item in batch
                 ]
-            begun = time.perf_counter()
-            outcomes, following = self._try(
-                "settling",
-                lambda operation: own.settle_and_claim(settlements, self._batch_size, operation=operation),
-            )
-            seconds = time.perf_counter() - begun
-            self._report(settlements, outcomes)
-            self.settled(settlements, outcomes, seconds, following)
-            return following
+            try:
+                return self._settle(own, settlements, self._batch_size)
+            except _OF_ONE_ITEM:
+                for settlement in settlements:
+                    self._settle_alone(own, settlement)
+                return _no_items(own)
 
     def _handle(self, item: Item) -> Settlement:
         try:
@@ -169,6 +181,32 @@ class Worker:
         except Exception as error:
             _log.warning("item %s, attempt %d: the handler raised %r", item.key, item.attempt, error, exc_info=True)
             return item.retry(_described(error))
+
+    def _settle(self, own: Queue, settlements: Sequence[Settlement], limit: int) -> Batch:
+        """Settles items and claims up to `limit` others; 0: none."""
+
+        def call(operation: str | None) -> tuple[Answers[Outcome], Batch]:
+            if limit == 0:
+                return own.settle_many(settlements, operation=operation), _no_items(own)
+            return own.settle_and_claim(settlements, limit, operation=operation)
+
+        begun = time.perf_counter()
+        outcomes, following = self._try("settling", call)
+        seconds = time.perf_counter() - begun
+        self._report(settlements, outcomes)
+        self.settled(settlements, outcomes, seconds, following)
+        return following
+
+    def _settle_alone(self, own: Queue, given: Settlement) -> None:
+        """Settles one item so that what is wrong with it does not hold up the others: without what the database or the
+        library refuses, which its error then says. What is done stays done."""
+        try:
+            self._settle(own, [given], 0)
+        except _OF_ONE_ITEM as error:
+            told = f"{given.error}; " if given.error else ""
+            told = _storable(f"{told}what the handler gave was refused: {error}", _SHORT_ERROR)
+            _log.warning("item %s is settled without all that its handler gave: %s", given.key, error)
+            self._settle(own, [Settlement(given.key, given.token, given.attempt, given.action, error=told)], 0)
 
     def _report(self, settlements: Sequence[Settlement], outcomes: Answers[Outcome]) -> None:
         if outcomes.status is Status.OK:
@@ -220,5 +258,13 @@ def _described(error: BaseException) -> str:
     stack = error.__traceback__ and (error.__traceback__.tb_next or error.__traceback__)
     what = "".join(traceback.format_exception_only(type(error), error))
     where = "".join(traceback.format_exception(type(error), error, stack))
+    return _storable(f"{what}\n{where}", _LONGEST_ERROR)
+
+
+def _storable(text: str, longest: int) -> str:
     # Half a character is no reason to lose the rest.
-    return re.sub("[\0\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", f"{what}\n{where}"[:_LONGEST_ERROR])
+    return re.sub("[\0\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", text[:longest])
+
+
+def _no_items(own: Queue) -> Batch:
+    return Batch(Status.EMPTY, ffi.new("readpast_batch *")[0], own.settle)

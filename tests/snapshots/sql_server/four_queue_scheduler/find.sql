@@ -209,7 +209,7 @@ BEGIN
             /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
             AND (
                 @Error IS NULL
-                OR CHARINDEX(@Error COLLATE Latin1_General_BIN2, s.[Error]) > 0
+                OR CHARINDEX(@Error, s.[Error] COLLATE Latin1_General_BIN2) > 0
             )
             AND (@After IS NULL OR EXISTS (SELECT 1 FROM @Given AS g WHERE g.[Ordinal] = -1 AND (q.[id] > g.[id])))
         ORDER BY q.[id]
@@ -309,7 +309,7 @@ BEGIN
         /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
         AND (
             @Error IS NULL
-            OR CHARINDEX(@Error COLLATE Latin1_General_BIN2, s.[Error]) > 0
+            OR CHARINDEX(@Error, s.[Error] COLLATE Latin1_General_BIN2) > 0
         )
         AND (@After IS NULL OR EXISTS (SELECT 1 FROM @Given AS g WHERE g.[Ordinal] = -1 AND (q.[id] > g.[id])))
     ORDER BY q.[id];

@@ -160,7 +160,7 @@ BEGIN
             /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
             AND (
                 @Error IS NULL
-                OR CHARINDEX(@Error COLLATE Latin1_General_BIN2, s.[Error]) > 0
+                OR CHARINDEX(@Error, s.[Error] COLLATE Latin1_General_BIN2) > 0
             )
         ORDER BY q.[id];
 
@@ -198,7 +198,7 @@ BEGIN
             /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
             AND (
                 @Error IS NULL
-                OR CHARINDEX(@Error COLLATE Latin1_General_BIN2, s.[Error]) > 0
+                OR CHARINDEX(@Error, s.[Error] COLLATE Latin1_General_BIN2) > 0
             )
         OPTION (LOOP JOIN, FORCE ORDER);
 

@@ -1,0 +1,76 @@
+//! Threads of ours leave signals to the program's own.
+
+/// Runs `start` while this thread blocks all signals, as a thread that it starts then does for good: a signal to the
+/// process goes to any thread that does not block it, and a program that waits for one on its main thread (as Python
+/// does) would not wake up if ours had it.
+pub(super) fn blocked<R>(start: impl FnOnce() -> R) -> R {
+    let _restored_at_the_end = Blocked::new();
+    start()
+}
+
+#[cfg(all(unix, not(miri)))]
+struct Blocked {
+    /// Nothing to restore when the mask could not be set.
+    before: Option<libc::sigset_t>,
+}
+
+#[cfg(all(unix, not(miri)))]
+impl Blocked {
+    fn new() -> Self {
+        // SAFETY: signal sets are plain data, which sigfillset and pthread_sigmask write whole; both pointers are valid.
+        unsafe {
+            let mut all = std::mem::zeroed();
+            let mut before = std::mem::zeroed();
+            libc::sigfillset(&raw mut all);
+            let is_set = libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before) == 0;
+            Self { before: is_set.then_some(before) }
+        }
+    }
+}
+
+#[cfg(all(unix, not(miri)))]
+impl Drop for Blocked {
+    fn drop(&mut self) {
+        if let Some(before) = &self.before {
+            // SAFETY: the set is the one that this thread had.
+            unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before, std::ptr::null_mut()) };
+        }
+    }
+}
+
+#[cfg(any(not(unix), miri))]
+struct Blocked;
+
+#[cfg(any(not(unix), miri))]
+impl Blocked {
+    fn new() -> Self {
+        Self
+    }
+}
+
+#[cfg(all(test, unix, not(miri)))]
+mod tests {
+    use super::*;
+
+    fn takes(signal: libc::c_int) -> bool {
+        // SAFETY: as above; nothing is changed.
+        unsafe {
+            let mut mask = std::mem::zeroed();
+            libc::pthread_sigmask(libc::SIG_BLOCK, std::ptr::null(), &raw mut mask);
+            libc::sigismember(&raw const mask, signal) == 0
+        }
+    }
+
+    #[test]
+    fn a_thread_started_meanwhile_takes_none() {
+        let thread = blocked(|| std::thread::spawn(|| [libc::SIGINT, libc::SIGTERM, libc::SIGUSR1].map(takes)));
+        assert_eq!(thread.join().unwrap(), [false; 3]);
+        assert!(takes(libc::SIGINT), "the caller has its own mask again");
+    }
+
+    #[test]
+    fn a_panic_restores_the_mask() {
+        let panicked = std::panic::catch_unwind(|| blocked(|| panic!("as it happens")));
+        assert!(panicked.is_err() && takes(libc::SIGINT));
+    }
+}
