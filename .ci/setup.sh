@@ -62,7 +62,7 @@ install_packages() {
         build-essential ca-certificates curl libgssapi-krb5-2 libkrb5-3 libltdl7 odbc-postgresql odbcinst openssl
         pkg-config python3-venv shellcheck unixodbc unixodbc-dev)
     # C and C++
-    packages+=(clang clang-format clang-tidy cmake libcjson-dev valgrind)
+    packages+=(clang clang-format clang-tidy cmake doctest-dev libcjson-dev nlohmann-json3-dev valgrind)
     # C#
     packages+=(astyle gendarme mono-devel nunit-console unzip)
     local missing
