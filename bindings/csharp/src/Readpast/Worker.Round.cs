@@ -60,7 +60,9 @@ namespace Readpast
             return settlement;
         }
 
-        /// <summary>Whether what one handler gave may be the reason: out of range, or more than a column takes.</summary>
+        /// <summary>
+        /// Whether what one handler gave may be the reason: out of range, or more than a column takes.
+        /// </summary>
         private static bool IsOfOneItem(QueueException exception)
         {
             return exception.Status == Status.InvalidArgument || exception.Status == Status.InvalidItem ||
@@ -93,9 +95,14 @@ namespace Readpast
                     {
                         SettleAlone(settlement);
                     }
-                    return new Batch(own, Status.Empty, default(Handle));
+                    return NoItems();
                 }
             }
+        }
+
+        private Batch NoItems()
+        {
+            return new Batch(own, Status.Empty, default(Handle));
         }
 
         private Settlement Handle(Item item)
@@ -118,7 +125,7 @@ namespace Readpast
                 "settling",
                 operation => max > 0
                     ? own.SettleAndClaim(settlements, max, operation)
-                    : new SettledAndClaimed(own.Settle(settlements, operation), new Batch(own, Status.Empty, default(Handle))));
+                    : new SettledAndClaimed(own.Settle(settlements, operation), NoItems()));
             TimeSpan took = clock.Elapsed;
             for (int i = 0; i < settlements.Count; i++)
             {

@@ -12,10 +12,10 @@ namespace Readpast
     /// <remarks>
     /// The handler says what came of an item by what it returns: null is <see cref="Item.Complete"/>. An exception
     /// records its type, message and stack as the item's error, and the item is tried again while attempts are left;
-    /// the worker goes on. An item that was lost meanwhile is left to whoever has it now. What the database cannot store,
-    /// such as a response longer than its column, is left out, and the item's error says so. Lost connections and the
-    /// like are waited for. The worker uses a shared handle of its own: to stop it does not interrupt other users of the
-    /// queue, while <see cref="Queue.Interrupt"/> stops it.
+    /// the worker goes on. An item that was lost meanwhile is left to whoever has it now. What the database cannot
+    /// store, such as a response longer than its column, is left out, and the item's error says so. Lost connections
+    /// and the like are waited for. The worker uses a shared handle of its own: to stop it does not interrupt other
+    /// users of the queue, while <see cref="Queue.Interrupt"/> stops it.
     /// </remarks>
     public sealed partial class Worker
     {
