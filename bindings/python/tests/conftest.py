@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 
 import pytest
 import support
 
 import readpast
+
+# A shell that starts us in the background has Ctrl-C ignored, and programs that we start would ignore it too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
