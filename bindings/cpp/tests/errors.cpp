@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <optional>
 #include <type_traits>
+#include <utility>
 
 using readpast::status;
 
@@ -29,6 +30,12 @@ TEST_CASE("an error says what is known") {
     CHECK(copy.native_code() == 10054);
     CHECK(copy.retryable());
     CHECK(copy.operation() == "an identity");
+
+    readpast::error first(status::closed, "it is closed");
+    // NOLINTBEGIN(performance-move-const-arg,bugprone-use-after-move): that it is none is what is looked at
+    const readpast::error second = std::move(first);
+    CHECK(first.sqlstate() == second.sqlstate());
+    // NOLINTEND(performance-move-const-arg,bugprone-use-after-move)
 }
 
 TEST_CASE("what the library knows of a failure") {

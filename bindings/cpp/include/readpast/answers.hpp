@@ -5,8 +5,6 @@
 #include <readpast/status.hpp>
 
 #include <cstddef>
-#include <stdexcept>
-#include <string>
 #include <vector>
 
 namespace readpast {

@@ -31,6 +31,11 @@ public:
     error(readpast::status status, const std::string &message, diagnosis known = {})
         : std::runtime_error(message), status_(status), known_(std::make_shared<const diagnosis>(std::move(known))) {}
 
+    // Moving is copying: what was moved from is still an error.
+    error(const error &) = default;
+    error &operator=(const error &) = default;
+    ~error() override = default;
+
     /// What the call came to: a status below 0.
     [[nodiscard]] readpast::status status() const noexcept { return status_; }
 
