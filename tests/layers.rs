@@ -1,5 +1,6 @@
 //! The architecture, held: modules in one downward order, ODBC in one place, unsafe code in one place, SQL in files.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::{fs, path::Path};
 
 /// Each module uses only those before it. `install` and `queue` stand side by side but for the look-up of a queue.
@@ -57,6 +58,39 @@ fn the_command_uses_what_every_caller_uses() {
         }
         assert!(!code.contains("#[path"), "{path}");
     }
+}
+
+/// The files of the command use each other in one direction too: what no other file uses that is left is taken away, until
+/// nothing is.
+#[test]
+fn the_files_of_the_command_form_no_circle() {
+    let place = "src/bin/readpast/";
+    let of_command =
+        sources().into_iter().filter_map(|(_, path, code)| Some((path.strip_prefix(place)?.to_owned(), code)));
+    let mut uses: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (path, code) in of_command {
+        let file = path.split(['/', '.']).next().unwrap().to_owned();
+        let words = code.split("crate::").skip(1).flat_map(|rest| {
+            let (list, is_list) = rest.strip_prefix('{').map_or((rest, false), |list| (list, true));
+            let end = list.find(|c: char| if is_list { c == '}' } else { !(c.is_alphanumeric() || c == '_') });
+            list[..end.unwrap_or(list.len())].split(',').map(|word| word.trim().split("::").next().unwrap().to_owned())
+        });
+        let used: BTreeSet<_> = words.filter(|word| *word != file && !word.is_empty()).collect();
+        uses.entry(file).or_default().extend(used);
+    }
+    assert!(uses["enqueue"].contains("failure") && uses["cli"].contains("work"), "{uses:?}");
+    loop {
+        let leaves: Vec<_> = uses
+            .iter()
+            .filter(|(_, used)| !used.iter().any(|word| uses.contains_key(word)))
+            .map(|(f, _)| f.clone())
+            .collect();
+        if leaves.is_empty() {
+            break;
+        }
+        leaves.iter().for_each(|leaf| drop(uses.remove(leaf)));
+    }
+    assert!(uses.is_empty(), "these use each other in a circle: {uses:#?}");
 }
 
 #[test]

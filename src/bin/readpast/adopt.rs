@@ -1,8 +1,8 @@
 //! `readpast adopt`.
 
-use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::Result;
+use crate::global::Global;
 use crate::output::{Output, note};
 use crate::{connection, findings, spec_file};
 use readpast::adopt;

@@ -1,8 +1,8 @@
 //! The command line.
 
+use crate::global::Global;
 use crate::{adopt, completions, doctor, enqueue, exit, install, purge, recover, render, show, stats, steer, work};
-use clap::{Args, Parser, Subcommand};
-use std::path::PathBuf;
+use clap::{Parser, Subcommand};
 
 /// Work queues in ordinary SQL Server tables (and PostgreSQL).
 ///
@@ -17,36 +17,6 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
-}
-
-/// What all subcommands take. Not `Debug`: the connection is a secret.
-#[derive(Args)]
-#[command(next_help_heading = "Global options")]
-pub struct Global {
-    /// A file that holds the ODBC connection string and nothing else
-    #[arg(long, global = true, value_name = "FILE", conflicts_with = "connection")]
-    pub connection_file: Option<PathBuf>,
-    /// The ODBC connection string. Other users see it in the list of processes: better one of the other ways
-    #[arg(long, global = true, value_name = "STRING")]
-    pub connection: Option<String>,
-    /// A configuration file: settings by key, as in the README, and connection or connection_file
-    #[arg(long, global = true, value_name = "FILE")]
-    pub config: Option<PathBuf>,
-    /// The schema that holds readpast's objects [default: readpast, or READPAST_SCHEMA]
-    #[arg(long, global = true, value_name = "NAME")]
-    pub schema: Option<String>,
-    /// A setting, like lease.ms=30000; may be given again for another one
-    #[arg(long, global = true, value_name = "KEY=VALUE")]
-    pub set: Vec<String>,
-    /// Answers as JSON: one document, or where there are many answers one a line; errors too, on standard error
-    #[arg(long, global = true)]
-    pub json: bool,
-    /// Says nothing but answers and errors
-    #[arg(long, short, global = true)]
-    pub quiet: bool,
-    /// Says more of what it does
-    #[arg(long, short, global = true, conflicts_with = "quiet")]
-    pub verbose: bool,
 }
 
 /// The subcommands. What one does is told beside its options, unless several share them.

@@ -1,10 +1,9 @@
 //! `readpast completions`.
 
-use crate::cli::Cli;
 use crate::exit::Exit;
 use crate::failure::Result;
 use crate::output::Output;
-use clap::CommandFactory;
+use clap::Command;
 use clap_complete::Shell;
 
 /// Prints the completions of a shell
@@ -16,9 +15,10 @@ pub struct Args {
     shell: Shell,
 }
 
-pub fn run(args: &Args, out: &Output) -> Result<Exit> {
+/// `command` is the whole command line.
+pub fn run(mut command: Command, args: &Args, out: &Output) -> Result<Exit> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "readpast", &mut script);
+    clap_complete::generate(args.shell, &mut command, "readpast", &mut script);
     out.text(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Done)
 }

@@ -1,8 +1,8 @@
 //! Where the settings come from: a configuration file, the environment, and the command line, later ones above earlier.
 //! The connection string is a secret, so that there are three ways to give it that do not show it to other users.
 
-use crate::cli::Global;
 use crate::failure::{Result, usage};
+use crate::global::Global;
 use crate::output::note;
 use readpast::Config;
 use std::os::unix::fs::MetadataExt;

@@ -1,8 +1,8 @@
 //! `readpast doctor`.
 
-use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::Result;
+use crate::global::Global;
 use crate::output::Output;
 use crate::{connection, findings};
 use readpast::doctor::{self, Severity};

@@ -4,9 +4,9 @@ mod arguments;
 mod lines;
 mod progress;
 
-use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, usage};
+use crate::global::Global;
 use crate::output::{Output, note};
 use crate::signals::Stop;
 use crate::{connection, duration};

@@ -1,7 +1,7 @@
 //! What ends the command early, and how it is told: what is wrong, then what to do about it.
 
 use crate::exit::Exit;
-use crate::output::printable;
+use crate::printable::printable;
 use readpast::{Error, ErrorKind};
 use serde_json::json;
 use std::io;

@@ -1,8 +1,8 @@
 //! Which items are meant: the same options for all subcommands that look for items.
 
-use crate::cli::Global;
 use crate::duration;
 use crate::failure::{Result, usage};
+use crate::global::Global;
 use readpast::item::utc_text;
 use readpast::{Batch, Filter, Item, ItemState, Queue};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

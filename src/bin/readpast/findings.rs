@@ -1,7 +1,8 @@
 //! What checks have found, as text and as JSON.
 
 use crate::failure::Result;
-use crate::output::{Output, printable};
+use crate::output::Output;
+use crate::printable::printable;
 use readpast::doctor::{Finding, Severity};
 use serde_json::{Value, json};
 

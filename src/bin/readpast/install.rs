@@ -1,8 +1,8 @@
 //! `readpast install`.
 
-use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::Result;
+use crate::global::Global;
 use crate::output::Output;
 use crate::{connection, spec_file};
 use serde_json::json;

@@ -15,9 +15,11 @@ mod exit;
 mod failure;
 mod filter;
 mod findings;
+mod global;
 mod install;
 mod log;
 mod output;
+mod printable;
 mod purge;
 mod recover;
 mod render;
@@ -28,7 +30,7 @@ mod stats;
 mod steer;
 mod work;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use cli::{Cli, Command};
 use output::Output;
 use std::process::ExitCode;
@@ -57,7 +59,7 @@ fn main() -> ExitCode {
         Command::Redrive(args) => steer::run(Verb::Redrive, &global, &args, &out),
         Command::Purge(args) => purge::run(&global, &args, &out),
         Command::Recover(args) => recover::run(&global, &args, &out),
-        Command::Completions(args) => completions::run(&args, &out),
+        Command::Completions(args) => completions::run(Cli::command(), &args, &out),
     };
     let result = result.and_then(|exit| out.flush().map(|()| exit));
     match result {

@@ -1,6 +1,7 @@
 //! Standard output: plain text, or JSON on request. One JSON document for one answer, one a line for many.
 
 use crate::failure::{Failure, Result};
+use crate::printable::printable;
 use serde_json::Value;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -56,11 +57,6 @@ impl Output {
 /// A remark for the person at the terminal, on standard error. It may get lost: nothing depends on it.
 pub fn note(text: &str) {
     let _ = writeln!(io::stderr().lock(), "readpast: {}", printable(text));
-}
-
-/// Text that does nothing to a terminal: whoever enqueued it need not be a friend.
-pub fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c }).collect()
 }
 
 fn broken(error: io::Error) -> Failure {

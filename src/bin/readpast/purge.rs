@@ -1,9 +1,9 @@
 //! `readpast purge`.
 
-use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, usage};
 use crate::filter::{self, FilterArgs, Pages};
+use crate::global::Global;
 use crate::output::Output;
 use crate::signals::Stop;
 use readpast::ItemState;

@@ -1,9 +1,9 @@
 //! `readpast recover`.
 
-use crate::cli::Global;
 use crate::connection;
 use crate::exit::Exit;
 use crate::failure::Result;
+use crate::global::Global;
 use crate::output::Output;
 use readpast::Queue;
 use readpast::queue::MAX_ITEMS;

@@ -1,10 +1,11 @@
 //! `readpast show`.
 
-use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Result, usage};
 use crate::filter::{self, FilterArgs, Pages};
-use crate::output::{Output, note, printable};
+use crate::global::Global;
+use crate::output::{Output, note};
+use crate::printable::printable;
 use readpast::queue::MAX_ITEMS;
 use readpast::{Item, ItemState, Value};
 use serde_json::{Value as Json, json};

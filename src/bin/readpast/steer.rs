@@ -1,9 +1,9 @@
 //! `readpast retry`, `cancel`, `pause`, `resume` and `redrive`: the same but for what becomes of the items.
 
-use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, usage};
 use crate::filter::{self, FilterArgs, Pages};
+use crate::global::Global;
 use crate::output::{Output, note};
 use crate::signals::Stop;
 use readpast::queue::MAX_ITEMS;

@@ -9,9 +9,9 @@ mod judge;
 mod settle;
 mod slot;
 
-use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, usage};
+use crate::global::Global;
 use crate::output::Output;
 use crate::{connection, duration};
 use control::Control;

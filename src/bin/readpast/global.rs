@@ -1,0 +1,34 @@
+//! Options that all subcommands take.
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// What all subcommands take. Not `Debug`: the connection is a secret.
+#[derive(Args)]
+#[command(next_help_heading = "Global options")]
+pub struct Global {
+    /// A file that holds the ODBC connection string and nothing else
+    #[arg(long, global = true, value_name = "FILE", conflicts_with = "connection")]
+    pub connection_file: Option<PathBuf>,
+    /// The ODBC connection string. Other users see it in the list of processes: better one of the other ways
+    #[arg(long, global = true, value_name = "STRING")]
+    pub connection: Option<String>,
+    /// A configuration file: settings by key, as in the README, and connection or connection_file
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// The schema that holds readpast's objects [default: readpast, or READPAST_SCHEMA]
+    #[arg(long, global = true, value_name = "NAME")]
+    pub schema: Option<String>,
+    /// A setting, like lease.ms=30000; may be given again for another one
+    #[arg(long, global = true, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Answers as JSON: one document, or where there are many answers one a line; errors too, on standard error
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Says nothing but answers and errors
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+    /// Says more of what it does
+    #[arg(long, short, global = true, conflicts_with = "quiet")]
+    pub verbose: bool,
+}
