@@ -74,6 +74,38 @@ fn the_last_line_says_more() {
     }
 }
 
+/// Exit status 0 with a wish that cannot be read is no consent.
+#[test]
+fn a_wish_that_cannot_be_read_is_no_consent() {
+    for (script, why) in [
+        (r#"printf '{"readpast": {"action":"fail","error":"caf\351"}}'"#, "not UTF-8 (byte 0xe9"),
+        (
+            r#"printf '{"readpast": {"action":"fail","error":"'; head -c 600000 /dev/zero | tr '\0' x; echo '"}}'"#,
+            "longer than",
+        ),
+        (r#"printf "{'readpast': {'action': 'fail'}}""#, "not JSON"),
+    ] {
+        let (state, response, error) = outcome(&[], script);
+        assert_eq!((state.as_str(), response.as_str()), ("Error", "-"), "{script}");
+        assert!(error.starts_with("the command's last line is not understood: ") && error.contains(why), "{error}");
+    }
+    let failed = texts("Failed", "-", "no");
+    for script in [
+        r#"printf '\357\273\277{"readpast": {"action":"fail","error":"no"}}'"#,
+        r#"printf '{"readpast": {"action":"fail","error":"no"}}\000'"#,
+        r#"printf '{\n  "readpast": {\n    "action":"fail",\n    "error":"no"\n  }\n}\n'"#,
+    ] {
+        assert_eq!(outcome(&[], script), failed, "{script}");
+    }
+    let long = r#"printf '{"readpast": {"action":"fail","error":"'; head -c 70000 /dev/zero | tr '\0' x; echo '"}}'"#;
+    let (state, _, error) = outcome(&[], long);
+    assert_eq!((state.as_str(), error.len()), ("Failed", 70_000));
+    // Who fails has failed, whatever cannot be read.
+    let (state, _, error) = outcome(&[], r#"echo '{"readpast": {"action":"explode"}}'; exit 65"#);
+    assert_eq!(state, "Failed");
+    assert!(error.starts_with("exit status 65; ") && error.contains("explode"), "{error}");
+}
+
 #[test]
 fn a_step_is_kept_for_the_next_attempt() {
     let shell = Shell::new();
@@ -95,7 +127,7 @@ fn the_item_is_on_standard_input_and_in_the_environment() {
     shell.write("item", &item);
     let key = shell.ok(&["enqueue", "Mail", "-f", "item", "--keys"]);
     // Standard input is read late, so that more than a pipe holds must wait for it.
-    let script = "env | grep ^READPAST_ | grep -v CONNECTION > env; printf '%s' \"$READPAST_COL_RECIPIENT\" > recipient; \
+    let script = "env | grep ^READPAST_ > env; printf '%s' \"$READPAST_COL_RECIPIENT\" > recipient; \
                   echo noise; cat > item.json";
     let arguments = shell.script(&["--until-empty", "--set", "worker=tester"], script);
     let mut command = shell.command(&arguments);
@@ -123,6 +155,21 @@ fn the_item_is_on_standard_input_and_in_the_environment() {
     }
     assert!(!environment.contains("READPAST_COL_BODY"), "too long for the environment");
     assert!(!environment.contains("READPAST_COL_URGENT"), "it is NULL");
+    assert!(!environment.contains("READPAST_CONNECTION"), "a secret");
+}
+
+/// One that prints its environment would keep the password with the item.
+#[test]
+fn commands_get_the_connection_on_request_only() {
+    for (options, expected) in [(&[][..], "0"), (&["--pass-connection"], "2")] {
+        let shell = Shell::new();
+        shell.ok(&["enqueue", "Mail", "Recipient=a"]);
+        let options = [&["--until-empty"], options].concat();
+        let mut command = shell.command(&shell.script(&options, "env | grep -c '^READPAST_CONNECTION' || true"));
+        command.env("READPAST_CONNECTION_FILE", "connection");
+        assert!(command.status().unwrap().success());
+        assert_eq!(shell.look("SELECT response FROM readpast.mail"), expected);
+    }
 }
 
 #[test]

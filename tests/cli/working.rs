@@ -1,8 +1,9 @@
 //! `work`: many items, many commands, many workers.
 
-use crate::shell::{Shell, is_running, until};
+use crate::shell::{Shell, is_running, signal, until};
 use std::collections::BTreeSet;
 use std::fs;
+use std::process::Command;
 
 #[test]
 fn competing_workers_lose_nothing_and_take_nothing_twice() {
@@ -50,6 +51,32 @@ fn what_a_command_leaves_behind_does_not_hold_the_worker_up() {
     assert_eq!(shell.look("SELECT response FROM readpast.mail"), "done");
     let left = fs::read_to_string(shell.folder.join("left")).unwrap();
     until("what was left is gone", || !is_running(&left));
+}
+
+/// What detached itself is left alone, and costs the worker nothing: no thread and no descriptor, however many there are.
+#[test]
+fn daemons_that_commands_leave_behind_cost_nothing() {
+    const ITEMS: usize = 200;
+    let shell = Shell::new();
+    shell.fill(ITEMS);
+    let script = "setsid sleep 600 & echo $! >> left; ls /proc/$PPID/task | wc -l >> threads; echo done";
+    let command = shell.command(&[]);
+    let worker = shell.script(&["--until-empty", "--jobs", "4"], script);
+    let limited = Command::new("sh")
+        .args(["-c", "ulimit -n 64; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_readpast")])
+        .args(worker)
+        .envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .current_dir(&shell.folder)
+        .output()
+        .unwrap();
+    let left = fs::read_to_string(shell.folder.join("left")).unwrap();
+    let running = left.lines().filter(|id| is_running(id)).count();
+    left.lines().for_each(|id| signal("KILL", id.parse().unwrap()));
+    assert!(limited.status.success(), "{limited:?}");
+    assert_eq!((shell.count("Completed"), running), (ITEMS.to_string(), ITEMS));
+    let threads = fs::read_to_string(shell.folder.join("threads")).unwrap();
+    let most = threads.lines().map(|count| count.trim().parse::<usize>().unwrap()).max();
+    assert!(most < Some(40), "{most:?} threads");
 }
 
 #[test]

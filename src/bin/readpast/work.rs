@@ -3,9 +3,11 @@
 mod capture;
 mod child;
 mod control;
+mod directive;
 mod environment;
 mod events;
 mod judge;
+mod pipes;
 mod settle;
 mod slot;
 
@@ -39,16 +41,20 @@ use std::{env, fs};
 ///          the polite way to ask for it; a signal and --timeout are others. The end of
 ///          standard error becomes the error
 ///
-/// The command can say more with a last line on standard output:
+/// The command can say more with a last line on standard output (or, as jq prints it, a last
+/// object over several lines):
 ///   {"readpast": {"action": "retry", "delay_ms": 60000, "step": "sent", "error": "..."}}
 /// action is complete, complete_partially, fail, retry, release, cancel, pause or terminate,
 /// and counts with exit status 0; the others are due (a UTC time, in place of delay_ms), step,
-/// error and response. All may be left out.
+/// error and response. All may be left out. What looks like such a line and cannot be read is an
+/// Error, which says why.
 ///
 /// SIGTERM, SIGINT or SIGHUP: takes no more items, lets the commands under way end, gives the
 /// rest back, and exits with 0. A second one ends the commands and gives their items back too.
 /// Leases are renewed meanwhile; a command whose item was taken away is ended, and its result
-/// ignored. Each command has a process group of its own, and standard error in common.
+/// ignored. Each command has a process group of its own, and standard error in common. What it
+/// leaves running in its group is ended when it keeps an output open; what it detaches (setsid)
+/// is left alone.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
@@ -84,6 +90,9 @@ pub struct Args {
     /// Most bytes of the end of standard error that are kept as the error
     #[arg(long, default_value_t = 4096, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(0..=1_048_576))]
     error_limit: u32,
+    /// Lets commands have READPAST_CONNECTION and READPAST_CONNECTION_FILE, so that they can use readpast themselves
+    #[arg(long)]
+    pass_connection: bool,
     /// The command and its arguments, after --
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,

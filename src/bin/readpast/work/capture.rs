@@ -1,81 +1,90 @@
 //! What a command writes, kept in bounded memory: the beginning, the end, and how much there was.
 
+use super::directive;
 use std::collections::VecDeque;
-use std::io::{ErrorKind, Read, Write};
-use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::{io, thread};
 
 /// What was written.
 #[derive(Debug, Default)]
 pub struct Written {
+    limits: Limits,
     /// The beginning.
     pub head: Vec<u8>,
     /// The end; it may overlap the beginning.
-    pub tail: VecDeque<u8>,
+    tail: VecDeque<u8>,
     /// How much there was in all.
-    pub total: u64,
+    total: u64,
+    /// Where the line under way begins, and its first bytes: of a line that is too long for the tail they say what it is.
+    line: (u64, Vec<u8>),
+    /// The same of the line before, while the line under way is blank.
+    before: (u64, Vec<u8>),
 }
 
 /// How much to keep.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Limits {
     pub head: usize,
     pub tail: usize,
-    /// Whether it is passed on to our own standard error.
-    pub shown: bool,
 }
 
-/// Reads a pipe to its end in a thread, then sends word. The thread is not waited for: a process that the command left behind
-/// may hold the pipe open for ever.
-pub fn start(
-    mut pipe: impl Read + Send + 'static,
-    limits: Limits,
-    done: Sender<()>,
-) -> io::Result<Arc<Mutex<Written>>> {
-    let written = Arc::new(Mutex::new(Written::default()));
-    let shared = Arc::clone(&written);
-    let read = move || {
-        let mut buffer = [0; 8192];
-        loop {
-            match pipe.read(&mut buffer) {
-                Ok(0) => break,
-                Ok(count) => {
-                    let bytes = &buffer[..count];
-                    shared.lock().unwrap_or_else(PoisonError::into_inner).keep(bytes, limits);
-                    if limits.shown {
-                        let _ = io::stderr().write_all(bytes);
-                    }
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(_) => break,
-            }
-        }
-        // Nobody may be waiting any more.
-        let _ = done.send(());
-    };
-    thread::Builder::new().name("output".to_owned()).spawn(read)?;
-    Ok(written)
-}
+/// What tells a directive stands within so many bytes of its line.
+const LINE: usize = 256;
 
 impl Written {
-    fn keep(&mut self, bytes: &[u8], limits: Limits) {
-        self.total += bytes.len() as u64;
-        let room = limits.head.saturating_sub(self.head.len()).min(bytes.len());
+    pub fn new(limits: Limits) -> Self {
+        Self { limits, ..Self::default() }
+    }
+
+    /// Takes in what comes next.
+    pub fn keep(&mut self, bytes: &[u8]) {
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.begin_line(part);
+            self.total += part.len() as u64;
+            if part.ends_with(b"\n") {
+                let next = (self.total, Vec::new());
+                let ended = std::mem::replace(&mut self.line, next);
+                if !directive::is_blank(&ended.1) {
+                    self.before = ended;
+                }
+            }
+        }
+        let room = self.limits.head.saturating_sub(self.head.len()).min(bytes.len());
         self.head.extend_from_slice(&bytes[..room]);
-        self.tail.extend(&bytes[bytes.len().saturating_sub(limits.tail)..]);
-        let surplus = self.tail.len().saturating_sub(limits.tail);
+        self.tail.extend(&bytes[bytes.len().saturating_sub(self.limits.tail)..]);
+        let surplus = self.tail.len().saturating_sub(self.limits.tail);
         self.tail.drain(..surplus);
     }
 
-    /// The last line that is not empty, where all of it was kept, and where it begins.
-    pub fn last_line(&self) -> Option<(u64, String)> {
-        let tail: Vec<u8> = self.tail.iter().copied().collect();
-        let text = tail.trim_ascii_end();
-        let start = text.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1);
-        let start = start.or_else(|| (self.total == tail.len() as u64).then_some(0))?;
-        let line = String::from_utf8(text[start..].to_vec()).ok().filter(|line| !line.is_empty())?;
-        Some((self.total - (tail.len() - start) as u64, line))
+    /// Keeps what a line begins with, without the blanks before it.
+    fn begin_line(&mut self, mut part: &[u8]) {
+        let begun = &mut self.line.1;
+        while !part.is_empty() {
+            if begun.len() == LINE {
+                let blanks = LINE - directive::bare_start(begun).len();
+                if blanks == 0 {
+                    return;
+                }
+                begun.drain(..blanks);
+            }
+            let (now, later) = part.split_at((LINE - begun.len()).min(part.len()));
+            begun.extend_from_slice(now);
+            part = later;
+        }
+    }
+
+    /// The end, in one piece.
+    pub fn tail(&self) -> Vec<u8> {
+        self.tail.iter().copied().collect()
+    }
+
+    /// Where the tail begins.
+    pub fn tail_start(&self) -> u64 {
+        self.total - self.tail.len() as u64
+    }
+
+    /// The first bytes of the last line that is not blank, when the line began before what is kept of the end.
+    pub fn cut_line(&self) -> Option<&[u8]> {
+        let (start, line) = if directive::is_blank(&self.line.1) { &self.before } else { &self.line };
+        (*start < self.tail_start()).then_some(line)
     }
 }
 
@@ -89,17 +98,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ends_are_kept_and_the_last_line_is_found() {
-        let limits = Limits { head: 4, tail: 6, shown: false };
-        let mut written = Written::default();
+    fn both_ends_are_kept_and_a_line_that_is_cut_is_known() {
+        let mut written = Written::new(Limits { head: 4, tail: 6 });
         for part in ["ab", "cdef", "\ngh", "ij\n"] {
-            written.keep(part.as_bytes(), limits);
+            written.keep(part.as_bytes());
         }
-        assert_eq!(written.head, b"abcd");
-        assert_eq!(written.tail, b"\nghij\n".as_slice());
-        assert_eq!(written.last_line(), Some((7, "ghij".to_owned())));
-        written.keep(b"a long line", limits);
-        assert_eq!(written.last_line(), None);
+        assert_eq!((written.head.as_slice(), written.tail().as_slice()), (&b"abcd"[..], &b"\nghij\n"[..]));
+        assert_eq!((written.tail_start(), written.cut_line()), (6, None));
+        written.keep(b"a long line");
+        assert_eq!(written.cut_line(), Some(&b"a long line"[..]));
+        written.keep(b"\n \n");
+        assert_eq!(written.cut_line(), Some(&b"a long line\n"[..]), "blank lines after it");
+        written.keep(b"b\n");
+        assert_eq!(written.cut_line(), None);
     }
 
     #[test]

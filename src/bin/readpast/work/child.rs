@@ -1,26 +1,31 @@
 //! One command for one item: started in a process group of its own, fed, listened to, and ended when it must.
 
-use super::capture::{self, Limits, Written};
+use super::capture::{Limits, Written};
+use super::pipes::Pipes;
 use super::{Args, Control, environment};
 use readpast::{Item, Queue};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
-use std::io::{self, Write};
+use std::io::{self, PipeReader};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// How often is looked whether a command is to be ended.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How long what a command has started may go on writing after it.
+/// How long what a command has started may go on writing after it, in all.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A new pipe takes so much without anybody reading.
-const PIPE: usize = 4096;
+/// How long it may hold the outputs open without writing.
+const SILENCE: Duration = Duration::from_millis(500);
+
+/// What is left of it after that has been killed needs no longer to go.
+const GOING: Duration = Duration::from_millis(100);
+
+/// A directive may be as long as this.
+const DIRECTIVE: usize = 262_144;
 
 /// Why a command was ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,8 +44,8 @@ pub struct End {
     pub signal: Option<i32>,
     /// Whether we ended it.
     pub why: Option<Why>,
-    pub stdout: Arc<Mutex<Written>>,
-    pub stderr: Arc<Mutex<Written>>,
+    pub stdout: Written,
+    pub stderr: Written,
     pub took: Duration,
 }
 
@@ -55,8 +60,7 @@ pub fn run(
 ) -> io::Result<End> {
     let begun = Instant::now();
     let mut command = Command::new(&args.command[0]);
-    // Of another item, when we are a command of `work` ourselves.
-    environment::inherited().for_each(|name| {
+    environment::withheld(args.pass_connection).for_each(|name| {
         command.env_remove(name);
     });
     let mut child = command
@@ -68,13 +72,13 @@ pub fn run(
         .process_group(0)
         .spawn()?;
     let group = Group(Pid::from_child(&child));
-    match listen(&mut child, args, item, shows) {
-        Ok((stdout, stderr, ended, closed)) => {
-            let why = watch(&group, args, control, begun, &ended, is_lost);
-            clear_up(&group, why.is_some(), &closed);
-            let status = child.wait()?;
-            Ok(end(status, why, stdout, stderr, begun.elapsed()))
-        }
+    let attended = listen(&mut child, args, item, shows).and_then(|(mut pipes, ended)| {
+        let why = watch(&mut pipes, &group, args, control, begun, &ended, is_lost)?;
+        clear_up(&mut pipes, &group, why.is_some())?;
+        Ok((why, pipes))
+    });
+    match attended {
+        Ok((why, pipes)) => Ok(end(child.wait()?, why, pipes, begun.elapsed())),
         Err(error) => {
             group.signal(Signal::KILL);
             child.wait()?;
@@ -83,74 +87,51 @@ pub fn run(
     }
 }
 
-fn end(
-    status: ExitStatus,
-    why: Option<Why>,
-    stdout: Arc<Mutex<Written>>,
-    stderr: Arc<Mutex<Written>>,
-    took: Duration,
-) -> End {
+fn end(status: ExitStatus, why: Option<Why>, pipes: Pipes, took: Duration) -> End {
     // One that ended well although it was asked to stop has done its work; unless the item is another's.
     let why = why.filter(|why| *why == Why::Lost || status.code() != Some(0));
-    End { code: status.code(), signal: status.signal(), why, stdout, stderr, took }
+    End { code: status.code(), signal: status.signal(), why, stdout: pipes.output, stderr: pipes.errors, took }
 }
 
-type Listening = (Arc<Mutex<Written>>, Arc<Mutex<Written>>, Receiver<()>, Receiver<()>);
-
-/// Threads that feed the command and take what it says, and word of its end and of the ends of its two outputs.
-fn listen(child: &mut Child, args: &Args, item: &Item<'_>, shows: bool) -> io::Result<Listening> {
-    let (closed, all_closed) = channel();
-    let (ended, has_ended) = channel();
-    let missing = || io::Error::other("a pipe is missing");
-    let stdout = child.stdout.take().ok_or_else(missing)?;
-    let stderr = child.stderr.take().ok_or_else(missing)?;
-    let stdin = child.stdin.take().ok_or_else(missing)?;
-    // The last line of standard output may be as long as the response.
+/// The pipes of the command, and one that closes when it has ended.
+fn listen(child: &mut Child, args: &Args, item: &Item<'_>, shows: bool) -> io::Result<(Pipes, PipeReader)> {
     let limit = args.response_limit as usize;
-    let limits = Limits { head: limit, tail: limit.max(65_536), shown: false };
-    let stdout = capture::start(stdout, limits, closed.clone())?;
-    let limits = Limits { head: 0, tail: args.error_limit as usize, shown: shows };
-    let stderr = capture::start(stderr, limits, closed)?;
-    feed(stdin, item.to_json() + "\n")?;
-    let pid = Pid::from_child(child);
+    // A directive may hold the response.
+    let output = Limits { head: limit, tail: (2 * limit).max(DIRECTIVE) };
+    let errors = Limits { head: 0, tail: args.error_limit as usize };
+    let pipes = Pipes::of(child, (item.to_json() + "\n").into_bytes(), output, errors, shows)?;
+    Ok((pipes, notice_end(Pid::from_child(child))?))
+}
+
+/// A pipe that closes when the command has ended.
+fn notice_end(pid: Pid) -> io::Result<PipeReader> {
+    let (ended, ends) = io::pipe()?;
     // It waits without reaping: until we reap it, the process's number is nobody else's, and signals reach none but it.
     let wait = move || {
         let exited = || waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
         while exited().is_err_and(|error| error == Errno::INTR) {}
-        let _ = ended.send(());
+        drop(ends);
     };
     thread::Builder::new().name("wait".to_owned()).spawn(wait)?;
-    Ok((stdout, stderr, has_ended, all_closed))
-}
-
-/// A command need not read what it is given.
-fn feed(mut stdin: ChildStdin, text: String) -> io::Result<()> {
-    if text.len() <= PIPE {
-        let _ = stdin.write_all(text.as_bytes());
-        return Ok(());
-    }
-    let write = move || {
-        let _ = stdin.write_all(text.as_bytes());
-    };
-    thread::Builder::new().name("input".to_owned()).spawn(write).map(drop)
+    Ok(ended)
 }
 
 /// Until the command has ended; says why we made it end, if we did.
 fn watch(
+    pipes: &mut Pipes,
     group: &Group,
     args: &Args,
     control: &Control,
     begun: Instant,
-    ended: &Receiver<()>,
+    ended: &PipeReader,
     is_lost: impl Fn() -> bool,
-) -> Option<Why> {
+) -> io::Result<Option<Why>> {
     let mut stopped: Option<(Why, Instant)> = None;
     loop {
         let left = args.timeout.map_or(LOOK, |timeout| timeout.saturating_sub(begun.elapsed()).min(LOOK));
         let look = if stopped.is_some() { LOOK } else { left };
-        match ended.recv_timeout(look) {
-            Err(RecvTimeoutError::Timeout) => {}
-            Ok(()) | Err(RecvTimeoutError::Disconnected) => return stopped.map(|(why, _)| why),
+        if pipes.turn(Some(ended), look)?.also {
+            return Ok(stopped.map(|(why, _)| why));
         }
         match stopped {
             Some((_, since)) if since.elapsed() >= args.kill_after => group.signal(Signal::KILL),
@@ -173,16 +154,33 @@ fn watch(
 }
 
 /// What the command has started in its group and left behind: it may go on, unless it keeps the outputs open or the command
-/// was to be ended.
-fn clear_up(group: &Group, by_force: bool, closed: &Receiver<()>) {
+/// was to be ended. What left the group too and keeps them open, is not waited for.
+fn clear_up(pipes: &mut Pipes, group: &Group, by_force: bool) -> io::Result<()> {
     if by_force {
         group.signal(Signal::KILL);
     }
-    let both_close = || (0..2).all(|_| closed.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout));
-    if !both_close() {
+    drain(pipes, PATIENCE, SILENCE)?;
+    if !pipes.are_closed() {
         group.signal(Signal::KILL);
-        let _ = closed.recv_timeout(PATIENCE / 4);
+        drain(pipes, GOING, GOING)?;
     }
+    Ok(())
+}
+
+/// Reads on until both outputs are closed, or nothing was said for `silence`, or `patience` is at its end.
+fn drain(pipes: &mut Pipes, patience: Duration, silence: Duration) -> io::Result<()> {
+    let begun = Instant::now();
+    let mut said = begun;
+    while !pipes.are_closed() {
+        let left = patience.saturating_sub(begun.elapsed()).min(silence.saturating_sub(said.elapsed()));
+        if left.is_zero() {
+            break;
+        }
+        if pipes.turn(None, left)?.said {
+            said = Instant::now();
+        }
+    }
+    Ok(())
 }
 
 /// The process group of a command that is not reaped yet.
@@ -193,9 +191,4 @@ impl Group {
         // None left is as good.
         let _ = kill_process_group(self.0, signal);
     }
-}
-
-/// What a command has written, for reading.
-pub fn written<T>(output: &Mutex<Written>, read: impl FnOnce(&Written) -> T) -> T {
-    read(&output.lock().unwrap_or_else(PoisonError::into_inner))
 }

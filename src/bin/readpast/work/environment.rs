@@ -16,9 +16,17 @@ const MAX_ALL: usize = 256 * 1024;
 /// What the names of the columns' variables begin with.
 const COLUMN: &str = "READPAST_COL_";
 
-/// The columns' variables in our own environment.
-pub fn inherited() -> impl Iterator<Item = OsString> {
-    env::vars_os().map(|(name, _)| name).filter(|name| name.as_bytes().starts_with(COLUMN.as_bytes()))
+/// What gives access to the database: the connection string, or the file that holds it.
+const CONNECTION: [&str; 2] = ["READPAST_CONNECTION", "READPAST_CONNECTION_FILE"];
+
+/// What a command does not get of our own environment: the columns of another item, when we are a command of `work` ourselves;
+/// and the connection, unless it is to be passed. A command that prints its environment would store it with the item.
+pub fn withheld(passes_connection: bool) -> impl Iterator<Item = OsString> {
+    let is_withheld = move |name: &OsString| {
+        let is_connection = CONNECTION.iter().any(|connection| name == connection);
+        name.as_bytes().starts_with(COLUMN.as_bytes()) || (is_connection && !passes_connection)
+    };
+    env::vars_os().map(|(name, _)| name).filter(is_withheld)
 }
 
 /// The variables that tell of `item`.

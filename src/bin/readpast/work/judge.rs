@@ -2,9 +2,9 @@
 
 use super::Args;
 use super::capture::text;
-use super::child::{End, Why, written};
+use super::child::{End, Why};
+use super::directive::{self, Directive};
 use readpast::{Action, Item, Settlement};
-use serde_json::{Map, Value};
 
 /// The end of an item's claim, as its command wants it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,11 +55,16 @@ pub fn verdict(end: &End, args: &Args) -> Option<Verdict> {
 }
 
 fn judged(end: &End, args: &Args) -> Verdict {
-    let (directive, response) = match read_output(end) {
-        Ok(output) => output,
-        Err(why) => return Verdict::retry(format!("the command's last line is not understood: {why}")),
+    let said =
+        directive::at_end(&end.stdout).map_err(|why| format!("the command's last line is not understood: {why}"));
+    let (asked, before) = match &said {
+        Ok(Some((start, asked))) => (asked, usize::try_from(*start).unwrap_or(usize::MAX)),
+        Ok(None) => (&Directive::default(), usize::MAX),
+        // Consent is not to be taken from it.
+        Err(why) if end.code == Some(0) => return Verdict::retry(with_errors(end, why)),
+        // The exit status says enough.
+        Err(_) => (&Directive::default(), 0),
     };
-    let asked = directive.unwrap_or_default();
     let (action, error) = match (end.code, end.signal) {
         (Some(0), _) => (asked.action.unwrap_or(Action::Complete), None),
         (Some(code), _) => {
@@ -72,113 +77,25 @@ fn judged(end: &End, args: &Args) -> Verdict {
             (Action::Retry, Some(with_errors(end, &format!("the command was ended by signal {signal}"))))
         }
     };
+    let error = match &said {
+        Err(why) => error.map(|error| format!("{error}; {why}")),
+        Ok(_) => asked.error.clone().or(error),
+    };
+    // Of an attempt that failed, only what it says expressly is a response.
+    let response = || text(&end.stdout.head[..before.min(end.stdout.head.len())]);
+    let written = (action == Action::Complete).then(response).filter(|text| !text.is_empty());
     Verdict {
         action,
-        step: asked.step,
-        // Of an attempt that failed, only what it says expressly is a response.
-        response: asked.response.or(Some(response).filter(|text| action == Action::Complete && !text.is_empty())),
-        error: asked.error.or(error),
+        step: asked.step.clone(),
+        response: asked.response.clone().or(written),
+        error,
         delay_ms: asked.delay_ms,
-        due: asked.due,
+        due: asked.due.clone(),
     }
-}
-
-/// What the last line of standard output may ask for.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Directive {
-    action: Option<Action>,
-    step: Option<String>,
-    response: Option<String>,
-    error: Option<String>,
-    delay_ms: Option<i64>,
-    due: Option<String>,
-}
-
-/// The directive on the last line, if there is one, and what stands before it.
-fn read_output(end: &End) -> Result<(Option<Directive>, String), String> {
-    written(&end.stdout, |stdout| {
-        if let Some((start, line)) = stdout.last_line()
-            && let Some(directive) = directive(&line)?
-        {
-            let before = usize::try_from(start).unwrap_or(usize::MAX).min(stdout.head.len());
-            return Ok((Some(directive), text(&stdout.head[..before])));
-        }
-        Ok((None, text(&stdout.head)))
-    })
-}
-
-/// A line that begins like a directive must be one: a mistake in it would otherwise be taken for consent.
-fn directive(line: &str) -> Result<Option<Directive>, String> {
-    let bare: String = line.chars().filter(|c| !c.is_whitespace()).take(12).collect();
-    if bare != r#"{"readpast":"# {
-        return Ok(None);
-    }
-    let value: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
-    let members =
-        value.as_object().filter(|object| object.len() == 1).and_then(|object| object["readpast"].as_object());
-    members.ok_or_else(|| "\"readpast\" must be an object, and alone".to_owned()).and_then(members_of).map(Some)
-}
-
-fn members_of(members: &Map<String, Value>) -> Result<Directive, String> {
-    let mut directive = Directive::default();
-    for (key, value) in members {
-        let text = || value.as_str().map(str::to_owned).ok_or_else(|| format!("{key:?} must be text"));
-        match key.as_str() {
-            _ if value.is_null() => {}
-            "action" => directive.action = Some(action(&text()?)?),
-            "step" => directive.step = Some(text()?),
-            // Any JSON will do for a response.
-            "response" => directive.response = Some(text().unwrap_or_else(|_| value.to_string())),
-            "error" => directive.error = Some(text()?),
-            "due" => directive.due = Some(text()?),
-            "delay_ms" => directive.delay_ms = Some(value.as_i64().ok_or("\"delay_ms\" must be a whole number")?),
-            _ => return Err(format!("there is no {key:?}")),
-        }
-    }
-    Ok(directive)
-}
-
-fn action(word: &str) -> Result<Action, String> {
-    Ok(match word {
-        "complete" => Action::Complete,
-        "complete_partially" => Action::CompletePartially,
-        "fail" => Action::Fail,
-        "retry" => Action::Retry,
-        "release" => Action::Release,
-        "cancel" => Action::Cancel,
-        "pause" => Action::Pause,
-        "terminate" => Action::Terminate,
-        _ => return Err(format!("there is no action {word:?}")),
-    })
 }
 
 /// The end of standard error, and how the command ended.
 fn with_errors(end: &End, how: &str) -> String {
-    let errors = written(&end.stderr, |stderr| text(&stderr.tail.iter().copied().collect::<Vec<_>>()));
+    let errors = text(&end.stderr.tail());
     if errors.is_empty() { how.to_owned() } else { format!("{} ({how})", errors.trim_start_matches('\u{fffd}')) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn directives_are_read_or_refused_but_never_guessed() {
-        let line = r#"{"readpast": {"action": "retry", "delay_ms": 5, "step": "sent", "response": {"id": 1}}}"#;
-        let read = directive(line).unwrap().unwrap();
-        assert_eq!((read.action, read.delay_ms), (Some(Action::Retry), Some(5)));
-        assert_eq!((read.step.as_deref(), read.response.as_deref()), (Some("sent"), Some(r#"{"id":1}"#)));
-        assert_eq!(directive("done").unwrap(), None);
-        assert_eq!(directive(r#"{"id": 1}"#).unwrap(), None);
-        for line in [
-            r#"{"readpast": "#,
-            r#"{"readpast": 1}"#,
-            r#"{"readpast": {"action": "explode"}}"#,
-            r#"{"readpast": {"acton": "fail"}}"#,
-            r#"{"readpast": {"delay_ms": "5"}}"#,
-            r#"{"readpast": {}, "more": 1}"#,
-        ] {
-            assert!(directive(line).is_err(), "{line}");
-        }
-    }
 }

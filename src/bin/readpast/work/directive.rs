@@ -1,0 +1,180 @@
+//! What a command asks for with the last line of its output.
+//!
+//! A line that was meant as a directive and is not understood must never pass for ordinary output: with exit status 0 the item
+//! would become Completed, whatever the command wanted. So there are two questions. Does it look like a directive? That is
+//! decided here alone, in [`looks_like_one`], by no more than its beginning, and generously. Can it be read? Only as JSON
+//! with the members that there are.
+
+use super::capture::Written;
+use readpast::Action;
+use serde_json::{Map, Value};
+
+/// What may be asked for.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Directive {
+    pub action: Option<Action>,
+    pub step: Option<String>,
+    pub response: Option<String>,
+    pub error: Option<String>,
+    pub delay_ms: Option<i64>,
+    pub due: Option<String>,
+}
+
+/// The directive at the end of the output, with the place where it begins.
+///
+/// # Errors
+/// Why what looks like one cannot be read.
+pub fn at_end(stdout: &Written) -> Result<Option<(u64, Directive)>, String> {
+    if let Some(line) = stdout.cut_line() {
+        let longest = stdout.tail().len();
+        return if looks_like_one(line) { Err(format!("it is longer than {longest} bytes")) } else { Ok(None) };
+    }
+    let tail = stdout.tail();
+    let Some(start) = last_object(&tail) else { return Ok(None) };
+    let text = bare(&tail[start..]);
+    Ok(Some((stdout.tail_start() + start as u64, read(text)?)))
+}
+
+/// Where the object at the end begins that looks like a directive: on the last line that is not blank, or where it goes over
+/// several lines, as `jq` prints it, on the last line that begins with a brace.
+fn last_object(tail: &[u8]) -> Option<usize> {
+    let end = tail.len() - (bare_start(tail).len() - bare(tail).len());
+    let mut after = end;
+    while after > 0 {
+        let start = tail[..after].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let line = &tail[start..after];
+        if line.contains(&b'{') && looks_like_one(&tail[start..end]) {
+            return (after == end || !is_followed(&tail[start..end])).then_some(start);
+        }
+        if line.starts_with(b"{") {
+            return None;
+        }
+        after = start.saturating_sub(1);
+    }
+    None
+}
+
+/// Whether an object is whole and more stands after it: then it is not the last.
+fn is_followed(text: &[u8]) -> bool {
+    let mut values = serde_json::Deserializer::from_slice(text).into_iter::<Value>();
+    values.next().is_some_and(|value| value.is_ok()) && !is_blank(&text[values.byte_offset()..])
+}
+
+/// Whether bytes begin as a directive does, or as somebody who meant one would begin: whatever stands around and between the
+/// signs (a byte order mark, NULs, colours, the second bytes of UTF-16), whichever quotes (Python's, none, escaped ones).
+pub fn looks_like_one(bytes: &[u8]) -> bool {
+    let is_sign = |byte: &u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\');
+    let signs: Vec<_> = bare_start(bytes).iter().copied().filter(is_sign).take(MARK.len() + 1).collect();
+    let Some((mark, next)) = signs.split_at_checked(MARK.len()) else { return false };
+    // "readpast_id" is something else.
+    let goes_on = next.first().is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'));
+    mark.eq_ignore_ascii_case(MARK) && !goes_on
+}
+
+/// What a directive begins with, without the quotes.
+const MARK: &[u8] = b"{readpast";
+
+/// Whether there is nothing to read in a line.
+pub fn is_blank(line: &[u8]) -> bool {
+    bare(line).is_empty()
+}
+
+/// Bytes without what cannot be seen around them.
+fn bare(bytes: &[u8]) -> &[u8] {
+    let mut rest = bare_start(bytes);
+    loop {
+        let before = rest.len();
+        while let [head @ .., last] = rest
+            && (last.is_ascii_whitespace() || last.is_ascii_control())
+        {
+            rest = head;
+        }
+        rest = rest.strip_suffix(BYTE_ORDER_MARK).unwrap_or(rest);
+        rest = without_colour_at_end(rest);
+        if rest.len() == before {
+            return rest;
+        }
+    }
+}
+
+/// The same at the beginning only.
+pub fn bare_start(bytes: &[u8]) -> &[u8] {
+    let mut rest = bytes;
+    loop {
+        let before = rest.len();
+        rest = without_colour(rest);
+        while let [first, tail @ ..] = rest
+            && (first.is_ascii_whitespace() || first.is_ascii_control())
+            && !rest.starts_with(ESCAPE)
+        {
+            rest = tail;
+        }
+        rest = rest.strip_prefix(BYTE_ORDER_MARK).unwrap_or(rest);
+        if rest.len() == before {
+            return rest;
+        }
+    }
+}
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// What a terminal takes for a command begins with this, and ends with a letter.
+const ESCAPE: &[u8] = b"\x1b[";
+
+fn without_colour(bytes: &[u8]) -> &[u8] {
+    let Some(rest) = bytes.strip_prefix(ESCAPE) else { return bytes };
+    let end = rest.iter().position(|byte| !matches!(byte, b'0'..=b'?'));
+    end.map_or(&[], |end| &rest[end + 1..])
+}
+
+fn without_colour_at_end(bytes: &[u8]) -> &[u8] {
+    let Some(at) = bytes.windows(2).rposition(|pair| pair == ESCAPE) else { return bytes };
+    if without_colour(&bytes[at..]).is_empty() { &bytes[..at] } else { bytes }
+}
+
+fn read(text: &[u8]) -> Result<Directive, String> {
+    let text = std::str::from_utf8(text).map_err(|error| {
+        let byte = text.get(error.valid_up_to()).copied().unwrap_or_default();
+        format!("it is not UTF-8 (byte {byte:#04x} after {} others)", error.valid_up_to())
+    })?;
+    let value: Value = serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
+    let alone = value.as_object().filter(|object| object.len() == 1);
+    let members = alone.and_then(|object| object.get("readpast")).and_then(Value::as_object);
+    members.ok_or_else(|| "\"readpast\" must be an object, and alone".to_owned()).and_then(members_of)
+}
+
+fn members_of(members: &Map<String, Value>) -> Result<Directive, String> {
+    let mut directive = Directive::default();
+    for (key, value) in members {
+        let text = || value.as_str().map(str::to_owned).ok_or_else(|| format!("{key:?} must be text"));
+        match key.as_str() {
+            _ if value.is_null() => {}
+            "action" => directive.action = Some(action(&text()?)?),
+            "step" => directive.step = Some(text()?),
+            // Any JSON will do for a response.
+            "response" => directive.response = Some(text().unwrap_or_else(|_| value.to_string())),
+            "error" => directive.error = Some(text()?),
+            "due" => directive.due = Some(text()?),
+            "delay_ms" => directive.delay_ms = Some(value.as_i64().ok_or("\"delay_ms\" must be a whole number")?),
+            _ => return Err(format!("there is no {key:?}")),
+        }
+    }
+    Ok(directive)
+}
+
+fn action(word: &str) -> Result<Action, String> {
+    Ok(match word {
+        "complete" => Action::Complete,
+        "complete_partially" => Action::CompletePartially,
+        "fail" => Action::Fail,
+        "retry" => Action::Retry,
+        "release" => Action::Release,
+        "cancel" => Action::Cancel,
+        "pause" => Action::Pause,
+        "terminate" => Action::Terminate,
+        _ => return Err(format!("there is no action {word:?}")),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,149 @@
+use super::super::capture::Limits;
+use super::*;
+use proptest::prelude::*;
+
+const DIRECTIVE: &str = r#"{"readpast": {"action": "fail", "error": "no"}}"#;
+
+fn said(output: &[u8]) -> Result<Option<Directive>, String> {
+    let mut written = Written::new(Limits { head: 0, tail: 1000 });
+    // In pieces, as a pipe gives them.
+    output.chunks(7).for_each(|piece| written.keep(piece));
+    at_end(&written).map(|found| found.map(|(_, directive)| directive))
+}
+
+fn utf16(text: &str) -> Vec<u8> {
+    text.encode_utf16().flat_map(u16::to_le_bytes).collect()
+}
+
+#[test]
+fn directives_are_read_or_refused_but_never_guessed() {
+    let line = r#"{"readpast": {"action": "retry", "delay_ms": 5, "step": "sent", "response": {"id": 1}}}"#;
+    let read = said(line.as_bytes()).unwrap().unwrap();
+    assert_eq!((read.action, read.delay_ms), (Some(Action::Retry), Some(5)));
+    assert_eq!((read.step.as_deref(), read.response.as_deref()), (Some("sent"), Some(r#"{"id":1}"#)));
+    for line in
+        ["", "\n", "done", r#"{"id": 1}"#, r#"{"readpast_id": 1}"#, r#"{"readpast.x": 1}"#, "readpast", "{", "{}"]
+    {
+        assert_eq!(said(line.as_bytes()), Ok(None), "{line}");
+    }
+    for line in [
+        r#"{"readpast": "#,
+        r#"{"readpast""#,
+        r#"{"readpast": 1}"#,
+        r#"{"readpast": {"action": "explode"}}"#,
+        r#"{"readpast": {"acton": "fail"}}"#,
+        r#"{"readpast": {"delay_ms": "5"}}"#,
+        r#"{"readpast": {}, "more": 1}"#,
+        r#"{"Readpast": {"action": "fail"}}"#,
+        r#"{"readpast": {"action": "fail"}} done"#,
+        r#""{\"readpast\": {\"action\": \"fail\"}}""#,
+        // As Python, JavaScript and Ruby print what they have.
+        "{'readpast': {'action': 'fail'}}",
+        "{ readpast: { action: 'fail' } }",
+        r#"{"readpast"=>{"action"=>"fail"}}"#,
+    ] {
+        assert!(said(line.as_bytes()).is_err(), "{line}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_says_why() {
+    for (output, why) in [
+        (
+            b"{\"readpast\": {\"action\":\"fail\",\"error\":\"caf\xe9\"}}".to_vec(),
+            "not UTF-8 (byte 0xe9 after 42 others)",
+        ),
+        (utf16(DIRECTIVE), "not JSON"),
+        ([b"\xff\xfe".to_vec(), utf16(DIRECTIVE)].concat(), "not UTF-8"),
+        (DIRECTIVE.replace("no", &"x".repeat(1000)).into_bytes(), "longer than 1000 bytes"),
+        (format!("a\n{}\n\n", DIRECTIVE.replace("no", &"x".repeat(1000))).into_bytes(), "longer than 1000 bytes"),
+        (format!("a\n\x1b[31m{}", DIRECTIVE.replace("no", &"x".repeat(1000))).into_bytes(), "longer than 1000 bytes"),
+    ] {
+        let error = said(&output).unwrap_err();
+        assert!(error.contains(why), "{error}");
+    }
+    let indented = format!("a\n{}{}", " ".repeat(600), DIRECTIVE.replace("no", &"x".repeat(1000)));
+    assert!(said(indented.as_bytes()).is_err());
+    // Long lines that are none are output like any other.
+    assert_eq!(said("x".repeat(5000).as_bytes()), Ok(None));
+    assert_eq!(said(format!("{DIRECTIVE}\n{}", "x".repeat(5000)).as_bytes()), Ok(None));
+}
+
+#[test]
+fn what_cannot_be_seen_around_a_directive_does_no_harm() {
+    let fail = said(DIRECTIVE.as_bytes());
+    assert_eq!(fail.as_ref().unwrap().as_ref().unwrap().action, Some(Action::Fail));
+    for (before, after) in [
+        ("\u{feff}", ""),
+        ("", "\0"),
+        ("", "\r\n"),
+        ("a\n", "\n\n \n"),
+        ("", "\n\0\n"),
+        ("\x1b[32m", "\x1b[0m\n"),
+        (" \t", "\x1a"),
+    ] {
+        assert_eq!(said(format!("{before}{DIRECTIVE}{after}").as_bytes()), fail, "{before:?} {after:?}");
+    }
+}
+
+#[test]
+fn an_object_over_several_lines_counts_when_it_is_the_last() {
+    let pretty = "{\n  \"readpast\": {\n    \"action\": \"fail\",\n    \"error\": \"no\"\n  }\n}\n";
+    assert_eq!(said(pretty.as_bytes()), said(DIRECTIVE.as_bytes()));
+    assert_eq!(said(format!("log\n{pretty}").as_bytes()), said(DIRECTIVE.as_bytes()));
+    assert!(said(b"{\"readpast\":\n  {\"action\": \"explode\"}}").is_err());
+    assert!(said(b"{\n\"readpast\":\n  {\"action\": \"fail\"\n}").is_err());
+    // One that is followed by something else is output.
+    for output in [format!("{pretty}done"), format!("{DIRECTIVE}\ndone"), format!("{DIRECTIVE}\n{{\"id\": 1}}")] {
+        assert_eq!(said(output.as_bytes()), Ok(None), "{output}");
+    }
+    let (start, _) = {
+        let mut written = Written::new(Limits { head: 0, tail: 60 });
+        written.keep(format!("{}\n{DIRECTIVE}\n", "x".repeat(100)).as_bytes());
+        at_end(&written).unwrap().unwrap()
+    };
+    assert_eq!(start, 101);
+}
+
+proptest! {
+    /// Whatever becomes of the last line on its way (bytes lost, changed, added), as long as it begins like a directive it is
+    /// either the one that was meant, or refused.
+    #[test]
+    fn a_directive_that_was_damaged_is_never_consent(
+        before in "(log line\n|\\{\"id\": 1\\}\n|\u{feff}|\0|\x1b\\[1m| |\n){0,4}",
+        damage in prop::collection::vec((11_usize..47, any::<u8>(), 0..3_u8), 0..6),
+        cut in 11_usize..60,
+        after in "(\0|\n|\r| |\x1b\\[0m|\u{feff}){0,4}",
+        padding in 0..1500_usize,
+    ) {
+        let mut line = DIRECTIVE.replace("no", &"n".repeat(padding)).into_bytes();
+        for (at, byte, how) in damage {
+            // A line break would make two lines of it.
+            let byte = if byte == b'\n' { b'x' } else { byte };
+            let at = at.min(line.len() - 1);
+            match how {
+                0 => line[at] = byte,
+                1 => line.insert(at, byte),
+                _ => drop(line.remove(at)),
+            }
+        }
+        if cut < 40 {
+            line.truncate(cut.max(11));
+        }
+        let looks = looks_like_one(&line);
+        let output = [before.as_bytes(), &line, after.as_bytes()].concat();
+        match said(&output) {
+            Ok(None) => prop_assert!(!looks, "{}", String::from_utf8_lossy(&output)),
+            Ok(Some(directive)) => prop_assert!(looks && (directive.action == Some(Action::Fail) || directive.action.is_none()
+                || !String::from_utf8_lossy(&line).contains("\"fail\""))),
+            Err(_) => prop_assert!(looks),
+        }
+    }
+
+    /// And no output whatever makes it panic, or is taken for a directive without its mark.
+    #[test]
+    fn other_output_is_output(output in prop::collection::vec(any::<u8>(), 0..3000)) {
+        let mark = String::from_utf8_lossy(&output).to_lowercase().contains("readpast");
+        prop_assert!(mark || said(&output) == Ok(None));
+    }
+}
