@@ -47,12 +47,16 @@ impl Config {
     }
 
     /// The dialect that was asked for; `auto` is to be found out from the server.
-    pub(crate) fn dialect(&self) -> &str {
+    #[must_use]
+    pub fn dialect(&self) -> &str {
         self.text("dialect")
     }
 
     /// The schema that holds readpast's objects and queues.
-    pub(crate) fn schema(&self) -> Result<Identifier> {
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] when it is no name that a schema can have.
+    pub fn schema(&self) -> Result<Identifier> {
         Identifier::new("the setting \"schema\"", self.text("schema"))
     }
 

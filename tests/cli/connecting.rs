@@ -22,7 +22,7 @@ fn the_connection_comes_from_a_file_the_environment_or_a_configuration() {
     let connection = shell.db.connection();
     let (status, err) = finish(shell.bare(&["stats", "Mail"]));
     assert_eq!(status, Some(2));
-    for way in ["READPAST_CONNECTION", "--connection-file", "readpast.toml"] {
+    for way in ["READPAST_CONNECTION", "--connection-file", "readpast.toml", "ODBC Driver 18", "PostgreSQL Unicode"] {
         assert!(err.contains(way), "{err}");
     }
 
@@ -47,11 +47,38 @@ fn the_connection_comes_from_a_file_the_environment_or_a_configuration() {
     fs::create_dir_all(shell.folder.join(".config/readpast")).unwrap();
     shell.write(".config/readpast/config.toml", "connection_file = \"../../connection\"\nschema = \"readpast\"\n");
     assert_eq!(finish(shell.bare(&["stats", "Mail"])), (Some(0), String::new()));
+}
 
-    // One that everybody may read is used, with a warning.
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
-    let (status, err) = finish(shell.bare(&["stats", "Mail"]));
-    assert!(status == Some(0) && err.contains("chmod"), "{err}");
+#[test]
+fn a_file_that_others_may_read_holds_no_secret() {
+    let shell = Shell::new();
+    let connection = shell.db.connection();
+    shell.write("connection", &connection);
+    shell.write("named.toml", "connection_file = 'connection'\n");
+    shell.write("holds.toml", &format!("connection = '{connection}'\n"));
+    let set = |mode: u32| {
+        for name in ["connection", "holds.toml"] {
+            fs::set_permissions(shell.folder.join(name), fs::Permissions::from_mode(mode)).unwrap();
+        }
+    };
+    let ways = [["--connection-file", "connection"], ["--config", "named.toml"], ["--config", "holds.toml"]];
+    for way in ways {
+        let arguments = [&["stats", "Mail"], &way[..]].concat();
+        for mode in [0o644, 0o660, 0o604] {
+            set(mode);
+            let (status, err) = finish(shell.bare(&arguments));
+            let words = [format!("mode {mode:o}"), "chmod 600".to_owned(), "--allow-readable-secrets".to_owned()];
+            assert!(status == Some(2) && words.iter().all(|word| err.contains(word)), "{way:?}: {err}");
+            let allowed = [&arguments[..], &["--allow-readable-secrets"]].concat();
+            assert_eq!(finish(shell.bare(&allowed)), (Some(0), String::new()));
+        }
+        set(0o600);
+        assert_eq!(finish(shell.bare(&arguments)), (Some(0), String::new()), "the remedy works");
+    }
+    // What needs no connection does not mind.
+    set(0o644);
+    shell.write("queue.toml", "queue = 'Q'\n");
+    assert_eq!(finish(shell.bare(&["render", "queue.toml", "--config", "holds.toml"])).0, Some(0));
 }
 
 #[test]
@@ -64,7 +91,7 @@ fn mistakes_in_settings_are_named_and_secrets_are_not() {
         ("lease.ms = true\n", &["bad.toml", "lease.ms"]),
         ("lease.ms = 1\n", &["bad.toml", "lease.ms", "10 to"]),
     ] {
-        shell.write("bad.toml", text);
+        private(&shell.write("bad.toml", text));
         let (status, err) = finish(shell.command(&["stats", "Mail", "--config", "bad.toml"]));
         assert_eq!(status, Some(2), "{err}");
         assert!(words.iter().all(|word| err.contains(word)), "{err}");
@@ -78,7 +105,7 @@ fn mistakes_in_settings_are_named_and_secrets_are_not() {
         let (status, err) = finish(shell.command(&["stats", "Mail", "--set", setting]));
         assert!(status == Some(2) && err.contains(word), "{err}");
     }
-    shell.write("two", "Driver=X;Pwd=s3cret;\nDriver=Y;");
+    private(&shell.write("two", "Driver=X;Pwd=s3cret;\nDriver=Y;"));
     let (status, err) = finish(shell.bare(&["stats", "Mail", "--connection-file", "two"]));
     assert!(status == Some(2) && err.contains("one line"), "{err}");
 }

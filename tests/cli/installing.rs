@@ -63,3 +63,33 @@ fn a_description_is_rendered_for_either_server_without_one() {
     assert!(text.contains("[readpast].[Next_Mail_trx]"), "{text}");
     shell.run(&["render", "mail.toml", "--dialect", "oracle"]).says(2, &["oracle", "postgres"]);
 }
+
+/// What is reviewed is what install would run: in the same schema, from the same places.
+#[test]
+fn render_and_install_mean_the_same_schema() {
+    let shell = Shell::empty();
+    shell.write("mail.toml", TOML);
+    let rendered = |arguments: &[&str], environment: &[(&str, &str)]| {
+        let mut command = shell.bare(&[&["render", "mail.toml"], arguments].concat());
+        let output = command.envs(environment.iter().copied()).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let environment = [("READPAST_SCHEMA", "by_environment")];
+    assert!(rendered(&[], &environment).contains("[by_environment].[Next_Mail_trx]"));
+    assert!(rendered(&["--set", "schema=by_setting"], &environment).contains("[by_setting].[Next_Mail_trx]"));
+    assert!(rendered(&["--schema", "by_option"], &environment).contains("[by_option].[Next_Mail_trx]"));
+    shell.write("readpast.toml", "schema = 'by_file'\ndialect = 'postgres'\n");
+    let text = rendered(&[], &[]);
+    assert!(text.contains("\"by_file\".\"next_mail_trx\""), "{text}");
+    assert!(rendered(&["--dialect", "sqlserver"], &environment).contains("[by_environment].[Next_Mail_trx]"));
+
+    shell.ok(&["install", "mail.toml"]);
+    assert_eq!(shell.look("SELECT COUNT(*) FROM by_file.mail"), "0");
+    let mut command = shell.command(&["install", "mail.toml"]);
+    assert!(command.envs(environment).status().unwrap().success());
+    assert_eq!(shell.look("SELECT COUNT(*) FROM by_environment.mail"), "0");
+    let mut wrong = shell.bare(&["render", "mail.toml"]);
+    let output = wrong.env("READPAST_SCHEMA", "").output().unwrap();
+    assert!(output.status.code() == Some(2) && String::from_utf8_lossy(&output.stderr).contains("READPAST_SCHEMA"));
+}

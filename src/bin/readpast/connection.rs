@@ -4,25 +4,51 @@
 use crate::failure::{Result, usage};
 use crate::global::Global;
 use crate::output::note;
+use crate::secret_file::SecretFile;
 use readpast::Config;
-use std::os::unix::fs::MetadataExt;
+use std::env;
 use std::path::{Path, PathBuf};
-use std::{env, fs};
 use toml::de::{DeTable, DeValue};
 
 /// All settings. `patience` is how long transient errors are retried unless the user says otherwise.
 pub fn config(global: &Global, patience: &str) -> Result<Config> {
     let mut config = Config::new();
     config.set("retry.budget_ms", patience)?;
+    let mut connected = settings(&mut config, global, true)?;
+    if let Some(text) = connection(global)? {
+        config.set("connection", &text)?;
+        connected = true;
+    }
+    if !connected {
+        return Err(usage(
+            "no connection is given\n  set READPAST_CONNECTION to an ODBC connection string, name a file that holds one \
+             with --connection-file,\n  or put connection = \"...\" into readpast.toml or ~/.config/readpast/config.toml\n  \
+             SQL Server: Driver={ODBC Driver 18 for SQL Server};Server=tcp:HOST,1433;Database=DB;Uid=USER;Pwd=...\n  \
+             PostgreSQL: Driver={PostgreSQL Unicode};Server=HOST;Port=5432;Database=DB;Uid=USER;Pwd=...",
+        ));
+    }
+    Ok(config)
+}
+
+/// All settings but the connection, for what needs none.
+pub fn unconnected(global: &Global) -> Result<Config> {
+    let mut config = Config::new();
+    settings(&mut config, global, false)?;
+    Ok(config)
+}
+
+/// The configuration file, the environment and the command line. Says whether there was a connection in the file, which is
+/// looked at only where it is wanted.
+fn settings(config: &mut Config, global: &Global, connects: bool) -> Result<bool> {
     let mut connected = false;
     if let Some(path) = file(global)? {
-        connected = read_file(&mut config, &path)?;
+        connected = read_file(config, global, &path, connects)?;
     }
     if let Some(schema) = env::var_os("READPAST_SCHEMA") {
-        config.set("schema", &schema.to_string_lossy())?;
+        config.set("schema", &schema.to_string_lossy()).map_err(|error| error.in_context("READPAST_SCHEMA"))?;
     }
     if let Some(schema) = &global.schema {
-        config.set("schema", schema)?;
+        config.set("schema", schema).map_err(|error| error.in_context("--schema"))?;
     }
     for setting in &global.set {
         let Some((key, value)) = setting.split_once('=') else {
@@ -34,17 +60,7 @@ pub fn config(global: &Global, patience: &str) -> Result<Config> {
         }
         config.set(key, value)?;
     }
-    if let Some(text) = connection(global)? {
-        config.set("connection", &text)?;
-        connected = true;
-    }
-    if !connected {
-        return Err(usage(
-            "no connection is given\n  set READPAST_CONNECTION to an ODBC connection string, name a file that holds one \
-             with --connection-file,\n  or put connection = \"...\" into readpast.toml or ~/.config/readpast/config.toml",
-        ));
-    }
-    Ok(config)
+    Ok(connected)
 }
 
 /// The connection string from the command line or the environment.
@@ -60,22 +76,22 @@ fn connection(global: &Global) -> Result<Option<String>> {
         return Ok(Some(text.clone()));
     }
     if let Some(path) = &global.connection_file {
-        return read_connection(path).map(Some);
+        return read_connection(global, path).map(Some);
     }
     if let Some(text) = env::var_os("READPAST_CONNECTION").filter(|text| !text.is_empty()) {
         return Ok(Some(text.into_string().map_err(|_| usage("READPAST_CONNECTION is not UTF-8"))?));
     }
     match env::var_os("READPAST_CONNECTION_FILE").filter(|path| !path.is_empty()) {
-        Some(path) => read_connection(Path::new(&path)).map(Some),
+        Some(path) => read_connection(global, Path::new(&path)).map(Some),
         None => Ok(None),
     }
 }
 
 /// A file that holds the connection string and nothing else.
-fn read_connection(path: &Path) -> Result<String> {
-    let text = read(path)?;
-    warn_when_readable(path);
-    let text = text.trim();
+fn read_connection(global: &Global, path: &Path) -> Result<String> {
+    let file = SecretFile::read(path)?;
+    file.keeps_secret(global)?;
+    let text = file.text.trim();
     if text.is_empty() || text.contains('\n') {
         return Err(usage(format!("{} must hold one line, the connection string", path.display())));
     }
@@ -95,10 +111,11 @@ fn file(global: &Global) -> Result<Option<PathBuf>> {
 }
 
 /// Settings by their keys, as in the README's table, and `connection_file`. Says whether it held a connection.
-fn read_file(config: &mut Config, path: &Path) -> Result<bool> {
-    let text = read(path)?;
+fn read_file(config: &mut Config, global: &Global, path: &Path, connects: bool) -> Result<bool> {
+    let file = SecretFile::read(path)?;
+    let text = &file.text;
     // Without the line itself, which may hold a password.
-    let table = DeTable::parse(&text).map_err(|error| {
+    let table = DeTable::parse(text).map_err(|error| {
         let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
         usage(format!("{}, line {line}: {}", path.display(), error.message()))
     })?;
@@ -111,17 +128,22 @@ fn read_file(config: &mut Config, path: &Path) -> Result<bool> {
             DeValue::Integer(number) => number.to_string(),
             _ => return Err(usage(format!("{}: {key} must be text or a whole number", path.display()))),
         };
-        if key == "connection_file" {
-            let file = path.parent().unwrap_or(Path::new("")).join(value);
-            config.set("connection", &read_connection(&file)?)?;
-            connected = true;
-            continue;
+        match (key.as_str(), connects) {
+            ("connection" | "connection_file", false) => continue,
+            ("connection_file", true) => {
+                let named = path.parent().unwrap_or(Path::new("")).join(value);
+                config.set("connection", &read_connection(global, &named)?)?;
+            }
+            ("connection", true) => {
+                file.keeps_secret(global)?;
+                config.set(&key, &value).map_err(|error| error.in_context(path.display()))?;
+            }
+            _ => {
+                config.set(&key, &value).map_err(|error| error.in_context(path.display()))?;
+                continue;
+            }
         }
-        config.set(&key, &value).map_err(|error| error.in_context(path.display()))?;
-        if key == "connection" {
-            warn_when_readable(path);
-            connected = true;
-        }
+        connected = true;
     }
     Ok(connected)
 }
@@ -133,16 +155,5 @@ fn flatten<'a>(prefix: &str, table: &'a DeTable<'_>, settings: &mut Vec<(String,
             DeValue::Table(table) => flatten(&format!("{prefix}{}.", key.get_ref()), table, settings),
             value => settings.push((format!("{prefix}{}", key.get_ref()), value)),
         }
-    }
-}
-
-fn read(path: &Path) -> Result<String> {
-    fs::read_to_string(path).map_err(|error| usage(format!("{} cannot be read: {error}", path.display())))
-}
-
-fn warn_when_readable(path: &Path) {
-    let readable = fs::metadata(path).is_ok_and(|file| file.is_file() && file.mode() & 0o004 != 0);
-    if readable {
-        note(&format!("warning: every user may read {0}, which holds the connection: chmod o-r {0}", path.display()));
     }
 }

@@ -16,6 +16,9 @@ pub struct Global {
     /// A configuration file: settings by key, as in the README, and connection or connection_file
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
+    /// Takes the connection also from a file that others may read
+    #[arg(long, global = true)]
+    pub allow_readable_secrets: bool,
     /// The schema that holds readpast's objects [default: readpast, or READPAST_SCHEMA]
     #[arg(long, global = true, value_name = "NAME")]
     pub schema: Option<String>,

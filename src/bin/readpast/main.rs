@@ -23,6 +23,7 @@ mod printable;
 mod purge;
 mod recover;
 mod render;
+mod secret_file;
 mod show;
 mod signals;
 mod spec_file;
@@ -45,7 +46,7 @@ fn main() -> ExitCode {
     let out = Output::new(global.json);
     let result = match command {
         Command::Install(args) => install::run(&global, &args, &out),
-        Command::Render(args) => render::run(global.schema.as_deref(), &args, &out),
+        Command::Render(args) => render::run(&global, &args, &out),
         Command::Adopt(args) => adopt::run(&global, &args, &out),
         Command::Doctor(args) => doctor::run(&global, &args, &out),
         Command::Enqueue(args) => enqueue::run(&global, &args, &out),

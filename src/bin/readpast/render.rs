@@ -1,27 +1,29 @@
 //! `readpast render`.
 
+use crate::connection;
 use crate::exit::Exit;
 use crate::failure::Result;
+use crate::global::Global;
 use crate::output::Output;
 use crate::spec_file;
 use clap::ValueEnum;
 use readpast::dialect::Dialect;
-use readpast::ident::Identifier;
 use serde_json::json;
 use std::path::PathBuf;
 
 /// Prints the SQL that install would run for a queue
 ///
 /// The same description always gives the same text: it can be kept beside the description and reviewed. Its first lines say
-/// how to run it. With --from it is the script that changes an installed queue.
+/// how to run it. With --from it is the script that changes an installed queue. The schema and the dialect are those that install
+/// would use: --schema, READPAST_SCHEMA, or the configuration file.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The file that describes the queue
     #[arg(value_name = "SPEC")]
     spec: PathBuf,
-    /// For which server
-    #[arg(long, value_enum, default_value = "sqlserver")]
-    dialect: Server,
+    /// For which server [default: the setting dialect, or sqlserver]
+    #[arg(long, value_enum)]
+    dialect: Option<Server>,
     /// The description that is installed: renders the way from there, and refuses what would lose data
     #[arg(long, value_name = "SPEC")]
     from: Option<PathBuf>,
@@ -36,13 +38,14 @@ enum Server {
     Postgres,
 }
 
-pub fn run(schema: Option<&str>, args: &Args, out: &Output) -> Result<Exit> {
+pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     let spec = spec_file::read(&args.spec)?;
-    let dialect = match args.dialect {
-        Server::Sqlserver => Dialect::SqlServer,
-        Server::Postgres => Dialect::Postgres,
+    let config = connection::unconnected(global)?;
+    let dialect = match (args.dialect, config.dialect()) {
+        (Some(Server::Postgres), _) | (None, "postgres") => Dialect::Postgres,
+        _ => Dialect::SqlServer,
     };
-    let schema = Identifier::new("--schema", schema.unwrap_or("readpast"))?;
+    let schema = config.schema()?;
     let script = match &args.from {
         Some(from) => dialect.render_upgrade(&schema, &spec_file::read(from)?, &spec)?,
         None => dialect.render(&schema, Some(&spec))?,
