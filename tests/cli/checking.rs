@@ -86,8 +86,15 @@ fn adopting_shows_first_and_changes_nothing() {
 
     shell.db.run("ALTER TABLE public.orders ADD COLUMN state integer NOT NULL DEFAULT 0");
     let done = shell.run(&["adopt", "orders.toml"]);
-    done.says(0, &["nothing was changed", "--apply"]);
-    assert!(done.out.contains("CREATE"), "{}", done.out);
+    done.says(0, &["nothing was changed", "--sql", "--apply"]);
+    assert!(!done.out.contains("CREATE") && done.out.contains("readpast's own objects"), "{}", done.out);
+    let sql = shell.run(&["adopt", "orders.toml", "--sql"]);
+    sql.says(0, &["readpast's own objects", "nothing was changed"]);
+    // A script and nothing else, whose last lines are followed by what was found.
+    assert!(sql.out.contains("CREATE OR REPLACE FUNCTION") && !sql.out.contains("readpast's own objects"));
+    let document = &shell.run(&["adopt", "orders.toml", "--sql", "--json"]).json()[0];
+    assert_eq!(document["sql"].as_str(), Some(sql.out.as_str()));
+    assert!(shell.run(&["adopt", "orders.toml", "--json"]).json()[0]["sql"].is_null());
     assert_eq!(shell.look("SELECT COUNT(*) FROM pg_namespace WHERE nspname = 'readpast'"), "0");
 
     shell.write("mail.json", MAIL);

@@ -66,7 +66,7 @@ fn a_table_that_is_there_is_adopted_and_worked_on() {
         let shell = Shell::empty();
         table.ddl.split(';').for_each(|statement| shell.db.run(statement));
         shell.write("spec.toml", table.spec);
-        assert!(shell.ok(&["adopt", "spec.toml"]).contains("CREATE"), "{queue}");
+        assert!(shell.ok(&["adopt", "spec.toml", "--sql"]).contains("CREATE"), "{queue}");
         assert!(shell.ok(&["adopt", "spec.toml", "--apply"]).ends_with(&format!("adopted {queue}\n")));
         let doctor = shell.run(&["doctor", queue]);
         assert!(doctor.out.contains("errors: 0"), "{queue}: {}", doctor.out);

@@ -41,14 +41,51 @@ fn stats_count_and_watch() {
 
     assert_eq!((&stats["workers_needed"], &stats["arrivals_last_hour"]), (&1.into(), &4.into()));
 
-    let mut child = shell.command(&["stats", "Mail", "--json", "--watch=100ms"]).spawn().unwrap();
+    let mut child = shell.command(&["stats", "Mail", "--json", "--watch=1s"]).spawn().unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    for line in lines.take(3) {
+    for line in lines.take(2) {
         assert_eq!(serde_json::from_str::<serde_json::Value>(&line.unwrap()).unwrap()["queue"], "Mail");
     }
     // The reader is gone with its end of the pipe; the command notices and goes quietly.
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), b"".as_slice()));
+}
+
+#[test]
+fn who_watches_sees_the_time_and_the_change() {
+    let shell = mixed();
+    let mut child = shell.command(&["stats", "Mail", "--watch=1s"]).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let heading = lines.find(|line| line.starts_with("queue Mail   20")).unwrap();
+    assert!(heading.ends_with(" UTC, every 1.0 s"), "{heading}");
+    let pending = |line: &String| line.starts_with("  Pending ");
+    assert_eq!(lines.find(pending).unwrap().split_whitespace().collect::<Vec<_>>(), ["Pending", "1"]);
+    shell.fill(3);
+    let changed = lines.find(|line| pending(line) && line.contains('+')).unwrap();
+    assert_eq!(changed.split_whitespace().take(3).collect::<Vec<_>>(), ["Pending", "4", "+3"], "{changed}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    for wrong in ["--watch=0", "--watch=10ms"] {
+        shell.run(&["stats", "Mail", wrong]).says(2, &["--watch", "1s"]);
+    }
+}
+
+#[test]
+fn long_calls_show_how_far_they_are() {
+    let shell = Shell::new();
+    shell.fill(50);
+    for (arguments, end) in [
+        (&["cancel", "Mail", "--all", "--batch", "5"][..], "cancelled: 50"),
+        (&["purge", "Mail", "--all", "--dry-run", "--batch", "5"], "would be purged: 50"),
+        (&["purge", "Mail", "--all", "--batch", "5"], "purged: 50"),
+    ] {
+        let done = shell.on_terminal(arguments);
+        assert_eq!(done.status, Some(0), "{done:?}");
+        assert!(done.out.contains(" items") && done.out.trim_end().ends_with(end), "{done:?}");
+    }
+    // Elsewhere nothing is drawn.
+    shell.fill(5);
+    assert_eq!(shell.run(&["cancel", "Mail", "--all"]).err, "");
 }
 
 #[test]

@@ -69,6 +69,17 @@ impl Shell {
         Done::of(self.command(arguments).output().unwrap())
     }
 
+    /// Runs it to its end on a terminal of its own; what it shows there is its output.
+    pub fn on_terminal(&self, arguments: &[&str]) -> Done {
+        let command = self.command(&[]);
+        let quoted: Vec<_> = arguments.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect();
+        let line = format!("{} {}", env!("CARGO_BIN_EXE_readpast"), quoted.join(" "));
+        let mut terminal = Command::new("script");
+        terminal.args(["-qec", &line, "/dev/null"]).current_dir(&self.folder).stdin(Stdio::null());
+        terminal.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?)))).env("TERM", "xterm");
+        Done::of(terminal.output().unwrap())
+    }
+
     /// Runs it to its end, with this on its standard input.
     pub fn feed(&self, arguments: &[&str], input: &str) -> Done {
         let mut child = self.command(arguments).stdin(Stdio::piped()).spawn().unwrap();

@@ -11,8 +11,8 @@ use std::path::PathBuf;
 
 /// Checks a table against a description, and shows what adopting it will do
 ///
-/// Prints what was found, and then the SQL that --apply runs, all of it in one transaction. Without --apply nothing is changed.
-/// Exits with 1 when something stands in the way.
+/// Prints what was found. --sql prints before it what --apply runs, all of it in one transaction. Without --apply nothing is
+/// changed. Exits with 1 when something stands in the way.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The file that describes the queue and its table
@@ -21,6 +21,9 @@ pub struct Args {
     /// Does it
     #[arg(long)]
     apply: bool,
+    /// Prints the SQL, on standard output alone: what was found then goes to standard error
+    #[arg(long)]
+    sql: bool,
 }
 
 pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
@@ -29,11 +32,15 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     let plan = adopt::plan(&config, &spec)?;
     let is_possible = plan.is_possible();
     let applies = args.apply && is_possible;
-    let script: String = plan.scripts.iter().map(|script| format!("{}\n", script.trim_end())).collect();
+    let script = (args.sql && is_possible)
+        .then(|| plan.scripts.iter().map(|script| format!("{}\n", script.trim_end())).collect::<String>());
     if !out.is_json() {
-        findings::print(&plan.findings, out)?;
-        if is_possible && !args.apply {
-            out.text(&format!("\n{script}"))?;
+        out.text(script.as_deref().unwrap_or_default())?;
+        out.flush()?;
+        if args.sql {
+            findings::note_all(&plan.findings);
+        } else {
+            findings::print(&plan.findings, out)?;
         }
         out.flush()?;
     }
@@ -46,13 +53,13 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
             "possible": is_possible,
             "applied": applies,
             "findings": findings::documents(&plan.findings),
-            "sql": is_possible.then_some(script),
+            "sql": script,
         });
         out.answer(String::new, || document)?;
     } else if applies {
         out.text(&format!("adopted {}\n", spec.queue))?;
     } else if is_possible {
-        note("nothing was changed; --apply does what stands above");
+        note("nothing was changed; --sql shows what --apply does");
     } else {
         note("nothing was changed: see to the errors above first");
     }

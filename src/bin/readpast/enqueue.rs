@@ -2,17 +2,16 @@
 
 mod arguments;
 mod lines;
-mod progress;
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, usage};
 use crate::global::Global;
 use crate::output::{Output, note};
+use crate::progress::Progress;
 use crate::signals::Stop;
 use crate::{connection, duration};
 use arguments::Defaults;
 use lines::{Line, Source};
-use progress::Progress;
 use readpast::queue::MAX_ITEMS;
 use readpast::{Enqueued, NewItem, Queue};
 use serde_json::json;
@@ -135,7 +134,7 @@ fn stream(sender: &mut Sender<'_>, defaults: &Defaults, source: Source, quiet: b
         }
         if batch.len() >= sender.args.batch as usize || bytes >= BATCH_BYTES {
             sender.send(std::mem::take(&mut batch))?;
-            progress.sent(sender.sent);
+            progress.done(sender.sent);
             bytes = 0;
         }
     }

@@ -1,21 +1,28 @@
 //! What checks have found, as text and as JSON.
 
 use crate::failure::Result;
-use crate::output::Output;
+use crate::output::{Output, note};
 use crate::printable::printable;
 use readpast::doctor::{Finding, Severity};
 use serde_json::{Value, json};
 
 /// Prints them, each with its remedy below it.
 pub fn print(findings: &[Finding], out: &Output) -> Result<()> {
-    for finding in findings {
-        let what = printable(&format!("{}: {}", finding.object, finding.what));
-        out.text(&format!("{:<8}{:<12}{what}\n", finding.severity.as_str(), finding.check))?;
-        if !finding.remedy.is_empty() {
-            out.text(&format!("{:20}-> {}\n", "", printable(&finding.remedy)))?;
-        }
+    findings.iter().try_for_each(|finding| out.text(&format!("{}\n", lines(finding))))
+}
+
+/// The same on standard error.
+pub fn note_all(findings: &[Finding]) {
+    findings.iter().for_each(|finding| note(&lines(finding)));
+}
+
+fn lines(finding: &Finding) -> String {
+    let what = printable(&format!("{}: {}", finding.object, finding.what));
+    let line = format!("{:<8}{:<12}{what}", finding.severity.as_str(), finding.check);
+    if finding.remedy.is_empty() {
+        return line;
     }
-    Ok(())
+    format!("{line}\n{:20}-> {}", "", printable(&finding.remedy))
 }
 
 /// The same for programs.

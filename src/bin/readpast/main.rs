@@ -20,6 +20,7 @@ mod install;
 mod log;
 mod output;
 mod printable;
+mod progress;
 mod purge;
 mod recover;
 mod render;

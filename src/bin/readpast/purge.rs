@@ -5,6 +5,7 @@ use crate::failure::{Failure, Result, usage};
 use crate::filter::{self, FilterArgs, Pages};
 use crate::global::Global;
 use crate::output::Output;
+use crate::progress::Progress;
 use crate::signals::Stop;
 use readpast::ItemState;
 use readpast::queue::MAX_ITEMS;
@@ -45,11 +46,14 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
         filter.states = FINISHED.to_vec();
     }
     let queue = filter::open(global, &args.queue)?;
+    let progress = Progress::start(None, global.quiet);
     if args.dry_run {
         let mut total = 0;
         for page in Pages::of(&queue, &filter, args.batch) {
-            total += page?.len();
+            total += page?.len() as u64;
+            progress.done(total);
         }
+        progress.finish();
         out.answer(|| format!("would be purged: {total}"), || json!({"dry_run": true, "purged": total}))?;
         return Ok(Exit::Done);
     }
@@ -58,6 +62,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     loop {
         let purged = queue.purge(&filter, args.batch)?;
         total += purged;
+        progress.done(total);
         if purged == 0 {
             break;
         }
@@ -65,6 +70,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
             return Err(Failure::Partly(format!("interrupted; purged: {total}"), Exit::Signal(signal)));
         }
     }
+    progress.finish();
     out.answer(|| format!("purged: {total}"), || json!({"purged": total}))?;
     Ok(Exit::Done)
 }

@@ -5,6 +5,7 @@ use crate::exit::Exit;
 use crate::failure::Result;
 use crate::global::Global;
 use crate::output::Output;
+use crate::progress::Progress;
 use readpast::Queue;
 use readpast::queue::MAX_ITEMS;
 use serde_json::json;
@@ -21,14 +22,17 @@ pub struct Args {
 
 pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     let queue = Queue::open(&connection::config(global, "5000")?, &args.queue)?;
+    let progress = Progress::start(None, global.quiet);
     let mut total: u64 = 0;
     loop {
         let count = queue.recover(MAX_ITEMS)?;
         total += u64::from(count);
+        progress.done(total);
         if count < MAX_ITEMS {
             break;
         }
     }
+    progress.finish();
     out.answer(|| format!("items recovered: {total}"), || json!({"recovered": total}))?;
     Ok(Exit::Done)
 }

@@ -5,30 +5,54 @@ use crate::failure::Result;
 use crate::global::Global;
 use crate::output::{Output, note};
 use crate::{connection, duration};
+use readpast::item::utc_text;
 use readpast::{ItemState, Queue, QueueStats};
 use serde_json::{Map, Value, json};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime};
 
 /// Shows figures about a queue
 ///
 /// Counting costs the server a scan of the queue's table. How many workers are needed follows from the arrivals of the last
-/// hour and the mean run (Little's law), with a fifth of their time to spare.
+/// hour and the mean run (Little's law), with a fifth of their time to spare. With --watch there is the time, and beside each
+/// count its change since the last look and per second.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The queue
     queue: String,
-    /// Shows them again and again, every 2 s or as given (5s, 1m)
-    #[arg(long, short, value_name = "INTERVAL", num_args = 0..=1, default_missing_value = "2s", value_parser = duration::parse)]
+    /// Shows them again and again, every 2 s or as given (5s, 1m), at least 1s
+    #[arg(long, short, value_name = "INTERVAL", num_args = 0..=1, default_missing_value = "2s", value_parser = interval)]
     watch: Option<Duration>,
+}
+
+/// Each look is a scan of the table: not more of them than a person can read.
+const SHORTEST: Duration = Duration::from_secs(1);
+
+fn interval(text: &str) -> std::result::Result<Duration, String> {
+    let interval = duration::parse(text)?;
+    if interval < SHORTEST { Err("each look scans the table; 1s is the least".to_owned()) } else { Ok(interval) }
+}
+
+/// Figures, and when they were taken.
+struct Look {
+    stats: QueueStats,
+    at: Instant,
+    time: SystemTime,
+}
+
+impl Look {
+    fn take(queue: &Queue) -> readpast::Result<Self> {
+        let stats = queue.stats()?;
+        Ok(Self { stats, at: Instant::now(), time: SystemTime::now() })
+    }
 }
 
 pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     let queue = Queue::open(&connection::config(global, "5000")?, &args.queue)?;
-    let watch = args.watch.map(|pause| pause.max(Duration::from_millis(100)));
+    let mut before: Option<Look> = None;
     loop {
-        let stats = match (queue.stats(), watch) {
-            (Ok(stats), _) => stats,
+        let look = match (Look::take(&queue), args.watch) {
+            (Ok(look), _) => look,
             // Who watches wants to see how it goes on.
             (Err(error), Some(pause)) if error.is_retryable() => {
                 note(&error.to_string());
@@ -37,30 +61,63 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
             }
             (Err(error), _) => return Err(error.into()),
         };
-        if watch.is_some() && out.is_terminal() && !out.is_json() {
-            // Up to the corner, and clear from there.
-            out.text("\x1b[H\x1b[2J")?;
+        let watched = args.watch.map(|pause| (pause, before.as_ref()));
+        let text = || {
+            let text = table(queue.name(), &look, watched);
+            // Over what stands there, line by line, and clear below: nothing flickers.
+            let on_terminal = args.watch.is_some() && out.is_terminal();
+            if on_terminal { format!("\x1b[H{}\x1b[K\n\x1b[J", text.replace('\n', "\x1b[K\n")) } else { text + "\n" }
+        };
+        if out.is_json() {
+            out.answer(String::new, || document(queue.name(), &look))?;
+        } else {
+            out.text(&text())?;
         }
-        out.answer(|| table(queue.name(), &stats), || document(queue.name(), &stats))?;
         out.flush()?;
-        match watch {
+        match args.watch {
             Some(pause) => thread::sleep(pause),
             None => return Ok(Exit::Done),
         }
+        before = Some(look);
     }
 }
 
 const PERCENTILES: [&str; 3] = ["p50", "p90", "p99"];
 
-fn table(queue: &str, stats: &QueueStats) -> String {
-    let mut lines = vec![format!("queue {queue}")];
+/// The figures as a person reads them. Watched, they have the pause between two looks, and the look before.
+fn table(queue: &str, look: &Look, watched: Option<(Duration, Option<&Look>)>) -> String {
+    let stats = &look.stats;
+    let mut lines = match watched {
+        None => vec![format!("queue {queue}")],
+        Some((pause, _)) => {
+            let time = utc_text(look.time);
+            let (day, time) = time.split_once('T').unwrap_or((&time, ""));
+            let every = duration::shown(i64::try_from(pause.as_millis()).unwrap_or(i64::MAX));
+            let heading = format!("  {:<20}{:>12}{:>12}{:>12}", "", "items", "change", "per second");
+            vec![format!("queue {queue}   {day} {} UTC, every {every}", time.get(..8).unwrap_or(time)), heading]
+        }
+    };
+    let row = |name: &str, figure: &dyn Fn(&QueueStats) -> i64| {
+        let before = watched.and_then(|(_, before)| before);
+        let change = before.map_or_else(String::new, |before| {
+            let change = figure(stats) - figure(&before.stats);
+            let seconds = look.at.saturating_duration_since(before.at).as_secs_f64();
+            if change == 0 || seconds <= 0.0 {
+                return format!("{:>12}{:>12}", "-", "-");
+            }
+            #[allow(clippy::cast_precision_loss, reason = "a rate for people")]
+            let rate = change as f64 / seconds;
+            format!("{change:>+12}{rate:>+12.1}")
+        });
+        format!("  {name:<20}{:>12}{change}", figure(stats))
+    };
     for state in ItemState::ALL {
-        lines.push(format!("  {:<20}{:>12}", state.as_str(), stats.count(state)));
+        lines.push(row(state.as_str(), &|stats| stats.count(state)));
     }
     let oldest =
         stats.oldest_due_ms.map_or_else(String::new, |ms| format!("   the oldest for {}", duration::shown(ms)));
-    lines.push(format!("  {:<20}{:>12}{oldest}", "due now", stats.due));
-    lines.push(format!("  {:<20}{:>12}", "lease run out", stats.expired));
+    lines.push(row("due now", &|stats| stats.due) + &oldest);
+    lines.push(row("lease run out", &|stats| stats.expired));
     for (name, values) in [("waited", stats.wait_ms), ("ran", stats.run_ms)] {
         let shown: Vec<_> = PERCENTILES
             .iter()
@@ -90,7 +147,8 @@ fn workers(stats: &QueueStats) -> String {
     }
 }
 
-fn document(queue: &str, stats: &QueueStats) -> Value {
+fn document(queue: &str, look: &Look) -> Value {
+    let stats = &look.stats;
     let counts: Map<_, _> =
         ItemState::ALL.iter().map(|state| (state.as_str().to_owned(), json!(stats.count(*state)))).collect();
     let percentiles = |values: [Option<i64>; 3]| {
@@ -100,6 +158,7 @@ fn document(queue: &str, stats: &QueueStats) -> Value {
     };
     json!({
         "queue": queue,
+        "at": utc_text(look.time),
         "counts": counts,
         "due": stats.due,
         "oldest_due_ms": stats.oldest_due_ms,
@@ -113,4 +172,41 @@ fn document(queue: &str, stats: &QueueStats) -> Value {
         "workers_busy": stats.workers_busy,
         "workers_needed": stats.workers_needed,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look(pending: i64, completed: i64, at: Instant) -> Look {
+        let mut stats = QueueStats { due: pending, ..QueueStats::default() };
+        (stats.counts[0], stats.counts[4]) = (pending, completed);
+        Look { stats, at, time: SystemTime::UNIX_EPOCH }
+    }
+
+    #[test]
+    fn who_watches_sees_the_time_and_how_it_changes() {
+        let begun = Instant::now();
+        let (first, second) = (look(100, 5, begun), look(80, 30, begun + Duration::from_secs(4)));
+        let every = Duration::from_secs(2);
+        let text = table("Mail", &first, Some((every, None)));
+        assert!(text.starts_with("queue Mail   1970-01-01 00:00:00 UTC, every 2.0 s\n"), "{text}");
+        let text = table("Mail", &second, Some((every, Some(&first))));
+        for line in [
+            "  Pending                       80         -20        -5.0",
+            "  Completed                     30         +25        +6.2",
+            "  Failed                         0           -           -",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line} is missing in\n{text}");
+        }
+        assert!(table("Mail", &second, None).starts_with("queue Mail\n  Pending                       80\n"));
+    }
+
+    #[test]
+    fn scans_have_a_pause_between_them() {
+        for text in ["0", "0s", "999ms", "soon"] {
+            assert!(interval(text).is_err(), "{text}");
+        }
+        assert_eq!(interval("1"), Ok(SHORTEST));
+    }
 }

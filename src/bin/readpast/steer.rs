@@ -5,6 +5,7 @@ use crate::failure::{Failure, Result, usage};
 use crate::filter::{self, FilterArgs, Pages};
 use crate::global::Global;
 use crate::output::{Output, note};
+use crate::progress::Progress;
 use crate::signals::Stop;
 use readpast::queue::MAX_ITEMS;
 use readpast::{Action, Answer, Batch, Filter, ItemRef, ItemState, Outcome, Queue, Settlement};
@@ -99,6 +100,7 @@ pub fn run(verb: Verb, global: &Global, args: &Args, out: &Output) -> Result<Exi
         return dry_run(verb, &queue, &filter, args, out);
     }
     let stop = Stop::listen()?;
+    let progress = Progress::start(None, global.quiet);
     let (mut done, mut refused) = (BTreeMap::new(), 0_u64);
     for page in Pages::of(&queue, &filter, args.batch) {
         if let Some(signal) = stop.signal() {
@@ -112,10 +114,13 @@ pub fn run(verb: Verb, global: &Global, args: &Args, out: &Output) -> Result<Exi
             } else {
                 refused += 1;
                 let state = outcome.state.map_or("gone", ItemState::as_str);
-                note(&format!("{} was left as it is: {:?}, it is {state}", item.key(), outcome.answer));
+                let what = format!("{} was left as it is: {:?}, it is {state}", item.key(), outcome.answer);
+                progress.aside(|| note(&what));
             }
         }
+        progress.done(done.values().sum());
     }
+    progress.finish();
     let total: u64 = done.values().sum();
     out.answer(
         || {

@@ -1,8 +1,9 @@
-//! How far a long input is, when standard error is a terminal. (Elsewhere nothing is drawn.)
+//! How far long work is, when standard error is a terminal. (Elsewhere nothing is drawn.)
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::time::Duration;
 
-/// A bar where the length of the input is known, otherwise a count.
+/// A bar where the length of the input is known, otherwise a count. Dropped, it is taken away.
 pub struct Progress(ProgressBar);
 
 impl Progress {
@@ -17,6 +18,8 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
+        // One call may take long: the clock goes on.
+        bar.enable_steady_tick(Duration::from_millis(200));
         Self(bar)
     }
 
@@ -25,8 +28,8 @@ impl Progress {
         self.0.inc(bytes as u64);
     }
 
-    /// So many items were sent in all.
-    pub fn sent(&self, items: u64) {
+    /// So many items are done in all.
+    pub fn done(&self, items: u64) {
         self.0.set_message(format!("{items} items"));
     }
 
@@ -38,5 +41,11 @@ impl Progress {
     /// Takes the bar away.
     pub fn finish(&self) {
         self.0.finish_and_clear();
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.finish();
     }
 }
