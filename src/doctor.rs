@@ -14,7 +14,7 @@ use crate::dialect::SCHEMA_VERSION;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::{Identifier, QueueName, nearest};
 use crate::install;
-use crate::session::Session;
+use crate::session::{MISSING_RIGHT, Session};
 use crate::spec::QueueSpec;
 
 pub use crate::finding::{Finding, Severity};
@@ -64,14 +64,33 @@ fn unseen(check: &'static str, error: &Error) -> Finding {
     Finding::warning(check, check, what, "check again as a login with the right to see it")
 }
 
+/// The roles that have rights in the schema, as far as this login may know.
+fn roles(examined: &mut Examined) -> Result<Vec<String>> {
+    let query = examined.session.dialect().query("doctor/roles")?;
+    let rows = examined.session.execute(&query, &[crate::session::Param::Text(examined.schema.as_str())])?;
+    Ok((0..rows.len()).map(|row| crate::catalog::text(&rows, row, 0)).collect())
+}
+
 /// What is installed; the descriptions of the queues to look at.
 fn installed(examined: &mut Examined, wanted: Option<&str>) -> Result<Vec<QueueSpec>> {
     let name = examined.schema.as_str().to_owned();
     let there = match install::installed(&mut examined.session, &examined.schema) {
         // Whoever may not even read this, can use no queue: that is no gap in the check, but what it has found.
         Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-            let remedy = "grant it what its part needs, see Rights in sql/README.md; or connect as another login";
-            let what = format!("this login can use no queue here: {}", error.message());
+            let remedy = match roles(examined).unwrap_or_default() {
+                found if found.is_empty() => {
+                    "grant it what its part needs, see Rights in sql/README.md; or connect as another login".to_owned()
+                }
+                found => format!(
+                    "make it a member of the role that its part needs ({} have rights here): {}; or connect as another login",
+                    found.join(", "),
+                    objects::member_of(examined.session.dialect()),
+                ),
+            };
+            let what = format!(
+                "this login can use no queue here: {}",
+                error.message().trim_end_matches(MISSING_RIGHT).trim_end_matches("; ")
+            );
             examined.findings.push(Finding::error("permission", name, what, remedy));
             return Ok(Vec::new());
         }

@@ -5,7 +5,7 @@ use crate::dialect::{self, Dialect, SCHEMA_VERSION, Upgrade};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::Identifier;
 use crate::item::{Rows, Value};
-use crate::session::{Param, Session};
+use crate::session::{MISSING_RIGHT, Param, Session};
 use crate::spec::{QueueSpec, Storage};
 
 /// Making objects may take a server long, and so may waiting for another install.
@@ -25,7 +25,7 @@ pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
     // A description that was put together in a program has not been read, and so not been checked.
     spec.map(|spec| QueueSpec::from_json(&spec.to_json())).transpose()?;
     let mut session = Session::open(config.clone().set("query.timeout_ms", INSTALL_TIMEOUT_MS)?)?;
-    session.transaction(|session| {
+    let installed = session.transaction(|session| {
         let dialect = session.dialect();
         let lock = dialect::install_lock(&schema);
         let granted = session.execute(&dialect.schema_call("lock_install", &schema)?, &[Param::Text(&lock)])?;
@@ -67,7 +67,22 @@ pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
             }
             None => Ok(()),
         }
-    })
+    });
+    installed.map_err(for_installer)
+}
+
+/// Workers and producers are not to be given what an installer needs.
+fn for_installer(error: Error) -> Error {
+    if error.kind() != ErrorKind::PermissionDenied {
+        return error;
+    }
+    let what = error.message().trim_end_matches(MISSING_RIGHT).trim_end_matches("; ");
+    let message = format!("{what}; install as the schema's owner, or as somebody who may create schemas and objects");
+    let told = Error::new(error.kind(), message);
+    match error.sqlstate() {
+        Some(sqlstate) => told.with_codes(sqlstate, error.native_code()),
+        None => told,
+    }
 }
 
 /// What [`install`] would run for a queue, in its order, where `there` is installed. Changes nothing.

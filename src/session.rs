@@ -4,6 +4,7 @@ mod bind;
 mod diagnose;
 mod fetch;
 
+pub(crate) use self::diagnose::MISSING_RIGHT;
 pub use self::{bind::Param, fetch::Shape};
 
 use crate::config::Config;

@@ -3,6 +3,7 @@
 
 mod evolve;
 mod examples;
+mod key;
 mod layout;
 mod options;
 mod parse;

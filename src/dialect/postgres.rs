@@ -123,6 +123,7 @@ pub(super) const FILES: &[(&str, &str)] = &files![
     "handwritten/look.sql",
     "handwritten/modify.sql",
     "doctor/objects.sql",
+    "doctor/roles.sql",
     "doctor/server.sql",
     "doctor/usage.sql",
     "relational/table.sql",

@@ -8,6 +8,7 @@ use crate::catalog::{find_table, flag, number, text};
 use crate::dialect::{Dialect, statements};
 use crate::error::Result;
 use crate::ident::Identifier;
+use crate::spec::QueueSpec;
 use script::{Made, made};
 
 /// An object as the catalog has it.
@@ -20,7 +21,8 @@ struct Known {
 }
 
 /// Checks what `scripts` make for a queue.
-pub(super) fn check(examined: &mut Examined, queue: &str, scripts: &[String]) -> Result<()> {
+pub(super) fn check(examined: &mut Examined, spec: &QueueSpec, scripts: &[String]) -> Result<()> {
+    let queue = spec.queue.as_str();
     let dialect = examined.session.dialect();
     let schema = examined.schema.clone();
     let rows =
@@ -73,11 +75,29 @@ pub(super) fn check(examined: &mut Examined, queue: &str, scripts: &[String]) ->
         examined.findings.push(Finding::ok("permission", queue, format!("this login may use all {usable} of them")));
     } else {
         let what = format!("this login may not use {}", denied.join(", "));
-        let remedy = "grant it what its part needs: producers Add_, workers Next_, Modify_, Renew_ and Recover_ (in PostgreSQL \
-                      add_ and so on), all of them the catalog; see Rights in sql/README.md, or name roles in the description";
+        let roles =
+            [("enqueues", &spec.roles.producer), ("works", &spec.roles.worker), ("operates", &spec.roles.operator)];
+        let named: Vec<_> =
+            roles.iter().filter_map(|(part, role)| Some(format!("{} ({part})", role.as_ref()?.as_str()))).collect();
+        let remedy = if named.is_empty() {
+            "grant it what its part needs: producers Add_, workers Next_, Modify_, Renew_ and Recover_ (in PostgreSQL \
+             add_ and so on), all of them the catalog; see Rights in sql/README.md, or name roles in the description"
+                .to_owned()
+        } else {
+            let how = member_of(dialect);
+            format!("where its part needs them, make it a member of a role of the queue: {}; {how}", named.join(", "))
+        };
         examined.findings.push(Finding::warning("permission", queue, what, remedy));
     }
     Ok(())
+}
+
+/// How a login becomes a member of a role.
+pub(super) fn member_of(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::SqlServer => "ALTER ROLE role ADD MEMBER user",
+        Dialect::Postgres => "GRANT role TO login",
+    }
 }
 
 /// What is stored with the code at the time it is created.

@@ -20,7 +20,7 @@ pub(super) fn check(examined: &mut Examined, spec: &QueueSpec) -> Result<()> {
     }
     let scripts = examined.session.dialect().queue_scripts(&examined.schema, spec)?;
     if !scripts.is_empty() {
-        examined.run("object", |examined| objects::check(examined, queue, &scripts))?;
+        examined.run("object", |examined| objects::check(examined, spec, &scripts))?;
     }
     examined.findings.push(Finding::ok("queue", queue, "looked at"));
     Ok(())

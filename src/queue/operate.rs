@@ -10,6 +10,14 @@ use serde_json::json;
 pub(super) fn find(queue: &Inner, filter: &Filter, after: Option<&str>, max: u32) -> Result<Batch> {
     let max = check_count("the number of items to find", max as usize)?;
     queue.needs_own_procedures("look for items", "they have no procedure for it; the view shows them")?;
+    filter
+        .keys
+        .iter()
+        .flatten()
+        .map(String::as_str)
+        .chain(after)
+        .filter(|key| !key.is_empty())
+        .try_for_each(|key| queue.spec.check_key(key))?;
     let filter = filter.to_json()?;
     let after = match after {
         Some("") => {
@@ -30,6 +38,9 @@ pub(super) fn redrive(queue: &Inner, items: &[ItemRef<'_>], operation: Option<&s
     )?;
     if let Some(i) = items.iter().position(|item| item.key.is_empty()) {
         return Err(Error::new(ErrorKind::InvalidArgument, format!("item {i}: the key is empty")));
+    }
+    for (i, item) in items.iter().enumerate() {
+        queue.spec.check_key(item.key).map_err(|error| error.in_context(format!("item {i}")))?;
     }
     let json: Vec<_> = items.iter().map(|item| json!({"key": item.key, "token": item.token})).collect();
     let json = serde_json::Value::Array(json).to_string();

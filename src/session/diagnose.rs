@@ -4,6 +4,9 @@ use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind};
 use odbc_api::{Error as OdbcError, handles::Record};
 
+/// What to do about a right that lacks, for whoever is to have it.
+pub(crate) const MISSING_RIGHT: &str = "grant the login that right";
+
 /// An error of a connection that was open, with the remedy where it is always the same.
 pub(super) fn in_use(dialect: Dialect, error: OdbcError) -> Error {
     let Some(record) = record_of(&error) else {
@@ -11,7 +14,7 @@ pub(super) fn in_use(dialect: Dialect, error: OdbcError) -> Error {
     };
     let error = translate(dialect, record);
     let remedy = match error.kind() {
-        ErrorKind::PermissionDenied => "grant the login that right",
+        ErrorKind::PermissionDenied => MISSING_RIGHT,
         ErrorKind::SchemaMismatch => "restore what is missing, or install the queue again",
         ErrorKind::Storage => "make room on the server, or connect to one that is writable",
         _ => return error,

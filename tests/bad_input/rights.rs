@@ -77,7 +77,7 @@ fn installing_without_the_right_to_create() {
     assert_says(
         refused,
         ErrorKind::PermissionDenied,
-        &["installing failed at", "CREATE SCHEMA", &scratch.name, "grant"],
+        &["installing failed at", "CREATE SCHEMA", &scratch.name, "install as", "may create"],
     );
     assert_eq!(scratch.look("SELECT COUNT(*) FROM pg_namespace WHERE nspname = 'readpast'"), "0");
 }

@@ -1,6 +1,7 @@
 //! `doctor` and `adopt`.
 
-use crate::shell::{MAIL, Shell, with};
+use crate::shell::{Done, MAIL, Shell, with};
+use serde_json::json;
 
 const ORDERS: &str = "
 queue = 'Orders'
@@ -64,6 +65,42 @@ fn doctor_tells_a_login_what_it_lacks() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(text.contains("permission") && text.contains("stats_mail"), "{text}");
+}
+
+/// The description has roles: a login that lacks rights is told which.
+#[test]
+fn doctor_names_the_roles_that_a_login_lacks() {
+    let mut shell = Shell::empty();
+    let (login, prefix) = (shell.db.role(), shell.db.name.clone());
+    let roles = ["producer", "worker", "operator"].map(|part| format!("{prefix}_{part}"));
+    let spec = json!({"queue": "Mail", "roles": {"producer": roles[0], "worker": roles[1], "operator": roles[2]}});
+    shell.write("mail.json", &spec.to_string());
+    shell.ok(&["install", "mail.json"]);
+    roles.iter().for_each(|role| shell.db.drops(role));
+    let as_login = |arguments: &[&str]| {
+        let mut command = shell.bare(arguments);
+        command.env("READPAST_CONNECTION", with(&shell, &[("Uid", &login), ("Pwd", "p")]));
+        Done::of(command.output().unwrap())
+    };
+    let done = as_login(&["doctor", "Mail"]);
+    assert_eq!(done.status, Some(1));
+    assert!(done.out.contains("can use no queue here") && !done.out.contains("grant the login"), "{}", done.out);
+    assert!(
+        roles.iter().all(|role| done.out.contains(role)) && done.out.contains("GRANT role TO login"),
+        "{}",
+        done.out
+    );
+
+    shell.db.run(&format!("GRANT {} TO {login}", roles[1]));
+    let done = as_login(&["doctor", "Mail"]);
+    assert!(done.out.contains(&format!("{} (enqueues)", roles[0])) && done.out.contains("(operates)"), "{}", done.out);
+
+    // A worker is not the one to install, and not the one to be given the right to.
+    for arguments in [&["install", "mail.json"][..], &["install"], &["install", "mail.json", "--schema", "other"]] {
+        let done = as_login(arguments);
+        done.says(4, &["permission denied", "install as the schema's owner", "readpast render SPEC"]);
+        assert!(!done.err.contains("grant") && !done.err.contains("doctor"), "{}", done.err);
+    }
 }
 
 #[test]

@@ -121,6 +121,8 @@ fn items_are_shown_by_key_and_by_filter() {
         (&["--older-than", "soon"], &["--older-than"]),
         (&["--error", ""], &["error", "empty"]),
         (&["x", "--status", "Failed"], &["not both"]),
+        (&["2026"], &["\"2026\" is no key of queue Mail", "timestamp", "like 2026-"]),
+        (&["--key", "abc"], &["\"abc\" is no key of queue Mail", "timestamp"]),
     ] {
         shell.run(&[&["show", "Mail"], filter].concat()).says(2, words);
     }

@@ -149,7 +149,7 @@ impl Drop for Shell {
 }
 
 impl Done {
-    fn of(output: Output) -> Self {
+    pub fn of(output: Output) -> Self {
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
         let done = Self { status: output.status.code(), out: text(output.stdout), err: text(output.stderr) };
         for secret in [password(), "s3cret".to_owned()] {

@@ -46,6 +46,11 @@ impl Scratch {
         role
     }
 
+    /// Has a role that the test made dropped with the database.
+    pub fn drops(&mut self, role: &str) {
+        self.roles.push(role.to_owned());
+    }
+
     /// The connection string.
     pub fn connection(&self) -> String {
         changed(&server(), &[("Database", &self.name)])

@@ -1,11 +1,11 @@
 //! `readpast adopt`.
 
 use crate::exit::Exit;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::global::Global;
 use crate::output::{Output, note};
 use crate::{connection, findings, spec_file};
-use readpast::adopt;
+use readpast::{ErrorKind, adopt};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -45,7 +45,12 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
         out.flush()?;
     }
     if applies {
-        plan.apply(&config)?;
+        plan.apply(&config).map_err(|error| match error.kind() {
+            ErrorKind::PermissionDenied => {
+                Failure::Remedied(error, "readpast adopt SPEC --sql prints the SQL, for a DBA to review and run")
+            }
+            _ => error.into(),
+        })?;
     }
     if out.is_json() {
         let document = json!({

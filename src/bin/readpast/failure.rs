@@ -14,6 +14,8 @@ pub type Result<T> = std::result::Result<T, Failure>;
 pub enum Failure {
     /// An error of the library.
     Library(Error),
+    /// The same, with what is to be done about it here.
+    Remedied(Error, &'static str),
     /// The call, or a file that it names, is wrong.
     Usage(String),
     /// Part of it is done; the message says which.
@@ -26,7 +28,7 @@ impl Failure {
     /// How the command ends.
     pub fn exit(&self) -> Exit {
         match self {
-            Self::Library(error) => Exit::of(error.kind()),
+            Self::Library(error) | Self::Remedied(error, _) => Exit::of(error.kind()),
             Self::Usage(_) => Exit::Usage,
             Self::Partly(_, exit) => *exit,
             Self::Closed => Exit::Done,
@@ -36,7 +38,7 @@ impl Failure {
     /// Tells the user, on standard error.
     pub fn report(&self, as_json: bool) {
         let message = match self {
-            Self::Library(error) => error.to_string(),
+            Self::Library(error) | Self::Remedied(error, _) => error.to_string(),
             Self::Usage(message) | Self::Partly(message, _) => message.clone(),
             Self::Closed => return,
         };
@@ -45,7 +47,7 @@ impl Failure {
         let mut out = io::stderr().lock();
         if as_json {
             let mut error = json!({"message": message, "status": self.exit().status()});
-            if let Self::Library(library) = self {
+            if let Self::Library(library) | Self::Remedied(library, _) = self {
                 error["kind"] = json!(format!("{:?}", library.kind()));
                 error["sqlstate"] = json!(library.sqlstate());
                 error["operation"] = json!(library.operation());
@@ -62,7 +64,11 @@ impl Failure {
 
     /// What to do about it, where the message does not say it.
     fn remedy(&self) -> Option<&'static str> {
-        let Self::Library(error) = self else { return None };
+        let error = match self {
+            Self::Library(error) => error,
+            Self::Remedied(_, remedy) => return Some(remedy),
+            _ => return None,
+        };
         Some(match error.kind() {
             ErrorKind::SchemaMissing => "readpast install QUEUE.toml makes them; --schema names another schema",
             ErrorKind::SchemaOlder => "readpast install brings them to this version",

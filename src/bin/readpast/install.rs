@@ -1,10 +1,11 @@
 //! `readpast install`.
 
 use crate::exit::Exit;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::global::Global;
 use crate::output::Output;
 use crate::{connection, spec_file};
+use readpast::ErrorKind;
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -24,12 +25,23 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     let specs = args.specs.iter().map(|path| spec_file::read(path)).collect::<Result<Vec<_>>>()?;
     let config = connection::config(global, "5000")?;
     if specs.is_empty() {
-        readpast::install(&config, None)?;
+        readpast::install(&config, None).map_err(by_hand)?;
         out.answer(|| "installed".to_owned(), || json!({"installed": null}))?;
     }
     for spec in &specs {
-        readpast::install(&config, Some(spec)).map_err(|error| error.in_context(format!("queue {}", spec.queue)))?;
+        readpast::install(&config, Some(spec))
+            .map_err(|error| by_hand(error.in_context(format!("queue {}", spec.queue))))?;
         out.answer(|| format!("installed {}", spec.queue), || json!({"installed": spec.queue.as_str()}))?;
     }
     Ok(Exit::Done)
+}
+
+/// Who may not install is not to be given the rights, but somebody who may is to do it.
+fn by_hand(error: readpast::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::PermissionDenied => {
+            Failure::Remedied(error, "readpast render SPEC prints the SQL, for a DBA to review and run")
+        }
+        _ => error.into(),
+    }
 }

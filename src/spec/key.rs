@@ -1,0 +1,108 @@
+//! The key of an item, as a caller writes it.
+
+use super::{ColumnKind, KeyColumn, QueueSpec, Storage};
+use crate::error::{Error, ErrorKind, Result};
+use crate::item::normalize_utc;
+use serde_json::Value;
+use uuid::Uuid;
+
+impl QueueSpec {
+    /// Checks that `key` can be the key of an item of this queue, whether there is such an item or not. A server would speak of
+    /// its own types, where the caller mistook something else for a key.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] says what a key of this queue is.
+    pub fn check_key(&self, key: &str) -> Result<()> {
+        let (is_key, what) = match &self.storage {
+            Storage::Own => (
+                normalize_utc(key).is_some(),
+                "the time of its enqueueing (a timestamp), like 2026-11-21T08:30:00.0000000".to_owned(),
+            ),
+            // What their procedures take is theirs to say.
+            Storage::Procedures(_) => return Ok(()),
+            Storage::Table(table) => match table.key.as_slice() {
+                [column] => (fits(column.kind, key), format!("{} ({})", column.name.as_str(), column.kind)),
+                columns => (
+                    serde_json::from_str(key).is_ok_and(|values| fit(columns, &values)),
+                    format!(
+                        "a JSON array of {}",
+                        columns
+                            .iter()
+                            .map(|c| format!("{} ({})", c.name.as_str(), c.kind))
+                            .collect::<Vec<_>>()
+                            .join(", ")
+                    ),
+                ),
+            },
+        };
+        if is_key {
+            return Ok(());
+        }
+        let shown: String = key.chars().take(100).collect();
+        Err(Error::new(
+            ErrorKind::InvalidArgument,
+            format!("{shown:?} is no key of queue {}: the key of an item is {what}", self.queue),
+        ))
+    }
+}
+
+/// Whether `values` is an array with a value for each column.
+fn fit(columns: &[KeyColumn], values: &Value) -> bool {
+    let text = |value: &Value| match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    };
+    values.as_array().is_some_and(|values| {
+        values.len() == columns.len()
+            && values
+                .iter()
+                .zip(columns)
+                .all(|(value, column)| text(value).is_some_and(|text| fits(column.kind, &text)))
+    })
+}
+
+/// Whether a value can be read as one of this kind.
+fn fits(kind: ColumnKind, value: &str) -> bool {
+    match kind {
+        ColumnKind::Integer => value.trim().parse::<i32>().is_ok(),
+        ColumnKind::BigInteger => value.trim().parse::<i64>().is_ok(),
+        ColumnKind::Guid => Uuid::parse_str(value).is_ok(),
+        ColumnKind::Timestamp => normalize_utc(value).is_some(),
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(key: &str) -> QueueSpec {
+        let text = format!(
+            "queue = 'Q'\n[table]\nname = 't'\nkey = [{key}]\nstatus = {{ column = 's', values = {{ Pending = 0, Processing = 1, \
+             Completed = 2 }} }}\n"
+        );
+        QueueSpec::from_toml(&text).unwrap()
+    }
+
+    #[test]
+    fn what_is_no_key_is_told_what_a_key_is() {
+        let own = QueueSpec::from_json(r#"{"queue": "Q"}"#).unwrap();
+        let number = spec("{ column = 'id', type = 'integer' }");
+        let guid = spec("{ column = 'id', type = 'guid' }");
+        let two = spec("{ column = 'a', type = 'text(5)' }, { column = 'b', type = 'bigint' }");
+        for (spec, good, bad, what) in [
+            (&own, &["2026-11-21", "2026-11-21T08:30:00.1234567"][..], &["2026", "abc", "2026-13-01"][..], "timestamp"),
+            (&number, &["1", "-5"], &["one", "2147483648", "1.0", ""], "id (integer)"),
+            (&guid, &["6f9619ff-8b86-d011-b42d-00c04fc964ff"], &["6f9619ff"], "id (guid)"),
+            (&two, &[r#"["x","1"]"#, r#"["x",1]"#], &["x", r#"["x"]"#, r#"["x","y"]"#], "a (text(5)), b (bigint)"),
+        ] {
+            good.iter().for_each(|key| spec.check_key(key).unwrap());
+            for key in bad {
+                let error = spec.check_key(key).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+                assert!(error.message().contains(what) && error.message().contains(&format!("{key:?}")), "{error}");
+            }
+        }
+    }
+}
