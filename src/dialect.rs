@@ -53,6 +53,8 @@ pub struct Calls {
     pub stats: Arc<str>,
     /// Filter, key to go on after, most items.
     pub find: Arc<str>,
+    /// The value of a group; only of queues with groups.
+    pub blocked: Option<Arc<str>>,
     /// Operation, items.
     pub redrive: Arc<str>,
     /// Filter, most items.
@@ -97,6 +99,11 @@ impl Dialect {
             schema => schema.quoted(self.quote_style()),
             queue => self.queue_stem(&spec.queue),
             run_time => spec.run_time(),
+            adopted => matches!(spec.storage, Storage::Table(_)),
+            group => spec.order.group.as_ref().map(|name| match spec.storage {
+                Storage::Own => name.quoted(self.quote_style()),
+                _ => name.quoted_as_written(self.quote_style()),
+            }),
         };
         let call = |name: &str| -> Result<Arc<str>> {
             Ok(self.templates().render(&format!("calls/{name}.sql"), context.clone())?.trim_end().into())
@@ -109,6 +116,7 @@ impl Dialect {
             recover: call("recover")?,
             stats: call("stats")?,
             find: call("find")?,
+            blocked: spec.order.group.as_ref().map(|_| call("blocked")).transpose()?,
             redrive: call("redrive")?,
             purge: call("purge")?,
         })

@@ -6,9 +6,11 @@ mod lease;
 mod new_item;
 mod rows;
 mod settlement;
+mod span;
 mod state;
 mod stats;
 mod time;
+mod why;
 
 pub use self::{
     answer::{Answer, Outcome},
@@ -17,10 +19,14 @@ pub use self::{
     new_item::{Enqueued, NewItem},
     rows::{Cell, Column, ColumnType, Rows, Value},
     settlement::{Action, Settlement},
+    span::span_text,
     state::ItemState,
     stats::QueueStats,
     time::{normalize_utc, utc_text},
+    why::{Standing, Why},
 };
+
+pub(crate) use self::span::utc_ms;
 
 use serde_json::Map;
 use std::sync::Arc;

@@ -63,7 +63,7 @@ pub use self::{
     install::install,
     item::{
         Action, Answer, Batch, Enqueued, Filter, Item, ItemRef, ItemState, Lease, NewItem, Outcome, QueueStats,
-        Settlement, Value,
+        Settlement, Value, Why,
     },
     queue::Queue,
     spec::QueueSpec,

@@ -10,13 +10,14 @@ mod retry;
 mod settle;
 mod stats;
 mod wake;
+mod why;
 
 use crate::config::Config;
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::install;
 use crate::item::{
-    Batch, Enqueued, Filter, ItemRef, Lease, NewItem, Outcome, QueueStats, Settlement, normalize_utc, utc_text,
+    Batch, Enqueued, Filter, ItemRef, Lease, NewItem, Outcome, QueueStats, Settlement, Why, normalize_utc, utc_text,
 };
 use crate::pool::{Pool, closed};
 use crate::session::{Param, Session, Shape};
@@ -215,6 +216,13 @@ impl Queue {
     /// The item with this key, as a batch of one; an empty batch when there is none.
     pub fn get(&self, key: &str) -> Result<Batch> {
         operate::find(&self.0, &Filter::of_keys([key]), None, 1)
+    }
+
+    /// Why the item with this key is not being worked on, or that it is; `None` when there is no such item (or, with
+    /// `own_types_only`, none of a type of this login). Changes nothing. Of an item that is due and waits it takes a scan of
+    /// the queue to say; what this login may not look at is left out.
+    pub fn why(&self, key: &str) -> Result<Option<Why>> {
+        why::why(&self.0, key)
     }
 
     /// Lets items that ended, or that wait, be worked on as if they were new: Failed, Cancelled, Terminated,

@@ -59,6 +59,7 @@ pub(super) const FILES: &[(&str, &str)] = &files![
     "calls/recover.sql",
     "calls/stats.sql",
     "calls/find.sql",
+    "calls/blocked.sql",
     "calls/redrive.sql",
     "calls/purge.sql",
     "calls/schema_version.sql",

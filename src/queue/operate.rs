@@ -10,14 +10,8 @@ use serde_json::json;
 pub(super) fn find(queue: &Inner, filter: &Filter, after: Option<&str>, max: u32) -> Result<Batch> {
     let max = check_count("the number of items to find", max as usize)?;
     queue.needs_own_procedures("look for items", "they have no procedure for it; the view shows them")?;
-    filter
-        .keys
-        .iter()
-        .flatten()
-        .map(String::as_str)
-        .chain(after)
-        .filter(|key| !key.is_empty())
-        .try_for_each(|key| queue.spec.check_key(key))?;
+    check_keys(queue, filter)?;
+    after.filter(|key| !key.is_empty()).map(|key| queue.spec.check_key(key)).transpose()?;
     let filter = filter.to_json()?;
     let after = match after {
         Some("") => {
@@ -64,6 +58,7 @@ pub(super) fn purge(queue: &Inner, filter: &Filter, max: u32) -> Result<u64> {
             format!("only finished items can be purged, and {state} ones are not; cancel or terminate them first");
         return Err(Error::new(ErrorKind::InvalidArgument, message));
     }
+    check_keys(queue, filter)?;
     let filter = filter.to_json()?;
     let params = [Param::Text(&filter), Param::Integer(max)];
     let rows = queue.with_session(|session| session.call(&queue.calls.purge, &params, Shape::Table))?;
@@ -71,4 +66,10 @@ pub(super) fn purge(queue: &Inner, filter: &Filter, max: u32) -> Result<u64> {
         Value::Integer(purged) => Ok(u64::try_from(purged).unwrap_or(0)),
         other => Err(Error::new(ErrorKind::Protocol, format!("the server answered a purge with {other:?}"))),
     }
+}
+
+/// What cannot be a key is told by its name; an empty one the filter refuses itself.
+fn check_keys(queue: &Inner, filter: &Filter) -> Result<()> {
+    let mut keys = filter.keys.iter().flatten().filter(|key| !key.is_empty());
+    keys.try_for_each(|key| queue.spec.check_key(key))
 }

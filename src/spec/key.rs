@@ -11,7 +11,7 @@ impl QueueSpec {
     /// its own types, where the caller mistook something else for a key.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] says what a key of this queue is.
+    /// [`ErrorKind::InvalidItem`] says what a key of this queue is.
     pub fn check_key(&self, key: &str) -> Result<()> {
         let (is_key, what) = match &self.storage {
             Storage::Own => (
@@ -40,7 +40,7 @@ impl QueueSpec {
         }
         let shown: String = key.chars().take(100).collect();
         Err(Error::new(
-            ErrorKind::InvalidArgument,
+            ErrorKind::InvalidItem,
             format!("{shown:?} is no key of queue {}: the key of an item is {what}", self.queue),
         ))
     }
@@ -79,8 +79,8 @@ mod tests {
 
     fn spec(key: &str) -> QueueSpec {
         let text = format!(
-            "queue = 'Q'\n[table]\nname = 't'\nkey = [{key}]\nstatus = {{ column = 's', values = {{ Pending = 0, Processing = 1, \
-             Completed = 2 }} }}\n"
+            "queue = 'Q'\ncolumns = [{{ name = 'c', type = 'text' }}]\n[table]\nname = 't'\nkey = [{key}]\n[table.states]\nPending = {{ s = 0 }}\nProcessing = {{ s = 1 }}\n\
+             Completed = {{ s = 2 }}\n"
         );
         QueueSpec::from_toml(&text).unwrap()
     }
@@ -88,9 +88,9 @@ mod tests {
     #[test]
     fn what_is_no_key_is_told_what_a_key_is() {
         let own = QueueSpec::from_json(r#"{"queue": "Q"}"#).unwrap();
-        let number = spec("{ column = 'id', type = 'integer' }");
-        let guid = spec("{ column = 'id', type = 'guid' }");
-        let two = spec("{ column = 'a', type = 'text(5)' }, { column = 'b', type = 'bigint' }");
+        let number = spec("{ name = 'id', type = 'integer' }");
+        let guid = spec("{ name = 'id', type = 'guid' }");
+        let two = spec("{ name = 'a', type = 'text(5)' }, { name = 'b', type = 'bigint' }");
         for (spec, good, bad, what) in [
             (&own, &["2026-11-21", "2026-11-21T08:30:00.1234567"][..], &["2026", "abc", "2026-13-01"][..], "timestamp"),
             (&number, &["1", "-5"], &["one", "2147483648", "1.0", ""], "id (integer)"),
@@ -100,7 +100,7 @@ mod tests {
             good.iter().for_each(|key| spec.check_key(key).unwrap());
             for key in bad {
                 let error = spec.check_key(key).unwrap_err();
-                assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+                assert_eq!(error.kind(), ErrorKind::InvalidItem);
                 assert!(error.message().contains(what) && error.message().contains(&format!("{key:?}")), "{error}");
             }
         }

@@ -1,7 +1,9 @@
 //! The command line.
 
 use crate::global::Global;
-use crate::{adopt, completions, doctor, enqueue, exit, install, purge, recover, render, show, stats, steer, work};
+use crate::{
+    adopt, completions, doctor, enqueue, exit, install, purge, recover, render, show, stats, steer, why, work,
+};
 use clap::{Parser, Subcommand};
 
 /// Work queues in ordinary SQL Server tables (and PostgreSQL).
@@ -30,6 +32,7 @@ pub enum Command {
     Work(work::Args),
     Stats(stats::Args),
     Show(show::Args),
+    Why(why::Args),
     /// Lets items that wait for their next attempt be tried at once
     ///
     /// Those in the state Error, unless --status or --key say otherwise. Their attempts count on; redrive begins anew.

@@ -18,18 +18,6 @@ pub fn parse(text: &str) -> Result<Duration, String> {
     number.checked_mul(factor).map(Duration::from_millis).ok_or_else(|| "that is too long".to_owned())
 }
 
-/// Milliseconds as a person reads them: the two largest units.
-pub fn shown(ms: i64) -> String {
-    let seconds = ms / 1000;
-    match seconds {
-        0 if ms < 1000 => format!("{ms} ms"),
-        0..60 => format!("{}.{} s", seconds, ms % 1000 / 100),
-        60..3600 => format!("{} m {:02} s", seconds / 60, seconds % 60),
-        3600..86_400 => format!("{} h {:02} m", seconds / 3600, seconds % 3600 / 60),
-        _ => format!("{} d {:02} h", seconds / 86_400, seconds % 86_400 / 3600),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -41,15 +29,6 @@ mod tests {
         }
         for text in ["", "s", "-1s", "1.5h", "1 s", "1w", "99999999999999999d"] {
             assert!(parse(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn people_read_two_units() {
-        for (ms, text) in
-            [(0, "0 ms"), (1500, "1.5 s"), (61_000, "1 m 01 s"), (7_260_000, "2 h 01 m"), (90_000_000, "1 d 01 h")]
-        {
-            assert_eq!(shown(ms), text);
         }
     }
 }

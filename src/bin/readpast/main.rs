@@ -30,6 +30,7 @@ mod signals;
 mod spec_file;
 mod stats;
 mod steer;
+mod why;
 mod work;
 
 use clap::{CommandFactory, Parser};
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         Command::Work(args) => work::run(&global, args, &out),
         Command::Stats(args) => stats::run(&global, &args, &out),
         Command::Show(args) => show::run(&global, &args, &out),
+        Command::Why(args) => why::run(&global, &args, &out),
         Command::Retry(args) => steer::run(Verb::Retry, &global, &args, &out),
         Command::Cancel(args) => steer::run(Verb::Cancel, &global, &args, &out),
         Command::Pause(args) => steer::run(Verb::Pause, &global, &args, &out),

@@ -6,13 +6,15 @@ use crate::filter::{self, FilterArgs, Pages};
 use crate::global::Global;
 use crate::output::{Output, note};
 use crate::printable::printable;
+use crate::why;
 use readpast::queue::MAX_ITEMS;
-use readpast::{Item, ItemState, Value};
+use readpast::{Item, ItemState, Value, Why};
 use serde_json::{Value as Json, json};
 
 /// Shows items by key in full, or by filter, a line each
 ///
-/// A line has key, state, attempts and the first line of the error, with tabs between. Nothing is claimed or changed.
+/// A line has key, state, attempts and the first line of the error, with tabs between. Of one key it says also why the item is
+/// not being worked on, as `why` does. Nothing is claimed or changed.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The queue
@@ -37,10 +39,14 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     for key in &args.keys {
         let found = queue.get(key)?;
         match found.get(0) {
-            Some(item) => out.answer(|| in_full(&item), || document(&item))?,
+            Some(item) => {
+                // It may cost a scan: not for each of many.
+                let why = if args.keys.len() == 1 { queue.why(key)? } else { None };
+                out.answer(|| in_full(&item, why.as_ref()), || with_why(document(&item), why.as_ref()))?;
+            }
             None => {
                 missing = true;
-                note(&format!("queue {} has no item {key}", queue.name()));
+                note(&why::unseen(&queue, key));
             }
         }
     }
@@ -75,6 +81,13 @@ fn document(item: &Item<'_>) -> Json {
     })
 }
 
+fn with_why(mut document: Json, why: Option<&Why>) -> Json {
+    if let Some(why) = why {
+        document["why"] = why::document(why);
+    }
+    document
+}
+
 fn line(item: &Item<'_>) -> String {
     let error = ["Error", "ItemError", "item_error"].iter().find_map(|name| item.value_of(name));
     let error = match error {
@@ -84,9 +97,10 @@ fn line(item: &Item<'_>) -> String {
     format!("{}\t{}\t{}\t{error}", printable(item.key()), state(item), item.attempt())
 }
 
-fn in_full(item: &Item<'_>) -> String {
+fn in_full(item: &Item<'_>, why: Option<&Why>) -> String {
     let width = item.columns().iter().map(|column| column.name.chars().count()).max().unwrap_or(0);
     let mut lines = vec![format!("item {}", printable(item.key()))];
+    lines.extend(why.map(|why| format!("  {}", printable(&why.to_string()))));
     for (index, column) in item.columns().iter().enumerate() {
         let value = match item.value(index) {
             None | Some(Value::Null) => "-".to_owned(),

@@ -5,7 +5,7 @@ use crate::failure::Result;
 use crate::global::Global;
 use crate::output::{Output, note};
 use crate::{connection, duration};
-use readpast::item::utc_text;
+use readpast::item::{span_text, utc_text};
 use readpast::{ItemState, Queue, QueueStats};
 use serde_json::{Map, Value, json};
 use std::thread;
@@ -92,7 +92,7 @@ fn table(queue: &str, look: &Look, watched: Option<(Duration, Option<&Look>)>) -
         Some((pause, _)) => {
             let time = utc_text(look.time);
             let (day, time) = time.split_once('T').unwrap_or((&time, ""));
-            let every = duration::shown(i64::try_from(pause.as_millis()).unwrap_or(i64::MAX));
+            let every = span_text(i64::try_from(pause.as_millis()).unwrap_or(i64::MAX));
             let heading = format!("  {:<20}{:>12}{:>12}{:>12}", "", "items", "change", "per second");
             vec![format!("queue {queue}   {day} {} UTC, every {every}", time.get(..8).unwrap_or(time)), heading]
         }
@@ -114,15 +114,14 @@ fn table(queue: &str, look: &Look, watched: Option<(Duration, Option<&Look>)>) -
     for state in ItemState::ALL {
         lines.push(row(state.as_str(), &|stats| stats.count(state)));
     }
-    let oldest =
-        stats.oldest_due_ms.map_or_else(String::new, |ms| format!("   the oldest for {}", duration::shown(ms)));
+    let oldest = stats.oldest_due_ms.map_or_else(String::new, |ms| format!("   the oldest for {}", span_text(ms)));
     lines.push(row("due now", &|stats| stats.due) + &oldest);
     lines.push(row("lease run out", &|stats| stats.expired));
     for (name, values) in [("waited", stats.wait_ms), ("ran", stats.run_ms)] {
         let shown: Vec<_> = PERCENTILES
             .iter()
             .zip(values)
-            .filter_map(|(label, value)| Some(format!("{label} {}", duration::shown(value?))))
+            .filter_map(|(label, value)| Some(format!("{label} {}", span_text(value?))))
             .collect();
         if !shown.is_empty() {
             lines.push(format!("  {name:<8}{}   (newest {} items)", shown.join("   "), stats.sample));
@@ -138,7 +137,7 @@ fn workers(stats: &QueueStats) -> String {
     match (stats.workers_needed, stats.arrivals_last_hour) {
         (Some(needed), Some(arrivals)) => {
             let mean = |ms: Option<i64>, word: &str| {
-                ms.map_or_else(String::new, |ms| format!(", {word} {} on average", duration::shown(ms)))
+                ms.map_or_else(String::new, |ms| format!(", {word} {} on average", span_text(ms)))
             };
             let (wait, run) = (mean(stats.wait_mean_ms, "waiting"), mean(stats.run_mean_ms, "running"));
             format!("{busy}, {needed} needed   ({arrivals} arrivals in the last hour{wait}{run})")

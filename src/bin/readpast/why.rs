@@ -1,0 +1,53 @@
+//! `readpast why`.
+
+use crate::exit::Exit;
+use crate::failure::Result;
+use crate::filter;
+use crate::global::Global;
+use crate::output::{Output, note};
+use crate::printable::printable;
+use readpast::{Queue, Why};
+use serde_json::json;
+
+/// Says why items are not being worked on
+///
+/// A line each: due in 43 s, held by a worker until when, paused, blocked by which item of its group, due and waiting for a
+/// worker. By the server's clock. Of an item that waits for a worker it costs a scan of the table, as stats does. Nothing is
+/// claimed or changed.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The queue
+    queue: String,
+    /// Keys of items
+    #[arg(value_name = "KEY", required = true)]
+    keys: Vec<String>,
+}
+
+pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
+    let queue = filter::open(global, &args.queue)?;
+    let mut missing = false;
+    for key in &args.keys {
+        match queue.why(key)? {
+            Some(why) => out.answer(
+                || format!("{}\t{}", printable(key), printable(&why.to_string())),
+                || json!({"key": key, "why": document(&why)}),
+            )?,
+            None => {
+                missing = true;
+                note(&unseen(&queue, key));
+            }
+        }
+    }
+    Ok(if missing { Exit::Refused } else { Exit::Done })
+}
+
+/// The reason for programs, and its text.
+pub fn document(why: &Why) -> serde_json::Value {
+    json!({"reason": why.as_str(), "text": why.to_string()})
+}
+
+/// What is to be said of a key that finds nothing.
+pub fn unseen(queue: &Queue, key: &str) -> String {
+    let or = if queue.spec().roles.own_types_only { ", or its type is not one of this login's" } else { "" };
+    format!("queue {} has no item {key}{or}", queue.name())
+}

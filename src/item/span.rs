@@ -1,0 +1,56 @@
+//! Spans of time and moments, as numbers and as people read them.
+
+use super::normalize_utc;
+
+/// Milliseconds as a person reads them: the two largest units.
+#[must_use]
+pub fn span_text(ms: i64) -> String {
+    let seconds = ms / 1000;
+    match seconds {
+        0 if ms < 1000 => format!("{ms} ms"),
+        0..60 => format!("{}.{} s", seconds, ms % 1000 / 100),
+        60..3600 => format!("{} m {:02} s", seconds / 60, seconds % 60),
+        3600..86_400 => format!("{} h {:02} m", seconds / 3600, seconds % 3600 / 60),
+        _ => format!("{} d {:02} h", seconds / 86_400, seconds % 86_400 / 3600),
+    }
+}
+
+/// A UTC time like `2026-11-21T08:30:00.1234567` in milliseconds since 1970.
+pub(crate) fn utc_ms(text: &str) -> Option<i64> {
+    let text = normalize_utc(text)?;
+    let part = |range: std::ops::Range<usize>| text.get(range)?.parse::<i64>().ok();
+    let (year, month, day) = (part(0..4)?, part(5..7)?, part(8..10)?);
+    // Days of the proleptic Gregorian calendar, in years that begin in March so that the leap day comes last:
+    // https://howardhinnant.github.io/date_algorithms.html#days_from_civil
+    let year = if month <= 2 { year - 1 } else { year };
+    let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let days = era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468;
+    Some((((days * 24 + part(11..13)?) * 60 + part(14..16)?) * 60 + part(17..19)?) * 1000 + part(20..23)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::item::utc_text;
+    use std::time::{Duration, UNIX_EPOCH};
+
+    #[test]
+    fn people_read_two_units() {
+        for (ms, text) in
+            [(0, "0 ms"), (1500, "1.5 s"), (61_000, "1 m 01 s"), (7_260_000, "2 h 01 m"), (90_000_000, "1 d 01 h")]
+        {
+            assert_eq!(span_text(ms), text);
+        }
+    }
+
+    #[test]
+    fn moments_are_read_as_they_are_written() {
+        for ms in [0, 1, 951_782_400_000, 951_868_799_999, 1_709_164_800_123, 4_102_444_799_999, 253_402_300_799_999] {
+            let text = utc_text(UNIX_EPOCH + Duration::from_millis(ms));
+            assert_eq!(utc_ms(&text), i64::try_from(ms).ok(), "{text}");
+        }
+        assert_eq!(utc_ms("1969-12-31T23:59:59.999"), Some(-1));
+        assert_eq!(utc_ms("soon"), None);
+    }
+}

@@ -1,0 +1,258 @@
+//! Why an item is not being worked on: a decision from what is known of it, without a database.
+
+use super::{ItemState, QueueStats, span_text};
+use std::fmt;
+
+/// What is known of an item at one moment of the server's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing<'a> {
+    /// The state it is in.
+    pub state: ItemState,
+    /// Claims so far.
+    pub attempt: i32,
+    /// Milliseconds until it is due; negative, it has been due for so long. `None` when no time is kept: due at once.
+    pub due_ms: Option<i64>,
+    /// Who has it, or had it last.
+    pub owner: Option<&'a str>,
+    /// Milliseconds until its lease ends; negative, it ended so long ago.
+    pub lease_ms: Option<i64>,
+    /// Milliseconds since it was last changed.
+    pub changed_ms: Option<i64>,
+    /// The item of its group that must be finished first: its key and its state.
+    pub blocked_by: Option<(&'a str, Option<ItemState>)>,
+    /// The figures of its queue, where they were asked for.
+    pub stats: Option<&'a QueueStats>,
+}
+
+/// Why an item is not being worked on, or that it is. Its text is for people; the variants are for programs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Why {
+    /// It is not due yet.
+    DueLater {
+        /// Milliseconds until it is.
+        ms: i64,
+        /// How many attempts have failed before.
+        failed: i32,
+    },
+    /// A worker has it.
+    Held {
+        /// Which one, where that is known.
+        owner: Option<String>,
+        /// Milliseconds until its lease ends, unless it renews it.
+        ms: Option<i64>,
+    },
+    /// A worker had it and has let its lease run out.
+    LeaseRanOut {
+        /// Which one, where that is known.
+        owner: Option<String>,
+        /// Milliseconds since.
+        ms: i64,
+    },
+    /// Somebody has set it aside.
+    Paused {
+        /// Milliseconds since it was last changed, where that is known.
+        ms: Option<i64>,
+    },
+    /// It is finished.
+    Finished {
+        /// How it ended.
+        state: ItemState,
+        /// Milliseconds since it was last changed, where that is known.
+        ms: Option<i64>,
+    },
+    /// An earlier item of its group is not finished.
+    Blocked {
+        /// The key of that item.
+        by: String,
+        /// The state of that item.
+        state: Option<ItemState>,
+    },
+    /// It is due, and no worker has taken it yet.
+    Waiting {
+        /// Milliseconds since it became due, where that is known.
+        ms: Option<i64>,
+        /// How many items are due, it among them, and how many are worked on, where that is known.
+        queue: Option<(i64, i64)>,
+    },
+}
+
+impl Standing<'_> {
+    /// Whether it can be claimed, as far as it alone decides.
+    #[must_use]
+    pub fn is_due(&self) -> bool {
+        matches!(self.state, ItemState::Pending | ItemState::Error) && self.due_ms.is_none_or(|ms| ms <= 0)
+    }
+
+    /// The reason that holds first.
+    #[must_use]
+    pub fn why(&self) -> Why {
+        let owner = self.owner.filter(|owner| !owner.is_empty()).map(str::to_owned);
+        match (self.state, self.lease_ms, self.due_ms) {
+            (ItemState::Processing, Some(left), _) if left <= 0 => Why::LeaseRanOut { owner, ms: -left },
+            (ItemState::Processing, ms, _) => Why::Held { owner, ms },
+            (ItemState::Paused, ..) => Why::Paused { ms: self.changed_ms },
+            (state, ..) if state.is_finished() => Why::Finished { state, ms: self.changed_ms },
+            (state, _, Some(ms)) if ms > 0 => {
+                Why::DueLater { ms, failed: if state == ItemState::Error { self.attempt } else { 0 } }
+            }
+            (_, _, due_ms) => match self.blocked_by {
+                Some((by, state)) => Why::Blocked { by: by.to_owned(), state },
+                None => Why::Waiting {
+                    ms: due_ms.map(|ms| -ms),
+                    queue: self.stats.map(|stats| (stats.due, stats.workers_busy)),
+                },
+            },
+        }
+    }
+}
+
+impl Why {
+    /// The reason in one word, for programs that do not see the variants.
+    #[must_use]
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::DueLater { .. } => "due_later",
+            Self::Held { .. } => "held",
+            Self::LeaseRanOut { .. } => "lease_ran_out",
+            Self::Paused { .. } => "paused",
+            Self::Finished { .. } => "finished",
+            Self::Blocked { .. } => "blocked",
+            Self::Waiting { .. } => "waiting",
+        }
+    }
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let since = |ms: &Option<i64>| ms.map_or_else(String::new, |ms| format!(" for {}", span_text(ms)));
+        let by = |owner: &Option<String>| owner.clone().unwrap_or_else(|| "somebody".to_owned());
+        match self {
+            Self::DueLater { ms, failed: 0 } => write!(f, "due in {}", span_text(*ms)),
+            Self::DueLater { ms, failed } => {
+                write!(f, "due in {}: attempt {failed} has failed, and the next one waits", span_text(*ms))
+            }
+            Self::Held { owner, ms: Some(ms) } => {
+                write!(f, "held by {}, whose lease ends in {} unless it is renewed", by(owner), span_text(*ms))
+            }
+            Self::Held { owner, ms: None } => write!(f, "held by {}, without a lease that is known here", by(owner)),
+            Self::LeaseRanOut { owner, ms } => write!(
+                f,
+                "the lease of {} ran out {} ago: the next worker that looks for items, or recover, gives it back",
+                by(owner),
+                span_text(*ms)
+            ),
+            Self::Paused { ms } => {
+                write!(f, "paused{}, until it is resumed (who paused it is not recorded)", since(ms))
+            }
+            Self::Finished { state: ItemState::Failed, ms } => {
+                write!(f, "Failed{}: it is not tried again unless it is redriven", since(ms))
+            }
+            Self::Finished { state, ms } => write!(f, "{state}{}: nothing is left to do", since(ms)),
+            Self::Blocked { by, state } => {
+                let state = state.map_or_else(String::new, |state| format!(", which is {state}"));
+                write!(f, "its group is blocked by {by}{state}")
+            }
+            Self::Waiting { ms, queue: None } => write!(f, "due{}, and not taken yet", since(ms)),
+            Self::Waiting { ms, queue: Some((_, 0)) } => {
+                write!(f, "due{}, and no worker has anything in hand: does one run?", since(ms))
+            }
+            Self::Waiting { ms, queue: Some((due, busy)) } => {
+                write!(f, "due{}, and waits for its turn: items due {due}, in work {busy}", since(ms))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DUE: Standing<'_> = Standing {
+        state: ItemState::Pending,
+        attempt: 0,
+        due_ms: Some(-5000),
+        owner: None,
+        lease_ms: None,
+        changed_ms: Some(60_000),
+        blocked_by: None,
+        stats: None,
+    };
+
+    #[test]
+    fn each_reason_has_its_words() {
+        let idle = QueueStats { due: 3, ..QueueStats::default() };
+        let busy = QueueStats { due: 3, workers_busy: 2, ..QueueStats::default() };
+        let processing = Standing { state: ItemState::Processing, attempt: 1, owner: Some("w1"), ..DUE };
+        for (standing, word, text) in [
+            (DUE, "waiting", "due for 5.0 s, and not taken yet"),
+            (Standing { due_ms: None, ..DUE }, "waiting", "due, and not taken yet"),
+            (
+                Standing { stats: Some(&idle), ..DUE },
+                "waiting",
+                "due for 5.0 s, and no worker has anything in hand: does one run?",
+            ),
+            (
+                Standing { stats: Some(&busy), ..DUE },
+                "waiting",
+                "due for 5.0 s, and waits for its turn: items due 3, in work 2",
+            ),
+            (Standing { due_ms: Some(43_000), ..DUE }, "due_later", "due in 43.0 s"),
+            (
+                Standing { state: ItemState::Error, attempt: 2, due_ms: Some(43_000), ..DUE },
+                "due_later",
+                "due in 43.0 s: attempt 2 has failed, and the next one waits",
+            ),
+            (
+                Standing { lease_ms: Some(30_000), ..processing },
+                "held",
+                "held by w1, whose lease ends in 30.0 s unless it is renewed",
+            ),
+            (
+                Standing { owner: Some(""), ..processing },
+                "held",
+                "held by somebody, without a lease that is known here",
+            ),
+            (
+                Standing { lease_ms: Some(-2000), ..processing },
+                "lease_ran_out",
+                "the lease of w1 ran out 2.0 s ago: the next worker that looks for items, or recover, gives it back",
+            ),
+            (
+                Standing { state: ItemState::Paused, ..DUE },
+                "paused",
+                "paused for 1 m 00 s, until it is resumed (who paused it is not recorded)",
+            ),
+            (
+                Standing { state: ItemState::Failed, ..DUE },
+                "finished",
+                "Failed for 1 m 00 s: it is not tried again unless it is redriven",
+            ),
+            (
+                Standing { state: ItemState::Completed, changed_ms: None, ..DUE },
+                "finished",
+                "Completed: nothing is left to do",
+            ),
+            (
+                Standing { blocked_by: Some(("k", Some(ItemState::Paused))), stats: Some(&busy), ..DUE },
+                "blocked",
+                "its group is blocked by k, which is Paused",
+            ),
+            // What is not due waits for its time first, whatever its group.
+            (Standing { blocked_by: Some(("k", None)), due_ms: Some(1), ..DUE }, "due_later", "due in 1 ms"),
+        ] {
+            let why = standing.why();
+            assert_eq!((why.as_str(), why.to_string().as_str()), (word, text));
+        }
+    }
+
+    #[test]
+    fn only_what_waits_can_be_due() {
+        for state in ItemState::ALL {
+            let is_waiting = matches!(state, ItemState::Pending | ItemState::Error);
+            assert_eq!(Standing { state, ..DUE }.is_due(), is_waiting, "{state}");
+            assert!(!Standing { state, due_ms: Some(1), ..DUE }.is_due(), "{state}");
+            assert_eq!(matches!(Standing { state, ..DUE }.why(), Why::Waiting { .. }), is_waiting, "{state}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Why an item is not being worked on: what is to be asked for the decision.
+
+use super::{Inner, operate, stats};
+use crate::error::{ErrorKind, Result};
+use crate::item::{Filter, Item, ItemState, Standing, Value, Why, utc_ms};
+use crate::session::{Param, Session, Shape};
+use crate::spec::Storage;
+
+/// The columns of the worker view that tell where an item stands: when it is due, who has it, until when, and when it was last
+/// changed. Of our own table and of an adopted one; on SQL Server and on PostgreSQL.
+const OWN: [[&str; 2]; 4] = [
+    ["ScheduledFor", "scheduled_for"],
+    ["LeaseOwner", "lease_owner"],
+    ["LeaseUntil", "lease_until"],
+    ["UpdatedAt", "updated_at"],
+];
+const ADOPTED: [[&str; 2]; 4] = [
+    ["ItemDueAt", "item_due_at"],
+    ["ItemOwner", "item_owner"],
+    ["ItemLeaseUntil", "item_lease_until"],
+    ["ItemToken", "item_token"],
+];
+
+pub(super) fn why(queue: &Inner, key: &str) -> Result<Option<Why>> {
+    let found = operate::find(queue, &Filter::of_keys([key]), None, 1)?;
+    let Some(item) = found.get(0) else { return Ok(None) };
+    let Some(state) = item.state() else { return Ok(None) };
+    let now_ms = queue.with_session(clock)?;
+    let names = if matches!(queue.spec.storage, Storage::Own) { OWN } else { ADOPTED };
+    let [due, owner, until, changed] = names.map(|names| text_of(&item, names));
+    let from_now = |time: Option<&str>| Some(time.and_then(utc_ms)? - now_ms?);
+    let mut standing = Standing {
+        state,
+        attempt: item.attempt(),
+        due_ms: from_now(due),
+        owner,
+        lease_ms: from_now(until),
+        changed_ms: from_now(changed).map(|ms| -ms),
+        blocked_by: None,
+        stats: None,
+    };
+    // The rest costs the server more, and decides only of what is due.
+    if !standing.is_due() {
+        return Ok(Some(standing.why()));
+    }
+    let head = head_of_group(queue, &item)?;
+    if let Some((by, state)) = &head {
+        standing.blocked_by = Some((by, *state));
+        return Ok(Some(standing.why()));
+    }
+    let figures = match stats::stats(queue) {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => None,
+        figures => Some(figures?),
+    };
+    standing.stats = figures.as_ref();
+    Ok(Some(standing.why()))
+}
+
+fn text_of<'a>(item: &Item<'a>, names: [&str; 2]) -> Option<&'a str> {
+    match names.into_iter().find_map(|name| item.value_of(name))? {
+        Value::Text(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// The server's time, in milliseconds since 1970.
+fn clock(session: &mut Session) -> Result<Option<i64>> {
+    let query = session.dialect().query("doctor/clock")?;
+    let rows = session.execute(&query, &[])?;
+    Ok(match rows.value(0, 0) {
+        Value::Integer(ms) if !rows.is_empty() => Some(ms),
+        _ => None,
+    })
+}
+
+/// The item that keeps the item's group waiting, unless it is the item itself, or nobody who asks may see it.
+fn head_of_group(queue: &Inner, item: &Item<'_>) -> Result<Option<(String, Option<ItemState>)>> {
+    let (Some(call), Some(group)) = (&queue.calls.blocked, &queue.spec.order.group) else { return Ok(None) };
+    // In PostgreSQL's quotes, where its description gives it so.
+    let value = match item.value_of(group.as_str().trim_matches('"')) {
+        Some(Value::Text(text)) => text.to_owned(),
+        Some(Value::Integer(number)) => number.to_string(),
+        _ => return Ok(None),
+    };
+    let found = queue.with_session(|session| session.call(call, &[Param::Text(&value)], Shape::Table));
+    let rows = match found {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => return Ok(None),
+        found => found?,
+    };
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    Ok(match (rows.value(0, 0), rows.value(0, 1)) {
+        (Value::Text(key), state) if key != item.key() => {
+            let state = if let Value::Text(word) = state { word.parse().ok() } else { None };
+            Some((key.to_owned(), state))
+        }
+        _ => None,
+    })
+}
