@@ -130,6 +130,31 @@ fn items_are_shown_by_key_and_by_filter() {
 }
 
 #[test]
+fn why_an_item_is_not_worked_on() {
+    let shell = mixed();
+    let keys: Vec<_> = (1..=4).map(|n| key(&shell, n)).collect();
+    let text = shell.ok(&["why", "Mail", &keys[0], &keys[1], &keys[2], &keys[3]]);
+    let expected = [
+        ("Failed for ", "unless it is redriven"),
+        ("due in ", "attempt 1 has failed"),
+        ("Completed for ", "nothing is left to do"),
+        ("due for ", "no worker has anything in hand"),
+    ];
+    for ((line, key), (begin, end)) in text.lines().zip(&keys).zip(expected) {
+        assert!(line.starts_with(&format!("{key}\t{begin}")) && line.contains(end), "{text}");
+    }
+    assert_eq!(text.lines().count(), 4);
+    let told = &shell.run(&["why", "Mail", &keys[1], "--json"]).json()[0];
+    assert_eq!((&told["key"], &told["why"]["reason"]), (&keys[1].as_str().into(), &"due_later".into()));
+
+    assert!(shell.ok(&["show", "Mail", &keys[1]]).lines().nth(1).unwrap().starts_with("  due in "));
+    let shown = &shell.run(&["show", "Mail", &keys[3], "--json"]).json()[0];
+    assert_eq!(shown["why"]["reason"], "waiting");
+    shell.run(&["why", "Mail", "2000-01-01"]).says(1, &["has no item 2000-01-01"]);
+    shell.run(&["why", "Mail", "x"]).says(2, &["\"x\" is no key"]);
+}
+
+#[test]
 fn items_are_steered_by_filter_with_a_dry_run_first() {
     let shell = mixed();
     for verb in ["retry", "cancel", "pause", "resume", "redrive", "purge"] {

@@ -98,6 +98,16 @@ impl<'a> Events<'a> {
         self.released.fetch_add(count, Ordering::Relaxed);
     }
 
+    /// What the command said of an item does not fit its table. It is said shorter then, without step and response.
+    pub fn refused(&self, item: &Item<'_>, error: &Error) {
+        note(&format!(
+            "{} at attempt {}: the table does not take what its command said ({error}); the error is cut, response and step are \
+             left out; wider columns would keep them",
+            item.key(),
+            item.attempt()
+        ));
+    }
+
     /// An error that does not end the work.
     pub fn trouble(&self, error: &Error) {
         note(&format!("{error}; goes on"));

@@ -34,7 +34,9 @@ pub fn one(
             }
             Err(error) if matches!(error.kind(), ErrorKind::Database | ErrorKind::InvalidItem) => {
                 let Some(length) = shorter.next() else { return Err(error) };
-                events.trouble(&error);
+                if length == SHORTER[0] {
+                    events.refused(item, &error);
+                }
                 verdict.error = verdict.error.map(|text| text.chars().take(length).collect());
                 (verdict.response, verdict.step) = (None, None);
             }
