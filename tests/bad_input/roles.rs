@@ -153,7 +153,11 @@ fn who_may_not_create_roles_installs_nothing() {
     let role = format!("{}_worker", scratch.name);
     let spec = QueueSpec::from_json(&format!(r#"{{"queue": "Job", "roles": {{"worker": "{role}"}}}}"#)).unwrap();
     let refused = install(&config(&connection, &[]), Some(&spec));
-    assert_says(refused, ErrorKind::PermissionDenied, &["installing failed at", "role", &role, "grant"]);
+    assert_says(
+        refused,
+        ErrorKind::PermissionDenied,
+        &["installing failed at", "role", &role, "have it created first"],
+    );
     assert_eq!(scratch.look("SELECT COUNT(*) FROM pg_namespace WHERE nspname = 'readpast'"), "0");
 
     // The remedy: who may, creates it before.

@@ -75,8 +75,9 @@ fn a_file_that_others_may_read_holds_no_secret() {
         set(0o600);
         assert_eq!(finish(shell.bare(&arguments)), (Some(0), String::new()), "the remedy works");
     }
-    // What needs no connection does not mind.
+    // What needs no connection, or has another one, does not mind.
     set(0o644);
+    assert_eq!(finish(shell.command(&["stats", "Mail", "--config", "holds.toml"])), (Some(0), String::new()));
     shell.write("queue.toml", "queue = 'Q'\n");
     assert_eq!(finish(shell.bare(&["render", "queue.toml", "--config", "holds.toml"])).0, Some(0));
 }
@@ -92,7 +93,7 @@ fn mistakes_in_settings_are_named_and_secrets_are_not() {
         ("lease.ms = 1\n", &["bad.toml", "lease.ms", "10 to"]),
     ] {
         private(&shell.write("bad.toml", text));
-        let (status, err) = finish(shell.command(&["stats", "Mail", "--config", "bad.toml"]));
+        let (status, err) = finish(shell.bare(&["stats", "Mail", "--config", "bad.toml"]));
         assert_eq!(status, Some(2), "{err}");
         assert!(words.iter().all(|word| err.contains(word)), "{err}");
     }
@@ -105,6 +106,12 @@ fn mistakes_in_settings_are_named_and_secrets_are_not() {
         let (status, err) = finish(shell.command(&["stats", "Mail", "--set", setting]));
         assert!(status == Some(2) && err.contains(word), "{err}");
     }
+    let mut command = shell.bare(&["stats", "Mail"]);
+    command.env("READPAST_CONNECTION", "postgres://user:s3cret@host/database");
+    let (status, err) = finish(command);
+    assert!(status == Some(2) && err.contains("is a URL") && err.contains("Driver={PostgreSQL Unicode}"), "{err}");
+    let (status, err) = finish(shell.command(&["enqueue", "Mail", "Recipient=a", "--delay", "-5"]));
+    assert!(status == Some(2) && err.contains("--delay") && err.contains("like 90s"), "{err}");
     private(&shell.write("two", "Driver=X;Pwd=s3cret;\nDriver=Y;"));
     let (status, err) = finish(shell.bare(&["stats", "Mail", "--connection-file", "two"]));
     assert!(status == Some(2) && err.contains("one line"), "{err}");

@@ -10,22 +10,33 @@ use std::env;
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 
+/// What a connection string is like.
+const EXAMPLES: &str = "\
+    SQL Server: Driver={ODBC Driver 18 for SQL Server};Server=tcp:HOST,1433;Database=DB;Uid=USER;Pwd=...\n  \
+    PostgreSQL: Driver={PostgreSQL Unicode};Server=HOST;Port=5432;Database=DB;Uid=USER;Pwd=...";
+
 /// All settings. `patience` is how long transient errors are retried unless the user says otherwise.
 pub fn config(global: &Global, patience: &str) -> Result<Config> {
     let mut config = Config::new();
     config.set("retry.budget_ms", patience)?;
-    let mut connected = settings(&mut config, global, true)?;
-    if let Some(text) = connection(global)? {
+    let given = connection(global)?;
+    // What the file says of it does not count then.
+    let mut connected = settings(&mut config, global, given.is_none())?;
+    if let Some(text) = given {
+        if text.split_once("://").is_some_and(|(scheme, _)| scheme.chars().all(|c| c.is_ascii_alphanumeric())) {
+            return Err(usage(format!(
+                "the connection is a URL; what is needed is an ODBC connection string\n  {EXAMPLES}"
+            )));
+        }
         config.set("connection", &text)?;
         connected = true;
     }
     if !connected {
-        return Err(usage(
+        return Err(usage(format!(
             "no connection is given\n  set READPAST_CONNECTION to an ODBC connection string, name a file that holds one \
              with --connection-file,\n  or put connection = \"...\" into readpast.toml or ~/.config/readpast/config.toml\n  \
-             SQL Server: Driver={ODBC Driver 18 for SQL Server};Server=tcp:HOST,1433;Database=DB;Uid=USER;Pwd=...\n  \
-             PostgreSQL: Driver={PostgreSQL Unicode};Server=HOST;Port=5432;Database=DB;Uid=USER;Pwd=...",
-        ));
+             {EXAMPLES}"
+        )));
     }
     Ok(config)
 }

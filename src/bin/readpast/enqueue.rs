@@ -50,7 +50,7 @@ pub struct Args {
     #[arg(long)]
     step: Option<String>,
     /// Due so long from now, where an item does not say when: 90s, 10m, 2h
-    #[arg(long, value_name = "TIME", value_parser = duration::parse, conflicts_with = "due")]
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = duration::parse, conflicts_with = "due")]
     delay: Option<Duration>,
     /// Due at this UTC time, where an item does not say when
     #[arg(long, value_name = "TIME")]

@@ -27,7 +27,7 @@ pub struct FilterArgs {
     #[arg(long, value_name = "TIME")]
     pub after: Option<String>,
     /// Not changed for so long, by this machine's clock: 90s, 12h, 30d
-    #[arg(long, value_name = "TIME", value_parser = duration::parse, conflicts_with = "before")]
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = duration::parse, conflicts_with = "before")]
     pub older_than: Option<Duration>,
     /// With this text in the error; nothing in it is a wildcard
     #[arg(long, value_name = "TEXT")]

@@ -21,7 +21,7 @@ pub struct Args {
     /// The queue
     queue: String,
     /// Shows them again and again, every 2 s or as given (5s, 1m), at least 1s
-    #[arg(long, short, value_name = "INTERVAL", num_args = 0..=1, default_missing_value = "2s", value_parser = interval)]
+    #[arg(long, short, value_name = "INTERVAL", num_args = 0..=1, default_missing_value = "2s", allow_negative_numbers = true, value_parser = interval)]
     watch: Option<Duration>,
 }
 

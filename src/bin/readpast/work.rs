@@ -70,19 +70,19 @@ pub struct Args {
     #[arg(long)]
     until_empty: bool,
     /// How long a claim is ours before it must be renewed, which happens every third of it [default: as the queue says]
-    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = duration::parse)]
     lease: Option<Duration>,
     /// Longest time a command may take
-    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = duration::parse)]
     timeout: Option<Duration>,
     /// Time from SIGTERM to SIGKILL for a command that is to end
-    #[arg(long, default_value = "10s", value_name = "TIME", value_parser = duration::parse)]
+    #[arg(long, default_value = "10s", value_name = "TIME", allow_negative_numbers = true, value_parser = duration::parse)]
     kill_after: Duration,
     /// Exit statuses that mean Failed for good
     #[arg(long, value_name = "STATUS,...", value_delimiter = ',', default_value = "65", value_parser = clap::value_parser!(u8).range(1..))]
     fail_on: Vec<u8>,
     /// Pause before the next attempt where the command does not say one [default: the queue's backoff]
-    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = duration::parse)]
     retry_delay: Option<Duration>,
     /// Most bytes of standard output that are kept as the response
     #[arg(long, default_value_t = 65_536, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(0..=16_777_216))]
