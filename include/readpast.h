@@ -103,7 +103,8 @@
 /// The handle is from before a fork. Open what the child process needs in the child.
 #define READPAST_FORKED -7
 
-/// No more handles fit (there may be about a million at once).
+/// This process has run out of something: memory, file descriptors, or handles of this library (there may be about a million
+/// at once). The message says of what.
 #define READPAST_EXHAUSTED -8
 
 /// A bug in readpast. Its handle is of no use any more; free it.

@@ -63,6 +63,8 @@ pub enum ErrorKind {
     Database,
     /// The server's answer does not have the shape that the installed procedures give.
     Protocol,
+    /// This process has run out of memory or of file descriptors.
+    Exhausted,
 }
 
 impl ErrorKind {
@@ -157,10 +159,12 @@ impl Error {
         self.operation.as_deref()
     }
 
-    /// Whether the same call may succeed a little later. The library has already retried within its budget.
+    /// Whether the same call may succeed a little later. The library has already retried within its budget, except where only
+    /// the caller can do something about it ([`ErrorKind::Exhausted`]).
     #[must_use]
     pub fn is_retryable(&self) -> bool {
-        self.kind.is_transient() || matches!(self.kind, ErrorKind::OutcomeUnknown | ErrorKind::PoolTimeout)
+        self.kind.is_transient()
+            || matches!(self.kind, ErrorKind::OutcomeUnknown | ErrorKind::PoolTimeout | ErrorKind::Exhausted)
     }
 }
 

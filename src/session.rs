@@ -3,6 +3,7 @@
 mod bind;
 mod diagnose;
 mod fetch;
+mod login;
 
 pub(crate) use self::diagnose::MISSING_RIGHT;
 pub use self::{bind::Param, fetch::Shape};
@@ -12,7 +13,7 @@ use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Column, Rows};
 use odbc_api::{
-    Connection, ConnectionOptions, Preallocated, Prepared, SharedConnection,
+    Connection, Preallocated, Prepared, SharedConnection,
     handles::{SqlResult, StatementConnection},
 };
 use std::{
@@ -21,10 +22,6 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
     time::Instant,
 };
-
-/// psqlODBC reads the process's locale while it logs in, and sets it: two log-ins at once read what the other has freed
-/// (seen with 13.02 and an address sanitizer). So those take turns.
-static LOG_IN: parking_lot::Mutex<()> = parking_lot::Mutex::new(());
 
 type Kept = StatementConnection<SharedConnection<'static>>;
 
@@ -59,14 +56,13 @@ impl Session {
         let guess = Dialect::guess(config.dialect(), &text);
         let failed = |error| diagnose::at_login(guess, error, &text);
 
-        let environment = odbc_api::environment().map_err(failed)?;
-        let options = ConnectionOptions {
-            login_timeout_sec: Some(config.number("login.timeout_ms").div_ceil(1000)),
-            ..ConnectionOptions::default()
-        };
+        // Not even tried then: what the C library and the driver cannot load the first time, they never load again.
+        if let Some(error) = diagnose::out_of_descriptors() {
+            return Err(error);
+        }
         let connection = {
-            let _turn = (guess == Dialect::Postgres).then(|| LOG_IN.lock());
-            environment.connect_with_connection_string(&text, options).map_err(failed)?
+            let _turn = login::turn(guess, config)?;
+            login::connect(&text, config).map_err(failed)?
         };
         let name = connection.database_management_system_name().map_err(failed)?;
         let dialect = Dialect::choose(config.dialect(), &name)?;

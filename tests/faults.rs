@@ -23,6 +23,8 @@ mod secrets;
 mod server;
 #[path = "faults/settling.rs"]
 mod settling;
+#[path = "faults/starting.rs"]
+mod starting;
 #[path = "faults/taking.rs"]
 mod taking;
 #[path = "tds_peer/mod.rs"]

@@ -18,8 +18,16 @@ mod transactions;
 #[path = "tds_driver/values.rs"]
 mod values;
 
-use odbc_api::{Connection, ConnectionOptions, Error, environment};
+use odbc_api::{Connection, ConnectionOptions, Environment, Error};
+use std::sync::{Mutex, PoisonError};
 use tds_peer::Peer;
+
+/// The environment of the process. The first one is allocated alone, as in `src/session/login.rs`, which says why.
+fn environment() -> Result<&'static Environment, Error> {
+    static FIRST: Mutex<()> = Mutex::new(());
+    let _turn = FIRST.lock().unwrap_or_else(PoisonError::into_inner);
+    odbc_api::environment()
+}
 
 fn try_connect(peer: &Peer, options: ConnectionOptions) -> Result<Connection<'static>, Error> {
     environment()?.connect_with_connection_string(&peer.connection_string(), options)

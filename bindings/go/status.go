@@ -42,7 +42,7 @@ const (
 	StatusClosed Status = C.READPAST_CLOSED
 	// The handle is from before a fork. Open what the child process needs in the child.
 	StatusForked Status = C.READPAST_FORKED
-	// No more handles fit (there may be about a million at once).
+	// This process has run out of memory, of file descriptors or of handles; the message says of what.
 	StatusExhausted Status = C.READPAST_EXHAUSTED
 	// A bug in readpast. What was asked is of no use any more; close it.
 	StatusPanic Status = C.READPAST_PANIC

@@ -42,7 +42,8 @@ pub const READPAST_UNSUPPORTED: i32 = -5;
 pub const READPAST_CLOSED: i32 = -6;
 /// The handle is from before a fork. Open what the child process needs in the child.
 pub const READPAST_FORKED: i32 = -7;
-/// No more handles fit (there may be about a million at once).
+/// This process has run out of something: memory, file descriptors, or handles of this library (there may be about a million
+/// at once). The message says of what.
 pub const READPAST_EXHAUSTED: i32 = -8;
 /// A bug in readpast. Its handle is of no use any more; free it.
 pub const READPAST_PANIC: i32 = -9;
@@ -124,6 +125,7 @@ pub(super) fn of_kind(kind: ErrorKind) -> readpast_status {
         ErrorKind::Unsupported => READPAST_NOT_PROVIDED,
         ErrorKind::Database => READPAST_DATABASE,
         ErrorKind::Protocol => READPAST_PROTOCOL,
+        ErrorKind::Exhausted => READPAST_EXHAUSTED,
     }
 }
 

@@ -25,6 +25,9 @@ pub(super) fn in_use(dialect: Dialect, error: OdbcError) -> Error {
 /// An error of an attempt to connect. Whatever `connection_string` holds as a password is cut out of the message, should
 /// a driver ever quote it.
 pub(super) fn at_login(dialect: Dialect, error: OdbcError, connection_string: &str) -> Error {
+    if let Some(error) = out_of_descriptors() {
+        return error;
+    }
     let error = match record_of(&error) {
         Some(record) => translate(dialect, record),
         None => Error::new(ErrorKind::Unreachable, first_line(&error.to_string())),
@@ -47,6 +50,29 @@ pub(super) fn at_login(dialect: Dialect, error: OdbcError, connection_string: &s
     };
     let message = crate::config::redact(connection_string, error.message());
     with_message(&error, format!("cannot connect: {message}; {remedy}"))
+}
+
+/// Drivers and driver managers that get no file descriptor speak of a driver or a server that is not there. So it is tried out:
+/// a log-in needs a few at once.
+#[cfg(unix)]
+pub(super) fn out_of_descriptors() -> Option<Error> {
+    const FEW: usize = 4;
+    let few: Result<Vec<_>, _> = (0..FEW).map(|_| std::fs::File::open("/dev/null")).collect();
+    let remedy = match few.err()?.raw_os_error()? {
+        libc::EMFILE => {
+            "this process has no file descriptor left; raise its limit (ulimit -n, or LimitNOFILE= of a service), or find \
+             what it leaves open (ls -l /proc/PID/fd)"
+        }
+        libc::ENFILE => "this machine has no file descriptor left; raise its limit (sysctl fs.file-max)",
+        _ => return None,
+    };
+    Some(Error::new(ErrorKind::Exhausted, format!("cannot connect: {remedy}")))
+}
+
+/// Windows has no such limit.
+#[cfg(not(unix))]
+pub(super) fn out_of_descriptors() -> Option<Error> {
+    None
 }
 
 /// The same error in other words.

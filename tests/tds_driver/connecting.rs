@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use odbc_api::ConnectionOptions;
 
 use super::tds_peer::{LoginReply, Peer, Reply, ServerMessage};
-use super::{code, codes, connect, try_connect};
+use super::{code, codes, connect, environment, try_connect};
 
 #[test]
 fn the_login_names_user_and_application_and_nothing_follows_it() {
@@ -25,7 +25,7 @@ fn the_login_names_user_and_application_and_nothing_follows_it() {
 fn database_and_application_of_the_connection_string_arrive() {
     let peer = Peer::start(|_| Reply::default());
     let string = format!("{}Database=jobs;APP=readpast;", peer.connection_string());
-    let environment = odbc_api::environment().unwrap();
+    let environment = environment().unwrap();
     let connection = environment.connect_with_connection_string(&string, ConnectionOptions::default()).unwrap();
 
     assert_eq!(connection.current_catalog().unwrap(), "jobs");

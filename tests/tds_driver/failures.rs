@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use odbc_api::{Connection, ConnectionOptions, Cursor, Error, environment};
+use odbc_api::{Connection, ConnectionOptions, Cursor, Error};
 
 use super::tds_peer::{Answer, Event, Peer, Reply, ServerMessage, Type};
-use super::{code, codes, connect, diagnostic};
+use super::{code, codes, connect, diagnostic, environment};
 
 /// A row that takes more than one packet.
 fn long_row() -> Answer {

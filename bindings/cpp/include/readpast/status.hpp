@@ -43,7 +43,7 @@ enum class status : std::int32_t {
     closed = READPAST_CLOSED,
     /// The object is from before a fork. Open what the child process needs in the child.
     forked = READPAST_FORKED,
-    /// There are about a million objects already.
+    /// This process has run out of memory, of file descriptors or of objects; the message says of what.
     exhausted = READPAST_EXHAUSTED,
     /// A bug in readpast.
     panic = READPAST_PANIC,

@@ -79,7 +79,7 @@ class ForkedError(UsageError, status=Status.FORKED):
 
 
 class ExhaustedError(QueueError, status=Status.EXHAUSTED):
-    """No more handles fit (there may be about a million at once)."""
+    """This process has run out of memory, of file descriptors or of handles; the message says of what."""
 
 
 class PanicError(QueueError, status=Status.PANIC):
