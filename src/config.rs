@@ -1,9 +1,10 @@
 //! Settings by key and value, from one table. The README's table of settings is made from it.
 
 mod connection;
+mod secrets;
 mod settings;
 
-pub(crate) use self::connection::redact;
+pub(crate) use self::secrets::redact;
 pub(crate) use self::settings::WORKER_NAME_CHARS;
 pub use self::settings::{Kind, SETTINGS, Setting};
 

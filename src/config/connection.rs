@@ -1,7 +1,7 @@
 //! Connection strings: checked before they reach a driver, whose messages about them are poor, and completed with what
 //! readpast needs of the driver. Values are never put into messages, since any of them may be the password.
 
-use super::refuse;
+use super::{refuse, secrets::may_be_named};
 use crate::error::{Error, Result};
 
 /// What psqlODBC must be told: booleans as booleans (its default is text), plans kept on the server, text as it is.
@@ -11,8 +11,21 @@ const POSTGRES_NEEDS: [(&str, &str); 3] = [("BoolsAsChar", "0"), ("UseServerSide
 /// session's settings and locks, and a lost connection is ours to notice and to retry.
 const SQL_SERVER_NEEDS: [(&str, &str); 1] = [("ConnectRetryCount", "0")];
 
-/// What stands in a message in place of a password.
-const HIDDEN: &str = "(hidden)";
+/// One attribute.
+pub(super) struct Attribute {
+    /// Its name in lower case.
+    pub(super) key: String,
+    /// Its name as it is written.
+    pub(super) written: String,
+    pub(super) value: String,
+}
+
+impl Attribute {
+    /// All of a text that cannot be read, as the value of an attribute without a name.
+    pub(super) fn unread(text: &str) -> Self {
+        Self { key: String::new(), written: String::new(), value: text.to_owned() }
+    }
+}
 
 pub(super) fn check(text: &str) -> Result<()> {
     let pairs = parse(text)?;
@@ -35,7 +48,8 @@ pub(super) fn assemble(text: &str, application: &str) -> Result<String> {
         return Err(missing());
     }
     let pairs = parse(text)?;
-    let driver = pairs.iter().find(|(key, _)| key == "driver").map_or_else(String::new, |(_, v)| v.to_lowercase());
+    let driver =
+        pairs.iter().find(|pair| pair.key == "driver").map_or_else(String::new, |pair| pair.value.to_lowercase());
     let mut out = text.trim().trim_end_matches(';').to_owned();
     out.push(';');
     let mut add = |key: &str, value: &str| {
@@ -54,39 +68,6 @@ pub(super) fn assemble(text: &str, application: &str) -> Result<String> {
     Ok(out)
 }
 
-/// `message` without whatever `connection_string` holds as a password, as it is meant or as it is written there.
-pub(crate) fn redact(connection_string: &str, message: &str) -> String {
-    let mut message = message.to_owned();
-    for (key, value) in parse(connection_string).unwrap_or_default() {
-        if ["pwd", "password", "secret", "token"].iter().any(|word| key.contains(word)) && !value.is_empty() {
-            message = cut_out(&message, &value.replace('}', "}}"));
-            message = cut_out(&message, &value);
-        }
-    }
-    message
-}
-
-/// `message` without `secret`. A very short one is cut out only where it stands alone: cut out of words, it would make
-/// the message unreadable, and would be shown by what the words lack.
-fn cut_out(message: &str, secret: &str) -> String {
-    if secret.chars().count() >= 4 {
-        return message.replace(secret, HIDDEN);
-    }
-    let mut out = String::new();
-    let mut rest = 0;
-    for (at, _) in message.match_indices(secret) {
-        let end = at + secret.len();
-        let is_joined = |neighbour: Option<char>| neighbour.is_some_and(char::is_alphanumeric);
-        if !is_joined(message[..at].chars().next_back()) && !is_joined(message[end..].chars().next()) {
-            out.push_str(&message[rest..at]);
-            out.push_str(HIDDEN);
-            rest = end;
-        }
-    }
-    out.push_str(&message[rest..]);
-    out
-}
-
 fn missing() -> Error {
     refuse(
         "the connection string is empty; set \"connection\" to, say, \
@@ -97,38 +78,48 @@ fn missing() -> Error {
 
 /// The value of an attribute, whose key is given in lower case. Not for secrets.
 pub(super) fn value(text: &str, key: &str) -> Option<String> {
-    parse(text).ok()?.into_iter().find(|(k, _)| k == key).map(|(_, value)| value)
+    parse(text).ok()?.into_iter().find(|pair| pair.key == key).map(|pair| pair.value)
 }
 
-fn has(pairs: &[(String, String)], key: &str) -> bool {
-    pairs.iter().any(|(k, _)| k == key)
+fn has(pairs: &[Attribute], key: &str) -> bool {
+    pairs.iter().any(|pair| pair.key == key)
+}
+
+/// How a message calls an attribute: by its name, unless that may be a part of a password that lacks its braces.
+fn called(key: &str, number: usize) -> String {
+    if may_be_named(key) { format!("{key:?}") } else { format!("attribute number {number}") }
 }
 
 /// The attributes in order, keys in lower case. A value in braces may hold semicolons, and `}}` is one brace in it.
-fn parse(text: &str) -> Result<Vec<(String, String)>> {
+pub(super) fn parse(text: &str) -> Result<Vec<Attribute>> {
     if text.contains('\0') {
         return Err(refuse("the connection string contains U+0000; remove it".to_owned()));
     }
-    let mut pairs: Vec<(String, String)> = Vec::new();
+    let mut pairs: Vec<Attribute> = Vec::new();
     let mut rest = text.trim_start_matches([';', ' ', '\t', '\r', '\n']);
     while !rest.is_empty() {
-        let after = pairs.last().map_or(String::from("at its beginning"), |(key, _)| format!("after {key:?}"));
+        let after = match pairs.last() {
+            Some(last) => format!("after {}", called(&last.key, pairs.len())),
+            None => String::from("at its beginning"),
+        };
         let Some((key, tail)) = rest.split_once('=').filter(|(key, _)| !key.contains(';')) else {
             return Err(refuse(format!("the connection string has a part without \"=\" {after}; write Key=Value;")));
         };
-        let key = key.trim().to_ascii_lowercase();
+        let written = key.trim().to_owned();
+        let key = written.to_ascii_lowercase();
         if key.is_empty() {
             return Err(refuse(format!("the connection string has a value without a key {after}; write Key=Value;")));
         }
         let (value, tail) = if let Some(braced) = tail.strip_prefix('{') {
             braced_value(braced).ok_or_else(|| {
-                refuse(format!("the value of {key:?} in the connection string opens a brace that is not closed"))
+                let key = called(&key, pairs.len() + 1);
+                refuse(format!("the value of {key} in the connection string opens a brace that is not closed; in braces, write }}}} for }}"))
             })?
         } else {
             let end = tail.find(';').unwrap_or(tail.len());
             (tail[..end].to_owned(), &tail[end..])
         };
-        pairs.push((key, value));
+        pairs.push(Attribute { key, written, value });
         rest = tail.trim_start_matches([';', ' ', '\t', '\r', '\n']);
     }
     Ok(pairs)
@@ -159,14 +150,23 @@ mod tests {
     #[test]
     fn braces_protect_semicolons() {
         let pairs = parse("Driver={A;B};Pwd={x}}y;z}; Uid = sa").unwrap();
-        assert_eq!(pairs[0], ("driver".into(), "A;B".into()));
-        assert_eq!(pairs[1], ("pwd".into(), "x}y;z".into()));
-        assert_eq!(pairs[2].0, "uid");
+        let read: Vec<_> = pairs.iter().map(|pair| (pair.key.as_str(), pair.value.as_str())).collect();
+        assert_eq!(read, [("driver", "A;B"), ("pwd", "x}y;z"), ("uid", " sa")]);
     }
 
     #[test]
     fn what_is_malformed_is_refused_with_the_place_and_not_the_value() {
-        for text in ["", " ; ", "Driver", "Driver={X;Pwd=s3cret", "Driver={X}s3cret;Uid=a", "=s3cret", "Uid=a;s3cret"] {
+        for text in [
+            "",
+            " ; ",
+            "Driver",
+            "Driver={X;Pwd=s3cret",
+            "Driver={X}s3cret;Uid=a",
+            "=s3cret",
+            "Uid=a;s3cret",
+            "Driver=X;Pwd=a;s3cret=b;c",
+            "Driver=X;Pwd=a;s3cret={b",
+        ] {
             let error = check(text).unwrap_err();
             assert!(!error.message().contains("s3cret"), "{error}");
         }
@@ -183,13 +183,5 @@ mod tests {
     fn the_microsoft_driver_is_told_not_to_reconnect() {
         let text = assemble("Driver={ODBC Driver 18 for SQL Server};App=mine", "a").unwrap();
         assert_eq!(text, "Driver={ODBC Driver 18 for SQL Server};App=mine;ConnectRetryCount=0;");
-    }
-
-    #[test]
-    fn passwords_are_cut_out_of_messages() {
-        assert_eq!(redact("Driver=X;Pwd={s3;cret}", "bad s3;cret given"), "bad (hidden) given");
-        assert_eq!(redact("Driver=X;Pwd={s3}}cret}", "Pwd={s3}}cret} or s3}cret"), "Pwd={(hidden)} or (hidden)");
-        assert_eq!(redact("Driver=X;sslpassword=abcd;", "xabcdx"), "x(hidden)x");
-        assert_eq!(redact("Driver=X;Pwd=p;", "port p, 'p'"), "port (hidden), '(hidden)'");
     }
 }

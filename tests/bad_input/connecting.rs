@@ -5,7 +5,6 @@ use crate::scratch::{Scratch, administer, changed, config, server};
 use readpast::config::Config;
 use readpast::error::{Error, ErrorKind};
 use readpast::queue::Queue;
-use std::net::{Ipv4Addr, TcpListener};
 
 /// Opens the queue over this connection string, without trying again.
 fn open(connection: &str) -> Result<Queue, Error> {
@@ -47,10 +46,9 @@ fn a_driver_that_is_not_installed() {
 
 #[test]
 fn a_server_that_is_not_there() {
-    // A port that was free a moment ago, and a name that cannot exist.
-    let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port().to_string();
-    let down = open(&changed(&server(), &[("Port", &port)]));
-    assert_says(down, ErrorKind::Unreachable, &["127.0.0.1", &port, "refused", "check that the server runs"]);
+    // A port that no system gives to anybody, and a name that cannot exist.
+    let down = open(&changed(&server(), &[("Port", "1")]));
+    assert_says(down, ErrorKind::Unreachable, &["127.0.0.1", "port 1", "refused", "check that the server runs"]);
     let unknown = open(&changed(&server(), &[("Server", "readpast.invalid")]));
     assert_says(unknown, ErrorKind::Unreachable, &["readpast.invalid", "address and port"]);
 }
@@ -67,6 +65,14 @@ fn a_wrong_password_and_an_unknown_user() {
     assert!(!shown.contains("s3cret"), "{shown}");
     let nobody = open(&changed(&server(), &[("Uid", "readpast_nobody")]));
     assert_says(nobody, ErrorKind::Authentication, &["readpast_nobody", "check user name and password"]);
+}
+
+/// libpq quotes what it takes for an option's name; here that is the second half of a password.
+#[test]
+fn a_password_in_pqopt_without_the_quotes_that_its_blank_needs() {
+    let error = open(&changed(&server(), &[("pqopt", "{password=abc secretpw}")])).unwrap_err();
+    assert!(error.message().contains("missing \"=\" after \"(hidden)\""), "{error}");
+    assert!(!format!("{error} {error:?}").contains("secretpw"), "{error:?}");
 }
 
 #[test]
