@@ -1,6 +1,10 @@
 //! What can go wrong, in the caller's terms. Knows neither ODBC nor a dialect: `session::diagnose` and the dialects
 //! translate into it.
 
+mod excerpt;
+
+pub(crate) use self::excerpt::{Excerpt, cut};
+
 use std::fmt;
 
 /// The class of an [`Error`]: what a caller can decide on without reading the message.
@@ -103,8 +107,9 @@ pub struct Error {
 
 impl Error {
     /// An error of `kind`; `message` says what is wrong and what to do about it, in one line.
+    /// A message that is too long for a person is cut.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), sqlstate: None, native_code: 0, operation: None }
+        Self { kind, message: cut(message.into()), sqlstate: None, native_code: 0, operation: None }
     }
 
     /// The same error with the server's codes.
@@ -125,7 +130,7 @@ impl Error {
     /// The same error with `context` before its message.
     #[must_use]
     pub fn in_context(mut self, context: impl fmt::Display) -> Self {
-        self.message = format!("{context}: {}", self.message);
+        self.message = cut(format!("{context}: {}", self.message));
         self
     }
 

@@ -4,7 +4,7 @@ mod near;
 
 pub(crate) use self::near::{did_you_mean, nearest};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Excerpt, Result};
 use std::fmt;
 
 /// SQL Server's `sysname` holds 128 characters.
@@ -118,7 +118,8 @@ impl QueueName {
             )));
         }
         Err(refuse(format!(
-            "the queue's name {name:?} is not allowed; use a letter first, then letters, digits and underscores (ASCII)"
+            "the queue's name {} is not allowed; use a letter first, then letters, digits and underscores (ASCII)",
+            Excerpt(name)
         )))
     }
 

@@ -14,7 +14,7 @@ mod why;
 
 use crate::config::Config;
 use crate::dialect::Calls;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Excerpt, Result};
 use crate::install;
 use crate::item::{
     Batch, Enqueued, Filter, ItemRef, Lease, NewItem, Outcome, QueueStats, Settlement, Why, normalize_utc, utc_text,
@@ -323,7 +323,8 @@ impl Inner {
 fn run_at(config: &Config) -> Result<String> {
     let Some(given) = config.run_at() else { return Ok(utc_text(SystemTime::now())) };
     normalize_utc(given).ok_or_else(|| {
-        let message = format!("\"worker.run_at\" cannot be {given:?}; it takes a UTC time like 2026-11-21T08:30:00Z");
+        let given = Excerpt(given);
+        let message = format!("\"worker.run_at\" cannot be {given}; it takes a UTC time like 2026-11-21T08:30:00Z");
         Error::new(ErrorKind::InvalidConfig, message)
     })
 }

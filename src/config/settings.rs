@@ -1,7 +1,7 @@
 //! The one table of settings.
 
 use super::{connection, refuse};
-use crate::error::Result;
+use crate::error::{Excerpt, Result};
 use crate::ident::{Identifier, did_you_mean};
 use std::{
     collections::hash_map::RandomState,
@@ -188,7 +188,7 @@ impl Setting {
         if fits {
             Ok(())
         } else {
-            Err(refuse(format!("{:?} cannot be {value:?}; it takes {}", self.key, self.range())))
+            Err(refuse(format!("{:?} cannot be {}; it takes {}", self.key, Excerpt(value), self.range())))
         }
     }
 }
@@ -198,7 +198,7 @@ pub(super) fn find(key: &str) -> Result<(usize, &'static Setting)> {
     SETTINGS.iter().enumerate().find(|(_, setting)| setting.key == key).ok_or_else(|| {
         let known: Vec<_> = SETTINGS.iter().map(|setting| setting.key).collect();
         let near = did_you_mean(key, known.iter().copied());
-        refuse(format!("there is no setting {key:?}{near}; there are {}", known.join(", ")))
+        refuse(format!("there is no setting {}{near}; there are {}", Excerpt(key), known.join(", ")))
     })
 }
 

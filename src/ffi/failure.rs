@@ -2,7 +2,7 @@
 
 use super::status::{READPAST_INVALID_ARGUMENT, READPAST_PANIC, of_kind, readpast_status};
 use super::text;
-use crate::error::Error;
+use crate::error::{Error, cut};
 use std::ffi::CString;
 
 /// Why a call failed: the object behind a `readpast_error`, and what bodies return to the boundary.
@@ -19,7 +19,7 @@ pub(super) struct Failure {
 impl Failure {
     /// A failure that this side of the boundary found.
     pub(super) fn new(status: readpast_status, message: impl AsRef<str>) -> Self {
-        let message = text::c_text(message.as_ref());
+        let message = text::c_text(&cut(message.as_ref().to_owned()));
         Self { status, message, sqlstate: None, native_code: 0, operation: None, is_retryable: false }
     }
 

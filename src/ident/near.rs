@@ -1,7 +1,13 @@
 //! A name that is not there is often one that was written a little otherwise.
 
+/// The most bytes of what is compared with names, which are no longer; comparing takes the product of the two.
+const MOST_BYTES: usize = 1024;
+
 /// The name among `names` that is most like `wanted`; `None` when none is like it at all.
 pub(crate) fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if wanted.len() > MOST_BYTES {
+        return None;
+    }
     let bare = |name: &str| name.replace(['_', '.', ' ', '"'], "").to_lowercase();
     let wanted = bare(wanted);
     let most = (wanted.chars().count() / 3).clamp(1, 3);
@@ -48,5 +54,6 @@ mod tests {
         assert_eq!(did_you_mean("end_dat", names), " (did you mean \"end_date\"?)");
         assert_eq!(did_you_mean("Recipient", names), "");
         assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(nearest(&format!("id{}", ".".repeat(MOST_BYTES)), names), None);
     }
 }

@@ -1,7 +1,7 @@
 //! Which items an operator means.
 
 use super::{ItemState, normalize_utc};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Excerpt, Result};
 use serde_json::{Map, Value, json};
 
 /// The most keys of one filter.
@@ -81,7 +81,8 @@ impl Filter {
                 "error" => filter.error = Some(one_text("error", value)?),
                 _ => {
                     return Err(refuse(format!(
-                        "has a member {name:?}; there are keys, status, types, before, after and error"
+                        "has a member {}; there are keys, status, types, before, after and error",
+                        Excerpt(&name)
                     )));
                 }
             }
@@ -111,7 +112,10 @@ impl Filter {
         for (name, time) in [("before", &self.before), ("after", &self.after)] {
             if let Some(given) = time {
                 let time = normalize_utc(given).ok_or_else(|| {
-                    refuse(format!("has {name:?} {given:?}, which is not a UTC time like 2026-11-21T08:30:00Z"))
+                    refuse(format!(
+                        "has {name:?} {}, which is not a UTC time like 2026-11-21T08:30:00Z",
+                        Excerpt(given)
+                    ))
                 })?;
                 out.insert(name.to_owned(), json!(time));
             }
@@ -146,7 +150,7 @@ fn check(what: &str, text: &str) -> Result<()> {
 fn state(word: &str) -> Result<ItemState> {
     word.parse().map_err(|()| {
         let known: Vec<_> = ItemState::ALL.iter().map(|state| state.as_str()).collect();
-        refuse(format!("has the status {word:?}; there are {}", known.join(", ")))
+        refuse(format!("has the status {}; there are {}", Excerpt(word), known.join(", ")))
     })
 }
 

@@ -1,7 +1,7 @@
 //! The identity of a call that changes items. The server keeps it with the change, so that the call can be repeated
 //! without doing its work twice, and its outcome be learnt after the answer was lost.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Excerpt, Result};
 use uuid::Uuid;
 
 /// The identity that the caller gave, checked, or a new one.
@@ -12,7 +12,7 @@ pub(super) fn identity(given: Option<&str>) -> Result<String> {
         Some(text) => Uuid::try_parse(text).map(|id| id.to_string()).map_err(|_| {
             Error::new(
                 ErrorKind::InvalidArgument,
-                format!("the operation {text:?} is not a GUID; leave it out, or repeat the one an error gave"),
+                format!("the operation {} is not a GUID; leave it out, or repeat the one an error gave", Excerpt(text)),
             )
         }),
     }

@@ -1,7 +1,7 @@
 //! New items against the queue's description: a mistake is named with its item and column before anything is sent.
 
 use super::{ColumnKind, ColumnSpec, KeySource, QueueSpec, Storage};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Excerpt, Result};
 use crate::ident::did_you_mean;
 use crate::item::{NewItem, normalize_utc};
 use serde_json::{Map, Value, json};
@@ -53,7 +53,10 @@ fn item_to_json(spec: &QueueSpec, given: &[ColumnSpec], index: usize, item: &New
     let mut out = Map::new();
     if let Some(kind) = &item.kind {
         if !spec.types.contains(kind) {
-            return Err(refuse(index, format!("queue {} has no type {kind:?}; it has {:?}", spec.queue, spec.types)));
+            return Err(refuse(
+                index,
+                format!("queue {} has no type {}; it has {:?}", spec.queue, Excerpt(kind), spec.types),
+            ));
         }
         out.insert("type".to_owned(), json!(kind));
     }
@@ -78,7 +81,7 @@ pub(crate) fn put_due(out: &mut Map<String, Value>, delay_ms: Option<i64>, due: 
         (Some(delay), None) => return Err(format!("the delay of {delay} ms is not from 0 to {MAX_DELAY_MS}")),
         (None, Some(due)) => {
             let time = normalize_utc(due)
-                .ok_or_else(|| format!("the due time {due:?} is not a UTC time like 2026-11-21T08:30:00Z"))?;
+                .ok_or_else(|| format!("the due time {} is not a UTC time like 2026-11-21T08:30:00Z", Excerpt(due)))?;
             out.insert("due".to_owned(), json!(time));
         }
     }
@@ -153,7 +156,8 @@ fn columns_to_json<'a>(
             }
             let column = format!("{prefix}{name}");
             let near = did_you_mean(name, known.iter().copied());
-            return Err(format!("queue {} has no column {column:?}{near}; it has {}", spec.queue, known.join(", ")));
+            let column = Excerpt(&column);
+            return Err(format!("queue {} has no column {column}{near}; it has {}", spec.queue, known.join(", ")));
         };
         let value = column_value(column, value)
             .map_err(|why| format!("column {:?} ({}) {why}", format!("{prefix}{name}"), column.kind))?;

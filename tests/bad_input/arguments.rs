@@ -3,9 +3,10 @@
 use crate::assert_says;
 use crate::scratch::{Scratch, item};
 use readpast::config::Config;
-use readpast::error::ErrorKind;
-use readpast::item::{Action, Lease, NewItem, Settlement};
+use readpast::error::{Error, ErrorKind};
+use readpast::item::{Action, Filter, Lease, NewItem, Settlement};
 use readpast::queue::Queue;
+use readpast::spec::QueueSpec;
 use std::time::Duration;
 
 #[test]
@@ -41,6 +42,28 @@ fn numbers_of_settings() {
     ] {
         assert_says(Config::new().set(key, value), ErrorKind::InvalidConfig, &[key, value, range]);
     }
+}
+
+/// A caller's text comes back in a message as far as a person needs it. (And a name of such a length is not compared with
+/// those that there are.)
+#[test]
+fn text_of_any_length() {
+    let long = "x".repeat(10_000_000);
+    let errors = [
+        Config::new().set(&long, "1").unwrap_err(),
+        Config::new().set("pool.size", &long).unwrap_err(),
+        Config::new().set("schema", &long).unwrap_err(),
+        Queue::open(&Config::new(), &long).unwrap_err(),
+        Filter::from_json(&format!("{{\"status\": [\"{long}\"]}}")).unwrap_err(),
+        QueueSpec::from_json(&format!("{{\"queue\": \"Q\", \"{long}\": 1}}")).unwrap_err(),
+        QueueSpec::from_json(&format!("{{\"queue\": \"{long}\"}}")).unwrap_err(),
+        Error::new(ErrorKind::Database, "a").in_context(&long),
+    ];
+    for error in errors {
+        assert!(error.message().len() < 10_000, "{} bytes: {:.200}", error.message().len(), error.message());
+    }
+    let error = Config::new().set(&long, "1").unwrap_err();
+    assert!(error.message().contains("xxx\"... (10000000 characters); there are connection"), "{error}");
 }
 
 #[test]

@@ -1,0 +1,64 @@
+//! Messages of a length that a person reads and a log takes, whatever a caller handed in.
+
+use std::fmt;
+
+/// The most bytes of a message.
+const MOST: usize = 8192;
+
+/// The most bytes of its end that are kept when it is cut: the remedy stands there.
+const END: usize = 1024;
+
+/// How many characters of a caller's text a message shows.
+const SHOWN: usize = 200;
+
+/// A caller's text in a message: in quotes, and of long text the beginning and how long it is.
+pub(crate) struct Excerpt<'a>(pub(crate) &'a str);
+
+impl fmt::Display for Excerpt<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.0;
+        match text.char_indices().nth(SHOWN) {
+            None => write!(f, "{text:?}"),
+            Some((end, _)) => write!(f, "{:?}... ({} characters)", &text[..end], text.chars().count()),
+        }
+    }
+}
+
+/// `message`, or its beginning and end when it is too long.
+pub(crate) fn cut(message: String) -> String {
+    if message.len() <= MOST {
+        return message;
+    }
+    let boundary = |mut at: usize| {
+        while !message.is_char_boundary(at) {
+            at -= 1;
+        }
+        at
+    };
+    let (begin, end) = (boundary(MOST - END), boundary(message.len() - END));
+    format!("{} ... ({} bytes left out) ... {}", &message[..begin], end - begin, &message[end..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_long_text_the_beginning_is_shown() {
+        assert_eq!(Excerpt("a\"b").to_string(), "\"a\\\"b\"");
+        let (just, long) = ("\u{e9}".repeat(SHOWN), "\u{e9}".repeat(1_000_000));
+        assert_eq!(Excerpt(&just).to_string(), format!("{just:?}"));
+        assert_eq!(Excerpt(&long).to_string(), format!("{just:?}... (1000000 characters)"));
+    }
+
+    #[test]
+    fn of_a_long_message_beginning_and_end_are_kept() {
+        let just = "x".repeat(MOST);
+        assert_eq!(cut(just.clone()), just);
+        for filling in ["x", "\u{1f642}"] {
+            let message = cut(format!("begin {} end", filling.repeat(100_000)));
+            assert!(message.starts_with("begin ") && message.ends_with(" end"), "{message}");
+            assert!(message.contains("bytes left out") && message.len() < MOST + 100, "{}", message.len());
+        }
+    }
+}
