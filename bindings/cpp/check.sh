@@ -32,6 +32,15 @@ if [ -n "${READPAST_TEST_SQLSERVER:-}" ]; then
     READPAST_CONNECTION=$READPAST_TEST_SQLSERVER build/plain/tests --minimal
 fi
 
+step 'a race that is ours is seen (threads)'
+build/plain/enqueue 2
+status=0
+build/threads/race >"$dir/said" 2>&1 || status=$?
+if [ "$status" -ne 66 ] || ! grep --quiet 'WARNING: ThreadSanitizer: data race' "$dir/said" ||
+    ! grep --quiet 'SUMMARY: ThreadSanitizer: data race .*race\.cpp' "$dir/said"; then
+    fail "exit status $status, and nothing of the race: $(cat "$dir/said")"
+fi
+
 # Each request says, under "is", which status it expects; the conformance suite looks at the rest.
 step 'every verb of the adapter (sanitized)'
 session=../c/conformance/session.jsonl
