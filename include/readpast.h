@@ -1063,7 +1063,7 @@ readpast_status readpast_batch_item(readpast_batch batch, int32_t index, readpas
 ///
 /// *Threads*: any, at once.
 ///
-/// *Returns*: text; NULL when there is no such item.
+/// *Returns*: text; NULL when there is no such item, or not the memory for it: its columns are there all the same.
 ///
 /// *Since* 0.1.
 const char *readpast_batch_json(readpast_batch batch, int32_t index);

@@ -89,6 +89,14 @@ impl Config {
         self.text("lease.ms").parse().ok()
     }
 
+    /// The most bytes of one item.
+    pub(crate) fn most_item_bytes(&self) -> usize {
+        match self.number("item.max_bytes") {
+            0 => usize::MAX,
+            most => most as usize,
+        }
+    }
+
     /// A setting that is a number.
     pub(crate) fn number(&self, key: &'static str) -> u32 {
         // Both the default and what was set have passed the setting's check.

@@ -90,6 +90,7 @@ impl ErrorKind {
                 | Self::Unavailable
                 | Self::DatabaseMissing
                 | Self::Protocol
+                | Self::Exhausted
         )
     }
 }

@@ -26,9 +26,10 @@ pub use self::{
     why::{Standing, Why},
 };
 
+pub(crate) use self::rows::{Unfit, Withheld};
 pub(crate) use self::span::utc_ms;
 
-use serde_json::Map;
+use crate::error::{Error, ErrorKind, Result};
 use std::sync::Arc;
 
 /// The position of the answer columns in every row that the procedures return; the item's own columns follow.
@@ -149,11 +150,50 @@ impl<'a> Item<'a> {
     /// The whole row as one JSON object, a member per column.
     #[must_use]
     pub fn to_json(&self) -> String {
-        let columns = self.rows.columns().iter().enumerate().skip(answer_column::COUNT);
-        let row: Map<_, _> = columns
-            .map(|(i, column)| (column.name.clone(), self.rows.value(self.row, i).to_json(column.kind)))
-            .collect();
-        serde_json::Value::Object(row).to_string()
+        let mut out = String::new();
+        self.put_json(&mut out);
+        out
+    }
+
+    /// The same, for who can go on without it when there is not the memory.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Exhausted`].
+    pub fn try_to_json(&self) -> Result<String> {
+        let longest: usize = self.columns().iter().enumerate().map(|(i, column)| self.longest_json(i, column)).sum();
+        let mut out = String::new();
+        // And a NUL, for C.
+        out.try_reserve_exact(longest + 3).map_err(|_| {
+            let message =
+                format!("this process has not the {longest} bytes of memory for the item as JSON; take its columns");
+            Error::new(ErrorKind::Exhausted, message)
+        })?;
+        self.put_json(&mut out);
+        Ok(out)
+    }
+
+    fn put_json(&self, out: &mut String) {
+        out.push('{');
+        for (i, column) in self.columns().iter().enumerate() {
+            if i > 0 {
+                out.push(',');
+            }
+            rows::put_json_text(out, &column.name);
+            out.push(':');
+            self.value(i).unwrap_or(Value::Null).put_json(out);
+        }
+        out.push('}');
+    }
+
+    /// No fewer bytes than a column takes in JSON, with its name and what stands around it.
+    fn longest_json(&self, index: usize, column: &Column) -> usize {
+        let value = match self.value(index) {
+            Some(Value::Text(text)) => rows::json_text_bytes(text),
+            Some(Value::Binary(bytes)) => 2 * bytes.len() + 2,
+            // A number, a word.
+            _ => 32,
+        };
+        rows::json_text_bytes(&column.name) + value + 2
     }
 
     /// The key with a NUL after it.

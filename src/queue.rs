@@ -9,6 +9,7 @@ mod operation;
 mod retry;
 mod settle;
 mod stats;
+mod unfit;
 mod wake;
 mod why;
 
@@ -63,6 +64,7 @@ struct Shared {
     resumes: bool,
     poll_interval: Duration,
     recover_interval: Duration,
+    most_item_bytes: usize,
     retry: retry::Policy,
     signal: Arc<Signal>,
 }
@@ -106,6 +108,7 @@ impl Queue {
             spec,
             poll_interval: config.duration("poll.interval_ms"),
             recover_interval: config.duration("recover.interval_ms"),
+            most_item_bytes: config.most_item_bytes(),
             retry,
         };
         Ok(Self(Arc::new(Inner { interrupt, shared: Arc::new(shared) })))

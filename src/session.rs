@@ -4,6 +4,7 @@ mod bind;
 mod diagnose;
 mod fetch;
 mod login;
+mod pieces;
 
 pub(crate) use self::diagnose::MISSING_RIGHT;
 pub use self::{bind::Param, fetch::Shape};
@@ -12,6 +13,7 @@ use crate::config::Config;
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Column, Rows};
+use fetch::Unread;
 use odbc_api::{
     Connection, Preallocated, Prepared, SharedConnection,
     handles::{SqlResult, StatementConnection},
@@ -33,6 +35,8 @@ pub struct Session {
     connection: Option<SharedConnection<'static>>,
     dialect: Dialect,
     query_timeout_sec: usize,
+    /// The most bytes of a claimed item.
+    most_bytes: usize,
     opened: Instant,
     broken: bool,
 }
@@ -72,6 +76,7 @@ impl Session {
             connection: Some(Arc::new(Mutex::new(connection))),
             dialect,
             query_timeout_sec: config.number("query.timeout_ms").div_ceil(1000) as usize,
+            most_bytes: config.most_item_bytes(),
             opened: Instant::now(),
             broken: false,
         };
@@ -116,7 +121,10 @@ impl Session {
             Some(Statement::Call(statement)) => (statement.execute(text, bound.as_slice()), &mut unknown),
             None => return Err(Error::new(ErrorKind::Protocol, "the statement is not there")),
         };
-        let result = result.and_then(|cursor| cursor.map(|cursor| fetch::drain(cursor, shape, columns)).transpose());
+        let most = self.most_bytes;
+        let result = result
+            .map_err(Unread::from)
+            .and_then(|cursor| cursor.map(|cursor| fetch::drain(cursor, shape, columns, most)).transpose());
         let result = self.check(result);
         if !matches!(result, Ok(Some(_))) {
             self.discard(text);
@@ -136,9 +144,11 @@ impl Session {
     pub fn execute(&mut self, text: &str, params: &[Param<'_>]) -> Result<Rows> {
         let bound = bind::all(params);
         let timeout = self.timeout();
-        let result = self.with_connection(|connection| match connection.execute(text, bound.as_slice(), timeout)? {
-            Some(cursor) => fetch::drain(cursor, Shape::Table, &mut None),
-            None => Ok(Rows::default()),
+        let result = self.with_connection(|connection| {
+            match connection.execute(text, bound.as_slice(), timeout).map_err(Unread::from)? {
+                Some(cursor) => fetch::drain(cursor, Shape::Table, &mut None, usize::MAX),
+                None => Ok(Rows::default()),
+            }
         });
         self.check(result)
     }
@@ -208,19 +218,22 @@ impl Session {
         (self.dialect == Dialect::SqlServer).then_some(self.query_timeout_sec)
     }
 
-    fn with_connection<T>(
+    fn with_connection<T, E: From<odbc_api::Error>>(
         &self,
-        work: impl FnOnce(&Connection<'static>) -> Result<T, odbc_api::Error>,
-    ) -> Result<T, odbc_api::Error> {
+        work: impl FnOnce(&Connection<'static>) -> Result<T, E>,
+    ) -> Result<T, E> {
         match &self.connection {
             Some(connection) => work(&connection.lock().unwrap_or_else(PoisonError::into_inner)),
-            None => Err(odbc_api::Error::NoDiagnostics { function: "closed connection" }),
+            None => Err(odbc_api::Error::NoDiagnostics { function: "closed connection" }.into()),
         }
     }
 
-    fn check<T>(&mut self, result: Result<T, odbc_api::Error>) -> Result<T> {
+    fn check<T>(&mut self, result: Result<T, impl Into<Unread>>) -> Result<T> {
         result.map_err(|error| {
-            let error = diagnose::in_use(self.dialect, error);
+            let error = match error.into() {
+                Unread::Odbc(error) => diagnose::in_use(self.dialect, error),
+                Unread::Unfit(_) => diagnose::out_of_memory(),
+            };
             self.broken |= error.kind().breaks_connection();
             error
         })

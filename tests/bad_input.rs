@@ -14,6 +14,8 @@ mod roles;
 #[path = "bad_input/schema.rs"]
 mod schema;
 mod scratch;
+#[path = "bad_input/sizes.rs"]
+mod sizes;
 #[path = "bad_input/storage.rs"]
 mod storage;
 

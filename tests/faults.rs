@@ -15,6 +15,8 @@ mod installing;
 mod interrupts;
 #[path = "faults/ledger.rs"]
 mod ledger;
+#[path = "faults/memory.rs"]
+mod memory;
 #[path = "faults/results.rs"]
 mod results;
 #[path = "faults/secrets.rs"]

@@ -38,7 +38,7 @@ pub struct Setting {
 }
 
 /// Every setting there is.
-pub const SETTINGS: [Setting; 19] = [
+pub const SETTINGS: [Setting; 20] = [
     Setting {
         key: "connection",
         kind: Kind::ConnectionString,
@@ -86,6 +86,13 @@ pub const SETTINGS: [Setting; 19] = [
         kind: Kind::Number(10, 3_600_000),
         default: "5000",
         meaning: "How often claims also give back the items of dead workers.",
+    },
+    Setting {
+        key: "item.max_bytes",
+        kind: Kind::Number(0, 2_147_483_647),
+        default: "16777216",
+        meaning: "Most bytes of an item's values (0: any number). Enqueuing refuses a larger item; a claim ends one that is in the \
+                  table as Failed, with the reason.",
     },
     Setting {
         key: "pool.size",

@@ -207,6 +207,8 @@ pub(super) fn classify(sqlstate: &str, message: &str) -> ErrorKind {
         "RP021" | "23502" | "23503" | "23505" | "23514" | "23P01" => ErrorKind::InvalidItem,
         "IM002" | "IM003" | "IM004" | "IM005" => ErrorKind::DriverMissing,
         "01000" if has("Can't open lib") => ErrorKind::DriverMissing,
+        // The driver has not the memory.
+        "HY001" => ErrorKind::Exhausted,
         state if state.starts_with("22") => ErrorKind::InvalidItem,
         "08001" | "08004" | "08006" | "28001" | "HY000" | "08S01" | "08003" | "08007" => by_message(sqlstate, message),
         state if state.starts_with("08") => ErrorKind::ConnectionLost,

@@ -243,6 +243,8 @@ fn by_sqlstate(sqlstate: &str, message: &str) -> ErrorKind {
         }
         "08001" | "08004" => ErrorKind::Unreachable,
         "40001" => ErrorKind::Deadlock,
+        // The driver has not the memory.
+        "HY001" => ErrorKind::Exhausted,
         "42S02" | "42S22" => ErrorKind::SchemaMismatch,
         _ => ErrorKind::Database,
     }

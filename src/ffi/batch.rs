@@ -28,7 +28,7 @@ pub struct readpast_batch {
 pub(super) struct ClaimedBatch {
     batch: Batch,
     names: OnceLock<Box<[CString]>>,
-    json: OnceLock<Box<[OnceLock<CString>]>>,
+    json: OnceLock<Box<[OnceLock<Option<CString>>]>>,
 }
 
 impl ClaimedBatch {
@@ -50,7 +50,9 @@ impl ClaimedBatch {
     fn json(&self, index: i32) -> Option<&CString> {
         let item = self.item(index)?;
         let rows = self.json.get_or_init(|| (0..self.batch.len()).map(|_| OnceLock::new()).collect());
-        Some(rows.get(usize::try_from(index).ok()?)?.get_or_init(|| text::c_text(&item.to_json())))
+        // In JSON no NUL stands as it is, and there is room for the one at the end.
+        let json = || item.try_to_json().ok().and_then(|json| CString::new(json).ok());
+        rows.get(usize::try_from(index).ok()?)?.get_or_init(json).as_ref()
     }
 }
 
@@ -145,7 +147,7 @@ pub unsafe extern "C" fn readpast_batch_item(
 ///
 /// *Threads*: any, at once.
 ///
-/// *Returns*: text; NULL when there is no such item.
+/// *Returns*: text; NULL when there is no such item, or not the memory for it: its columns are there all the same.
 ///
 /// *Since* 0.1.
 #[unsafe(no_mangle)]

@@ -1,7 +1,7 @@
 //! A result set in memory: typed cells, with all text in one arena where each piece ends in a NUL, so that the C API
 //! can lend it out as it is.
 
-use serde_json::{Number, Value as Json};
+use super::answer_column;
 use std::sync::Arc;
 
 /// The type of a column, as far as a worker needs to tell values apart.
@@ -54,20 +54,62 @@ pub enum Value<'a> {
 }
 
 impl Value<'_> {
-    /// The value in JSON: numbers as numbers, decimals too, bytes as lower-case hexadecimal text.
-    pub(crate) fn to_json(self, kind: ColumnType) -> Json {
+    /// Appends the value as JSON: numbers as numbers, bytes as lower-case hexadecimal text. A decimal is text: a JSON number
+    /// would lose digits in most readers. A float that is no number is null.
+    pub(crate) fn put_json(self, out: &mut String) {
         match self {
-            Self::Null => Json::Null,
-            Self::Boolean(value) => Json::Bool(value),
-            Self::Integer(value) => Json::Number(value.into()),
-            Self::Float(value) => Number::from_f64(value).map_or(Json::Null, Json::Number),
-            // Text stays text even for a decimal: a JSON number would lose digits in most readers.
-            Self::Text(text) => {
-                debug_assert!(kind != ColumnType::Binary);
-                Json::String(text.to_owned())
+            Self::Null => out.push_str("null"),
+            Self::Boolean(value) => out.push_str(if value { "true" } else { "false" }),
+            Self::Integer(value) => out.push_str(&value.to_string()),
+            Self::Float(value) => out.push_str(&serde_json::Value::from(value).to_string()),
+            Self::Text(text) => put_json_text(out, text),
+            Self::Binary(bytes) => {
+                out.push('"');
+                out.extend(bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(hexadecimal));
+                out.push('"');
             }
-            Self::Binary(bytes) => Json::String(bytes.iter().map(|byte| format!("{byte:02x}")).collect()),
         }
+    }
+}
+
+fn hexadecimal(digit: u8) -> char {
+    char::from(b"0123456789abcdef"[usize::from(digit)])
+}
+
+/// Appends `text` as JSON, without a copy of it in between.
+pub(crate) fn put_json_text(out: &mut String, text: &str) {
+    out.push('"');
+    let mut rest = text;
+    while let Some(at) = rest.bytes().position(|byte| escape_bytes(byte) > 1) {
+        out.push_str(&rest[..at]);
+        match rest.as_bytes()[at] {
+            b'"' => out.push_str("\\\""),
+            b'\\' => out.push_str("\\\\"),
+            b'\n' => out.push_str("\\n"),
+            b'\r' => out.push_str("\\r"),
+            b'\t' => out.push_str("\\t"),
+            byte => {
+                out.push_str("\\u00");
+                out.extend([byte >> 4, byte & 15].map(hexadecimal));
+            }
+        }
+        rest = &rest[at + 1..];
+    }
+    out.push_str(rest);
+    out.push('"');
+}
+
+/// No fewer bytes than `text` takes in JSON.
+pub(crate) fn json_text_bytes(text: &str) -> usize {
+    text.bytes().map(escape_bytes).sum::<usize>() + 2
+}
+
+/// The most bytes that a byte takes in JSON.
+fn escape_bytes(byte: u8) -> usize {
+    match byte {
+        b'"' | b'\\' => 2,
+        0..b' ' => 6,
+        _ => 1,
     }
 }
 
@@ -88,6 +130,27 @@ pub enum Cell {
     Binary(usize, usize),
 }
 
+/// An item that was claimed, and that cannot be handed out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Withheld {
+    pub(crate) key: String,
+    pub(crate) token: String,
+    pub(crate) attempt: i32,
+    pub(crate) why: Unfit,
+}
+
+/// Why an item cannot be handed out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unfit {
+    /// It is larger than the worker takes.
+    TooLarge,
+    /// There is not the memory for it.
+    NoMemory,
+}
+
+/// How many bytes are kept free behind a value for which there was just enough memory.
+const SPARE: usize = 64 * 1024;
+
 /// The rows of one result set.
 #[derive(Debug, Clone, Default)]
 pub struct Rows {
@@ -95,6 +158,7 @@ pub struct Rows {
     cells: Vec<Cell>,
     text: String,
     bytes: Vec<u8>,
+    withheld: Vec<Withheld>,
 }
 
 impl Rows {
@@ -135,10 +199,60 @@ impl Rows {
         self.text.push('\0');
     }
 
+    /// Begins a text cell that comes in pieces.
+    pub(crate) fn begin_text(&mut self) -> LongText<'_> {
+        LongText { start: self.text.len(), rows: self }
+    }
+
+    /// Adds bytes to the arena; their cell comes when all of them are there.
+    pub(crate) fn add_bytes(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
     /// Adds a binary cell.
     pub fn push_bytes(&mut self, bytes: &[u8]) {
         self.cells.push(Cell::Binary(self.bytes.len(), bytes.len()));
         self.bytes.extend_from_slice(bytes);
+    }
+
+    /// How much text and how many bytes there are.
+    pub(crate) fn size(&self) -> (usize, usize) {
+        (self.text.len(), self.bytes.len())
+    }
+
+    /// Makes room for so many bytes more of text and of bytes, each followed by a NUL; `false` when there is not the memory.
+    #[must_use]
+    pub(crate) fn reserve(&mut self, text: usize, bytes: usize) -> bool {
+        // By doubling what there is, or when that is too much, what is needed, with something for the small values behind it.
+        let spare = |needed: usize| needed.saturating_add(SPARE);
+        (self.text.try_reserve(text + 1).is_ok() || self.text.try_reserve_exact(spare(text)).is_ok())
+            && (self.bytes.try_reserve(bytes).is_ok() || self.bytes.try_reserve_exact(spare(bytes)).is_ok())
+    }
+
+    /// Takes out the last row, a claimed item whose answer columns are there, and keeps what its claim is ended with. Before
+    /// the row there was `size`.
+    pub(crate) fn withhold(&mut self, row: usize, size: (usize, usize), why: Unfit) {
+        let start = row * self.columns.len();
+        let text = |column| self.text_at(start + column).unwrap_or_default().to_owned();
+        let attempt = match self.cells.get(start + answer_column::ATTEMPT) {
+            Some(Cell::Integer(attempt)) => i32::try_from(*attempt).unwrap_or(i32::MAX),
+            _ => 0,
+        };
+        let withheld = Withheld { key: text(answer_column::KEY), token: text(answer_column::TOKEN), attempt, why };
+        self.withheld.push(withheld);
+        self.cells.truncate(start);
+        self.text.truncate(size.0);
+        self.bytes.truncate(size.1);
+    }
+
+    /// Whether claimed items are not among the rows.
+    pub(crate) fn has_withheld(&self) -> bool {
+        !self.withheld.is_empty()
+    }
+
+    /// The claimed items that are not among the rows.
+    pub(crate) fn take_withheld(&mut self) -> Vec<Withheld> {
+        std::mem::take(&mut self.withheld)
     }
 
     /// The text of the cell at `index`, counted over all rows; `None` when it is not text.
@@ -179,9 +293,78 @@ impl Rows {
     }
 }
 
+/// A text cell that is not complete yet.
+pub(crate) struct LongText<'a> {
+    rows: &'a mut Rows,
+    start: usize,
+}
+
+impl LongText<'_> {
+    /// Makes room for so many bytes more, and a NUL; `false` when there is not the memory.
+    #[must_use]
+    pub(crate) fn reserve(&mut self, bytes: usize) -> bool {
+        self.rows.reserve(bytes, 0)
+    }
+
+    /// What the next piece is appended to.
+    pub(crate) fn text(&mut self) -> &mut String {
+        &mut self.rows.text
+    }
+
+    /// How long it is.
+    pub(crate) fn len(&self) -> usize {
+        self.rows.text.len() - self.start
+    }
+
+    /// Adds the cell.
+    pub(crate) fn end(self) {
+        self.rows.cells.push(Cell::Text(self.start, self.len()));
+        self.rows.text.push('\0');
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_withheld_item_leaves_no_trace_but_what_its_claim_is_ended_with() {
+        let column = |kind| Column { name: String::new(), kind };
+        let mut rows = Rows::new(vec![column(ColumnType::Text); answer_column::COUNT + 2].into());
+        for number in 0..3 {
+            let size = rows.size();
+            rows.push_text(|text| text.push_str("CLAIMED"));
+            [Cell::Null, Cell::Null].into_iter().for_each(|cell| rows.push(cell));
+            rows.push_text(|text| *text += &format!("key{number}"));
+            rows.push_text(|text| *text += &format!("token{number}"));
+            rows.push(Cell::Integer(number + 1));
+            rows.push_text(|text| text.push_str("Processing"));
+            rows.push_bytes(&[7]);
+            if number == 1 {
+                rows.withhold(1, size, Unfit::TooLarge);
+            } else {
+                rows.push_text(|text| *text += &format!("value{number}"));
+            }
+        }
+        assert_eq!(rows.len(), 2);
+        assert_eq!(rows.value(1, answer_column::KEY), Value::Text("key2"));
+        assert_eq!(rows.value(1, answer_column::COUNT), Value::Binary(&[7]));
+        assert_eq!(rows.text_with_nul(1, answer_column::COUNT + 1), Some("value2\0"));
+        let withheld = Withheld { key: "key1".into(), token: "token1".into(), attempt: 2, why: Unfit::TooLarge };
+        assert_eq!(rows.take_withheld(), [withheld]);
+        assert!(!rows.has_withheld());
+    }
+
+    #[test]
+    fn text_in_json_is_what_others_read() {
+        let all: String = (0..0x80_u8).map(char::from).chain("\u{e9}\u{1f642}\u{2028}".chars()).collect();
+        for text in ["", "plain", all.as_str()] {
+            let mut json = String::new();
+            put_json_text(&mut json, text);
+            assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
+            assert!(json.len() <= json_text_bytes(text), "{json}");
+        }
+    }
 
     #[test]
     fn text_pieces_end_in_nul_and_come_back_whole() {
@@ -201,6 +384,8 @@ mod tests {
         assert_eq!(rows.text_with_nul(0, 0), Some("\u{1f600}\0"));
         assert_eq!(rows.text_with_nul(1, 0), Some("\0"));
         assert_eq!(rows.text_with_nul(0, 1), None);
-        assert_eq!(rows.value(0, 1).to_json(ColumnType::Binary), Json::String("00ff".into()));
+        let mut json = String::new();
+        rows.value(0, 1).put_json(&mut json);
+        assert_eq!(json, "\"00ff\"");
     }
 }

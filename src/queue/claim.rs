@@ -1,7 +1,7 @@
 //! Taking items out, with a wait; giving back what dead workers left.
 
 use super::wake::YieldsTo;
-use super::{Inner, MAX_WAIT, answered, answers, check_count, handwritten};
+use super::{Inner, MAX_WAIT, answered, answers, check_count, handwritten, unfit};
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Batch, Rows};
 use crate::pool::closed;
@@ -104,7 +104,13 @@ fn ask(queue: &Inner, max: i32, recover: i32) -> Result<Batch> {
 
 /// The items that `rows` hands out from row `first` on, or none; and what that says about the queue, which had been woken
 /// `wakes` times when they were asked for.
-pub(super) fn claimed(queue: &Inner, rows: Rows, first: usize, wakes: u64) -> Result<Batch> {
+pub(super) fn claimed(queue: &Inner, mut rows: Rows, first: usize, wakes: u64) -> Result<Batch> {
+    let withheld = rows.take_withheld();
+    unfit::end(queue, &withheld);
+    if !withheld.is_empty() && rows.len() == first {
+        queue.signal.wake();
+        return Ok(Batch::default());
+    }
     match (rows.len() > first).then(|| answers::word(&rows, first)) {
         Some("CLAIMED") => {
             // Those who wait for this thread's look may have their share of what is left.

@@ -12,6 +12,10 @@ use std::time::Duration;
 pub(super) fn enqueue(queue: &Inner, items: &[NewItem], operation: Option<&str>) -> Result<Vec<Enqueued>> {
     check_count("the number of items to enqueue", items.len())?;
     let json = items_to_json(&queue.spec, items)?;
+    // All of them together are rarely as large as one may be.
+    if json.len() > queue.most_item_bytes {
+        items.iter().enumerate().try_for_each(|(i, item)| check_size(queue.most_item_bytes, i, item))?;
+    }
     let operation = identity(operation)?;
     if let Some(theirs) = &queue.handwritten {
         return handwritten::enqueue(queue, theirs, items, &operation);
@@ -54,6 +58,19 @@ pub(super) fn enqueue(queue: &Inner, items: &[NewItem], operation: Option<&str>)
             })
         })
         .collect()
+}
+
+/// Refuses an item that no worker with this setting would take. As JSON, values are as long as they are stored, or longer.
+fn check_size(most: usize, index: usize, item: &NewItem) -> Result<()> {
+    let bytes: usize = item.columns.values().map(|value| value.to_string().len()).sum();
+    if bytes <= most {
+        return Ok(());
+    }
+    let message = format!(
+        "item {index}: its values have {bytes} bytes; {most} are the most (setting \"item.max_bytes\", to be raised for workers \
+         as well): store what is so large elsewhere, and its place in the item"
+    );
+    Err(Error::new(ErrorKind::InvalidItem, message))
 }
 
 /// A drawn key was taken, which takes a clock that was set back. All was rolled back, and the next draw is another. Any

@@ -31,6 +31,8 @@ impl Attempts {
             self.open |= match error.kind() {
                 // Of a lost connection nobody knows what the server did last.
                 ErrorKind::ConnectionLost | ErrorKind::Unavailable | ErrorKind::Protocol => true,
+                // There was an answer, and not the memory to read it.
+                ErrorKind::Exhausted => true,
                 // The driver has given up (HYT00), perhaps while the server committed. When the server itself says that
                 // a lock or the statement took too long (1222, 55P03, 57014), it has rolled back.
                 ErrorKind::TimedOut => error.sqlstate().is_none_or(|state| state.starts_with("HY")),

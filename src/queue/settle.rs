@@ -44,7 +44,7 @@ pub(super) fn settle(
     let rows = attempts.conclude(&operation, result)?;
     let outcomes = answers::outcomes(&rows, settlements.len())?;
     // A repeated call answers for the settled items only: what its first attempt claimed is left to the lease.
-    let batch = if rows.len() > settlements.len() {
+    let batch = if rows.len() > settlements.len() || rows.has_withheld() {
         claim::claimed(queue, rows, settlements.len(), wakes)?
     } else {
         Batch::default()

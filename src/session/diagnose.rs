@@ -52,6 +52,13 @@ pub(super) fn at_login(dialect: Dialect, error: OdbcError, connection_string: &s
     with_message(&error, format!("cannot connect: {message}; {remedy}"))
 }
 
+/// The error of values that there is not the memory for.
+pub(super) fn out_of_memory() -> Error {
+    let message = "this process has not the memory for what the server sent; ask for fewer items at a time, or give it more \
+                   (ulimit -v, MemoryMax= of a service)";
+    Error::new(ErrorKind::Exhausted, message)
+}
+
 /// Drivers and driver managers that get no file descriptor speak of a driver or a server that is not there. So it is tried out:
 /// a log-in needs a few at once.
 #[cfg(unix)]

@@ -1,18 +1,31 @@
 //! ODBC result sets as our rows.
 
-use crate::item::{Cell, Column, ColumnType, Rows, answer_column};
+use super::pieces::{Buffers, Room, read_bytes, read_text, reserve, write_utf16};
+use crate::item::{Cell, Column, ColumnType, Rows, Unfit, answer_column};
 use odbc_api::{
     Bit, Cursor, CursorImpl, CursorRow, DataType, Error, Nullable, ResultSetMetadata,
     handles::{ColumnDescription, Statement},
-    parameter::VarWCharArray,
     sys::{SqlDataType, Timestamp},
 };
 use std::sync::Arc;
 
-/// Long values are read in two steps, the second one measured by the first; most values fit this many UTF-16 units.
-const FIRST_READ_UNITS: usize = 1024;
+/// Why rows were not read.
+#[derive(Debug)]
+pub(super) enum Unread {
+    /// The driver says so.
+    Odbc(Error),
+    /// Something about a value.
+    Unfit(Unfit),
+}
 
-type Buffer = VarWCharArray<FIRST_READ_UNITS>;
+impl From<Error> for Unread {
+    fn from(error: Error) -> Self {
+        Self::Odbc(error)
+    }
+}
+
+/// A time as text.
+const TIME_BYTES: usize = "0000-00-00T00:00:00.0000000".len();
 
 /// Which cells of a result set are worth reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,13 +39,15 @@ pub enum Shape {
 /// Reads the first result set that has columns, then goes on to the end of all results: an error that the server reports
 /// after the rows comes only then, and leaving results unread leaves the connection busy.
 ///
-/// `columns` are those of the statement's last result, for a statement that always has the same; else they are filled in.
+/// `columns` are those of the statement's last result, for a statement that always has the same; else they are filled in. A
+/// claimed item of more than `most` bytes is not read to its end; see [`Rows::withhold`].
 pub(super) fn drain<S: Statement>(
     mut cursor: CursorImpl<S>,
     shape: Shape,
     columns: &mut Option<Arc<[Column]>>,
-) -> Result<Rows, Error> {
-    let read = read(&mut cursor, shape, columns);
+    most: usize,
+) -> Result<Rows, Unread> {
+    let read = read(&mut cursor, shape, columns, most);
     let rows = match read {
         Ok(rows) => rows,
         Err(error) => {
@@ -48,14 +63,14 @@ pub(super) fn drain<S: Statement>(
 }
 
 /// Reads every result that has columns, to the end of all results.
-pub(super) fn all<S: Statement>(cursor: CursorImpl<S>) -> Result<Vec<Rows>, Error> {
+pub(super) fn all<S: Statement>(cursor: CursorImpl<S>) -> Result<Vec<Rows>, Unread> {
     let mut found = Vec::new();
     let mut next = Some(cursor);
     while let Some(mut cursor) = next {
         let read = match cursor.num_result_cols() {
             Ok(0) => Ok(None),
-            Ok(_) => read(&mut cursor, Shape::Table, &mut None).map(Some),
-            Err(error) => Err(error),
+            Ok(_) => read(&mut cursor, Shape::Table, &mut None, usize::MAX).map(Some),
+            Err(error) => Err(error.into()),
         };
         match read {
             Ok(rows) => found.extend(rows),
@@ -80,27 +95,39 @@ fn read<S: Statement>(
     cursor: &mut CursorImpl<S>,
     shape: Shape,
     columns: &mut Option<Arc<[Column]>>,
-) -> Result<Rows, Error> {
+    most: usize,
+) -> Result<Rows, Unread> {
     let columns = match columns {
         Some(columns) => columns,
         None => columns.insert(describe(cursor)?),
     };
     let count = columns.len();
     let mut rows = Rows::new(Arc::clone(columns));
-    let mut buffer = Buffer::NULL;
+    let mut buffers = Buffers::default();
     while let Some(mut row) = cursor.next_row()? {
-        let number = rows.len();
+        let (number, before) = (rows.len(), rows.size());
         let answers = if shape == Shape::Answers { answer_column::COUNT.min(count) } else { count };
+        let mut any = Room::unlimited();
         for (i, column) in columns.iter().enumerate().take(answers) {
-            read_cell(&mut row, i, column.kind, &mut rows, &mut buffer)?;
+            read_cell(&mut row, i, column.kind, &mut rows, &mut buffers, &mut any)?;
         }
         // The row's answer is not visible through `value` until the row is complete: look at the cell itself.
-        let hands_out = matches!(rows.text_at(number * count + answer_column::ANSWER), Some("CLAIMED" | "FOUND"));
+        let answer = rows.text_at(number * count + answer_column::ANSWER);
+        let (is_claimed, is_found) = (answer == Some("CLAIMED"), answer == Some("FOUND"));
+        let mut room = if is_claimed { Room::of(most) } else { Room::unlimited() };
         for (i, column) in columns.iter().enumerate().skip(answers) {
-            if hands_out {
-                read_cell(&mut row, i, column.kind, &mut rows, &mut buffer)?;
-            } else {
+            if !is_claimed && !is_found {
                 rows.push(Cell::Null);
+                continue;
+            }
+            match read_cell(&mut row, i, column.kind, &mut rows, &mut buffers, &mut room) {
+                Ok(()) => {}
+                // The others of the claim are not to suffer for it.
+                Err(Unread::Unfit(why)) if is_claimed => {
+                    rows.withhold(number, before, why);
+                    break;
+                }
+                Err(error) => return Err(error),
             }
         }
     }
@@ -138,8 +165,9 @@ fn read_cell(
     index: usize,
     kind: ColumnType,
     rows: &mut Rows,
-    buffer: &mut Buffer,
-) -> Result<(), Error> {
+    buffers: &mut Buffers,
+    room: &mut Room,
+) -> Result<(), Unread> {
     let number = u16::try_from(index + 1).unwrap_or(u16::MAX);
     match kind {
         ColumnType::Boolean => {
@@ -161,56 +189,20 @@ fn read_cell(
             let mut field = Nullable::<Timestamp>::null();
             row.get_data(number, &mut field)?;
             match field.into_opt() {
-                Some(time) => rows.push_text(|text| write_time(text, &time)),
+                Some(time) => {
+                    reserve(rows, TIME_BYTES, 0)?;
+                    rows.push_text(|text| write_time(text, &time));
+                }
                 None => rows.push(Cell::Null),
             }
         }
-        ColumnType::Binary => {
-            let mut bytes = Vec::with_capacity(FIRST_READ_UNITS);
-            if row.get_binary(number, &mut bytes)? { rows.push_bytes(&bytes) } else { rows.push(Cell::Null) }
-        }
-        ColumnType::Text | ColumnType::Decimal | ColumnType::Date | ColumnType::Guid => {
-            row.get_data(number, buffer)?;
-            match buffer.as_slice() {
-                None => rows.push(Cell::Null),
-                Some(units) if kind == ColumnType::Decimal && buffer.is_complete() => {
-                    rows.push_text(|text| write_decimal(text, units));
-                }
-                Some(units) if buffer.is_complete() => rows.push_text(|text| write_utf16(text, units)),
-                Some(units) => {
-                    let mut whole = units.to_vec();
-                    // The driver goes on where it stopped.
-                    let mut rest = Vec::with_capacity(8 * FIRST_READ_UNITS);
-                    row.get_wide_text(number, &mut rest)?;
-                    whole.append(&mut rest);
-                    rows.push_text(|text| write_utf16(text, &whole));
-                }
-            }
+        ColumnType::Binary => read_bytes(row, number, rows, buffers, room)?,
+        ColumnType::Decimal => read_text(row, number, rows, buffers, room, write_decimal)?,
+        ColumnType::Text | ColumnType::Date | ColumnType::Guid => {
+            read_text(row, number, rows, buffers, room, write_utf16)?;
         }
     }
     Ok(())
-}
-
-fn write_utf16(text: &mut String, units: &[u16]) {
-    text.reserve(units.len());
-    let mut rest = units;
-    // Most text is ASCII, which goes over in pieces instead of character by character.
-    while let Some((piece, after)) = rest.split_at_checked(rest.len().min(64)).filter(|(piece, _)| !piece.is_empty()) {
-        let mut bytes = [0; 64];
-        let mut all = 0;
-        for (byte, unit) in bytes.iter_mut().zip(piece) {
-            *byte = unit.to_le_bytes()[0];
-            all |= unit;
-        }
-        let Ok(ascii) = str::from_utf8(&bytes[..piece.len()]) else { break };
-        if all >= 0x80 {
-            break;
-        }
-        text.push_str(ascii);
-        rest = after;
-    }
-    // A lone surrogate, which neither server should hold, becomes the replacement character.
-    text.extend(char::decode_utf16(rest.iter().copied()).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)));
 }
 
 /// With a digit before the point: the Microsoft driver leaves a zero out (`.5`, `-.5`), which is no number in JSON.
@@ -269,25 +261,6 @@ mod tests {
             let mut text = String::new();
             write_decimal(&mut text, &sent.encode_utf16().collect::<Vec<_>>());
             assert_eq!(text, meant);
-        }
-    }
-
-    #[test]
-    fn surrogate_pairs_become_characters() {
-        let mut text = String::new();
-        write_utf16(&mut text, &[0x61, 0xd83d, 0xde00, 0xd83d]);
-        assert_eq!(text, "a\u{1f600}\u{fffd}");
-    }
-
-    #[test]
-    fn text_comes_whole_whatever_its_pieces() {
-        for length in [0, 1, 63, 64, 65, 127, 128, 129] {
-            for odd in ["", "\u{e9}", "\u{1f600}"] {
-                let whole = format!("{}{odd}{}", "x".repeat(length), "y".repeat(70));
-                let mut text = String::new();
-                write_utf16(&mut text, &whole.encode_utf16().collect::<Vec<_>>());
-                assert_eq!(text, whole);
-            }
         }
     }
 }

@@ -77,7 +77,7 @@ mod tests {
         assert!(first.is_some());
         assert!(turn(Dialect::SqlServer, &by_driver).unwrap().is_none(), "needs none");
         for (dialect, config) in [(Dialect::SqlServer, &config("FileDSN=/x;")), (Dialect::Postgres, &by_driver)] {
-            let error = turn(dialect, config).err().expect("somebody has it");
+            let error = turn(dialect, config).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Unreachable);
             assert!(error.message().contains("1000 ms") && error.message().contains("login.timeout_ms"), "{error}");
         }

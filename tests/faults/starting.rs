@@ -15,13 +15,13 @@ use std::{env, thread};
 const THREADS: usize = 8;
 
 /// Set in the processes that tests start: the connection string they are to open.
-const CONNECTION: &str = "READPAST_TEST_STARTING";
+pub const CONNECTION: &str = "READPAST_TEST_STARTING";
 
 /// This test again, in a process of its own, run by `shell`: it runs its arguments.
-fn again(test: &str, connection: &str, shell: &str) -> Command {
+pub fn again(test: &str, connection: &str, shell: &str) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", shell, "sh"]).arg(env::current_exe().unwrap());
-    command.args([&format!("starting::{test}"), "--exact", "--nocapture"]).env(CONNECTION, connection);
+    command.args([test, "--exact", "--nocapture"]).env(CONNECTION, connection);
     command
 }
 
@@ -69,7 +69,8 @@ fn one_thread_makes_the_first_look_up() {
     // Open for both, or opening it would be what its readers wait in, where they cannot be seen.
     let _writer = File::options().read(true).write(true).open(&pipe).unwrap();
 
-    let mut command = again("one_thread_makes_the_first_look_up", "Driver={Nobody's};Server=x;", r#"exec "$@""#);
+    let mut command =
+        again("starting::one_thread_makes_the_first_look_up", "Driver={Nobody's};Server=x;", r#"exec "$@""#);
     let mut child = Started(command.env("ODBCSYSINI", &folder).stdout(Stdio::piped()).spawn().unwrap());
     wait_for_lines(child.0.stdout.take().unwrap(), "opening", THREADS);
     let deadline = Instant::now() + Duration::from_secs(120);
@@ -126,7 +127,7 @@ fn without_file_descriptors_no_driver_or_server_is_blamed() {
         return;
     }
     let server = Server::start();
-    let test = "without_file_descriptors_no_driver_or_server_is_blamed";
+    let test = "starting::without_file_descriptors_no_driver_or_server_is_blamed";
     let limited = again(test, &server.peer.connection_string(), r#"ulimit -n 64; exec "$@""#).output().unwrap();
     assert!(limited.status.success(), "{}", String::from_utf8_lossy(&limited.stderr));
     assert_eq!(server.peer.logins().len(), 1);

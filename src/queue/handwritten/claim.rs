@@ -4,10 +4,13 @@ use super::{Handwritten, cell, params, place, raised_by_procedure, returned};
 use crate::catalog::Meaning;
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
-use crate::item::{Batch, Cell, Column, ColumnType, Rows, Value, answer_column};
-use crate::queue::Inner;
+use crate::item::{Batch, Cell, Column, ColumnType, Rows, Unfit, Value, answer_column};
 use crate::queue::wake::YieldsTo;
+use crate::queue::{Inner, unfit};
 use crate::session::Session;
+
+/// What the short values of an item may come to, which do not count.
+const SMALL: usize = 64 * 1024;
 
 /// The names of the answer columns, which stand before the view's.
 const ANSWER: [&str; answer_column::COUNT] = ["Answer", "Ordinal", "DueMs", "Key", "Token", "AttemptNum", "Status"];
@@ -46,7 +49,10 @@ pub(in crate::queue) fn ask(queue: &Inner, theirs: &Handwritten, max: i32) -> Re
     queue.signal.wake();
     let keys: Vec<_> = taken.iter().map(|(key, _)| key.as_str()).collect();
     let shown = queue.with_session(|session| theirs.look(session, &keys))?;
-    Ok(Batch::new(claimed(theirs, &taken, &shown), 0))
+    let mut rows = claimed(theirs, &taken, &shown, queue.most_item_bytes);
+    drop(shown);
+    unfit::end(queue, &rows.take_withheld());
+    Ok(Batch::new(rows, 0))
 }
 
 /// One call: the key and token of the item it took.
@@ -87,7 +93,7 @@ fn next(queue: &Inner, theirs: &Handwritten, session: &mut Session) -> Result<Op
 
 /// The items in the order they were taken, with what the view shows of each. An item that it does not show has its key
 /// and token.
-fn claimed(theirs: &Handwritten, taken: &[(String, String)], shown: &Rows) -> Rows {
+fn claimed(theirs: &Handwritten, taken: &[(String, String)], shown: &Rows, most: usize) -> Rows {
     let answers = ANSWER.iter().map(|name| Column { name: (*name).to_owned(), kind: ColumnType::Text });
     let columns: Vec<_> = answers.chain(shown.columns().iter().cloned()).collect();
     let mut rows = Rows::new(columns.into());
@@ -102,6 +108,7 @@ fn claimed(theirs: &Handwritten, taken: &[(String, String)], shown: &Rows) -> Ro
             Some(Value::Integer(number)) => number,
             _ => 1,
         };
+        let (number_of_row, before) = (rows.len(), rows.size());
         rows.push_text(|text| text.push_str("CLAIMED"));
         rows.push(Cell::Null);
         rows.push(Cell::Null);
@@ -109,8 +116,24 @@ fn claimed(theirs: &Handwritten, taken: &[(String, String)], shown: &Rows) -> Ro
         rows.push_text(|text| text.push_str(token));
         rows.push(Cell::Integer(number("AttemptNum").max(1)));
         rows.push_text(|text| text.push_str("Processing"));
-        for column in 0..shown.columns().len() {
-            match row.map_or(Value::Null, |row| shown.value(row, column)) {
+        let values =
+            || (0..shown.columns().len()).map(|column| row.map_or(Value::Null, |row| shown.value(row, column)));
+        let size = values().fold((0, 0), |(text, bytes), value| match value {
+            Value::Text(more) => (text + more.len() + 1, bytes),
+            Value::Binary(more) => (text, bytes + more.len()),
+            _ => (text, bytes),
+        });
+        let why = if size.0 + size.1 > most.saturating_add(SMALL) {
+            Some(Unfit::TooLarge)
+        } else {
+            (!rows.reserve(size.0, size.1)).then_some(Unfit::NoMemory)
+        };
+        if let Some(why) = why {
+            rows.withhold(number_of_row, before, why);
+            continue;
+        }
+        for value in values() {
+            match value {
                 Value::Null => rows.push(Cell::Null),
                 Value::Boolean(value) => rows.push(Cell::Boolean(value)),
                 Value::Integer(number) => rows.push(Cell::Integer(number)),
