@@ -8,7 +8,7 @@ use readpast::queue::Queue;
 
 /// Opens the queue over this connection string, without trying again.
 fn open(connection: &str) -> Result<Queue, Error> {
-    Queue::open(&config(connection, &[("retry.budget_ms", "0"), ("login.timeout_ms", "1000")]), "Job")
+    Queue::open(&config(connection, &[("retry.budget_ms", "0")]), "Job")
 }
 
 #[test]

@@ -11,7 +11,6 @@ fn open(connection: &str) -> Result<Queue, Error> {
     let mut config = Config::new();
     config.set("connection", connection).unwrap();
     config.set("retry.budget_ms", "0").unwrap();
-    config.set("login.timeout_ms", "1000").unwrap();
     Queue::open(&config, "Job")
 }
 
@@ -41,7 +40,9 @@ fn a_server_that_is_not_there() {
     let server = Server::start();
     // Not that of a stopped peer, which another process may have been given by now. Nobody is given this one.
     let here = format!(",{}", server.peer.port());
-    let error = open(&server.peer.connection_string().replace(&here, ",1")).unwrap_err();
+    let mut config = server.config(&[("retry.budget_ms", "0"), ("login.timeout_ms", "1000")]);
+    config.set("connection", &server.peer.connection_string().replace(&here, ",1")).unwrap();
+    let error = Queue::open(&config, "Job").unwrap_err();
     assert_says(&error, ErrorKind::Unreachable, &["cannot connect", "check that the server runs", "address and port"]);
 }
 
@@ -49,7 +50,8 @@ fn a_server_that_is_not_there() {
 fn a_server_that_says_nothing() {
     let server = Server::start();
     server.refuse_login(LoginReply::Silence);
-    let error = open(&server.peer.connection_string()).unwrap_err();
+    let config = server.config(&[("retry.budget_ms", "0"), ("login.timeout_ms", "1000")]);
+    let error = Queue::open(&config, "Job").unwrap_err();
     assert_says(&error, ErrorKind::Unreachable, &["imeout expired", "check that the server runs"]);
 }
 

@@ -80,7 +80,7 @@ impl Server {
         config.set("connection", &self.peer.connection_string()).unwrap();
         config.set("retry.first_ms", "1").unwrap();
         config.set("retry.longest_ms", "20").unwrap();
-        config.set("retry.budget_ms", "20000").unwrap();
+        config.set("retry.budget_ms", "120000").unwrap();
         // Claims then give back the items of dead workers the first time and not again.
         config.set("recover.interval_ms", "3600000").unwrap();
         config.set("worker", "w\u{1f642}").unwrap();

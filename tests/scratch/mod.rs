@@ -84,7 +84,7 @@ impl Scratch {
     /// Waits until a query has this value.
     pub fn wait_for(&self, query: &str, value: &str) {
         let mut session = self.session();
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + Duration::from_secs(120);
         while look(&mut session, query) != value {
             assert!(Instant::now() < deadline, "never {value}: {query}");
             thread::sleep(Duration::from_millis(5));
