@@ -194,3 +194,44 @@ def test_who_leaves_an_iteration_gives_the_rest_back(queue: readpast.Queue) -> N
         assert (stats.completed, stats.pending, stats.processing) == (1, 2, 0)
 
     run(use())
+
+
+@pytest.mark.parametrize("is_async", [True, False])
+def test_leases_outlast_the_work_on_an_iterations_items(is_async: bool) -> None:
+    """Two programs as the README has them, and work that takes longer than a lease: it is done once."""
+    name, settings = support.install(), support.settings(lease_ms=1500, recover_interval_ms=50)
+    calls: list[str] = []
+
+    async def send(item: readpast.Item) -> None:
+        calls.append(item.key)
+        await asyncio.sleep(2.5 * 1.5)
+        assert not item.is_lost
+
+    async def serve(queue: readpast.Queue) -> None:
+        on = AsyncQueue(queue)
+        async for item in on.items():
+            await send(item)
+            assert (await on.settle(item.complete())).answer is Status.OK
+            end()
+
+    def serve_blocking(queue: readpast.Queue) -> None:
+        for item in queue.items():
+            asyncio.run(send(item))
+            assert queue.settle(item.complete()).answer is Status.OK
+            end()
+
+    with readpast.Queue(name, **settings) as one, readpast.Queue(name, **settings) as other:
+
+        def end() -> None:
+            one.interrupt()
+            other.interrupt()
+
+        async def both() -> None:
+            if is_async:
+                await asyncio.gather(*(serve(queue) for queue in (one, other)))
+            else:
+                await asyncio.gather(*(asyncio.to_thread(serve_blocking, queue) for queue in (one, other)))
+
+        support.enqueue(one, "slow")
+        run(both())
+        assert (len(calls), one.stats().completed) == (1, 1)

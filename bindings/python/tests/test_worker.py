@@ -110,7 +110,7 @@ def test_an_exception_is_the_items_error_and_the_worker_goes_on(queue: Queue, ca
     assert good in {"", "None"}
     assert 16000 <= len(long) <= 16 * 1024
     assert "UTF-8" in unsendable
-    assert "not str" in strange
+    assert "returned a value of type str" in strange
     assert "settled item x" in anothers
     record = next(record for record in caplog.records if "attempt 1" in record.getMessage())
     assert record.exc_info is not None
@@ -170,7 +170,7 @@ def test_a_handler_learns_that_its_item_is_lost(caplog: pytest.LogCaptureFixture
         worker = Worker(queue, work)
         with caplog.at_level(logging.WARNING, "readpast.worker"):
             worker.run()
-        assert "could not be settled (LEASE_LOST): it is TERMINATED now" in caplog.text
+        assert "could not be settled as COMPLETE (LEASE_LOST): it is TERMINATED now" in caplog.text
         assert queue.stats().terminated == 1
 
 

@@ -1,7 +1,5 @@
 """Work queues in ordinary SQL Server tables (and PostgreSQL). The README of the package is the place to begin."""
 
-import logging
-
 from ._config import install
 from ._library import ABI, VERSION
 from ._rows import Column
@@ -20,7 +18,6 @@ from .worker import Worker
 
 __version__ = VERSION
 
-logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 __all__ = [
     "ABI",

@@ -73,16 +73,20 @@ class AsyncQueue:
         return await _wait_for(self.queue._departing_claim(max_items, wait))
 
     async def items(self, *, wait: Seconds | None = None, batch_size: int = 1) -> AsyncGenerator[Item, None]:
-        """`Queue.items`. Close it (`contextlib.aclosing`) when you leave it early, so that the rest is given back."""
+        """`Queue.items`: leases are renewed until you ask for what another call brings.
+
+        Close it (`contextlib.aclosing`) when you leave it early, so that the rest is given back.
+        """
         while True:
             with await self.claim(batch_size, wait=wait) as batch:
                 if not batch:
                     return
                 given = 0
                 try:
-                    for item in batch:
-                        given += 1
-                        yield item
+                    async with self.renewing(batch):
+                        for item in batch:
+                            given += 1
+                            yield item
                 finally:
                     if given < len(batch):
                         await _call(partial(self.queue._give_back, batch[given:]))

@@ -169,8 +169,9 @@ class Queue(Operating):
     def items(self, *, wait: Seconds | None = None, batch_size: int = 1) -> Generator[Item, None, None]:
         """Claims items one after the other, `batch_size` with each call, until none came for as long as `wait` says.
 
-        None: until the queue is interrupted. Each item is yours to settle, and its columns can be read until you ask
-        for the next that another call brings. When the iterator is closed, what it has not given is given back.
+        None: until the queue is interrupted. Each item is yours to settle. Its lease is renewed, however long the work
+        takes, and its columns can be read until you ask for the next that another call brings; `Item.is_lost` tells
+        whether it was lost all the same. When the iterator is closed, what it has not given is given back.
         """
         while True:
             with self.claim(batch_size, wait=wait) as batch:
@@ -178,9 +179,10 @@ class Queue(Operating):
                     return
                 given = 0
                 try:
-                    for item in batch:
-                        given += 1
-                        yield item
+                    with self.renewing(batch):
+                        for item in batch:
+                            given += 1
+                            yield item
                 finally:
                     self._give_back(batch[given:])
 

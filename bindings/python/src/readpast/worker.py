@@ -3,35 +3,29 @@
 from __future__ import annotations
 
 import logging
-import re
 import threading
 import time
-import traceback
 from collections.abc import Sequence
-from typing import Callable, Optional, TypeVar
+from typing import Callable, TypeVar
 
+from ._handling import Handler, Handling, extent, storable
 from ._library import ffi
 from ._signals import stopping_on_signals
+from ._texts import Seconds
 from ._waiting import AWAKE
 from .answers import Answers, Outcome
 from .batch import Batch
 from .errors import DatabaseError, InvalidArgumentError, InvalidItemError, QueueError
-from .item import Item
 from .queue import Queue
-from .settlement import Settlement, check_texts
+from .settlement import Settlement
 from .status import Status
 
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-Handler = Callable[[Item], Optional[Settlement]]
-"""Does the work, and says what came of it by what it returns: None is `Item.complete`."""
-
 _WAIT = 60.0
 _PAUSE = 1.0
-_LONGEST_ERROR = 16 * 1024
-"""What an error column holds at most, in characters; stacks can be long."""
 _SHORT_ERROR = 100
 """What any error column holds, where a longer text may be what was refused."""
 _OF_ONE_ITEM = (InvalidArgumentError, InvalidItemError, DatabaseError)
@@ -44,23 +38,39 @@ class Worker:
     Each claims a batch, has its leases renewed, hands every item to the handler, and settles the batch and claims the
     next one in a single round trip.
 
+    The handler may be a function or a coroutine function (`async def`): these run on an event loop that the worker has
+    on a thread of its own, as many at once as there are `threads`. One is cancelled when its item is found lost, and,
+    if `stop_timeout` is given, when it has not ended so long after the worker was stopped; the item is then given back,
+    and the attempt does not count.
+
     An exception of the handler becomes the item's error, with its stack, and the item is tried again while attempts are
-    left; the worker goes on. An item that was lost meanwhile is left to whoever has it now. What the database cannot
-    store, such as a response longer than its column, is left out, and the item's error says so. Lost connections and
-    the like are waited for. The logger `readpast.worker` tells of all that.
+    left; the worker goes on. A return value that is neither None nor a `Settlement` of this very item is a mistake of
+    the program: the work was done, so the item becomes Failed, with an error that says so, and is not tried again. An
+    item that was lost meanwhile is left to whoever has it now. What the database cannot store, such as a response
+    longer than its column, is left out, and the item's error says so. Lost connections and the like are waited for. The
+    logger `readpast.worker` tells of all that.
 
     The worker uses a handle of its own: to stop it interrupts nobody else, while `Queue.interrupt` stops it.
     """
 
-    def __init__(self, queue: Queue, handler: Handler, *, threads: int = 1, batch_size: int = 1) -> None:
+    def __init__(
+        self,
+        queue: Queue,
+        handler: Handler,
+        *,
+        threads: int = 1,
+        batch_size: int = 1,
+        stop_timeout: Seconds | None = None,
+    ) -> None:
         """`handler` is called on the worker's threads, several at once. `queue` must stay open while the worker runs.
 
-        `batch_size` is how many items a thread claims at once, 1 to 1000.
+        `batch_size` is how many items a thread claims at once, 1 to 1000. `stop_timeout` is how long coroutines may go
+        on when the worker is stopped; None: until they end. It does not end functions, which nothing can end.
         """
         if threads < 1:
             raise ValueError("a worker needs a thread")
         self._queue = queue
-        self._handler = handler
+        self._handling = Handling(handler, lambda: self._stopping, stop_timeout)
         self._threads = threads
         self._batch_size = batch_size
         self._own: Queue | None = None
@@ -96,6 +106,7 @@ class Worker:
             self._own = own
             if self._stopping:
                 own.interrupt()
+            _log.info("worker %s started: threads: %d, items a batch: %d", own.worker, self._threads, self._batch_size)
             ends: list[threading.Event] = []
             try:
                 for number in range(1, self._threads + 1):
@@ -107,6 +118,12 @@ class Worker:
                     self.stop()
                     _wait_for(ends)
                 raise
+            finally:
+                self._handling.close(wait=all(end.is_set() for end in ends))
+                if self._failure is None:
+                    _log.info("worker %s stopped", own.worker)
+                else:
+                    _log.error("worker %s ended: %s", own.worker, self._failure)
         if self._failure is not None:
             raise self._failure
 
@@ -166,7 +183,7 @@ class Worker:
                 self.claimed(batch)
                 # Of what was lost before it was begun, the refusal is all there is to report.
                 settlements = [
-                    item.release() if self._stopping or item.is_lost else self._handle(item) for item in batch
+                    item.release() if self._stopping or item.is_lost else self._handling.handle(item) for item in batch
                 ]
             try:
                 return self._settle(own, settlements, self._batch_size)
@@ -174,13 +191,6 @@ class Worker:
                 for settlement in settlements:
                     self._settle_alone(own, settlement)
                 return _no_items(own)
-
-    def _handle(self, item: Item) -> Settlement:
-        try:
-            return _proper(self._handler(item) or item.complete(), item)
-        except Exception as error:
-            _log.warning("item %s, attempt %d: the handler raised %r", item.key, item.attempt, error, exc_info=True)
-            return item.retry(_described(error))
 
     def _settle(self, own: Queue, settlements: Sequence[Settlement], limit: int) -> Batch:
         """Settles items and claims up to `limit` others; 0: none."""
@@ -204,8 +214,16 @@ class Worker:
             self._settle(own, [given], 0)
         except _OF_ONE_ITEM as error:
             told = f"{given.error}; " if given.error else ""
-            told = _storable(f"{told}what the handler gave was refused: {error}", _SHORT_ERROR)
-            _log.warning("item %s is settled without all that its handler gave: %s", given.key, error)
+            told = storable(f"{told}what the handler gave was refused: {error}", _SHORT_ERROR)
+            _log.warning(
+                "item %s, attempt %d: what the handler gave (%s) was refused, and is left out of its %s: %s; "
+                "shorten or correct it, or widen its column",
+                given.key,
+                given.attempt,
+                extent(given),
+                given.action.name,
+                error,
+            )
             self._settle(own, [Settlement(given.key, given.token, given.attempt, given.action, error=told)], 0)
 
     def _report(self, settlements: Sequence[Settlement], outcomes: Answers[Outcome]) -> None:
@@ -214,8 +232,10 @@ class Worker:
         for settlement, outcome in zip(settlements, outcomes):
             if outcome.answer is not Status.OK:
                 _log.warning(
-                    "item %s could not be settled (%s): it is %s now",
+                    "item %s, attempt %d could not be settled as %s (%s): it is %s now, and left to whoever has it",
                     settlement.key,
+                    settlement.attempt,
+                    settlement.action.name,
                     outcome.answer.name,
                     outcome.state.name,
                 )
@@ -241,29 +261,6 @@ def _wait_for(ends: Sequence[threading.Event]) -> None:
     for ended in ends:
         while not ended.wait(AWAKE):
             pass
-
-
-def _proper(settlement: Settlement, item: Item) -> Settlement:
-    """What cannot be sent would fail the whole batch; it is the handler's mistake, and its item's alone."""
-    if not isinstance(settlement, Settlement):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"a handler returns a Settlement or None, not {type(settlement).__name__}")
-    if settlement.key != item.key:
-        raise ValueError(f"the handler of item {item.key} settled item {settlement.key}")
-    check_texts(settlement)
-    return settlement
-
-
-def _described(error: BaseException) -> str:
-    """The exception, then its stack without our own part of it, as a text that every column takes."""
-    stack = error.__traceback__ and (error.__traceback__.tb_next or error.__traceback__)
-    what = "".join(traceback.format_exception_only(type(error), error))
-    where = "".join(traceback.format_exception(type(error), error, stack))
-    return _storable(f"{what}\n{where}", _LONGEST_ERROR)
-
-
-def _storable(text: str, longest: int) -> str:
-    # Half a character is no reason to lose the rest.
-    return re.sub("[\0\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", text[:longest])
 
 
 def _no_items(own: Queue) -> Batch:

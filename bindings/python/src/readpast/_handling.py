@@ -1,0 +1,132 @@
+"""What a worker does with its handler: calls it, judges what it gives, and says what failed."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import re
+import traceback
+from collections.abc import Coroutine
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Callable, Optional, Union
+
+from ._coroutines import Cancelled, Coroutines
+from ._texts import Seconds
+from .item import Item
+from .settlement import Settlement, check_texts
+from .status import Action
+
+_log = logging.getLogger("readpast.worker")
+
+Handler = Callable[[Item], Union[Optional[Settlement], Coroutine[Any, Any, Optional[Settlement]]]]
+"""Does the work, and says what came of it by what it returns: None is `Item.complete`. May be `async def`."""
+
+_LONGEST_ERROR = 16 * 1024
+"""What an error column holds at most, in characters; stacks can be long."""
+
+_OURS = str(Path(__file__).parent)
+
+
+class _Mistake(Exception):  # noqa: N818
+    """The handler gave what no handler may give. The work was done, so it is not done again."""
+
+
+class Handling:
+    """Calls a handler, be it a function or a coroutine function."""
+
+    def __init__(self, handler: Handler, is_stopping: Callable[[], bool], stop_timeout: Seconds | None) -> None:
+        """Raises TypeError for what can be no handler."""
+        _check(handler)
+        self._handler = handler
+        self._coroutines = Coroutines(is_stopping, stop_timeout)
+
+    def handle(self, item: Item) -> Settlement:
+        """Has the work done. Whatever the handler gives or raises, this says how to settle the item."""
+        try:
+            given: object = self._handler(item)
+            if inspect.iscoroutine(given):
+                given = self._coroutines.run(given, item)
+            settlement = _proper(given, item)
+        except Cancelled:
+            return item.release()
+        except _Mistake as mistake:
+            _log.error("item %s, attempt %d: %s; the item is not tried again", item.key, item.attempt, mistake)
+            return item.fail(str(mistake))
+        except Exception as error:
+            _log.warning("item %s, attempt %d failed: the handler raised %r", *_of(item), error, exc_info=True)
+            return item.retry(_described(error))
+        if settlement.action in {Action.RETRY, Action.FAIL}:
+            _log.warning("item %s, attempt %d failed (%s): %s", *_of(item), settlement.action.name, settlement.error)
+        return settlement
+
+    def close(self, *, wait: bool) -> None:
+        """Ends what coroutines ran on. `wait` tells whether no handler runs any more."""
+        self._coroutines.close(wait=wait)
+
+
+def storable(text: str, longest: int) -> str:
+    """A text as every column takes it, of so many characters at most."""
+    # Half a character is no reason to lose the rest.
+    return re.sub("[\0\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", text[:longest])
+
+
+def extent(settlement: Settlement) -> str:
+    """What a handler gave besides the action, by kind and length, never by content."""
+    texts = {"step": settlement.step, "response": settlement.response, "error": settlement.error}
+    parts = [f"{name} of {len(text)} characters" for name, text in texts.items() if text]
+    parts += [name for name in ("delay", "due") if getattr(settlement, name) is not None]
+    return ", ".join(parts) or "nothing but the action"
+
+
+def _of(item: Item) -> tuple[str, int]:
+    return item.key, item.attempt
+
+
+def _check(handler: object) -> None:
+    if not callable(handler):
+        raise TypeError(f"a handler is called with an item, but {handler!r} cannot be called")
+    function: object = handler
+    while isinstance(function, partial):
+        function = function.func
+    for each in (function, getattr(function, "__call__", None)):  # noqa: B004
+        if inspect.isgeneratorfunction(each) or inspect.isasyncgenfunction(each):
+            raise TypeError(
+                f"{handler!r} is a generator: it would do nothing when it is called. "
+                "A handler does its work and returns a Settlement or None"
+            )
+
+
+def _proper(given: object, item: Item) -> Settlement:
+    """What cannot be sent would fail the whole batch; it is the handler's mistake, and its item's alone."""
+    if given is None:
+        return item.complete()
+    if not isinstance(given, Settlement):
+        raise _Mistake(
+            f"the handler returned {_named(given)}; a handler returns None when the work is done, or a Settlement "
+            "such as item.complete() or item.retry(error)"
+        )
+    if given.key != item.key:
+        raise _Mistake(f"the handler of item {item.key} settled item {given.key}; it may only settle its own")
+    check_texts(given)
+    return given
+
+
+def _named(given: object) -> str:
+    """A type, never a value: that may be nobody's business."""
+    if inspect.isawaitable(given):
+        return f"an awaitable of type {type(given).__name__}, which nobody awaits (make the handler `async def`)"
+    if callable(given):
+        return f"{getattr(given, '__qualname__', type(given).__name__)}, which it did not call"
+    return f"a value of type {type(given).__name__}"
+
+
+def _described(error: BaseException) -> str:
+    """The exception, then its stack without our own part of it, as a text that every column takes."""
+    stack: TracebackType | None = error.__traceback__
+    while stack is not None and stack.tb_next is not None and stack.tb_frame.f_code.co_filename.startswith(_OURS):
+        stack = stack.tb_next
+    what = "".join(traceback.format_exception_only(type(error), error))
+    where = "".join(traceback.format_exception(type(error), error, stack))
+    return storable(f"{what}\n{where}", _LONGEST_ERROR)

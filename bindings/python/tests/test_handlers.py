@@ -1,0 +1,277 @@
+"""What a worker makes of its handler: coroutines, mistakes, and what the log says of them."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+import os
+import sys
+import threading
+from collections.abc import Generator, Iterator
+from typing import Any
+
+import pytest
+import support
+
+import readpast
+from readpast import Action, Item, Queue, Settlement, Worker
+
+
+@pytest.fixture
+def log(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
+    with caplog.at_level(logging.INFO, "readpast.worker"):
+        yield caplog
+
+
+def run_until(worker: Worker, enough: Any) -> None:
+    def stop() -> None:
+        try:
+            support.until(enough, "what the worker shall do")
+        finally:
+            worker.stop()
+
+    threading.Thread(target=stop).start()
+    worker.run()
+
+
+class Callable:
+    async def __call__(self, _: Item) -> None:
+        await asyncio.sleep(0)
+
+
+async def complete(_: object, item: Item) -> Settlement:
+    await asyncio.sleep(0)
+    return item.complete("awaited")
+
+
+def call_complete(item: Item) -> Any:
+    return complete(None, item)
+
+
+@pytest.mark.parametrize("handler", [functools.partial(complete, None), call_complete, Callable()])
+def test_coroutines_are_run_before_the_item_is_settled(queue: Queue, handler: Any) -> None:
+    support.enqueue(queue, "a")
+    run_until(Worker(queue, handler), lambda: queue.stats().completed == 1)
+    assert support.column(queue, "response")[0] in {"awaited", "", None}
+    assert support.column(queue, "attempt_num") == [1]
+
+
+def test_a_coroutine_is_waited_for_on_one_loop(queue: Queue) -> None:
+    support.enqueue(queue, *"abcd")
+    together = 0
+    all_run = threading.Event()
+    loops: set[asyncio.AbstractEventLoop] = set()
+
+    async def work(item: Item) -> Settlement:
+        nonlocal together
+        together += 1
+        loops.add(asyncio.get_running_loop())
+        if together == 4:
+            # All of them run at once, or this is never reached.
+            assert queue.stats().completed == 0, "nothing is settled before it is done"
+            all_run.set()
+        await asyncio.to_thread(all_run.wait, support.PATIENCE)
+        return item.complete("sent")
+
+    run_until(Worker(queue, work, threads=4), lambda: queue.stats().completed == 4)
+    assert support.column(queue, "response") == ["sent"] * 4
+    assert len(loops) == 1
+    assert loops.pop().is_closed()
+
+
+def test_an_exception_of_a_coroutine_is_the_items_error(queue: Queue, log: pytest.LogCaptureFixture) -> None:
+    async def work(item: Item) -> None:
+        await asyncio.sleep(0)
+        if item["Payload"] == "cancelled":
+            raise asyncio.CancelledError
+        raise ValueError("it is bad")
+
+    support.enqueue(queue, "bad", "cancelled")
+    run_until(Worker(queue, work), lambda: queue.stats().failed == 2)
+    bad, cancelled = map(str, support.column(queue, "error"))
+    assert bad.startswith("ValueError: it is bad\n")
+    assert f'File "{__file__}"' in bad
+    assert "_handling.py" not in bad, "our own part of the stack helps nobody"
+    assert "not by the worker" in cancelled
+    assert "attempt 3 failed: the handler raised ValueError('it is bad')" in log.text
+
+
+def test_a_coroutine_is_cancelled_when_its_item_is_lost(log: pytest.LogCaptureFixture) -> None:
+    with readpast.Queue(support.install(), **support.settings(lease_ms=60)) as queue:
+        support.enqueue(queue, "doomed")
+        cleared_away = False
+
+        async def work(item: Item) -> None:
+            nonlocal cleared_away
+            queue.settle(Settlement.operator(item.key, Action.TERMINATE))
+            try:
+                await asyncio.sleep(3600)
+            finally:
+                await asyncio.sleep(0.05)
+                cleared_away = True
+                worker.stop()
+
+        worker = Worker(queue, work)
+        worker.run()
+        assert cleared_away, "its end is waited for"
+        assert queue.stats().terminated == 1
+        assert "the handler is cancelled: the item is lost" in log.text
+
+
+def test_a_coroutine_is_cancelled_so_long_after_the_stop_and_its_attempt_does_not_count(queue: Queue) -> None:
+    support.enqueue(queue, "patient", "quick")
+
+    async def work(item: Item) -> None:
+        worker.stop()
+        if item["Payload"] == "patient":
+            await asyncio.sleep(3600)
+
+    worker = Worker(queue, work, threads=1, stop_timeout=0.05)
+    worker.run()
+    assert queue.stats().pending == 2
+    assert support.column(queue, "attempt_num") == [0, 0]
+
+
+def test_without_a_time_for_it_a_stop_cancels_nothing(queue: Queue) -> None:
+    support.enqueue(queue, "a")
+
+    async def work(_: Item) -> None:
+        worker.stop()
+        await asyncio.sleep(0.5)
+
+    worker = Worker(queue, work)
+    worker.run()
+    assert queue.stats().completed == 1
+
+
+def test_a_coroutine_that_leaves_the_program_ends_the_run(queue: Queue) -> None:
+    support.enqueue(queue, "leaves", "is beside it")
+    beside = threading.Event()
+
+    async def work(item: Item) -> None:
+        if item["Payload"] == "leaves":
+            await asyncio.to_thread(beside.wait, support.PATIENCE)
+            sys.exit(3)
+        beside.set()
+        await asyncio.sleep(3600)
+
+    with pytest.raises(SystemExit):
+        Worker(queue, work, threads=2).run()
+    # The attempt of the one beside it does not count; that of the one that left runs out.
+    stats = queue.stats()
+    assert (stats.pending, stats.processing) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("done", "a value of type str"),
+        ("", "a value of type str"),
+        (True, "a value of type bool"),
+        (False, "a value of type bool"),
+        ({"secret": "s3cret"}, "a value of type dict"),
+        (Item.complete, "Item.complete, which it did not call"),
+        (Settlement("another", "t", 1, Action.COMPLETE), "settled item another"),
+    ],
+)
+def test_what_no_handler_may_return_is_final(
+    queue: Queue, log: pytest.LogCaptureFixture, given: object, said: str
+) -> None:
+    handled: list[int] = []
+
+    def work(item: Item) -> Any:
+        handled.append(item.attempt)
+        return given
+
+    support.enqueue(queue, "a", "b")
+    with readpast.Queue(support.names[queue.worker], **support.settings()) as other:
+        run_until(Worker(other, work, batch_size=2), lambda: queue.stats().failed == 2)
+    assert handled == [1, 1], "what was done is not done again"
+    for error in map(str, support.column(queue, "error")):
+        assert said in error
+        assert "s3cret" not in error
+    mistakes = [record for record in log.records if record.levelno == logging.ERROR]
+    assert len(mistakes) == 2
+    assert "attempt 1: the handler " in mistakes[0].getMessage()
+
+
+def test_an_awaitable_that_is_no_coroutine_is_named(queue: Queue) -> None:
+    loop = asyncio.new_event_loop()
+    support.enqueue(queue, "a")
+
+    def work(_: Item) -> Any:
+        return loop.create_future()
+
+    run_until(Worker(queue, work), lambda: queue.stats().failed == 1)
+    loop.close()
+    assert "make the handler `async def`" in str(support.column(queue, "error")[0])
+
+
+def test_what_can_be_no_handler_is_refused_at_once(queue: Queue) -> None:
+    def generator(item: Item) -> Generator[Item, None, None]:
+        yield item
+
+    async def async_generator(item: Item) -> Any:
+        yield item
+
+    wrong: list[Any] = [generator, functools.partial(generator), async_generator]
+    for handler in wrong:
+        with pytest.raises(TypeError, match="is a generator"):
+            Worker(queue, handler)
+    with pytest.raises(TypeError, match="cannot be called"):
+        Worker(queue, None)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+def test_the_log_tells_of_every_failed_attempt_and_of_no_payload(queue: Queue, log: pytest.LogCaptureFixture) -> None:
+    def work(item: Item) -> Settlement | None:
+        kind = str(item["Payload"]).split()[0]
+        if kind == "raises":
+            raise ValueError("451 greylisted")
+        if kind == "retries":
+            return item.retry("452 full", delay=3600)
+        if kind == "fails":
+            return item.fail("550 no such user")
+        if kind == "long":
+            return item.complete("s3cret" * 3)._replace(step="s3cret" * 100)
+        return None
+
+    support.enqueue(queue, "raises s3cret", "retries s3cret", "fails s3cret", "long s3cret", "completes s3cret")
+    key = {item["Payload"].split()[0]: item.key for item in queue.find()}
+    run_until(Worker(queue, work, batch_size=2), lambda: queue.stats().failed == 2)
+    lines = [(record.levelname, record.getMessage()) for record in log.records]
+    assert lines[0][0] == "INFO"
+    assert lines[0][1].endswith(" started: threads: 1, items a batch: 2")
+    assert lines[-1][0] == "INFO"
+    assert lines[-1][1].endswith(" stopped")
+    warnings = [line for level, line in lines if level == "WARNING"]
+    for attempt in 1, 2, 3:
+        raised = f"item {key['raises']}, attempt {attempt} failed: the handler raised ValueError('451 greylisted')"
+        assert warnings.count(raised) == 1
+    assert f"item {key['retries']}, attempt 1 failed (RETRY): 452 full" in warnings
+    assert f"item {key['fails']}, attempt 1 failed (FAIL): 550 no such user" in warnings
+    (refused,) = (line for line in warnings if line.startswith(f"item {key['long']}, "))
+    assert "attempt 1: what the handler gave (step of 600 characters, response of 18 characters) was refused" in refused
+    assert not any(f"item {key['completes']}" in line for line in warnings)
+    assert "s3cret" not in log.text
+    password = os.environ["READPAST_CONNECTION"].partition("Pwd=")[2].partition(";")[0]
+    assert not password or password not in log.text
+
+
+def test_a_handler_longer_than_the_lease_is_called_once_though_two_workers_wait() -> None:
+    name, settings = support.install(), support.settings(lease_ms=1500, recover_interval_ms=50)
+    with readpast.Queue(name, **settings) as one, readpast.Queue(name, **settings) as other:
+        support.enqueue(one, "slow")
+        calls: list[str] = []
+
+        async def work(item: Item) -> None:
+            calls.append(item.key)
+            await asyncio.sleep(2.5 * 1.5)
+
+        rival = Worker(other, work)
+        waiting = threading.Thread(target=rival.run)
+        waiting.start()
+        run_until(Worker(one, work), lambda: one.stats().completed == 1)
+        rival.stop()
+        waiting.join(support.PATIENCE)
+        assert len(calls) == 1
