@@ -32,7 +32,6 @@ namespace Conformance
                 Threads = request.Number("threads", 1),
                 BatchSize = request.Number("batch", 1),
             };
-            worker.Notice += Console.Error.WriteLine;
             worker.Run();
             return Verbs.Ok().With("handled", handled);
         }

@@ -58,7 +58,6 @@ internal static class Program
         {
             BatchSize = arguments.BatchSize,
         };
-        worker.Notice += notice => Console.Error.WriteLine(notice);
         if (records != null)
         {
             worker.Claimed += records.Claimed;

@@ -176,7 +176,13 @@ namespace Readpast.Tests
                     Until.True(() => item.IsLost);
                     wasLost = true;
                 });
-                worker.Notice += notices.Enqueue;
+                worker.Logged += entry =>
+                {
+                    if (entry.Level == WorkerLogLevel.Warning)
+                    {
+                        notices.Enqueue(entry.Message);
+                    }
+                };
                 Run(worker, () => notices.Count > 0);
                 Assert.IsTrue(wasLost);
                 StringAssert.Contains("LeaseLost", notices.Single());

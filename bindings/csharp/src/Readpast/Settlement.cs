@@ -51,6 +51,9 @@ namespace Readpast
         /// <summary>When the item is due again, a UTC time. Null: as it was, or after <see cref="Delay"/>.</summary>
         public string Due { get; set; }
 
+        /// <summary>It stands for a mistake of the handler, of which a worker tells in another way.</summary>
+        internal bool IsMistake { get; set; }
+
         /// <summary>Steers an item without holding its lease: cancel, pause, resume, terminate, retry.</summary>
         /// <param name="key">The item's key.</param>
         /// <param name="action">What to do.</param>

@@ -47,8 +47,10 @@ namespace Readpast
         {
             if (settlement.Key != item.Key)
             {
-                throw new InvalidOperationException(
-                    "the handler of item " + item.Key + " settled item " + settlement.Key);
+                return Mistaken(
+                    item,
+                    "the handler of item " + item.Key + " settled item " + settlement.Key +
+                    "; it may only settle its own");
             }
             using (var texts = new Arena())
             {
@@ -107,14 +109,18 @@ namespace Readpast
 
         private Settlement Handle(Item item)
         {
+            Settlement settlement;
             try
             {
-                return Checked(handler(item) ?? item.Complete(), item);
+                settlement = Checked(handler(item) ?? item.Complete(), item);
             }
             catch (Exception exception)
             {
+                LogThrown(item, exception);
                 return item.Retry(Describe(exception));
             }
+            LogFailed(settlement);
+            return settlement;
         }
 
         /// <summary>Settles items and claims up to <paramref name="max"/>; 0: none.</summary>
@@ -131,9 +137,7 @@ namespace Readpast
             {
                 if (both.Outcomes[i].Answer != Status.Ok)
                 {
-                    Notice?.Invoke(
-                        "item " + settlements[i].Key + " could not be settled (" + both.Outcomes[i].Answer +
-                        "): it is " + both.Outcomes[i].State + " now");
+                    LogUnsettled(settlements[i], both.Outcomes[i]);
                 }
             }
             Settled?.Invoke(settlements, both.Outcomes, took, both.Batch.Count);
@@ -154,6 +158,7 @@ namespace Readpast
             }
             catch (QueueException exception) when (IsOfOneItem(exception))
             {
+                LogRefused(given, exception);
                 string told = (given.Error == null ? "" : given.Error + "; ") +
                     "what the handler gave was refused: " + exception.Message;
                 bare = new Settlement(given.Key, given.Token, given.Attempt, given.Action)
@@ -161,7 +166,6 @@ namespace Readpast
                     Error = Storable(told, ShortError),
                 };
             }
-            Notice?.Invoke("item " + given.Key + " is settled without all that its handler gave: " + bare.Error);
             Settle(new[] { bare }, 0);
         }
 
@@ -191,7 +195,7 @@ namespace Readpast
                             throw;
                         }
                     }
-                    Notice?.Invoke(doing + " failed and is tried again: " + exception.Message);
+                    LogTrouble(doing, exception);
                     if (operation == null)
                     {
                         stopped.Wait(Pause);

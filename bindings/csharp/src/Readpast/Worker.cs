@@ -14,8 +14,15 @@ namespace Readpast
     /// records its type, message and stack as the item's error, and the item is tried again while attempts are left;
     /// the worker goes on. An item that was lost meanwhile is left to whoever has it now. What the database cannot
     /// store, such as a response longer than its column, is left out, and the item's error says so. Lost connections
-    /// and the like are waited for. The worker uses a shared handle of its own: to stop it does not interrupt other
-    /// users of the queue, while <see cref="Queue.Interrupt"/> stops it.
+    /// and the like are waited for. <see cref="Logged"/> tells of all that. The worker uses a shared handle of its own:
+    /// to stop it does not interrupt other users of the queue, while <see cref="Queue.Interrupt"/> stops it.
+    /// <para>
+    /// An asynchronous handler runs on the thread pool, and the worker's thread waits until its task has ended: so
+    /// <see cref="Threads"/> of them run at once. Its token is cancelled when its item is found lost, and when the
+    /// worker is stopped; if it then ends by <see cref="OperationCanceledException"/>, the item is given back, and the
+    /// attempt does not count. A settlement of another item, or null for a task, is a mistake of the program: the work
+    /// may have been done, so the item becomes Failed with an error that says so, and is not tried again.
+    /// </para>
     /// </remarks>
     public sealed partial class Worker
     {
@@ -28,29 +35,6 @@ namespace Readpast
         private readonly ManualResetEventSlim stopped = new ManualResetEventSlim();
         private Queue own;
         private ExceptionDispatchInfo failure;
-
-        /// <summary>A worker whose handler says how to settle.</summary>
-        /// <param name="queue">The queue; it must stay open while the worker runs.</param>
-        /// <param name="handler">Called on the worker's threads, several at once.</param>
-        public Worker(Queue queue, Func<Item, Settlement> handler)
-        {
-            this.queue = queue ?? throw new ArgumentNullException(nameof(queue));
-            this.handler = handler ?? throw new ArgumentNullException(nameof(handler));
-        }
-
-        /// <summary>A worker whose items are done when the handler returns.</summary>
-        /// <param name="queue">The queue; it must stay open while the worker runs.</param>
-        /// <param name="handler">Called on the worker's threads, several at once.</param>
-        public Worker(Queue queue, Action<Item> handler)
-            : this(queue, Completing(handler))
-        {
-        }
-
-        /// <summary>
-        /// What a person may want to know: leases found lost, failures that are met by another try. Raised on the
-        /// worker's threads.
-        /// </summary>
-        public event Action<string> Notice;
 
         /// <summary>The items of a batch, before the first is handled. Raised on the worker's threads.</summary>
         public event Action<IReadOnlyList<Item>> Claimed;
@@ -98,6 +82,7 @@ namespace Readpast
             }
             using (own)
             {
+                LogStart();
                 using (cancellation.Register(Stop))
                 {
                     var threads = new Thread[Threads];
@@ -116,6 +101,7 @@ namespace Readpast
                     // Nobody interrupts it any more.
                     stopped.Set();
                 }
+                LogEnd();
             }
             failure?.Throw();
         }
@@ -133,19 +119,6 @@ namespace Readpast
                     own?.Interrupt();
                 }
             }
-        }
-
-        private static Func<Item, Settlement> Completing(Action<Item> handler)
-        {
-            if (handler == null)
-            {
-                throw new ArgumentNullException(nameof(handler));
-            }
-            return item =>
-            {
-                handler(item);
-                return null;
-            };
         }
 
         private void Work()

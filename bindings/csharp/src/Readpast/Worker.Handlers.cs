@@ -1,0 +1,105 @@
+using System;
+using System.Runtime.CompilerServices;
+using System.Threading;
+using System.Threading.Tasks;
+
+namespace Readpast
+{
+    /// <content>The handlers that a worker takes. Of an asynchronous lambda the compiler chooses the task.</content>
+    public sealed partial class Worker
+    {
+        /// <summary>A worker whose handler says how to settle.</summary>
+        /// <param name="queue">The queue; it must stay open while the worker runs.</param>
+        /// <param name="handler">Called on the worker's threads, several at once.</param>
+        public Worker(Queue queue, Func<Item, Settlement> handler)
+        {
+            this.queue = queue ?? throw new ArgumentNullException(nameof(queue));
+            this.handler = handler ?? throw new ArgumentNullException(nameof(handler));
+        }
+
+        /// <summary>A worker whose items are done when the handler returns.</summary>
+        /// <param name="queue">The queue; it must stay open while the worker runs.</param>
+        /// <param name="handler">Called on the worker's threads, several at once.</param>
+        /// <exception cref="ArgumentException">
+        /// The handler is <c>async void</c>: nobody would learn when it has ended, or that it failed.
+        /// </exception>
+        public Worker(Queue queue, Action<Item> handler)
+            : this(queue, Completing(handler))
+        {
+        }
+
+        /// <summary>A worker whose items are done when the handler's task has ended.</summary>
+        /// <param name="queue">The queue; it must stay open while the worker runs.</param>
+        /// <param name="handler">Called on the thread pool, several at once.</param>
+        public Worker(Queue queue, Func<Item, Task> handler)
+            : this(queue, handler, (item, token) => handler(item))
+        {
+        }
+
+        /// <summary>A worker whose handler's task says how to settle.</summary>
+        /// <param name="queue">The queue; it must stay open while the worker runs.</param>
+        /// <param name="handler">Called on the thread pool, several at once. A result of null is Complete.</param>
+        public Worker(Queue queue, Func<Item, Task<Settlement>> handler)
+            : this(queue, (Func<Item, Task>)handler)
+        {
+        }
+
+        /// <summary>A worker whose items are done when the handler's task has ended.</summary>
+        /// <param name="queue">The queue; it must stay open while the worker runs.</param>
+        /// <param name="handler">
+        /// Called on the thread pool, several at once. Its token ends with the worker, or when the item is lost.
+        /// </param>
+        public Worker(Queue queue, Func<Item, CancellationToken, Task> handler)
+            : this(queue, handler, handler)
+        {
+        }
+
+        /// <summary>A worker whose handler's task says how to settle.</summary>
+        /// <param name="queue">The queue; it must stay open while the worker runs.</param>
+        /// <param name="handler">
+        /// Called on the thread pool, several at once. Its token ends with the worker, or when the item is lost. A
+        /// result of null is Complete.
+        /// </param>
+        public Worker(Queue queue, Func<Item, CancellationToken, Task<Settlement>> handler)
+            : this(queue, (Func<Item, CancellationToken, Task>)handler)
+        {
+        }
+
+        private Worker(Queue queue, Delegate handler, Func<Item, CancellationToken, Task> call)
+        {
+            this.queue = queue ?? throw new ArgumentNullException(nameof(queue));
+            string name = NameOf(handler ?? throw new ArgumentNullException(nameof(handler)));
+            this.handler = new TaskHandler(this, name, call, stopped.WaitHandle).Handle;
+        }
+
+        /// <summary>The name of a handler, as the author of the program knows it.</summary>
+        private static string NameOf(Delegate handler)
+        {
+            return handler.Method.DeclaringType + "." + handler.Method.Name;
+        }
+
+        private static Func<Item, Settlement> Completing(Action<Item> handler)
+        {
+            if (handler == null)
+            {
+                throw new ArgumentNullException(nameof(handler));
+            }
+            foreach (Delegate each in handler.GetInvocationList())
+            {
+                // The type of an async void method is that of any other: what tells is how the compiler marks it.
+                if (each.Method.IsDefined(typeof(AsyncStateMachineAttribute), false))
+                {
+                    throw new ArgumentException(
+                        "the handler " + NameOf(each) + " is async void: its items would be Completed before their " +
+                        "work is done. Let it return Task: async Task " + each.Method.Name + "(Item item)",
+                        nameof(handler));
+                }
+            }
+            return item =>
+            {
+                handler(item);
+                return null;
+            };
+        }
+    }
+}
