@@ -66,8 +66,7 @@ func (r *run) settle(settlements []Settlement, limit int) (*Batch, error) {
 	round.Took, round.Claimed = time.Since(begun), next.Len()
 	for i, outcome := range round.Outcomes {
 		if outcome.Answer != StatusOK {
-			r.logger().Warn("an item could not be settled",
-				"key", settlements[i].Key, "answer", outcome.Answer.String(), "state", outcome.State.String())
+			r.logUnsettled(&settlements[i], outcome)
 		}
 	}
 	if r.Settled != nil {
@@ -87,7 +86,7 @@ func (r *run) settleAlone(given Settlement) error {
 	if given.Error != nil {
 		told = *given.Error + "; " + told
 	}
-	r.logger().Warn("an item is settled without all that its handler gave", "key", given.Key, "error", err)
+	r.logRefused(&given, err)
 	bare := Settlement{Key: given.Key, Token: given.Token, Attempt: given.Attempt, Action: given.Action}
 	_, err = r.settle([]Settlement{bare.WithError(sendable(told, shortError))}, 0)
 	return err
@@ -127,17 +126,26 @@ func (r *run) handleAll(batch *Batch) ([]Settlement, error) {
 
 // handle calls the handler for one item.
 func (r *run) handle(ctx context.Context, item *Item) (settlement Settlement) {
+	isMistake, hasReturned := false, false
 	defer func() {
 		if reason := recover(); reason != nil {
 			settlement = item.Retry(sendable(fmt.Sprintf("panic: %v\n\n%s", reason, debug.Stack()), longestError))
+		} else if !hasReturned {
+			return // by runtime.Goexit
 		}
+		r.logHandled(&settlement, isMistake)
 	}()
 	settlement, err := r.Handler(ctx, item)
+	hasReturned = true
 	if err == nil && settlement.Action == 0 && settlement.Key == "" {
 		settlement = item.Complete()
 	}
+	if isMistake = err == nil && settlement.Key != item.Key; isMistake {
+		what := "the handler of item " + item.Key + " settled item " + settlement.Key + "; it may only settle its own"
+		return item.Fail(sendable(what, longestError))
+	}
 	if err == nil {
-		err = fits(&settlement, item)
+		err = fits(&settlement)
 	}
 	if err != nil {
 		return item.Retry(sendable(err.Error(), longestError))
@@ -146,10 +154,7 @@ func (r *run) handle(ctx context.Context, item *Item) (settlement Settlement) {
 }
 
 // fits tells what would fail the settling of the whole batch, and is the mistake of the handler of one item.
-func fits(settlement *Settlement, item *Item) error {
-	if settlement.Key != item.Key {
-		return fmt.Errorf("the handler of item %s settled item %s", item.Key, settlement.Key)
-	}
+func fits(settlement *Settlement) error {
 	for _, text := range []*string{settlement.Step, settlement.Response, settlement.Error, &settlement.Due} {
 		if text != nil && (strings.IndexByte(*text, 0) >= 0 || !utf8.ValidString(*text)) {
 			return fmt.Errorf("the handler's settlement holds a text that is not UTF-8, or holds a NUL: %q", *text)
@@ -187,7 +192,7 @@ func (r *run) try(doing string, call func(Operation) error) error {
 		if !sensible || !end.IsZero() && (operation == "" || time.Now().After(end)) {
 			return err
 		}
-		r.logger().Warn(doing+" failed and is tried again", "error", err)
+		r.logTrouble(doing, err)
 		r.pause(operation != "")
 	}
 }

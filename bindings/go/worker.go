@@ -10,7 +10,8 @@ import (
 
 // Handler works on an item and says what came of it: a settlement made by the item's methods, of which the zero value
 // is item.Complete(). An error is recorded as the item's, and the item is tried again while attempts are left; so is a
-// panic, with its stack, and the worker goes on.
+// panic, with its stack, and the worker goes on. A settlement of another item is a mistake of the program: the work was
+// done, so the item becomes Failed with an error that says so, and is not tried again.
 //
 // The context ends when the item was found lost: work on it is in vain, and context.Cause is StatusLeaseLost. It does
 // not end with that of Run, so that work in hand can be finished.
@@ -30,8 +31,9 @@ type Worker struct {
 	Concurrency int
 	// BatchSize is how many items one of them claims at once, 1 to 1000; 0 is 1.
 	BatchSize int
-	// Logger is told of what a person may want to know: leases found lost, failures that are met by another try. Nil is
-	// slog.Default().
+	// Logger is told of what a person may want to know: start and end (Info), each attempt that failed with its key and
+	// attempt, what was lost or refused, calls that are tried again (Warn), mistakes of the handler and what ended the
+	// worker (Error). Nil is slog.Default().
 	Logger *slog.Logger
 	// Claimed, if any, is called with each batch before the first of its items is handled.
 	Claimed func(*Batch)
@@ -82,11 +84,13 @@ func (w *Worker) Run(ctx context.Context) error {
 	r.stopping, r.stop = context.WithCancel(ctx)
 	defer r.stop()
 	defer context.AfterFunc(r.stopping, func() { _ = own.Interrupt() })()
+	r.logStart()
 	for range max(w.Concurrency, 1) {
 		r.hands.Add(1)
 		go r.work()
 	}
 	r.hands.Wait()
+	r.logEnd()
 	return r.err
 }
 
@@ -134,11 +138,4 @@ func (r *run) batchSize() int {
 		return 1
 	}
 	return r.BatchSize
-}
-
-func (r *run) logger() *slog.Logger {
-	if r.Logger == nil {
-		return slog.Default()
-	}
-	return r.Logger
 }
