@@ -40,14 +40,23 @@ build/demo -s readpast -e -n 20
 done_lines=$(build/static/minimal_worker | grep --count '"Recipient":"customer-')
 [ "$done_lines" -eq 20 ] || fail "it did $done_lines items of 20"
 
-step 'worker, linked statically, is stopped while it waits for more'
+step 'worker, linked statically, tells of failed attempts, and is stopped while it waits for more'
 build/demo -s readpast -e -n 20
-coproc worker { exec build/static/worker -r -o schema=readpast Notification; }
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+coproc worker { exec build/static/worker -r -f 5 -o schema=readpast Notification 2>"$log"; }
 # shellcheck disable=SC2154 # coproc sets it, and bash forgets it as soon as the worker ends
 pid=$worker_PID
-read -r -t 60 -u "${worker[0]}" || fail 'it took nothing'
+until [[ ${record:-} == S* ]]; do
+    read -r -t 60 -u "${worker[0]}" record || fail 'it settled nothing'
+done
 kill -TERM "$pid"
 wait "$pid" || fail "it ended with exit status $?"
+failed='^warning: item [^ ]*, attempt 1 failed (RETRY): the mail server said: 451 try again later$'
+[ "$(grep --count "$failed" "$log")" -eq 4 ] || fail "it does not tell of the 4 of 20 that failed: $(cat "$log")"
+grep --quiet '^info: worker .* started: items a batch: 50$' "$log" || fail 'it does not tell that it started'
+grep --quiet '^info: worker .* stopped$' "$log" || fail 'it does not tell that it stopped'
+! grep 'customer-' "$log" || fail 'it tells of what is in the items'
 
 step 'bad input'
 ! build/worker -o schema=readpast NoSuchQueue || fail 'a worker of a queue that is not there went well'

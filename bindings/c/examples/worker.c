@@ -15,6 +15,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
+#include "worker/log.h"
 #include "worker/loop.h"
 #include "worker/signals.h"
 

@@ -74,6 +74,18 @@ bool crew_start(struct crew *crew, const char *label, char *const arguments[]) {
     return true;
 }
 
+/* Whether a line is for the audience. Workers tell when they start, stop, and of each attempt that failed: of those that
+ * fail on purpose, one says enough. */
+static bool is_news(struct member *member, const char *line, size_t length) {
+    char text[sizeof member->line];
+    memcpy(text, line, length);
+    text[length] = '\0';
+    bool is_failure = strstr(text, "attempt") && strstr(text, "failed");
+    bool is_info = strncmp(text, "info: ", 6) == 0 || strstr(text, " INFO ");
+    member->failures += is_failure;
+    return !is_info && (!is_failure || member->failures == 1);
+}
+
 /* Shows the lines that a worker has complained in since. */
 static void relay(struct member *member) {
     ssize_t got;
@@ -84,7 +96,8 @@ static void relay(struct member *member) {
         char *rest = member->line, *end;
         while ((end = strchr(rest, '\n')) != NULL || strlen(rest) == sizeof member->line - 1) {
             size_t length = end ? (size_t)(end - rest) : strlen(rest);
-            screen_say("%s: %.*s", member->label, (int)length, rest);
+            if (is_news(member, rest, length))
+                screen_say("%s: %.*s", member->label, (int)length, rest);
             rest += length + (end ? 1 : 0);
         }
         member->line_length = strlen(rest);

@@ -19,6 +19,7 @@ struct member {
     int messages;    /* where we read what it complains about; -1: it has closed it */
     char line[1024]; /* of that, one that is not complete yet */
     size_t line_length;
+    int failures; /* attempts that failed, of which it told */
 };
 
 struct crew {

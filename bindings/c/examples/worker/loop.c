@@ -3,6 +3,7 @@
 #include "loop.h"
 
 #include "../records.h"
+#include "log.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -22,13 +23,6 @@ struct hand {
     readpast_settlement *settlements;
     readpast_outcome *outcomes;
 };
-
-void complain(const char *doing, readpast_status status, readpast_error error) {
-    const char *message = readpast_error_message(error), *sqlstate = readpast_error_sqlstate(error);
-    fprintf(stderr, "%s: %s (%s%s%s)\n", doing, message ? message : "no more is known", readpast_status_name(status),
-            sqlstate ? ", SQLSTATE " : "", sqlstate ? sqlstate : "");
-    readpast_error_free(error);
-}
 
 bool loop_make(struct loop *loop) {
     pthread_condattr_t attributes;
@@ -135,6 +129,7 @@ static int32_t work_on(struct hand *hand, readpast_batch batch) {
         } else {
             settlement->action = READPAST_ACTION_COMPLETE;
             loop->handle(task, loop->context);
+            log_handled(settlement);
         }
     }
     readpast_renewal_free(renewal);
@@ -188,6 +183,7 @@ static readpast_status settle(struct hand *hand, int32_t first, int32_t count, r
                  : readpast_queue_settle(loop->queue, settlements, count, operation, hand->outcomes, error);
         if (status >= 0) {
             hand->in_trouble = false;
+            log_settled(settlements, hand->outcomes, count);
             record_settlements(loop->records, settlements, hand->outcomes, count,
                                next && next->id != 0 ? record_clock() - begun : -1);
             return READPAST_OK;
@@ -227,8 +223,9 @@ static readpast_status settle_alone(struct hand *hand, int32_t index, readpast_e
     char why[512], told[SHORT_ERROR + 1];
     snprintf(why, sizeof why, "what the handler gave was refused: %.400s", message ? message : "no more is known");
     copy_text(told, sizeof told, why);
-    complain("an item is settled without all that its handler gave", status, *error);
     readpast_settlement *settlement = &hand->settlements[index], bare = READPAST_SETTLEMENT_INIT;
+    log_refused(settlement, *error);
+    readpast_error_free(*error);
     bare.key = settlement->key;
     bare.token = settlement->token;
     bare.attempt = settlement->attempt;
@@ -279,8 +276,12 @@ readpast_status loop_run(struct loop *loop, readpast_error *error) {
                         .outcomes = calloc(items, sizeof *hand.outcomes)};
     readpast_status status = READPAST_EXHAUSTED;
     *error = (readpast_error){0};
-    if (hand.tasks && hand.settlements && hand.outcomes)
+    if (hand.tasks && hand.settlements && hand.outcomes) {
+        log_start(loop->queue, loop->batch_size);
         status = work(&hand, error);
+        if (status == READPAST_OK) /* else it is the caller's to say what ended it */
+            log_stop(loop->queue);
+    }
     free(hand.tasks);
     free(hand.settlements);
     free(hand.outcomes);

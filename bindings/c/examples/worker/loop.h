@@ -44,7 +44,7 @@ void loop_free(struct loop *loop);
 
 /*
  * Works until it is stopped. Any number of threads may run the same loop. A call that failed is made again for as long
- * as that may help, and standard error says so.
+ * as that may help. Standard error says so, and which attempts failed: see log.h.
  *
  * READPAST_OK when it was stopped, else the failure that it could not go on with; the error is the caller's to free, and
  * null when there is not enough memory.
@@ -66,8 +66,5 @@ readpast_status task_step(struct task *task, const char *step, readpast_error *e
 
 /* Whether the item's lease was found lost, so that going on is in vain. A long-running handler asks now and then. */
 bool task_is_lost(const struct task *task);
-
-/* Says on standard error what went wrong, and frees the error. */
-void complain(const char *doing, readpast_status status, readpast_error error);
 
 #endif
