@@ -40,6 +40,8 @@ type Observer = Arc<dyn Fn(&Event<'_>) + Send + Sync>;
 ///   after a panic it is as the panic left it. (A program built with `panic = "abort"` ends, as it asked to.)
 /// - What was lost meanwhile ([`Job::is_lost`]) is refused by the database, logged, and left to whoever has it now.
 /// - What the database cannot store, such as a response longer than its column, is left out, and the item's error says so.
+/// - Each attempt that failed is logged at the level `warn` with key and attempt, through the crate `log`; start and stop are
+///   at `info`. No column of an item is in it.
 /// - Failures that may pass are logged and met with patience; all others end the worker, and [`Worker::run`] returns them.
 ///   Items in hand then come back when their leases run out.
 ///

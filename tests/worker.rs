@@ -11,5 +11,7 @@ mod failing;
 mod given;
 #[path = "worker/holding.rs"]
 mod holding;
+#[path = "worker/logging.rs"]
+mod logging;
 #[path = "worker/outage.rs"]
 mod outage;

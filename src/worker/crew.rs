@@ -6,7 +6,7 @@ use super::renewal::Renewal;
 use super::verdict::{IntoVerdict, Verdict};
 use super::{Event, Worker, failure};
 use crate::error::{Error, ErrorKind, Result};
-use crate::item::{Batch, Item, Settlement};
+use crate::item::{Action, Batch, Item, Settlement};
 use std::{
     panic::{self, AssertUnwindSafe},
     thread,
@@ -18,13 +18,15 @@ const WAIT: Duration = Duration::from_secs(3600);
 
 /// Works on all threads until the worker is stopped; one that cannot go on stops them all.
 pub(super) fn run<R: IntoVerdict>(worker: &Worker, handler: &(impl Fn(&Job<'_>) -> R + Sync)) -> Result<()> {
+    let name = worker.queue.worker();
+    log::info!("worker {name} started: threads: {}, items a batch: {}", worker.threads, worker.batch_size);
     let member = Member {
         desk: Desk { queue: &worker.queue, stop: &worker.stop, observer: worker.observer.as_ref() },
         batch_size: worker.batch_size,
         renew_every: (worker.queue.lease() / 3).max(Duration::from_millis(1)),
         handler,
     };
-    thread::scope(|scope| {
+    let ended = thread::scope(|scope| {
         let mut members = Vec::new();
         let mut failure = None;
         for number in 1..=worker.threads {
@@ -43,7 +45,12 @@ pub(super) fn run<R: IntoVerdict>(worker: &Worker, handler: &(impl Fn(&Job<'_>) 
         // All have ended before the first failure is told.
         let failures: Vec<_> = ends.filter_map(Result::err).collect();
         failure.into_iter().chain(failures).next().map_or(Ok(()), Err)
-    })
+    });
+    match &ended {
+        Ok(()) => log::info!("worker {name} stopped"),
+        Err(error) => log::error!("worker {name} ended: {error}"),
+    }
+    ended
 }
 
 /// One thread.
@@ -114,14 +121,16 @@ impl<R: IntoVerdict, F: Fn(&Job<'_>) -> R + Sync> Member<'_, F> {
             return Some(Ended { item, token: None, verdict: Verdict::release() });
         }
         if job.is_lost() {
-            log::warn!("{} was lost before its turn at attempt {}", job.key(), job.attempt());
+            log::warn!("item {}, attempt {} was lost before its turn", job.key(), job.attempt());
             return None;
         }
         failure::forget_place();
         // Handlers know that they share what they capture; what is ours is not touched by one that panics.
         let handled = panic::catch_unwind(AssertUnwindSafe(|| (self.handler)(&job).into_verdict()));
         let verdict = handled.unwrap_or_else(|why| Verdict::retry(failure::text_of_panic(&*why)));
-        Some(Ended { item, token: job.into_token(), verdict })
+        let ended = Ended { item, token: job.into_token(), verdict };
+        note_failed(&ended.settlement());
+        Some(ended)
     }
 
     fn settle(&self, ended: Vec<Ended<'_>>) -> Result<Batch> {
@@ -143,7 +152,7 @@ impl<R: IntoVerdict, F: Fn(&Job<'_>) -> R + Sync> Member<'_, F> {
             Err(error) if is_of_one_item(&error) => error,
             settled => return settled.map(drop),
         };
-        log::warn!("{} is settled without what its handler gave: {refusal}", ended.settlement().key);
+        note_refused(&ended.settlement(), &refusal);
         ended.verdict = ended.verdict.reworded(&refusal);
         self.desk.settle(&[ended.settlement()], 0).map(drop)
     }
@@ -161,6 +170,32 @@ impl Ended<'_> {
     fn settlement(&self) -> Settlement<'_> {
         self.verdict.settlement(&self.item, self.token.as_deref().unwrap_or(self.item.token()))
     }
+}
+
+/// Logs an attempt that failed, be it that its handler says so or that it panicked.
+fn note_failed(settlement: &Settlement<'_>) {
+    let Settlement { key, attempt, action, error, .. } = settlement;
+    if matches!(action, Action::Retry | Action::Fail) {
+        let error = error.unwrap_or("no error is given");
+        log::warn!("item {key}, attempt {attempt} failed ({action:?}): {error}");
+    }
+}
+
+/// Logs what was refused by kind and length alone: its texts are nobody's business.
+fn note_refused(settlement: &Settlement<'_>, refusal: &Error) {
+    let Settlement { key, attempt, action, .. } = settlement;
+    let texts = [("step", settlement.step), ("response", settlement.response), ("error", settlement.error)];
+    let mut given: Vec<_> = texts
+        .iter()
+        .filter_map(|(name, text)| text.map(|text| format!("{name} of {} characters", text.chars().count())))
+        .collect();
+    given.extend(settlement.delay_ms.map(|_| "delay".to_owned()));
+    given.extend(settlement.due.map(|_| "due".to_owned()));
+    let given = given.join(", ");
+    log::warn!(
+        "item {key}, attempt {attempt}: what the handler gave ({given}) was refused, and is left out of its {action:?}: \
+         {refusal}; shorten or correct it, or widen its column"
+    );
 }
 
 /// Whether what one handler gave may be the reason: out of range, or more than a column takes.

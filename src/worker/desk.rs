@@ -64,7 +64,11 @@ impl Desk<'_> {
             if outcome.answer != Answer::Ok {
                 let Settlement { key, attempt, action, .. } = settlement;
                 let answer = outcome.answer;
-                log::warn!("{key} is not ours any more: {action:?} at attempt {attempt} was answered {answer:?}");
+                let now = outcome.state.map_or_else(|| "not there".to_owned(), |state| state.to_string());
+                log::warn!(
+                    "item {key}, attempt {attempt} could not be settled as {action:?} ({answer:?}): it is {now} now, \
+                     and left to whoever has it"
+                );
             }
         }
         self.tell(&Event::Settled { settlements, outcomes, claimed, took });

@@ -12,6 +12,8 @@
 //! SIGTERM or SIGINT (Ctrl-C) ends it in order: what was begun is settled, what was not is given back. A second Ctrl-C
 //! ends it at once; the leases then run out, and other workers take over.
 
+#[path = "worker/logger.rs"]
+mod logger;
 #[path = "worker/options.rs"]
 mod options;
 #[path = "worker/records.rs"]
@@ -53,6 +55,7 @@ fn stop_on_signals(stop: Stop) -> std::io::Result<()> {
 }
 
 fn run(options: &Options) -> Result<(), Box<dyn Error>> {
+    logger::start();
     trace_panics();
     let queue = Queue::open(&options.config, &options.queue)?;
     let mut worker = Worker::new(&queue).batch_size(options.batch_size);

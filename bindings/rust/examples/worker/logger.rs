@@ -1,0 +1,27 @@
+//! Standard error as the logger: what the library tells goes through the crate `log`, for which a program chooses where it
+//! ends. Most choose a crate like `env_logger` or `tracing`, of which this is the least.
+
+use log::{LevelFilter, Log, Metadata, Record};
+
+struct ToStandardError;
+
+pub fn start() {
+    // Only a second logger is refused, and there is none.
+    let _ = log::set_logger(&ToStandardError);
+    log::set_max_level(LevelFilter::Warn);
+}
+
+impl Log for ToStandardError {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        // The driver manager's own diagnostics come with the errors too.
+        metadata.target().starts_with("readpast")
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        if self.enabled(record.metadata()) {
+            eprintln!("{}: {}", record.level().as_str().to_ascii_lowercase(), record.args());
+        }
+    }
+
+    fn flush(&self) {}
+}
