@@ -2,9 +2,7 @@
 #include "adapter.hpp"
 
 #include <atomic>
-#include <iostream>
 #include <stdexcept>
-#include <string_view>
 #include <thread>
 
 namespace {
@@ -60,7 +58,6 @@ json work(const readpast::queue &queue, const json &request) {
     readpast::worker worker(queue);
     worker.threads(static_cast<std::size_t>(number_of(request, "threads", 1)));
     worker.batch_size(number_of(request, "batch", 1));
-    worker.on_notice([](std::string_view what) { std::cerr << what << std::endl; });
     worker.run([&](readpast::job &job) {
         const counted one(handled, until, worker);
         return follow(request.at("script"), job);

@@ -90,7 +90,6 @@ int run(int argc, char **argv) {
     const readpast::queue queue(given.config, given.queue);
     readpast::worker worker(queue);
     worker.batch_size(given.batch_size);
-    worker.on_notice([](std::string_view what) { std::cerr << what << std::endl; });
     if (given.records)
         record(worker);
     const stop_on_signal guard(worker);

@@ -36,6 +36,7 @@
 #include <readpast/value.hpp>      // value, column_type, bytes
 
 // To work on it.
+#include <readpast/log.hpp>     // log_entry, log_level
 #include <readpast/renewal.hpp> // renewal: keeps leases while their items are worked on
 #include <readpast/worker.hpp>  // worker, settled
 

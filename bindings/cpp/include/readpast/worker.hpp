@@ -6,6 +6,7 @@
 #include <readpast/detail/crew.hpp>
 #include <readpast/detail/desk.hpp>
 #include <readpast/job.hpp>
+#include <readpast/log.hpp>
 #include <readpast/queue.hpp>
 #include <readpast/settlement.hpp>
 
@@ -13,7 +14,6 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -31,6 +31,8 @@ namespace readpast {
 ///
 /// - An exception, of whatever type, is an attempt that failed: its type and text, and those nested in it, become the item's
 ///   error, and the item is tried again after the queue's backoff until its attempts are spent. The worker goes on.
+/// - A settlement of another item is a mistake of the program: the work was done, so the item becomes Failed with an error
+///   that says so, and is not tried again.
 /// - What was lost meanwhile (job::lost) is left to whoever has it now.
 /// - What the database cannot store, such as a response longer than its column, is left out, and the item's error says so.
 /// - Failures that may pass by themselves are waited out; when the outcome of a settling is unknown, it is asked for with the
@@ -78,9 +80,11 @@ public:
         return *this;
     }
 
-    /// What a person may want to know: items that were lost, failures that are waited out. A line without its end.
-    worker &on_notice(std::function<void(std::string_view)> observer) {
-        desk_.told.notice = std::move(observer);
+    /// What a person may want to know: start and end, each attempt that failed, what was lost or refused, calls that are
+    /// tried again. No column of an item is in it. Unless this is set, warnings and errors go to std::clog; an empty
+    /// function keeps them from it.
+    worker &on_log(std::function<void(const log_entry &)> observer) {
+        desk_.told.log = std::move(observer);
         return *this;
     }
 

@@ -7,6 +7,7 @@
 #include <readpast/detail/desk.hpp>
 #include <readpast/error.hpp>
 #include <readpast/job.hpp>
+#include <readpast/log.hpp>
 #include <readpast/renewal.hpp>
 #include <readpast/settlement.hpp>
 
@@ -17,8 +18,8 @@
 #include <functional>
 #include <future>
 #include <optional>
-#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,8 @@ public:
     void run(std::size_t threads) {
         if (threads == 0)
             throw error(status::invalid_argument, "a worker needs a thread");
+        desk_.log(log_level::info, "worker " + std::string(desk_.own().worker()) + " started: threads: " +
+                                       std::to_string(threads) + ", items a batch: " + std::to_string(batch_size_));
         std::vector<std::future<void>> all;
         all.reserve(threads);
         try {
@@ -48,11 +51,24 @@ public:
         }
         for (auto &each : all)
             each.wait();
-        for (auto &each : all)
-            each.get();
+        end(all);
     }
 
 private:
+    /// Says how the threads have ended, and throws what the first of those that could not go on ended by.
+    void end(std::vector<std::future<void>> &all) {
+        const std::string worker = "worker " + std::string(desk_.own().worker());
+        try {
+            for (auto &each : all)
+                each.get();
+        } catch (...) {
+            if (std::current_exception())
+                desk_.log(log_level::error, worker + " ended: " + describe_current_exception());
+            throw;
+        }
+        desk_.log(log_level::info, worker + " stopped");
+    }
+
     /// Stops the others when a thread ends, whatever it ends by. One that ends in order was stopped.
     struct stop_others {
         desk &of;
@@ -104,7 +120,7 @@ private:
             return std::optional<renewal>(std::in_place, desk_.own(), items);
         } catch (const error &why) {
             // What takes too long will be found lost.
-            desk_.notice(std::string("leases will not be renewed: ") + why.what());
+            desk_.log(log_level::warning, std::string("leases will not be renewed: ") + why.what());
             return std::nullopt;
         }
     }
@@ -123,19 +139,36 @@ private:
 
     /// What the handler says, or that it failed.
     settlement handle(job &job) {
+        std::optional<settlement> made;
         try {
-            std::optional<settlement> made = handle_(job);
-            if (!made)
-                return job.complete();
-            if (made->key != job.key())
-                throw std::logic_error("the handler of item " + std::string(job.key()) + " settled item " + made->key);
-            return *std::move(made);
+            made = handle_(job);
         } catch (...) {
             // Not of C++: the thread is being cancelled, which must not be held up.
             if (!std::current_exception())
                 throw;
-            return job.retry(describe_current_exception());
+            const std::string what = describe_current_exception();
+            log(job, log_level::warning, " failed: the handler threw " + what);
+            return job.retry(what);
         }
+        if (!made)
+            return job.complete();
+        if (made->key != job.key())
+            return mistaken(job, "the handler of item " + std::string(job.key()) + " settled item " + made->key +
+                                     "; it may only settle its own");
+        if (made->action == action::retry || made->action == action::fail)
+            log(job, log_level::warning,
+                " failed (" + std::string(name(made->action)) + "): " + made->error.value_or("no error is given"));
+        return *std::move(made);
+    }
+
+    /// For what no handler may give: work that was done is not to be done again.
+    settlement mistaken(const job &job, const std::string &what) {
+        log(job, log_level::error, ": " + what + "; the item is not tried again");
+        return job.fail(what);
+    }
+
+    void log(const job &job, log_level level, std::string_view what) {
+        desk_.log(level, job.key(), job.attempt(), what);
     }
 
     batch settle(const std::vector<settlement> &settlements) {
@@ -160,12 +193,32 @@ private:
         } catch (const error &why) {
             if (!is_of_one_item(why))
                 throw;
+            desk_.log(log_level::warning, given.key, given.attempt,
+                      ": what the handler gave (" + extent(given) + ") was refused, and is left out of its " +
+                          std::string(name(given.action)) + ": " + why.what() +
+                          "; shorten or correct it, or widen its column");
             bare.error =
                 fit((given.error ? *given.error + "; " : "") + "what the handler gave was refused: " + why.what(),
                     short_error);
         }
-        desk_.notice("item " + bare.key + " is settled without all that its handler gave: " + *bare.error);
         desk_.settle({bare}, 0);
+    }
+
+    /// What a handler gave besides the action, by kind and length: its texts are nobody's business.
+    static std::string extent(const settlement &given) {
+        std::string extent;
+        const auto add = [&extent](const char *what, const std::optional<std::string> &text) {
+            if (text)
+                extent +=
+                    std::string(extent.empty() ? "" : ", ") + what + " of " + std::to_string(text->size()) + " bytes";
+        };
+        add("step", given.step);
+        add("response", given.response);
+        add("error", given.error);
+        add("due", given.due);
+        if (given.delay)
+            extent += extent.empty() ? "delay" : ", delay";
+        return extent.empty() ? "nothing but the action" : extent;
     }
 
     /// Whether what one handler gave may be the reason: no text, out of range, or more than a column takes.

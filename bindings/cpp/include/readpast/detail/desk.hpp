@@ -5,6 +5,7 @@
 #include <readpast/answers.hpp>
 #include <readpast/batch.hpp>
 #include <readpast/error.hpp>
+#include <readpast/log.hpp>
 #include <readpast/queue.hpp>
 #include <readpast/settlement.hpp>
 #include <readpast/text.hpp>
@@ -33,11 +34,11 @@ struct settled {
 
 namespace detail {
 
-/// Who is told of what a worker does. Those that are not set are not called.
+/// Who is told of what a worker does. Those that are empty are not called.
 struct observers {
     std::function<void(const batch &)> claimed;
     std::function<void(const settled &)> settled;
-    std::function<void(std::string_view)> notice;
+    std::function<void(const log_entry &)> log = log_to_clog;
 };
 
 /// The queue, and whether it is time to end; calls that are made again until they succeed.
@@ -66,9 +67,18 @@ public:
         return stopping_;
     }
 
-    void notice(std::string_view what) const {
-        if (told.notice)
-            told.notice(what);
+    void log(log_level level, const std::string &what) const {
+        if (told.log)
+            told.log({level, what, {}, 0});
+    }
+
+    /// Of an item: `what` follows its key and attempt.
+    void log(log_level level, std::string_view key, std::int32_t attempt, std::string_view what) const {
+        if (!told.log)
+            return;
+        std::string text = "item ";
+        text.append(key).append(", attempt ").append(std::to_string(attempt)).append(what);
+        told.log({level, text, key, attempt});
     }
 
     /// Whether a call that failed is to be made again; then a while has passed. The library has made it again for a while
@@ -76,7 +86,7 @@ public:
     bool passes(std::string_view doing, const error &why) const {
         if (!why.retryable() || stopping())
             return false;
-        notice("cannot " + std::string(doing) + ", and will try again: " + why.what());
+        log(log_level::warning, "cannot " + std::string(doing) + ", and will try again: " + why.what());
         std::unique_lock<std::mutex> guard(lock_);
         stops_.wait_for(guard, std::chrono::seconds(1), [this] { return stopping_; });
         return true;
@@ -108,9 +118,10 @@ public:
         const auto took = std::chrono::steady_clock::now() - begun;
         for (std::size_t i = 0; i < items.size(); i++)
             if (both.outcomes[i].answer() != status::ok)
-                notice("item " + items[i].key + " could not be settled (" +
-                       std::string(name(both.outcomes[i].answer())) + "): it is " +
-                       std::string(name(both.outcomes[i].state())) + " now");
+                log(log_level::warning, items[i].key, items[i].attempt,
+                    " could not be settled as " + std::string(name(items[i].action)) + " (" +
+                        std::string(name(both.outcomes[i].answer())) + "): it is " +
+                        std::string(name(both.outcomes[i].state())) + " now, and left to whoever has it");
         if (told.settled)
             told.settled({items, both.outcomes, took, both.claimed.size()});
         return std::move(both.claimed);

@@ -1,0 +1,42 @@
+// What a worker tells of what it does.
+#ifndef READPAST_LOG_HPP
+#define READPAST_LOG_HPP
+
+#include <cstdint>
+#include <iostream>
+#include <string>
+#include <string_view>
+
+namespace readpast {
+
+/// How much it matters.
+enum class log_level {
+    info,    ///< In order: the worker started, or stopped.
+    warning, ///< An attempt failed, an item was lost or refused, a call is tried again; the worker goes on.
+    error    ///< A mistake of the program, or what ended the worker.
+};
+
+/// Something that a worker tells of. Lives as long as the call.
+struct log_entry {
+    log_level level;
+    std::string_view
+        text;             ///< A line without its end, with key and attempt in it. An exception's text may have several.
+    std::string_view key; ///< Of the item that it is about, or empty.
+    std::int32_t attempt; ///< The one that it is about, or 0.
+};
+
+namespace detail {
+
+/// What becomes of an entry while nobody else wants it: a program that says nothing of its failures helps nobody.
+inline void log_to_clog(const log_entry &entry) {
+    if (entry.level == log_level::info)
+        return;
+    std::string line = entry.level == log_level::warning ? "readpast: warning: " : "readpast: error: ";
+    line.append(entry.text) += '\n';
+    std::clog << line << std::flush; // as one, so that threads do not mix theirs
+}
+
+} // namespace detail
+} // namespace readpast
+
+#endif
