@@ -3,8 +3,8 @@
  *
  * Made from src/ffi by cbindgen; do not edit. This file is the documentation of the C API.
  *
- * Handles. A readpast_config, readpast_queue, readpast_batch, readpast_renewal or readpast_error is a number in a struct,
- * passed by value, never an address. {0} is the null handle. A handle that is null, freed, of another type or made up
+ * Handles. A readpast_config, readpast_queue, readpast_batch, readpast_receipts, readpast_renewal or readpast_error is a
+ * number in a struct, passed by value, never an address. {0} is the null handle. A handle that is null, freed, of another type or made up
  * gives READPAST_INVALID_HANDLE, and its accessors give NULL or 0. Handles may be freed in any order, each with its
  * _free, once; to free it again, or to free the null handle, does nothing.
  *
@@ -46,7 +46,7 @@
 #include <stdint.h>
 
 #define READPAST_NEW_ITEM_INIT {sizeof(readpast_new_item), NULL, NULL, -1, NULL, NULL}
-#define READPAST_RECEIPT_INIT {sizeof(readpast_receipt), {0}, {0}, 0, 0}
+#define READPAST_RECEIPT_INIT {sizeof(readpast_receipt), NULL, NULL, 0, 0}
 #define READPAST_SETTLEMENT_INIT {sizeof(readpast_settlement), NULL, NULL, 0, 0, NULL, NULL, NULL, -1, NULL}
 #define READPAST_OUTCOME_INIT {sizeof(readpast_outcome), 0, 0, 0, 0, {0}}
 #define READPAST_LEASE_INIT {sizeof(readpast_lease), NULL, 0, 0}
@@ -274,6 +274,10 @@
 /// A GUID: `text`.
 #define READPAST_TYPE_GUID 9
 
+/// A JSON document: `text`, as it is stored. What others have written into such a column need not be JSON: SQL Server keeps
+/// it as text.
+#define READPAST_TYPE_JSON 10
+
 /// What a call came to: 0 is success, above 0 are outcomes to be expected, without an error object, below 0 are failures,
 /// with one. Later versions may add numbers; none is ever given a second meaning.
 typedef int32_t readpast_status;
@@ -330,19 +334,14 @@ typedef struct {
     const char *columns_json;
 } readpast_new_item;
 
-/// What came of an item to enqueue. Initialise the first of an array with `READPAST_RECEIPT_INIT`.
+/// What came of the items of one call of `readpast_queue_enqueue`, in the order of the items. Immutable; any number of threads
+/// may read it. It does not need its queue.
+///
+/// Made by `readpast_queue_enqueue`, freed by `readpast_receipts_free`. The texts it lends live as long as it.
 typedef struct {
-    /// The size of this struct.
-    size_t struct_size;
-    /// The item's key. Of a duplicate that of the item which is there, where the queue tells it; else empty.
-    char key[256];
-    /// The item's token, for whoever wants to cancel or pause exactly this version of it. Empty for a duplicate.
-    char token[40];
-    /// `READPAST_OK`, or `READPAST_DUPLICATE` when nothing was enqueued.
-    readpast_status answer;
-    /// 0.
-    int32_t reserved;
-} readpast_receipt;
+    /// Not an address; 0 is the null handle.
+    uint64_t id;
+} readpast_receipts;
 
 /// An item, by its key. Initialise it with `READPAST_ITEM_REF_INIT`.
 typedef struct {
@@ -368,9 +367,24 @@ typedef struct {
     int32_t attempt;
     /// 0.
     int32_t reserved;
-    /// The item's token now: the one to go on with after a step. Empty when it was not found.
+    /// The item's token now: the one to go on with after a step. Empty when it was not found. It is a time (at most 35
+    /// bytes), a number or a GUID; hand-written procedures with a longer text for a token are refused when the queue is opened.
     char token[40];
 } readpast_outcome;
+
+/// What came of an item to enqueue. Initialise it with `READPAST_RECEIPT_INIT`.
+typedef struct {
+    /// The size of this struct.
+    size_t struct_size;
+    /// The item's key. Of a duplicate that of the item which is there, where the queue tells it; else empty.
+    const char *key;
+    /// The item's token, for whoever wants to cancel or pause exactly this version of it. Empty for a duplicate.
+    const char *token;
+    /// `READPAST_OK`, or `READPAST_DUPLICATE` when nothing was enqueued.
+    readpast_status answer;
+    /// 0.
+    int32_t reserved;
+} readpast_receipt;
 
 /// A lease to renew. Initialise it with `READPAST_LEASE_INIT`.
 typedef struct {
@@ -665,12 +679,12 @@ readpast_status readpast_config_set(readpast_config config,
 /// *Since* 0.1.
 void readpast_config_free(readpast_config config);
 
-/// Installs readpast's own objects into the schema that `config` names, or upgrades them, and with `spec_json` also the
+/// Installs readpast's own objects into the schema that `config` names, or upgrades them, and with `spec` also the
 /// queue that it describes. What is there already as it should be is left alone, so it can be called at every start.
 /// Needs the rights to create objects; workers do not.
 ///
-/// `spec_json` is like `{"queue": "Notification", "types": ["Email"], "columns": [{"name": "Recipient", "type":
-/// "text(254)"}]}`, or NULL for no queue. The README describes it.
+/// `spec` is like `{"queue": "Notification", "types": ["Email"], "columns": [{"name": "Recipient", "type": "text(254)"}]}`, or
+/// the same in TOML, or NULL for no queue. sql/SPEC.md describes it. It is the description itself, not the name of a file.
 ///
 /// *Ownership*: the text is copied.
 ///
@@ -684,7 +698,9 @@ void readpast_config_free(readpast_config config);
 /// - any other failure of the connection or the server.
 ///
 /// *Since* 0.1.
-readpast_status readpast_install(readpast_config config, const char *spec_json, readpast_error *err);
+readpast_status readpast_install(readpast_config config,
+                                 const char *spec,
+                                 readpast_error *err);
 
 /// Opens the queue called `name`. Makes a connection, and checks that the queue is as this library needs it.
 ///
@@ -835,23 +851,25 @@ readpast_status readpast_queue_claim(readpast_queue queue,
                                      readpast_batch *batch,
                                      readpast_error *err);
 
-/// Enqueues `count` (1 to 1000) items: all of them, or in case of a failure none. Of a queue whose description says what a
-/// duplicate is, duplicates alone are left out.
+/// Enqueues `count` (0 to 1000000) items, 1000 in a commit. Up to 1000 go in all, or in case of a failure none; of more, the
+/// thousands before the failure are in, and the error has the operation with which the call is repeated to go on. All are
+/// checked before the first is sent. Of a queue whose description says what a duplicate is, duplicates alone are left out.
+/// With none, nothing is sent.
 ///
 /// `operation` makes the call repeatable: made again with the same UUID and items, it enqueues nothing more and answers
-/// the same. NULL: the library chooses one for its own retries.
+/// the same. NULL: the library chooses one for its own retries. Each thousand has an identity that is made of it.
 ///
 /// Whoever gives one keeps it until a call with it succeeds: a repetition that fails, with whatever status, leaves open
 /// what became of the first.
 ///
-/// `receipts` may be NULL; otherwise there are `count` of them.
+/// `receipts` may be NULL; otherwise it is given what came of each item.
 ///
-/// *Ownership*: what `items` points to is copied.
+/// *Ownership*: what `items` points to is copied. The caller frees `*receipts` with `readpast_receipts_free`.
 ///
 /// *Threads*: any, at once.
 ///
 /// *Returns*:
-/// - `READPAST_OK`: all are enqueued; `receipts` are written.
+/// - `READPAST_OK`: all are enqueued; `*receipts` has as many receipts, and is null when there are none.
 /// - `READPAST_DUPLICATE`: as above, but for at least one which was there already; its receipt says so.
 /// - `READPAST_INVALID_ITEM`: an item does not fit the queue; the message names it and the column.
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
@@ -863,7 +881,7 @@ readpast_status readpast_queue_enqueue(readpast_queue queue,
                                        const readpast_new_item *items,
                                        int32_t count,
                                        const char *operation,
-                                       readpast_receipt *receipts,
+                                       readpast_receipts *receipts,
                                        readpast_error *err);
 
 /// Finds up to `max_items` (1 to 1000) items, in the order of their keys. Nothing is claimed or changed.
@@ -893,7 +911,7 @@ readpast_status readpast_queue_find(readpast_queue queue,
                                     readpast_batch *batch,
                                     readpast_error *err);
 
-/// Lets `count` (1 to 1000) items that ended, or that wait, be worked on as if they were new, in one commit: Failed,
+/// Lets `count` (0 to 1000000) items that ended, or that wait, be worked on as if they were new, 1000 in a commit: Failed,
 /// Cancelled, Terminated, PartiallyCompleted, Error and Paused become Pending, due now, with all their attempts. Response,
 /// error and step stay. Each item is judged by itself.
 ///
@@ -943,7 +961,40 @@ readpast_status readpast_queue_purge(readpast_queue queue,
                                      int64_t *purged,
                                      readpast_error *err);
 
-/// Lets the leases of `count` (1 to 1000) items start anew, on the server's clock. Neither their tokens nor anything else
+/// How many receipts there are: as many as there were items.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*: the number; 0 for receipts that are null or freed.
+///
+/// *Since* 0.1.
+int32_t readpast_receipts_count(readpast_receipts receipts);
+
+/// The receipt at `index`, counted from 0: that of the item which stood there.
+///
+/// *Ownership*: the texts are the receipts', until those are freed.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*receipt` is written.
+/// - `READPAST_NOT_FOUND`: there is no such receipt; `*receipt` is not written.
+/// - `READPAST_INVALID_ARGUMENT`: `receipt` is NULL or not initialised.
+///
+/// *Since* 0.1.
+readpast_status readpast_receipts_get(readpast_receipts receipts,
+                                      int32_t index,
+                                      readpast_receipt *receipt,
+                                      readpast_error *err);
+
+/// Frees receipts, and what they lent. The null handle, and one that was freed already, are let pass.
+///
+/// *Threads*: any; nobody may still be reading what they lent.
+///
+/// *Since* 0.1.
+void readpast_receipts_free(readpast_receipts receipts);
+
+/// Lets the leases of `count` (0 to 1000000) items start anew, on the server's clock. Neither their tokens nor anything else
 /// of them changes. `readpast_renewal_start` does this on a thread of its own.
 ///
 /// `outcomes` may be NULL; otherwise there are `count` of them.
@@ -966,8 +1017,9 @@ readpast_status readpast_queue_renew(readpast_queue queue,
                                      readpast_outcome *outcomes,
                                      readpast_error *err);
 
-/// Ends the claims of `count` (1 to 1000) items, or records progress, in one commit. Each item is judged by itself: one
-/// that was lost does not keep the others.
+/// Ends the claims of `count` (0 to 1000000) items, or records progress, 1000 in a commit. Each item is judged by itself: one
+/// that was lost does not keep the others. With none, nothing is sent. When a call of more than 1000 fails, the thousands
+/// before the failure are settled, and the error has the operation with which the call is repeated to go on.
 ///
 /// `operation` makes the call repeatable: made again with the same UUID and settlements, it changes nothing more and
 /// answers the same. NULL: the library chooses one for its own retries, so that a settlement is applied once even when
@@ -998,7 +1050,7 @@ readpast_status readpast_queue_settle(readpast_queue queue,
                                       readpast_outcome *outcomes,
                                       readpast_error *err);
 
-/// Settles as `readpast_queue_settle` does and, in the same round trip and commit, claims up to `max_items` (1 to 1000)
+/// Settles as `readpast_queue_settle` does and, in the same round trip and commit (of more than 1000, that of the last), claims up to `max_items` (1 to 1000)
 /// items as `readpast_queue_claim` does without waiting.
 ///
 /// *Ownership*: the caller frees `*batch` with `readpast_batch_free`. What `settlements` points to is copied.
@@ -1056,8 +1108,9 @@ int32_t readpast_batch_count(readpast_batch batch);
 /// *Since* 0.1.
 readpast_status readpast_batch_item(readpast_batch batch, int32_t index, readpast_item *item, readpast_error *err);
 
-/// The item at `index` as one JSON object, a member per column. Times are text in UTC, decimals are text with all their
-/// digits, bytes are lower-case hexadecimal text. Made at the first call, then kept.
+/// The item at `index` as one JSON object on one line, a member per column. Times are text in UTC, decimals are text with
+/// all their digits, bytes are lower-case hexadecimal text. A JSON document stands there as it is stored, digit by digit; what
+/// is in such a column and is no JSON, or nested deeper than 60 levels, is text. Made at the first call, then kept.
 ///
 /// *Ownership*: the text is the batch's, until that is freed.
 ///
@@ -1066,7 +1119,8 @@ readpast_status readpast_batch_item(readpast_batch batch, int32_t index, readpas
 /// *Returns*: text; NULL when there is no such item, or not the memory for it: its columns are there all the same.
 ///
 /// *Since* 0.1.
-const char *readpast_batch_json(readpast_batch batch, int32_t index);
+const char *readpast_batch_json(readpast_batch batch,
+                                int32_t index);
 
 /// Frees a batch, and what it lent. Its items stay claimed. The null handle, and one that was freed already, are let
 /// pass.
@@ -1102,6 +1156,30 @@ readpast_status readpast_batch_column(readpast_batch batch,
                                       readpast_column *column,
                                       readpast_error *err);
 
+/// Makes items that no queue handed out, for who tests a handler without a database. Nothing is sent anywhere; a settlement
+/// made from such an item is refused by every queue.
+///
+/// `items_json` is an array of up to 1000 objects like `{"columns": {"Recipient": "a@example.org"}}`, each of which may have
+/// besides `key`, `token`, `attempt` (1 when left out) and `state` (`"Processing"`). With `spec`, a queue's description as
+/// for `readpast_install`, the items have its columns, with its types; NULL: what the columns are is told from their
+/// values. A value of a JSON column that is text stands there as it is.
+///
+/// *Ownership*: the texts are copied. The caller frees `*batch` with `readpast_batch_free`.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*batch` holds at least one item.
+/// - `READPAST_EMPTY`: the array is empty; `*batch` is null.
+/// - `READPAST_INVALID_ITEM`: an item cannot be made; the message names it and the column.
+/// - `READPAST_INVALID_ARGUMENT`: the description has a mistake; the message says where.
+///
+/// *Since* 0.1.
+readpast_status readpast_batch_from_json(const char *items_json,
+                                         const char *spec,
+                                         readpast_batch *batch,
+                                         readpast_error *err);
+
 /// The value of the item at `index`, in the column at `column`, both counted from 0.
 ///
 /// *Ownership*: text and bytes are the batch's, until that is freed.
@@ -1120,7 +1198,8 @@ readpast_status readpast_batch_value(readpast_batch batch,
                                      readpast_value *value,
                                      readpast_error *err);
 
-/// The value of the item at `index`, counted from 0, in the column called `name`, whatever its case.
+/// The value of the item at `index`, counted from 0, in the column called `name`; where no column is called quite so, in the
+/// only one whose name differs in the case of letters alone.
 ///
 /// *Ownership*: text and bytes are the batch's, until that is freed.
 ///

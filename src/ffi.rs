@@ -41,6 +41,7 @@ mod claim;
 mod enqueue;
 mod operate;
 mod outcome;
+mod receipts;
 mod renew;
 mod settle;
 mod stats;
@@ -48,6 +49,7 @@ mod stats;
 // What a claim gives.
 mod batch;
 mod column;
+mod made;
 mod value;
 
 mod renewal;
@@ -56,6 +58,6 @@ mod renewal;
 mod tests;
 
 pub use self::{
-    action::*, batch::*, claim::*, column::*, config::*, enqueue::*, error::*, install::*, operate::*, outcome::*,
-    queue::*, renew::*, renewal::*, settle::*, stats::*, status::*, value::*, version::*,
+    action::*, batch::*, claim::*, column::*, config::*, enqueue::*, error::*, install::*, made::*, operate::*,
+    outcome::*, queue::*, receipts::*, renew::*, renewal::*, settle::*, stats::*, status::*, value::*, version::*,
 };

@@ -1,7 +1,9 @@
 //! Names that become part of SQL text: validated once, quoted in one place.
 
+mod find;
 mod near;
 
+pub(crate) use self::find::{Found, find_name};
 pub(crate) use self::near::{did_you_mean, nearest};
 
 use crate::error::{Error, ErrorKind, Excerpt, Result};

@@ -1,8 +1,11 @@
 //! The plain data of a queue: what goes in, what comes out, and the words for both. No I/O.
 
 mod answer;
+mod columns;
 mod filter;
+mod json;
 mod lease;
+mod made;
 mod new_item;
 mod rows;
 mod settlement;
@@ -12,8 +15,11 @@ mod stats;
 mod time;
 mod why;
 
+pub(crate) use self::made::made as made_batch;
+
 pub use self::{
     answer::{Answer, Outcome},
+    columns::Columns,
     filter::{Filter, ItemRef},
     lease::Lease,
     new_item::{Enqueued, NewItem},
@@ -30,6 +36,7 @@ pub(crate) use self::rows::{Unfit, Withheld};
 pub(crate) use self::span::utc_ms;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::ident::find_name;
 use std::sync::Arc;
 
 /// The position of the answer columns in every row that the procedures return; the item's own columns follow.
@@ -140,14 +147,16 @@ impl<'a> Item<'a> {
         (index < self.column_count()).then(|| self.rows.value(self.row, answer_column::COUNT + index))
     }
 
-    /// The value of the column called `name`, whatever its case; `None` when there is no such column.
+    /// The value of the column called `name`; where no name is quite the same, that of the only one that is but for the case
+    /// of letters. `None` when there is no such column.
     #[must_use]
     pub fn value_of(&self, name: &str) -> Option<Value<'a>> {
-        let columns = self.rows.columns().get(answer_column::COUNT..)?;
-        self.value(columns.iter().position(|column| column.name.eq_ignore_ascii_case(name))?)
+        let columns = self.columns();
+        self.value(find_name(name, columns.iter().map(|column| column.name.as_str())).found()?)
     }
 
-    /// The whole row as one JSON object, a member per column.
+    /// The whole row as one JSON object, a member per column, on one line. A JSON document in a column stands there as it is
+    /// stored; what is in such a column and is no JSON, or nested deeper than 60 levels, is text.
     #[must_use]
     pub fn to_json(&self) -> String {
         let mut out = String::new();
@@ -178,9 +187,9 @@ impl<'a> Item<'a> {
             if i > 0 {
                 out.push(',');
             }
-            rows::put_json_text(out, &column.name);
+            json::put_text(out, &column.name);
             out.push(':');
-            self.value(i).unwrap_or(Value::Null).put_json(out);
+            self.value(i).unwrap_or(Value::Null).put_json(column.kind, out);
         }
         out.push('}');
     }
@@ -188,12 +197,13 @@ impl<'a> Item<'a> {
     /// No fewer bytes than a column takes in JSON, with its name and what stands around it.
     fn longest_json(&self, index: usize, column: &Column) -> usize {
         let value = match self.value(index) {
-            Some(Value::Text(text)) => rows::json_text_bytes(text),
+            // A document takes no more than it would as text.
+            Some(Value::Text(text)) => json::text_bytes(text),
             Some(Value::Binary(bytes)) => 2 * bytes.len() + 2,
             // A number, a word.
             _ => 32,
         };
-        rows::json_text_bytes(&column.name) + value + 2
+        json::text_bytes(&column.name) + value + 2
     }
 
     /// The key with a NUL after it.

@@ -62,8 +62,8 @@ pub use self::{
     finding::{Finding, Severity},
     install::install,
     item::{
-        Action, Answer, Batch, Enqueued, Filter, Item, ItemRef, ItemState, Lease, NewItem, Outcome, QueueStats,
-        Settlement, Value, Why,
+        Action, Answer, Batch, Columns, Enqueued, Filter, Item, ItemRef, ItemState, Lease, NewItem, Outcome,
+        QueueStats, Settlement, Value, Why,
     },
     queue::Queue,
     spec::QueueSpec,

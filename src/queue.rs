@@ -18,7 +18,8 @@ use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Excerpt, Result};
 use crate::install;
 use crate::item::{
-    Batch, Enqueued, Filter, ItemRef, Lease, NewItem, Outcome, QueueStats, Settlement, Why, normalize_utc, utc_text,
+    Batch, Enqueued, Filter, ItemRef, Lease, NewItem, Outcome, QueueStats, Rows, Settlement, Why, normalize_utc,
+    utc_text,
 };
 use crate::pool::{Pool, closed};
 use crate::session::{Param, Session, Shape};
@@ -56,6 +57,8 @@ struct Shared {
     /// Of a queue whose procedures are somebody's own.
     handwritten: Option<handwritten::Handwritten>,
     pool: Pool,
+    /// The columns that hold JSON, which only the description tells from text.
+    json_columns: Vec<String>,
     /// `None` leaves it to the queue.
     lease_ms: Option<i32>,
     /// The time of the run, in queues that keep it.
@@ -104,6 +107,7 @@ impl Queue {
             pool,
             lease_ms: config.lease_ms(),
             run_at: run_at.filter(|_| spec.run_time()),
+            json_columns: spec.json_columns(),
             resumes: spec.lease.resume_own && config.has_worker(),
             spec,
             poll_interval: config.duration("poll.interval_ms"),
@@ -148,15 +152,17 @@ impl Queue {
         &self.0.spec
     }
 
-    /// Puts `items` into the queue, all of them or none, in one commit. Their keys come back in the same order. Of a queue that
-    /// knows duplicates (`dedup` in its description), they alone are left out, and told by [`Enqueued::duplicate`].
+    /// Puts `items` into the queue, [`MAX_ITEMS`] in a commit. Up to so many go in all or none; of more, those before the one
+    /// that fails are in, and the error has the operation with which the call is repeated to go on. Their keys come back in
+    /// the same order. Of a queue that knows duplicates (`dedup` in its description), they alone are left out, and told by
+    /// [`Enqueued::duplicate`]. Of no items nothing is sent.
     ///
     /// `operation` is an identity for the call, a GUID, by which a repetition is recognized; `None` makes one. Whoever gives
-    /// one keeps it until a call with it succeeds: a repetition that fails leaves open what became of the first.
+    /// one keeps it until a call with it succeeds: a repetition that fails leaves open what became of the first. Each commit of
+    /// a call of several has an identity of its own, which is made of this one (UUIDv5) and its number.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidItem`] names the first item that does not fit the queue, before anything is sent;
-    /// [`ErrorKind::InvalidArgument`] when there are no items or more than [`MAX_ITEMS`].
+    /// [`ErrorKind::InvalidItem`] names the first item that does not fit the queue, before anything is sent.
     pub fn enqueue(&self, items: &[NewItem], operation: Option<&str>) -> Result<Vec<Enqueued>> {
         enqueue::enqueue(&self.0, items, operation)
     }
@@ -173,11 +179,10 @@ impl Queue {
         claim::claim(&self.0, max, wait)
     }
 
-    /// Settles items, each on its own terms: what is refused for one leaves the others alone. One commit. The outcomes
-    /// come back in the same order.
+    /// Settles items, each on its own terms: what is refused for one leaves the others alone. [`MAX_ITEMS`] in a commit. The
+    /// outcomes come back in the same order. Of no settlements nothing is sent.
     ///
-    /// `operation` is an identity for the call, a GUID, by which a repetition is recognized; `None` makes one. Whoever gives
-    /// one keeps it until a call with it succeeds: a repetition that fails leaves open what became of the first.
+    /// `operation` is as for [`Queue::enqueue`].
     ///
     /// # Errors
     /// [`ErrorKind::OutcomeUnknown`] when the answer was lost and the retry budget ran out before it could be learnt;
@@ -186,7 +191,7 @@ impl Queue {
         settle::settle(&self.0, settlements, operation, 0).map(|(outcomes, _)| outcomes)
     }
 
-    /// [`Queue::settle`], and in the same round trip and the same commit a claim of up to `max` items, without waiting.
+    /// [`Queue::settle`], and in the round trip and the commit of the last of them a claim of up to `max` items, without waiting.
     pub fn settle_and_claim(
         &self,
         settlements: &[Settlement<'_>],
@@ -296,6 +301,15 @@ impl Deref for Inner {
 }
 
 impl Inner {
+    /// The items in `rows`, which begin at row `first`.
+    fn hand_out(&self, mut rows: Rows, first: usize) -> Batch {
+        if !self.json_columns.is_empty() {
+            // The server may have folded the names' letters.
+            rows.say_json(|name| self.json_columns.iter().any(|json| json.to_lowercase() == name.to_lowercase()));
+        }
+        Batch::new(rows, first)
+    }
+
     /// Refuses what hand-written procedures have nothing for.
     fn needs_own_procedures(&self, what: &str, why: &str) -> Result<()> {
         if self.handwritten.is_some() { Err(handwritten::unsupported(what, why)) } else { Ok(()) }
@@ -343,6 +357,6 @@ fn check_count(what: &str, count: usize) -> Result<i32> {
 }
 
 /// A call that answers item by item.
-fn answered(session: &mut Session, text: &Arc<str>, params: &[Param<'_>]) -> Result<crate::item::Rows> {
+fn answered(session: &mut Session, text: &Arc<str>, params: &[Param<'_>]) -> Result<Rows> {
     session.call(text, params, Shape::Answers)
 }

@@ -3,6 +3,7 @@
 
 mod evolve;
 mod examples;
+mod handed_out;
 mod key;
 mod layout;
 mod options;
@@ -24,7 +25,7 @@ pub use self::{
 };
 
 pub(crate) use evolve::{ColumnChange, Place};
-pub(crate) use validate::{check_text, items_to_json, put_due};
+pub(crate) use validate::{Checked, check_items, check_text, items_to_json, put_due};
 
 use crate::ident::{Identifier, QueueName};
 use std::fmt;

@@ -39,7 +39,7 @@ use std::time::Duration;
 /// An item with a payload.
 fn item(payload: &str) -> NewItem {
     let columns = serde_json::json!({"Payload": payload});
-    NewItem { columns: columns.as_object().unwrap().clone(), ..NewItem::default() }
+    NewItem { columns: columns.as_object().unwrap().clone().into(), ..NewItem::default() }
 }
 
 /// Enqueues an item for each payload.

@@ -63,6 +63,7 @@ fn claim(queue: readpast_queue) -> (readpast_batch, readpast_status) {
 fn call_everything(id: u64, expected: &[readpast_status]) {
     let (config, queue, batch) = (readpast_config { id }, readpast_queue { id }, readpast_batch { id });
     let (renewal, error) = (readpast_renewal { id }, readpast_error { id });
+    let receipts = readpast_receipts { id };
     let text = c"1000".as_ptr();
     let size = size_of::<readpast_stats>();
     let mut place = [0_u64; 64];
@@ -71,6 +72,7 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
     let (mut new_queue, mut shared) = (queue, queue);
     let mut new_batch = batch;
     let mut new_renewal = renewal;
+    let mut new_receipts = receipts;
     let item = readpast_new_item {
         struct_size: size_of::<readpast_new_item>(),
         r#type: ptr::null(),
@@ -101,7 +103,8 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
             tell(|err| readpast_install(config, ptr::null(), err)),
             tell(|err| readpast_queue_open(config, text, &mut new_queue, err)),
             tell(|err| readpast_queue_share(queue, &mut shared, err)),
-            tell(|err| readpast_queue_enqueue(queue, &item, 1, ptr::null(), ptr::null_mut(), err)),
+            tell(|err| readpast_queue_enqueue(queue, &item, 1, ptr::null(), &mut new_receipts, err)),
+            tell(|err| readpast_receipts_get(receipts, 0, place.cast(), err)),
             tell(|err| readpast_queue_claim(queue, 1, 0, &mut new_batch, err)),
             tell(|err| readpast_queue_settle(queue, &settlement, 1, ptr::null(), ptr::null_mut(), err)),
             tell(|err| {
@@ -129,6 +132,7 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
         assert!(message.contains("readpast_"), "{message}");
     }
     assert_eq!((new_queue.id, shared.id, new_batch.id, new_renewal.id), (0, 0, 0, 0), "places for handles are written");
+    assert_eq!((new_receipts.id, readpast_receipts_count(receipts)), (0, 0));
     assert_eq!(readpast_queue_lease_ms(queue), 0);
     assert!(readpast_queue_worker(queue).is_null() && readpast_batch_json(batch, 0).is_null());
     assert!(readpast_error_message(error).is_null() && readpast_error_sqlstate(error).is_null());
@@ -146,6 +150,7 @@ fn free_everything(id: u64) {
     readpast_batch_free(readpast_batch { id });
     readpast_renewal_free(readpast_renewal { id });
     readpast_error_free(readpast_error { id });
+    readpast_receipts_free(readpast_receipts { id });
 }
 
 #[test]
@@ -194,6 +199,9 @@ fn arguments_are_checked_before_handles_are_written() {
     unsafe {
         let (status, message) = tell(|err| readpast_config_set(config, ptr::null(), key, err));
         assert_eq!((status, &*message), (READPAST_INVALID_ARGUMENT, "key is NULL; it must be text"));
+        let (status, message) = tell(|err| readpast_config_set(config, c"connection".as_ptr(), ptr::null(), err));
+        assert_eq!(status, READPAST_INVALID_ARGUMENT);
+        assert!(message.contains("\"connection\" is NULL") && message.contains("READPAST_CONNECTION"), "{message}");
         let (status, message) = tell(|err| readpast_config_set(config, key, c"\xc3(".as_ptr(), err));
         assert_eq!((status, &*message), (READPAST_INVALID_ARGUMENT, "value is not UTF-8: see its byte 0"));
         let (status, message) = tell(|err| readpast_queue_open(config, key, ptr::null_mut(), err));

@@ -27,7 +27,8 @@ const QUEUE: usize = 1;
 const BATCH: usize = 2;
 const RENEWAL: usize = 3;
 const ERROR: usize = 4;
-const KINDS: usize = 5;
+const RECEIPTS: usize = 5;
+const KINDS: usize = 6;
 
 /// What the threads share.
 struct World {
@@ -100,6 +101,7 @@ fn free_all(id: u64) {
     readpast_config_free(readpast_config { id });
     readpast_error_free(readpast_error { id });
     readpast_renewal_free(readpast_renewal { id });
+    readpast_receipts_free(readpast_receipts { id });
 }
 
 impl World {
@@ -134,7 +136,7 @@ impl World {
         let kind = if input.below(8) == 0 { input.below(KINDS) } else { kind };
         let handles = self.handles.lock();
         let known = handles[kind].get(input.below(handles[kind].len().max(1))).copied().unwrap_or(0);
-        match input.below(40) {
+        match input.below(43) {
             0 => 0,
             1 => input.number(),
             // Bits of slot and generation could make a handle that another thread holds for its own.
@@ -203,9 +205,10 @@ impl World {
         let batch = readpast_batch { id: self.handle(input, BATCH) };
         let renewal = readpast_renewal { id: self.handle(input, RENEWAL) };
         let error = readpast_error { id: self.handle(input, ERROR) };
+        let receipts = readpast_receipts { id: self.handle(input, RECEIPTS) };
         // SAFETY: every pointer is NULL, or leads to text, or to memory as large as its structs say.
         unsafe {
-            match input.below(40) {
+            match input.below(43) {
                 0 => {
                     let at = input.below(self.connections.len());
                     self.keep(input, CONFIG, self.config(at).id);
@@ -307,12 +310,29 @@ impl World {
                     let (filter, max, to) = (input.filter(), input.count(6), input.maybe(&mut place));
                     self.tell(input, |err| readpast_queue_purge(queue, filter.as_ptr(), max, to, err));
                 }
-                _ => match input.below(6) {
+                40 => {
+                    let mut memory = Memory::<readpast_receipt>::unset(input, 1);
+                    let (at, to) = (input.index(), memory.place(input));
+                    self.tell(input, |err| readpast_receipts_get(receipts, at, to, err));
+                }
+                41 => drop(readpast_receipts_count(receipts)),
+                42 => {
+                    let (items, spec) = (input.items(), input.spec());
+                    let mut place = readpast_batch { id: input.number() };
+                    let to = input.maybe(&mut place);
+                    self.tell(input, |err| readpast_batch_from_json(items.as_ptr(), spec.as_ptr(), to, err));
+                    if !to.is_null() {
+                        self.learn_keys(input, place);
+                        self.keep(input, BATCH, place.id);
+                    }
+                }
+                _ => match input.below(7) {
                     0 => readpast_config_free(config),
                     1 => readpast_queue_free(queue),
                     2 => readpast_batch_free(batch),
                     3 => readpast_renewal_free(renewal),
                     4 => readpast_error_free(error),
+                    5 => readpast_receipts_free(receipts),
                     _ => free_all(self.handle(input, CONFIG)),
                 },
             }
@@ -321,7 +341,7 @@ impl World {
 
     fn enqueue(&self, input: &mut Input, queue: readpast_queue) {
         let texts: Vec<_> = (0..6).map(|_| [input.queue_type(), input.text(), input.time(), input.json()]).collect();
-        let (count, delay, operation) = (input.count(6), input.delay(), input.operation());
+        let (count, delay, operation) = (input.elements(6), input.delay(), input.operation());
         let items = Memory::filled(input, 6, |i, struct_size| readpast_new_item {
             struct_size,
             r#type: texts[i][0].as_ptr(),
@@ -330,10 +350,13 @@ impl World {
             due: texts[i][2].as_ptr(),
             columns_json: texts[i][3].as_ptr(),
         });
-        let mut receipts = Memory::<readpast_receipt>::unset(input, 6);
-        let (from, to) = (items.first(input), receipts.place(input));
-        // SAFETY: there are six of each, as large as they say.
+        let mut place = readpast_receipts { id: input.number() };
+        let (from, to) = (items.first(input), input.maybe(&mut place));
+        // SAFETY: there are six items, as large as they say, and a place for a handle or none.
         self.tell(input, |err| unsafe { readpast_queue_enqueue(queue, from, count, operation.as_ptr(), to, err) });
+        if !to.is_null() {
+            self.keep(input, RECEIPTS, place.id);
+        }
     }
 
     fn settle(&self, input: &mut Input, queue: readpast_queue) {
@@ -341,7 +364,7 @@ impl World {
             .map(|_| [input.key(), input.token(), input.text(), input.text(), input.text(), input.time()])
             .collect();
         let numbers: Vec<_> = (0..6).map(|_| (input.attempt(), input.action())).collect();
-        let (count, delay, operation) = (input.count(6), input.delay(), input.operation());
+        let (count, delay, operation) = (input.elements(6), input.delay(), input.operation());
         let settlements = Memory::filled(input, 6, |i, struct_size| readpast_settlement {
             struct_size,
             key: texts[i][0].as_ptr(),
@@ -375,7 +398,7 @@ impl World {
 
     fn renew(&self, input: &mut Input, queue: readpast_queue) {
         let keys: Vec<_> = (0..6).map(|_| (input.key(), input.attempt())).collect();
-        let (count, reserved) = (input.count(6), i32::from(input.below(8) == 0));
+        let (count, reserved) = (input.elements(6), i32::from(input.below(8) == 0));
         let leases = Memory::filled(input, 6, |i, struct_size| readpast_lease {
             struct_size,
             key: keys[i].0.as_ptr(),
@@ -401,7 +424,7 @@ impl World {
 
     fn redrive(&self, input: &mut Input, queue: readpast_queue) {
         let texts: Vec<_> = (0..6).map(|_| (input.key(), input.token())).collect();
-        let (count, operation) = (input.count(6), input.operation());
+        let (count, operation) = (input.elements(6), input.operation());
         let items = Memory::filled(input, 6, |i, struct_size| readpast_item_ref {
             struct_size,
             key: texts[i].0.as_ptr(),

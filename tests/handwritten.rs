@@ -67,7 +67,7 @@ impl Given {
         let column = self.database.pick("EmailTo", "email_to");
         (0..count)
             .map(|i| NewItem {
-                columns: json!({column: format!("a{i}@example.org")}).as_object().unwrap().clone(),
+                columns: json!({column: format!("a{i}@example.org")}).as_object().unwrap().clone().into(),
                 ..NewItem::default()
             })
             .collect()
@@ -97,6 +97,23 @@ impl Given {
 
 fn spec(database: &Database) -> QueueSpec {
     QueueSpec::from_toml(database.pick(SPEC_SQL_SERVER, SPEC_POSTGRES)).unwrap()
+}
+
+/// An outcome has so many bytes for the token.
+#[test]
+fn a_token_of_long_text_is_refused() {
+    for database in Database::each() {
+        database
+            .run(database.pick(include_str!("handwritten/sql_server.sql"), include_str!("handwritten/postgres.sql")));
+        let (token, text) = (database.pick("UpdatedAt", "updated_at"), database.pick("EmailTo", "email_to"));
+        let words = database.pick(SPEC_SQL_SERVER, SPEC_POSTGRES);
+        let words = words.replace(&format!("token = \"{token}\""), &format!("token = \"{text}\""));
+        let spec = QueueSpec::from_toml(&words).unwrap();
+        let opened = install(&database.config(&[]), Some(&spec))
+            .and_then(|_| Queue::open(&database.config(&[]), "Notification").map(drop));
+        let error = opened.unwrap_err();
+        assert!(error.message().contains("a token is a time") && error.message().contains(text), "{error}");
+    }
 }
 
 #[test]

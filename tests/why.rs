@@ -42,7 +42,7 @@ fn each() -> Vec<(Database, Queue)> {
 
 fn enqueue(queue: &Queue, customer: &str, delay_ms: Option<i64>) -> String {
     let columns = json!({"Customer": customer}).as_object().unwrap().clone();
-    let item = NewItem { columns, delay_ms, ..NewItem::default() };
+    let item = NewItem { columns: columns.into(), delay_ms, ..NewItem::default() };
     queue.enqueue(&[item], None).unwrap().remove(0).key
 }
 

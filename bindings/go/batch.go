@@ -32,6 +32,21 @@ func newBatch(queue *Queue, status Status, claimed capi.Claimed) *Batch {
 	return batch
 }
 
+// BatchFromJSON makes items that no queue handed out, for the test of a handler: items is an array like
+//
+//	[{"columns": {"Recipient": "a@example.org"}}]
+//
+// where an item may have besides key, token, attempt (1 when left out) and state. If spec, the description of a queue, is
+// not empty, they have its columns and types, else types are told from the values. Nothing is sent to a server; a step
+// recorded with such an item is answered with StatusOK and kept nowhere.
+func BatchFromJSON(items, spec string) (*Batch, error) {
+	made, failure := capi.BatchFromJSON(items, spec)
+	if failure != nil {
+		return nil, failed(failure)
+	}
+	return newBatch(nil, Status(made.Status), made), nil
+}
+
 // Status is StatusOK when there are items, else StatusEmpty or StatusInterrupted.
 func (b *Batch) Status() Status {
 	return b.status

@@ -27,6 +27,8 @@ const (
 	TypeDate ColumnType = C.READPAST_TYPE_DATE
 	// A GUID: [Value.Text].
 	TypeGUID ColumnType = C.READPAST_TYPE_GUID
+	// A JSON document: [Value.JSON], or [Value.Text], as it is stored. What others wrote there need not be JSON.
+	TypeJSON ColumnType = C.READPAST_TYPE_JSON
 )
 
 var typeNames = map[ColumnType]string{
@@ -39,6 +41,7 @@ var typeNames = map[ColumnType]string{
 	TypeTimestamp: "Timestamp",
 	TypeDate:      "Date",
 	TypeGUID:      "GUID",
+	TypeJSON:      "JSON",
 }
 
 // String is the name of the constant, without what they all begin with: "Integer".

@@ -54,7 +54,7 @@ func pascal(name string) string {
 	for _, word := range strings.Split(strings.ToLower(name), "_") {
 		made.WriteString(strings.ToUpper(word[:1]) + word[1:])
 	}
-	return strings.NewReplacer("Guid", "GUID", "Ok", "OK").Replace(made.String())
+	return strings.NewReplacer("Guid", "GUID", "Json", "JSON", "Ok", "OK").Replace(made.String())
 }
 
 func TestEveryConstantIsThere(t *testing.T) {

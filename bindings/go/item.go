@@ -25,8 +25,8 @@ func (i *Item) Value(column string) Value {
 	return i.batch.lent.value(i.index, column)
 }
 
-// JSON is the whole item as one object, a member per column. Times are text in UTC, decimals text with all their
-// digits, bytes lower-case hexadecimal text.
+// JSON is the whole item as one object, a member per column. JSON in a column stands there as it is stored; times are
+// text in UTC, decimals text with all their digits, bytes lower-case hexadecimal text.
 func (i *Item) JSON() (json.RawMessage, error) {
 	if text := i.batch.lent.json(i.index); text != nil {
 		return text, nil
@@ -103,6 +103,10 @@ func (i *Item) Settle(action Action) Settlement {
 // RecordStep records at once how far the work has come, and keeps the claim; the lease starts anew. A later attempt
 // finds the step in the item's column. With StatusOK as the answer, the item has its new token.
 func (i *Item) RecordStep(ctx context.Context, step string) (Outcome, error) {
+	if i.batch.queue == nil {
+		// Of BatchFromJSON: there is nobody to ask.
+		return Outcome{Answer: StatusOK, State: StateProcessing, Attempt: i.Attempt, Token: i.Token}, ctx.Err()
+	}
 	outcomes, err := i.batch.queue.Settle(ctx, i.Settle(ActionStep).WithStep(step))
 	if err != nil {
 		return Outcome{}, err

@@ -54,24 +54,43 @@ func (l *lent) columns() []Column {
 	return append([]Column(nil), l.known()...)
 }
 
-// value copies one value. The case of the column's name does not matter.
+// value copies one value.
 func (l *lent) value(index int, column string) Value {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if l.handle == 0 {
 		return Value{column: column, err: closed("batch")}
 	}
-	for i, known := range l.known() {
-		if strings.EqualFold(known.Name, column) {
-			if l.values[i] == nil {
-				l.values[i] = l.handle.Values(i, l.count)
-			}
-			return Value{column: known.Name, value: l.values[i].At(index)}
+	if i := l.place(column); i >= 0 {
+		if l.values[i] == nil {
+			l.values[i] = l.handle.Values(i, l.count)
 		}
+		return Value{column: l.all[i].Name, value: l.values[i].At(index)}
 	}
 	return Value{column: column, err: &Error{
 		Status: StatusNotFound, Message: `the items have no column "` + column + `"`,
 	}}
+}
+
+// place is where a column is: the one of this name, or else the only one whose name differs in case alone; -1 when there
+// is none. The mutex is held.
+func (l *lent) place(column string) int {
+	alike := -1
+	for i, known := range l.known() {
+		switch {
+		case known.Name == column:
+			return i
+		case !strings.EqualFold(known.Name, column):
+		case alike >= 0:
+			alike = len(l.all)
+		default:
+			alike = i
+		}
+	}
+	if alike == len(l.all) {
+		return -1
+	}
+	return alike
 }
 
 // json is nil when it was freed.

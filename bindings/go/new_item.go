@@ -18,7 +18,8 @@ type NewItem struct {
 	Delay time.Duration
 	// Due is when it is due, a UTC time like "2026-11-21T08:30:00Z"; empty: now, or after Delay.
 	Due string
-	// Columns are the values of the queue's own columns: a Columns, or whatever else encoding/json makes an object of.
+	// Columns are the values of the queue's own columns, by name in any case: a Columns, or whatever else encoding/json
+	// makes an object of.
 	// json.RawMessage is taken as it is. Nil: all columns are NULL.
 	Columns any
 }
@@ -66,6 +67,12 @@ func (n *NewItem) columnsJSON() (string, error) {
 		return "", &Error{Status: StatusInvalidItem, Message: "the columns cannot be JSON: " + err.Error(), cause: err}
 	}
 	return string(columns), nil
+}
+
+func negativeDelay(delay time.Duration) error {
+	return &Error{
+		Status: StatusInvalidArgument, Message: "the delay is " + delay.String() + "; it must not be negative",
+	}
 }
 
 func (n *NewItem) delayMs() int64 {

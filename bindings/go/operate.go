@@ -56,7 +56,7 @@ func (q *Queue) FindAll(ctx context.Context, filter string) func(yield func(*Ite
 	}
 }
 
-// Renew lets the leases of 1 to 1000 items start anew, on the server's clock. StartRenewal does this by itself.
+// Renew lets the leases of items start anew, on the server's clock. StartRenewal does this by itself.
 func (q *Queue) Renew(ctx context.Context, leases ...Lease) (Outcomes, error) {
 	if err := q.ready(ctx); err != nil {
 		return nil, err

@@ -20,13 +20,15 @@ func (q *Queue) Operation(identity string) Operation {
 	return Operation{q, identity}
 }
 
-// Enqueue enqueues 1 to 1000 items, all of them or none, in one commit. Of a queue whose description says what a
-// duplicate is, duplicates alone are left out.
+// Enqueue enqueues items, 1000 in a commit: up to so many go in all or none. When a call of more fails, the thousands
+// before are in, and the same call with the operation of the error goes on; all items are checked before the first is
+// sent. Of no items nothing is sent. Of a queue whose description says what a duplicate is, duplicates alone are left
+// out.
 func (q *Queue) Enqueue(ctx context.Context, items ...NewItem) (Receipts, error) {
 	return q.Operation("").Enqueue(ctx, items...)
 }
 
-// Settle ends the claims of 1 to 1000 items, or records progress, in one commit. Each item is judged by itself: one
+// Settle ends the claims of items, or records progress, 1000 in a commit. Each item is judged by itself: one
 // that was lost does not keep the others.
 func (q *Queue) Settle(ctx context.Context, settlements ...Settlement) (Outcomes, error) {
 	return q.Operation("").Settle(ctx, settlements...)
@@ -38,7 +40,7 @@ func (q *Queue) SettleAndClaim(ctx context.Context, limit int, settlements ...Se
 	return q.Operation("").SettleAndClaim(ctx, limit, settlements...)
 }
 
-// Redrive lets 1 to 1000 items that ended, or that wait, be worked on as if they were new, in one commit: they become
+// Redrive lets items that ended, or that wait, be worked on as if they were new, 1000 in a commit: they become
 // Pending, due now, with all their attempts. Response, error and step stay.
 func (q *Queue) Redrive(ctx context.Context, items ...ItemRef) (Outcomes, error) {
 	return q.Operation("").Redrive(ctx, items...)
@@ -53,6 +55,9 @@ func (o Operation) Enqueue(ctx context.Context, items ...NewItem) (Receipts, err
 			return nil, err
 		}
 		item := &items[i]
+		if item.Delay < 0 {
+			return nil, negativeDelay(item.Delay)
+		}
 		packed.Add(item.Type, item.Step, item.delayMs(), item.Due, columns)
 	}
 	if err := o.queue.ready(ctx); err != nil {
@@ -63,12 +68,9 @@ func (o Operation) Enqueue(ctx context.Context, items ...NewItem) (Receipts, err
 	if failure != nil {
 		return nil, o.queue.failed(failure)
 	}
-	receipts := make(Receipts, len(items))
-	for i := range receipts {
-		receipt := &receipts[i]
-		var answer int32
-		receipt.Key, receipt.Token, answer = told.At(i)
-		receipt.Answer = Status(answer)
+	receipts := make(Receipts, len(told))
+	for i := range told {
+		receipts[i] = Receipt{Key: told[i].Key, Token: told[i].Token, Answer: Status(told[i].Answer)}
 	}
 	return receipts, nil
 }
@@ -119,6 +121,9 @@ func (o Operation) settle(
 	}
 	packed := capi.MakeSettlements(len(settlements))
 	for i := range settlements {
+		if delay := settlements[i].Delay; delay != nil && *delay < 0 {
+			return nil, capi.Claimed{}, negativeDelay(*delay)
+		}
 		settlements[i].pack(packed)
 	}
 	defer runtime.KeepAlive(o.queue)

@@ -2,6 +2,7 @@ package readpast
 
 import (
 	"context"
+	"os"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -21,17 +22,26 @@ type Queue struct {
 }
 
 // Install installs readpast's own objects into the schema that the options name, or upgrades them, and the queue that
-// spec describes: JSON, like
+// spec describes: JSON or TOML, like
 //
 //	{"queue": "Notification", "types": ["Email"], "columns": [{"name": "Recipient", "type": "text(254)"}]}
 //
-// or empty for no queue. What is there already is left alone, so it can be called at every start. It needs the rights
+// or empty for no queue. It is the description itself; [InstallFile] takes the name of a file. What is there already is left alone, so it can be called at every start. It needs the rights
 // to create objects; workers do not.
 func Install(ctx context.Context, options Options, spec string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	return failed(capi.Install(options.pairs(), spec))
+}
+
+// InstallFile is [Install] with the description in a file, as JSON or TOML.
+func InstallFile(ctx context.Context, options Options, name string) error {
+	spec, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	return Install(ctx, options, string(spec))
 }
 
 // Open connects, checks that the queue is as the library needs it, and opens it. When ctx ends before that is done,

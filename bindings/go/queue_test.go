@@ -2,6 +2,8 @@ package readpast_test
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -135,6 +137,36 @@ func TestLeasesAreRenewed(t *testing.T) {
 	equal(t, must(queue.Renew(ctx, batch.Item(1).Lease()))(t).Status(), readpast.StatusLeaseLost)
 }
 
+func TestNoneAndMoreThanGoOutAtOnce(t *testing.T) {
+	queue := open(t)
+	equal(t, len(must(queue.Enqueue(ctx))(t)), 0)
+	equal(t, must(queue.Settle(ctx))(t).Status(), readpast.StatusOK)
+	receipts := must(queue.Enqueue(ctx, make([]readpast.NewItem, 1001)...))(t)
+	equal(t, len(receipts), 1001)
+	equal(t, receipts[0].Key == receipts[1000].Key, false)
+	// As encoding/json has it.
+	type letter struct {
+		Payload string `json:"payload"`
+	}
+	must(queue.Enqueue(ctx, readpast.NewItem{Columns: letter{"a"}}))(t)
+	equal(t, stats(t, queue).Pending, 1002)
+}
+
+func TestADescriptionInAFile(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "letters.toml")
+	if err := os.WriteFile(name, []byte(`queue = "FromFile"`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := readpast.InstallFile(ctx, settings(), name); err != nil {
+		t.Fatal(err)
+	}
+	queue := must(readpast.Open(ctx, settings(), "FromFile"))(t)
+	_ = queue.Close()
+	if err := readpast.InstallFile(ctx, settings(), name+"x"); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
 func TestFailuresSayWhatIsWrong(t *testing.T) {
 	queue := open(t)
 	_, unknown := readpast.Open(ctx, settings(), "NoSuchQueue")
@@ -144,7 +176,6 @@ func TestFailuresSayWhatIsWrong(t *testing.T) {
 	_, tooMany := queue.Claim(ctx, 1<<32+1, 0)
 	_, tooLong := queue.Claim(ctx, 1, 48*time.Hour)
 	_, past := queue.Claim(ctx, 1, -time.Second)
-	_, nothing := queue.Settle(ctx)
 	_, nul := queue.Settle(ctx, readpast.Operate("a\x00b", readpast.ActionCancel))
 	_, noText := queue.Settle(ctx, readpast.Operate("a\xff", readpast.ActionCancel))
 	_, column := queue.Enqueue(ctx, readpast.NewItem{}, readpast.NewItem{Columns: readpast.Columns{"Nowhere": 1}})
@@ -160,7 +191,6 @@ func TestFailuresSayWhatIsWrong(t *testing.T) {
 		{tooMany, readpast.StatusInvalidArgument, "1 to 1000"},
 		{tooLong, readpast.StatusInvalidArgument, "86400"},
 		{past, readpast.StatusInvalidArgument, "-1000"},
-		{nothing, readpast.StatusInvalidArgument, ""},
 		{nul, readpast.StatusInvalidArgument, "NUL"},
 		{noText, readpast.StatusInvalidArgument, "UTF-8"},
 		{column, readpast.StatusInvalidItem, "Nowhere"},

@@ -1,6 +1,7 @@
 package readpast
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -52,9 +53,20 @@ func (v Value) Float64() (float64, error) {
 	return v.value.Number, v.must(TypeFloat)
 }
 
-// Text is the text; of decimals, times, dates and GUIDs their exact text, as the library has it.
+// Text is the text; of decimals, times, dates, GUIDs and JSON their exact text, as the library has it.
 func (v Value) Text() (string, error) {
-	return v.value.Text, v.must(TypeText, TypeDecimal, TypeTimestamp, TypeDate, TypeGUID)
+	return v.value.Text, v.must(TypeText, TypeDecimal, TypeTimestamp, TypeDate, TypeGUID, TypeJSON)
+}
+
+// JSON is the document, to be given to json.Unmarshal. What others wrote into the column and is no JSON is an error.
+func (v Value) JSON() (json.RawMessage, error) {
+	if err := v.must(TypeJSON); err != nil {
+		return nil, err
+	}
+	if !json.Valid([]byte(v.value.Text)) {
+		return nil, fmt.Errorf("readpast: column %q: what is stored there is no JSON", v.column)
+	}
+	return json.RawMessage(v.value.Text), nil
 }
 
 // Bytes are the caller's own.
@@ -75,7 +87,7 @@ func (v Value) Time() (time.Time, error) {
 }
 
 // Any is the value as its type says: bool, int64, float64, []byte, time.Time or string, which decimals and GUIDs are
-// too; nil for NULL, and when there is an Err.
+// too; json.RawMessage for JSON, or string where what is stored is none; nil for NULL, and when there is an Err.
 func (v Value) Any() any {
 	switch {
 	case v.err != nil || v.value.Null:
@@ -88,6 +100,9 @@ func (v Value) Any() any {
 		return v.value.Number
 	case v.Type() == TypeBinary:
 		return v.value.Bytes
+	}
+	if document, err := v.JSON(); err == nil {
+		return document
 	}
 	if moment, err := v.Time(); err == nil {
 		return moment

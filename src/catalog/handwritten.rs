@@ -2,7 +2,7 @@
 
 use super::procedure::{Parameter, Procedure, bare, find_procedure};
 use super::table::stored;
-use super::{Column, Table, find_table};
+use super::{Column, Family, Table, find_table};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::{Identifier, nearest};
 use crate::session::Session;
@@ -45,6 +45,10 @@ pub(crate) struct Shape {
     pub(crate) token: Column,
 }
 
+/// The most characters of a token: an outcome has a field of its own for it, in C one of 40 bytes. Times, numbers and GUIDs
+/// are shorter; of text that is not ASCII, fewer characters fit, and a token that does not fit is left out.
+const LONGEST_TOKEN: i64 = 39;
+
 impl Call {
     /// Whether the procedure takes this.
     pub(crate) fn takes(&self, meaning: Meaning) -> bool {
@@ -76,6 +80,15 @@ pub(crate) fn shape(session: &mut Session, spec: &QueueSpec, procedures: &Proced
     };
     let key = column("procedures.key", &procedures.key)?;
     let token = column("procedures.token", &procedures.token)?;
+    if token.family == Family::Text && token.length.is_none_or(|length| length > LONGEST_TOKEN) {
+        return Err(refuse(format!(
+            "the column {}.{}, which procedures.token names, is {}; a token is a time, a number, a GUID or text of at most \
+             {LONGEST_TOKEN} characters",
+            view.name,
+            token.name,
+            token.declared()
+        )));
+    }
     for (i, own) in spec.columns.iter().enumerate() {
         column(&format!("columns[{i}]"), &own.name)?;
     }

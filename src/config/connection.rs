@@ -70,7 +70,7 @@ pub(super) fn assemble(text: &str, application: &str) -> Result<String> {
 
 fn missing() -> Error {
     refuse(
-        "the connection string is empty; set \"connection\" to, say, \
+        "the connection string is empty (is READPAST_CONNECTION not set?); set \"connection\" to, say, \
          Driver={ODBC Driver 18 for SQL Server};Server=tcp:host,1433;Database=db;Uid=user;Pwd=...;"
             .to_owned(),
     )

@@ -9,6 +9,10 @@ use std::time::Duration;
 /// The most items of one call.
 const MOST_ITEMS: i32 = 1000;
 
+/// The most elements of an array. A call works through them a thousand at a time; a count beyond this is rather a slip, whose
+/// array is not there.
+const MOST_ELEMENTS: i32 = 1_000_000;
+
 /// The longest wait, in milliseconds: a day.
 const LONGEST_WAIT_MS: i64 = 86_400_000;
 
@@ -49,6 +53,12 @@ pub(super) unsafe fn optional_text<'a>(name: impl Display, text: *const c_char) 
 /// A number of items: 1 to 1000.
 pub(super) fn item_count(name: &str, count: i32) -> Result<u32, Failure> {
     in_range(name, count.into(), 1..=MOST_ITEMS.into()).map(|_| count.unsigned_abs())
+}
+
+/// How many elements the array called `name` has: up to a million, or none.
+pub(super) fn element_count(name: &str, count: i32) -> Result<usize, Failure> {
+    in_range(format_args!("the number of {name}"), count.into(), 0..=MOST_ELEMENTS.into())
+        .map(|_| count.unsigned_abs() as usize)
 }
 
 /// A time to wait: up to a day.
@@ -107,9 +117,13 @@ mod tests {
 
     #[test]
     fn numbers_keep_to_their_range() {
-        assert_eq!(item_count("count", 1000).unwrap(), 1000);
+        assert_eq!(item_count("max_items", 1000).unwrap(), 1000);
         for count in [i32::MIN, -1, 0, 1001, i32::MAX] {
-            assert!(message(&item_count("count", count).unwrap_err()).contains("count is"));
+            assert!(message(&item_count("max_items", count).unwrap_err()).contains("max_items is"));
+        }
+        assert_eq!((element_count("items", 0).unwrap(), element_count("items", 1001).unwrap()), (0, 1001));
+        for count in [i32::MIN, -1, 1_000_001, i32::MAX] {
+            assert!(message(&element_count("leases", count).unwrap_err()).contains("the number of leases is"));
         }
         assert_eq!(wait("wait_ms", 0).unwrap(), Duration::ZERO);
         assert!(wait("wait_ms", i64::MAX).is_err() && wait("wait_ms", -1).is_err());

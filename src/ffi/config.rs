@@ -4,6 +4,7 @@ use super::answer::answer;
 use super::args;
 use super::boundary::contained;
 use super::error::readpast_error;
+use super::failure::Failure;
 use super::handle::Handle;
 use super::status::{READPAST_OK, readpast_status};
 use crate::config::Config;
@@ -35,7 +36,7 @@ impl Handle for readpast_config {
 
 impl readpast_config {
     /// The settings as they are now, or why the handle has none.
-    pub(super) fn settings(self) -> Result<Config, super::failure::Failure> {
+    pub(super) fn settings(self) -> Result<Config, Failure> {
         // A setting is put in its place whole, so a panic while it is checked leaves nothing half-changed.
         Ok(self.get()?.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
@@ -78,11 +79,20 @@ pub unsafe extern "C" fn readpast_config_set(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(config, err, || {
-            let (key, value) = (args::text("key", key)?, args::text("value", value)?);
+            let key = args::text("key", key)?;
+            let value = args::optional_text("value", value)?.ok_or_else(|| not_given(key))?;
             config.get()?.lock().unwrap_or_else(PoisonError::into_inner).set(key, value)?;
             Ok(READPAST_OK)
         })
     }
+}
+
+/// The failure when a setting is set to NULL: most often what `getenv` says of a variable that is not there.
+fn not_given(key: &str) -> Failure {
+    let variable = if key == "connection" { ", perhaps READPAST_CONNECTION," } else { "" };
+    Failure::argument(format!(
+        "the value of {key:?} is NULL; it must be text: if it comes from an environment variable{variable} that is not set"
+    ))
 }
 
 /// Frees a configuration. The null handle, and one that was freed already, are let pass.

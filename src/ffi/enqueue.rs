@@ -5,13 +5,13 @@ use super::args::{self, Field};
 use super::error::readpast_error;
 use super::failure::Failure;
 use super::handle::Handle;
+use super::out::Place;
 use super::queue::readpast_queue;
-use super::sized::{Places, Versioned, read_array};
+use super::receipts::{Receipts, readpast_receipts};
+use super::sized::{Versioned, read_array};
 use super::status::{READPAST_DUPLICATE, READPAST_INVALID_ITEM, READPAST_OK, readpast_status};
-use super::text;
-use crate::item::{Enqueued, NewItem};
-use serde_json::{Map, Value};
-use std::{ffi::c_char, mem::offset_of};
+use crate::item::{Columns, NewItem};
+use std::ffi::c_char;
 
 /// An item to enqueue. Initialise it with `READPAST_NEW_ITEM_INIT`.
 #[repr(C)]
@@ -37,45 +37,25 @@ unsafe impl Versioned for readpast_new_item {
     const FIRST_SIZE: usize = size_of::<Self>();
 }
 
-/// What came of an item to enqueue. Initialise the first of an array with `READPAST_RECEIPT_INIT`.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct readpast_receipt {
-    /// The size of this struct.
-    pub struct_size: usize,
-    /// The item's key. Of a duplicate that of the item which is there, where the queue tells it; else empty.
-    pub key: [c_char; 256],
-    /// The item's token, for whoever wants to cancel or pause exactly this version of it. Empty for a duplicate.
-    pub token: [c_char; 40],
-    /// `READPAST_OK`, or `READPAST_DUPLICATE` when nothing was enqueued.
-    pub answer: readpast_status,
-    /// 0.
-    pub reserved: i32,
-}
-
-// SAFETY: numbers only, the size first.
-unsafe impl Versioned for readpast_receipt {
-    const INIT: &'static str = "READPAST_RECEIPT_INIT";
-    const FIRST_SIZE: usize = offset_of!(Self, answer);
-}
-
-/// Enqueues `count` (1 to 1000) items: all of them, or in case of a failure none. Of a queue whose description says what a
-/// duplicate is, duplicates alone are left out.
+/// Enqueues `count` (0 to 1000000) items, 1000 in a commit. Up to 1000 go in all, or in case of a failure none; of more, the
+/// thousands before the failure are in, and the error has the operation with which the call is repeated to go on. All are
+/// checked before the first is sent. Of a queue whose description says what a duplicate is, duplicates alone are left out.
+/// With none, nothing is sent.
 ///
 /// `operation` makes the call repeatable: made again with the same UUID and items, it enqueues nothing more and answers
-/// the same. NULL: the library chooses one for its own retries.
+/// the same. NULL: the library chooses one for its own retries. Each thousand has an identity that is made of it.
 ///
 /// Whoever gives one keeps it until a call with it succeeds: a repetition that fails, with whatever status, leaves open
 /// what became of the first.
 ///
-/// `receipts` may be NULL; otherwise there are `count` of them.
+/// `receipts` may be NULL; otherwise it is given what came of each item.
 ///
-/// *Ownership*: what `items` points to is copied.
+/// *Ownership*: what `items` points to is copied. The caller frees `*receipts` with `readpast_receipts_free`.
 ///
 /// *Threads*: any, at once.
 ///
 /// *Returns*:
-/// - `READPAST_OK`: all are enqueued; `receipts` are written.
+/// - `READPAST_OK`: all are enqueued; `*receipts` has as many receipts, and is null when there are none.
 /// - `READPAST_DUPLICATE`: as above, but for at least one which was there already; its receipt says so.
 /// - `READPAST_INVALID_ITEM`: an item does not fit the queue; the message names it and the column.
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
@@ -89,18 +69,21 @@ pub unsafe extern "C" fn readpast_queue_enqueue(
     items: *const readpast_new_item,
     count: i32,
     operation: *const c_char,
-    receipts: *mut readpast_receipt,
+    receipts: *mut readpast_receipts,
     err: *mut readpast_error,
 ) -> readpast_status {
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(queue, err, || {
+            let place = if receipts.is_null() { None } else { Some(Place::new("receipts", receipts)?) };
             let items = read_items(items, count)?;
-            let receipts = Places::optional("receipts", receipts, count)?;
             let operation = args::optional_text("operation", operation)?;
             let enqueued = queue.get()?.enqueue(&items, operation)?;
-            receipts.fill(enqueued.iter().map(c_receipt));
-            Ok(if enqueued.iter().any(|item| item.duplicate) { READPAST_DUPLICATE } else { READPAST_OK })
+            let status = if enqueued.iter().any(|item| item.duplicate) { READPAST_DUPLICATE } else { READPAST_OK };
+            if let Some(place) = place.filter(|_| !enqueued.is_empty()) {
+                place.put(Receipts::new(&enqueued))?;
+            }
+            Ok(status)
         })
     }
 }
@@ -121,8 +104,8 @@ unsafe fn read_item(i: usize, item: &readpast_new_item) -> Result<NewItem, Failu
         // SAFETY: as the caller promises.
         unsafe { args::optional_text(Field("items", i, field), text) }
     };
-    let columns =
-        text("columns_json", item.columns_json)?.map_or_else(|| Ok(Map::new()), |json| read_columns(i, json))?;
+    let columns = text("columns_json", item.columns_json)?
+        .map_or_else(|| Ok(Columns::default()), |json| read_columns(i, json))?;
     Ok(NewItem {
         kind: text("type", item.r#type)?.map(str::to_owned),
         step: text("step", item.step)?.map(str::to_owned),
@@ -132,21 +115,7 @@ unsafe fn read_item(i: usize, item: &readpast_new_item) -> Result<NewItem, Failu
     })
 }
 
-fn read_columns(i: usize, json: &str) -> Result<Map<String, Value>, Failure> {
-    serde_json::from_str(json).map_err(|error| {
-        Failure::new(
-            READPAST_INVALID_ITEM,
-            format!("{} is not a JSON object: {error}", Field("items", i, "columns_json")),
-        )
-    })
-}
-
-fn c_receipt(item: &Enqueued) -> readpast_receipt {
-    readpast_receipt {
-        struct_size: 0,
-        key: text::fixed_text(&item.key),
-        token: text::fixed_text(&item.token),
-        answer: if item.duplicate { READPAST_DUPLICATE } else { READPAST_OK },
-        reserved: 0,
-    }
+fn read_columns(i: usize, json: &str) -> Result<Columns, Failure> {
+    let name = Field("items", i, "columns_json");
+    Columns::from_json(json).map_err(|error| Failure::new(READPAST_INVALID_ITEM, format!("{name} {}", error.message())))
 }

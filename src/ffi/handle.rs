@@ -6,8 +6,15 @@ use super::table::{self, Fault};
 use std::sync::Arc;
 
 /// The names of the handle types, at their tags.
-const NAMES: [&str; 6] =
-    ["", "readpast_config", "readpast_queue", "readpast_batch", "readpast_renewal", "readpast_error"];
+const NAMES: [&str; 7] = [
+    "",
+    "readpast_config",
+    "readpast_queue",
+    "readpast_batch",
+    "readpast_renewal",
+    "readpast_error",
+    "readpast_receipts",
+];
 
 /// A handle as C has it.
 pub(super) trait Handle: Copy {
@@ -86,7 +93,9 @@ fn refuse(fault: Fault, id: u64, expected: u8) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ffi::{readpast_batch, readpast_config, readpast_error, readpast_queue, readpast_renewal};
+    use crate::ffi::{
+        readpast_batch, readpast_config, readpast_error, readpast_queue, readpast_receipts, readpast_renewal,
+    };
     use std::any::type_name;
 
     #[test]
@@ -100,5 +109,6 @@ mod tests {
         check::<readpast_batch>();
         check::<readpast_renewal>();
         check::<readpast_error>();
+        check::<readpast_receipts>();
     }
 }

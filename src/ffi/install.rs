@@ -8,12 +8,12 @@ use super::status::{READPAST_OK, readpast_status};
 use crate::spec::QueueSpec;
 use std::ffi::c_char;
 
-/// Installs readpast's own objects into the schema that `config` names, or upgrades them, and with `spec_json` also the
+/// Installs readpast's own objects into the schema that `config` names, or upgrades them, and with `spec` also the
 /// queue that it describes. What is there already as it should be is left alone, so it can be called at every start.
 /// Needs the rights to create objects; workers do not.
 ///
-/// `spec_json` is like `{"queue": "Notification", "types": ["Email"], "columns": [{"name": "Recipient", "type":
-/// "text(254)"}]}`, or NULL for no queue. The README describes it.
+/// `spec` is like `{"queue": "Notification", "types": ["Email"], "columns": [{"name": "Recipient", "type": "text(254)"}]}`, or
+/// the same in TOML, or NULL for no queue. sql/SPEC.md describes it. It is the description itself, not the name of a file.
 ///
 /// *Ownership*: the text is copied.
 ///
@@ -30,13 +30,13 @@ use std::ffi::c_char;
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_install(
     config: readpast_config,
-    spec_json: *const c_char,
+    spec: *const c_char,
     err: *mut readpast_error,
 ) -> readpast_status {
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(config, err, || {
-            let spec = args::optional_text("spec_json", spec_json)?.map(QueueSpec::from_json).transpose()?;
+            let spec = args::optional_text("spec", spec)?.map(QueueSpec::from_text).transpose()?;
             crate::install::install(&config.settings()?, spec.as_ref())?;
             Ok(READPAST_OK)
         })

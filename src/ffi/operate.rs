@@ -74,7 +74,7 @@ pub unsafe extern "C" fn readpast_queue_find(
     }
 }
 
-/// Lets `count` (1 to 1000) items that ended, or that wait, be worked on as if they were new, in one commit: Failed,
+/// Lets `count` (0 to 1000000) items that ended, or that wait, be worked on as if they were new, 1000 in a commit: Failed,
 /// Cancelled, Terminated, PartiallyCompleted, Error and Paused become Pending, due now, with all their attempts. Response,
 /// error and step stay. Each item is judged by itself.
 ///

@@ -43,7 +43,8 @@ pub struct readpast_outcome {
     pub attempt: i32,
     /// 0.
     pub reserved: i32,
-    /// The item's token now: the one to go on with after a step. Empty when it was not found.
+    /// The item's token now: the one to go on with after a step. Empty when it was not found. It is a time (at most 35
+    /// bytes), a number or a GUID; hand-written procedures with a longer text for a token are refused when the queue is opened.
     pub token: [c_char; 40],
 }
 

@@ -48,8 +48,9 @@ unsafe impl Versioned for readpast_settlement {
     const FIRST_SIZE: usize = size_of::<Self>();
 }
 
-/// Ends the claims of `count` (1 to 1000) items, or records progress, in one commit. Each item is judged by itself: one
-/// that was lost does not keep the others.
+/// Ends the claims of `count` (0 to 1000000) items, or records progress, 1000 in a commit. Each item is judged by itself: one
+/// that was lost does not keep the others. With none, nothing is sent. When a call of more than 1000 fails, the thousands
+/// before the failure are settled, and the error has the operation with which the call is repeated to go on.
 ///
 /// `operation` makes the call repeatable: made again with the same UUID and settlements, it changes nothing more and
 /// answers the same. NULL: the library chooses one for its own retries, so that a settlement is applied once even when
@@ -93,7 +94,7 @@ pub unsafe extern "C" fn readpast_queue_settle(
     }
 }
 
-/// Settles as `readpast_queue_settle` does and, in the same round trip and commit, claims up to `max_items` (1 to 1000)
+/// Settles as `readpast_queue_settle` does and, in the same round trip and commit (of more than 1000, that of the last), claims up to `max_items` (1 to 1000)
 /// items as `readpast_queue_claim` does without waiting.
 ///
 /// *Ownership*: the caller frees `*batch` with `readpast_batch_free`. What `settlements` points to is copied.

@@ -27,9 +27,12 @@ pub(super) unsafe trait Versioned: Copy {
 /// The structs of an array, each completed to the version of this library.
 ///
 /// # Safety
-/// `first` is NULL, or `count` structs lie there, each as long as it says.
+/// `first` is NULL, or `count` structs lie there, each as long as it says. Where there are none, it is not looked at.
 pub(super) unsafe fn read_array<T: Versioned>(name: &str, first: *const T, count: i32) -> Result<Vec<T>, Failure> {
-    let count = args::item_count("count", count)? as usize;
+    let count = args::element_count(name, count)?;
+    if count == 0 {
+        return Ok(Vec::new());
+    }
     // SAFETY: as the caller promises.
     let stride = unsafe { stride_of(name, first) }?;
     let mut structs = Vec::with_capacity(count);
@@ -89,9 +92,10 @@ impl<T: Versioned> Places<T> {
     /// `count` places, or none when there is no first. The count has been checked.
     ///
     /// # Safety
-    /// `first` is NULL, or says the size of what can be written there `count` times until the call ends.
+    /// `first` is NULL, or says the size of what can be written there `count` times until the call ends. Where there are none,
+    /// it is not looked at.
     pub(super) unsafe fn optional(name: &str, first: *mut T, count: i32) -> Result<Self, Failure> {
-        if first.is_null() {
+        if first.is_null() || count == 0 {
             return Ok(Self { first, stride: 0, count: 0 });
         }
         // SAFETY: as the caller promises.
@@ -213,6 +217,10 @@ mod tests {
         unsafe {
             Places::optional("items", words.as_mut_ptr().cast(), 2).unwrap().fill([1, 2, 3].map(value).into_iter());
             Places::optional("items", ptr::null_mut(), 2).unwrap().fill([4].map(value).into_iter());
+            // Where none is said to be, nothing need be there.
+            let nowhere = ptr::without_provenance_mut(8);
+            Places::optional("items", nowhere, 0).unwrap().fill([4].map(value).into_iter());
+            assert_eq!(read_array::<Now>("items", nowhere, 0).unwrap(), []);
         }
         assert_eq!(words, [16, 1, 16, 2, 8]);
     }

@@ -3,6 +3,7 @@
 
 mod batch;
 mod handles;
+mod made;
 mod panics;
 
 use super::*;

@@ -8,6 +8,7 @@ use super::error::readpast_error;
 use super::handle::Handle;
 use super::sized::{Places, Versioned};
 use super::status::readpast_status;
+use crate::ident::find_name;
 use crate::item::{Item, Value};
 use std::ffi::c_char;
 use std::ptr;
@@ -72,7 +73,8 @@ pub unsafe extern "C" fn readpast_batch_value(
     }
 }
 
-/// The value of the item at `index`, counted from 0, in the column called `name`, whatever its case.
+/// The value of the item at `index`, counted from 0, in the column called `name`; where no column is called quite so, in the
+/// only one whose name differs in the case of letters alone.
 ///
 /// *Ownership*: text and bytes are the batch's, until that is freed.
 ///
@@ -98,7 +100,7 @@ pub unsafe extern "C" fn readpast_batch_value_by_name(
             let place = Places::one("value", value)?;
             let name = args::text("name", name)?;
             let batch = batch.get()?;
-            let column = batch.columns().iter().position(|column| column.name.eq_ignore_ascii_case(name));
+            let column = find_name(name, batch.columns().iter().map(|column| column.name.as_str())).found();
             Ok(place.fill_or_not_found(column.and_then(|column| c_value(&batch, index, column))))
         })
     }

@@ -1,6 +1,6 @@
 //! What goes into a queue.
 
-use serde_json::{Map, Value};
+use super::Columns;
 
 /// An item to enqueue.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -13,9 +13,9 @@ pub struct NewItem {
     pub delay_ms: Option<i64>,
     /// When it is due, a UTC time like `2026-11-21T08:30:00Z`; `None` is now.
     pub due: Option<String>,
-    /// The values of the queue's own columns, by name. A column that is left out is NULL. What a subtype has is an object,
-    /// by the subtype's name.
-    pub columns: Map<String, Value>,
+    /// The values of the queue's own columns, by name; the case of letters does not matter where only one column fits. A
+    /// column that is left out is NULL. What a subtype has is an object, by the subtype's name.
+    pub columns: Columns,
 }
 
 /// What came of an item to enqueue.

@@ -115,7 +115,7 @@ pub(super) fn claimed(queue: &Inner, mut rows: Rows, first: usize, wakes: u64) -
         Some("CLAIMED") => {
             // Those who wait for this thread's look may have their share of what is left.
             queue.signal.wake();
-            Ok(Batch::new(rows, first))
+            Ok(queue.hand_out(rows, first))
         }
         Some("EMPTY") => {
             let due = answers::due_ms(&rows, first).map_or(queue.poll_interval, Duration::from_millis);

@@ -1,39 +1,42 @@
 //! Putting items in.
 
-use super::operation::{Attempts, identity};
-use super::{Inner, answered, answers, check_count, handwritten};
+use super::operation::{Attempts, Operation, in_parts};
+use super::{Inner, answered, answers, handwritten};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::QueueName;
 use crate::item::{Answer, Enqueued, NewItem, answer_column};
 use crate::session::Param;
-use crate::spec::items_to_json;
+use crate::spec::{Checked, check_items, items_to_json};
 use std::time::Duration;
 
 pub(super) fn enqueue(queue: &Inner, items: &[NewItem], operation: Option<&str>) -> Result<Vec<Enqueued>> {
-    check_count("the number of items to enqueue", items.len())?;
-    let json = items_to_json(&queue.spec, items)?;
-    // All of them together are rarely as large as one may be.
-    if json.len() > queue.most_item_bytes {
-        items.iter().enumerate().try_for_each(|(i, item)| check_size(queue.most_item_bytes, i, item))?;
-    }
-    let operation = identity(operation)?;
-    if let Some(theirs) = &queue.handwritten {
-        return handwritten::enqueue(queue, theirs, items, &operation);
-    }
-    let params = [Param::Text(&operation), Param::Text(&json)];
+    // All of them, before the first is sent.
+    let checked = check_items(&queue.spec, items)?;
+    items.iter().enumerate().try_for_each(|(i, item)| check_size(queue.most_item_bytes, i, item))?;
+    let pairs: Vec<_> = items.iter().zip(checked).collect();
+    in_parts(&pairs, operation, |part| match &queue.handwritten {
+        Some(theirs) => handwritten::enqueue(queue, theirs, part.items, &part.operation),
+        None => one_part(queue, part.items, &part.operation),
+    })
+}
+
+/// Up to [`MAX_ITEMS`](super::MAX_ITEMS) items, in one transaction.
+fn one_part(queue: &Inner, items: &[(&NewItem, Checked)], operation: &Operation) -> Result<Vec<Enqueued>> {
+    let json = items_to_json(items.iter().map(|(_, checked)| checked));
+    let params = [Param::Text(&operation.id), Param::Text(&json)];
 
     let mut attempts = Attempts::default();
     let result = queue.with_session(|session| {
         let answer = answered(session, &queue.calls.enqueue, &params);
         attempts.note(answer.map_err(|error| key_taken(&queue.spec.queue, error)))
     });
-    let rows = attempts.conclude(&operation, result)?;
+    let rows = attempts.conclude(operation, result)?;
     if rows.len() != items.len() {
         let message = format!("{} items were sent and {} came back", items.len(), rows.len());
         return Err(Error::new(ErrorKind::Protocol, message));
     }
 
-    match items.iter().map(|item| item.delay_ms.unwrap_or(0)).min() {
+    match items.iter().map(|(item, _)| item.delay_ms.unwrap_or(0)).min() {
         Some(0) => queue.signal.wake(),
         Some(soonest) => queue.signal.wake_in(Duration::from_millis(soonest.unsigned_abs())),
         None => {}
@@ -62,7 +65,7 @@ pub(super) fn enqueue(queue: &Inner, items: &[NewItem], operation: Option<&str>)
 
 /// Refuses an item that no worker with this setting would take. As JSON, values are as long as they are stored, or longer.
 fn check_size(most: usize, index: usize, item: &NewItem) -> Result<()> {
-    let bytes: usize = item.columns.values().map(|value| value.to_string().len()).sum();
+    let bytes: usize = item.columns.iter().map(|(_, value)| value.len()).sum();
     if bytes <= most {
         return Ok(());
     }

@@ -1,6 +1,6 @@
 //! What operators do: look for items, let them be worked on again, clear finished ones away.
 
-use super::operation::{Attempts, identity};
+use super::operation::{Attempts, in_parts};
 use super::{Inner, answered, answers, check_count};
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Answer, Batch, Filter, ItemRef, Outcome, Value};
@@ -21,11 +21,10 @@ pub(super) fn find(queue: &Inner, filter: &Filter, after: Option<&str>, max: u32
     };
     let params = [Param::Text(&filter), Param::Text(after), Param::Integer(max)];
     let rows = queue.with_session(|session| answered(session, &queue.calls.find, &params))?;
-    Ok(if rows.is_empty() { Batch::default() } else { Batch::new(rows, 0) })
+    Ok(if rows.is_empty() { Batch::default() } else { queue.hand_out(rows, 0) })
 }
 
 pub(super) fn redrive(queue: &Inner, items: &[ItemRef<'_>], operation: Option<&str>) -> Result<Vec<Outcome>> {
-    check_count("the number of items to redrive", items.len())?;
     queue.needs_own_procedures(
         "redrive items",
         "they have no procedure for it, and their Modify_ lets nothing finished begin again",
@@ -36,18 +35,18 @@ pub(super) fn redrive(queue: &Inner, items: &[ItemRef<'_>], operation: Option<&s
     for (i, item) in items.iter().enumerate() {
         queue.spec.check_key(item.key).map_err(|error| error.in_context(format!("item {i}")))?;
     }
-    let json: Vec<_> = items.iter().map(|item| json!({"key": item.key, "token": item.token})).collect();
-    let json = serde_json::Value::Array(json).to_string();
-    let operation = identity(operation)?;
-    let params = [Param::Text(&operation), Param::Text(&json)];
-
-    let mut attempts = Attempts::default();
-    let result = queue.with_session(|session| attempts.note(answered(session, &queue.calls.redrive, &params)));
-    let outcomes = answers::outcomes(&attempts.conclude(&operation, result)?, items.len())?;
-    if outcomes.iter().any(|outcome| outcome.answer == Answer::Ok) {
-        queue.signal.wake();
-    }
-    Ok(outcomes)
+    in_parts(items, operation, |part| {
+        let json: Vec<_> = part.items.iter().map(|item| json!({"key": item.key, "token": item.token})).collect();
+        let json = serde_json::Value::Array(json).to_string();
+        let params = [Param::Text(&part.operation.id), Param::Text(&json)];
+        let mut attempts = Attempts::default();
+        let result = queue.with_session(|session| attempts.note(answered(session, &queue.calls.redrive, &params)));
+        let outcomes = answers::outcomes(&attempts.conclude(&part.operation, result)?, part.items.len())?;
+        if outcomes.iter().any(|outcome| outcome.answer == Answer::Ok) {
+            queue.signal.wake();
+        }
+        Ok(outcomes)
+    })
 }
 
 pub(super) fn purge(queue: &Inner, filter: &Filter, max: u32) -> Result<u64> {

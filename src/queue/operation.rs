@@ -1,21 +1,74 @@
 //! The identity of a call that changes items. The server keeps it with the change, so that the call can be repeated
 //! without doing its work twice, and its outcome be learnt after the answer was lost.
 
+use super::MAX_ITEMS;
 use crate::error::{Error, ErrorKind, Excerpt, Result};
 use uuid::Uuid;
 
-/// The identity that the caller gave, checked, or a new one.
-pub(super) fn identity(given: Option<&str>) -> Result<String> {
-    match given {
-        // By time, so that the server's index of them grows at one end.
-        None => Ok(Uuid::now_v7().to_string()),
-        Some(text) => Uuid::try_parse(text).map(|id| id.to_string()).map_err(|_| {
-            Error::new(
-                ErrorKind::InvalidArgument,
-                format!("the operation {} is not a GUID; leave it out, or repeat the one an error gave", Excerpt(text)),
-            )
-        }),
+/// What a call is recognized by.
+pub(super) struct Operation {
+    /// What the server is sent, for this part of the call.
+    pub(super) id: String,
+    /// What the caller repeats the whole call with.
+    pub(super) of_call: String,
+}
+
+impl Operation {
+    /// The identity that the caller gave, checked, or a new one; and of it that of the part numbered `part`, if the call goes
+    /// out in parts. A part's is made of the whole's and its number, so that a repetition with the same items has the same.
+    fn new(given: Option<&str>, part: Option<usize>) -> Result<Self> {
+        let call = match given {
+            // By time, so that the server's index of them grows at one end.
+            None => Uuid::now_v7(),
+            Some(text) => Uuid::try_parse(text).map_err(|_| {
+                Error::new(
+                    ErrorKind::InvalidArgument,
+                    format!(
+                        "the operation {} is not a GUID; leave it out, or repeat the one an error gave",
+                        Excerpt(text)
+                    ),
+                )
+            })?,
+        };
+        let id = part.map_or(call, |part| Uuid::new_v5(&call, part.to_string().as_bytes()));
+        Ok(Self { id: id.to_string(), of_call: call.to_string() })
     }
+}
+
+/// A part of a call: as many items as one transaction takes.
+pub(super) struct Part<'a, T> {
+    pub(super) number: usize,
+    pub(super) items: &'a [T],
+    pub(super) is_last: bool,
+    pub(super) operation: Operation,
+}
+
+/// Does `work` for [`MAX_ITEMS`] of `items` after the other; of none it is not called. When a part fails, those before it are
+/// done: the error says so, and has the operation with which the whole call is repeated, which does them no second time.
+pub(super) fn in_parts<T, R>(
+    items: &[T],
+    operation: Option<&str>,
+    mut work: impl FnMut(Part<'_, T>) -> Result<Vec<R>>,
+) -> Result<Vec<R>> {
+    let whole = Operation::new(operation, None)?;
+    let size = MAX_ITEMS as usize;
+    let parts = items.len().div_ceil(size);
+    let mut results = Vec::with_capacity(items.len());
+    for (number, items) in items.chunks(size).enumerate() {
+        let operation = Operation::new(Some(&whole.of_call), (parts > 1).then_some(number))?;
+        let done = work(Part { number, items, is_last: number + 1 == parts, operation });
+        match done {
+            Ok(done) => results.extend(done),
+            Err(error) if number == 0 => return Err(error),
+            Err(error) => {
+                let (done, call) = (number * size, &whole.of_call);
+                let context =
+                    format!("the first {done} items are done; repeat the call with operation {call} to go on");
+                return Err(error.in_context(context).with_operation(call));
+            }
+        }
+    }
+    Ok(results)
 }
 
 /// Watches the attempts of one call: after a failure that leaves the outcome open, no later failure closes it.
@@ -48,8 +101,9 @@ impl Attempts {
         self.open
     }
 
-    /// The final result of the call with the identity `operation`.
-    pub(super) fn conclude<T>(self, operation: &str, result: Result<T>) -> Result<T> {
+    /// The final result of a call, or of a part of it.
+    pub(super) fn conclude<T>(self, operation: &Operation, result: Result<T>) -> Result<T> {
+        let operation = &operation.of_call;
         result.map_err(|error| {
             if !self.open {
                 return error;
@@ -74,6 +128,10 @@ impl Attempts {
 mod tests {
     use super::*;
 
+    fn op() -> Operation {
+        Operation { id: "part".to_owned(), of_call: "op".to_owned() }
+    }
+
     fn failing(kind: ErrorKind) -> Result<()> {
         Err(Error::new(kind, ""))
     }
@@ -83,7 +141,7 @@ mod tests {
         let mut attempts = Attempts::default();
         let _ = attempts.note(failing(ErrorKind::ConnectionLost));
         let last = attempts.note(failing(ErrorKind::Deadlock));
-        let error = attempts.conclude("op", last).unwrap_err();
+        let error = attempts.conclude(&op(), last).unwrap_err();
         assert_eq!((error.kind(), error.operation()), (ErrorKind::OutcomeUnknown, Some("op")));
     }
 
@@ -91,7 +149,7 @@ mod tests {
     fn a_rolled_back_attempt_is_not_open() {
         let mut attempts = Attempts::default();
         let last = attempts.note(failing(ErrorKind::Deadlock));
-        assert_eq!(attempts.conclude("op", last).unwrap_err().kind(), ErrorKind::Deadlock);
+        assert_eq!(attempts.conclude(&op(), last).unwrap_err().kind(), ErrorKind::Deadlock);
     }
 
     #[test]
@@ -105,11 +163,49 @@ mod tests {
 
     #[test]
     fn identities_are_guids() {
-        assert_ne!(identity(None).unwrap(), identity(None).unwrap());
-        assert_eq!(
-            identity(Some("D6513312-4DCC-4C44-B044-08B98257037C")).unwrap(),
-            "d6513312-4dcc-4c44-b044-08b98257037c"
-        );
-        assert_eq!(identity(Some("x")).unwrap_err().kind(), ErrorKind::InvalidArgument);
+        let id = |given| Operation::new(given, None).map(|operation| operation.id);
+        assert_ne!(id(None).unwrap(), id(None).unwrap());
+        assert_eq!(id(Some("D6513312-4DCC-4C44-B044-08B98257037C")).unwrap(), "d6513312-4dcc-4c44-b044-08b98257037c");
+        assert_eq!(id(Some("x")).unwrap_err().kind(), ErrorKind::InvalidArgument);
+    }
+
+    const GIVEN: &str = "d6513312-4dcc-4c44-b044-08b98257037c";
+
+    /// The identities that a call of so many items goes out with.
+    fn sent(items: usize) -> Vec<String> {
+        let mut sent = Vec::new();
+        let done = in_parts(&vec![(); items], Some(GIVEN), |part| {
+            assert!(part.items.len() <= 1000 && part.is_last == (part.number == items.saturating_sub(1) / 1000));
+            sent.push(part.operation.id);
+            Ok(part.items.to_vec())
+        });
+        assert_eq!(done.unwrap().len(), items);
+        sent
+    }
+
+    #[test]
+    fn a_part_has_an_identity_that_a_repetition_has_too() {
+        assert!(sent(0).is_empty(), "nothing is sent of nothing");
+        assert_eq!((sent(1), sent(1000)), (vec![GIVEN.to_owned()], vec![GIVEN.to_owned()]));
+        let parts = sent(2001);
+        assert_eq!((parts.len(), &parts), (3, &sent(2001)));
+        assert!(parts[0] != parts[1] && parts[1] != parts[2] && !parts.contains(&GIVEN.to_owned()));
+    }
+
+    #[test]
+    fn after_a_part_that_failed_the_call_is_repeated_as_a_whole() {
+        let fail_at = |at| {
+            in_parts(&[(); 2500], Some(GIVEN), |part| {
+                if part.number == at {
+                    failing(ErrorKind::Deadlock)?
+                }
+                Ok(part.items.to_vec())
+            })
+            .unwrap_err()
+        };
+        assert_eq!(fail_at(0).operation(), None, "nothing was done");
+        let error = fail_at(2);
+        assert_eq!((error.kind(), error.operation()), (ErrorKind::Deadlock, Some(GIVEN)));
+        assert!(error.message().contains("the first 2000 items are done"), "{error}");
     }
 }

@@ -1,7 +1,7 @@
 //! Ending claims, and keeping them.
 
-use super::operation::{Attempts, identity};
-use super::{Inner, answered, answers, check_count, claim, handwritten};
+use super::operation::{Attempts, Operation, in_parts};
+use super::{Inner, MAX_ITEMS, answered, answers, claim, handwritten};
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Action, Answer, Batch, ItemState, Lease, Outcome, Settlement};
 use crate::session::Param;
@@ -9,20 +9,43 @@ use crate::spec::{check_text, put_due};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
-/// Settles `settlements` and, with `max` above 0, claims that many items in the same commit.
+/// Settles `settlements` and, with `max` above 0, claims that many items in the same commit as the last of them.
 pub(super) fn settle(
     queue: &Inner,
     settlements: &[Settlement<'_>],
     operation: Option<&str>,
     max: u32,
 ) -> Result<(Vec<Outcome>, Batch)> {
-    check_count("the number of items to settle", settlements.len())?;
+    if settlements.is_empty() {
+        let claims = max > 0 && !queue.interrupt.is_set();
+        return Ok((Vec::new(), if claims { claim::now(queue, max)? } else { Batch::default() }));
+    }
+    // All of them, before the first is sent.
+    let size = MAX_ITEMS as usize;
+    let json = settlements.chunks(size).enumerate().map(|(i, part)| to_json(part, i * size));
+    let json: Vec<_> = json.collect::<Result<_>>()?;
+    let mut batch = Batch::default();
+    let outcomes = in_parts(settlements, operation, |part| {
+        let max = if part.is_last { max } else { 0 };
+        let (outcomes, claimed) = one_part(queue, part.items, &json[part.number], &part.operation, max)?;
+        batch = claimed;
+        Ok(outcomes)
+    })?;
+    Ok((outcomes, batch))
+}
+
+/// Up to [`MAX_ITEMS`] settlements, in one transaction.
+fn one_part(
+    queue: &Inner,
+    settlements: &[Settlement<'_>],
+    items: &str,
+    operation: &Operation,
+    max: u32,
+) -> Result<(Vec<Outcome>, Batch)> {
     let claims = max > 0 && !queue.interrupt.is_set();
     let max = if claims { max.cast_signed() } else { 0 };
-    let items = to_json(settlements)?;
-    let operation = identity(operation)?;
     if let Some(theirs) = &queue.handwritten {
-        let outcomes = handwritten::settle(queue, theirs, settlements, &operation)?;
+        let outcomes = handwritten::settle(queue, theirs, settlements, operation)?;
         wake_for(queue, settlements, &outcomes);
         // What was settled is told in any case: another claim finds what this one could not take.
         let batch = if max > 0 { claim::now(queue, max.unsigned_abs()) } else { Ok(Batch::default()) };
@@ -35,13 +58,13 @@ pub(super) fn settle(
         ));
     }
     let recover = i32::from(claims && queue.signal.recovery_is_due(queue.recover_interval));
-    let mut params = vec![Param::Text(&operation), Param::Text(&queue.worker), Param::Text(&items)];
+    let mut params = vec![Param::Text(&operation.id), Param::Text(&queue.worker), Param::Text(items)];
     params.extend(claim::terms(queue, max, recover));
 
     let wakes = queue.signal.wakes();
     let mut attempts = Attempts::default();
     let result = queue.with_session(|session| attempts.note(answered(session, &queue.calls.settle, &params)));
-    let rows = attempts.conclude(&operation, result)?;
+    let rows = attempts.conclude(operation, result)?;
     let outcomes = answers::outcomes(&rows, settlements.len())?;
     // A repeated call answers for the settled items only: what its first attempt claimed is left to the lease.
     let batch = if rows.len() > settlements.len() || rows.has_withheld() {
@@ -54,13 +77,16 @@ pub(super) fn settle(
 }
 
 pub(super) fn renew(queue: &Inner, leases: &[Lease<'_>]) -> Result<Vec<Outcome>> {
-    check_count("the number of leases to renew", leases.len())?;
     queue.needs_own_procedures("renew a lease", "they keep none: an item is its worker's for ever")?;
-    let items: Vec<_> = leases.iter().map(|lease| json!({"key": lease.key, "attempt": lease.attempt})).collect();
-    let items = Value::Array(items).to_string();
-    let params = [Param::Text(&queue.worker), Param::Text(&items), Param::OptionalInteger(queue.lease_ms)];
-    let rows = queue.with_session(|session| answered(session, &queue.calls.renew, &params))?;
-    answers::outcomes(&rows, leases.len())
+    let mut outcomes = Vec::with_capacity(leases.len());
+    for leases in leases.chunks(MAX_ITEMS as usize) {
+        let items: Vec<_> = leases.iter().map(|lease| json!({"key": lease.key, "attempt": lease.attempt})).collect();
+        let items = Value::Array(items).to_string();
+        let params = [Param::Text(&queue.worker), Param::Text(&items), Param::OptionalInteger(queue.lease_ms)];
+        let rows = queue.with_session(|session| answered(session, &queue.calls.renew, &params))?;
+        outcomes.extend(answers::outcomes(&rows, leases.len())?);
+    }
+    Ok(outcomes)
 }
 
 /// What was made due again wakes those who wait for it.
@@ -77,8 +103,8 @@ fn wake_for(queue: &Inner, settlements: &[Settlement<'_>], outcomes: &[Outcome])
     }
 }
 
-/// The array that the procedure reads.
-fn to_json(settlements: &[Settlement<'_>]) -> Result<String> {
+/// The array that the procedure reads. Mistakes count the items from `first` on.
+fn to_json(settlements: &[Settlement<'_>], first: usize) -> Result<String> {
     let mut out = String::with_capacity(settlements.len() * 128 + 2);
     out.push('[');
     for (i, settlement) in settlements.iter().enumerate() {
@@ -86,7 +112,7 @@ fn to_json(settlements: &[Settlement<'_>]) -> Result<String> {
             out.push(',');
         }
         write_json(&mut out, settlement)
-            .map_err(|why| Error::new(ErrorKind::InvalidArgument, format!("item {i}: {why}")))?;
+            .map_err(|why| Error::new(ErrorKind::InvalidArgument, format!("item {}: {why}", first + i)))?;
     }
     out.push(']');
     Ok(out)
@@ -160,8 +186,8 @@ mod tests {
             (Settlement { due: Some("soon"), ..good.clone() }, "soon"),
             (Settlement { due: Some("2026-01-01"), delay_ms: Some(1), ..good.clone() }, "not both"),
         ] {
-            let error = to_json(&[good.clone(), settlement]).unwrap_err();
-            assert!(error.message().starts_with("item 1:") && error.message().contains(part), "{error}");
+            let error = to_json(&[good.clone(), settlement], 1000).unwrap_err();
+            assert!(error.message().starts_with("item 1001:") && error.message().contains(part), "{error}");
         }
     }
 
@@ -174,7 +200,7 @@ mod tests {
             delay_ms: Some(5),
             ..Settlement::control("k", Some("t"), Action::Release)
         };
-        let text = to_json(&[control, claimed]).unwrap();
+        let text = to_json(&[control, claimed], 0).unwrap();
         assert_eq!(
             serde_json::from_str::<Value>(&text).unwrap(),
             json!([

@@ -198,7 +198,7 @@ fn read_cell(
         }
         ColumnType::Binary => read_bytes(row, number, rows, buffers, room)?,
         ColumnType::Decimal => read_text(row, number, rows, buffers, room, write_decimal)?,
-        ColumnType::Text | ColumnType::Date | ColumnType::Guid => {
+        ColumnType::Text | ColumnType::Date | ColumnType::Guid | ColumnType::Json => {
             read_text(row, number, rows, buffers, room, write_utf16)?;
         }
     }

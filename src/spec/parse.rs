@@ -94,6 +94,14 @@ impl QueueSpec {
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] with the line and the key of the mistake.
     pub fn from_text(text: &str) -> Result<Self> {
+        let is_name = !text.contains(['\n', '=', '{']) && Format::of_file(text.trim()).is_some();
+        if is_name {
+            let why = format!(
+                "{:?} is the name of a file; a description is expected here: give what is in the file",
+                text.trim()
+            );
+            return Err(refuse(why));
+        }
         Self::parse(text, Format::of_text(text))
     }
 

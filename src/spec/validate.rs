@@ -2,19 +2,58 @@
 
 use super::{ColumnKind, ColumnSpec, KeySource, QueueSpec, Storage};
 use crate::error::{Error, ErrorKind, Excerpt, Result};
-use crate::ident::did_you_mean;
-use crate::item::{NewItem, normalize_utc};
+use crate::ident::{Found, did_you_mean, find_name};
+use crate::item::{Columns, NewItem, normalize_utc};
 use serde_json::{Map, Value, json};
 
 /// The longest delay the servers' time arithmetic takes in one step: `i32::MAX` seconds.
 pub(crate) const MAX_DELAY_MS: i64 = i32::MAX as i64 * 1000;
 
-/// `items` as the array that the procedures read, each checked.
-pub(crate) fn items_to_json(spec: &QueueSpec, items: &[NewItem]) -> Result<String> {
+/// An item that fits its queue, in the form in which it is sent.
+pub(crate) struct Checked {
+    /// All but the columns.
+    head: Map<String, Value>,
+    /// The columns under the names that the queue has for them, each as JSON.
+    pub(crate) columns: Vec<(String, String)>,
+}
+
+/// `items`, each checked.
+pub(crate) fn check_items(spec: &QueueSpec, items: &[NewItem]) -> Result<Vec<Checked>> {
     let given = given(spec);
-    let items: Vec<_> =
-        items.iter().enumerate().map(|(i, item)| item_to_json(spec, &given, i, item)).collect::<Result<_>>()?;
-    Ok(Value::Array(items).to_string())
+    let check = |(i, item)| check_item(spec, &given, item).map_err(|why| refuse(&format!("item {i}: {why}")));
+    items.iter().enumerate().map(check).collect()
+}
+
+/// The array that the procedures read.
+pub(crate) fn items_to_json<'a>(items: impl Iterator<Item = &'a Checked>) -> String {
+    let mut out = String::from("[");
+    for (i, item) in items.enumerate() {
+        if i > 0 {
+            out.push(',');
+        }
+        out.push('{');
+        for (name, value) in &item.head {
+            out.push_str(&format!("{}:{value},", json!(name)));
+        }
+        out.push_str("\"columns\":");
+        put_object(&mut out, &item.columns);
+        out.push('}');
+    }
+    out.push(']');
+    out
+}
+
+fn put_object(out: &mut String, members: &[(String, String)]) {
+    out.push('{');
+    for (i, (name, value)) in members.iter().enumerate() {
+        if i > 0 {
+            out.push(',');
+        }
+        out.push_str(&json!(name).to_string());
+        out.push(':');
+        out.push_str(value);
+    }
+    out.push('}');
 }
 
 impl QueueSpec {
@@ -24,11 +63,7 @@ impl QueueSpec {
     /// # Errors
     /// [`ErrorKind::InvalidItem`] says what does not fit the queue.
     pub fn check_item(&self, item: &NewItem) -> Result<()> {
-        match item_to_json(self, &given(self), 0, item) {
-            Ok(_) => Ok(()),
-            // There is one item only: its number would say nothing.
-            Err(error) => Err(Error::new(error.kind(), error.message().trim_start_matches("item 0: "))),
-        }
+        check_item(self, &given(self), item).map(drop).map_err(|why| refuse(&why))
     }
 }
 
@@ -49,25 +84,20 @@ fn given(spec: &QueueSpec) -> Vec<ColumnSpec> {
     given
 }
 
-fn item_to_json(spec: &QueueSpec, given: &[ColumnSpec], index: usize, item: &NewItem) -> Result<Value> {
-    let mut out = Map::new();
+fn check_item(spec: &QueueSpec, given: &[ColumnSpec], item: &NewItem) -> Result<Checked, String> {
+    let mut head = Map::new();
     if let Some(kind) = &item.kind {
         if !spec.types.contains(kind) {
-            return Err(refuse(
-                index,
-                format!("queue {} has no type {}; it has {:?}", spec.queue, Excerpt(kind), spec.types),
-            ));
+            return Err(format!("queue {} has no type {}; it has {:?}", spec.queue, Excerpt(kind), spec.types));
         }
-        out.insert("type".to_owned(), json!(kind));
+        head.insert("type".to_owned(), json!(kind));
     }
     if let Some(step) = &item.step {
-        check_text(step, Some(60)).map_err(|why| refuse(index, format!("the step {why}")))?;
-        out.insert("step".to_owned(), json!(step));
+        check_text(step, Some(60)).map_err(|why| format!("the step {why}"))?;
+        head.insert("step".to_owned(), json!(step));
     }
-    put_due(&mut out, item.delay_ms, item.due.as_deref()).map_err(|why| refuse(index, why))?;
-    let columns = item_columns(spec, given, item).map_err(|why| refuse(index, why))?;
-    out.insert("columns".to_owned(), Value::Object(columns));
-    Ok(Value::Object(out))
+    put_due(&mut head, item.delay_ms, item.due.as_deref())?;
+    Ok(Checked { head, columns: item_columns(spec, given, item)? })
 }
 
 /// Puts a delay or a due time into an element that travels to the server, or says what is wrong with it.
@@ -102,107 +132,142 @@ pub(crate) fn check_text(text: &str, most: Option<usize>) -> Result<(), String> 
 }
 
 /// The columns of an item, with those of its subtypes in objects of their own.
-fn item_columns(spec: &QueueSpec, given: &[ColumnSpec], item: &NewItem) -> Result<Map<String, Value>, String> {
-    if spec.subtypes.is_empty() {
-        return columns_to_json(spec, given, "", item.columns.iter());
+fn item_columns(spec: &QueueSpec, given: &[ColumnSpec], item: &NewItem) -> Result<Vec<(String, String)>, String> {
+    let subtypes = spec.subtypes.iter().map(|subtype| subtype.name.as_str());
+    let names: Vec<_> = given.iter().map(|column| column.name.as_str()).chain(subtypes).collect();
+    let mut out = Vec::new();
+    let mut of_subtypes: Vec<Option<&str>> = vec![None; spec.subtypes.len()];
+    for (place, value) in by_place(spec, &names, "", &item.columns)? {
+        match given.get(place) {
+            Some(column) => out.push(column_of(column, "", value)?),
+            None => of_subtypes[place - given.len()] = Some(value).filter(|value| *value != "null"),
+        }
     }
-    let of_subtype = |name: &str| spec.subtypes.iter().find(|subtype| subtype.name.as_str() == name);
-    let own = item.columns.iter().filter(|(name, _)| of_subtype(name).is_none());
-    let mut out = columns_to_json(spec, given, "", own)?;
+    must_have_values(given, "", &out)?;
     let kind = item.kind.as_deref().or(spec.types.first().map(String::as_str)).unwrap_or_default();
-    for subtype in &spec.subtypes {
+    for (subtype, value) in spec.subtypes.iter().zip(of_subtypes) {
         let name = subtype.name.as_str();
-        let value = item.columns.get(name).filter(|value| !value.is_null());
-        match value {
-            None if subtype.exclusive && kind == name => {
+        let Some(value) = value else {
+            if subtype.exclusive && kind == name {
                 return Err(format!(
                     "column {name:?}: an item of the type {name:?} must have an object with its columns"
                 ));
             }
-            None => {}
-            Some(_) if subtype.exclusive && kind != name => {
-                return Err(format!(
-                    "column {name:?}: only items of the type {name:?} have these columns, not {kind:?}"
-                ));
-            }
-            Some(Value::Object(columns)) => {
-                let columns = columns_to_json(spec, &subtype.columns, &format!("{name}."), columns.iter())?;
-                out.insert(name.to_owned(), Value::Object(columns));
-            }
-            Some(value) => {
-                return Err(format!(
-                    "column {name:?} takes an object with the subtype's columns, not {}",
-                    shown(value)
-                ));
-            }
+            continue;
+        };
+        if subtype.exclusive && kind != name {
+            return Err(format!("column {name:?}: only items of the type {name:?} have these columns, not {kind:?}"));
         }
+        let columns = Columns::from_json(value)
+            .map_err(|_| format!("column {name:?} takes an object with the subtype's columns, not {}", shown(value)))?;
+        let prefix = format!("{name}.");
+        let names: Vec<_> = subtype.columns.iter().map(|column| column.name.as_str()).collect();
+        let columns = by_place(spec, &names, &prefix, &columns)?
+            .into_iter()
+            .map(|(place, value)| column_of(&subtype.columns[place], &prefix, value))
+            .collect::<Result<Vec<_>, String>>()?;
+        must_have_values(&subtype.columns, &prefix, &columns)?;
+        let mut object = String::new();
+        put_object(&mut object, &columns);
+        out.push((name.to_owned(), object));
     }
     Ok(out)
 }
 
-/// What was given, checked against `columns`; `prefix` stands before their names in errors.
-fn columns_to_json<'a>(
+/// What was given, each value with the place of its name among `names`; `prefix` stands before names in errors.
+fn by_place<'a>(
     spec: &QueueSpec,
-    columns: &[ColumnSpec],
+    names: &[&str],
     prefix: &str,
-    given: impl Iterator<Item = (&'a String, &'a Value)>,
-) -> Result<Map<String, Value>, String> {
-    let mut out = Map::new();
-    for (name, value) in given {
-        let Some(column) = columns.iter().find(|column| column.name.as_str() == name) else {
-            let mut known: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();
-            if prefix.is_empty() {
-                known.extend(spec.subtypes.iter().map(|subtype| subtype.name.as_str()));
+    given: &'a Columns,
+) -> Result<Vec<(usize, &'a str)>, String> {
+    let mut out: Vec<(usize, &str)> = Vec::new();
+    let mut taken: Vec<Option<&str>> = vec![None; names.len()];
+    for (name, value) in given.iter() {
+        let column = format!("{prefix}{name}");
+        let place = match find_name(name, names.iter().copied()) {
+            Found::One(place) => place,
+            Found::Many => {
+                let column = Excerpt(&column);
+                return Err(format!("column {column}: queue {} has several that differ in case alone", spec.queue));
             }
-            let column = format!("{prefix}{name}");
-            let near = did_you_mean(name, known.iter().copied());
-            let column = Excerpt(&column);
-            return Err(format!("queue {} has no column {column}{near}; it has {}", spec.queue, known.join(", ")));
+            Found::None => {
+                let near = did_you_mean(name, names.iter().copied());
+                let names = names.join(", ");
+                let column = Excerpt(&column);
+                return Err(format!("queue {} has no column {column}{near}; it has {names}", spec.queue));
+            }
         };
-        let value = column_value(column, value)
-            .map_err(|why| format!("column {:?} ({}) {why}", format!("{prefix}{name}"), column.kind))?;
-        out.insert(name.clone(), value);
-    }
-    for column in columns {
-        if !column.nullable && out.get(column.name.as_str()).is_none_or(Value::is_null) {
-            return Err(format!("column {:?} must have a value", format!("{prefix}{}", column.name.as_str())));
+        if let Some(other) = taken[place].replace(name) {
+            return Err(format!("column {:?} is given twice, as {other:?} and {name:?}", names[place]));
         }
+        out.push((place, value));
     }
     Ok(out)
+}
+
+fn column_of(column: &ColumnSpec, prefix: &str, json: &str) -> Result<(String, String), String> {
+    let name = column.name.as_str();
+    match column_value(column.kind, json) {
+        Ok(value) => Ok((name.to_owned(), value)),
+        Err(why) => Err(format!("column {:?} ({}) {why}", format!("{prefix}{name}"), column.kind)),
+    }
+}
+
+fn must_have_values(columns: &[ColumnSpec], prefix: &str, given: &[(String, String)]) -> Result<(), String> {
+    let has_value = |name: &str| given.iter().any(|(given, value)| given == name && value != "null");
+    match columns.iter().find(|column| !column.nullable && !has_value(column.name.as_str())) {
+        Some(column) => Err(format!("column {:?} must have a value", format!("{prefix}{}", column.name.as_str()))),
+        None => Ok(()),
+    }
 }
 
 /// The value as it is sent, or what is wrong with it.
-fn column_value(column: &ColumnSpec, value: &Value) -> Result<Value, String> {
-    let wrong = || Err(format!("does not take {}", shown(value)));
-    match (column.kind, value) {
-        (_, Value::Null) => Ok(Value::Null),
+fn column_value(kind: ColumnKind, json: &str) -> Result<String, String> {
+    let wrong = || Err(format!("does not take {}", shown(json)));
+    let value: Value = serde_json::from_str(json).map_err(|error| format!("does not take {}: {error}", shown(json)))?;
+    let as_given = || Ok(json.to_owned());
+    match (kind, &value) {
+        (_, Value::Null) => as_given(),
         (ColumnKind::Text(length), Value::String(text)) => {
-            check_text(text, length.map(usize::from)).map(|()| value.clone())
+            check_text(text, length.map(usize::from)).map(|()| json.to_owned())
         }
         (ColumnKind::Integer, Value::Number(number)) => match number.as_i64() {
-            Some(number) if i32::try_from(number).is_ok() => Ok(value.clone()),
+            Some(number) if i32::try_from(number).is_ok() => as_given(),
             _ => wrong(),
         },
-        (ColumnKind::BigInteger, Value::Number(number)) if number.as_i64().is_some() => Ok(value.clone()),
-        (ColumnKind::Boolean, Value::Bool(_)) | (ColumnKind::Float, Value::Number(_)) => Ok(value.clone()),
+        (ColumnKind::BigInteger, Value::Number(number)) if number.as_i64().is_some() => as_given(),
+        (ColumnKind::Boolean, Value::Bool(_)) | (ColumnKind::Float, Value::Number(_)) => as_given(),
         // Decimals may come as text, since a JSON number of many digits rarely survives its reader.
         (ColumnKind::Decimal(precision, scale), Value::String(_) | Value::Number(_)) => {
-            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            if is_decimal(&text, precision.into(), scale.into()) { Ok(Value::String(text)) } else { wrong() }
+            let text = value.as_str().unwrap_or(json);
+            if is_decimal(text, precision.into(), scale.into()) { Ok(json!(text).to_string()) } else { wrong() }
         }
-        (ColumnKind::Timestamp, Value::String(text)) => normalize_utc(text).map_or_else(wrong, |time| Ok(json!(time))),
+        (ColumnKind::Timestamp, Value::String(text)) => {
+            normalize_utc(text).map_or_else(wrong, |time| Ok(json!(time).to_string()))
+        }
         (ColumnKind::Date, Value::String(text)) if !text.contains([':', 'T', ' ']) => match normalize_utc(text) {
-            Some(time) => Ok(json!(time[..10])),
+            Some(time) => Ok(json!(time[..10]).to_string()),
             None => wrong(),
         },
-        (ColumnKind::Guid, Value::String(text)) if is_guid(text) => Ok(value.clone()),
+        (ColumnKind::Guid, Value::String(text)) if is_guid(text) => as_given(),
+        // As it was written, so that its numbers keep their digits.
         (ColumnKind::Json, Value::Object(_) | Value::Array(_)) => {
-            if value.to_string().contains("\\u0000") {
+            if has_nul(&value) {
                 return Err("contains U+0000, which neither server stores in text".to_owned());
             }
-            Ok(value.clone())
+            as_given()
         }
         _ => wrong(),
+    }
+}
+
+fn has_nul(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains('\0'),
+        Value::Array(values) => values.iter().any(has_nul),
+        Value::Object(members) => members.iter().any(|(name, value)| name.contains('\0') || has_nul(value)),
+        _ => false,
     }
 }
 
@@ -226,16 +291,15 @@ fn is_guid(text: &str) -> bool {
 }
 
 /// A value for a message, cut short.
-fn shown(value: &Value) -> String {
-    let text = value.to_string();
-    match text.char_indices().nth(60) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text,
+fn shown(json: &str) -> String {
+    match json.char_indices().nth(60) {
+        Some((end, _)) => format!("{}...", &json[..end]),
+        None => json.to_owned(),
     }
 }
 
-fn refuse(index: usize, why: String) -> Error {
-    Error::new(ErrorKind::InvalidItem, format!("item {index}: {why}"))
+fn refuse(why: &str) -> Error {
+    Error::new(ErrorKind::InvalidItem, why)
 }
 
 #[cfg(test)]
@@ -253,7 +317,28 @@ mod tests {
     }
 
     fn item(columns: Value) -> NewItem {
-        NewItem { columns: columns.as_object().unwrap().clone(), ..NewItem::default() }
+        NewItem { columns: columns.as_object().unwrap().clone().into(), ..NewItem::default() }
+    }
+
+    fn items_to_json(spec: &QueueSpec, items: &[NewItem]) -> Result<String> {
+        check_items(spec, items).map(|items| super::items_to_json(items.iter()))
+    }
+
+    #[test]
+    fn numbers_keep_all_their_digits() {
+        let columns = r#"{"I": 1, "D": 12.50, "J": {"b": 123456789012345678901234567890, "a": [1.10, "\\u0000"]}}"#;
+        let item = NewItem { columns: Columns::from_json(columns).unwrap(), ..NewItem::default() };
+        let text = items_to_json(&spec(), &[item]).unwrap();
+        assert!(text.contains(r#"{"b": 123456789012345678901234567890, "a": [1.10, "\\u0000"]}"#), "{text}");
+        assert!(text.contains(r#""D":"12.50""#), "{text}");
+    }
+
+    #[test]
+    fn the_case_of_letters_matters_only_where_names_differ_in_nothing_else() {
+        let text = items_to_json(&spec(), &[item(json!({"i": 1, "DAY": "2026-11-21"}))]).unwrap();
+        assert_eq!(text, r#"[{"columns":{"Day":"2026-11-21","I":1}}]"#, "under the queue's names");
+        let twice = items_to_json(&spec(), &[item(json!({"i": 1, "I": 2}))]).unwrap_err();
+        assert_eq!(twice.message(), r#"item 0: column "I" is given twice, as "I" and "i""#);
     }
 
     #[test]
@@ -332,6 +417,7 @@ mod tests {
             item(json!({"Reset": {"Code": 1}})),
             of("Email", json!({"To": "a", "Mail": {"Subject": "hi"}, "Reset": null})),
             of("Email", json!({})),
+            of("Reset", json!({"RESET": {"code": 1}})),
         ];
         let text = items_to_json(&spec, &good).unwrap();
         assert!(text.contains(r#""Reset":{"Code":1}"#) && text.contains(r#""Mail":{"Subject":"hi"}"#), "{text}");

@@ -194,8 +194,8 @@ fn a_producer_may_say_when_an_item_came() {
     let adopted = Adopted::new(&SIMPLE_QUEUE);
     let queue = adopted.worker("w");
     let mut items = adopted.items(2);
-    items[1].columns.insert("CreatedAt".to_owned(), "2021-09-16T17:55:38.403Z".into());
-    items[1].columns.insert("Id".to_owned(), "d6513312-4dcc-4c44-b044-08b98257037c".into());
+    items[1].columns.insert("CreatedAt", "2021-09-16T17:55:38.403Z");
+    items[1].columns.insert("Id", "d6513312-4dcc-4c44-b044-08b98257037c");
     let keys = queue.enqueue(&items, None).unwrap();
     assert_eq!(keys[1].key, "d6513312-4dcc-4c44-b044-08b98257037c");
     assert_eq!(numbers(&claim(&queue, 2), "Payload"), ["1", "0"]);

@@ -221,7 +221,7 @@ impl Adopted {
     }
 
     pub fn item(&self, number: u32) -> NewItem {
-        NewItem { columns: (self.column)(number).as_object().unwrap().clone(), ..NewItem::default() }
+        NewItem { columns: (self.column)(number).as_object().unwrap().clone().into(), ..NewItem::default() }
     }
 
     pub fn items(&self, count: u32) -> Vec<NewItem> {

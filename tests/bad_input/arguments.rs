@@ -78,10 +78,8 @@ fn counts_waits_and_empty_lists() {
     for wait in [Duration::from_secs(86_401), Duration::MAX] {
         assert_says(queue.claim(1, wait), invalid, &["wait", "a day"]);
     }
-    assert_says(queue.enqueue(&[], None), invalid, &["enqueue is 0", "1 to 1000"]);
-    assert_says(queue.enqueue(&vec![item("a"); 1001], None), invalid, &["enqueue is 1001", "1 to 1000"]);
-    assert_says(queue.settle(&[], None), invalid, &["settle is 0"]);
-    assert_says(queue.renew(&[]), invalid, &["renew is 0"]);
+    assert_eq!((queue.enqueue(&[], None).unwrap().len(), queue.settle(&[], None).unwrap().len()), (0, 0));
+    assert_eq!(queue.renew(&[]).unwrap().len(), 0);
     let settlement = Settlement::control("2026-11-21T08:30:00", None, Action::Cancel);
     assert_says(queue.settle_and_claim(std::slice::from_ref(&settlement), None, 0), invalid, &["claim is 0"]);
     assert_says(queue.settle(&[settlement], Some("42")), invalid, &["\"42\" is not a GUID", "leave it out"]);

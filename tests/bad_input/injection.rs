@@ -97,7 +97,7 @@ fn what_is_no_key_is_said_to_be_none() {
         assert_says(queue.enqueue(&[item("b")], Some(hostile)), ErrorKind::InvalidArgument, &["not a GUID"]);
         let typed = NewItem { kind: Some(hostile.to_owned()), ..item("b") };
         assert_says(queue.enqueue(&[typed], None), invalid, &["item 0", "type"]);
-        let other = NewItem { columns: [(hostile.to_owned(), "b".into())].into_iter().collect(), ..item("b") };
+        let other = NewItem { columns: [(hostile, "b")].into_iter().collect(), ..item("b") };
         assert_says(queue.enqueue(&[other], None), invalid, &["item 0", "column"]);
     }
     let batch = queue.claim(10, Duration::ZERO).unwrap();

@@ -59,6 +59,8 @@ pub struct Taken {
     /// Name and type of each column.
     pub columns: Vec<(String, ColumnType)>,
     pub json: serde_json::Value,
+    /// The same as it came.
+    pub text: String,
 }
 
 impl Taken {
@@ -134,5 +136,5 @@ impl dyn Api {
 /// An item with a payload.
 pub fn item(payload: &str) -> NewItem {
     let columns = serde_json::json!({"Payload": payload});
-    NewItem { columns: columns.as_object().unwrap().clone(), ..NewItem::default() }
+    NewItem { columns: columns.as_object().unwrap().clone().into(), ..NewItem::default() }
 }

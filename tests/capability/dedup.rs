@@ -149,7 +149,7 @@ fn two_columns_make_one_work(given: &Given) {
     let queue = queue(given, r#"{"columns": ["Payload", "Number"], "answer": "existing", "among": "unfinished"}"#);
     let numbered = |payload: &str, number: i32| {
         let columns = json!({"Payload": payload, "Number": number});
-        NewItem { columns: columns.as_object().unwrap().clone(), ..NewItem::default() }
+        NewItem { columns: columns.as_object().unwrap().clone().into(), ..NewItem::default() }
     };
     let items = [numbered("a", 1), numbered("a", 2), numbered("b", 1), numbered("a", 1)];
     let added = queue.enqueue(&items, None).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::api::item;
 use crate::fixture::{Body, Given};
-use readpast::item::{Action, Answer, ItemState, NewItem, Settlement};
+use readpast::item::{Action, Answer, ColumnType, Columns, Enqueued, ItemRef, ItemState, Lease, NewItem, Settlement};
 use std::{collections::HashSet, time::Duration};
 
 pub const BODIES: &[(&str, Body)] = &[
@@ -10,7 +10,11 @@ pub const BODIES: &[(&str, Body)] = &[
     ("enqueue::a_repeated_operation_adds_nothing", a_repeated_operation_adds_nothing),
     ("enqueue::all_or_nothing", all_or_nothing),
     ("enqueue::producers_at_once_get_keys_of_their_own", producers_at_once_get_keys_of_their_own),
-    ("enqueue::counts_out_of_range_are_refused", counts_out_of_range_are_refused),
+    ("enqueue::more_than_a_call_takes_goes_in_parts", more_than_a_call_takes_goes_in_parts),
+    ("enqueue::lists_of_nothing_ask_nobody", lists_of_nothing_ask_nobody),
+    ("enqueue::json_stays_as_it_is_written", json_stays_as_it_is_written),
+    ("enqueue::what_is_no_json_is_text", what_is_no_json_is_text),
+    ("enqueue::columns_are_told_by_name_whatever_its_case", columns_are_told_by_name_whatever_its_case),
     ("enqueue::token_steers_the_new_item", token_steers_the_new_item),
 ];
 
@@ -37,7 +41,7 @@ fn a_repeated_operation_adds_nothing(given: &Given) {
     let operation = OPERATION.replace("d6513312", if given.queue.starts_with('r') { "00000001" } else { "00000002" });
     let first = queue.enqueue(&items, Some(&operation)).unwrap();
     let again = queue.enqueue(&items, Some(&operation)).unwrap();
-    let keys = |added: &[readpast::item::Enqueued]| added.iter().map(|a| a.key.clone()).collect::<Vec<_>>();
+    let keys = |added: &[Enqueued]| added.iter().map(|a| a.key.clone()).collect::<Vec<_>>();
     assert_eq!(keys(&first), keys(&again));
     assert_eq!(queue.stats().unwrap().count(ItemState::Pending), 2);
 }
@@ -61,15 +65,81 @@ fn producers_at_once_get_keys_of_their_own(given: &Given) {
     assert_eq!(queue.stats().unwrap().count(ItemState::Pending), 100);
 }
 
-fn counts_out_of_range_are_refused(given: &Given) {
+fn more_than_a_call_takes_goes_in_parts(given: &Given) {
     let queue = given.queue(&[]);
-    for count in [0, 1001] {
-        let problem = queue.enqueue(&vec![item("x"); count], None).unwrap_err();
-        assert_eq!(problem.kind, "InvalidArgument");
-        assert!(problem.message.contains(&count.to_string()), "{}", problem.message);
-    }
+    let items: Vec<_> = (0..2300).map(|i| item(&i.to_string())).collect();
+    let operation = OPERATION.replace("d6513312", if given.queue.starts_with('r') { "00000003" } else { "00000004" });
+    let added = queue.enqueue(&items, Some(&operation)).unwrap();
+    let keys = |added: &[Enqueued]| added.iter().map(|a| a.key.clone()).collect::<Vec<_>>();
+    assert_eq!(keys(&added).into_iter().collect::<HashSet<_>>().len(), 2300);
+    assert_eq!(keys(&queue.enqueue(&items, Some(&operation)).unwrap()), keys(&added), "a repetition adds nothing");
+    assert_eq!(queue.stats().unwrap().count(ItemState::Pending), 2300);
+
+    let cancel: Vec<_> = added.iter().map(|a| Settlement::control(&a.key, Some(&a.token), Action::Cancel)).collect();
+    let outcomes = queue.settle(&cancel, None).unwrap();
+    assert!(outcomes.len() == 2300 && outcomes.iter().all(|outcome| outcome.answer == Answer::Ok));
+    let refs: Vec<_> = added.iter().map(|a| ItemRef { key: &a.key, token: None }).collect();
+    assert_eq!(queue.redrive(&refs, None).unwrap().len(), 2300);
+    let leases: Vec<_> = added.iter().map(|a| Lease { key: &a.key, attempt: 1 }).collect();
+    let renewed = queue.renew(&leases).unwrap();
+    assert!(renewed.len() == 2300 && renewed.iter().all(|outcome| outcome.answer == Answer::LeaseLost));
+
+    // One that does not fit is found before the first is sent.
+    let mut wrong = items;
+    wrong[2200].kind = Some("NoSuchType".to_owned());
+    let problem = queue.enqueue(&wrong, None).unwrap_err();
+    assert!(problem.message.contains("item 2200"), "{}", problem.message);
+    assert_eq!(queue.stats().unwrap().count(ItemState::Pending), 2300);
+}
+
+fn lists_of_nothing_ask_nobody(given: &Given) {
+    let queue = given.queue(&[]);
+    assert!(queue.enqueue(&[], None).unwrap().is_empty() && queue.settle(&[], None).unwrap().is_empty());
+    assert!(queue.renew(&[]).unwrap().is_empty() && queue.redrive(&[], None).unwrap().is_empty());
+    queue.put("x");
+    let (outcomes, taken) = queue.settle_and_claim(&[], 1).unwrap();
+    assert_eq!((outcomes.len(), taken.len()), (0, 1), "to settle nothing and claim is to claim");
     let problem = queue.enqueue(&[item("x")], Some("not a guid")).unwrap_err();
     assert_eq!(problem.kind, "InvalidArgument");
+}
+
+const LETTERS: &str = r#""columns": [{"name": "Body", "type": "json"}, {"name": "Note", "type": "text"}],
+    "subtypes": [{"name": "Mail", "columns": [{"name": "Head", "type": "json"}]}]"#;
+
+fn json_stays_as_it_is_written(given: &Given) {
+    let queue = given.described(LETTERS);
+    let document =
+        r#"{"b": [1.10, 123456789012345678901234567890, -0.0, 1e-7], "a": {"x": null, "é": "\u0041\ud83d\ude00"}}"#;
+    let columns = format!(r#"{{"Body": {document}, "Mail": {{"Head": [{document}]}}, "Note": "{{}}"}}"#);
+    queue.put_item(NewItem { columns: Columns::from_json(&columns).unwrap(), ..NewItem::default() });
+    let taken = queue.take();
+    let kind = |name: &str| taken.columns.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).unwrap().1;
+    assert_eq!((kind("Body"), kind("Mail_Head"), kind("Note")), (ColumnType::Json, ColumnType::Json, ColumnType::Text));
+    assert!(taken.text.contains(&format!(":{document}")), "{}", taken.text);
+    assert!(taken.text.contains(&format!(":[{document}]")), "{}", taken.text);
+    assert_eq!(taken.column("Note"), "{}", "text stays text, whatever stands there");
+}
+
+fn what_is_no_json_is_text(given: &Given) {
+    let queue = given.described(LETTERS);
+    queue.put_item(NewItem { columns: Columns::from_json(r#"{"Body": [1]}"#).unwrap(), ..NewItem::default() });
+    // SQL Server keeps JSON as text, which others may write what they like to; PostgreSQL's type takes any scalar.
+    let scalar = if given.server.is_sql_server() { "no JSON" } else { "\"no object\"" };
+    given.meddle(&format!("{} = '{scalar}'", given.quoted("Body")), "1 = 1");
+    let taken = queue.take();
+    assert_eq!(taken.column("Body"), scalar.trim_matches('"'));
+}
+
+fn columns_are_told_by_name_whatever_its_case(given: &Given) {
+    let queue = given.described(LETTERS);
+    let columns = r#"{"note": "n", "MAIL": {"head": []}, "bODY": {}}"#;
+    queue.put_item(NewItem { columns: Columns::from_json(columns).unwrap(), ..NewItem::default() });
+    let taken = queue.take();
+    assert_eq!((taken.column("Note").as_str(), taken.column("Mail_Head").to_string()), (Some("n"), "[]".to_owned()));
+    let columns = r#"{"note": "n", "Note": "n"}"#;
+    let twice = NewItem { columns: Columns::from_json(columns).unwrap(), ..NewItem::default() };
+    let problem = queue.enqueue(&[twice], None).unwrap_err();
+    assert!(problem.message.contains("given twice"), "{}", problem.message);
 }
 
 fn token_steers_the_new_item(given: &Given) {

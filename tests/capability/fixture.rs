@@ -169,6 +169,11 @@ impl Given {
         self.open(settings)
     }
 
+    /// Installs the body's queue with `more` in its description, and opens it.
+    pub fn described(&self, more: &str) -> Box<dyn Api> {
+        self.queue_with(&format!(r#"{{"queue": "{}", {more}}}"#, self.queue), &[])
+    }
+
     /// Installs a queue.
     pub fn install(&self, spec: &str) {
         let spec = QueueSpec::from_json(spec).unwrap();

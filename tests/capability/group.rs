@@ -31,7 +31,7 @@ fn queue(given: &Given) -> Box<dyn Api> {
 
 fn of(customer: Option<&str>, payload: &str) -> NewItem {
     let columns = json!({"Payload": payload, "Customer": customer});
-    NewItem { columns: columns.as_object().unwrap().clone(), ..NewItem::default() }
+    NewItem { columns: columns.as_object().unwrap().clone().into(), ..NewItem::default() }
 }
 
 fn payloads(queue: &dyn Api, max: u32) -> Vec<String> {

@@ -33,7 +33,7 @@ fn spec(given: &Given, order: &str) -> String {
 
 fn ranked(payload: &str, rank: i32) -> NewItem {
     let columns = json!({"Payload": payload, "Rank": rank});
-    NewItem { columns: columns.as_object().unwrap().clone(), ..NewItem::default() }
+    NewItem { columns: columns.as_object().unwrap().clone().into(), ..NewItem::default() }
 }
 
 fn payloads(queue: &dyn Api, max: u32) -> Vec<String> {

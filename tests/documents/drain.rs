@@ -111,7 +111,7 @@ fn normal(key: &str) -> String {
 
 /// An item with these columns.
 pub fn item(columns: Value) -> NewItem {
-    NewItem { columns: columns.as_object().unwrap().clone(), ..NewItem::default() }
+    NewItem { columns: columns.as_object().unwrap().clone().into(), ..NewItem::default() }
 }
 
 /// Puts the work of these numbers into a queue, one column each.

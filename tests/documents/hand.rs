@@ -119,5 +119,6 @@ pub fn taken(key: &str) -> Taken {
         attempt: 1,
         columns: Vec::new(),
         json: Value::Null,
+        text: String::new(),
     }
 }

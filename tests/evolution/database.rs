@@ -187,7 +187,7 @@ fn shown(value: Value<'_>) -> String {
 
 /// An item with these columns.
 pub fn item(columns: serde_json::Value) -> NewItem {
-    NewItem { columns: columns.as_object().unwrap().clone(), ..NewItem::default() }
+    NewItem { columns: columns.as_object().unwrap().clone().into(), ..NewItem::default() }
 }
 
 /// An item with a title.

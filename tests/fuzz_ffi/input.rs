@@ -189,6 +189,41 @@ impl Input {
         self.one(&[good, good, good, good, good, good, 0, -1, 1001, i32::MIN, i32::MAX])
     }
 
+    /// How many of `there` elements an array is said to have, or what cannot be. No more than are there: that is what a call
+    /// has no means to find out.
+    pub fn elements(&mut self, there: usize) -> i32 {
+        let good = self.below(there + 1) as i32;
+        if self.careful {
+            return good;
+        }
+        self.one(&[good, good, good, good, good, good, -1, 1_000_001, i32::MIN, i32::MAX])
+    }
+
+    /// Items for tests.
+    pub fn items(&mut self) -> Text {
+        self.mostly(&[
+            c"[{\"columns\": {\"Payload\": \"p\", \"N\": 1}}, {\"key\": \"k\", \"attempt\": 2}]",
+            c"[{\"columns\": {\"Body\": {\"a\": [1.10, \"\\u0000\"]}, \"F\": 1e999}}]",
+            c"[{\"columns\": {\"Body\": \"no JSON\"}}, {\"state\": \"Failed\"}]",
+            c"[]",
+            c"[{}]",
+            c"[{\"key\": 1}]",
+            c"[[",
+        ])
+    }
+
+    /// A description for them.
+    pub fn spec(&mut self) -> Text {
+        if self.below(2) == 0 {
+            return Text(None);
+        }
+        self.mostly(&[
+            c"{\"queue\": \"Fuzz\", \"columns\": [{\"name\": \"Body\", \"type\": \"json\"}]}",
+            c"queue = \"Fuzz\"",
+            c"fuzz.toml",
+        ])
+    }
+
     pub fn index(&mut self) -> i32 {
         self.one(&[0, 0, 1, 2, 3, 5, 8, 13, 100, -1, i32::MIN, i32::MAX])
     }

@@ -167,7 +167,7 @@ pub fn look(session: &mut Session, query: &str) -> String {
 /// An item with a payload.
 pub fn item(payload: &str) -> NewItem {
     let columns = serde_json::json!({"Payload": payload});
-    NewItem { columns: columns.as_object().unwrap().clone(), ..NewItem::default() }
+    NewItem { columns: columns.as_object().unwrap().clone().into(), ..NewItem::default() }
 }
 
 /// `action` for every item of a batch.

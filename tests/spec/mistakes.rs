@@ -279,3 +279,11 @@ fn hand_written_procedures_decide_for_themselves() {
     let error = QueueSpec::from_toml(&text.replace("view = 'v'\n", "")).unwrap_err();
     assert!(error.message().contains("line 2: procedures: the key \"view\" is missing"), "{error}");
 }
+
+#[test]
+fn the_name_of_a_file_is_no_description() {
+    for name in ["x.toml", "specs/Notification.JSON "] {
+        let error = QueueSpec::from_text(name).unwrap_err();
+        assert!(error.message().contains("is the name of a file"), "{error}");
+    }
+}

@@ -69,7 +69,6 @@ static cJSON *answer_with(readpast_status status, readpast_error error, const re
 cJSON *call_enqueue(const cJSON *request) {
     struct list list = list_of(request, "items");
     readpast_new_item *items = room_for(list, sizeof *items);
-    readpast_receipt *receipts = room_for(list, sizeof *receipts);
     char **columns = room_for(list, sizeof *columns);
     int32_t i = 0;
     const cJSON *each;
@@ -85,18 +84,21 @@ cJSON *call_enqueue(const cJSON *request) {
         };
         i++;
     }
-    receipts[0] = (readpast_receipt)READPAST_RECEIPT_INIT;
     readpast_error error;
+    readpast_receipts receipts;
     readpast_status status =
-        readpast_queue_enqueue(queue_of(request), items, list.count, text_of(request, "operation"), receipts, &error);
+        readpast_queue_enqueue(queue_of(request), items, list.count, text_of(request, "operation"), &receipts, &error);
     cJSON *answer = answer_of(status, error);
     if (status >= 0) {
         cJSON *all = cJSON_AddArrayToObject(answer, "receipts");
-        for (i = 0; i < list.count; i++) {
+        for (i = 0; i < readpast_receipts_count(receipts); i++) {
+            readpast_receipt given = READPAST_RECEIPT_INIT;
+            if (readpast_receipts_get(receipts, i, &given, NULL) != READPAST_OK)
+                give_up("receipts without one of them");
             cJSON *receipt = cJSON_CreateObject();
-            cJSON_AddStringToObject(receipt, "key", receipts[i].key);
-            cJSON_AddStringToObject(receipt, "token", receipts[i].token);
-            cJSON_AddStringToObject(receipt, "answer", readpast_status_name(receipts[i].answer));
+            cJSON_AddStringToObject(receipt, "key", given.key);
+            cJSON_AddStringToObject(receipt, "token", given.token);
+            cJSON_AddStringToObject(receipt, "answer", readpast_status_name(given.answer));
             cJSON_AddItemToArray(all, receipt);
         }
     }
@@ -104,7 +106,7 @@ cJSON *call_enqueue(const cJSON *request) {
         cJSON_free(columns[i]);
     free(columns);
     free(items);
-    free(receipts);
+    readpast_receipts_free(receipts);
     return answer;
 }
 

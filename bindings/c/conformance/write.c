@@ -32,6 +32,7 @@ static const struct named types[] = {
     NAMED(READPAST_TYPE_, BOOLEAN),   NAMED(READPAST_TYPE_, INTEGER), NAMED(READPAST_TYPE_, FLOAT),
     NAMED(READPAST_TYPE_, DECIMAL),   NAMED(READPAST_TYPE_, TEXT),    NAMED(READPAST_TYPE_, BINARY),
     NAMED(READPAST_TYPE_, TIMESTAMP), NAMED(READPAST_TYPE_, DATE),    NAMED(READPAST_TYPE_, GUID),
+    NAMED(READPAST_TYPE_, JSON),
 };
 enum { STATES = sizeof states / sizeof *states, ACTIONS = sizeof actions / sizeof *actions };
 enum { TYPES = sizeof types / sizeof *types };

@@ -2,10 +2,13 @@
 #include <iostream>
 #include <readpast.hpp>
 
-int main() {
+int main() try {
     readpast::queue queue(readpast::config(std::getenv("READPAST_CONNECTION")), "Notification");
     while (auto batch = queue.claim(1, std::chrono::seconds(5))) {
         std::cout << batch[0].json() << std::endl; // the work
         queue.settle(batch[0].complete());
     }
+} catch (const readpast::error &failure) {
+    std::cerr << failure.what() << std::endl;
+    return EXIT_FAILURE;
 }

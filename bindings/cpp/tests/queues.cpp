@@ -83,9 +83,17 @@ TEST_CASE("the same operation is applied once") {
 TEST_CASE("all items or none") {
     const auto queue = open();
     CHECK(thrown_by([&] { queue.enqueue({with_payload("a"), with("Nonesuch", "1")}); }) == status::invalid_item);
-    CHECK(thrown_by([&] { queue.enqueue(std::vector<readpast::new_item>()); }) == status::invalid_argument);
-    CHECK(thrown_by([&] { queue.enqueue(std::vector<readpast::new_item>(1001)); }) == status::invalid_argument);
     CHECK(queue.stats().pending == 0);
+}
+
+TEST_CASE("none, and more than go out at once") {
+    const auto queue = open();
+    CHECK(queue.enqueue(std::vector<readpast::new_item>()).empty());
+    CHECK(queue.settle(std::vector<readpast::settlement>()).status() == status::ok);
+    const auto receipts = queue.enqueue(std::vector<readpast::new_item>(1001));
+    CHECK(receipts.size() == 1001);
+    CHECK(receipts[0].key() != receipts[1000].key());
+    CHECK(queue.stats().pending == 1001);
 }
 
 TEST_CASE("when an item is due") {

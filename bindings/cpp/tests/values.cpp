@@ -86,6 +86,19 @@ TEST_CASE("bytes") {
     CHECK(readpast::bytes().empty());
 }
 
+TEST_CASE("a document stays as it is written") {
+    const auto name = install();
+    readpast::install(settings(), R"({"queue": ")" + name + R"(J", "columns": [{"name": "Body", "type": "json"}]})");
+    const readpast::queue queue(settings(), name + "J");
+    const std::string document = R"({"n": 123456789012345678901234567890, "d": 1.10})";
+    queue.enqueue(readpast::new_item{R"({"body": )" + document + "}"});
+    const auto batch = queue.claim();
+    REQUIRE(batch.size() == 1);
+    CHECK(batch[0]["Body"].type() == column_type::json);
+    CHECK(batch[0].text("Body") == document);
+    CHECK(contains(batch[0].json(), "\"Body\":" + document));
+}
+
 TEST_CASE("columns") {
     const auto batch = claimed(open(), {"a"});
     const auto columns = batch.columns();

@@ -108,7 +108,7 @@ namespace Readpast.Tests
             foreach (Match match in declared)
             {
                 string name = match.Groups[2].Value;
-                bool isHandle = new[] { "config", "queue", "batch", "renewal", "error" }.Contains(name);
+                bool isHandle = new[] { "config", "queue", "batch", "receipts", "renewal", "error" }.Contains(name);
                 Type type = Binding.GetType("Readpast.Native." + (isHandle ? "Handle" : Pascal(name) + "Struct"), true);
                 known.Add(type.Name);
                 CollectionAssert.AreEqual(
@@ -157,7 +157,7 @@ namespace Readpast.Tests
         private static string Shape(string type)
         {
             type = type.Trim();
-            if (Regex.IsMatch(type, @"^readpast_(config|queue|batch|renewal|error)( \*)?$"))
+            if (Regex.IsMatch(type, @"^readpast_(config|queue|batch|receipts|renewal|error)( \*)?$"))
             {
                 return type.EndsWith("*", StringComparison.Ordinal) ? "pointer" : "handle";
             }

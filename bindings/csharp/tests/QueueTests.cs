@@ -168,12 +168,45 @@ namespace Readpast.Tests
             Assert.AreEqual(
                 Status.InvalidArgument,
                 Assert.Throws<QueueException>(() => queue.Claim(1, TimeSpan.FromDays(2))).Status);
-            Assert.AreEqual(
-                Status.InvalidArgument, Assert.Throws<QueueException>(() => queue.Settle(new Settlement[0])).Status);
             Assert.Throws<ArgumentNullException>(() => queue.Settle((Settlement[])null));
             Assert.Throws<ArgumentNullException>(() => queue.Enqueue(new NewItem[] { null }));
             Assert.Throws<ArgumentNullException>(() => Queue.Open(null, "Work"));
             Assert.Throws<QueueException>(() => Queue.Open(TestQueue.Options, null));
+        }
+
+        [Test]
+        public void NoneAndMoreThanGoOutAtOnce()
+        {
+            Assert.AreEqual(0, queue.Enqueue(new NewItem[0]).Count);
+            Assert.AreEqual(Status.Ok, queue.Settle(new Settlement[0]).Status);
+            Answers<Receipt> receipts = queue.Enqueue(Enumerable.Repeat(new NewItem(), 1001));
+            Assert.AreEqual(1001, receipts.Count);
+            Assert.AreNotEqual(receipts[0].Key, receipts[1000].Key);
+            Assert.AreEqual(1001, queue.Stats().Pending);
+        }
+
+        [Test]
+        public void ADescriptionInAFile()
+        {
+            string path = System.IO.Path.GetTempFileName();
+            try
+            {
+                System.IO.File.WriteAllText(path, "queue = \"FromFile\"");
+                Queue.InstallFile(TestQueue.Options, path);
+                Queue.Open(TestQueue.Options, "FromFile").Dispose();
+            }
+            finally
+            {
+                System.IO.File.Delete(path);
+            }
+            Assert.Throws<System.IO.FileNotFoundException>(() => Queue.InstallFile(TestQueue.Options, path));
+        }
+
+        [Test]
+        public void AConnectionThatIsNotThereIsNamed()
+        {
+            var refused = Assert.Throws<QueueException>(() => Queue.Open(new QueueOptions(null), "Work"));
+            StringAssert.Contains("READPAST_CONNECTION", refused.Message);
         }
 
         [Test]

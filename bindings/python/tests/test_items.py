@@ -36,11 +36,26 @@ def test_what_goes_in_comes_out(queue: readpast.Queue) -> None:
         item = batch[0]
         assert {name: item[name] for name in VALUES} == VALUES
         assert [type(item[name]) for name in VALUES] == [type(value) for value in VALUES.values()]
-        assert json.loads(item["Document"]) == {"a": [1, None, "x"]}
+        assert item["Document"] == {"a": [1, None, "x"]}
+        assert json.loads(item.json())["Document"] == {"a": [1, None, "x"]}
         types = {column.name: column.type for column in batch.columns}
         assert types["Amount"] is ColumnType.DECIMAL
         assert types["At"] is ColumnType.TIMESTAMP
-        assert types["Document"] is ColumnType.TEXT
+        assert types["Document"] is ColumnType.JSON
+
+
+def test_numbers_in_a_document_keep_their_digits(queue: readpast.Queue) -> None:
+    queue.enqueue(readpast.NewItem('{"document": {"n": 123456789012345678901234567890, "d": 1.10}}'))
+    with queue.claim() as batch:
+        assert batch[0]["Document"]["n"] == 123456789012345678901234567890
+        assert batch[0].text("Document") == '{"n": 123456789012345678901234567890, "d": 1.10}'
+
+
+@pytest.mark.parametrize("text", ["no JSON", "NaN", "", "[" * 100_000])
+def test_what_is_no_json_is_text(text: str) -> None:
+    kept = ffi.new("char[]", text.encode())
+    value = ffi.new("readpast_value *", {"type": ColumnType.JSON, "text": kept, "length": len(text)})
+    assert value_of(value) == text
 
 
 def test_times_of_other_zones_go_in(queue: readpast.Queue) -> None:

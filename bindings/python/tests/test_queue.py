@@ -6,6 +6,7 @@ import json
 import pickle
 import uuid
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any, Callable
 
 import pytest
@@ -178,15 +179,27 @@ def test_settings_are_the_librarys() -> None:
         readpast.Queue(name)
 
 
+def test_none_and_more_than_go_out_at_once(queue: readpast.Queue) -> None:
+    assert [len(answers) for answers in (queue.settle_many([]), queue.renew([]), queue.redrive([]))] == [0, 0, 0]
+    assert queue.enqueue_many([]).status is Status.OK
+    receipts = queue.enqueue_many([NewItem()] * 1001)
+    assert len({receipt.key for receipt in receipts}) == queue.stats().pending == 1001
+
+
+def test_a_description_in_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "letters.toml"
+    file.write_text('queue = "FromFile"', encoding="utf-8")
+    readpast.install_file(file, **support.settings())
+    readpast.Queue("FromFile", **support.settings()).close()
+    with pytest.raises(errors.InvalidArgumentError, match=r'"x.toml" is the name of a file'):
+        readpast.install("x.toml", **support.settings())
+
+
 REFUSED: list[tuple[Callable[[Any], object], type[Exception]]] = [
     (lambda queue: queue.claim(0), errors.InvalidArgumentError),
     (lambda queue: queue.claim(1001), errors.InvalidArgumentError),
     (lambda queue: queue.claim(wait=-1), errors.InvalidArgumentError),
     (lambda queue: queue.claim(2**40), OverflowError),
-    (lambda queue: queue.settle_many([]), errors.InvalidArgumentError),
-    (lambda queue: queue.enqueue_many([]), errors.InvalidArgumentError),
-    (lambda queue: queue.renew([]), errors.InvalidArgumentError),
-    (lambda queue: queue.redrive([]), errors.InvalidArgumentError),
     (lambda queue: queue.enqueue({"Nonesuch": 1}), errors.InvalidItemError),
     (lambda queue: queue.enqueue({"Payload": "\ud83d"}), errors.InvalidArgumentError),
     (lambda queue: queue.enqueue({"Ratio": float("nan")}), errors.InvalidArgumentError),

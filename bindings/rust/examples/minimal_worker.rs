@@ -3,7 +3,7 @@ use readpast::{Config, Queue, Worker};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut config = Config::new();
-    config.set("connection", &std::env::var("READPAST_CONNECTION")?)?;
+    config.set("connection", &std::env::var("READPAST_CONNECTION").unwrap_or_default())?;
     let queue = Queue::open(&config, "Notification")?;
     Worker::new(&queue).run(|job| println!("{}", job.item().to_json()))?; // the work
     Ok(())

@@ -52,7 +52,7 @@ pub(in crate::queue) fn ask(queue: &Inner, theirs: &Handwritten, max: i32) -> Re
     let mut rows = claimed(theirs, &taken, &shown, queue.most_item_bytes);
     drop(shown);
     unfit::end(queue, &rows.take_withheld());
-    Ok(Batch::new(rows, 0))
+    Ok(queue.hand_out(rows, 0))
 }
 
 /// One call: the key and token of the item it took.

@@ -6,31 +6,28 @@ use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Enqueued, NewItem};
 use crate::queue::Inner;
-use crate::queue::operation::Attempts;
-use crate::spec::items_to_json;
-use serde_json::Value;
+use crate::queue::operation::{Attempts, Operation};
+use crate::spec::Checked;
 
 /// Enqueues items one after the other. When one fails, those before it are in: with the operation of the error, a
 /// repetition through this handle goes on from there.
 pub(in crate::queue) fn enqueue(
     queue: &Inner,
     theirs: &Handwritten,
-    items: &[NewItem],
-    operation: &str,
+    items: &[(&NewItem, Checked)],
+    operation: &Operation,
 ) -> Result<Vec<Enqueued>> {
     let (Some(add), Some(text)) = (&theirs.shape.add, &theirs.add) else {
         return Err(unsupported("enqueue", "the description names none that does (procedures.add)"));
     };
-    // Checked, and in the form in which values are sent.
-    let checked: Vec<Value> = serde_json::from_str(&items_to_json(&queue.spec, items)?)
-        .map_err(|error| Error::new(ErrorKind::Protocol, error.to_string()))?;
-    let mut done = match theirs.recall(operation) {
+    let mut done = match theirs.recall(&operation.id) {
         Some(Done::Enqueued(done)) if done.len() <= items.len() => done,
         _ => Vec::new(),
     };
-    while let (Some(item), Some(checked)) = (items.get(done.len()), checked.get(done.len())) {
+    while let Some((item, checked)) = items.get(done.len()) {
+        let given = |name: &str| checked.columns.iter().find(|(given, _)| given == name);
         let texts: Vec<Option<String>> =
-            queue.spec.columns.iter().map(|column| as_text(&checked["columns"][column.name.as_str()])).collect();
+            queue.spec.columns.iter().map(|column| as_text(&given(column.name.as_str())?.1)).collect();
         let delay_ms = item.delay_ms.unwrap_or(0).to_string();
         let due = item.due.as_deref().map(|due| due.trim_end_matches(['Z', 'z']));
         let kind = item.kind.as_deref().or(queue.spec.types.first().map(String::as_str));
@@ -72,9 +69,9 @@ pub(in crate::queue) fn enqueue(
             }
             Err(error) => {
                 let place = done.len();
-                theirs.remember(operation, Done::Enqueued(done));
+                theirs.remember(&operation.id, Done::Enqueued(done));
                 let context = format!("item {place} of {}; those before it are in the queue", items.len());
-                return Err(error.in_context(context).with_operation(operation));
+                return Err(error.in_context(context).with_operation(&operation.of_call));
             }
         }
     }
@@ -83,11 +80,12 @@ pub(in crate::queue) fn enqueue(
 }
 
 /// A value as text, which its parameter's type takes.
-fn as_text(value: &Value) -> Option<String> {
-    match value {
-        Value::Null => None,
-        Value::String(text) => Some(text.clone()),
-        Value::Bool(value) => Some(u8::from(*value).to_string()),
-        other => Some(other.to_string()),
+fn as_text(json: &str) -> Option<String> {
+    match json {
+        "null" => None,
+        "true" => Some("1".to_owned()),
+        "false" => Some("0".to_owned()),
+        _ if json.starts_with('"') => serde_json::from_str(json).ok(),
+        _ => Some(json.to_owned()),
     }
 }

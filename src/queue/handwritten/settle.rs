@@ -7,7 +7,7 @@ use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Answer, Outcome, Settlement, Value};
 use crate::queue::Inner;
-use crate::queue::operation::Attempts;
+use crate::queue::operation::{Attempts, Operation};
 use crate::session::{Param, Session};
 
 /// Settles items one after the other. When one fails, those before it are done: with the operation of the error, a
@@ -16,12 +16,12 @@ pub(in crate::queue) fn settle(
     queue: &Inner,
     theirs: &Handwritten,
     settlements: &[Settlement<'_>],
-    operation: &str,
+    operation: &Operation,
 ) -> Result<Vec<Outcome>> {
     for (i, settlement) in settlements.iter().enumerate() {
         check(theirs, settlement).map_err(|error| error.in_context(format!("item {i}")))?;
     }
-    let mut outcomes = match theirs.recall(operation) {
+    let mut outcomes = match theirs.recall(&operation.id) {
         Some(Done::Settled(outcomes)) if outcomes.len() <= settlements.len() => outcomes,
         _ => Vec::new(),
     };
@@ -33,13 +33,14 @@ pub(in crate::queue) fn settle(
                 if settlements.len() == 1 {
                     return Err(error);
                 }
-                theirs.remember(operation, Done::Settled(outcomes));
+                theirs.remember(&operation.id, Done::Settled(outcomes));
                 let context = format!(
-                    "item {place} of {}; those before it are settled, and repeating the call with operation {operation} goes on \
-                     from there",
-                    settlements.len()
+                    "item {place} of {}; those before it are settled, and repeating the call with operation {} goes on from \
+                     there",
+                    settlements.len(),
+                    operation.of_call
                 );
-                return Err(error.in_context(context).with_operation(operation));
+                return Err(error.in_context(context).with_operation(&operation.of_call));
             }
         }
     }
@@ -63,7 +64,7 @@ fn check(theirs: &Handwritten, settlement: &Settlement<'_>) -> Result<()> {
     }
 }
 
-fn one(queue: &Inner, theirs: &Handwritten, settlement: &Settlement<'_>, operation: &str) -> Result<Outcome> {
+fn one(queue: &Inner, theirs: &Handwritten, settlement: &Settlement<'_>, operation: &Operation) -> Result<Outcome> {
     let mut attempts = Attempts::default();
     let mut token = settlement.token.map(str::to_owned);
     let result = queue.with_session(|session| {
@@ -92,7 +93,7 @@ fn one(queue: &Inner, theirs: &Handwritten, settlement: &Settlement<'_>, operati
                     "the answer was lost, and the item does not tell whether {} was done by this call",
                     theirs.shape.modify.procedure.name
                 );
-                return Err(Error::new(ErrorKind::OutcomeUnknown, message).with_operation(operation));
+                return Err(Error::new(ErrorKind::OutcomeUnknown, message).with_operation(&operation.of_call));
             }
         };
         Ok(match seen {

@@ -52,6 +52,24 @@ fn fixed(text: &[c_char]) -> String {
     read(text.as_ptr()).unwrap()
 }
 
+fn receipt(receipts: readpast_receipts, index: i32) -> Enqueued {
+    let mut receipt = readpast_receipt {
+        struct_size: size_of::<readpast_receipt>(),
+        key: ptr::null(),
+        token: ptr::null(),
+        answer: -1,
+        reserved: 0,
+    };
+    // SAFETY: the place can be written.
+    let status = unsafe { readpast_receipts_get(receipts, index, &mut receipt, ptr::null_mut()) };
+    assert_eq!(status, READPAST_OK);
+    Enqueued {
+        key: read(receipt.key).unwrap(),
+        token: read(receipt.token).unwrap(),
+        duplicate: receipt.answer == READPAST_DUPLICATE,
+    }
+}
+
 /// Makes a call and turns a failure, or an interruption, into a problem.
 fn checked(call: impl FnOnce(*mut readpast_error) -> readpast_status) -> Result<readpast_status, Problem> {
     let mut error = readpast_error { id: 7 };
@@ -109,7 +127,8 @@ fn taken(batch: readpast_batch) -> Vec<Taken> {
         // SAFETY: the struct tells its own size.
         checked(|err| unsafe { readpast_batch_item(batch, i, &mut item, err) }).unwrap();
         assert_eq!(item.column_count as usize, columns.len());
-        let json: serde_json::Value = serde_json::from_str(&read(readpast_batch_json(batch, i)).unwrap()).unwrap();
+        let text = read(readpast_batch_json(batch, i)).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&text).unwrap();
         for (name, kind) in &columns {
             assert_eq!(value_by_name(batch, i, name, *kind), json[name], "{name}");
         }
@@ -119,6 +138,7 @@ fn taken(batch: readpast_batch) -> Vec<Taken> {
             attempt: item.attempt,
             columns: columns.clone(),
             json,
+            text,
         }
     });
     let items = items.collect();
@@ -152,7 +172,9 @@ fn value_by_name(batch: readpast_batch, item: i32, name: &str, kind: ColumnType)
         _ => {
             let text = read(value.text).unwrap();
             assert_eq!(text.len(), value.length);
-            text.into()
+            // What is in such a column and is no JSON is text.
+            let document = if kind == ColumnType::Json { serde_json::from_str(&text).ok() } else { None };
+            document.unwrap_or_else(|| text.into())
         }
     }
 }
@@ -165,6 +187,7 @@ fn column_type(code: i32) -> ColumnType {
         READPAST_TYPE_DECIMAL => ColumnType::Decimal,
         READPAST_TYPE_TEXT => ColumnType::Text,
         READPAST_TYPE_BINARY => ColumnType::Binary,
+        READPAST_TYPE_JSON => ColumnType::Json,
         READPAST_TYPE_TIMESTAMP => ColumnType::Timestamp,
         READPAST_TYPE_DATE => ColumnType::Date,
         READPAST_TYPE_GUID => ColumnType::Guid,
@@ -269,7 +292,7 @@ impl Api for CQueue {
         let texts: Vec<[Option<CString>; 4]> = items
             .iter()
             .map(|item| {
-                let columns = serde_json::Value::Object(item.columns.clone()).to_string();
+                let columns = item.columns.to_json();
                 [item.kind.as_deref(), item.step.as_deref(), item.due.as_deref(), Some(columns.as_str())].map(optional)
             })
             .collect();
@@ -285,29 +308,16 @@ impl Api for CQueue {
                 columns_json: pointer(columns),
             })
             .collect();
-        let empty = readpast_receipt {
-            struct_size: size_of::<readpast_receipt>(),
-            key: [0; 256],
-            token: [0; 40],
-            answer: 0,
-            reserved: 0,
-        };
-        let mut receipts = vec![empty; items.len()];
+        let mut receipts = readpast_receipts { id: 7 };
         let (operation, count) = (optional(operation), structs.len() as i32);
-        // SAFETY: arrays of `count`, whose structs tell their size; texts outlive the call.
+        // SAFETY: an array of `count`, whose structs tell their size; texts outlive the call.
         let status = checked(|err| unsafe {
-            readpast_queue_enqueue(self.0, structs.as_ptr(), count, pointer(&operation), receipts.as_mut_ptr(), err)
+            readpast_queue_enqueue(self.0, structs.as_ptr(), count, pointer(&operation), &mut receipts, err)
         })?;
-        let first = receipts.iter().map(|receipt| receipt.answer).find(|answer| *answer != READPAST_OK);
-        assert_eq!(status, first.unwrap_or(READPAST_OK));
-        Ok(receipts
-            .iter()
-            .map(|receipt| Enqueued {
-                key: fixed(&receipt.key),
-                token: fixed(&receipt.token),
-                duplicate: receipt.answer == READPAST_DUPLICATE,
-            })
-            .collect())
+        let enqueued: Vec<_> = (0..readpast_receipts_count(receipts)).map(|i| receipt(receipts, i)).collect();
+        readpast_receipts_free(receipts);
+        assert_eq!(status == READPAST_DUPLICATE, enqueued.iter().any(|one| one.duplicate));
+        Ok(enqueued)
     }
 
     fn claim(&self, max: u32, wait: Duration) -> Result<Vec<Taken>, Problem> {

@@ -35,6 +35,7 @@ fn taken(batch: &Batch) -> Vec<Taken> {
             attempt: item.attempt(),
             columns: columns.clone(),
             json: serde_json::from_str(&item.to_json()).unwrap(),
+            text: item.to_json(),
         })
         .collect()
 }

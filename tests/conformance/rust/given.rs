@@ -39,7 +39,7 @@ pub fn new_items(request: &Value) -> Vec<NewItem> {
         step: text(item, "step"),
         delay_ms: item["delay_ms"].as_i64(),
         due: text(item, "due"),
-        columns: item["columns"].as_object().cloned().unwrap_or_default(),
+        columns: item["columns"].as_object().cloned().unwrap_or_default().into(),
     };
     list(request, "items").iter().map(item).collect()
 }

@@ -8,10 +8,10 @@ bool ledger_make(struct ledger *ledger, int32_t capacity) {
     while (slots < 2 * (uint32_t)capacity)
         slots *= 2;
     *ledger = (struct ledger){.mask = slots - 1};
-    ledger->receipts = calloc((size_t)capacity, sizeof *ledger->receipts);
+    ledger->keys = calloc((size_t)capacity, sizeof *ledger->keys);
     ledger->items = calloc((size_t)capacity, sizeof *ledger->items);
     ledger->slots = malloc(slots * sizeof *ledger->slots);
-    if (!ledger->receipts || !ledger->items || !ledger->slots) {
+    if (!ledger->keys || !ledger->items || !ledger->slots) {
         ledger_free(ledger);
         return false;
     }
@@ -20,7 +20,7 @@ bool ledger_make(struct ledger *ledger, int32_t capacity) {
 }
 
 void ledger_free(struct ledger *ledger) {
-    free(ledger->receipts);
+    free(ledger->keys);
     free(ledger->items);
     free(ledger->slots);
     *ledger = (struct ledger){0};
@@ -32,17 +32,24 @@ static int32_t *slot_of(const struct ledger *ledger, const char *key) {
     for (const char *c = key; *c; c++)
         hash = (hash ^ (unsigned char)*c) * 16777619u;
     uint32_t at = hash & ledger->mask;
-    while (ledger->slots[at] >= 0 && strcmp(ledger->receipts[ledger->slots[at]].key, key) != 0)
+    while (ledger->slots[at] >= 0 && strcmp(ledger->keys[ledger->slots[at]], key) != 0)
         at = (at + 1) & ledger->mask;
     return &ledger->slots[at];
 }
 
-void ledger_enter(struct ledger *ledger, int32_t count) {
-    for (; count > 0; count--, ledger->count++) {
+bool ledger_enter(struct ledger *ledger, readpast_receipts receipts) {
+    int32_t count = readpast_receipts_count(receipts);
+    for (int32_t i = 0; i < count; i++, ledger->count++) {
+        readpast_receipt receipt = READPAST_RECEIPT_INIT;
+        char *key = ledger->keys[ledger->count];
+        if (readpast_receipts_get(receipts, i, &receipt, NULL) != READPAST_OK || strlen(receipt.key) >= KEY_SIZE)
+            return false;
+        strcpy(key, receipt.key);
         ledger->items[ledger->count] = (struct item){.state = READPAST_STATE_PENDING, .worker = -1};
         ledger->in_state[READPAST_STATE_PENDING]++;
-        *slot_of(ledger, ledger->receipts[ledger->count].key) = ledger->count;
+        *slot_of(ledger, key) = ledger->count;
     }
+    return true;
 }
 
 struct item *ledger_find(struct ledger *ledger, const char *key) {

@@ -6,7 +6,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { STATES = READPAST_STATE_PARTIALLY_COMPLETED + 1, MOST_ATTEMPTS = 16 };
+enum {
+    STATES = READPAST_STATE_PARTIALLY_COMPLETED + 1,
+    MOST_ATTEMPTS = 16,
+    KEY_SIZE = 64 /* the keys of the demo are times */
+};
 
 struct item {
     int32_t state;               /* the one it is in, a READPAST_STATE_ */
@@ -20,10 +24,10 @@ struct item {
 
 struct ledger {
     int32_t count;
-    readpast_receipt *receipts; /* keys as enqueue gave them; room for all items */
-    struct item *items;         /* in the same order */
-    int32_t in_state[STATES];   /* how many items are in each state */
-    int32_t *slots;             /* where to find a key: hash table of indexes, -1 when free */
+    char (*keys)[KEY_SIZE];   /* as enqueue gave them; room for all items */
+    struct item *items;       /* in the same order */
+    int32_t in_state[STATES]; /* how many items are in each state */
+    int32_t *slots;           /* where to find a key: hash table of indexes, -1 when free */
     uint32_t mask;
 };
 
@@ -31,8 +35,8 @@ struct ledger {
 bool ledger_make(struct ledger *ledger, int32_t capacity);
 void ledger_free(struct ledger *ledger);
 
-/* Takes in the next `count` receipts: those items are Pending now. */
-void ledger_enter(struct ledger *ledger, int32_t count);
+/* Takes in the receipts of the next items, which are Pending now. False when there is one that does not fit. */
+bool ledger_enter(struct ledger *ledger, readpast_receipts receipts);
 
 /* NULL when it is no item of this run. */
 struct item *ledger_find(struct ledger *ledger, const char *key);

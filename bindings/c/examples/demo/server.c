@@ -80,14 +80,14 @@ bool server_enqueue(struct server *server, struct ledger *ledger, int32_t most, 
         items[i].columns_json = columns[i];
     }
     readpast_error error;
-    readpast_receipt *receipts = &ledger->receipts[ledger->count];
-    receipts[0] = (readpast_receipt)READPAST_RECEIPT_INIT;
-    readpast_status status = readpast_queue_enqueue(server->queue, items, part, NULL, receipts, &error);
+    readpast_receipts receipts;
+    readpast_status status = readpast_queue_enqueue(server->queue, items, part, NULL, &receipts, &error);
     if (!check("Enqueuing", status, error))
         return false;
-    ledger_enter(ledger, part);
+    bool entered = ledger_enter(ledger, receipts);
+    readpast_receipts_free(receipts);
     *seconds += (double)(record_clock() - begun) / 1e6;
-    return true;
+    return entered;
 }
 
 /*
@@ -112,7 +112,7 @@ bool server_ask(struct server *server, struct ledger *ledger, bool all) {
     for (int32_t i = 0; i < ledger->count; i++) {
         if (all || !state_is_final(ledger->items[i].state)) {
             leases[count] = (readpast_lease)READPAST_LEASE_INIT;
-            leases[count].key = ledger->receipts[i].key;
+            leases[count].key = ledger->keys[i];
             leases[count++].attempt = 1;
         }
         if (count == PER_CALL) {

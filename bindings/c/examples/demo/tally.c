@@ -23,7 +23,7 @@ static bool add_latency(struct tally *tally, int64_t latency_us) {
 
 /* One line, as records.h describes it. */
 static bool take_in(struct tally *tally, const char *line, int16_t worker, struct ledger *ledger) {
-    char key[sizeof ledger->receipts->key];
+    char key[256];
     int32_t attempt, answer, state;
     int64_t latency_us;
     if (sscanf(line, "L\t%" SCNd64, &latency_us) == 1)

@@ -5,6 +5,7 @@
 #include <readpast/detail/handle.hpp>
 #include <readpast/error.hpp>
 #include <readpast/item.hpp>
+#include <readpast/text.hpp>
 #include <readpast/value.hpp>
 
 #include <cstddef>
@@ -41,6 +42,15 @@ public:
 
     /// Takes over what a call of the C library claimed or found, and the status that it returned.
     batch(readpast::status status, readpast_batch raw) : status_(status), handle_(raw), items_(items_of(raw)) {}
+
+    /// Items that no queue handed out, for the test of a handler: an array like `[{"columns": {"Recipient": "a@example.org"}}]`,
+    /// where an item may have besides "key", "token", "attempt" (1 when left out) and "state". With `spec`, the description
+    /// of a queue, they have its columns and types; without, types are told from the values. Nothing is sent to a server.
+    [[nodiscard]] static batch from_json(const text &items, const text &spec = nullptr) {
+        readpast_batch raw = {0};
+        const auto answer = detail::call(readpast_batch_from_json, items.c_str(), spec.c_str(), &raw);
+        return {answer, raw};
+    }
 
     /// status::ok when there are items, else status::empty or status::interrupted.
     [[nodiscard]] readpast::status status() const noexcept { return status_; }

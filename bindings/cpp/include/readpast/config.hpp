@@ -7,6 +7,10 @@
 #include <readpast/text.hpp>
 #include <readpast/version.hpp>
 
+#include <fstream>
+#include <ios>
+#include <iterator>
+#include <string>
 #include <utility>
 
 namespace readpast {
@@ -44,10 +48,18 @@ private:
 };
 
 /// Installs readpast's own objects into the schema that the settings name, or upgrades them, and the queue that `spec`
-/// describes, if there is one: JSON, as the library's README explains. What is there already as it should be is left alone,
-/// so it can be called at every start. Needs the rights to create objects; workers do not.
+/// describes, if there is one: text, JSON or TOML, as sql/SPEC.md explains. What is there already as it should be is left
+/// alone, so it can be called at every start. Needs the rights to create objects; workers do not.
 inline void install(const config &settings, const text &spec = nullptr) {
     detail::call(readpast_install, settings.native_handle(), spec.c_str());
+}
+
+/// The same, with the description in a file. Throws std::ios_base::failure when it cannot be read.
+inline void install_file(const config &settings, const std::string &name) {
+    std::ifstream file;
+    file.exceptions(std::ios::failbit | std::ios::badbit);
+    file.open(name, std::ios::binary);
+    install(settings, std::string(std::istreambuf_iterator<char>(file), {}));
 }
 
 } // namespace readpast

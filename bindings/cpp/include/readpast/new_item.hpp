@@ -13,7 +13,7 @@ namespace readpast {
 
 /// An item to enqueue: new_item{R"({"Recipient": "a@example.org"})"}.
 struct new_item {
-    /// The values of the queue's own columns, as a JSON object. None: all columns are NULL.
+    /// The values of the queue's own columns, by name in any case, as a JSON object. None: all columns are NULL.
     std::optional<std::string> columns = std::nullopt;
     /// The kind of work, one of the queue's types. None: the first of them.
     std::optional<std::string> type = std::nullopt;
@@ -28,21 +28,23 @@ struct new_item {
 /// What came of an item to enqueue.
 class receipt {
 public:
-    explicit receipt(const readpast_receipt &raw) noexcept : raw_(raw) {}
+    explicit receipt(const readpast_receipt &raw)
+        : answer_(static_cast<status>(raw.answer)), key_(raw.key), token_(raw.token) {}
 
     /// status::ok, or status::duplicate when nothing was enqueued.
-    [[nodiscard]] status answer() const noexcept { return static_cast<status>(raw_.answer); }
+    [[nodiscard]] status answer() const noexcept { return answer_; }
 
     /// The item's key. Of a duplicate that of the item which is there, where the queue tells it; else empty. Lives as long
     /// as the receipt.
-    [[nodiscard]] std::string_view key() const noexcept { return raw_.key; }
+    [[nodiscard]] std::string_view key() const noexcept { return key_; }
 
     /// The item's token, for whoever wants to cancel or pause exactly this version of it. Empty for a duplicate. Lives as
     /// long as the receipt.
-    [[nodiscard]] std::string_view token() const noexcept { return raw_.token; }
+    [[nodiscard]] std::string_view token() const noexcept { return token_; }
 
 private:
-    readpast_receipt raw_;
+    status answer_;
+    std::string key_, token_;
 };
 
 } // namespace readpast

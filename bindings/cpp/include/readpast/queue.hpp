@@ -33,7 +33,8 @@ struct settled_and_claimed {
 /// An open queue, with its connections and its worker's name. Any number of threads may use it at once; each call takes a
 /// connection of its own.
 ///
-/// What takes several items takes 1 to 1000 of them, and is one commit. An `operation`, a UUID, makes a call repeatable: made
+/// What takes several items does 1000 of them in a commit. When a call of more fails, the thousands before are done, and the
+/// same call with the operation of the error goes on. Of no items nothing is sent. An `operation`, a UUID, makes a call repeatable: made
 /// again with the same one and the same items, it changes nothing more and answers the same. Without one the library chooses
 /// one for its own retries. Whoever gives one keeps it until a call with it succeeds.
 class queue {
@@ -98,7 +99,7 @@ public:
         return enqueue(&item, 1, operation)[0];
     }
 
-    /// Enqueues items: all of them, or in case of a failure none. Of a queue whose description says what a duplicate is,
+    /// Enqueues items: up to 1000 all of them, or in case of a failure none. Of a queue whose description says what a duplicate is,
     /// duplicates alone are left out.
     answers<receipt> enqueue(const std::vector<new_item> &items, const text &operation = nullptr) const {
         return enqueue(items.data(), items.size(), operation);
@@ -195,11 +196,14 @@ private:
 
     answers<receipt> enqueue(const new_item *items, std::size_t count, const text &operation) const {
         const auto given = detail::raw(items, count);
-        const readpast_receipt first = READPAST_RECEIPT_INIT;
-        std::vector<readpast_receipt> receipts(count, first);
+        readpast_receipts raw = {0};
         const auto answer = detail::call(readpast_queue_enqueue, handle_.get(), given.data(), detail::raw(count),
-                                         operation.c_str(), receipts.data());
-        return {answer, receipts};
+                                         operation.c_str(), &raw);
+        const detail::handle<readpast_receipts, readpast_receipts_free> receipts(raw);
+        std::vector<readpast_receipt> all(count, readpast_receipt READPAST_RECEIPT_INIT);
+        for (std::size_t i = 0; i < count; i++)
+            detail::call(readpast_receipts_get, raw, detail::raw(i), &all[i]);
+        return {answer, all};
     }
 
     answers<outcome> settle(const settlement *items, std::size_t count, const text &operation) const {

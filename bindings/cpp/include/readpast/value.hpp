@@ -23,6 +23,7 @@ enum class column_type : std::int32_t {
     timestamp = READPAST_TYPE_TIMESTAMP, ///< A date and time in UTC, as text like "2026-11-21T08:30:00.1234567".
     date = READPAST_TYPE_DATE,           ///< A date, as text like "2026-11-21".
     guid = READPAST_TYPE_GUID,           ///< A GUID, as text.
+    json = READPAST_TYPE_JSON,           ///< A JSON document, as text; what others wrote there need not be JSON.
 };
 
 /// The name of a type as readpast.h spells it after READPAST_TYPE_; "?" for one that is not known.
@@ -37,6 +38,7 @@ enum class column_type : std::int32_t {
     case column_type::timestamp: return "TIMESTAMP";
     case column_type::date: return "DATE";
     case column_type::guid: return "GUID";
+    case column_type::json: return "JSON";
     }
     return "?";
 }
@@ -84,10 +86,10 @@ public:
         return holds(column_type::binary) ? std::optional(bytes(raw_.bytes, raw_.length)) : std::nullopt;
     }
 
-    /// Text; of a decimal, timestamp, date or GUID its exact text. A NUL comes after it.
+    /// Text; of a decimal, timestamp, date, GUID or JSON document its exact text. A NUL comes after it.
     [[nodiscard]] std::optional<std::string_view> text() const {
         const bool has_text = type() == column_type::decimal || type() == column_type::timestamp ||
-                              type() == column_type::date || type() == column_type::guid;
+                              type() == column_type::date || type() == column_type::guid || type() == column_type::json;
         return holds(has_text ? type() : column_type::text) ? std::optional(std::string_view(raw_.text, raw_.length))
                                                             : std::nullopt;
     }

@@ -12,6 +12,8 @@ namespace Readpast
     /// </summary>
     public sealed class Batch : IReadOnlyList<Item>, IDisposable
     {
+        private const int Ambiguous = -1;
+
         private readonly BatchHandle handle;
         private readonly Item[] items;
         private Column[] columns;
@@ -23,6 +25,46 @@ namespace Readpast
             Status = status;
             handle = new BatchHandle(native);
             items = new Item[BatchMethods.readpast_batch_count(native)];
+        }
+
+        /// <summary>
+        /// Items that no queue handed out, for the test of a handler. Nothing is sent to a server; a step recorded with
+        /// such an item is answered with <see cref="Status.Ok"/> and kept nowhere.
+        /// </summary>
+        /// <param name="itemsJson">
+        /// An array like <c>[{"columns": {"Recipient": "a@example.org"}}]</c>; an item may have besides <c>key</c>,
+        /// <c>token</c>, <c>attempt</c> (1 when left out) and <c>state</c>.
+        /// </param>
+        /// <param name="spec">
+        /// The description of the queue whose columns and types they have; null: types are told from the values.
+        /// </param>
+        /// <returns>The items, to be disposed of.</returns>
+        /// <exception cref="QueueException">An item cannot be made; the message names it.</exception>
+        public static Batch FromJson(string itemsJson, string spec = null)
+        {
+            Library.Check();
+            using (var texts = new Arena())
+            {
+                IntPtr items = texts.Text(itemsJson, nameof(itemsJson)), description = texts.Text(spec, nameof(spec));
+                Status status = QueueException.Check(
+                    BatchMethods.readpast_batch_from_json(items, description, out Handle batch, out Handle error),
+                    error);
+                return new Batch(null, status, batch);
+            }
+        }
+
+        /// <summary>
+        /// Such an item by itself; what it holds is freed when it is forgotten.
+        /// </summary>
+        /// <param name="columns">Values by column, as for <see cref="NewItem"/>.</param>
+        /// <param name="attempt">Which attempt it is to be.</param>
+        /// <param name="spec">As for <see cref="FromJson"/>.</param>
+        /// <returns>The item.</returns>
+        public static Item ItemOf(
+            IEnumerable<KeyValuePair<string, object>> columns, int attempt = 1, string spec = null)
+        {
+            var item = new Dictionary<string, object> { { "columns", columns }, { "attempt", attempt } };
+            return FromJson("[" + JsonText.Of(item) + "]", spec)[0];
         }
 
         /// <summary>
@@ -83,7 +125,7 @@ namespace Readpast
             return handle.Borrow();
         }
 
-        /// <summary>The place of a column; case does not matter.</summary>
+        /// <summary>The place of a column; case does not matter where only one column fits.</summary>
         internal int PlaceOf(string column)
         {
             if (column == null)
@@ -93,17 +135,33 @@ namespace Readpast
             if (places == null)
             {
                 var found = new Dictionary<string, int>(StringComparer.OrdinalIgnoreCase);
-                for (int i = Columns.Count - 1; i >= 0; i--)
+                for (int i = 0; i < Columns.Count; i++)
                 {
-                    found[Columns[i].Name] = i;
+                    found[Columns[i].Name] = found.ContainsKey(Columns[i].Name) ? Ambiguous : i;
                 }
                 places = found;
             }
             if (places.TryGetValue(column, out int place))
             {
-                return place;
+                place = place != Ambiguous ? place : ExactPlaceOf(column);
+                if (place >= 0)
+                {
+                    return place;
+                }
             }
             throw new KeyNotFoundException("the items have no column \"" + column + "\"");
+        }
+
+        private int ExactPlaceOf(string column)
+        {
+            for (int i = 0; i < Columns.Count; i++)
+            {
+                if (string.Equals(Columns[i].Name, column, StringComparison.Ordinal))
+                {
+                    return i;
+                }
+            }
+            return -1;
         }
 
         private unsafe Item ReadItem(int index)

@@ -29,5 +29,10 @@ namespace Readpast
 
         /// <summary>A GUID: a <see cref="System.Guid"/>.</summary>
         Guid = 9,
+
+        /// <summary>
+        /// A JSON document, as it is stored: a <see cref="string"/>. What others wrote there need not be JSON.
+        /// </summary>
+        Json = 10,
     }
 }

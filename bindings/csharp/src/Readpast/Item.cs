@@ -68,7 +68,7 @@ namespace Readpast
         }
 
         /// <summary>
-        /// The text of a column; of decimals, times, dates and GUIDs their exact text, as the library has it.
+        /// The text of a column; of decimals, times, dates, GUIDs and JSON their exact text, as the library has it.
         /// </summary>
         /// <param name="column">The name of the column, in any case.</param>
         /// <returns>The text; null for NULL.</returns>
@@ -143,8 +143,8 @@ namespace Readpast
         }
 
         /// <summary>
-        /// The whole item as one JSON object, a member per column. Times are text in UTC, decimals text with all their
-        /// digits, bytes lower-case hexadecimal text.
+        /// The whole item as one JSON object, a member per column. JSON in a column stands there as it is stored; times
+        /// are text in UTC, decimals text with all their digits, bytes lower-case hexadecimal text.
         /// </summary>
         /// <returns>The text.</returns>
         public string ToJson()
@@ -223,6 +223,11 @@ namespace Readpast
         public Outcome RecordStep(string step)
         {
             var settlement = new Settlement(Key, Token, Attempt, SettlementAction.Step) { Step = step };
+            if (batch.Queue == null)
+            {
+                // Of Batch.FromJson: there is nobody to ask.
+                return new Outcome(Status.Ok, ItemState.Processing, Attempt, Token);
+            }
             Outcome outcome = batch.Queue.Settle(settlement);
             if (outcome.Answer == Status.Ok)
             {

@@ -17,8 +17,9 @@ namespace Readpast
         }
 
         /// <summary>
-        /// Enqueues 1 to 1000 items, all of them or none, in one commit. Of a queue that knows duplicates, they alone
-        /// are left out.
+        /// Enqueues items, 1000 in a commit: up to so many go in all or none. When a call of more fails, the thousands
+        /// before are in, and the same call with the exception's operation goes on; all items are checked before the
+        /// first is sent. Of no items nothing is sent. Of a queue that knows duplicates, they alone are left out.
         /// </summary>
         /// <param name="items">The items.</param>
         /// <param name="operation">
@@ -31,10 +32,7 @@ namespace Readpast
         public Answers<Receipt> Enqueue(IEnumerable<NewItem> items, string operation = null)
         {
             NewItem[] all = Array(items, nameof(items));
-            // Room for one more: the library is to refuse an empty list.
-            var native = new NewItemStruct[all.Length + 1];
-            var receipts = new ReceiptStruct[all.Length + 1];
-            receipts[0].StructSize = (UIntPtr)sizeof(ReceiptStruct);
+            var native = new NewItemStruct[all.Length];
             using (var use = handle.Borrow())
             using (var texts = new Arena())
             {
@@ -44,23 +42,24 @@ namespace Readpast
                     native[i].StructSize = (UIntPtr)sizeof(NewItemStruct);
                     native[i].Type = texts.Text(item.Type, "Type");
                     native[i].Step = texts.Text(item.Step, "Step");
-                    native[i].DelayMs = item.Delay.HasValue ? Milliseconds(item.Delay.Value) : -1;
+                    native[i].DelayMs = DelayOf(item.Delay);
                     native[i].Due = texts.Text(item.Due, "Due");
                     native[i].ColumnsJson = texts.Text(item.ColumnsJson, "ColumnsJson");
                 }
                 fixed (NewItemStruct* from = native)
-                fixed (ReceiptStruct* to = receipts)
                 {
                     Status status = QueueException.Check(
                         QueueMethods.readpast_queue_enqueue(
-                            use.Handle, from, all.Length, texts.Text(operation, nameof(operation)), to,
-                            out Handle error), error);
-                    var told = new Receipt[all.Length];
-                    for (int i = 0; i < told.Length; i++)
+                            use.Handle, from, all.Length, texts.Text(operation, nameof(operation)),
+                            out Handle receipts, out Handle error), error);
+                    try
                     {
-                        told[i] = new Receipt(Utf8.Read(to[i].Key), Utf8.Read(to[i].Token), (Status)to[i].Answer);
+                        return new Answers<Receipt>(status, Told(receipts));
                     }
-                    return new Answers<Receipt>(status, told);
+                    finally
+                    {
+                        ReceiptsMethods.readpast_receipts_free(receipts);
+                    }
                 }
             }
         }
@@ -86,7 +85,7 @@ namespace Readpast
         }
 
         /// <summary>
-        /// Ends the claims of 1 to 1000 items, or records progress, in one commit. Each item is judged by itself.
+        /// Ends the claims of items, or records progress, 1000 in a commit. Each item is judged by itself.
         /// </summary>
         /// <param name="settlements">What to do with each.</param>
         /// <param name="operation">As for <see cref="Enqueue(IEnumerable{NewItem}, string)"/>.</param>
@@ -143,7 +142,7 @@ namespace Readpast
         }
 
         /// <summary>
-        /// Lets the leases of 1 to 1000 items start anew, on the server's clock. <see cref="StartRenewal"/> does this
+        /// Lets the leases of items start anew, on the server's clock. <see cref="StartRenewal"/> does this
         /// by itself.
         /// </summary>
         /// <param name="leases">The leases.</param>
@@ -224,7 +223,7 @@ namespace Readpast
                 native[i].Step = texts.Text(settlement.Step, "Step");
                 native[i].Response = texts.Text(settlement.Response, "Response");
                 native[i].Error = texts.Text(settlement.Error, "Error");
-                native[i].DelayMs = settlement.Delay.HasValue ? Milliseconds(settlement.Delay.Value) : -1;
+                native[i].DelayMs = DelayOf(settlement.Delay);
                 native[i].Due = texts.Text(settlement.Due, "Due");
             }
             count = all.Length;
@@ -236,6 +235,19 @@ namespace Readpast
             var outcomes = new OutcomeStruct[count + 1];
             outcomes[0].StructSize = (UIntPtr)sizeof(OutcomeStruct);
             return outcomes;
+        }
+
+        private static Receipt[] Told(Handle receipts)
+        {
+            var told = new Receipt[ReceiptsMethods.readpast_receipts_count(receipts)];
+            for (int i = 0; i < told.Length; i++)
+            {
+                var receipt = new ReceiptStruct { StructSize = (UIntPtr)sizeof(ReceiptStruct) };
+                QueueException.Check(
+                    ReceiptsMethods.readpast_receipts_get(receipts, i, ref receipt, out Handle error), error);
+                told[i] = new Receipt(Utf8.Read(receipt.Key), Utf8.Read(receipt.Token), (Status)receipt.Answer);
+            }
+            return told;
         }
 
         private static Answers<Outcome> Told(Status status, OutcomeStruct* outcomes, int count)

@@ -63,15 +63,15 @@ namespace Readpast
         }
 
         /// <summary>
-        /// Installs readpast's own objects, or upgrades them, and the queue that <paramref name="specJson"/> describes.
+        /// Installs readpast's own objects, or upgrades them, and the queue that <paramref name="spec"/> describes.
         /// What is there already is left alone, so it can be called at every start. Needs the rights to create objects.
         /// </summary>
         /// <param name="options">The connection and the schema.</param>
-        /// <param name="specJson">The queue's description as JSON; null for no queue.</param>
+        /// <param name="spec">The queue's description itself, as JSON or TOML; null for no queue.</param>
         /// <exception cref="QueueException">
         /// The description has a mistake, a right is missing, and the like.
         /// </exception>
-        public static void Install(QueueOptions options, string specJson = null)
+        public static void Install(QueueOptions options, string spec = null)
         {
             using (var config = Required(options).ToConfig())
             using (var use = config.Borrow())
@@ -79,8 +79,19 @@ namespace Readpast
             {
                 QueueException.Check(
                     ConfigMethods.readpast_install(
-                        use.Handle, texts.Text(specJson, nameof(specJson)), out Handle error), error);
+                        use.Handle, texts.Text(spec, nameof(spec)), out Handle error), error);
             }
+        }
+
+        /// <summary>
+        /// <see cref="Install"/> with the description in a file, as JSON or TOML.
+        /// </summary>
+        /// <param name="options">The connection and the schema.</param>
+        /// <param name="path">The name of the file.</param>
+        /// <exception cref="System.IO.IOException">The file cannot be read.</exception>
+        public static void InstallFile(QueueOptions options, string path)
+        {
+            Install(options, System.IO.File.ReadAllText(path));
         }
 
         /// <summary>Connects, checks that the queue is as the library needs it, and opens it.</summary>
@@ -178,6 +189,16 @@ namespace Readpast
             // Part of a millisecond counts as a whole one: a short wait is not none.
             long rest = time.Ticks % TimeSpan.TicksPerMillisecond;
             return (time.Ticks / TimeSpan.TicksPerMillisecond) + (rest > 0 ? 1 : 0);
+        }
+
+        /// <summary>A delay as the library takes it, of which it would take -1 ms for none.</summary>
+        internal static long DelayOf(TimeSpan? delay)
+        {
+            if (delay < TimeSpan.Zero)
+            {
+                throw new ArgumentOutOfRangeException("Delay", delay, "a delay must not be negative");
+            }
+            return delay.HasValue ? Milliseconds(delay.Value) : -1;
         }
 
         private static QueueHandle Shared(QueueHandle of)

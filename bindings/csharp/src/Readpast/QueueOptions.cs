@@ -20,10 +20,13 @@ namespace Readpast
         }
 
         /// <summary>Settings with a connection string.</summary>
-        /// <param name="connection">An ODBC connection string, with the driver in it.</param>
+        /// <param name="connection">
+        /// An ODBC connection string, with the driver in it. Null, as an environment variable that is not set gives it,
+        /// is refused when the options are used.
+        /// </param>
         public QueueOptions(string connection)
         {
-            this["connection"] = connection;
+            this["connection"] = connection ?? string.Empty;
         }
 
         /// <summary>A setting. Set again, it takes the last value; null unsets it.</summary>

@@ -34,10 +34,11 @@ static inline const char *text_at(const char *texts, text_place place) {
     return place < 0 ? NULL : texts + place;
 }
 
-/* Of arrays there is one element more than `count`, so that the library may judge of empty ones. */
+/* Of arrays there is one element more than `count`, so that there is a first one in any case. */
 static inline struct result queue_enqueue(uint64_t queue, const char *texts, const struct packed_item *packed,
-                                          int32_t count, text_place operation, readpast_receipt *receipts) {
+                                          int32_t count, text_place operation) {
     struct result result = {.status = READPAST_EXHAUSTED};
+    readpast_receipts receipts = {0};
     readpast_new_item *items = malloc(((size_t)count + 1) * sizeof *items);
     if (!items)
         return result;
@@ -50,11 +51,22 @@ static inline struct result queue_enqueue(uint64_t queue, const char *texts, con
         items[i].due = text_at(texts, packed[i].due);
         items[i].columns_json = text_at(texts, packed[i].columns);
     }
-    receipts[0] = (readpast_receipt)READPAST_RECEIPT_INIT;
-    result.status = readpast_queue_enqueue((readpast_queue){queue}, items, count, text_at(texts, operation), receipts,
+    result.status = readpast_queue_enqueue((readpast_queue){queue}, items, count, text_at(texts, operation), &receipts,
                                            &result.error);
+    result.made = receipts.id;
+    result.count = readpast_receipts_count(receipts);
     free(items);
     return result;
+}
+
+/* All receipts in one crossing. */
+static inline readpast_status receipts_all(uint64_t receipts, int32_t count, readpast_receipt *all) {
+    readpast_status status = READPAST_OK;
+    for (int32_t i = 0; i < count && status == READPAST_OK; i++) {
+        all[i].struct_size = sizeof *all;
+        status = readpast_receipts_get((readpast_receipts){receipts}, i, &all[i], NULL);
+    }
+    return status;
 }
 
 /* Settles, and `claims` up to `max_items` too. */

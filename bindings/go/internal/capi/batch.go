@@ -19,6 +19,19 @@ func claimed(result C.struct_result) (Claimed, *Failure) {
 	return Claimed{int32(result.status), Batch(result.made), int(result.count)}, failed(result)
 }
 
+// BatchFromJSON is readpast_batch_from_json; an empty description is none.
+func BatchFromJSON(items, spec string) (Claimed, *Failure) {
+	if failure := Check(); failure != nil {
+		return Claimed{}, failure
+	}
+	var texts Texts
+	given, described := texts.Add("the items", items), texts.Given("the description of the queue", spec)
+	if failure := texts.failure(); failure != nil {
+		return Claimed{}, failure
+	}
+	return claimed(C.batch_from_json(texts.pointer(given), texts.pointer(described)))
+}
+
 // Items are the items of a batch, lent by it.
 type Items []C.readpast_item
 

@@ -8,6 +8,13 @@ static inline struct result result_of_batch(readpast_status status, readpast_bat
     return (struct result){status, readpast_batch_count(batch), batch.id, error};
 }
 
+static inline struct result batch_from_json(const char *items, const char *spec) {
+    readpast_batch batch;
+    readpast_error error;
+    readpast_status status = readpast_batch_from_json(items, spec, &batch, &error);
+    return result_of_batch(status, batch, error);
+}
+
 static inline readpast_status batch_items(uint64_t batch, int32_t count, readpast_item *items) {
     readpast_status status = READPAST_OK;
     for (int32_t i = 0; i < count && status == READPAST_OK; i++) {

@@ -20,24 +20,33 @@ func (n *NewItems) Add(itemType, step string, delayMs int64, due, columns string
 	})
 }
 
-// Receipts are readpast_receipts.
-type Receipts []C.readpast_receipt
+// Receipt is a copy of a readpast_receipt.
+type Receipt struct {
+	Key, Token string
+	Answer     int32
+}
 
-// At is the receipt of one item.
-func (r Receipts) At(index int) (key, token string, answer int32) {
-	receipt := &r[index]
-	return array(receipt.key[:]), array(receipt.token[:]), int32(receipt.answer)
+// receipts copies readpast_receipts, and frees them.
+func receipts(handle C.uint64_t, count int) []Receipt {
+	defer C.readpast_receipts_free(C.readpast_receipts{id: handle})
+	lent, copied := make([]C.readpast_receipt, count), make([]Receipt, count)
+	if count == 0 || C.receipts_all(handle, C.int32_t(count), &lent[0]) != C.READPAST_OK {
+		return nil
+	}
+	for i := range lent {
+		copied[i] = Receipt{C.GoString(lent[i].key), C.GoString(lent[i].token), int32(lent[i].answer)}
+	}
+	return copied
 }
 
 // Enqueue is readpast_queue_enqueue; an empty operation is none.
-func (q Queue) Enqueue(n *NewItems, operation string) (Receipts, *Failure) {
+func (q Queue) Enqueue(n *NewItems, operation string) ([]Receipt, *Failure) {
 	identity := n.texts.Given("the operation", operation)
 	if failure := n.texts.failure(); failure != nil {
 		return nil, failure
 	}
 	count := len(n.packed)
 	packed := append(n.packed, C.struct_packed_item{})
-	receipts := make(Receipts, count+1)
-	result := C.queue_enqueue(C.uint64_t(q), start(&n.texts), &packed[0], C.int32_t(count), identity, &receipts[0])
-	return receipts[:count], failed(result)
+	result := C.queue_enqueue(C.uint64_t(q), start(&n.texts), &packed[0], C.int32_t(count), identity)
+	return receipts(result.made, int(result.count)), failed(result)
 }

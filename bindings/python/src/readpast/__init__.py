@@ -1,6 +1,7 @@
 """Work queues in ordinary SQL Server tables (and PostgreSQL). The README of the package is the place to begin."""
 
-from ._config import install
+from . import testing
+from ._config import install, install_file
 from ._library import ABI, VERSION
 from ._rows import Column
 from .aio import AsyncQueue
@@ -44,4 +45,6 @@ __all__ = [
     "Worker",
     "__version__",
     "install",
+    "install_file",
+    "testing",
 ]

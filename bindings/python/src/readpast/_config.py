@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
 
 from ._handle import Handle
 from ._library import lib
 from ._texts import encoded
+from .errors import refused
 
 Setting = object
 """A setting's value: text, or what is text after `str`."""
@@ -31,9 +34,22 @@ def configuration(settings: Mapping[str, Setting]) -> Handle:
 def install(spec: Mapping[str, object] | str | None = None, /, **settings: Setting) -> None:
     """Installs readpast's own objects, or upgrades them, and the queue that `spec` describes.
 
-    `spec` is the description as a dict or as JSON text; None for no queue. `settings` are those of a `Queue`. What is
-    there already is left alone, so this can be called at every start. Needs the rights to create objects; workers do
-    not.
+    `spec` is the description itself, as a dict or as text, JSON or TOML; None for no queue. `settings` are those of a
+    `Queue`. What is there already is left alone, so this can be called at every start. Needs the rights to create
+    objects; workers do not.
     """
-    text = spec if spec is None or isinstance(spec, str) else json.dumps(spec)
-    configuration(settings).call(lib.readpast_install, encoded(text, "spec"))
+    configuration(settings).call(lib.readpast_install, encoded(description(spec), "spec"))
+
+
+def install_file(name: str | PathLike[str], /, **settings: Setting) -> None:
+    """`install` with the description in a file, as JSON or TOML."""
+    install(description(None, name), **settings)
+
+
+def description(spec: Mapping[str, object] | str | None, file: str | PathLike[str] | None = None) -> str | None:
+    """The text of a queue's description."""
+    if file is None:
+        return spec if spec is None or isinstance(spec, str) else json.dumps(spec)
+    if spec is not None:
+        raise refused("there are a spec and a file; give one of them")
+    return Path(file).read_text(encoding="utf-8")

@@ -54,7 +54,7 @@ class Operating(ABC):
         return self._batch(status, batch[0])
 
     def redrive(self, items: Iterable[ItemRef], *, operation: str | None = None) -> Answers[Outcome]:
-        """Lets 1 to 1000 items that ended, or that wait, be worked on as if they were new, in one commit.
+        """Lets items that ended, or that wait, be worked on as if they were new, 1000 in a commit.
 
         Response, error and step stay. Each item is judged by itself. `operation` is as for `enqueue_many`.
         """

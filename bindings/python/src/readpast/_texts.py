@@ -56,7 +56,12 @@ def milliseconds(time: Seconds) -> int:
 
 def delay(time: Seconds | None) -> int:
     """A delay as the library takes it: -1 for none."""
-    return -1 if time is None else milliseconds(time)
+    if time is None:
+        return -1
+    ms = milliseconds(time)
+    if ms < 0 or time != abs(time):
+        raise refused(f"delay is {time}; it must not be negative")
+    return ms
 
 
 def moment(time: Moment | None) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date, datetime, timezone
 from decimal import Decimal
 from typing import Any, Callable
@@ -38,6 +39,20 @@ def _timestamp(value: CData) -> datetime:
     return whole.replace(microsecond=int(text[20:26].ljust(6, "0")), tzinfo=timezone.utc)
 
 
+def _document(value: CData) -> Any:
+    """Others may have written what is no JSON, which stays text."""
+    text = _text(value)
+    try:
+        return json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _no_constant(name: str) -> None:
+    """Python's parser takes NaN and Infinity, which JSON has not."""
+    raise ValueError(f"{name} is no JSON")
+
+
 _READERS: dict[int, Callable[[CData], Any]] = {
     ColumnType.BOOLEAN: lambda value: value.integer != 0,
     ColumnType.INTEGER: lambda value: value.integer,
@@ -48,4 +63,5 @@ _READERS: dict[int, Callable[[CData], Any]] = {
     ColumnType.TIMESTAMP: _timestamp,
     ColumnType.DATE: lambda value: date.fromisoformat(_text(value)),
     ColumnType.GUID: lambda value: UUID(_text(value)),
+    ColumnType.JSON: _document,
 }

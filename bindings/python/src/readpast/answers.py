@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple, TypeVar
 
-from ._library import CData, ffi
+from ._handle import Handle
+from ._library import CData, ffi, lib, sized, string
 from .status import State, Status
 
 T = TypeVar("T")
@@ -51,13 +52,13 @@ class Receipt(NamedTuple):
 
 
 _OUTCOME = ffi.sizeof("readpast_outcome")
-_RECEIPT = ffi.sizeof("readpast_receipt")
+_RECEIPT, _RECEIPT_SIZE = sized("readpast_receipt")
 _STATUSES = {int(status): status for status in Status}
 _STATES = {int(state): state for state in State}
 
 
 def room_for_outcomes(count: int) -> CData:
-    """Room for one more: the library is to refuse an empty list."""
+    """Room for one at least: the first says how large all are."""
     outcomes = ffi.new("readpast_outcome[]", count + 1)
     outcomes[0].struct_size = _OUTCOME
     return outcomes
@@ -79,19 +80,12 @@ def outcomes_in(status: Status, outcomes: CData, count: int) -> Answers[Outcome]
     )
 
 
-def room_for_receipts(count: int) -> CData:
-    """As `room_for_outcomes`."""
-    receipts = ffi.new("readpast_receipt[]", count + 1)
-    receipts[0].struct_size = _RECEIPT
-    return receipts
-
-
-def receipts_in(status: Status, receipts: CData, count: int) -> Answers[Receipt]:
-    """Copies what a call wrote."""
-    return Answers(
-        status,
-        [
-            Receipt(ffi.string(receipt.key).decode(), ffi.string(receipt.token).decode(), Status(receipt.answer))
-            for receipt in receipts[0:count]
-        ],
-    )
+def receipts_in(status: Status, c: CData) -> Answers[Receipt]:
+    """Copies the receipts of a call, and frees them."""
+    handle, receipt = Handle(c, lib.readpast_receipts_free), ffi.new(_RECEIPT)
+    receipt.struct_size = _RECEIPT_SIZE
+    receipts: list[Receipt] = []
+    for index in range(lib.readpast_receipts_count(c)):
+        handle.call(lib.readpast_receipts_get, index, receipt)
+        receipts.append(Receipt(string(receipt.key) or "", string(receipt.token) or "", Status(receipt.answer)))
+    return Answers(status, receipts)

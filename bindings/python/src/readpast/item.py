@@ -59,7 +59,7 @@ class Item(Mapping[str, Any]):
         return f"<readpast.Item {self.key}, attempt {self.attempt}>"
 
     def text(self, column: str) -> str | None:
-        """The text of a column; of decimals, times, dates and GUIDs their exact text. None for NULL.
+        """The text of a column; of decimals, times, dates, GUIDs and JSON their exact text. None for NULL.
 
         Raises TypeError when the column holds a truth value, a number or bytes.
         """
@@ -67,7 +67,7 @@ class Item(Mapping[str, Any]):
         return None if text is None else str(text)
 
     def json(self) -> str:
-        """The item as one JSON object, a member per column.
+        """The item as one JSON object, a member per column; JSON in a column stands there as it is stored.
 
         Times are text in UTC, decimals text with all their digits, bytes lower-case hexadecimal text.
         """

@@ -17,7 +17,8 @@ from .errors import refused
 class NewItem(NamedTuple):
     """An item to enqueue. A mapping of its columns alone will do where the rest is as usual."""
 
-    #: The values of the queue's own columns; of a dict, what `ColumnType` says, or as JSON text. None: all are NULL.
+    #: The values of the queue's own columns, by name in any case; of a dict, what `ColumnType` says, or as JSON text.
+    #: None: all are NULL.
     columns: Mapping[str, Any] | str | None = None
     #: The kind of work, one of the queue's types; None: the first of them.
     type: str | None = None
@@ -33,8 +34,8 @@ _NEW_ITEM = ffi.sizeof("readpast_new_item")
 
 
 def new_items_for(items: Sequence[NewItem | Mapping[str, Any]], texts: Texts) -> CData:
-    """The array, with room for one more: the library is to refuse an empty list."""
-    array = ffi.new("readpast_new_item[]", len(items) + 1)
+    """The array that the library takes."""
+    array = ffi.new("readpast_new_item[]", len(items))
     for native, each in zip(array, items):
         item = each if isinstance(each, NewItem) else NewItem(each)
         native.struct_size = _NEW_ITEM
@@ -42,11 +43,12 @@ def new_items_for(items: Sequence[NewItem | Mapping[str, Any]], texts: Texts) ->
         native.step = texts(item.step, "step")
         native.delay_ms = delay(item.delay)
         native.due = texts(moment(item.due), "due")
-        native.columns_json = texts(_json(item.columns), "columns")
+        native.columns_json = texts(json_of(item.columns), "columns")
     return array
 
 
-def _json(columns: Mapping[str, Any] | str | None) -> str | None:
+def json_of(columns: Mapping[str, Any] | str | None) -> str | None:
+    """An object for the library, of what columns may hold in Python."""
     if columns is None or isinstance(columns, str):
         return columns
     try:

@@ -15,7 +15,7 @@ from ._library import CData, ffi, lib, string
 from ._operating import Operating
 from ._texts import Seconds, Texts, encoded, milliseconds
 from ._waiting import Departure, wait_for
-from .answers import Answers, Outcome, Receipt, outcomes_in, receipts_in, room_for_outcomes, room_for_receipts
+from .answers import Answers, Outcome, Receipt, outcomes_in, receipts_in, room_for_outcomes
 from .batch import Batch
 from .errors import ClosedError, QueueError
 from .item import Item
@@ -138,7 +138,10 @@ class Queue(Operating):
     def enqueue_many(
         self, items: Iterable[NewItem | Mapping[str, Any]], *, operation: str | None = None
     ) -> Answers[Receipt]:
-        """Enqueues 1 to 1000 items, all of them or none, in one commit.
+        """Enqueues items, 1000 in a commit: up to so many go in all or none.
+
+        When a call of more fails, the thousands before are in, and the same call with the exception's operation goes
+        on; all items are checked before the first is sent. Of no items nothing is sent.
 
         Of a queue that knows duplicates, they alone are left out; the receipts, in the order of the items, tell of
         them.
@@ -147,11 +150,11 @@ class Queue(Operating):
         one. Whoever gives one keeps it until a call with it succeeds.
         """
         every, texts = list(items), Texts()
-        array, receipts = new_items_for(every, texts), room_for_receipts(len(every))
+        array, receipts = new_items_for(every, texts), ffi.new("readpast_receipts *")
         status = self._open().call(
             lib.readpast_queue_enqueue, array, len(every), encoded(operation, "operation"), receipts
         )
-        return receipts_in(status, receipts, len(every))
+        return receipts_in(status, receipts[0])
 
     def claim(self, max_items: int = 1, *, wait: Seconds | None = 0) -> Batch:
         """Claims up to `max_items` (1 to 1000) items that are due, in the order they were due, and waits for the first.
@@ -195,7 +198,7 @@ class Queue(Operating):
         return self.settle_many([settlement], operation=operation)[0]
 
     def settle_many(self, settlements: Iterable[Settlement], *, operation: str | None = None) -> Answers[Outcome]:
-        """Does what `settle` does with 1 to 1000 items, in one commit. Each item is judged by itself."""
+        """Does what `settle` does with items, 1000 in a commit. Each item is judged by itself."""
         every, texts = list(settlements), Texts()
         array, outcomes = settlements_for(every, texts), room_for_outcomes(len(every))
         status = self._open().call(
@@ -229,7 +232,7 @@ class Queue(Operating):
         return SettledAndClaimed(outcomes_in(status, outcomes, len(every)), claimed)
 
     def renew(self, leases: Iterable[Lease]) -> Answers[Outcome]:
-        """Lets the leases of 1 to 1000 items start anew. Nothing else of them changes. `renewing` does it by itself."""
+        """Lets the leases of items start anew. Nothing else of them changes. `renewing` does it by itself."""
         every, texts = list(leases), Texts()
         array, outcomes = leases_for(every, texts), room_for_outcomes(len(every))
         status = self._open().call(lib.readpast_queue_renew, array, len(every), outcomes)

@@ -62,8 +62,8 @@ _ITEM_REF = ffi.sizeof("readpast_item_ref")
 
 
 def settlements_for(settlements: Sequence[Settlement], texts: Texts) -> CData:
-    """The array, with room for one more: the library is to refuse an empty list."""
-    array = ffi.new("readpast_settlement[]", len(settlements) + 1)
+    """The array that the library takes."""
+    array = ffi.new("readpast_settlement[]", len(settlements))
     for native, settlement in zip(array, settlements):
         # This runs for every item: what is not there stays as the array has it, zero.
         key, token, attempt, action, step, response, error, delay_, due = settlement
@@ -91,7 +91,7 @@ def check_texts(settlement: Settlement) -> None:
 
 def leases_for(leases: Sequence[Lease], texts: Texts) -> CData:
     """As `settlements_for`."""
-    array = ffi.new("readpast_lease[]", len(leases) + 1)
+    array = ffi.new("readpast_lease[]", len(leases))
     for native, lease in zip(array, leases):
         native.struct_size = _LEASE
         native.key = texts(lease.key, "key")
@@ -101,7 +101,7 @@ def leases_for(leases: Sequence[Lease], texts: Texts) -> CData:
 
 def item_refs_for(items: Sequence[ItemRef], texts: Texts) -> CData:
     """As `settlements_for`."""
-    array = ffi.new("readpast_item_ref[]", len(items) + 1)
+    array = ffi.new("readpast_item_ref[]", len(items))
     for native, item in zip(array, items):
         native.struct_size = _ITEM_REF
         native.key = texts(item.key, "key")

@@ -148,3 +148,5 @@ class ColumnType(IntEnum):
     DATE = lib.READPAST_TYPE_DATE
     #: uuid.UUID
     GUID = lib.READPAST_TYPE_GUID
+    #: what json.loads makes of it: dict, list, str, int, float, bool or None; str when it is no JSON
+    JSON = lib.READPAST_TYPE_JSON

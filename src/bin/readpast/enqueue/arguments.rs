@@ -2,9 +2,12 @@
 
 use super::Args;
 use crate::failure::{Result, usage};
+use readpast::ident::Identifier;
+use readpast::item::Columns;
 use readpast::spec::{ColumnKind, ColumnSpec};
 use readpast::{NewItem, QueueSpec};
-use serde_json::{Map, Value};
+use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// What an item has that does not say otherwise.
 pub struct Defaults {
@@ -26,7 +29,7 @@ impl Defaults {
     }
 
     /// An item of these columns.
-    fn item(&self, columns: Map<String, Value>) -> NewItem {
+    fn item(&self, columns: Columns) -> NewItem {
         NewItem {
             kind: self.kind.clone(),
             step: self.step.clone(),
@@ -39,12 +42,15 @@ impl Defaults {
     /// An item from JSON: its columns, or an object that has them as `columns` beside other things.
     pub fn parse(&self, json: &str) -> std::result::Result<NewItem, String> {
         let value: Value = serde_json::from_str(json).map_err(|error| format!("this is not JSON: {error}"))?;
-        let Value::Object(mut object) = value else {
+        let Value::Object(object) = value else {
             return Err("an item is a JSON object, like {\"Column\": \"value\"}".to_owned());
         };
-        let columns = match object.get_mut("columns") {
-            Some(Value::Object(columns)) => std::mem::take(columns),
-            _ => return Ok(self.item(object)),
+        // Read anew, since a `Value` does not keep all digits of a number.
+        let columns = |json: &str| Columns::from_json(json).map_err(|error| error.message().to_owned());
+        let all = columns(json)?;
+        let columns = match all.get("columns") {
+            Some(inner) if object["columns"].is_object() => columns(inner)?,
+            _ => return Ok(self.item(all)),
         };
         let mut item = self.item(columns);
         for (key, value) in object {
@@ -86,45 +92,48 @@ pub fn items(spec: &QueueSpec, args: &Args, defaults: &Defaults) -> Result<Vec<N
 
 /// `COLUMN=VALUE`, the value read as the column's type asks for; `COLUMN:=JSON`, the value as it is. A column of a subtype
 /// is `SUBTYPE.COLUMN`.
-fn columns(spec: &QueueSpec, arguments: &[String]) -> Result<Map<String, Value>> {
-    let mut columns = Map::new();
+fn columns(spec: &QueueSpec, arguments: &[String]) -> Result<Columns> {
+    let (mut own, mut of_subtypes) = (Columns::default(), BTreeMap::<&str, Columns>::new());
     for argument in arguments {
         let Some((name, text)) = argument.split_once('=') else {
             return Err(usage(format!("{argument:?} is not COLUMN=VALUE")));
         };
         let (full, is_json) = name.strip_suffix(':').map_or((name, false), |name| (name, true));
         let of_subtype = full.split_once('.').and_then(|(subtype, name)| {
-            let subtype = spec.subtypes.iter().find(|known| known.name.as_str() == subtype)?;
+            let subtype = spec.subtypes.iter().find(|known| is_called(&known.name, subtype))?;
             Some((subtype, name))
         });
         let (known, name) = of_subtype.map_or((&spec.columns, full), |(subtype, name)| (&subtype.columns, name));
-        let value = if is_json {
-            let json = serde_json::from_str(text);
-            json.map_err(|error| usage(format!("{full}:= takes JSON, and this is none: {error}")))?
+        let into = of_subtype.map_or(&mut own, |(subtype, _)| of_subtypes.entry(subtype.name.as_str()).or_default());
+        let twice = if is_json {
+            let put = into.insert_json(name, text);
+            put.map_err(|error| usage(format!("{full}:= takes JSON, and this {}", error.message())))?
+        } else if is_written_as_json(known, name) {
+            // What does not fit stays text; the check of the item then says what the column takes.
+            into.insert_json(name, text).unwrap_or_else(|_| into.insert(name, text))
         } else {
-            typed(known, name, text)
+            into.insert(name, text)
         };
-        let into = match of_subtype {
-            Some((subtype, _)) => columns.entry(subtype.name.as_str()).or_insert_with(|| Value::Object(Map::new())),
-            None => &mut Value::Null,
-        };
-        let twice = match into {
-            Value::Object(of_subtype) => of_subtype.insert(name.to_owned(), value),
-            _ => columns.insert(name.to_owned(), value),
-        };
-        if twice.is_some() {
+        if twice {
             return Err(usage(format!("the column {full} is given twice")));
         }
     }
-    Ok(columns)
+    for (name, columns) in of_subtypes {
+        own.insert_json(name, &columns.to_json())?;
+    }
+    Ok(own)
 }
 
-/// What does not fit stays text; the check of the item then says what the column takes.
-fn typed(columns: &[ColumnSpec], name: &str, text: &str) -> Value {
-    match columns.iter().find(|column| column.name.as_str() == name).map(|column| column.kind) {
-        Some(
-            ColumnKind::Integer | ColumnKind::BigInteger | ColumnKind::Boolean | ColumnKind::Float | ColumnKind::Json,
-        ) => serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned())),
-        _ => Value::String(text.to_owned()),
-    }
+/// Whether the values of a column look the same in JSON.
+fn is_written_as_json(columns: &[ColumnSpec], name: &str) -> bool {
+    let kind = columns.iter().find(|column| is_called(&column.name, name)).map(|column| column.kind);
+    matches!(
+        kind,
+        Some(ColumnKind::Integer | ColumnKind::BigInteger | ColumnKind::Boolean | ColumnKind::Float | ColumnKind::Json)
+    )
+}
+
+/// Whether a column or subtype is meant. The check of the item tells those apart that differ in case alone.
+fn is_called(known: &Identifier, name: &str) -> bool {
+    known.as_str().to_lowercase() == name.to_lowercase()
 }

@@ -7,6 +7,10 @@ namespace Readpast.Native
     internal static class BatchMethods
     {
         [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int readpast_batch_from_json(
+            IntPtr itemsJson, IntPtr spec, out Handle batch, out Handle error);
+
+        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int readpast_batch_count(Handle batch);
 
         [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]

@@ -16,6 +16,6 @@ namespace Readpast.Native
         internal static extern void readpast_config_free(Handle config);
 
         [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int readpast_install(Handle config, IntPtr specJson, out Handle error);
+        internal static extern int readpast_install(Handle config, IntPtr spec, out Handle error);
     }
 }

@@ -21,7 +21,7 @@ namespace Readpast.Native
 
         [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int readpast_queue_enqueue(
-            Handle queue, NewItemStruct* items, int count, IntPtr operation, ReceiptStruct* receipts,
+            Handle queue, NewItemStruct* items, int count, IntPtr operation, out Handle receipts,
             out Handle error);
 
         [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]

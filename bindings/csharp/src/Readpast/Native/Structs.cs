@@ -25,11 +25,11 @@ namespace Readpast.Native
     }
 
     [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct ReceiptStruct
+    internal struct ReceiptStruct
     {
         public UIntPtr StructSize;
-        public fixed byte Key[256];
-        public fixed byte Token[40];
+        public IntPtr Key;
+        public IntPtr Token;
         public int Answer;
         public int Reserved;
     }

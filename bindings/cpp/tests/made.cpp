@@ -1,0 +1,48 @@
+// Items for tests of handlers, which need no server.
+#include "support.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <fstream>
+
+using readpast::action;
+using readpast::batch;
+using readpast::status;
+
+namespace {
+
+readpast::settlement handle(const readpast::item &item) {
+    if (item.attempt() > 2)
+        return item.fail(std::string(item.text("To").value()) + " does not answer");
+    return item.complete(std::string(item.text("Body").value()));
+}
+
+constexpr auto letters = R"(queue = "Letters"
+columns = [{ name = "To", type = "text" }, { name = "Body", type = "json" }])";
+
+} // namespace
+
+TEST_CASE("a handler is tested without a server") {
+    const auto items = batch::from_json(
+        R"([{"key": "7", "columns": {"To": "a", "body": {"n": 1.10}}}, {"attempt": 3, "columns": {"To": "b"}}])",
+        letters);
+    REQUIRE(items.size() == 2);
+    CHECK(handle(items[0]).key == "7");
+    CHECK(handle(items[0]).response == R"({"n": 1.10})");
+    CHECK(handle(items[1]).action == action::fail);
+    CHECK(handle(items[1]).error == "b does not answer");
+    CHECK(batch::from_json("[]").status() == status::empty);
+    CHECK(thrown_by([] { (void)batch::from_json("[{\"state\": 1}]"); }) == status::invalid_item);
+    CHECK(thrown_by([] { (void)batch::from_json("[]", "queue = 1"); }) == status::invalid_argument);
+    CHECK(thrown_by([] { (void)batch::from_json(nullptr); }) == status::invalid_argument);
+}
+
+TEST_CASE("a description in a file") {
+    const std::string name = "build/description.toml";
+    std::ofstream(name) << "queue = \"FromFile\"\n";
+    readpast::install_file(settings(), name);
+    CHECK(readpast::queue(settings(), "FromFile").claim().empty());
+    CHECK_THROWS_AS(readpast::install_file(settings(), "build/nonesuch.toml"), std::ios_base::failure);
+    (void)std::remove(name.c_str());
+}

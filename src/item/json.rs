@@ -1,0 +1,126 @@
+//! JSON that stays as it is written: no number is read and written anew, which would cost it digits.
+
+use serde_json::value::RawValue;
+
+/// How deep a document from a column may be nested to stand in an item. Readers of JSON have limits of their own, of 64
+/// and more, and one item must not keep a worker from reading.
+const DEEPEST: usize = 60;
+
+/// Appends the document that `text` is; text in quotes when it is none.
+pub(super) fn put_document(out: &mut String, text: &str) {
+    match serde_json::from_str::<&RawValue>(text).map(RawValue::get) {
+        // A line break stands only between values, and an item is one line.
+        Ok(document) if is_shallow(document) => {
+            out.extend(document.chars().map(|c| if matches!(c, '\n' | '\r') { ' ' } else { c }));
+        }
+        _ => put_text(out, text),
+    }
+}
+
+/// A digit of 16.
+pub(super) fn hexadecimal(digit: u8) -> char {
+    char::from(b"0123456789abcdef"[usize::from(digit)])
+}
+
+/// Appends `text` as JSON, without a copy of it in between.
+pub(super) fn put_text(out: &mut String, text: &str) {
+    out.push('"');
+    let mut rest = text;
+    while let Some(at) = rest.bytes().position(|byte| escape_bytes(byte) > 1) {
+        out.push_str(&rest[..at]);
+        match rest.as_bytes()[at] {
+            b'"' => out.push_str("\\\""),
+            b'\\' => out.push_str("\\\\"),
+            b'\n' => out.push_str("\\n"),
+            b'\r' => out.push_str("\\r"),
+            b'\t' => out.push_str("\\t"),
+            byte => {
+                out.push_str("\\u00");
+                out.extend([byte >> 4, byte & 15].map(hexadecimal));
+            }
+        }
+        rest = &rest[at + 1..];
+    }
+    out.push_str(rest);
+    out.push('"');
+}
+
+/// No fewer bytes than `text` takes in JSON.
+pub(super) fn text_bytes(text: &str) -> usize {
+    text.bytes().map(escape_bytes).sum::<usize>() + 2
+}
+
+/// The most bytes that a byte takes in JSON.
+fn escape_bytes(byte: u8) -> usize {
+    match byte {
+        b'"' | b'\\' => 2,
+        0..b' ' => 6,
+        _ => 1,
+    }
+}
+
+fn is_shallow(document: &str) -> bool {
+    let (mut depth, mut in_text, mut escaped) = (0_usize, false, false);
+    for byte in document.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = in_text,
+            b'"' => in_text = !in_text,
+            b'[' | b'{' if !in_text => depth += 1,
+            b']' | b'}' if !in_text => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > DEEPEST {
+            return false;
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(text: &str) -> String {
+        let mut out = String::new();
+        put_document(&mut out, text);
+        out
+    }
+
+    #[test]
+    fn text_in_json_is_what_others_read() {
+        let all: String = (0..0x80_u8).map(char::from).chain("\u{e9}\u{1f642}\u{2028}".chars()).collect();
+        for text in ["", "plain", all.as_str()] {
+            let mut json = String::new();
+            put_text(&mut json, text);
+            assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
+            assert!(json.len() <= text_bytes(text), "{json}");
+        }
+    }
+
+    #[test]
+    fn documents_stay_as_they_are_written() {
+        for text in [r#"{"b":1.10,"a":[123456789012345678901234567890,1e999,-0.0]}"#, "null", "5", r#""\ud800 \u0000""#]
+        {
+            assert_eq!(put(text), text);
+        }
+        assert_eq!(put(" {\n\"a\":\r\n 1} "), "{ \"a\":   1}", "one line");
+    }
+
+    #[test]
+    fn what_is_no_document_is_text() {
+        for text in ["", "{", "NaN", "{'a': 1}", "[1,]", "{} {}", "\u{feff}{}", "[\"a\nb\"]"] {
+            assert_eq!(serde_json::from_str::<String>(&put(text)).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn what_no_reader_goes_down_is_text() {
+        let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
+        assert_eq!(put(&nested(DEEPEST)), nested(DEEPEST));
+        assert_eq!(put(&nested(DEEPEST + 1)), format!("{:?}", nested(DEEPEST + 1)));
+        assert!(put(&nested(1_000_000)).starts_with('"'));
+        let brackets_in_text = format!("[\"\\\"{}\"]", "[".repeat(1000));
+        assert_eq!(put(&brackets_in_text), brackets_in_text);
+    }
+}

@@ -1,0 +1,266 @@
+//! Items that no queue handed out: for who tests a handler without a database.
+
+use super::{Batch, Cell, Column, ColumnType, ItemState, Rows, answer_column, normalize_utc};
+use crate::error::{Error, ErrorKind, Result};
+use crate::ident::{did_you_mean, find_name};
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+
+/// The names of the answer columns, which stand before the item's own.
+const ANSWER: [&str; answer_column::COUNT] = ["Answer", "Ordinal", "DueMs", "Key", "Token", "AttemptNum", "Status"];
+
+/// What an item may say about itself.
+const MEMBERS: [&str; 5] = ["key", "token", "attempt", "state", "columns"];
+
+/// The most items of one claim, and so of one batch.
+const MOST: usize = 1000;
+
+type Object = BTreeMap<String, Box<RawValue>>;
+
+impl Batch {
+    /// Items for the test of a handler, without a queue or a server: an array like `[{"columns": {"Recipient":
+    /// "a@example.org"}}]`. An item may have besides `key`, `token`, `attempt` (1 when left out) and `state`
+    /// (Processing). What its columns are is told from their values; [`QueueSpec::batch_from_json`] knows them.
+    ///
+    /// [`QueueSpec::batch_from_json`]: crate::QueueSpec::batch_from_json
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidItem`] names the item that cannot be made.
+    pub fn from_json(items: &str) -> Result<Self> {
+        made(items, Vec::new())
+    }
+}
+
+/// The items of the array `items`, which have the columns `known` besides those that stand in it.
+pub(crate) fn made(items: &str, known: Vec<Column>) -> Result<Batch> {
+    let items: Vec<Object> = serde_json::from_str(items).map_err(|error| {
+        let why = format!("the items are not a JSON array of objects like [{{\"columns\": {{}}}}]: {error}");
+        Error::new(ErrorKind::InvalidItem, why)
+    })?;
+    if items.len() > MOST {
+        let why = format!("there are {} items; {MOST} are the most of a batch", items.len());
+        return Err(Error::new(ErrorKind::InvalidItem, why));
+    }
+    let heads = each(&items, Head::read)?;
+    let columns = columns(known, &heads)?;
+    let mut rows = Rows::new(columns.clone().into());
+    each(&heads, |_, head| head.put(&columns, &mut rows))?;
+    Ok(if rows.is_empty() { Batch::default() } else { Batch::new(rows, 0) })
+}
+
+/// Does `work` for each item; an error says of which.
+fn each<T, R>(items: &[T], work: impl FnMut(usize, &T) -> Result<R, String>) -> Result<Vec<R>> {
+    let mut work = work;
+    let place = |(i, item)| work(i, item).map_err(|why| Error::new(ErrorKind::InvalidItem, format!("item {i}: {why}")));
+    items.iter().enumerate().map(place).collect()
+}
+
+/// An item as it was given.
+struct Head {
+    key: String,
+    token: String,
+    attempt: i32,
+    state: ItemState,
+    columns: Object,
+}
+
+impl Head {
+    fn read(i: usize, item: &Object) -> Result<Self, String> {
+        if let Some(name) = item.keys().find(|name| !MEMBERS.contains(&name.as_str())) {
+            let near = did_you_mean(name, MEMBERS);
+            return Err(format!("there is no member {name:?}{near}; there are {}", MEMBERS.join(", ")));
+        }
+        let text = |name: &str| match item.get(name) {
+            None => Ok(format!("{name}-{i}")),
+            Some(value) => match text_of(value.get()) {
+                Some(text) if !text.is_empty() && !text.contains('\0') => Ok(text),
+                _ => Err(format!("{name:?} must be text, and not empty: {}", value.get())),
+            },
+        };
+        let attempt =
+            item.get("attempt").map_or(Ok(1), |value| value.get().parse().ok().filter(|n| *n >= 0).ok_or(value));
+        let state = item.get("state").map_or(Ok(ItemState::Processing), |value| {
+            text_of(value.get()).and_then(|word| word.parse().ok()).ok_or(value)
+        });
+        let columns = item.get("columns").map_or(Ok(Object::new()), |value| {
+            serde_json::from_str(value.get()).map_err(|error| format!("\"columns\" must be an object: {error}"))
+        });
+        Ok(Self {
+            key: text("key")?,
+            token: text("token")?,
+            attempt: attempt.map_err(|value| format!("\"attempt\" must be a whole number from 0 on: {value}"))?,
+            state: state.map_err(|value| format!("\"state\" must be a state like \"Processing\": {value}"))?,
+            columns: columns?,
+        })
+    }
+
+    /// The value of a column, whose name may be written in other letters.
+    fn value(&self, column: &str) -> Option<&str> {
+        let value = self.columns.get(column).or_else(|| {
+            let place = find_name(column, self.columns.keys().map(String::as_str)).found()?;
+            self.columns.values().nth(place)
+        });
+        value.map(|value| value.get())
+    }
+
+    fn put(&self, columns: &[Column], rows: &mut Rows) -> Result<(), String> {
+        rows.push_text(|text| text.push_str("CLAIMED"));
+        rows.push(Cell::Null);
+        rows.push(Cell::Null);
+        rows.push_text(|text| text.push_str(&self.key));
+        rows.push_text(|text| text.push_str(&self.token));
+        rows.push(Cell::Integer(self.attempt.into()));
+        rows.push_text(|text| text.push_str(self.state.as_str()));
+        for column in columns.iter().skip(ANSWER.len()) {
+            let json = self.value(&column.name).unwrap_or("null");
+            put_value(column.kind, json, rows)
+                .ok_or_else(|| format!("column {:?} ({:?}) does not take {json}", column.name, column.kind))?;
+        }
+        Ok(())
+    }
+}
+
+/// The columns of all items: the answer's, those that are known, and what else stands in the items, of the type that their
+/// values have.
+fn columns(known: Vec<Column>, heads: &[Head]) -> Result<Vec<Column>> {
+    let answer = ANSWER.map(|name| Column { name: name.to_owned(), kind: ColumnType::Text });
+    let mut columns: Vec<Column> = answer.into_iter().chain(known).collect();
+    let described = columns.len();
+    each(heads, |_, head| {
+        for (name, value) in &head.columns {
+            let names = columns.iter().skip(ANSWER.len()).map(|column| column.name.as_str());
+            let place = find_name(name, names).found().map(|place| place + ANSWER.len());
+            let kind = kind_of(value.get());
+            match (place, kind) {
+                (None, kind) => columns.push(Column { name: name.clone(), kind: kind.unwrap_or(ColumnType::Text) }),
+                (Some(place), _) if place < described => {}
+                (Some(_), None) => {}
+                (Some(place), Some(kind)) => {
+                    let so_far = heads.iter().filter_map(|head| kind_of(head.value(&columns[place].name)?));
+                    let all = so_far.into_iter().try_fold(kind, common);
+                    columns[place].kind = all.ok_or_else(|| {
+                        format!(
+                            "column {name:?} has values of different types; a description would tell which is meant"
+                        )
+                    })?;
+                }
+            }
+        }
+        Ok(())
+    })?;
+    Ok(columns)
+}
+
+/// The type of a value that no description knows; `None` for null.
+fn kind_of(json: &str) -> Option<ColumnType> {
+    Some(match json.as_bytes().first()? {
+        b'n' => return None,
+        b't' | b'f' => ColumnType::Boolean,
+        b'"' => ColumnType::Text,
+        b'{' | b'[' => ColumnType::Json,
+        _ if json.parse::<i64>().is_ok() => ColumnType::Integer,
+        _ => ColumnType::Float,
+    })
+}
+
+fn common(one: ColumnType, other: ColumnType) -> Option<ColumnType> {
+    let number = |kind| matches!(kind, ColumnType::Integer | ColumnType::Float);
+    match (one, other) {
+        (one, other) if one == other => Some(one),
+        (one, other) if number(one) && number(other) => Some(ColumnType::Float),
+        _ => None,
+    }
+}
+
+/// Puts a value as the server would hand it out; `None` when the column does not take it.
+fn put_value(kind: ColumnType, json: &str, rows: &mut Rows) -> Option<()> {
+    let text = || text_of(json).filter(|text| !text.contains('\0'));
+    if json == "null" {
+        rows.push(Cell::Null);
+        return Some(());
+    }
+    let text = match kind {
+        ColumnType::Boolean => {
+            rows.push(Cell::Boolean(json.parse().ok()?));
+            return Some(());
+        }
+        ColumnType::Integer => {
+            rows.push(Cell::Integer(json.parse().ok()?));
+            return Some(());
+        }
+        ColumnType::Float => {
+            rows.push(Cell::Float(json.parse().ok()?));
+            return Some(());
+        }
+        ColumnType::Binary => return None,
+        ColumnType::Timestamp => normalize_utc(&text()?)?,
+        ColumnType::Decimal if !json.starts_with(['"', '{', '[', 't', 'f']) => json.to_owned(),
+        // Text in such a column is what stands there, be it JSON or not.
+        ColumnType::Json if !json.starts_with('"') => json.to_owned(),
+        ColumnType::Text | ColumnType::Decimal | ColumnType::Date | ColumnType::Guid | ColumnType::Json => text()?,
+    };
+    rows.push_text(|arena| arena.push_str(&text));
+    Some(())
+}
+
+fn text_of(json: &str) -> Option<String> {
+    serde_json::from_str(json).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::item::Value;
+
+    #[test]
+    fn an_item_is_what_is_said_of_it_and_else_a_first_attempt() {
+        let batch = Batch::from_json(
+            r#"[{"columns": {"Body": {"n": 1.10}, "To": "a"}},
+                {"key": "k", "token": "t", "attempt": 3, "state": "Failed", "columns": {"to": null, "N": 5}}]"#,
+        )
+        .unwrap();
+        let (first, second) = (batch.get(0).unwrap(), batch.get(1).unwrap());
+        assert_eq!((first.key(), first.token(), first.attempt()), ("key-0", "token-0", 1));
+        assert_eq!(first.state(), Some(ItemState::Processing));
+        assert_eq!(first.to_json(), r#"{"Body":{"n": 1.10},"To":"a","N":null}"#);
+        assert_eq!((second.key(), second.token(), second.attempt()), ("k", "t", 3));
+        assert_eq!(second.state(), Some(ItemState::Failed));
+        assert_eq!(second.value_of("n"), Some(Value::Integer(5)));
+        assert!(Batch::from_json("[]").unwrap().is_empty());
+    }
+
+    #[test]
+    fn types_are_told_from_all_values_of_a_column() {
+        let batch = Batch::from_json(
+            r#"[{"columns": {"F": 1, "B": null, "J": [1]}}, {"columns": {"F": 1.5, "B": true, "J": {}}}]"#,
+        )
+        .unwrap();
+        let kinds: Vec<_> = batch.columns().iter().map(|column| (column.name.as_str(), column.kind)).collect();
+        assert_eq!(kinds, [("B", ColumnType::Boolean), ("F", ColumnType::Float), ("J", ColumnType::Json)]);
+        assert_eq!(batch.get(0).unwrap().value_of("F"), Some(Value::Float(1.0)));
+    }
+
+    #[test]
+    fn mistakes_are_named_with_their_item() {
+        for (items, part) in [
+            ("", "array of objects"),
+            ("{}", "array of objects"),
+            ("[1]", "array of objects"),
+            (r#"[{}, {"colums": {}}]"#, "item 1: there is no member \"colums\" (did you mean \"columns\"?)"),
+            (r#"[{"key": ""}]"#, "item 0: \"key\" must be text"),
+            (r#"[{"key": "a\u0000"}]"#, "item 0: \"key\" must be text"),
+            (r#"[{"attempt": -1}]"#, "\"attempt\" must be"),
+            (r#"[{"attempt": "1"}]"#, "\"attempt\" must be"),
+            (r#"[{"state": "Done"}]"#, "\"state\" must be"),
+            (r#"[{"columns": []}]"#, "\"columns\" must be"),
+            (r#"[{"columns": {"A": 1}}, {"columns": {"A": "1"}}]"#, "column \"A\" has values of different types"),
+            (r#"[{"columns": {"A": "a\u0000"}}]"#, "column \"A\""),
+        ] {
+            let error = Batch::from_json(items).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidItem);
+            assert!(error.message().contains(part), "{error}");
+        }
+        let many = format!("[{}{{}}]", "{},".repeat(1000));
+        assert!(Batch::from_json(&many).unwrap_err().message().contains("1001 items"));
+    }
+}
