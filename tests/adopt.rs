@@ -149,10 +149,34 @@ fn a_table_that_is_not_there() {
 fn types_that_do_not_fit() {
     for database in made() {
         let found = findings(&database, r#"name = "Body", type = "text(200)""#, r#"name = "Body", type = "guid""#);
-        assert_found(&found, Severity::Error, "Body", &["is", "varchar", "columns[0] says guid"]);
+        assert_found(
+            &found,
+            Severity::Error,
+            "Body",
+            &["is", "varchar", "columns[0] says guid", "say type = \"text(200)\""],
+        );
         let found =
             findings(&database, r#"type = "bigint", source = "table""#, r#"type = "text(9)", source = "producer""#);
-        assert_found(&found, Severity::Error, "OrderId", &[database.pick("bigint", "int8"), "table.key says text(9)"]);
+        assert_found(
+            &found,
+            Severity::Error,
+            "OrderId",
+            &[database.pick("bigint", "int8"), "table.key says text(9)", "type = \"bigint\" }"],
+        );
+        database.run("ALTER TABLE Orders ADD Price money");
+        database.run("ALTER TABLE Orders ADD Notes xml");
+        let price = r#"name = "Price", type = "text(200)""#;
+        let found = findings(&database, r#"name = "Body", type = "text(200)""#, price);
+        let remedy = database.pick("say type = \"decimal(19, 4)\"", "leave the column out, columns[0]");
+        assert_found(&found, Severity::Error, "Price", &["money", remedy]);
+        let notes = r#"name = "Notes", type = "text(200)""#;
+        let found = findings(&database, r#"name = "Body", type = "text(200)""#, notes);
+        assert_found(
+            &found,
+            Severity::Error,
+            "Notes",
+            &["xml", "no type of a description holds that", "leave the column out"],
+        );
         let words = SPEC
             .replace("State = 0", "State = 'a'")
             .replace("State = 1", "State = 'b'")
@@ -162,7 +186,7 @@ fn types_that_do_not_fit() {
             &found,
             Severity::Error,
             "State",
-            &["does not hold \"a\"", "table.states.Pending", "whole number"],
+            &["does not hold \"a\"", "table.states.Pending (or table.status)", "whole number"],
         );
         let found = findings(&database, "State = 2", "State = 9999999999");
         assert_found(&found, Severity::Error, "State", &["does not hold 9999999999"]);

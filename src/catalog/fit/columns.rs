@@ -6,7 +6,7 @@ use crate::config::WORKER_NAME_CHARS;
 use crate::dialect::Dialect;
 use crate::finding::Finding;
 use crate::ident::{Identifier, nearest};
-use crate::spec::{ColumnKind, Holds, KeySource, Literal};
+use crate::spec::{ColumnKind, Condition, Holds, KeySource, Literal, TableSpec};
 
 /// The checks of one place after the other, in the order of the description.
 pub(super) fn check(check: &mut Check<'_>) {
@@ -37,7 +37,9 @@ pub(super) fn check(check: &mut Check<'_>) {
         }
     }
     for state in &table.states {
-        let place = format!("table.states.{}", state.state);
+        // Both say the same, and here they cannot be told apart any more.
+        let short = if is_status_column(table) { " (or table.status)" } else { "" };
+        let place = format!("table.states.{}{short}", state.state);
         for condition in &state.conditions {
             let Some(column) = check.column(&place, &condition.column) else { continue };
             match &condition.holds {
@@ -121,7 +123,7 @@ impl<'a> Check<'a> {
     fn kind(&mut self, place: &str, column: &Column, kind: ColumnKind, nullable: Option<bool>) {
         if !holds(column.family, kind) {
             let what = format!("is {}, and {place} says {kind}", column.declared());
-            self.error("type", column, what, format!("correct the type in {place}"));
+            self.error("type", column, what, describe_so(place, column));
             return;
         }
         if let (ColumnKind::Text(most), Some(length)) = (kind, column.length)
@@ -257,6 +259,54 @@ impl<'a> Check<'a> {
         if !self.findings.contains(&said) {
             self.findings.push(said);
         }
+    }
+}
+
+/// Whether the states could have been given as `table.status`: one column, with a value for each.
+fn is_status_column(table: &TableSpec) -> bool {
+    let mut columns = table.states.iter().map(|state| match state.conditions.as_slice() {
+        [Condition { column, holds: Holds::Value(_) }] => Some(column),
+        _ => None,
+    });
+    let first = columns.next().flatten();
+    first.is_some() && columns.all(|column| column == first)
+}
+
+/// What to say of a column in the description, instead of what it says there.
+fn describe_so(place: &str, column: &Column) -> String {
+    let is_key = place == "table.key";
+    let kind = match (column.family, column.length) {
+        (Family::Integer(32), _) => "integer".to_owned(),
+        (Family::Integer(64), _) => "bigint".to_owned(),
+        (Family::Guid, _) => "guid".to_owned(),
+        (Family::Text, Some(length @ 1..=4000)) => format!("text({length})"),
+        (Family::Time | Family::ZonedTime | Family::CoarseTime, _) => "timestamp".to_owned(),
+        _ if is_key => {
+            return "a key is integer, bigint, guid, text(n) or timestamp: name other columns that tell items apart"
+                .to_owned();
+        }
+        (Family::Text, _) => "text".to_owned(),
+        (Family::Boolean, _) => "boolean".to_owned(),
+        (Family::Float, _) => "float".to_owned(),
+        (Family::Decimal, _) => match column.type_name.to_ascii_lowercase().as_str() {
+            "money" => "decimal(19, 4)".to_owned(),
+            "smallmoney" => "decimal(10, 4)".to_owned(),
+            _ => "decimal(p, s) with the digits that it is declared with".to_owned(),
+        },
+        (Family::Date, _) => "date".to_owned(),
+        (Family::Json, _) => "json".to_owned(),
+        (Family::Integer(_) | Family::Binary | Family::Other, _) => {
+            return format!(
+                "no type of a description holds that (there are text, integer, bigint, boolean, float, decimal, timestamp, \
+                 date, guid and json): leave the column out, {place}, or let a column of such a type stand for it"
+            );
+        }
+    };
+    if is_key {
+        let name = &column.name;
+        format!("say {{ name = {name:?}, type = {kind:?} }} in table.key, where a name alone means bigint")
+    } else {
+        format!("say type = {kind:?} in {place}")
     }
 }
 
