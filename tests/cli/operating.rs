@@ -89,6 +89,30 @@ fn long_calls_show_how_far_they_are() {
 }
 
 #[test]
+fn json_keeps_its_digits_all_the_way() {
+    let shell = Shell::new();
+    shell.write(
+        "letter.toml",
+        "queue = 'Letter'\ncolumns = [{ name = 'Body', type = 'json' }, { name = 'Sum', type = 'decimal(30, 2)' }]",
+    );
+    shell.ok(&["install", "letter.toml"]);
+    let document = r#"{"n": 123456789012345678901234567890, "d": [1.10]}"#;
+    shell.ok(&["enqueue", "Letter", &format!("body:={document}")]);
+    shell.ok(&[
+        "enqueue",
+        "Letter",
+        "--item",
+        &format!(r#"{{"Body": {document}, "Sum": 1234567890123456789012345678.90}}"#),
+    ]);
+    let shown = shell.ok(&["show", "Letter", "--json"]);
+    assert_eq!(shown.matches(&format!("\"Body\":{document}")).count(), 2, "{shown}");
+    assert!(shown.contains("\"1234567890123456789012345678.90\""), "{shown}");
+    shell.ok(&["work", "Letter", "--until-empty", "--jobs", "1", "--", "sh", "-c", "cat >>given"]);
+    let given = std::fs::read_to_string(shell.folder.join("given")).unwrap();
+    assert_eq!(given.matches(&format!("\"Body\":{document}")).count(), 2, "{given}");
+}
+
+#[test]
 fn items_are_shown_by_key_and_by_filter() {
     let shell = mixed();
     let key = key(&shell, 1);

@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, Result};
 use crate::printable::printable;
-use serde_json::Value;
+use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -29,7 +29,7 @@ impl Output {
     }
 
     /// One answer: its text, or the same as JSON.
-    pub fn answer(&self, text: impl FnOnce() -> String, json: impl FnOnce() -> Value) -> Result<()> {
+    pub fn answer<J: Display>(&self, text: impl FnOnce() -> String, json: impl FnOnce() -> J) -> Result<()> {
         let line = if self.json { json().to_string() } else { text() };
         self.write(&line, "\n")
     }

@@ -9,7 +9,7 @@ use crate::printable::printable;
 use crate::why;
 use readpast::queue::MAX_ITEMS;
 use readpast::{Item, ItemState, Value, Why};
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
 /// Shows items by key in full, or by filter, a line each
 ///
@@ -42,7 +42,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
             Some(item) => {
                 // It may cost a scan: not for each of many.
                 let why = if args.keys.len() == 1 { queue.why(key)? } else { None };
-                out.answer(|| in_full(&item, why.as_ref()), || with_why(document(&item), why.as_ref()))?;
+                out.answer(|| in_full(&item, why.as_ref()), || document(&item, why.as_ref()))?;
             }
             None => {
                 missing = true;
@@ -62,30 +62,22 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
                 return Ok(Exit::Done);
             }
             left -= 1;
-            out.answer(|| line(&item), || document(&item))?;
+            out.answer(|| line(&item), || document(&item, None))?;
         }
         out.flush()?;
     }
     Ok(Exit::Done)
 }
 
-fn document(item: &Item<'_>) -> Json {
-    // The library wrote it.
-    let columns: Json = serde_json::from_str(&item.to_json()).unwrap_or(Json::Null);
-    json!({
-        "key": item.key(),
-        "status": state(item),
-        "attempt": item.attempt(),
-        "token": filter::token(item),
-        "columns": columns,
-    })
-}
-
-fn with_why(mut document: Json, why: Option<&Why>) -> Json {
+/// One object on one line. The columns stand in it as the library wrote them: read again, numbers would lose digits.
+fn document(item: &Item<'_>, why: Option<&Why>) -> String {
+    let (key, status, attempt, token) = (item.key(), state(item), item.attempt(), filter::token(item));
+    let mut head = json!({"key": key, "status": status, "attempt": attempt, "token": token});
     if let Some(why) = why {
-        document["why"] = why::document(why);
+        head["why"] = why::document(why);
     }
-    document
+    let head = head.to_string();
+    format!("{},\"columns\":{}}}", head.strip_suffix('}').unwrap_or(&head), item.to_json())
 }
 
 fn line(item: &Item<'_>) -> String {
