@@ -230,7 +230,7 @@ static int run(struct statement *statement) {
         check(code, handle, "fetch");
         struct cell *row = cells[rows++];
         for (int i = 0; i < ANSWER_COLUMNS; i++) fetch_cell(handle, (SQLUSMALLINT)(i + 1), statement->kinds[i], row + i);
-        if (!strcmp(arena + row[0].text, "CLAIMED"))
+        if (!strncmp(arena + row[0].text, "CLAIMED", 7)) /* or CLAIMED_ALONE */
             for (int i = ANSWER_COLUMNS; i < statement->columns; i++)
                 fetch_cell(handle, (SQLUSMALLINT)(i + 1), statement->kinds[i], row + i);
     }

@@ -51,6 +51,9 @@ pub(crate) mod answer_column {
     pub(crate) const COUNT: usize = 7;
 }
 
+/// The answer for an item that a claim hands out alone, since it came back from a dead worker.
+pub(crate) const CLAIMED_ALONE: &str = "CLAIMED_ALONE";
+
 /// The items of one claim, in the order they were due, or of a search, in the order of their keys. Cheap to clone; immutable.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
@@ -85,6 +88,13 @@ impl Batch {
     /// The items, in their order.
     pub fn iter(&self) -> impl Iterator<Item = Item<'_>> {
         (self.first..self.rows.len()).map(|row| Item { rows: &self.rows, row })
+    }
+
+    /// Whether this is the only item of its claim because it came back from a dead worker, of whose death it may have been
+    /// the cause. Who works on several items at a time in one process may rather do this one by itself.
+    #[must_use]
+    pub fn is_alone(&self) -> bool {
+        self.get(0).is_some_and(|item| item.answer_text(answer_column::ANSWER) == CLAIMED_ALONE)
     }
 
     /// The item's columns, named and typed as in the worker view.

@@ -28,6 +28,8 @@ mod fixture;
 mod four_queue;
 #[path = "documents/hand.rs"]
 mod hand;
+#[path = "documents/killer.rs"]
+mod killer;
 #[path = "contention/ledger.rs"]
 #[allow(dead_code, reason = "shared with the contention suite; each uses its part of it")]
 mod ledger;
@@ -51,13 +53,17 @@ fn main() {
     if let Ok(order) = env::var(crew::ORDER) {
         return hand::run(&order);
     }
+    if let Ok(order) = env::var(killer::ORDER) {
+        return killer::run(&order);
+    }
     let arguments = Arguments::from_args();
-    let documents: [(&str, &[(&str, Body)]); 5] = [
+    let documents: [(&str, &[(&str, Body)]); 6] = [
         ("relational", relational::BODIES),
         ("four_queue", four_queue::BODIES),
         ("email_requests", email_requests::BODIES),
         ("simple_queue", simple_queue::BODIES),
         ("lock_table", lock_table::BODIES),
+        ("one_killer_among_fifty", killer::BODIES),
     ];
     let mut trials = Vec::new();
     for server in if arguments.list { Vec::new() } else { Server::at_hand() } {

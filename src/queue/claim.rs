@@ -3,7 +3,7 @@
 use super::wake::YieldsTo;
 use super::{Inner, MAX_WAIT, answered, answers, check_count, handwritten, unfit};
 use crate::error::{Error, ErrorKind, Result};
-use crate::item::{Batch, Rows};
+use crate::item::{Batch, CLAIMED_ALONE, Rows};
 use crate::pool::closed;
 use crate::session::Param;
 use std::time::{Duration, Instant};
@@ -112,7 +112,7 @@ pub(super) fn claimed(queue: &Inner, mut rows: Rows, first: usize, wakes: u64) -
         return Ok(Batch::default());
     }
     match (rows.len() > first).then(|| answers::word(&rows, first)) {
-        Some("CLAIMED") => {
+        Some("CLAIMED" | CLAIMED_ALONE) => {
             // Those who wait for this thread's look may have their share of what is left.
             queue.signal.wake();
             Ok(queue.hand_out(rows, first))

@@ -1,7 +1,7 @@
 //! ODBC result sets as our rows.
 
 use super::pieces::{Buffers, Room, read_bytes, read_text, reserve, write_utf16};
-use crate::item::{Cell, Column, ColumnType, Rows, Unfit, answer_column};
+use crate::item::{CLAIMED_ALONE, Cell, Column, ColumnType, Rows, Unfit, answer_column};
 use odbc_api::{
     Bit, Cursor, CursorImpl, CursorRow, DataType, Error, Nullable, ResultSetMetadata,
     handles::{ColumnDescription, Statement},
@@ -113,7 +113,8 @@ fn read<S: Statement>(
         }
         // The row's answer is not visible through `value` until the row is complete: look at the cell itself.
         let answer = rows.text_at(number * count + answer_column::ANSWER);
-        let (is_claimed, is_found) = (answer == Some("CLAIMED"), answer == Some("FOUND"));
+        let is_claimed = matches!(answer, Some("CLAIMED" | CLAIMED_ALONE));
+        let is_found = answer == Some("FOUND");
         let mut room = if is_claimed { Room::of(most) } else { Room::unlimited() };
         for (i, column) in columns.iter().enumerate().skip(answers) {
             if !is_claimed && !is_found {

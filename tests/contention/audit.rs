@@ -1,24 +1,25 @@
 //! What the ledgers and the table must agree on.
 //!
-//! Every claim raises an item's attempt by one, so the pair of key and attempt names one claim for ever. A process notes
-//! a claim after it, asks for a settle only after noting what it asks, and notes the answer after it. So a process that
+//! Every claim gives an item a token that it never had before, so the pair of key and token names one claim for ever. It
+//! raises the item's attempt by one, and the item has that back when its worker dies with others of the same claim in
+//! hands. A process notes a claim after it, asks for a settle only after noting what it asks, and notes the answer after it. So a process that
 //! is killed may leave behind:
 //! - claims that it did not come to note: at most one call of each thread, hence [`MAX_BATCH`] items;
 //! - settles that it asked for, whose answer is not noted: they may have happened, or not.
 //!
 //! Everything else must be there, and fit:
-//! - no pair was claimed twice, and no pair beyond the attempt that the item's row has: what is done is not taken again;
-//! - an item that is Completed was asked to be so in its last attempt, and in no other attempt was told OK for that;
+//! - no pair was claimed twice, and none in an attempt beyond that of the item's row: what is done is not taken again;
+//! - an item that is Completed was asked to be so in its last claim, and in no other was told OK for that;
 //! - an item that is Failed has no attempts left, and was in none told that it is Completed;
-//! - every earlier attempt came to an end that explains the next: it was given back, or found lost by the worker that
-//!   held it, or held by a worker that was killed;
+//! - every earlier claim came to an end that explains the next: it was given back, or found lost by the worker that held
+//!   it, or held by a worker that was killed; a next one in the same attempt is not explained by the first;
 //! - what the paused process held was lost to it, all of it;
 //! - attempts that no ledger has are not more than the killed could leave behind.
 
 use crate::MAX_ATTEMPTS;
 use crate::fixture::Given;
 use crate::herd::Story;
-use crate::ledger::{Line, Note};
+use crate::ledger::{Claim, Line, Note};
 use crate::worker::{MAX_BATCH, THREADS, is_doomed};
 use readpast::item::{Answer, ItemState, Value};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -32,6 +33,13 @@ struct Attempt {
     killed: bool,
 }
 
+impl Attempt {
+    /// Another worker has it, or another claim of this one.
+    fn is_lost(&self) -> bool {
+        matches!(self.answer, Some(Answer::LeaseLost | Answer::Conflict))
+    }
+}
+
 /// What the table tells of one item.
 struct Row {
     key: String,
@@ -43,23 +51,24 @@ struct Row {
 /// The whole evidence.
 pub struct Audit {
     rows: Vec<Row>,
-    /// By key, then by attempt.
-    attempts: HashMap<String, BTreeMap<i32, Attempt>>,
+    /// By key, then in their order.
+    attempts: HashMap<String, BTreeMap<Claim, Attempt>>,
 }
 
 impl Audit {
     pub fn new(stories: &[Story], given: &Given) -> Self {
-        let mut attempts: HashMap<String, BTreeMap<i32, Attempt>> = HashMap::new();
+        let mut attempts: HashMap<String, BTreeMap<Claim, Attempt>> = HashMap::new();
         for story in stories {
-            for Line { key, attempt, note } in &story.lines {
+            for Line { key, claim, note } in &story.lines {
                 let known = attempts.entry(key.clone()).or_default();
-                let place = format!("{key}, attempt {attempt}");
+                let place = format!("{key}, attempt {}", claim.0);
                 if *note == Note::Claimed {
-                    let before = known.insert(*attempt, Attempt { killed: story.was_killed, ..Attempt::default() });
+                    let before =
+                        known.insert(claim.clone(), Attempt { killed: story.was_killed, ..Attempt::default() });
                     assert!(before.is_none(), "{place} was claimed twice");
                     continue;
                 }
-                let known = known.get_mut(attempt).unwrap_or_else(|| panic!("{place} was not claimed"));
+                let known = known.get_mut(claim).unwrap_or_else(|| panic!("{place} was not claimed"));
                 match note {
                     Note::Claimed => {}
                     Note::Pausing => known.paused = true,
@@ -87,7 +96,7 @@ impl Audit {
         let paused: Vec<_> = self.all().filter(|attempt| attempt.paused).collect();
         assert!(!paused.is_empty(), "a process paused with items in hand");
         for attempt in paused {
-            assert_eq!(attempt.answer, Some(Answer::LeaseLost), "what a paused process held is lost to it");
+            assert!(attempt.is_lost(), "what a paused process held is lost to it: {attempt:?}");
         }
         let most = kills * THREADS * MAX_BATCH as usize;
         assert!(self.unnoted() <= most, "{} claims are in no ledger; {most} at most", self.unnoted());
@@ -97,37 +106,36 @@ impl Audit {
         let none = BTreeMap::new();
         let attempts = self.attempts.get(&row.key).unwrap_or(&none);
         let place = format!("{} (payload {}), {} after {} attempts", row.key, row.payload, row.state, row.attempts);
-        if let Some((last, _)) = attempts.last_key_value() {
+        let mut claims: Vec<_> = attempts.iter().collect();
+        if let Some(((last, _), _)) = claims.last() {
             assert!(*last <= row.attempts, "{place}: there was an attempt {last}");
         }
-        let earlier = match row.state {
+        match row.state {
             ItemState::Completed => {
                 assert!(!is_doomed(row.payload), "{place}");
-                let last = attempts.get(&row.attempts).unwrap_or_else(|| panic!("{place}: nobody claimed it then"));
+                let ((number, _), last) = claims.pop().unwrap_or_else(|| panic!("{place}: nobody claimed it"));
+                assert_eq!(*number, row.attempts, "{place}: nobody claimed it then");
                 assert_eq!(last.asked, Some(ItemState::Completed), "{place}");
                 assert!(last.answer == Some(Answer::Ok) || last.answer.is_none() && last.killed, "{place}: {last:?}");
-                row.attempts - 1
             }
-            ItemState::Failed => {
-                assert_eq!(row.attempts, MAX_ATTEMPTS, "{place}");
-                row.attempts
-            }
+            ItemState::Failed => assert_eq!(row.attempts, MAX_ATTEMPTS, "{place}"),
             _ => panic!("{place}: it is stuck"),
-        };
-        for number in 1..=earlier {
-            // One that is in no ledger is counted in the end.
-            let Some(attempt) = attempts.get(&number) else { continue };
+        }
+        for (index, ((number, _), attempt)) in claims.iter().enumerate() {
+            let had_back = claims.get(index + 1).is_some_and(|((next, _), _)| next == number);
             let given_back = attempt.asked == Some(ItemState::Error) && attempt.answer == Some(Answer::Ok);
-            let lost = attempt.answer == Some(Answer::LeaseLost);
             let died = attempt.answer.is_none() && attempt.killed;
-            assert!(given_back || lost || died, "{place}: attempt {number} does not explain the next: {attempt:?}");
+            let explains = attempt.is_lost() || died || given_back && !had_back;
+            assert!(explains, "{place}: attempt {number} does not explain the next: {attempt:?}");
         }
     }
 
-    /// How many claims no ledger has.
+    /// How many attempts no ledger has.
     fn unnoted(&self) -> usize {
-        let claims: usize = self.rows.iter().map(|row| row.attempts as usize).sum();
-        claims - self.all().count()
+        let all: usize = self.rows.iter().map(|row| row.attempts as usize).sum();
+        let noted =
+            self.attempts.values().map(|claims| claims.keys().map(|(number, _)| number).collect::<HashSet<_>>());
+        all - noted.map(|numbers| numbers.len()).sum::<usize>()
     }
 
     fn all(&self) -> impl Iterator<Item = &Attempt> {
@@ -136,7 +144,7 @@ impl Audit {
 
     pub fn summary(&self) -> String {
         let failed = self.rows.iter().filter(|row| row.state == ItemState::Failed).count();
-        let lost = self.all().filter(|attempt| attempt.answer == Some(Answer::LeaseLost)).count();
+        let lost = self.all().filter(|attempt| attempt.is_lost()).count();
         let cut = self.all().filter(|attempt| attempt.answer.is_none()).count();
         let unnoted = self.unnoted();
         format!(

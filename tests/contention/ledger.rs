@@ -1,4 +1,4 @@
-//! What one worker process notes, a line each: `word attempt detail key`.
+//! What one worker process notes, a line each: `word attempt token detail key`.
 //!
 //! A note is one write to a file, so a process that is killed leaves whole notes behind; only the last may be cut, in the
 //! midst of its lines, and the line that is cut is not counted.
@@ -22,18 +22,19 @@ impl Ledger {
 
     /// After the claim.
     pub fn claimed(&self, items: &[Taken]) {
-        self.note(items, |line, item| writeln!(line, "claimed {} - {}", item.attempt, item.key));
+        self.note(items, |line, item| writeln!(line, "claimed {} {} - {}", item.attempt, item.token, item.key));
     }
 
     /// Before this process stops itself with the items in hand.
     pub fn pausing(&self, items: &[Taken]) {
-        self.note(items, |line, item| writeln!(line, "pausing {} - {}", item.attempt, item.key));
+        self.note(items, |line, item| writeln!(line, "pausing {} {} - {}", item.attempt, item.token, item.key));
     }
 
     /// Before the settle: whatever the server does with it, it was asked for.
     pub fn asking(&self, settlements: &[Settlement<'_>]) {
         self.note(settlements, |line, settlement| {
-            writeln!(line, "asking {} {} {}", settlement.attempt, settlement.action.target(), settlement.key)
+            let Settlement { attempt, token, key, .. } = settlement;
+            writeln!(line, "asking {attempt} {} {} {key}", token.unwrap_or_default(), settlement.action.target())
         });
     }
 
@@ -41,7 +42,8 @@ impl Ledger {
     pub fn answered(&self, settlements: &[Settlement<'_>], outcomes: &[Outcome]) {
         let pairs: Vec<_> = settlements.iter().zip(outcomes).collect();
         self.note(&pairs, |line, (settlement, outcome)| {
-            writeln!(line, "answered {} {:?} {}", settlement.attempt, outcome.answer, settlement.key)
+            let Settlement { attempt, token, key, .. } = settlement;
+            writeln!(line, "answered {attempt} {} {:?} {key}", token.unwrap_or_default(), outcome.answer)
         });
     }
 
@@ -64,9 +66,13 @@ pub enum Note {
 /// A line, read back.
 pub struct Line {
     pub key: String,
-    pub attempt: i32,
+    pub claim: Claim,
     pub note: Note,
 }
+
+/// Which claim of its item: the attempt, which an item may get back from a worker that died, and the token that the claim
+/// gave it, which no other claim has. They sort in the order of the claims.
+pub type Claim = (i32, String);
 
 /// All whole lines of a ledger. A process that was killed at once has none.
 pub fn read(path: &Path) -> Vec<Line> {
@@ -76,7 +82,7 @@ pub fn read(path: &Path) -> Vec<Line> {
 }
 
 fn parse(line: &str) -> Option<Line> {
-    let [word, attempt, detail, key] = line.split(' ').collect::<Vec<_>>().try_into().ok()?;
+    let [word, attempt, token, detail, key] = line.split(' ').collect::<Vec<_>>().try_into().ok()?;
     let note = match word {
         "claimed" => Note::Claimed,
         "pausing" => Note::Pausing,
@@ -84,7 +90,7 @@ fn parse(line: &str) -> Option<Line> {
         "answered" => Note::Answered(answer(detail)?),
         _ => return None,
     };
-    Some(Line { key: key.to_owned(), attempt: attempt.parse().ok()?, note })
+    Some(Line { key: key.to_owned(), claim: (attempt.parse().ok()?, token.to_owned()), note })
 }
 
 fn answer(word: &str) -> Option<Answer> {

@@ -1,12 +1,13 @@
 //! What the ledgers of the processes and the table must agree on.
 //!
-//! Every claim raises an item's attempt by one, so the pair of key and attempt names one claim for ever. A process notes
-//! a claim after it, asks for a settle only after noting what it asks, and notes the answer after it. So one that is
+//! Every claim gives an item a token that it never had before, so the pair of key and token names one claim for ever. It
+//! raises the item's attempt by one, and the item has that back when its worker dies with others of the same claim in
+//! hands. A process notes a claim after it, asks for a settle only after noting what it asks, and notes the answer after it. So one that is
 //! killed may leave behind one call's claims that it did not come to note, and settles whose answer is not noted: they may
 //! have happened, or not. Everything else must be there, and fit.
 
 use crate::hand::{MAX_BATCH, is_doomed};
-use crate::ledger::{Line, Note};
+use crate::ledger::{Claim, Line, Note};
 use readpast::item::{Answer, ItemState};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -33,22 +34,23 @@ pub struct End {
     pub attempts: Option<i32>,
 }
 
-/// All attempts, by key and number.
-pub struct Audit(HashMap<String, BTreeMap<i32, Attempt>>);
+/// All attempts, by key and in their order.
+pub struct Audit(HashMap<String, BTreeMap<Claim, Attempt>>);
 
 impl Audit {
     pub fn new(stories: &[Story]) -> Self {
-        let mut attempts: HashMap<String, BTreeMap<i32, Attempt>> = HashMap::new();
+        let mut attempts: HashMap<String, BTreeMap<Claim, Attempt>> = HashMap::new();
         for story in stories {
-            for Line { key, attempt, note } in &story.lines {
+            for Line { key, claim, note } in &story.lines {
                 let known = attempts.entry(key.clone()).or_default();
-                let place = format!("{key}, attempt {attempt} ({})", story.worker);
+                let place = format!("{key}, attempt {} ({})", claim.0, story.worker);
                 if *note == Note::Claimed {
-                    let before = known.insert(*attempt, Attempt { killed: story.was_killed, ..Attempt::default() });
+                    let before =
+                        known.insert(claim.clone(), Attempt { killed: story.was_killed, ..Attempt::default() });
                     assert!(before.is_none(), "{place} was claimed twice");
                     continue;
                 }
-                let known = known.get_mut(attempt).unwrap_or_else(|| panic!("{place} was not claimed"));
+                let known = known.get_mut(claim).unwrap_or_else(|| panic!("{place} was not claimed"));
                 match note {
                     Note::Asking(state) => assert_eq!(known.asked.replace(*state), None, "{place} was settled twice"),
                     Note::Answered(answer) => {
@@ -79,15 +81,16 @@ impl Audit {
     fn check_item(&self, key: &str, work: u64, end: Option<&End>, limit: i32) -> usize {
         let none = BTreeMap::new();
         let attempts = self.0.get(key).unwrap_or(&none);
-        let noted = attempts.last_key_value().map_or(0, |(last, _)| *last);
+        let noted = attempts.last_key_value().map_or(0, |((last, _), _)| *last);
         let last = end.and_then(|end| end.attempts).unwrap_or(noted);
         let state = end.map_or(ItemState::Completed, |end| end.state);
         let place = format!("{key} (work {work}), {state} after {last} attempts: {attempts:?}");
         assert!(noted <= last, "{place}");
         assert!(last <= limit, "{place}: {limit} is the most");
         let came_to = |state| {
-            let attempt = attempts.get(&last).filter(|attempt| attempt.asked == Some(state));
-            attempt.is_some_and(|a| a.answer == Some(Answer::Ok) || a.answer.is_none() && a.killed)
+            let attempt =
+                attempts.last_key_value().filter(|((n, _), attempt)| *n == last && attempt.asked == Some(state));
+            attempt.is_some_and(|(_, a)| a.answer == Some(Answer::Ok) || a.answer.is_none() && a.killed)
         };
         match state {
             ItemState::Completed => assert!(came_to(state) && !is_doomed(work), "{place}"),
@@ -96,16 +99,22 @@ impl Audit {
             _ => panic!("{place}: it is stuck"),
         }
         let ended_there = state == ItemState::Completed || came_to(state);
-        for number in 1..=(if ended_there { last - 1 } else { last }) {
-            // One that is in no ledger is counted in the end.
-            let Some(attempt) = attempts.get(&number) else { continue };
+        let claims: Vec<_> = attempts.iter().collect();
+        for (index, ((number, _), attempt)) in claims.iter().enumerate() {
+            let next = claims.get(index + 1);
+            if next.is_none() && ended_there {
+                break;
+            }
+            let had_back = next.is_some_and(|((next, _), _)| next == number);
             let given_back = attempt.asked == Some(ItemState::Error) && attempt.answer == Some(Answer::Ok);
             // A row that another worker completed may be gone.
             let lost = matches!(attempt.answer, Some(Answer::LeaseLost | Answer::NotFound));
             let died = attempt.answer.is_none() && attempt.killed;
-            assert!(given_back || lost || died, "{place}: attempt {number} does not explain the next");
+            let explains = lost || died || given_back && !had_back;
+            assert!(explains, "{place}: attempt {number} does not explain the next");
         }
-        last as usize - attempts.len()
+        // One that is in no ledger is counted in the end.
+        last as usize - attempts.keys().map(|(number, _)| number).collect::<BTreeSet<_>>().len()
     }
 
     /// For processes that are not killed: each item was taken once, by whomever, and was completed.

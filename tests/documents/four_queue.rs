@@ -177,10 +177,12 @@ fn a_server_takes_up_its_own_work_after_a_restart(server: Server) {
     other.expect_empty();
 
     let again = open(&place, &spec, "app1");
-    let after = again.claim(10, Duration::ZERO).unwrap();
+    // One by one: either may be what it died of, and nobody knows which was begun.
+    let mut after = again.claim(10, Duration::ZERO).unwrap();
+    after.extend(again.claim(10, Duration::ZERO).unwrap());
     let keys = |taken: &[crate::api::Taken]| taken.iter().map(|t| t.key.clone()).collect::<BTreeSet<_>>();
     assert_eq!(keys(&after), keys(&before), "and not what app2 holds");
-    assert!(after.iter().all(|item| item.attempt == 2), "it is a new attempt");
+    assert!(after.iter().all(|item| item.attempt == 1), "the attempt does not count");
     assert_eq!(again.end(before[0].settle(Action::Complete)).answer, Answer::LeaseLost, "the old process is too late");
     for item in &after {
         assert_eq!(again.end(item.settle(Action::Complete)).answer, Answer::Ok);
@@ -196,6 +198,7 @@ fn what_old_code_left_is_taken_up_too(server: Server) {
     );
     let queue = open(&place, &spec, "app1");
     let mut taken = queue.claim(10, Duration::ZERO).unwrap();
+    taken.extend(queue.claim(10, Duration::ZERO).unwrap());
     taken.sort_by_key(|item| item.column("reputation").as_i64());
     let seen: Vec<_> = taken.iter().map(|item| (item.column("reputation").as_i64().unwrap(), item.attempt)).collect();
     assert_eq!(seen, [(1, 2), (2, 3)], "attempts go on where the table has them");

@@ -16,7 +16,7 @@ pub const BODIES: &[(&str, Body)] = &[
 ];
 
 /// A description of one of the two tables: every column of the life cycle is there.
-fn spec_of(table: &str, types: &str) -> String {
+pub fn spec_of(table: &str, types: &str) -> String {
     format!(
         r#"
         queue = "{table}"

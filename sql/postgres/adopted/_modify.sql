@@ -150,6 +150,7 @@
                     THEN {% if not lease_sliding %}CASE WHEN n.enters THEN now_ + lease_ms_ * interval '1 millisecond' ELSE r.item_lease_until END
 {%- else %}now_ + lease_ms_ * interval '1 millisecond'{% endif %}
             END AS lease_until,
+            NULL::timestamptz AS died_at,
             n.enters,
             n.finishes,
             FALSE AS reopens,

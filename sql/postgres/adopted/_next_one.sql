@@ -16,7 +16,7 @@ BEGIN
     FROM {{ object("next_" ~ queue ~ "_set_trx") }}(
         COALESCE(worker_, session_user || '/' || pg_backend_pid()), 1, lease_ms_, recover_
     ) AS n
-    WHERE n.answer = 'CLAIMED';
+    WHERE n.answer IN ('CLAIMED', 'CLAIMED_ALONE');
 END;
 $$;
 GO

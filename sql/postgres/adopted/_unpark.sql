@@ -47,6 +47,7 @@
                 v.item_due_at AS due_at,
                 v.item_owner AS owner,
                 NULL::timestamptz AS lease_until,
+                v.item_died_at AS died_at,
                 FALSE AS enters,
                 FALSE AS finishes,
                 FALSE AS reopens,

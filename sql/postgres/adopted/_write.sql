@@ -70,7 +70,7 @@
         )
         SELECT
             {% set of = "c.key_" %}{% include "adopted/_key_list.sql" %}, c.status, c.step, c.attempt_num, c.response, c.error,
-            c.started_at, CASE WHEN c.finishes THEN now_ END, c.duration, c.due_at, c.{{ "written_token" if role.token else "token" }}, c.owner, c.lease_until
+            c.started_at, CASE WHEN c.finishes THEN now_ END, c.duration, c.due_at, c.{{ "written_token" if role.token else "token" }}, c.owner, COALESCE(c.lease_until, c.died_at)
         FROM changed AS c
         WHERE c.stays
         ORDER BY {% include "adopted/_key_list.sql" %}

@@ -5,6 +5,8 @@
 Claim up to max_ due items. One row per item, in the order they are due, with the answer CLAIMED; or one row EMPTY with
 the milliseconds until the next item is due (NULL when there is none). With recover_ 1, first give back the items of
 dead workers; with 2 also what is in flight under this very worker's name, for a worker that starts again.
+An item that came back from a dead worker may have been its death. It is handed out alone, with the answer
+CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
 {%- if run_time %}
 started_at_ is what the table gets for the start: one time for a worker's whole run.
 {%- endif %}
@@ -23,6 +25,7 @@ AS $$
 DECLARE
     now_ timestamptz;
     max_attempts_ integer;
+    alone_ boolean;
 {%- include "adopted/_key_variables.sql" %}
 {%- if parks_errors or (due_in_order and index.name) %}
     found_ integer;
@@ -84,49 +87,73 @@ BEGIN
 {%- endif %}
 
     IF key_1_ IS NOT NULL THEN
-        WITH decided AS MATERIALIZED (
+        WITH found AS MATERIALIZED (
             SELECT
                 k.position,
-                {% set of = "k.key_" %}{% include "adopted/_key_list.sql" %},
+                {% for column in key %}v.item_key_{{ loop.index }}, {% endfor %}
+                {% for column in seek %}v.item_seek_{{ loop.index }}, {% endfor %}v.item_token, v.item_attempt, v.item_step, v.item_response, v.item_error,
+                v.item_started_at, v.item_duration, v.item_due_at, v.item_owner,
+                v.item_attempt >= max_attempts_ AS is_spent,
+                v.item_attempt < max_attempts_ AND v.item_died_at IS NOT NULL AS alone
+            FROM {% include "adopted/_keys_unnested.sql" %}
+            INNER JOIN LATERAL (
+                {% set of = "k.key_" %}{% include "adopted/_view_at_key.sql" %}
+            ) AS v
+                ON TRUE
+        ),
+
+        /* In their order up to the first that goes alone, or that one. The others are let go with the transaction. */
+        decided AS MATERIALIZED (
+            SELECT
+                v.position,
+                {% for column in key %}v.item_key_{{ loop.index }} AS key_{{ loop.index }}, {% endfor %}
                 {% for column in seek %}v.item_seek_{{ loop.index }} AS seek_{{ loop.index }}, {% endfor %}'OK' AS answer,
                 /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
-                CASE WHEN s.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
+                CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
                 GREATEST(now_, v.item_token + interval '1 microsecond') AS token,
-                v.item_attempt + (NOT s.is_spent)::integer AS attempt_num,
+                v.item_attempt + (NOT v.is_spent)::integer AS attempt_num,
                 v.item_step AS step,
                 v.item_response AS response,
                 CASE
-                    WHEN s.is_spent THEN format('Attempts are spent: %s of %s.', v.item_attempt, max_attempts_)
+                    WHEN v.is_spent THEN format('Attempts are spent: %s of %s.', v.item_attempt, max_attempts_)
                     ELSE v.item_error
                 END AS error,
-                CASE WHEN s.is_spent THEN v.item_started_at ELSE now_ END AS started_at,
+                CASE WHEN v.is_spent THEN v.item_started_at ELSE now_ END AS started_at,
                 {{ "COALESCE(started_at_, now_)" if run_time else "now_" }} AS run_started_at,
-                CASE WHEN s.is_spent THEN v.item_duration END AS duration,
+                CASE WHEN v.is_spent THEN v.item_duration END AS duration,
                 v.item_due_at AS due_at,
-                CASE WHEN s.is_spent THEN v.item_owner ELSE worker_ END AS owner,
-                CASE WHEN NOT s.is_spent THEN now_ + lease_ms_ * interval '1 millisecond' END AS lease_until,
-                NOT s.is_spent AS enters,
-                s.is_spent AS finishes,
+                CASE WHEN v.is_spent THEN v.item_owner ELSE worker_ END AS owner,
+                CASE WHEN NOT v.is_spent THEN now_ + lease_ms_ * interval '1 millisecond' END AS lease_until,
+                NULL::timestamptz AS died_at,
+                v.alone,
+                NOT v.is_spent AS enters,
+                v.is_spent AS finishes,
                 FALSE AS reopens,
                 TRUE AS stays
-            FROM {% include "adopted/_keys_unnested.sql" %}
-            INNER JOIN LATERAL (
-                {% include "adopted/_view_at_key.sql" %}
+            FROM (
+                SELECT
+                    f.*,
+                    COUNT(*) FILTER (WHERE NOT f.is_spent) OVER w AS place,
+                    COUNT(*) FILTER (WHERE f.alone) OVER w AS alone_so_far
+                FROM found AS f
+                WINDOW w AS (ORDER BY f.position ROWS UNBOUNDED PRECEDING)
             ) AS v
-                ON TRUE
-            CROSS JOIN LATERAL (SELECT v.item_attempt >= max_attempts_ AS is_spent) AS s
+            WHERE
+                v.is_spent
+                OR v.alone_so_far = 0
+                OR (v.alone AND v.place = 1)
         ),
 
 {% include "adopted/_write.sql" %}
 
-        SELECT {% for column in key %}ARRAY_AGG(c.key_{{ loop.index }} ORDER BY c.position){{ ", " if not loop.last }}{% endfor %}
-        INTO {{ keys }}
+        SELECT {% for column in key %}ARRAY_AGG(c.key_{{ loop.index }} ORDER BY c.position), {% endfor %}BOOL_OR(c.alone)
+        INTO {{ keys }}, alone_
         FROM changed AS c
         WHERE c.status = 'Processing';
 
         RETURN QUERY
         SELECT
-            'CLAIMED',
+            CASE WHEN alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
             NULL::integer,
             NULL::bigint,
             {% set of = "k.key_" %}{% include "adopted/_key_text.sql" %},

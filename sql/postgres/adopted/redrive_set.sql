@@ -75,6 +75,7 @@ BEGIN
             now_ AS due_at,
             NULL::text AS owner,
             NULL::timestamptz AS lease_until,
+            NULL::timestamptz AS died_at,
             FALSE AS enters,
             FALSE AS finishes,
             TRUE AS reopens,

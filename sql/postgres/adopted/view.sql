@@ -73,7 +73,14 @@ SELECT
                 NULL
 {%- endif %}
             )
-    END AS item_lease_until
+    END AS item_lease_until,
+    /*
+    A lease that is over, on an item that waits: it came back from a dead worker. Only the row beside the table says so,
+    which nobody else reads.
+    */
+    CASE
+        WHEN c.status IN ('Pending', 'Error') AND s.status IN ('Pending', 'Error') THEN s.lease_until
+    END AS item_died_at
 {%- for column in columns %},
     q.{{ column.quoted }} AS {{ column.shown }}
 {%- endfor %}

@@ -3,6 +3,8 @@
 Claim up to max_ due items. One row per item, in the order they are due, with the answer CLAIMED; or one row EMPTY with
 the milliseconds until the next item is due (NULL when there is none). With recover_ 1, first give back the items of
 dead workers; a caller that polls often need not each time.
+An item that came back from a dead worker may have been its death. It is handed out alone, with the answer
+CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
 {%- if resume_own %}
 With recover_ 2 it first takes up again what is in flight under this worker's own name as well: for a worker that has
 just started, whose predecessor of that name left work behind.
@@ -21,10 +23,13 @@ AS $$
 DECLARE
     now_ timestamptz;
     max_attempts_ integer;
+{%- if resume_own %}
+    resumed_ integer;
+{%- endif %}
 {%- if own_types_only %}
     own_type_ text;
-    count_ integer;
-    claimed_ boolean := FALSE;
+    claimed_ integer := 0;
+    alone_ boolean := FALSE;
 {%- endif %}
 BEGIN
 {% include "relational/_settings.sql" %}
@@ -81,14 +86,22 @@ BEGIN
             t.type
     LOOP
 {%- endif %}
+{%- if own_types_only %}
+    FOR
+{% include "relational/_answer_names.sql" %}
+    IN
+{%- else %}
     RETURN QUERY
+{%- endif %}
     /* Materialized, so that the rows are chosen once: a planner that folds the sub-select in may repeat it per row. */
     WITH due AS MATERIALIZED (
         SELECT
             q.enqueued_at,
             q.scheduled_for,
             /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
-            q.attempt_num >= max_attempts_ AS spent
+            q.attempt_num >= max_attempts_ AS spent,
+            /* It came back from a dead worker: such a row keeps its lease that is over. */
+            q.attempt_num < max_attempts_ AND q.lease_until IS NOT NULL AS alone
         FROM {{ object(queue) }} AS q
         WHERE
 {%- if own_types_only %}
@@ -107,8 +120,29 @@ BEGIN
             q.{{ column.quoted }}{{ " DESC" if column.descending }}{{ "," if not loop.last }}
 {%- endfor %}
 {%- endif %}
-        LIMIT max_
+        LIMIT max_{{ " - claimed_" if own_types_only }}
         FOR NO KEY UPDATE SKIP LOCKED
+    ),
+
+    /* In their order up to the first that goes alone, or that one. The others are let go with the transaction. */
+    taken AS MATERIALIZED (
+        SELECT
+            r.enqueued_at,
+            r.scheduled_for,
+            r.spent,
+            r.alone
+        FROM (
+            SELECT
+                d.*,
+                COUNT(*) FILTER (WHERE NOT d.spent) OVER w AS place,
+                COUNT(*) FILTER (WHERE d.alone) OVER w AS alone_so_far
+            FROM due AS d
+            WINDOW w AS (ROWS UNBOUNDED PRECEDING)
+        ) AS r
+        WHERE
+            r.spent
+            OR r.alone_so_far = 0
+            OR (r.alone AND r.place = 1{{ " AND claimed_ = 0" if own_types_only }})
     ),
 
     claimed AS (
@@ -124,14 +158,14 @@ BEGIN
             END,
             lease_owner = CASE WHEN d.spent THEN q.lease_owner ELSE worker_ END,
             lease_until = CASE WHEN d.spent THEN NULL ELSE now_ + lease_ms_ * interval '1 millisecond' END
-        FROM due AS d
+        FROM taken AS d
         /* They are locked and found due: the key is enough. */
         WHERE q.enqueued_at BETWEEN d.enqueued_at AND d.enqueued_at
-        RETURNING q.*, d.scheduled_for AS due_since
+        RETURNING q.*, d.scheduled_for AS due_since, d.alone
     )
 
     SELECT
-        'CLAIMED',
+        CASE WHEN c.alone THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
         NULL::integer,
         NULL::bigint,
         c.enqueued_at,
@@ -166,20 +200,23 @@ BEGIN
         {{- " DESC" if column.descending }}{{ "," if not loop.last }}
 {%- endfor -%}
 {%- endif -%}
-;
 {%- if own_types_only %}
-        GET DIAGNOSTICS count_ = ROW_COUNT;
-        claimed_ := claimed_ OR count_ > 0;
-        max_ := max_ - count_;
-        EXIT WHEN max_ = 0;
+        LOOP
+            RETURN NEXT;
+            claimed_ := claimed_ + 1;
+            alone_ := answer = 'CLAIMED_ALONE';
+        END LOOP;
+        EXIT WHEN alone_ OR claimed_ = max_;
     END LOOP;
+{%- else -%}
+;
 {%- endif %}
 
     /*
     Nothing to hand out: say when the next item is due, so that the worker can sleep that long. What was due already is
     in the hands of others.
     */
-    IF NOT {{ "claimed_" if own_types_only else "FOUND" }} THEN
+    IF {{ "claimed_ = 0" if own_types_only else "NOT FOUND" }} THEN
         answer := 'EMPTY';
 {%- if own_types_only %}
         answer_due_ms := (

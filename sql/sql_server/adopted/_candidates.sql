@@ -6,14 +6,26 @@
         DELETE FROM @Candidate;
         IF @Recover > 0
         BEGIN
-            INSERT INTO @Candidate ({{ n.names(key) }})
-            SELECT TOP (@RecoverMax) {{ n.list(key, "s") }}
+            INSERT INTO @Candidate ({{ n.names(key) }}, [StartedAt])
+            SELECT TOP (@RecoverMax) {{ n.list(key, "s") }}, s.[StartedAt]
             FROM {{ object(queue ~ "_Lease") }} AS s
                 WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_Lease_InFlight]))
             WHERE
                 s.[Status] = 'Processing'
                 AND s.[LeaseUntil] <= @Now
             ORDER BY s.[StartedAt];
+
+            IF @@ROWCOUNT = @RecoverMax
+                /* All that is left of the last claim: a chunk must not split one. */
+                INSERT INTO @Candidate ({{ n.names(key) }}, [StartedAt])
+                SELECT {{ n.list(key, "s") }}, s.[StartedAt]
+                FROM {{ object(queue ~ "_Lease") }} AS s
+                    WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_Lease_InFlight]))
+                WHERE
+                    s.[Status] = 'Processing'
+                    AND s.[StartedAt] = (SELECT MAX(c.[StartedAt]) FROM @Candidate AS c)
+                    AND s.[LeaseUntil] <= @Now
+                    AND NOT EXISTS (SELECT 1 FROM @Candidate AS c WHERE {{ n.same(key, "c", "s") }});
 {%- if foreign %}
 
             /* What somebody else took, so that no row beside the table has it in work, and left for a lease's time. */
@@ -98,3 +110,25 @@
         ORDER BY s.[DueAt];
 {%- endif %}
         SET @Searched = (SELECT COUNT(*) FROM @Candidate);
+        IF @Searched > 0 AND @Recover > 0
+            /*
+            Of what was claimed together, nobody knows which was begun. Read without locks: another recovery may have
+            the rest of it in hands.
+            */
+            UPDATE c
+            SET [Together] = 1
+            FROM @Candidate AS c
+            INNER JOIN {{ object(queue ~ "_Lease") }} AS s WITH (READUNCOMMITTED)
+                ON {{ n.same(key, "s", "c") }}
+            WHERE
+                s.[Status] = 'Processing'
+                AND EXISTS (
+                    SELECT 1
+                    FROM {{ object(queue ~ "_Lease") }} AS o WITH (READUNCOMMITTED, INDEX ([IX_{{ queue }}_Lease_InFlight]))
+                    WHERE
+                        o.[Status] = 'Processing'
+                        AND o.[StartedAt] = s.[StartedAt]
+                        AND o.[LeaseOwner] = s.[LeaseOwner]
+                        AND NOT ({{ n.same(key, "o", "s") }})
+                )
+            OPTION (LOOP JOIN, FORCE ORDER);

@@ -29,6 +29,29 @@
 
         IF @Locked > 0
         BEGIN
+            /*
+            What came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
+            such item, or with it where it is the first of all. The others are let go with the transaction. Which they
+            are is kept beside the table, and read now that nobody changes it any more.
+            */
+            UPDATE d
+            SET
+                [Alone] = {{ n.died() }}{% if not role.attempts %},
+                [AttemptNum] = s.[AttemptNum]{% endif %}
+            FROM @Due AS d
+            INNER JOIN {{ object(queue ~ "_Lease") }} AS s
+                ON {{ n.same(key, "s", "d") }}
+            OPTION (LOOP JOIN, FORCE ORDER);
+
+            SET @Alone = (SELECT MIN(d.[Seq]) FROM @Due AS d WHERE d.[Alone] = 1 AND d.[AttemptNum] < @MaxAttempts);
+            IF @Alone IS NOT NULL
+            BEGIN
+                IF EXISTS (SELECT 1 FROM @Due AS d WHERE d.[Seq] < @Alone AND d.[AttemptNum] < @MaxAttempts)
+                    SET @Alone = @Alone - 1;
+
+                DELETE FROM @Due WHERE [Seq] > @Alone AND [AttemptNum] < @MaxAttempts;
+            END;
+
             /* An item with spent attempts (the limit was lowered, say) ends here instead of staying at the head. */
             INSERT INTO @Change (
                 {{ n.names(key) }}, [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],

@@ -1,6 +1,6 @@
     INSERT INTO @Out ([Seq], [Answer], [Key], {{ n.names(key) }}, [Token], [AttemptNum], [Status])
     SELECT
-        1000000 + d.[Seq], 'CLAIMED', {{ n.text(key, "w") }}, {{ n.list(key, "w") }}, w.[Token], w.[AttemptNum], w.[Status]
+        1000000 + d.[Seq], CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, {{ n.text(key, "w") }}, {{ n.list(key, "w") }}, w.[Token], w.[AttemptNum], w.[Status]
     FROM @Due AS d
     INNER JOIN @Change AS w
         ON {{ n.same(key, "w", "d") }}

@@ -11,14 +11,14 @@
                 {{ n.list(key, "x") }},
                 x.[Is],
                 CASE
-                    WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 AND x.[AttemptNum] >= @MaxAttempts THEN 'Failed'
+                    WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 AND x.[Ends] = 1 THEN 'Failed'
                     WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 THEN '{{ "Pending" if parks_errors and claims else "Error" }}'
 {%- if parks_errors %}
                     WHEN x.[Is] = 'Error' AND x.[DueAt] <= @Now THEN 'Pending'
 {%- endif %}
                     ELSE x.[Is]
                 END,
-                x.[AttemptNum],
+                x.[AttemptNum] - CASE WHEN x.[Is] = 'Processing' THEN x.[Together] ELSE 0 END,
                 x.[Token],
                 x.[Step],
                 x.[Response],
@@ -26,23 +26,34 @@
                     WHEN x.[Is] = 'Processing'
                         THEN CONCAT(
                             N'The lease of worker ', x.[LeaseOwner], N' ran out on attempt ', x.[AttemptNum], N' of ',
-                            @MaxAttempts, N'; the worker is taken for dead.'
+                            @MaxAttempts, N'; the worker is taken for dead.',
+                            CASE
+                                WHEN x.[Together] = 1
+                                    THEN N' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
+                            END
                         )
                     ELSE x.[Error]
                 END,
                 x.[StartedAt],
-                CASE WHEN x.[Is] = 'Processing' AND x.[AttemptNum] >= @MaxAttempts THEN @Now END,
-                CASE
-                    WHEN x.[Is] = 'Processing' AND x.[AttemptNum] >= @MaxAttempts
-                        THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @Now)
-                END,
+                CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN @Now END,
+                CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @Now) END,
                 CASE WHEN x.[Is] = 'Processing' THEN {{ "@Now" if not role.due else "CAST(NULL AS datetime2(7))" }} END,
                 x.[LeaseOwner],
-                NULL,
+                /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
+                CASE
+                    WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN NULL
+                    WHEN x.[Is] = 'Processing' AND x.[LeaseUntil] < @Now THEN x.[LeaseUntil]
+                    WHEN x.[Is] = 'Processing' THEN @Now
+                    WHEN x.[Died] = 1 THEN x.[LeaseUntil]
+                END,
                 x.[Before]
             FROM (
                 SELECT
                     {{ n.list(key, "q") }},
+                    c.[Together],
+                    CASE WHEN c.[Together] = 0 AND {{ n.attempts(role) }} >= @MaxAttempts THEN 1 ELSE 0 END AS [Ends],
+                    {{ n.died() }} AS [Died],
+                    s.[LeaseUntil],
 {% filter indent(20, true) %}{% include "adopted/_status.sql" %}{% endfilter %} AS [Is],
                     CASE
                         WHEN {{ n.until(role, foreign, local_time, "@SilentMs") }} <= @Now THEN 1

@@ -2,6 +2,8 @@
     DECLARE @Searched int = 0;
     DECLARE @Candidate TABLE (
 {{- n.declared(key) }}
+        [StartedAt] datetime2(7) NULL,
+        [Together] int NOT NULL DEFAULT 0, /* 1: claimed with others */
         PRIMARY KEY CLUSTERED ({{ n.names(key) }})
     );
     DECLARE @Gone TABLE (

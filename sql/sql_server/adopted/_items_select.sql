@@ -11,7 +11,7 @@
 {%- filter indent(4) %}{% include "adopted/_item_columns.sql" %}{% endfilter %}
     FROM @Out AS o
     LEFT JOIN {{ table }} AS q
-        ON {{ n.found(key, seek, "o") }} AND o.[Answer] = 'CLAIMED'
+        ON {{ n.found(key, seek, "o") }} AND o.[Answer] IN ('CLAIMED', 'CLAIMED_ALONE')
     LEFT JOIN {{ object(queue ~ "_Lease") }} AS s
         ON {{ n.same(key, "s", "q") }}
     ORDER BY o.[Seq]

@@ -4,7 +4,7 @@
 {%- elif w.role == "duration" %}COALESCE(w.[Duration], q.{{ w.quoted }})
 {%- elif w.role == "attempts" %}w.[AttemptNum]
 {%- elif w.role == "owner" %}CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE {{ n.plain("q." ~ w.quoted) }} END
-{%- elif w.role == "lease_until" %}{{ n.own("w.[LeaseUntil]", local_time) }}
+{%- elif w.role == "lease_until" %}CASE WHEN w.[Status] = 'Processing' THEN {{ n.own("w.[LeaseUntil]", local_time) }} END
 {%- elif w.role == "step" %}COALESCE(w.[Step], {{ n.plain("q." ~ w.quoted) }})
 {%- elif w.role == "response" %}COALESCE(w.[Response], {{ n.plain("q." ~ w.quoted) }})
 {%- elif w.role == "error" %}COALESCE(w.[Error], {{ n.plain("q." ~ w.quoted) }})

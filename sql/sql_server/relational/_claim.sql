@@ -10,6 +10,20 @@
         SET @Locked = @@ROWCOUNT;
 {%- endif %}
 
+        /*
+        What came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
+        such item, or with it where it is the first of all. The others are let go with the transaction.
+        */
+        SET @Alone = (SELECT MIN(d.[Seq]) FROM @Due AS d WHERE d.[Alone] = 1);
+        IF @Alone IS NOT NULL
+        BEGIN
+            IF EXISTS (SELECT 1 FROM @Due AS d WHERE d.[Seq] < @Alone AND d.[Status] = 'Processing')
+                SET @Alone = @Alone - 1;
+
+            DELETE FROM @Due WHERE [Seq] > @Alone AND [Status] = 'Processing';
+            SET @Locked = @Locked - @@ROWCOUNT;
+        END;
+
         UPDATE q
         SET
             [Status] = 'Processing',

@@ -4,7 +4,12 @@
     DECLARE @OwnType nvarchar(60);
     DECLARE @OwnTypes TABLE ([Type] nvarchar(60) NOT NULL PRIMARY KEY, [Head] datetime2(7) NOT NULL);
 {%- endif %}
-    DECLARE @Expired TABLE ([EnqueuedAt] datetime2(7) NOT NULL PRIMARY KEY);
+    DECLARE @Alone int;
+    DECLARE @Expired TABLE (
+        [EnqueuedAt] datetime2(7) NOT NULL PRIMARY KEY,
+        [StartedAt] datetime2(7) NOT NULL,
+        [Together] int NOT NULL DEFAULT 0 /* 1: claimed with others */
+    );
     DECLARE @Recovered TABLE (
         [EnqueuedAt] datetime2(7) NOT NULL PRIMARY KEY,
         [AttemptNum] int NOT NULL,
@@ -13,10 +18,12 @@
         [Error] nvarchar(max) NULL
     );
     DECLARE @Due TABLE (
+        [Seq] int IDENTITY(1, 1) NOT NULL,
         [EnqueuedAt] datetime2(7) NOT NULL PRIMARY KEY,
         [ScheduledFor] datetime2(7) NOT NULL,
         [AttemptNum] int NOT NULL,
         [UpdatedAt] datetime2(7) NOT NULL,
-        [Status] varchar(20) NOT NULL{% if priority %},
+        [Status] varchar(20) NOT NULL,
+        [Alone] int NOT NULL /* 1: came back from a dead worker */{% if priority %},
         [Priority] bigint NULL{% endif %}
     );

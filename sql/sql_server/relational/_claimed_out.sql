@@ -6,7 +6,7 @@
         {%- else -%}
         d.[EnqueuedAt]
         {%- endfor %}),
-        'CLAIMED', d.[EnqueuedAt], d.[UpdatedAt], d.[AttemptNum] + 1, d.[Status]
+        CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, d.[EnqueuedAt], d.[UpdatedAt], d.[AttemptNum] + 1, d.[Status]
     FROM @Due AS d
     WHERE d.[Status] = 'Processing';
 

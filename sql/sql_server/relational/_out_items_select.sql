@@ -14,11 +14,11 @@
     OUTER APPLY (
         SELECT v.*
         FROM {{ object("Worker_" ~ queue ~ "_V") }} AS v
-        WHERE v.[EnqueuedAt] = o.[EnqueuedAt] AND o.[Answer] = 'CLAIMED'
+        WHERE v.[EnqueuedAt] = o.[EnqueuedAt] AND o.[Answer] IN ('CLAIMED', 'CLAIMED_ALONE')
     ) AS v
 {%- else %}
     LEFT JOIN {{ object("Worker_" ~ queue ~ "_V") }} AS v
-        ON v.[EnqueuedAt] = o.[EnqueuedAt] AND o.[Answer] = 'CLAIMED'
+        ON v.[EnqueuedAt] = o.[EnqueuedAt] AND o.[Answer] IN ('CLAIMED', 'CLAIMED_ALONE')
 {%- endif %}
     ORDER BY o.[Seq]
     OPTION (LOOP JOIN, FORCE ORDER);

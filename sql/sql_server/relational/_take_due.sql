@@ -1,4 +1,4 @@
-        INSERT INTO @Due ([EnqueuedAt], [ScheduledFor], [AttemptNum], [UpdatedAt], [Status]{{ ", [Priority]" if priority }})
+        INSERT INTO @Due ([EnqueuedAt], [ScheduledFor], [AttemptNum], [UpdatedAt], [Status], [Alone]{{ ", [Priority]" if priority }})
         SELECT TOP (@Max{{ " - @Locked" if own_types_only }})
             q.[EnqueuedAt],
             q.[ScheduledFor],
@@ -7,7 +7,9 @@
                 WHEN @Now > q.[UpdatedAt] THEN @Now
                 ELSE DATEADD(MICROSECOND, 1, CAST(q.[UpdatedAt] AS datetime2(7)))
             END,
-            CASE WHEN q.[AttemptNum] >= @MaxAttempts THEN 'Failed' ELSE 'Processing' END{% if priority %},
+            CASE WHEN q.[AttemptNum] >= @MaxAttempts THEN 'Failed' ELSE 'Processing' END,
+            /* Such a row keeps its lease that is over. */
+            CASE WHEN q.[AttemptNum] < @MaxAttempts AND q.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END{% if priority %},
             q.{{ priority.quoted }}{% endif %}
         FROM {{ object(queue) }} AS q
             WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_{{ "Type" if own_types_only }}Due]))

@@ -2,6 +2,8 @@
 /*
 Claim up to @Max due items in one commit. One row per item, in the order they are due, with the answer CLAIMED; or one
 row EMPTY with the milliseconds until the next item is due (NULL when there is none).
+An item that came back from a dead worker may have been its death. It is handed out alone, with the answer
+CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
 {%- if resume_own %}
 With @Recover = 2 it first takes up again what is in flight under this worker's own name: for a worker that has just
 started, whose predecessor of that name left work behind.

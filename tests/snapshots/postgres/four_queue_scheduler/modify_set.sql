@@ -260,6 +260,7 @@ BEGIN
                 WHEN r.becomes = 'Processing'
                     THEN now_ + lease_ms_ * interval '1 millisecond'
             END AS lease_until,
+            NULL::timestamptz AS died_at,
             n.enters,
             n.finishes,
             FALSE AS reopens,
@@ -339,7 +340,7 @@ BEGIN
         )
         SELECT
             c.key_1, c.status, c.step, c.attempt_num, c.response, c.error,
-            c.started_at, CASE WHEN c.finishes THEN now_ END, c.duration, c.due_at, c.token, c.owner, c.lease_until
+            c.started_at, CASE WHEN c.finishes THEN now_ END, c.duration, c.due_at, c.token, c.owner, COALESCE(c.lease_until, c.died_at)
         FROM changed AS c
         WHERE c.stays
         ORDER BY c.key_1

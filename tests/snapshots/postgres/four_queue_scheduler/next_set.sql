@@ -2,6 +2,8 @@
 Claim up to max_ due items. One row per item, in the order they are due, with the answer CLAIMED; or one row EMPTY with
 the milliseconds until the next item is due (NULL when there is none). With recover_ 1, first give back the items of
 dead workers; with 2 also what is in flight under this very worker's name, for a worker that starts again.
+An item that came back from a dead worker may have been its death. It is handed out alone, with the answer
+CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
 Table access order: four_queue, four_queue_scheduler_lease.
 */
 CREATE OR REPLACE FUNCTION "readpast"."next_four_queue_scheduler_set_trx"(
@@ -37,6 +39,7 @@ AS $$
 DECLARE
     now_ timestamptz;
     max_attempts_ integer;
+    alone_ boolean;
     key_1_ bigint[];
 BEGIN
     /* The times in the table are the server's local ones: from here to the end of the function. */
@@ -89,31 +92,14 @@ BEGIN
     FROM due AS d;
 
     IF key_1_ IS NOT NULL THEN
-        WITH decided AS MATERIALIZED (
+        WITH found AS MATERIALIZED (
             SELECT
                 k.position,
-                k.key_1,
-                v.item_seek_1 AS seek_1, 'OK' AS answer,
-                /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
-                CASE WHEN s.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
-                GREATEST(now_, v.item_token + interval '1 microsecond') AS token,
-                v.item_attempt + (NOT s.is_spent)::integer AS attempt_num,
-                v.item_step AS step,
-                v.item_response AS response,
-                CASE
-                    WHEN s.is_spent THEN format('Attempts are spent: %s of %s.', v.item_attempt, max_attempts_)
-                    ELSE v.item_error
-                END AS error,
-                CASE WHEN s.is_spent THEN v.item_started_at ELSE now_ END AS started_at,
-                now_ AS run_started_at,
-                CASE WHEN s.is_spent THEN v.item_duration END AS duration,
-                v.item_due_at AS due_at,
-                CASE WHEN s.is_spent THEN v.item_owner ELSE worker_ END AS owner,
-                CASE WHEN NOT s.is_spent THEN now_ + lease_ms_ * interval '1 millisecond' END AS lease_until,
-                NOT s.is_spent AS enters,
-                s.is_spent AS finishes,
-                FALSE AS reopens,
-                TRUE AS stays
+                v.item_key_1, 
+                v.item_seek_1, v.item_token, v.item_attempt, v.item_step, v.item_response, v.item_error,
+                v.item_started_at, v.item_duration, v.item_due_at, v.item_owner,
+                v.item_attempt >= max_attempts_ AS is_spent,
+                v.item_attempt < max_attempts_ AND v.item_died_at IS NOT NULL AS alone
             FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
             INNER JOIN LATERAL (
                 SELECT w.*
@@ -125,7 +111,48 @@ BEGIN
             OFFSET 0
             ) AS v
                 ON TRUE
-            CROSS JOIN LATERAL (SELECT v.item_attempt >= max_attempts_ AS is_spent) AS s
+        ),
+
+        /* In their order up to the first that goes alone, or that one. The others are let go with the transaction. */
+        decided AS MATERIALIZED (
+            SELECT
+                v.position,
+                v.item_key_1 AS key_1, 
+                v.item_seek_1 AS seek_1, 'OK' AS answer,
+                /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
+                CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
+                GREATEST(now_, v.item_token + interval '1 microsecond') AS token,
+                v.item_attempt + (NOT v.is_spent)::integer AS attempt_num,
+                v.item_step AS step,
+                v.item_response AS response,
+                CASE
+                    WHEN v.is_spent THEN format('Attempts are spent: %s of %s.', v.item_attempt, max_attempts_)
+                    ELSE v.item_error
+                END AS error,
+                CASE WHEN v.is_spent THEN v.item_started_at ELSE now_ END AS started_at,
+                now_ AS run_started_at,
+                CASE WHEN v.is_spent THEN v.item_duration END AS duration,
+                v.item_due_at AS due_at,
+                CASE WHEN v.is_spent THEN v.item_owner ELSE worker_ END AS owner,
+                CASE WHEN NOT v.is_spent THEN now_ + lease_ms_ * interval '1 millisecond' END AS lease_until,
+                NULL::timestamptz AS died_at,
+                v.alone,
+                NOT v.is_spent AS enters,
+                v.is_spent AS finishes,
+                FALSE AS reopens,
+                TRUE AS stays
+            FROM (
+                SELECT
+                    f.*,
+                    COUNT(*) FILTER (WHERE NOT f.is_spent) OVER w AS place,
+                    COUNT(*) FILTER (WHERE f.alone) OVER w AS alone_so_far
+                FROM found AS f
+                WINDOW w AS (ORDER BY f.position ROWS UNBOUNDED PRECEDING)
+            ) AS v
+            WHERE
+                v.is_spent
+                OR v.alone_so_far = 0
+                OR (v.alone AND v.place = 1)
         ),
 
     /*
@@ -181,7 +208,7 @@ BEGIN
         )
         SELECT
             c.key_1, c.status, c.step, c.attempt_num, c.response, c.error,
-            c.started_at, CASE WHEN c.finishes THEN now_ END, c.duration, c.due_at, c.token, c.owner, c.lease_until
+            c.started_at, CASE WHEN c.finishes THEN now_ END, c.duration, c.due_at, c.token, c.owner, COALESCE(c.lease_until, c.died_at)
         FROM changed AS c
         WHERE c.stays
         ORDER BY c.key_1
@@ -201,14 +228,14 @@ BEGIN
             lease_until = excluded.lease_until
     )
 
-        SELECT ARRAY_AGG(c.key_1 ORDER BY c.position)
-        INTO key_1_
+        SELECT ARRAY_AGG(c.key_1 ORDER BY c.position), BOOL_OR(c.alone)
+        INTO key_1_, alone_
         FROM changed AS c
         WHERE c.status = 'Processing';
 
         RETURN QUERY
         SELECT
-            'CLAIMED',
+            CASE WHEN alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
             NULL::integer,
             NULL::bigint,
             k.key_1::text,
@@ -296,7 +323,7 @@ BEGIN
     FROM "readpast"."next_four_queue_scheduler_set_trx"(
         COALESCE(worker_, session_user || '/' || pg_backend_pid()), 1, lease_ms_, recover_
     ) AS n
-    WHERE n.answer = 'CLAIMED';
+    WHERE n.answer IN ('CLAIMED', 'CLAIMED_ALONE');
 END;
 $$;
 GO

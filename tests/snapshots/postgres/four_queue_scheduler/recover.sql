@@ -1,6 +1,8 @@
 /*
 Give the items of dead workers back (Error, due at once), or to Failed when their attempts are spent. One row per item,
-with the answer RECOVERED and the status it has now. With worker_, everything that is in flight under this name counts,
+with the answer RECOVERED and the status it has now. An item that its worker had claimed together with others gets its
+attempt back, since nobody knows which of them was begun; whatever comes back is claimed alone next. The items of one
+claim come back together: more than max_ of them, if need be. With worker_, everything that is in flight under this name counts,
 whatever its lease. Claims do this too, so a queue with workers needs no other reaper. Items that were taken by
 others than readpast count as well, once they are as old as a lease is long.
 Table access order: four_queue, four_queue_scheduler_lease.
@@ -56,12 +58,29 @@ BEGIN
     FROM (
         (
             SELECT s.key_1
-            FROM "readpast"."four_queue_scheduler_lease" AS s
-            WHERE
-                s.status = 'Processing'
-                AND (s.lease_until <= now_ OR s.lease_owner = worker_)
-            ORDER BY s.started_at
-            LIMIT max_
+            FROM (
+                SELECT DISTINCT
+                    c.started_at,
+                    c.lease_owner
+                FROM (
+                    SELECT
+                        s.started_at,
+                        s.lease_owner
+                    FROM "readpast"."four_queue_scheduler_lease" AS s
+                    WHERE
+                        s.status = 'Processing'
+                        AND (s.lease_until <= now_ OR s.lease_owner = worker_)
+                    ORDER BY s.started_at
+                    LIMIT max_
+                ) AS c
+            ) AS d
+            /* The oldest claims first, each with all that is left of it: a chunk must not split one. */
+            INNER JOIN "readpast"."four_queue_scheduler_lease" AS s
+                ON
+                    s.status = 'Processing'
+                    AND s.started_at BETWEEN d.started_at AND d.started_at
+                    AND s.lease_owner = d.lease_owner
+                    AND (s.lease_until <= now_ OR s.lease_owner = worker_)
         )
         UNION ALL
         (
@@ -132,10 +151,10 @@ BEGIN
     RETURN QUERY
     /* A lease that is being renewed right now is alive. */
     WITH held AS MATERIALIZED (
-        SELECT k.key_1, s.free
+        SELECT k.key_1, s.together
         FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
         CROSS JOIN LATERAL (
-            SELECT TRUE AS free
+            SELECT FALSE AS together
             FROM (VALUES (1)) AS one (one)
             WHERE
                 NOT EXISTS (
@@ -145,10 +164,24 @@ BEGIN
                 )
         ) AS s
         UNION ALL
-        SELECT k.key_1, s.free
+        SELECT k.key_1, s.together
         FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
         CROSS JOIN LATERAL (
-            SELECT TRUE AS free
+            SELECT
+                /*
+                Of what was claimed together, nobody knows which was begun. Asked of all and not of what is locked here:
+                another recovery may have the rest of it in hands.
+                */
+                s.status = 'Processing'
+                AND EXISTS (
+                    SELECT 1
+                    FROM "readpast"."four_queue_scheduler_lease" AS o
+                    WHERE
+                        o.status = 'Processing'
+                        AND o.started_at BETWEEN s.started_at AND s.started_at
+                        AND o.lease_owner = s.lease_owner
+                        AND (o.key_1) <> (s.key_1)
+                ) AS together
             FROM "readpast"."four_queue_scheduler_lease" AS s
             WHERE
                 s.key_1 BETWEEN k.key_1 AND k.key_1
@@ -161,9 +194,9 @@ BEGIN
         SELECT
             k.key_1,
             v.item_seek_1 AS seek_1, 'OK' AS answer,
-            CASE WHEN v.item_attempt >= max_attempts_ THEN 'Failed' ELSE 'Error' END AS status,
+            CASE WHEN e.ends THEN 'Failed' ELSE 'Error' END AS status,
             GREATEST(now_, v.item_token + interval '1 microsecond') AS token,
-            v.item_attempt AS attempt_num,
+            v.item_attempt - k.together::integer AS attempt_num,
             v.item_step AS step,
             v.item_response AS response,
             CASE
@@ -173,17 +206,20 @@ BEGIN
                     'The lease of worker %s ran out on attempt %s of %s; the worker is taken for dead.',
                     COALESCE(v.item_owner, '(unknown)'), v.item_attempt, max_attempts_
                 )
+            END || CASE
+                WHEN k.together
+                    THEN ' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
+                ELSE ''
             END AS error,
             v.item_started_at AS started_at,
             v.item_started_at AS run_started_at,
-            CASE
-                WHEN v.item_attempt >= max_attempts_ THEN (EXTRACT(EPOCH FROM now_ - v.item_started_at) * 1000)::bigint
-            END AS duration,
+            CASE WHEN e.ends THEN (EXTRACT(EPOCH FROM now_ - v.item_started_at) * 1000)::bigint END AS duration,
             LEAST(v.item_due_at, now_) AS due_at,
             v.item_owner AS owner,
             NULL::timestamptz AS lease_until,
+            CASE WHEN NOT e.ends THEN LEAST(v.item_lease_until, now_) END AS died_at,
             FALSE AS enters,
-            v.item_attempt >= max_attempts_ AS finishes,
+            e.ends AS finishes,
             FALSE AS reopens,
             TRUE AS stays
         FROM held AS k
@@ -197,6 +233,7 @@ BEGIN
             OFFSET 0
         ) AS v
             ON TRUE
+        CROSS JOIN LATERAL (SELECT NOT k.together AND v.item_attempt >= max_attempts_ AS ends) AS e
         WHERE
             v.item_status = 'Processing'
             AND (v.item_lease_until <= now_ OR v.item_owner = worker_)
@@ -255,7 +292,7 @@ BEGIN
         )
         SELECT
             c.key_1, c.status, c.step, c.attempt_num, c.response, c.error,
-            c.started_at, CASE WHEN c.finishes THEN now_ END, c.duration, c.due_at, c.token, c.owner, c.lease_until
+            c.started_at, CASE WHEN c.finishes THEN now_ END, c.duration, c.due_at, c.token, c.owner, COALESCE(c.lease_until, c.died_at)
         FROM changed AS c
         WHERE c.stays
         ORDER BY c.key_1

@@ -125,6 +125,7 @@ BEGIN
             now_ AS due_at,
             NULL::text AS owner,
             NULL::timestamptz AS lease_until,
+            NULL::timestamptz AS died_at,
             FALSE AS enters,
             FALSE AS finishes,
             TRUE AS reopens,
@@ -206,7 +207,7 @@ BEGIN
         )
         SELECT
             c.key_1, c.status, c.step, c.attempt_num, c.response, c.error,
-            c.started_at, CASE WHEN c.finishes THEN now_ END, c.duration, c.due_at, c.token, c.owner, c.lease_until
+            c.started_at, CASE WHEN c.finishes THEN now_ END, c.duration, c.due_at, c.token, c.owner, COALESCE(c.lease_until, c.died_at)
         FROM changed AS c
         WHERE c.stays
         ORDER BY c.key_1

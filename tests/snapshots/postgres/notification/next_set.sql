@@ -2,6 +2,8 @@
 Claim up to max_ due items. One row per item, in the order they are due, with the answer CLAIMED; or one row EMPTY with
 the milliseconds until the next item is due (NULL when there is none). With recover_ 1, first give back the items of
 dead workers; a caller that polls often need not each time.
+An item that came back from a dead worker may have been its death. It is handed out alone, with the answer
+CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
 Table access order: notification.
 */
 CREATE OR REPLACE FUNCTION "readpast"."next_notification_set_trx"(
@@ -72,7 +74,9 @@ BEGIN
             q.enqueued_at,
             q.scheduled_for,
             /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
-            q.attempt_num >= max_attempts_ AS spent
+            q.attempt_num >= max_attempts_ AS spent,
+            /* It came back from a dead worker: such a row keeps its lease that is over. */
+            q.attempt_num < max_attempts_ AND q.lease_until IS NOT NULL AS alone
         FROM "readpast"."notification" AS q
         WHERE
             q.status IN ('Pending', 'Error')
@@ -82,6 +86,27 @@ BEGIN
             q.enqueued_at
         LIMIT max_
         FOR NO KEY UPDATE SKIP LOCKED
+    ),
+
+    /* In their order up to the first that goes alone, or that one. The others are let go with the transaction. */
+    taken AS MATERIALIZED (
+        SELECT
+            r.enqueued_at,
+            r.scheduled_for,
+            r.spent,
+            r.alone
+        FROM (
+            SELECT
+                d.*,
+                COUNT(*) FILTER (WHERE NOT d.spent) OVER w AS place,
+                COUNT(*) FILTER (WHERE d.alone) OVER w AS alone_so_far
+            FROM due AS d
+            WINDOW w AS (ROWS UNBOUNDED PRECEDING)
+        ) AS r
+        WHERE
+            r.spent
+            OR r.alone_so_far = 0
+            OR (r.alone AND r.place = 1)
     ),
 
     claimed AS (
@@ -97,14 +122,14 @@ BEGIN
             END,
             lease_owner = CASE WHEN d.spent THEN q.lease_owner ELSE worker_ END,
             lease_until = CASE WHEN d.spent THEN NULL ELSE now_ + lease_ms_ * interval '1 millisecond' END
-        FROM due AS d
+        FROM taken AS d
         /* They are locked and found due: the key is enough. */
         WHERE q.enqueued_at BETWEEN d.enqueued_at AND d.enqueued_at
-        RETURNING q.*, d.scheduled_for AS due_since
+        RETURNING q.*, d.scheduled_for AS due_since, d.alone
     )
 
     SELECT
-        'CLAIMED',
+        CASE WHEN c.alone THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
         NULL::integer,
         NULL::bigint,
         c.enqueued_at,

@@ -1,6 +1,9 @@
 /*
 Give the items of dead workers back (Error, due at once), or to Failed when their attempts are spent. One row per item,
 with the answer RECOVERED and the status it has now. Claims do this too, so a queue with workers needs no other reaper.
+An item that its worker had claimed together with others gets its attempt back, since nobody knows which of them was
+begun; whatever comes back is claimed alone next. The items of one claim come back together: more than max_ of them, if
+need be.
 Table access order: notification.
 */
 CREATE OR REPLACE FUNCTION "readpast"."recover_notification_trx"(max_ integer DEFAULT 100)
@@ -44,33 +47,78 @@ BEGIN
     END IF;
 
     RETURN QUERY
-    WITH expired AS MATERIALIZED (
-        SELECT q.enqueued_at
-        FROM "readpast"."notification" AS q
-        WHERE
-            q.status = 'Processing'
-            AND q.lease_until <= now_
-        ORDER BY q.started_at
-        LIMIT max_
-        FOR NO KEY UPDATE SKIP LOCKED
+    /* The oldest claims first, each with all that is left of it: a chunk must not split one. */
+    WITH dead AS MATERIALIZED (
+        SELECT DISTINCT
+            c.started_at,
+            c.lease_owner
+        FROM (
+            SELECT
+                q.started_at,
+                q.lease_owner
+            FROM "readpast"."notification" AS q
+            WHERE
+                q.status = 'Processing'
+                AND q.lease_until <= now_
+            ORDER BY q.started_at
+            LIMIT max_
+        ) AS c
+    ),
+
+    expired AS MATERIALIZED (
+        SELECT
+            q.enqueued_at,
+            /*
+            Of what was claimed together, nobody knows which was begun. Asked of the table and not of what is locked
+            here: another recovery may have the rest of it in hands.
+            */
+            EXISTS (
+                SELECT 1
+                FROM "readpast"."notification" AS o
+                WHERE
+                    o.status = 'Processing'
+                    AND o.started_at BETWEEN q.started_at AND q.started_at
+                    AND o.lease_owner = q.lease_owner
+                    AND o.enqueued_at <> q.enqueued_at
+            ) AS together
+        FROM dead AS d
+        CROSS JOIN LATERAL (
+            SELECT
+                q.enqueued_at,
+                q.started_at,
+                q.lease_owner
+            FROM "readpast"."notification" AS q
+            WHERE
+                q.status = 'Processing'
+                AND q.started_at BETWEEN d.started_at AND d.started_at
+                AND q.lease_owner = d.lease_owner
+                AND q.lease_until <= now_
+            FOR NO KEY UPDATE SKIP LOCKED
+        ) AS q
     ),
 
     recovered AS (
         UPDATE "readpast"."notification" AS q
         SET
-            status = CASE WHEN q.attempt_num >= max_attempts_ THEN 'Failed' ELSE 'Error' END,
+            status = CASE WHEN e.together OR q.attempt_num < max_attempts_ THEN 'Error' ELSE 'Failed' END,
             updated_at = GREATEST(now_, q.updated_at + interval '1 microsecond'),
+            attempt_num = q.attempt_num - e.together::integer,
             error = format(
                 'The lease of worker %s ran out on attempt %s of %s; the worker is taken for dead.',
                 q.lease_owner, q.attempt_num, max_attempts_
-            ),
-            lease_until = NULL,
+            ) || CASE
+                WHEN e.together
+                    THEN ' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
+                ELSE ''
+            END,
+            /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
+            lease_until = CASE WHEN e.together OR q.attempt_num < max_attempts_ THEN LEAST(q.lease_until, now_) END,
             duration = CASE
-                WHEN q.attempt_num >= max_attempts_ THEN EXTRACT(EPOCH FROM now_ - q.started_at) * 1000
-                ELSE q.duration
+                WHEN e.together OR q.attempt_num < max_attempts_ THEN q.duration
+                ELSE EXTRACT(EPOCH FROM now_ - q.started_at) * 1000
             END
         FROM expired AS e
-        /* They are locked and found expired: the key is enough. */
+        /* They are locked and found given up: the key is enough. */
         WHERE q.enqueued_at BETWEEN e.enqueued_at AND e.enqueued_at
         RETURNING q.enqueued_at, q.updated_at, q.attempt_num, q.status
     )

@@ -82,8 +82,10 @@ BEGIN
 
     renewed AS (
         UPDATE "readpast"."notification" AS q
-        SET lease_until = clock_timestamp() + lease_ms_ * interval '1 millisecond'
+        SET lease_until = n.now + lease_ms_ * interval '1 millisecond'
         FROM locked AS l
+        /* Once they are locked, and one time for all of them: what was claimed together runs out together. */
+        CROSS JOIN (SELECT clock_timestamp() AS now FROM (SELECT COUNT(*) FROM locked) AS c) AS n
         WHERE
             q.enqueued_at BETWEEN l.key AND l.key
             AND l.answer = 'OK'

@@ -175,9 +175,9 @@ BEGIN
             DATEADD(MINUTE, -@Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
             s.[UpdatedAt] AS [ItemToken],
             CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
-            CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN COALESCE(s.[LeaseUntil], CASE
-                WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending' THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE,
-                -@Offset, CAST(q.[start_date] AS datetime2(7)))) END) END AS [ItemLeaseUntil]
+            CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE WHEN s.[UpdatedAt] IS NULL
+                OR s.[Status] = 'Pending' THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@Offset,
+                CAST(q.[start_date] AS datetime2(7)))) ELSE s.[LeaseUntil] END END AS [ItemLeaseUntil]
         FROM @Key AS k
         INNER JOIN [dbo].[four_queue] AS q
             ON q.[in_process] IN (0, 1) AND q.[id] = k.[id]
@@ -277,9 +277,9 @@ BEGIN
         DATEADD(MINUTE, -@Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
         s.[UpdatedAt] AS [ItemToken],
         CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
-        CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN COALESCE(s.[LeaseUntil], CASE
-            WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending' THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE,
-            -@Offset, CAST(q.[start_date] AS datetime2(7)))) END) END AS [ItemLeaseUntil]
+        CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE WHEN s.[UpdatedAt] IS NULL
+            OR s.[Status] = 'Pending' THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@Offset, CAST(q.[start_date]
+            AS datetime2(7)))) ELSE s.[LeaseUntil] END END AS [ItemLeaseUntil]
     FROM [dbo].[four_queue] AS q
     LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
         ON s.[id] = q.[id]

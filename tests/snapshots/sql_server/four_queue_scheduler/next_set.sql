@@ -1,6 +1,8 @@
 /*
 Claim up to @Max due items in one commit. One row per item, in order, with the answer CLAIMED; or one row EMPTY with the
 milliseconds until the next item is due (NULL when there is none).
+An item that came back from a dead worker may have been its death. It is handed out alone, with the answer
+CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
 Table access order: four_queue, FourQueueScheduler_Lease.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Next_FourQueueScheduler_Set_trx]
@@ -21,12 +23,14 @@ BEGIN
     DECLARE @Stamp datetimeoffset(7);
     DECLARE @Offset int;
     DECLARE @Locked int;
+    DECLARE @Alone int;
     DECLARE @MaxAttempts int;
     DECLARE @SilentMs int;
     DECLARE @Due TABLE (
         [Seq] int IDENTITY(1, 1) NOT NULL,
         [id] bigint NOT NULL,
         [AttemptNum] int NOT NULL,
+        [Alone] int NOT NULL DEFAULT 0, /* 1: came back from a dead worker */
         [Token] datetime2(7) NULL,
         [Row] bigint NULL,
         PRIMARY KEY CLUSTERED ([id])
@@ -35,6 +39,8 @@ BEGIN
     DECLARE @Searched int = 0;
     DECLARE @Candidate TABLE (
         [id] bigint NOT NULL,
+        [StartedAt] datetime2(7) NULL,
+        [Together] int NOT NULL DEFAULT 0, /* 1: claimed with others */
         PRIMARY KEY CLUSTERED ([id])
     );
     DECLARE @Gone TABLE (
@@ -113,14 +119,26 @@ BEGIN
         DELETE FROM @Candidate;
         IF @Recover > 0
         BEGIN
-            INSERT INTO @Candidate ([id])
-            SELECT TOP (@RecoverMax) s.[id]
+            INSERT INTO @Candidate ([id], [StartedAt])
+            SELECT TOP (@RecoverMax) s.[id], s.[StartedAt]
             FROM [readpast].[FourQueueScheduler_Lease] AS s
                 WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_Lease_InFlight]))
             WHERE
                 s.[Status] = 'Processing'
                 AND s.[LeaseUntil] <= @Now
             ORDER BY s.[StartedAt];
+
+            IF @@ROWCOUNT = @RecoverMax
+                /* All that is left of the last claim: a chunk must not split one. */
+                INSERT INTO @Candidate ([id], [StartedAt])
+                SELECT s.[id], s.[StartedAt]
+                FROM [readpast].[FourQueueScheduler_Lease] AS s
+                    WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_Lease_InFlight]))
+                WHERE
+                    s.[Status] = 'Processing'
+                    AND s.[StartedAt] = (SELECT MAX(c.[StartedAt]) FROM @Candidate AS c)
+                    AND s.[LeaseUntil] <= @Now
+                    AND NOT EXISTS (SELECT 1 FROM @Candidate AS c WHERE c.[id] = s.[id]);
 
             /* What somebody else took, so that no row beside the table has it in work, and left for a lease's time. */
             INSERT INTO @Candidate ([id])
@@ -165,6 +183,29 @@ BEGIN
                 AND NOT EXISTS (SELECT 1 FROM @Candidate AS c WHERE c.[id] = q.[id]);
         END;
         SET @Searched = (SELECT COUNT(*) FROM @Candidate);
+        IF @Searched > 0 AND @Recover > 0
+            /*
+            Of what was claimed together, nobody knows which was begun. Read without locks: another recovery may have
+            the rest of it in hands.
+            */
+            UPDATE c
+            SET [Together] = 1
+            FROM @Candidate AS c
+            INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (READUNCOMMITTED)
+                ON s.[id] = c.[id]
+            WHERE
+                s.[Status] = 'Processing'
+                AND EXISTS (
+                    SELECT 1
+                    FROM [readpast].[FourQueueScheduler_Lease] AS o WITH (READUNCOMMITTED,
+                        INDEX ([IX_FourQueueScheduler_Lease_InFlight]))
+                    WHERE
+                        o.[Status] = 'Processing'
+                        AND o.[StartedAt] = s.[StartedAt]
+                        AND o.[LeaseOwner] = s.[LeaseOwner]
+                        AND NOT (o.[id] = s.[id])
+                )
+            OPTION (LOOP JOIN, FORCE ORDER);
 
         IF @Searched > 0
         BEGIN
@@ -177,11 +218,11 @@ BEGIN
                 x.[id],
                 x.[Is],
                 CASE
-                    WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 AND x.[AttemptNum] >= @MaxAttempts THEN 'Failed'
+                    WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 AND x.[Ends] = 1 THEN 'Failed'
                     WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 THEN 'Error'
                     ELSE x.[Is]
                 END,
-                x.[AttemptNum],
+                x.[AttemptNum] - CASE WHEN x.[Is] = 'Processing' THEN x.[Together] ELSE 0 END,
                 x.[Token],
                 x.[Step],
                 x.[Response],
@@ -189,23 +230,38 @@ BEGIN
                     WHEN x.[Is] = 'Processing'
                         THEN CONCAT(
                             N'The lease of worker ', x.[LeaseOwner], N' ran out on attempt ', x.[AttemptNum], N' of ',
-                            @MaxAttempts, N'; the worker is taken for dead.'
+                            @MaxAttempts, N'; the worker is taken for dead.',
+                            CASE
+                                WHEN x.[Together] = 1
+                                    THEN
+                                        N' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
+                            END
                         )
                     ELSE x.[Error]
                 END,
                 x.[StartedAt],
-                CASE WHEN x.[Is] = 'Processing' AND x.[AttemptNum] >= @MaxAttempts THEN @Now END,
-                CASE
-                    WHEN x.[Is] = 'Processing' AND x.[AttemptNum] >= @MaxAttempts
-                        THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @Now)
-                END,
+                CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN @Now END,
+                CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt],
+                    @Now) END,
                 CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END,
                 x.[LeaseOwner],
-                NULL,
+                /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
+                CASE
+                    WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN NULL
+                    WHEN x.[Is] = 'Processing' AND x.[LeaseUntil] < @Now THEN x.[LeaseUntil]
+                    WHEN x.[Is] = 'Processing' THEN @Now
+                    WHEN x.[Died] = 1 THEN x.[LeaseUntil]
+                END,
                 x.[Before]
             FROM (
                 SELECT
                     q.[id],
+                    c.[Together],
+                    CASE WHEN c.[Together] = 0 AND COALESCE(CAST(q.[attempts] AS int), 0) >= @MaxAttempts THEN 1
+                        ELSE 0 END AS [Ends],
+                    CASE WHEN s.[Status] IN ('Pending', 'Error') AND s.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END
+                        AS [Died],
+                    s.[LeaseUntil],
                     CASE
                         WHEN q.[in_process] = 0
                             THEN CASE
@@ -225,9 +281,9 @@ BEGIN
                         ELSE 'Processing'
                     END AS [Is],
                     CASE
-                        WHEN COALESCE(s.[LeaseUntil], CASE WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending'
-                            THEN DATEADD(MILLISECOND, @SilentMs, DATEADD(MINUTE, -@Offset, CAST(q.[start_date]
-                            AS datetime2(7)))) END) <= @Now THEN 1
+                        WHEN CASE WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending' THEN DATEADD(MILLISECOND,
+                            @SilentMs, DATEADD(MINUTE, -@Offset, CAST(q.[start_date] AS datetime2(7))))
+                            ELSE s.[LeaseUntil] END <= @Now THEN 1
                         WHEN @Recover = 2 AND CAST(q.[app_server]
                             AS nvarchar(128)) COLLATE Latin1_General_BIN2 = @Worker THEN 1
                         ELSE 0
@@ -392,6 +448,28 @@ BEGIN
 
         IF @Locked > 0
         BEGIN
+            /*
+            What came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
+            such item, or with it where it is the first of all. The others are let go with the transaction. Which they
+            are is kept beside the table, and read now that nobody changes it any more.
+            */
+            UPDATE d
+            SET
+                [Alone] = CASE WHEN s.[Status] IN ('Pending', 'Error') AND s.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END
+            FROM @Due AS d
+            INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s
+                ON s.[id] = d.[id]
+            OPTION (LOOP JOIN, FORCE ORDER);
+
+            SET @Alone = (SELECT MIN(d.[Seq]) FROM @Due AS d WHERE d.[Alone] = 1 AND d.[AttemptNum] < @MaxAttempts);
+            IF @Alone IS NOT NULL
+            BEGIN
+                IF EXISTS (SELECT 1 FROM @Due AS d WHERE d.[Seq] < @Alone AND d.[AttemptNum] < @MaxAttempts)
+                    SET @Alone = @Alone - 1;
+
+                DELETE FROM @Due WHERE [Seq] > @Alone AND [AttemptNum] < @MaxAttempts;
+            END;
+
             /* An item with spent attempts (the limit was lowered, say) ends here instead of staying at the head. */
             INSERT INTO @Change (
                 [id], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
@@ -516,7 +594,8 @@ BEGIN
 
     INSERT INTO @Out ([Seq], [Answer], [Key], [id], [Token], [AttemptNum], [Status])
     SELECT
-        1000000 + d.[Seq], 'CLAIMED', CAST(w.[id] AS nvarchar(36)), w.[id], w.[Token], w.[AttemptNum], w.[Status]
+        1000000 + d.[Seq], CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, CAST(w.[id]
+            AS nvarchar(36)), w.[id], w.[Token], w.[AttemptNum], w.[Status]
     FROM @Due AS d
     INNER JOIN @Change AS w
         ON w.[id] = d.[id]
@@ -591,12 +670,12 @@ BEGIN
         DATEADD(MINUTE, -@Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
         s.[UpdatedAt] AS [ItemToken],
         CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
-        CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN COALESCE(s.[LeaseUntil], CASE
-            WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending' THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE,
-            -@Offset, CAST(q.[start_date] AS datetime2(7)))) END) END AS [ItemLeaseUntil]
+        CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE WHEN s.[UpdatedAt] IS NULL
+            OR s.[Status] = 'Pending' THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@Offset, CAST(q.[start_date]
+            AS datetime2(7)))) ELSE s.[LeaseUntil] END END AS [ItemLeaseUntil]
     FROM @Out AS o
     LEFT JOIN [dbo].[four_queue] AS q
-        ON q.[in_process] IN (0, 1) AND q.[id] = o.[id] AND o.[Answer] = 'CLAIMED'
+        ON q.[in_process] IN (0, 1) AND q.[id] = o.[id] AND o.[Answer] IN ('CLAIMED', 'CLAIMED_ALONE')
     LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
         ON s.[id] = q.[id]
     ORDER BY o.[Seq]

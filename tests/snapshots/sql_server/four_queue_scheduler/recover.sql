@@ -1,6 +1,9 @@
 /*
 Give the items of dead workers back (Error, due at once), or to Failed when their attempts are spent. One row per item,
 with the answer RECOVERED and the status it has now. Claims do this too, so a queue with workers needs no other reaper.
+An item that its worker had claimed together with others gets its attempt back, since nobody knows which of them was
+begun; whatever comes back is claimed alone next. The items of one claim come back together: more than @Max of them, if
+need be.
 Table access order: four_queue, FourQueueScheduler_Lease.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Recover_FourQueueScheduler_trx]
@@ -25,6 +28,8 @@ BEGIN
     DECLARE @Searched int = 0;
     DECLARE @Candidate TABLE (
         [id] bigint NOT NULL,
+        [StartedAt] datetime2(7) NULL,
+        [Together] int NOT NULL DEFAULT 0, /* 1: claimed with others */
         PRIMARY KEY CLUSTERED ([id])
     );
     DECLARE @Gone TABLE (
@@ -88,14 +93,26 @@ BEGIN
         DELETE FROM @Candidate;
         IF @Recover > 0
         BEGIN
-            INSERT INTO @Candidate ([id])
-            SELECT TOP (@RecoverMax) s.[id]
+            INSERT INTO @Candidate ([id], [StartedAt])
+            SELECT TOP (@RecoverMax) s.[id], s.[StartedAt]
             FROM [readpast].[FourQueueScheduler_Lease] AS s
                 WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_Lease_InFlight]))
             WHERE
                 s.[Status] = 'Processing'
                 AND s.[LeaseUntil] <= @Now
             ORDER BY s.[StartedAt];
+
+            IF @@ROWCOUNT = @RecoverMax
+                /* All that is left of the last claim: a chunk must not split one. */
+                INSERT INTO @Candidate ([id], [StartedAt])
+                SELECT s.[id], s.[StartedAt]
+                FROM [readpast].[FourQueueScheduler_Lease] AS s
+                    WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_Lease_InFlight]))
+                WHERE
+                    s.[Status] = 'Processing'
+                    AND s.[StartedAt] = (SELECT MAX(c.[StartedAt]) FROM @Candidate AS c)
+                    AND s.[LeaseUntil] <= @Now
+                    AND NOT EXISTS (SELECT 1 FROM @Candidate AS c WHERE c.[id] = s.[id]);
 
             /* What somebody else took, so that no row beside the table has it in work, and left for a lease's time. */
             INSERT INTO @Candidate ([id])
@@ -140,6 +157,29 @@ BEGIN
                 AND NOT EXISTS (SELECT 1 FROM @Candidate AS c WHERE c.[id] = q.[id]);
         END;
         SET @Searched = (SELECT COUNT(*) FROM @Candidate);
+        IF @Searched > 0 AND @Recover > 0
+            /*
+            Of what was claimed together, nobody knows which was begun. Read without locks: another recovery may have
+            the rest of it in hands.
+            */
+            UPDATE c
+            SET [Together] = 1
+            FROM @Candidate AS c
+            INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (READUNCOMMITTED)
+                ON s.[id] = c.[id]
+            WHERE
+                s.[Status] = 'Processing'
+                AND EXISTS (
+                    SELECT 1
+                    FROM [readpast].[FourQueueScheduler_Lease] AS o WITH (READUNCOMMITTED,
+                        INDEX ([IX_FourQueueScheduler_Lease_InFlight]))
+                    WHERE
+                        o.[Status] = 'Processing'
+                        AND o.[StartedAt] = s.[StartedAt]
+                        AND o.[LeaseOwner] = s.[LeaseOwner]
+                        AND NOT (o.[id] = s.[id])
+                )
+            OPTION (LOOP JOIN, FORCE ORDER);
 
         IF @Searched > 0
         BEGIN
@@ -152,11 +192,11 @@ BEGIN
                 x.[id],
                 x.[Is],
                 CASE
-                    WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 AND x.[AttemptNum] >= @MaxAttempts THEN 'Failed'
+                    WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 AND x.[Ends] = 1 THEN 'Failed'
                     WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 THEN 'Error'
                     ELSE x.[Is]
                 END,
-                x.[AttemptNum],
+                x.[AttemptNum] - CASE WHEN x.[Is] = 'Processing' THEN x.[Together] ELSE 0 END,
                 x.[Token],
                 x.[Step],
                 x.[Response],
@@ -164,23 +204,38 @@ BEGIN
                     WHEN x.[Is] = 'Processing'
                         THEN CONCAT(
                             N'The lease of worker ', x.[LeaseOwner], N' ran out on attempt ', x.[AttemptNum], N' of ',
-                            @MaxAttempts, N'; the worker is taken for dead.'
+                            @MaxAttempts, N'; the worker is taken for dead.',
+                            CASE
+                                WHEN x.[Together] = 1
+                                    THEN
+                                        N' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
+                            END
                         )
                     ELSE x.[Error]
                 END,
                 x.[StartedAt],
-                CASE WHEN x.[Is] = 'Processing' AND x.[AttemptNum] >= @MaxAttempts THEN @Now END,
-                CASE
-                    WHEN x.[Is] = 'Processing' AND x.[AttemptNum] >= @MaxAttempts
-                        THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @Now)
-                END,
+                CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN @Now END,
+                CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt],
+                    @Now) END,
                 CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END,
                 x.[LeaseOwner],
-                NULL,
+                /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
+                CASE
+                    WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN NULL
+                    WHEN x.[Is] = 'Processing' AND x.[LeaseUntil] < @Now THEN x.[LeaseUntil]
+                    WHEN x.[Is] = 'Processing' THEN @Now
+                    WHEN x.[Died] = 1 THEN x.[LeaseUntil]
+                END,
                 x.[Before]
             FROM (
                 SELECT
                     q.[id],
+                    c.[Together],
+                    CASE WHEN c.[Together] = 0 AND COALESCE(CAST(q.[attempts] AS int), 0) >= @MaxAttempts THEN 1
+                        ELSE 0 END AS [Ends],
+                    CASE WHEN s.[Status] IN ('Pending', 'Error') AND s.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END
+                        AS [Died],
+                    s.[LeaseUntil],
                     CASE
                         WHEN q.[in_process] = 0
                             THEN CASE
@@ -200,9 +255,9 @@ BEGIN
                         ELSE 'Processing'
                     END AS [Is],
                     CASE
-                        WHEN COALESCE(s.[LeaseUntil], CASE WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending'
-                            THEN DATEADD(MILLISECOND, @SilentMs, DATEADD(MINUTE, -@Offset, CAST(q.[start_date]
-                            AS datetime2(7)))) END) <= @Now THEN 1
+                        WHEN CASE WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending' THEN DATEADD(MILLISECOND,
+                            @SilentMs, DATEADD(MINUTE, -@Offset, CAST(q.[start_date] AS datetime2(7))))
+                            ELSE s.[LeaseUntil] END <= @Now THEN 1
                         WHEN @Recover = 2 AND CAST(q.[app_server]
                             AS nvarchar(128)) COLLATE Latin1_General_BIN2 = @Worker THEN 1
                         ELSE 0

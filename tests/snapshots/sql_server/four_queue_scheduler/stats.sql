@@ -61,8 +61,8 @@ BEGIN
                     THEN 'Completed'
                 ELSE 'Processing'
             END AS [Status],
-            COALESCE(s.[LeaseUntil], CASE WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending' THEN DATEADD(MILLISECOND,
-                600000, DATEADD(MINUTE, -@Offset, CAST(q.[start_date] AS datetime2(7)))) END) AS [Until]
+            CASE WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending' THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE,
+                -@Offset, CAST(q.[start_date] AS datetime2(7)))) ELSE s.[LeaseUntil] END AS [Until]
         FROM [dbo].[four_queue] AS q
         LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
             ON s.[id] = q.[id]

@@ -37,9 +37,9 @@ SELECT
         AS [ItemDueAt],
     s.[UpdatedAt] AS [ItemToken],
     CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
-    CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN COALESCE(s.[LeaseUntil], CASE WHEN s.[UpdatedAt] IS NULL
-        OR s.[Status] = 'Pending' THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -DATEPART(TZOFFSET,
-        SYSDATETIMEOFFSET()), CAST(q.[start_date] AS datetime2(7)))) END) END AS [ItemLeaseUntil]
+    CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending'
+        THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -DATEPART(TZOFFSET, SYSDATETIMEOFFSET()), CAST(q.[start_date]
+        AS datetime2(7)))) ELSE s.[LeaseUntil] END END AS [ItemLeaseUntil]
 FROM [dbo].[four_queue] AS q
 LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
     ON s.[id] = q.[id];

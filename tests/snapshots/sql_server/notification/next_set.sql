@@ -1,6 +1,8 @@
 /*
 Claim up to @Max due items in one commit. One row per item, in the order they are due, with the answer CLAIMED; or one
 row EMPTY with the milliseconds until the next item is due (NULL when there is none).
+An item that came back from a dead worker may have been its death. It is handed out alone, with the answer
+CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
 Table access order: Notification.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Next_Notification_Set_trx]
@@ -20,7 +22,12 @@ BEGIN
     DECLARE @Now datetime2(7);
     DECLARE @Locked int;
     DECLARE @Claimed int;
-    DECLARE @Expired TABLE ([EnqueuedAt] datetime2(7) NOT NULL PRIMARY KEY);
+    DECLARE @Alone int;
+    DECLARE @Expired TABLE (
+        [EnqueuedAt] datetime2(7) NOT NULL PRIMARY KEY,
+        [StartedAt] datetime2(7) NOT NULL,
+        [Together] int NOT NULL DEFAULT 0 /* 1: claimed with others */
+    );
     DECLARE @Recovered TABLE (
         [EnqueuedAt] datetime2(7) NOT NULL PRIMARY KEY,
         [AttemptNum] int NOT NULL,
@@ -29,11 +36,13 @@ BEGIN
         [Error] nvarchar(max) NULL
     );
     DECLARE @Due TABLE (
+        [Seq] int IDENTITY(1, 1) NOT NULL,
         [EnqueuedAt] datetime2(7) NOT NULL PRIMARY KEY,
         [ScheduledFor] datetime2(7) NOT NULL,
         [AttemptNum] int NOT NULL,
         [UpdatedAt] datetime2(7) NOT NULL,
-        [Status] varchar(20) NOT NULL
+        [Status] varchar(20) NOT NULL,
+        [Alone] int NOT NULL /* 1: came back from a dead worker */
     );
     DECLARE @Out TABLE (
         [Seq] int NOT NULL PRIMARY KEY,
@@ -76,29 +85,72 @@ BEGIN
             takes no update locks: it may pass many items in flight whose leases are good, and no worker shall wait
             for it.
             */
-            INSERT INTO @Expired ([EnqueuedAt])
-            SELECT TOP (@RecoverMax) q.[EnqueuedAt]
+            INSERT INTO @Expired ([EnqueuedAt], [StartedAt])
+            SELECT TOP (@RecoverMax)
+                q.[EnqueuedAt],
+                q.[StartedAt]
             FROM [readpast].[Notification] AS q
                 WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_Notification_InFlight]))
             WHERE
                 q.[Status] = 'Processing'
                 AND q.[LeaseUntil] <= @Now
             ORDER BY q.[StartedAt];
+            SET @Locked = @@ROWCOUNT;
 
-            IF @@ROWCOUNT > 0
+            IF @Locked = @RecoverMax
+                /* All that is left of the last claim: a chunk must not split one. */
+                INSERT INTO @Expired ([EnqueuedAt], [StartedAt])
+                SELECT
+                    q.[EnqueuedAt],
+                    q.[StartedAt]
+                FROM [readpast].[Notification] AS q
+                    WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_Notification_InFlight]))
+                WHERE
+                    q.[Status] = 'Processing'
+                    AND q.[StartedAt] = (SELECT MAX(e.[StartedAt]) FROM @Expired AS e)
+                    AND q.[LeaseUntil] <= @Now
+                    AND NOT EXISTS (SELECT 1 FROM @Expired AS e WHERE e.[EnqueuedAt] = q.[EnqueuedAt]);
+
+            IF @Locked > 0
             BEGIN
+                /*
+                Of what was claimed together, nobody knows which was begun. Read without locks: another recovery may have
+                the rest of it in hands.
+                */
+                UPDATE e
+                SET [Together] = 1
+                FROM @Expired AS e
+                INNER JOIN [readpast].[Notification] AS q WITH (READUNCOMMITTED)
+                    ON q.[EnqueuedAt] = e.[EnqueuedAt]
+                WHERE
+                    q.[Status] = 'Processing'
+                    AND EXISTS (
+                        SELECT 1
+                        FROM [readpast].[Notification] AS o WITH (READUNCOMMITTED, INDEX ([IX_Notification_InFlight]))
+                        WHERE
+                            o.[Status] = 'Processing'
+                            AND o.[StartedAt] = q.[StartedAt]
+                            AND o.[LeaseOwner] = q.[LeaseOwner]
+                            AND o.[EnqueuedAt] <> q.[EnqueuedAt]
+                    )
+                OPTION (LOOP JOIN, FORCE ORDER);
+
                 INSERT INTO @Recovered ([EnqueuedAt], [AttemptNum], [Status], [UpdatedAt], [Error])
                 SELECT
                     q.[EnqueuedAt],
-                    q.[AttemptNum],
-                    CASE WHEN q.[AttemptNum] >= @MaxAttempts THEN 'Failed' ELSE 'Error' END,
+                    q.[AttemptNum] - e.[Together],
+                    CASE WHEN e.[Together] = 0 AND q.[AttemptNum] >= @MaxAttempts THEN 'Failed' ELSE 'Error' END,
                     CASE
                         WHEN @Now > q.[UpdatedAt] THEN @Now
                         ELSE DATEADD(MICROSECOND, 1, CAST(q.[UpdatedAt] AS datetime2(7)))
                     END,
                     CONCAT(
                         N'The lease of worker ', q.[LeaseOwner], N' ran out on attempt ', q.[AttemptNum], N' of ',
-                        @MaxAttempts, N'; the worker is taken for dead.'
+                        @MaxAttempts, N'; the worker is taken for dead.',
+                        CASE
+                            WHEN e.[Together] = 1
+                                THEN N' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
+                        END
                     )
                 FROM @Expired AS e
                 INNER JOIN [readpast].[Notification] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
@@ -113,7 +165,12 @@ BEGIN
                     [Status] = r.[Status],
                     [UpdatedAt] = r.[UpdatedAt],
                     [Error] = r.[Error],
-                    [LeaseUntil] = NULL,
+                    [AttemptNum] = r.[AttemptNum],
+                    /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
+                    [LeaseUntil] = CASE
+                        WHEN r.[Status] <> 'Failed' AND q.[LeaseUntil] > @Now THEN @Now
+                        WHEN r.[Status] <> 'Failed' THEN q.[LeaseUntil]
+                    END,
                     [Duration] = CASE
                         WHEN r.[Status] = 'Failed' THEN DATEDIFF_BIG(MILLISECOND, q.[StartedAt], @Now)
                         ELSE q.[Duration]
@@ -133,7 +190,7 @@ BEGIN
         end of the transaction, so the updates below never wait for another worker. An item with spent attempts (the
         limit was lowered, say) ends here instead of staying at the head of the queue.
         */
-        INSERT INTO @Due ([EnqueuedAt], [ScheduledFor], [AttemptNum], [UpdatedAt], [Status])
+        INSERT INTO @Due ([EnqueuedAt], [ScheduledFor], [AttemptNum], [UpdatedAt], [Status], [Alone])
         SELECT TOP (@Max)
             q.[EnqueuedAt],
             q.[ScheduledFor],
@@ -142,7 +199,9 @@ BEGIN
                 WHEN @Now > q.[UpdatedAt] THEN @Now
                 ELSE DATEADD(MICROSECOND, 1, CAST(q.[UpdatedAt] AS datetime2(7)))
             END,
-            CASE WHEN q.[AttemptNum] >= @MaxAttempts THEN 'Failed' ELSE 'Processing' END
+            CASE WHEN q.[AttemptNum] >= @MaxAttempts THEN 'Failed' ELSE 'Processing' END,
+            /* Such a row keeps its lease that is over. */
+            CASE WHEN q.[AttemptNum] < @MaxAttempts AND q.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END
         FROM [readpast].[Notification] AS q
             WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Notification_Due]))
         WHERE
@@ -152,6 +211,20 @@ BEGIN
             q.[ScheduledFor],
             q.[EnqueuedAt];
         SET @Locked = @@ROWCOUNT;
+
+        /*
+        What came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
+        such item, or with it where it is the first of all. The others are let go with the transaction.
+        */
+        SET @Alone = (SELECT MIN(d.[Seq]) FROM @Due AS d WHERE d.[Alone] = 1);
+        IF @Alone IS NOT NULL
+        BEGIN
+            IF EXISTS (SELECT 1 FROM @Due AS d WHERE d.[Seq] < @Alone AND d.[Status] = 'Processing')
+                SET @Alone = @Alone - 1;
+
+            DELETE FROM @Due WHERE [Seq] > @Alone AND [Status] = 'Processing';
+            SET @Locked = @Locked - @@ROWCOUNT;
+        END;
 
         UPDATE q
         SET
@@ -203,7 +276,7 @@ BEGIN
     INSERT INTO @Out ([Seq], [Answer], [EnqueuedAt], [Token], [AttemptNum], [Status])
     SELECT
         1000000 + ROW_NUMBER() OVER (ORDER BY d.[ScheduledFor], d.[EnqueuedAt]),
-        'CLAIMED', d.[EnqueuedAt], d.[UpdatedAt], d.[AttemptNum] + 1, d.[Status]
+        CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, d.[EnqueuedAt], d.[UpdatedAt], d.[AttemptNum] + 1, d.[Status]
     FROM @Due AS d
     WHERE d.[Status] = 'Processing';
 
@@ -243,7 +316,7 @@ BEGIN
     OUTER APPLY (
         SELECT v.*
         FROM [readpast].[Worker_Notification_V] AS v
-        WHERE v.[EnqueuedAt] = o.[EnqueuedAt] AND o.[Answer] = 'CLAIMED'
+        WHERE v.[EnqueuedAt] = o.[EnqueuedAt] AND o.[Answer] IN ('CLAIMED', 'CLAIMED_ALONE')
     ) AS v
     ORDER BY o.[Seq]
     OPTION (LOOP JOIN, FORCE ORDER);
