@@ -36,6 +36,7 @@ pub fn plan(config: &Config, spec: &QueueSpec) -> Result<Plan> {
     let schema = config.schema()?;
     let mut session = Session::open(config)?;
     let mut findings = catalog::fit(&mut session, &schema, spec, table, true)?;
+    install::check_owners(&mut session, &schema, spec)?;
     let there = install::installed(&mut session, &schema)?;
     let scripts = match install::scripts(session.dialect(), &schema, &there, spec) {
         Err(error) if error.kind() == ErrorKind::SchemaMismatch => {

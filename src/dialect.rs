@@ -18,10 +18,10 @@ use crate::spec::{ColumnKind, QueueSpec, Storage};
 use std::sync::Arc;
 use template::Templates;
 
-pub(crate) use script::Upgrade;
+pub(crate) use script::{OWNER_REMEDY, Upgrade};
 
 /// The version of the objects that this library installs and works with: the number of the last schema script.
-pub const SCHEMA_VERSION: i32 = 2;
+pub const SCHEMA_VERSION: i32 = 3;
 
 /// The longest name that PostgreSQL keeps whole.
 const POSTGRES_NAME_BYTES: usize = 63;
@@ -128,8 +128,7 @@ impl Dialect {
     /// [`ErrorKind::InvalidArgument`] when this server would cut the schema's name.
     pub fn schema_call(self, name: &str, schema: &Identifier) -> Result<String> {
         self.check_length("the setting \"schema\"", schema)?;
-        let context = minijinja::context! { schema => schema.quoted(self.quote_style()) };
-        Ok(self.templates().render(&format!("calls/{name}.sql"), context)?.trim_end().to_owned())
+        Ok(self.render_objects(&format!("calls/{name}.sql"), schema)?.trim_end().to_owned())
     }
 
     /// A query that concerns no schema of readpast's, by its file without the ending: `catalog/columns`.
@@ -170,6 +169,7 @@ impl Dialect {
         let name = match version {
             1 => "schema/0001_base.sql",
             2 => "schema/0002_type_access.sql",
+            3 => "schema/0003_turn.sql",
             _ => return Ok(None),
         };
         self.render_objects(name, schema).map(Some)

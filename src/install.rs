@@ -1,5 +1,7 @@
 //! readpast's own objects in a schema: installed, upgraded, and checked.
 
+mod owners;
+
 use crate::config::Config;
 use crate::dialect::{self, Dialect, SCHEMA_VERSION, Upgrade};
 use crate::error::{Error, ErrorKind, Result};
@@ -18,7 +20,9 @@ const INSTALL_TIMEOUT_MS: &str = "600000";
 /// The login needs the rights to create schemas, types, tables, views and procedures; workers do not.
 ///
 /// # Errors
-/// [`ErrorKind::InvalidArgument`] when the description contradicts itself, [`ErrorKind::SchemaNewer`] when a newer library
+/// [`ErrorKind::InvalidArgument`] when the description contradicts itself, [`ErrorKind::PermissionDenied`] when the schema, or
+/// something of the names in it, belongs to somebody whose triggers and functions this login must not run,
+/// [`ErrorKind::SchemaNewer`] when a newer library
 /// has been here, [`ErrorKind::SchemaMismatch`] when a changed description would lose data: nothing is touched then.
 pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
     let schema = config.schema()?;
@@ -32,6 +36,8 @@ pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
         if number(&granted, 0, 0) != Some(1) {
             return Err(Error::new(ErrorKind::TimedOut, "another install holds the lock of this schema; try again"));
         }
+        // Before anything is read or run there.
+        owners::check(session, &schema, spec.as_slice())?;
         let found = version(session, &schema)?.unwrap_or(0);
         if found > SCHEMA_VERSION {
             return Err(newer(&schema, found));
@@ -138,6 +144,11 @@ pub(crate) fn look_up(session: &mut Session, schema: &Identifier, name: &str) ->
     QueueSpec::from_json(&queue.spec)
 }
 
+/// Refuses a schema, and objects in it, that are somebody's whom this login must not trust. For who will install.
+pub(crate) fn check_owners(session: &mut Session, schema: &Identifier, spec: &QueueSpec) -> Result<()> {
+    owners::check(session, schema, &[spec])
+}
+
 /// What is installed in a schema; no version where nothing is. Outside a transaction, since it asks what may be refused.
 pub(crate) fn installed(session: &mut Session, schema: &Identifier) -> Result<Catalog> {
     // The procedure first: a worker's login may execute it, and read no table.
@@ -201,6 +212,9 @@ fn install_queue(
 ) -> Result<()> {
     let dialect = session.dialect();
     let text = spec.to_json();
+    if let Some(known) = known {
+        owners::check(session, schema, &[&known.read()?, spec])?;
+    }
     let upgrade = upgrade(dialect, schema, known, spec)?;
     if let Some(upgrade) = &upgrade {
         run(session, &upgrade.before, creates_or_alters)?;

@@ -7,6 +7,8 @@ mod arguments;
 mod connecting;
 #[path = "bad_input/injection.rs"]
 mod injection;
+#[path = "bad_input/owners.rs"]
+mod owners;
 #[path = "bad_input/rights.rs"]
 mod rights;
 #[path = "bad_input/roles.rs"]

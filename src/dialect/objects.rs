@@ -1,6 +1,9 @@
 //! What a rendered script makes: its functions, procedures, views, indexes and grants, found by reading it. So whatever the
 //! templates make is seen by an upgrade, and no second list of names has to agree with them.
 
+use super::Dialect;
+use crate::ident::Identifier;
+
 /// Something that a script makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Made {
@@ -165,6 +168,32 @@ fn after_comment(text: &str) -> &str {
             (_, None) => return "",
         }
     }
+}
+
+/// What `script` names in `schema`, without its quotes.
+pub(super) fn names(dialect: Dialect, schema: &Identifier, script: &str) -> Vec<String> {
+    let (open, close) = match dialect {
+        Dialect::SqlServer => ('[', ']'),
+        Dialect::Postgres => ('"', '"'),
+    };
+    let mut names = Vec::new();
+    for after in script.split(&format!("{}.{open}", schema.quoted(dialect.quote_style()))).skip(1) {
+        let mut name = String::new();
+        let mut rest = after.chars();
+        while let Some(c) = rest.next() {
+            // Doubled, it is a part of the name.
+            if c == close && rest.clone().next() != Some(close) {
+                break;
+            }
+            if c == close {
+                rest.next();
+            }
+            name.push(c);
+        }
+        // Within a text literal, quotes are doubled.
+        names.push(name.replace("''", "'"));
+    }
+    names
 }
 
 #[cfg(test)]

@@ -6,6 +6,12 @@ use crate::ident::{Identifier, QueueName};
 use crate::spec::{ColumnChange, Place, QueueSpec, Storage, TableSpec};
 use minijinja::{Value, context};
 use objects::Made;
+use serde_json::json;
+use std::collections::BTreeSet;
+
+/// What to do about an object of somebody who is not trusted.
+pub(crate) const OWNER_REMEDY: &str = "Its owner's triggers and functions would run with the rights of who installs. Drop it, \
+    change its owner, install as that role or as a member of it, or choose another schema.";
 
 /// What is done before and after the scripts of a queue that is there already.
 #[derive(Default)]
@@ -25,7 +31,8 @@ impl Dialect {
             Some(spec) => format!("The queue {}, and what all queues of its schema share.", spec.queue),
             None => "What all queues of a schema share.".to_owned(),
         };
-        let mut scripts = vec![self.begin(schema, &title)?];
+        let names = self.names(schema, spec.as_slice())?;
+        let mut scripts = vec![self.begin(schema, &title, &names)?];
         scripts.extend(self.shared_scripts(schema)?);
         if let Some(spec) = spec {
             scripts.extend(self.queue_scripts(schema, spec)?);
@@ -42,7 +49,8 @@ impl Dialect {
     pub fn render_upgrade(self, schema: &Identifier, old: &QueueSpec, new: &QueueSpec) -> Result<String> {
         let title = format!("The queue {} as its description is now; its items stay.", new.queue);
         let upgrade = self.upgrade(schema, old, new)?;
-        let mut scripts = vec![self.begin(schema, &title)?];
+        let names = self.names(schema, &[old, new])?;
+        let mut scripts = vec![self.begin(schema, &title, &names)?];
         scripts.extend(self.shared_scripts(schema)?);
         scripts.push(upgrade.before);
         scripts.extend(self.queue_scripts(schema, new)?);
@@ -141,6 +149,24 @@ impl Dialect {
         })
     }
 
+    /// The names of all that the scripts of the schema and of queues use in the schema, as the catalog has them; but for
+    /// tables there that are somebody else's.
+    pub(crate) fn names(self, schema: &Identifier, specs: &[&QueueSpec]) -> Result<BTreeSet<String>> {
+        let mut scripts = self.shared_scripts(schema)?;
+        let mut theirs = BTreeSet::new();
+        for spec in specs {
+            scripts.extend(self.queue_scripts(schema, spec)?);
+            if let Storage::Table(table) = &spec.storage
+                && !table.create
+            {
+                theirs.insert(crate::catalog::stored(self, &table.name));
+            }
+        }
+        let mut names: BTreeSet<_> = scripts.iter().flat_map(|script| objects::names(self, schema, script)).collect();
+        names.retain(|name| !theirs.contains(name));
+        Ok(names)
+    }
+
     fn shared_scripts(self, schema: &Identifier) -> Result<Vec<String>> {
         let mut scripts = Vec::new();
         for version in 1..=SCHEMA_VERSION {
@@ -150,13 +176,16 @@ impl Dialect {
         Ok(scripts)
     }
 
-    fn begin(self, schema: &Identifier, title: &str) -> Result<String> {
+    fn begin(self, schema: &Identifier, title: &str, names: &BTreeSet<String>) -> Result<String> {
         self.check_length("the setting \"schema\"", schema)?;
         let context = context! {
             title,
             library => env!("CARGO_PKG_VERSION"),
             version => SCHEMA_VERSION,
             lock => super::install_lock(schema),
+            schema_name => schema.as_str(),
+            names => json!(names).to_string(),
+            remedy => OWNER_REMEDY,
         };
         self.templates().render("script/begin.sql", context)
     }

@@ -52,6 +52,7 @@ pub(super) const FILES: &[(&str, &str)] = &files![
     "functions.sql",
     "schema/0001_base.sql",
     "schema/0002_type_access.sql",
+    "schema/0003_turn.sql",
     "calls/enqueue.sql",
     "calls/claim.sql",
     "calls/settle.sql",
@@ -67,8 +68,10 @@ pub(super) const FILES: &[(&str, &str)] = &files![
     "calls/catalog.sql",
     "calls/record_queue.sql",
     "calls/lock_install.sql",
+    "calls/owners.sql",
     "calls/creates_or_alters.sql",
     "calls/schema_exists.sql",
+    "script/_owners.sql",
     "script/begin.sql",
     "script/end.sql",
     "upgrade/before.sql",
@@ -210,7 +213,7 @@ pub(super) fn classify(sqlstate: &str, native_code: i32, message: &str) -> Error
     match native_code {
         // 50005: a row changed under a claim or settle, which was rolled back. It takes a server that ignores the hints.
         50005 | 1205 | 3960 | 41301 | 41302 | 41305 | 41325 | 41839 => ErrorKind::Deadlock,
-        // 50013: a claim of a queue with groups waited for another for too long.
+        // 50013: a rendered script waited for another install for too long.
         1222 | 50013 => ErrorKind::TimedOut,
         18456 | 18452 | 18486 | 18487 | 18488 => ErrorKind::Authentication,
         4060 | 4064 | 911 => ErrorKind::DatabaseMissing,
@@ -220,10 +223,10 @@ pub(super) fn classify(sqlstate: &str, native_code: i32, message: &str) -> Error
         // The connection was killed or reset under us. (20 is in others' lists of these; it says that the server does not
         // encrypt, which does not pass: see below.)
         64 | 121 | 233 | 596 | 10053 | 10054 | 10060 => ErrorKind::ConnectionLost,
-        229 | 230 | 262 | 297 | 300 | 15247 | 916 | 2760 => ErrorKind::PermissionDenied,
+        50015 | 229 | 230 | 262 | 297 | 300 | 15247 | 916 | 2760 => ErrorKind::PermissionDenied,
         // Disk or log full, quota reached, read-only database.
         1101 | 1105 | 3906 | 9002 | 40544 | 3908 | 5144 => ErrorKind::Storage,
-        2812 | 208 | 201 | 207 | 8144 | 8145 => ErrorKind::SchemaMismatch,
+        50014 | 2812 | 208 | 201 | 207 | 8144 | 8145 => ErrorKind::SchemaMismatch,
         50021 | 547 | 515 | 2601 | 2627 | 8152 | 2628 | 241 | 242 | 245 | 8114 | 8169 | 13608 | 13609 => {
             ErrorKind::InvalidItem
         }

@@ -18,6 +18,7 @@ pub const BODIES: &[(&str, Body)] = &[
     ("group::a_settle_lets_the_next_one_go", a_settle_lets_the_next_one_go),
     ("group::whoever_waits_is_shown", whoever_waits_is_shown),
     ("group::workers_at_once_keep_the_order", workers_at_once_keep_the_order),
+    ("group::nobody_else_can_stop_the_claims", nobody_else_can_stop_the_claims),
 ];
 
 fn queue(given: &Given) -> Box<dyn Api> {
@@ -160,4 +161,36 @@ fn workers_at_once_keep_the_order(given: &Given) {
     for (customer, (taken, _)) in log {
         assert_eq!(taken, (0..12).collect::<Vec<_>>(), "group {customer}");
     }
+}
+
+/// What any login may lock is not what claims wait for: here the names that they went by once.
+fn nobody_else_can_stop_the_claims(given: &Given) {
+    let queue = queue(given);
+    queue.put_item(of(Some("a"), "1"));
+    let mut stranger = given.session();
+    let (lock, turn) = if given.server.is_sql_server() {
+        let name = format!("readpast/claim/[readpast].{}", given.queue);
+        let lock =
+            format!("EXECUTE sp_getapplock @Resource = N'{name}', @LockMode = 'Exclusive', @LockOwner = 'Session'");
+        (lock, "[readpast].QueueTurn")
+    } else {
+        let stem = readpast::ident::QueueName::new(&given.queue).unwrap().snake_case();
+        let name = format!("readpast/claim/\"readpast\".{stem}");
+        (format!("SELECT pg_advisory_lock(hashtextextended('{name}', 0))"), "readpast.queue_turn")
+    };
+    stranger.execute(&lock, &[]).unwrap();
+    assert_eq!(payloads(queue.as_ref(), 10), ["1"]);
+    drop(stranger);
+
+    // Without the row that is locked instead, the order could not be kept: nothing is handed out.
+    let column = if given.server.is_sql_server() { "[Queue]" } else { "queue" };
+    let stem = if given.server.is_sql_server() {
+        given.queue.clone()
+    } else {
+        readpast::ident::QueueName::new(&given.queue).unwrap().snake_case()
+    };
+    given.session().execute(&format!("DELETE FROM {turn} WHERE {column} = '{stem}'"), &[]).unwrap();
+    let problem = queue.claim(1, Duration::ZERO).unwrap_err();
+    assert_eq!(problem.kind, "SchemaMismatch");
+    assert!(problem.message.contains("install the queue again"), "{}", problem.message);
 }

@@ -3,6 +3,7 @@
 use crate::api::item;
 use crate::fixture::{Body, Given};
 use readpast::item::{Action, Answer, ItemState, Settlement};
+use serde_json::json;
 use std::time::Duration;
 
 pub const BODIES: &[(&str, Body)] = &[
@@ -19,6 +20,7 @@ pub const BODIES: &[(&str, Body)] = &[
     ("settle::tokens_strictly_increase", tokens_strictly_increase),
     ("settle::operators_steer_by_key", operators_steer_by_key),
     ("settle::the_same_item_twice_counts_once", the_same_item_twice_counts_once),
+    ("settle::completing_clears_what_went_wrong_before", completing_clears_what_went_wrong_before),
 ];
 
 fn each_action_leads_to_its_state(given: &Given) {
@@ -267,4 +269,32 @@ fn the_same_item_twice_counts_once(given: &Given) {
     let outcomes = queue.settle(&both, None).unwrap();
     assert_eq!((outcomes[0].answer, outcomes[1].answer), (Answer::Ok, Answer::Conflict));
     assert_eq!(given.look("Status", "Payload = 'x'"), "Completed");
+}
+
+/// In each kind of table: readpast's own, one without and one with a column for it.
+fn completing_clears_what_went_wrong_before(given: &Given) {
+    for number in 0..3 {
+        let given = given.sibling(number);
+        let mut spec = json!({"queue": given.queue, "columns": [{"name": "Payload", "type": "text"}]});
+        if number > 0 {
+            spec["table"] = json!({
+                "schema": "readpast", "name": format!("{}_Items", given.queue), "create": true, "key": ["Id"],
+                "lifecycle": if number == 2 { json!({"error": "Wrong"}) } else { json!({}) },
+                "status": {"column": "State", "values": {"Pending": 1, "Processing": 2, "Completed": 3}}
+            });
+        }
+        let queue = given.queue_with(&spec.to_string(), &[]);
+        let found = |error: &str| queue.find(&json!({"error": error}).to_string(), None, 10).unwrap().len();
+        for last in [None, Some("almost")] {
+            queue.put("x");
+            let taken = queue.take();
+            let wrong = Settlement { error: Some("no route"), delay_ms: Some(0), ..taken.settle(Action::Retry) };
+            assert_eq!(queue.end(wrong).answer, Answer::Ok);
+            assert_eq!(found("no route"), 1, "{spec}");
+            let done = queue.take();
+            assert_eq!(queue.end(Settlement { error: last, ..done.settle(Action::Complete) }).answer, Answer::Ok);
+            assert_eq!(found("no route"), 0, "{spec}");
+        }
+        assert_eq!(found("almost"), 1, "what the completing call says itself stays: {spec}");
+    }
 }

@@ -182,6 +182,8 @@
                         THEN format(
                             'Attempts are spent: %s of %s; asked for %s.', r.item_attempt, max_attempts_, r.status
                         )
+                    /* What went wrong before is over. */
+                    WHEN r.becomes = 'Completed' THEN NULL
                     ELSE r.item_error
                 END AS error
         ) AS n

@@ -171,3 +171,8 @@ WHERE
 {% include "adopted/_open.sql" %};
 GO
 {%- endif %}
+{%- if group %}
+/* What its claims lock in turn. */
+INSERT INTO {{ object("queue_turn") }} (queue) VALUES ('{{ queue }}') ON CONFLICT DO NOTHING;
+GO
+{%- endif %}

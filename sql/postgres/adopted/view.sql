@@ -97,7 +97,11 @@ CROSS JOIN LATERAL (
 ) AS c;
 GO
 /* All that a worker may see of {{ queue }}. */
-CREATE OR REPLACE VIEW {{ object("worker_" ~ queue ~ "_v") }} AS
+CREATE OR REPLACE VIEW {{ object("worker_" ~ queue ~ "_v") }}
+{%- if own_types_only %}
+/* Nothing of the caller's own, a function in its WHERE say, is evaluated for rows that are not its to see. */
+WITH (security_barrier = true)
+{%- endif %} AS
 SELECT
 {%- for column in columns %}
     v.{{ column.shown }},

@@ -1,1 +1,7 @@
-SELECT 1 AS granted FROM (SELECT pg_advisory_xact_lock(hashtextextended(?::text, 0))) AS l
+{#- And nothing is found by a name alone from here on but what is the server's own. -#}
+SELECT 1 AS granted
+FROM (
+    SELECT
+        pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(?::text, 0)),
+        pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', TRUE)
+) AS l

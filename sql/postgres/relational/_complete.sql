@@ -10,7 +10,7 @@
 {%- if history_name %}
         RETURNING
             q.enqueued_at, q.type, d.status, COALESCE(d.step, q.step), d.attempt_num, COALESCE(d.response, q.response),
-            COALESCE(d.error, q.error), q.started_at, (EXTRACT(EPOCH FROM now_ - q.started_at) * 1000)::bigint,
+            COALESCE(d.error, ''), q.started_at, (EXTRACT(EPOCH FROM now_ - q.started_at) * 1000)::bigint,
             COALESCE(d.scheduled_for, q.scheduled_for), d.token, q.lease_owner{% for column in columns %},
             q.{{ column.quoted }}{% endfor %}
 {%- endif %}

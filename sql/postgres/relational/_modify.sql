@@ -133,6 +133,8 @@
                     THEN format(
                         'Attempts are spent: %s of %s; asked for %s.', q.attempt_num, max_attempts_, d.asked
                     )
+                /* What went wrong before is over. */
+                WHEN d.status = 'Completed' THEN ''
                 ELSE q.error
             END,
 {%- if backoff %}

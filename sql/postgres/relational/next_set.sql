@@ -52,9 +52,13 @@ BEGIN
 
     /*
     One claim at a time, to the end of its transaction: which items are the first of their groups is not decided by two
-    at once. Whoever holds this waits for nobody else.
+    at once. Whoever holds this waits for nobody else. It is a row, since only who may claim can lock it through here.
     */
-    PERFORM pg_advisory_xact_lock(hashtextextended({{ text("readpast/claim/" ~ schema ~ "." ~ queue) }}, 0));
+    PERFORM FROM {{ object("queue_turn") }} AS t WHERE t.queue = '{{ queue }}' FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'next_{{ queue }}_set_trx: the row of {{ queue }} in queue_turn is gone; install the queue again'
+        USING ERRCODE = 'RP014';
+    END IF;
 {%- endif %}
 
     now_ := clock_timestamp();

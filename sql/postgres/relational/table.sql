@@ -103,3 +103,8 @@ GO
 {%- if subtypes %}
 {% include "relational/_subtypes.sql" %}
 {%- endif %}
+{%- if group %}
+/* What its claims lock in turn. */
+INSERT INTO {{ object("queue_turn") }} (queue) VALUES ('{{ queue }}') ON CONFLICT DO NOTHING;
+GO
+{%- endif %}

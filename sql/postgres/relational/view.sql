@@ -1,5 +1,9 @@
 /* All that a worker may see of {{ queue }}. */
-CREATE OR REPLACE VIEW {{ object("worker_" ~ queue ~ "_v") }} AS
+CREATE OR REPLACE VIEW {{ object("worker_" ~ queue ~ "_v") }}
+{%- if own_types_only %}
+/* Nothing of the caller's own, a function in its WHERE say, is evaluated for rows that are not its to see. */
+WITH (security_barrier = true)
+{%- endif %} AS
 SELECT
     q.enqueued_at,
     q.type::text AS type,

@@ -14,3 +14,20 @@ GO
 /* Two installs at once take turns. */
 SELECT pg_advisory_xact_lock(hashtextextended({{ text(lock) }}, 0));
 GO
+/* Nothing of anybody else's is run on the way. */
+SET LOCAL search_path = pg_catalog, pg_temp;
+GO
+DO $$
+DECLARE
+    other_ record;
+BEGIN
+{%- set names = text(names) ~ "::json" %}
+    FOR other_ IN
+{% filter indent(4, true) %}{% include "script/_owners.sql" %}{% endfilter %}
+    LOOP
+        RAISE EXCEPTION '% % belongs to %', other_.kind, other_.name, other_.owner
+        USING ERRCODE = '42501', HINT = {{ text(remedy) }};
+    END LOOP;
+END;
+$$;
+GO

@@ -32,6 +32,8 @@
                             N'Attempts are spent: ', w.[AttemptNum], N' of ', @MaxAttempts,
                             N'; asked for ', i.[Status], N'.'
                         )
+                    /* What went wrong before is over. */
+                    WHEN w.[Status] = 'Completed' THEN NULL
                     ELSE {{ n.kept_text(role.error, "[Error]") }}
                 END AS [Error],
                 CASE

@@ -144,3 +144,9 @@ IF OBJECT_ID({{ text(history_table) }}, N'U') IS NULL
     CROSS JOIN (SELECT 1 AS [One]) AS o;
 GO
 {%- endif %}
+{%- if group %}
+/* What its claims lock in turn. */
+IF NOT EXISTS (SELECT 1 FROM {{ object("QueueTurn") }} AS t WHERE t.[Queue] = '{{ queue }}')
+    INSERT INTO {{ object("QueueTurn") }} ([Queue]) VALUES ('{{ queue }}');
+GO
+{%- endif %}

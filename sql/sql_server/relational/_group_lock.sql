@@ -1,9 +1,10 @@
         /*
         One claim at a time, to the end of its transaction: which items are the first of their groups is not decided
-        by two at once. It comes before the locks of rows, so that nobody waits for it who holds one.
+        by two at once. It comes before the locks of items, so that nobody waits for it who holds one. It is a row, since
+        only who may claim can lock it through here.
         */
-        EXECUTE @Locked = sp_getapplock
-            @Resource = {{ text("readpast/claim/" ~ schema ~ "." ~ queue) }}, @LockMode = 'Exclusive',
-            @LockOwner = 'Transaction';
-        IF @Locked < 0
-            THROW 50013, N'{{ queue }}: another claim did not end in time.', 1;
+        SELECT @Locked = COUNT(*)
+        FROM {{ object("QueueTurn") }} AS t WITH (UPDLOCK, ROWLOCK)
+        WHERE t.[Queue] = '{{ queue }}';
+        IF @Locked = 0
+            THROW 50014, N'{{ queue }}: its row in QueueTurn is gone; install the queue again.', 1;

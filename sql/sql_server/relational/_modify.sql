@@ -87,6 +87,8 @@
                         N'Attempts are spent: ', q.[AttemptNum], N' of ', @MaxAttempts,
                         N'; asked for ', i.[Status], N'.'
                     )
+                /* What went wrong before is over. */
+                WHEN w.[Status] = 'Completed' THEN N''
                 ELSE q.[Error]
             END,
             [ScheduledFor] = COALESCE(

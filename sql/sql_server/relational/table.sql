@@ -132,3 +132,9 @@ GO
 {%- if subtypes %}
 {% include "relational/_subtypes.sql" %}
 {%- endif %}
+{%- if group %}
+/* What its claims lock in turn. */
+IF NOT EXISTS (SELECT 1 FROM {{ object("QueueTurn") }} AS t WHERE t.[Queue] = '{{ queue }}')
+    INSERT INTO {{ object("QueueTurn") }} ([Queue]) VALUES ('{{ queue }}');
+GO
+{%- endif %}

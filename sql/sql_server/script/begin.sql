@@ -22,3 +22,17 @@ EXECUTE @Granted = sp_getapplock
 IF @Granted < 0
     THROW 50013, N'Another install holds the lock of this schema; try again.', 1;
 GO
+DECLARE @Names nvarchar(max) = {{ text(names) }};
+DECLARE @Kind nvarchar(60);
+DECLARE @Name nvarchar(128);
+DECLARE @Owner nvarchar(128);
+DECLARE @Message nvarchar(2048);
+{%- set into = ["@Kind = ", "@Name = ", "@Owner = "] %}
+{% include "script/_owners.sql" %};
+
+IF @Owner IS NOT NULL
+BEGIN
+    SET @Message = CONCAT(@Kind, N' ', @Name, N' belongs to ', @Owner, N'. ', {{ text(remedy) }});
+    THROW 50015, @Message, 1;
+END;
+GO

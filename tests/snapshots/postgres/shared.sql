@@ -1,6 +1,6 @@
 /*
 The queue Notification, and what all queues of its schema share.
-Rendered by readpast (version); the objects have version 2. Made anew whenever it is rendered: change the
+Rendered by readpast (version); the objects have version 3. Made anew whenever it is rendered: change the
 description, not this text.
 
 To run it, as a role that may create schemas, tables and functions:
@@ -13,6 +13,96 @@ SET LOCAL client_min_messages = warning;
 
 /* Two installs at once take turns. */
 SELECT pg_advisory_xact_lock(hashtextextended('readpast/install/readpast', 0));
+
+/* Nothing of anybody else's is run on the way. */
+SET LOCAL search_path = pg_catalog, pg_temp;
+
+DO $$
+DECLARE
+    other_ record;
+BEGIN
+    FOR other_ IN
+        /*
+        What is there and belongs to somebody who is not trusted: not the role that installs, nor one that it is a member of,
+        nor the database's owner, nor a superuser. His triggers and functions would run with the rights of who installs.
+        Members are looked up here, since a superuser counts as a member of every role.
+        */
+        WITH RECURSIVE mine (oid) AS (
+            SELECT r.oid
+            FROM pg_catalog.pg_roles AS r
+            WHERE r.rolname::text = current_user::text
+            UNION
+            SELECT m.roleid
+            FROM mine AS i
+            INNER JOIN pg_catalog.pg_auth_members AS m
+                ON m.member = i.oid
+        ),
+
+        names (name) AS MATERIALIZED (
+            SELECT n.name FROM pg_catalog.json_array_elements_text('["app_settings","queue_catalog","queue_is_editable_fn","queue_is_finished_fn","queue_is_processable_fn","queue_operation","queue_own_type_v","queue_schema_version","queue_spec","queue_state","queue_status","queue_time_fn","queue_transition","queue_turn","queue_type_access","queue_utc_fn"]'::json) AS n (name)
+        ),
+
+        place (oid) AS MATERIALIZED (
+            SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname::text = 'readpast'
+        ),
+
+        found (kind, name, owner) AS (
+            SELECT 'schema', n.nspname::text, n.nspowner
+            FROM pg_catalog.pg_namespace AS n
+            WHERE n.oid IN (SELECT p.oid FROM place AS p)
+            UNION ALL
+            SELECT 'relation', c.relname::text, c.relowner
+            FROM pg_catalog.pg_class AS c
+            WHERE
+                c.relnamespace IN (SELECT p.oid FROM place AS p)
+                AND c.relname::text IN (SELECT s.name FROM names AS s)
+            UNION ALL
+            SELECT 'function', f.proname::text, f.proowner
+            FROM pg_catalog.pg_proc AS f
+            WHERE
+                f.pronamespace IN (SELECT p.oid FROM place AS p)
+                AND f.proname::text IN (SELECT s.name FROM names AS s)
+            UNION ALL
+            SELECT 'type', t.typname::text, t.typowner
+            FROM pg_catalog.pg_type AS t
+            WHERE
+                t.typnamespace IN (SELECT p.oid FROM place AS p)
+                AND t.typname::text IN (SELECT s.name FROM names AS s)
+            UNION ALL
+            /* Who may make triggers on a table need not own it; what they run is somebody's. */
+            SELECT 'function of the trigger ' || g.tgname || ' on ' || c.relname || ':', f.proname::text, f.proowner
+            FROM pg_catalog.pg_class AS c
+            INNER JOIN pg_catalog.pg_trigger AS g
+                ON g.tgrelid = c.oid
+            INNER JOIN pg_catalog.pg_proc AS f
+                ON f.oid = g.tgfoid
+            WHERE
+                c.relnamespace IN (SELECT p.oid FROM place AS p)
+                AND c.relname::text IN (SELECT s.name FROM names AS s)
+        )
+
+        SELECT f.kind, f.name, r.rolname::text AS owner
+        FROM found AS f
+        INNER JOIN pg_catalog.pg_roles AS r
+            ON r.oid = f.owner
+        WHERE
+            NOT r.rolsuper
+            AND r.rolname::text <> 'pg_database_owner'
+            AND r.oid NOT IN (SELECT i.oid FROM mine AS i)
+            AND r.oid NOT IN (
+                SELECT d.datdba FROM pg_catalog.pg_database AS d WHERE d.datname::text = pg_catalog.current_database()::text
+            )
+        ORDER BY
+            f.kind = 'schema' DESC,
+            f.kind,
+            f.name
+        LIMIT 1
+    LOOP
+        RAISE EXCEPTION '% % belongs to %', other_.kind, other_.name, other_.owner
+        USING ERRCODE = '42501', HINT = 'Its owner''s triggers and functions would run with the rights of who installs. Drop it, change its owner, install as that role or as a member of it, or choose another schema.';
+    END LOOP;
+END;
+$$;
 
 /*
 The vocabulary and the book-keeping that every queue of this schema shares.
@@ -148,6 +238,15 @@ WHERE
     a.user_name = session_user
     OR PG_HAS_ROLE(session_user, r.oid, 'MEMBER');
 
+/*
+A row for each queue with groups. Claims of such a queue take turns: each locks the row to the end of its transaction.
+Nothing is ever written to it, and only the functions can lock it, hence nobody who may not claim: an advisory lock could
+be taken, and kept, by any login.
+*/
+CREATE TABLE IF NOT EXISTS "readpast"."queue_turn" (
+    queue text NOT NULL PRIMARY KEY
+);
+
 /* What a status means, in one place. Re-created by every install. */
 CREATE OR REPLACE FUNCTION "readpast"."queue_is_processable_fn"(status text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -218,7 +317,8 @@ $$;
 INSERT INTO "readpast"."queue_schema_version" (version, applied_at, library)
 VALUES
     (1, clock_timestamp(), '(version)'),
-    (2, clock_timestamp(), '(version)')
+    (2, clock_timestamp(), '(version)'),
+    (3, clock_timestamp(), '(version)')
 ON CONFLICT DO NOTHING;
 
 INSERT INTO "readpast"."queue_spec" (queue, preset, spec, rendered_by, installed_at)
@@ -241,7 +341,7 @@ VALUES (
   },
   "columns": []
 }',
-    2,
+    3,
     clock_timestamp()
 )
 ON CONFLICT (queue) DO UPDATE

@@ -1,6 +1,6 @@
 /*
 The queue Notification, and what all queues of its schema share.
-Rendered by readpast (version); the objects have version 2. Made anew whenever it is rendered: change the
+Rendered by readpast (version); the objects have version 3. Made anew whenever it is rendered: change the
 description, not this text.
 
 To run it, as a login that may create schemas, types, tables and procedures:
@@ -21,6 +21,72 @@ EXECUTE @Granted = sp_getapplock
     @Resource = N'readpast/install/readpast', @LockMode = 'Exclusive', @LockOwner = 'Transaction', @LockTimeout = 60000;
 IF @Granted < 0
     THROW 50013, N'Another install holds the lock of this schema; try again.', 1;
+GO
+DECLARE @Names nvarchar(max) = N'["AppSettings","AttemptNum","Duration","QueueCatalog","QueueIsEditable_fn","QueueIsFinished_fn","QueueIsProcessable_fn","QueueOperation","QueueOwnType_V","QueueSchemaVersion","QueueSpec","QueueState","QueueStatus","QueueStep","QueueTransition","QueueTurn","QueueTypeAccess","WebResponse","_Int","_Timestamp","_Type"]';
+DECLARE @Kind nvarchar(60);
+DECLARE @Name nvarchar(128);
+DECLARE @Owner nvarchar(128);
+DECLARE @Message nvarchar(2048);
+/*
+What is there and belongs to somebody who is not trusted: not the user that installs, nor a role that it is a member of, nor
+dbo. His triggers and functions would run with the rights of who installs.
+*/
+WITH [Mine] ([Id]) AS (
+    SELECT p.[principal_id]
+    FROM sys.database_principals AS p
+    WHERE p.[name] = USER_NAME()
+    UNION ALL
+    SELECT m.[role_principal_id]
+    FROM [Mine] AS i
+    INNER JOIN sys.database_role_members AS m
+        ON m.[member_principal_id] = i.[Id]
+)
+
+SELECT TOP (1)
+    @Kind = f.[Kind],
+    @Name = f.[Name],
+    @Owner = p.[name]
+FROM (
+    SELECT
+        N'schema' AS [Kind],
+        s.[name] AS [Name],
+        s.[principal_id] AS [Owner]
+    FROM sys.schemas AS s
+    WHERE s.[name] = N'readpast'
+    UNION ALL
+    SELECT
+        N'object',
+        o.[name],
+        COALESCE(o.[principal_id], s.[principal_id])
+    FROM sys.schemas AS s
+    INNER JOIN sys.objects AS o
+        ON o.[schema_id] = s.[schema_id]
+    WHERE s.[name] = N'readpast' AND o.[name] IN (SELECT n.[value] FROM OPENJSON(@Names) AS n)
+    UNION ALL
+    SELECT
+        N'type',
+        t.[name],
+        COALESCE(t.[principal_id], s.[principal_id])
+    FROM sys.schemas AS s
+    INNER JOIN sys.types AS t
+        ON t.[schema_id] = s.[schema_id]
+    WHERE s.[name] = N'readpast' AND t.[name] IN (SELECT n.[value] FROM OPENJSON(@Names) AS n)
+) AS f
+INNER JOIN sys.database_principals AS p
+    ON p.[principal_id] = f.[Owner]
+WHERE
+    p.[name] NOT IN (N'dbo', N'db_owner')
+    AND p.[principal_id] NOT IN (SELECT i.[Id] FROM [Mine] AS i)
+ORDER BY
+    CASE WHEN f.[Kind] = N'schema' THEN 0 ELSE 1 END,
+    f.[Kind],
+    f.[Name];
+
+IF @Owner IS NOT NULL
+BEGIN
+    SET @Message = CONCAT(@Kind, N' ', @Name, N' belongs to ', @Owner, N'. ', N'Its owner''s triggers and functions would run with the rights of who installs. Drop it, change its owner, install as that role or as a member of it, or choose another schema.');
+    THROW 50015, @Message, 1;
+END;
 GO
 /* Stored with what is created below: no filtered index works without the two. */
 SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
@@ -194,6 +260,17 @@ WHERE
     a.[UserName] = USER_NAME()
     OR IS_ROLEMEMBER(a.[UserName]) = 1;
 GO
+/*
+A row for each queue with groups. Claims of such a queue take turns: each locks the row to the end of its transaction.
+Nothing is ever written to it, and only the procedures can lock it, hence nobody who may not claim: an application lock
+of the role public could be taken, and kept, by any login.
+*/
+IF OBJECT_ID(N'[readpast].[QueueTurn]', N'U') IS NULL
+    CREATE TABLE [readpast].[QueueTurn] (
+        [Queue] varchar(40) NOT NULL,
+        CONSTRAINT [PK_QueueTurn] PRIMARY KEY CLUSTERED ([Queue])
+    );
+GO
 /* Stored with what is created below: no filtered index works without the two. */
 SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
 GO
@@ -259,7 +336,8 @@ INSERT INTO [readpast].[QueueSchemaVersion] ([Version], [AppliedAt], [Library])
 SELECT v.[Version], SYSUTCDATETIME(), N'(version)'
 FROM (VALUES
     (1),
-    (2)
+    (2),
+    (3)
 ) AS v ([Version])
 WHERE NOT EXISTS (SELECT 1 FROM [readpast].[QueueSchemaVersion] AS s WHERE s.[Version] = v.[Version]);
 GO
@@ -280,11 +358,11 @@ DECLARE @Spec nvarchar(max) = N'{
   "columns": []
 }';
 UPDATE [readpast].[QueueSpec]
-SET [Preset] = N'procedures', [Spec] = @Spec, [RenderedBy] = 2
+SET [Preset] = N'procedures', [Spec] = @Spec, [RenderedBy] = 3
 WHERE [Queue] = N'Notification';
 IF @@ROWCOUNT = 0
     INSERT INTO [readpast].[QueueSpec] ([Queue], [Preset], [Spec], [RenderedBy], [InstalledAt])
-    VALUES (N'Notification', N'procedures', @Spec, 2, SYSUTCDATETIME());
+    VALUES (N'Notification', N'procedures', @Spec, 3, SYSUTCDATETIME());
 GO
 COMMIT TRANSACTION;
 GO

@@ -332,6 +332,8 @@ BEGIN
                             N'Attempts are spent: ', w.[AttemptNum], N' of ', @MaxAttempts,
                             N'; asked for ', i.[Status], N'.'
                         )
+                    /* What went wrong before is over. */
+                    WHEN w.[Status] = 'Completed' THEN NULL
                     ELSE s.[Error]
                 END AS [Error],
                 CASE

@@ -1,0 +1,2 @@
+{%- set names = "?::json" -%}
+{% include "script/_owners.sql" %}

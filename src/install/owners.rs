@@ -1,0 +1,30 @@
+//! Whose objects an install meets. Triggers on a table, a view or a function under one of our names: whatever somebody has
+//! put there before would run with the rights of who installs.
+
+use super::text;
+use crate::dialect::OWNER_REMEDY;
+use crate::error::{Error, ErrorKind, Result};
+use crate::ident::Identifier;
+use crate::session::{Param, Session};
+use crate::spec::QueueSpec;
+
+/// Refuses a schema, and what stands in it under the names of the shared objects and of these queues, when it belongs to
+/// somebody else than the login, a role that it is a member of, the database's owner or a superuser. Reads the server's
+/// own catalog and nothing of the schema.
+///
+/// # Errors
+/// [`ErrorKind::PermissionDenied`] names the object and its owner.
+pub(super) fn check(session: &mut Session, schema: &Identifier, specs: &[&QueueSpec]) -> Result<()> {
+    let dialect = session.dialect();
+    let names = serde_json::json!(dialect.names(schema, specs)?).to_string();
+    let found = session.execute(&dialect.schema_call("owners", schema)?, &[Param::Text(&names)])?;
+    if found.is_empty() {
+        return Ok(());
+    }
+    let (kind, name, owner) = (text(&found, 0, 0), text(&found, 0, 1), text(&found, 0, 2));
+    let place = if kind == "schema" { String::new() } else { format!(" in schema {:?}", schema.as_str()) };
+    Err(Error::new(
+        ErrorKind::PermissionDenied,
+        format!("nothing was installed: {kind} {name:?}{place} belongs to {owner:?}. {OWNER_REMEDY}"),
+    ))
+}
