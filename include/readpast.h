@@ -24,6 +24,11 @@
  * when the status is 0 or above, unless it says otherwise. Text and bytes are lent by the handle they were asked of and
  * live as long as it; there is nothing else to free.
  *
+ * Fence. Token, worker and attempt keep workers that follow the rules from each other's items: one that was slow, or
+ * thought dead, cannot undo what another has done since. They are no secret and no right: a login that may execute a
+ * queue's procedures for workers is trusted with every item of that queue, and can settle somebody else's by the token
+ * that it reads. Work that must be kept apart goes into queues of their own, or to logins with types of their own.
+ *
  * Structs. Those with a struct_size grow at their end in later versions: initialise them with their _INIT macro. In an
  * array all have the same size; of an array that is written, only the first needs to be initialised.
  *

@@ -47,7 +47,7 @@ pub struct QueueSpec {
     pub order: OrderSpec,
     /// How many attempts an item has, unless the setting of the queue says otherwise.
     pub max_attempts: i32,
-    /// When a failed attempt is repeated; without it at once.
+    /// When a failed attempt is repeated; at once where there is none.
     pub backoff: Option<BackoffSpec>,
     /// Leases.
     pub lease: LeaseSpec,

@@ -53,7 +53,7 @@ var (
 func install(t *testing.T, more ...string) (name string) {
 	t.Helper()
 	name = fmt.Sprintf("Work%s%d", runName, made.Add(1))
-	members := fmt.Sprintf(`"queue": %q, "types": ["First", "Second"], "columns": [%s]`, name, columns)
+	members := fmt.Sprintf(`"queue": %q, "types": ["First", "Second"], "backoff": "none", "columns": [%s]`, name, columns)
 	spec := "{" + strings.Join(append([]string{members}, more...), ", ") + "}"
 	check(t, readpast.Install(ctx, settings(), spec))
 	return name

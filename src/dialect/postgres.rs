@@ -169,6 +169,7 @@ pub(super) const FILES: &[(&str, &str)] = &files![
     "adopted/_add_one.sql",
     "adopted/_modify_one.sql",
     "adopted/_next_one.sql",
+    "adopted/_error.sql",
     "adopted/_fits.sql",
     "adopted/_status.sql",
     "adopted/_type_access.sql",

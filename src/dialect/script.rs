@@ -159,7 +159,10 @@ impl Dialect {
             if let Storage::Table(table) = &spec.storage
                 && !table.create
             {
-                theirs.insert(crate::catalog::stored(self, &table.name));
+                let style = self.quote_style();
+                let place = self.schema_of(table.schema.as_ref()).quoted_as_written(style);
+                let written = format!("{place}.{}", table.name.quoted_as_written(style));
+                theirs.extend(objects::names(self, schema, &written));
             }
         }
         let mut names: BTreeSet<_> = scripts.iter().flat_map(|script| objects::names(self, schema, script)).collect();

@@ -206,7 +206,12 @@ impl Adopted {
         for statement in ddl.split(separator) {
             scratch.run(statement);
         }
-        let spec = QueueSpec::from_text(spec).unwrap_or_else(|error| panic!("{error}"));
+        let text = spec;
+        let mut spec = QueueSpec::from_text(text).unwrap_or_else(|error| panic!("{error}"));
+        if !text.contains("backoff") {
+            // What fails is taken up at once, as in the documents.
+            spec.backoff = None;
+        }
         install(&scratch.config(&[]), Some(&spec)).unwrap_or_else(|error| panic!("{}: {error}", spec.queue));
         Self { scratch, queue: spec.queue.as_str().to_owned(), column }
     }

@@ -3,12 +3,7 @@
 use crate::assert_says;
 use crate::scratch::{Scratch, changed, config};
 use readpast::error::ErrorKind;
-use readpast::{
-    dialect::{Dialect, statements},
-    ident::Identifier,
-    install::install,
-    spec::QueueSpec,
-};
+use readpast::{dialect::Dialect, ident::Identifier, install::install, spec::QueueSpec};
 
 fn spec() -> QueueSpec {
     QueueSpec::from_json(

@@ -4,9 +4,12 @@ use crate::api::item;
 use crate::by_hand;
 use crate::fixture::{Body, Given};
 use readpast::item::{Action, Answer, Settlement};
+use readpast::spec::QueueSpec;
 use std::time::Duration;
 
 pub const BODIES: &[(&str, Body)] = &[
+    ("backoff::by_default", by_default),
+    ("backoff::none", none),
     ("backoff::fixed", fixed),
     ("backoff::grows_up_to_its_cap", grows_up_to_its_cap),
     ("backoff::never_overflows", never_overflows),
@@ -29,6 +32,27 @@ fn delay(given: &Given, condition: &str) -> i64 {
         "ROUND(EXTRACT(EPOCH FROM ScheduledFor - UpdatedAt) * 1000)::bigint"
     };
     given.look(milliseconds, condition).parse().unwrap()
+}
+
+/// Three attempts in a moment would all meet the same trouble.
+fn by_default(given: &Given) {
+    let spec = QueueSpec::from_json(&format!(r#"{{"queue": "{}"}}"#, given.queue)).unwrap();
+    let queue = given.queue_with(&spec.to_json(), &[]);
+    queue.put("x");
+    for longest in [5_000, 10_000] {
+        queue.end(queue.take().settle(Action::Retry));
+        let delay = delay(given, "Status = 'Error'");
+        assert!((longest / 2..=longest).contains(&delay), "{delay} ms of {longest}");
+        queue.expect_empty();
+        given.meddle("ScheduledFor = SYSUTCDATETIME()", "Status = 'Error'");
+    }
+}
+
+fn none(given: &Given) {
+    let queue = given.queue_with(&spec(given, r#""none""#), &[]);
+    queue.put("x");
+    queue.end(queue.take().settle(Action::Retry));
+    assert_eq!(queue.take().attempt, 2, "at once");
 }
 
 fn fixed(given: &Given) {

@@ -21,6 +21,7 @@ pub const BODIES: &[(&str, Body)] = &[
     ("settle::operators_steer_by_key", operators_steer_by_key),
     ("settle::the_same_item_twice_counts_once", the_same_item_twice_counts_once),
     ("settle::completing_clears_what_went_wrong_before", completing_clears_what_went_wrong_before),
+    ("settle::an_error_is_cut_to_what_its_column_takes", an_error_is_cut_to_what_its_column_takes),
 ];
 
 fn each_action_leads_to_its_state(given: &Given) {
@@ -296,5 +297,40 @@ fn completing_clears_what_went_wrong_before(given: &Given) {
             assert_eq!(found("no route"), 0, "{spec}");
         }
         assert_eq!(found("almost"), 1, "what the completing call says itself stays: {spec}");
+    }
+}
+
+/// At once, and by the server: no call is refused for it.
+fn an_error_is_cut_to_what_its_column_takes(given: &Given) {
+    let table = format!("{}_errors", given.queue.to_ascii_lowercase());
+    let (schema, kinds) = if given.server.is_sql_server() {
+        ("dbo", ["nvarchar(60)", "varchar(60)", "nvarchar(max)"])
+    } else {
+        ("public", ["varchar(60)", "character varying(60)", "text"])
+    };
+    for (number, kind) in kinds.into_iter().enumerate() {
+        let given = given.sibling(number);
+        let table = format!("{table}{number}");
+        let statement = format!(
+            "CREATE TABLE {schema}.{table} (id integer NOT NULL PRIMARY KEY, state integer NOT NULL, wrong {kind} NULL)"
+        );
+        given.session().execute(&statement, &[]).unwrap();
+        let spec = json!({
+            "queue": given.queue, "columns": [], "backoff": "none",
+            "table": {
+                "schema": schema, "name": table, "key": [{"name": "id", "type": "integer", "source": "producer"}],
+                "lifecycle": {"error": "wrong"},
+                "status": {"column": "state", "values": {"Pending": 1, "Processing": 2, "Completed": 3, "Failed": 4}}
+            }
+        });
+        let queue = given.queue_with(&spec.to_string(), &[]);
+        given.session().execute(&format!("INSERT INTO {schema}.{table} (id, state) VALUES (1, 1)"), &[]).unwrap();
+        let taken = queue.take();
+        let error = "0123456789".repeat(20);
+        let failed = Settlement { error: Some(&error), ..taken.settle(Action::Fail) };
+        assert_eq!(queue.end(failed).answer, Answer::Ok, "{kind}");
+        let rows = given.session().execute(&format!("SELECT wrong FROM {schema}.{table}"), &[]).unwrap();
+        let kept = if number < 2 { &error[..60] } else { &error };
+        assert_eq!(crate::by_hand::cell(&rows, 0, 0), kept, "{kind}");
     }
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use std::{env, fs, process, thread};
 
 /// A queue with columns of several types.
-pub const MAIL: &str = r#"{"queue": "Mail", "types": ["Email", "Sms"], "columns": [
+pub const MAIL: &str = r#"{"queue": "Mail", "types": ["Email", "Sms"], "backoff": "none", "columns": [
     {"name": "Recipient", "type": "text(254)", "nullable": false}, {"name": "Body", "type": "text"},
     {"name": "N", "type": "integer"}, {"name": "Urgent", "type": "boolean"}, {"name": "Tags", "type": "json"}]}"#;
 

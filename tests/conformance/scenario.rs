@@ -72,7 +72,7 @@ fn read(topic: &str, value: Value) -> Scenario {
         Some(Value::Array(names)) => names.iter().map(|given| place(&name, given)).collect(),
         Some(other) => panic!("{name}: places are an array, not {other}"),
     };
-    let queue = members.remove("queue").unwrap_or_else(|| json!({"queue": "Work"}));
+    let queue = members.remove("queue").unwrap_or_else(|| json!({"queue": "Work", "backoff": "none"}));
     let settings = match members.remove("settings") {
         None => Map::new(),
         Some(Value::Object(settings)) => settings,

@@ -107,7 +107,11 @@ impl Place {
     }
 
     pub fn adopt_text(&self, text: &str) -> QueueSpec {
-        let spec = QueueSpec::from_text(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let mut spec = QueueSpec::from_text(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        if !text.contains("backoff") {
+            // What fails is taken up at once, as in the documents.
+            spec.backoff = None;
+        }
         // Installs take turns by themselves, on some servers in all databases together; here without a limit of patience.
         static INSTALLING: Mutex<()> = Mutex::new(());
         let _turn = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);

@@ -116,7 +116,11 @@ fn a_claim_whose_answer_is_lost_is_made_again_and_its_items_come_back_with_the_l
     // Both leases run out; then both items are there again.
     scratch.wait_for("SELECT COUNT(*) FROM readpast.job WHERE lease_until < clock_timestamp()", "2");
     assert_eq!(queue.recover(10).unwrap(), 2);
-    assert_eq!(queue.claim(10, Duration::ZERO).unwrap().len(), 2);
+    // Each by itself: a worker that vanished may have died of it.
+    for _ in 0..2 {
+        let batch = queue.claim(10, Duration::ZERO).unwrap();
+        assert!(batch.is_alone() && batch.len() == 1);
+    }
 }
 
 #[test]

@@ -34,7 +34,8 @@ impl Scratch {
     /// A database with the queue `Job` in it, with its one column `Payload`.
     pub fn new() -> Self {
         let scratch = Self::empty();
-        install(&scratch.config(&[]), Some(&QueueSpec::from_json(r#"{"queue": "Job"}"#).unwrap())).unwrap();
+        install(&scratch.config(&[]), Some(&QueueSpec::from_json(r#"{"queue": "Job", "backoff": "none"}"#).unwrap()))
+            .unwrap();
         scratch
     }
 

@@ -287,3 +287,14 @@ fn the_name_of_a_file_is_no_description() {
         assert!(error.message().contains("is the name of a file"), "{error}");
     }
 }
+
+#[test]
+fn a_backoff_is_a_table_or_none() {
+    let spec = |backoff: &str| QueueSpec::from_json(&format!(r#"{{"queue": "Job", "backoff": {backoff}}}"#));
+    for (backoff, words) in [("5", "\"none\" or a table"), ("\"never\"", "\"none\"")] {
+        let error = spec(backoff).unwrap_err();
+        assert!(error.message().contains("backoff") && error.message().contains(words), "{error}");
+    }
+    assert_eq!(spec("\"none\"").unwrap().backoff, None);
+    assert_eq!(QueueSpec::from_json(r#"{"queue": "Job"}"#).unwrap().backoff.unwrap().first_ms, 5_000);
+}

@@ -25,17 +25,13 @@ impl Error for NotSent {
 fn an_error_is_recorded_with_its_sources_and_the_item_tried_again() {
     for given in Given::each(&["a", "b"], &[]) {
         let worker = Worker::new(&given.queue);
-        given.run_until(3, worker, |job| match (payload(job), job.attempt()) {
-            ("a", 1) => Err(NotSent("x".parse::<i32>().unwrap_err())),
+        given.run_until(4, worker, |job| match payload(job) {
+            "a" => Err(NotSent("x".parse::<i32>().unwrap_err())),
             _ => Ok(()),
         });
         let [a, b] = ["a", "b"].map(|payload| given.find(payload));
-        assert_eq!((a.state, a.attempt), (ItemState::Completed, 2), "{a:?}");
-        assert_eq!(
-            a.error.as_deref(),
-            Some("the message was not sent\ncaused by: invalid digit found in string"),
-            "told until something else is"
-        );
+        assert_eq!((a.state, a.attempt), (ItemState::Failed, 3), "{a:?}");
+        assert_eq!(a.error.as_deref(), Some("the message was not sent\ncaused by: invalid digit found in string"));
         assert_eq!((b.state, b.attempt, b.error), (ItemState::Completed, 1, None));
     }
 }
@@ -51,7 +47,10 @@ fn a_panic_is_recorded_with_its_place_and_the_worker_goes_on() {
             _ => {}
         });
         let [text, no_text, good] = ["text", "no text", "good"].map(|payload| given.find(payload));
-        assert_eq!((text.state, no_text.state, good.state), (ItemState::Error, ItemState::Error, ItemState::Completed));
+        assert_eq!(good.state, ItemState::Completed);
+        // Pending, where they were due again, and claimed and let go, before the worker had stopped.
+        let waits = |state| matches!(state, ItemState::Error | ItemState::Pending);
+        assert!(waits(text.state) && waits(no_text.state), "{text:?} {no_text:?}");
         let error = text.error.unwrap();
         assert!(
             error.starts_with("panicked: ") && error.contains(" is too much\nat tests/worker/failing.rs:"),

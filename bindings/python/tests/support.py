@@ -48,7 +48,7 @@ def settings(**more: object) -> dict[str, object]:
 
 def spec(name: str) -> dict[str, object]:
     columns = [{"name": column, "type": kind} for column, kind in COLUMNS.items()]
-    return {"queue": name, "types": ["First", "Second"], "columns": columns}
+    return {"queue": name, "types": ["First", "Second"], "backoff": "none", "columns": columns}
 
 
 def install() -> str:

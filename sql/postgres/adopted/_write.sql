@@ -14,7 +14,7 @@
                     )
                     THEN {% if case.holds == "something" -%}
                 {%- if column.role == "error" -%}
-                    COALESCE(NULLIF(d.error, ''), q.{{ column.quoted }}, d.status)
+                    COALESCE(NULLIF({% include "adopted/_error.sql" %}, ''), q.{{ column.quoted }}, d.status)
                 {%- elif column.role == "owner" -%}
                     COALESCE(CASE WHEN d.enters THEN d.owner END, q.{{ column.quoted }}, d.owner, '')
                 {%- elif column.role == "started" -%}
@@ -47,6 +47,8 @@
                     d.attempt_num
                 {%- elif column.role == "owner" -%}
                     CASE WHEN d.enters THEN d.owner ELSE q.{{ column.quoted }} END
+                {%- elif column.role == "error" -%}
+                    {% include "adopted/_error.sql" %}
                 {%- else -%}
                     d.{{ column.role }}
                 {%- endif -%}

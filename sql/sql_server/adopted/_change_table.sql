@@ -20,3 +20,8 @@
     );
     DECLARE @Written int;
     DECLARE @Kept int;
+{%- if role.error %}
+    DECLARE @ErrorChars int = COALESCE(
+        (SELECT a.[ValInt] FROM {{ object("AppSettings") }} AS a WHERE a.[Param] = '{{ setting }}.errorChars'), 2147483647
+    );
+{%- endif %}

@@ -7,7 +7,7 @@
 {%- elif w.role == "lease_until" %}CASE WHEN w.[Status] = 'Processing' THEN {{ n.own("w.[LeaseUntil]", local_time) }} END
 {%- elif w.role == "step" %}COALESCE(w.[Step], {{ n.plain("q." ~ w.quoted) }})
 {%- elif w.role == "response" %}COALESCE(w.[Response], {{ n.plain("q." ~ w.quoted) }})
-{%- elif w.role == "error" %}COALESCE(w.[Error], CASE WHEN w.[Status] = 'Completed' THEN LEFT({{ n.plain("q." ~ w.quoted) }}, 0) ELSE {{ n.plain("q." ~ w.quoted) }} END)
+{%- elif w.role == "error" %}COALESCE(LEFT(w.[Error], @ErrorChars), CASE WHEN w.[Status] = 'Completed' THEN LEFT({{ n.plain("q." ~ w.quoted) }}, 0) ELSE {{ n.plain("q." ~ w.quoted) }} END)
 {%- elif w.role == "token" %}w.[Token]
 {%- else %}q.{{ w.quoted }}
 {%- endif %}

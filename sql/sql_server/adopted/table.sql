@@ -150,3 +150,21 @@ IF NOT EXISTS (SELECT 1 FROM {{ object("QueueTurn") }} AS t WHERE t.[Queue] = '{
     INSERT INTO {{ object("QueueTurn") }} ([Queue]) VALUES ('{{ queue }}');
 GO
 {%- endif %}
+{%- if role.error %}
+/*
+As much of an error as its column takes. Asked here, since who calls the procedures may have no right to see the column.
+*/
+DELETE FROM {{ object("AppSettings") }} WHERE [Param] = '{{ setting }}.errorChars';
+GO
+INSERT INTO {{ object("AppSettings") }} ([Param], [ValInt])
+SELECT
+    '{{ setting }}.errorChars',
+    CASE WHEN TYPE_NAME(c.[system_type_id]) IN (N'nvarchar', N'nchar') THEN c.[max_length] / 2 ELSE c.[max_length] END
+FROM sys.columns AS c
+WHERE
+    c.[object_id] = OBJECT_ID({{ text(table) }})
+    AND QUOTENAME(c.[name]) = {{ text(role.error) }}
+    AND TYPE_NAME(c.[system_type_id]) IN (N'nvarchar', N'nchar', N'varchar', N'char')
+    AND c.[max_length] > 0;
+GO
+{%- endif %}

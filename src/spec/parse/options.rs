@@ -11,9 +11,6 @@ use crate::spec::{
 /// A day: longer than any lease or pause between attempts should be.
 const DAY_MS: i32 = 86_400_000;
 
-/// An hour.
-const DEFAULT_CAP_MS: i32 = 3_600_000;
-
 /// The longest prefix of a setting's name: the names are held to 100 characters.
 const MAX_SETTINGS_CHARS: usize = 60;
 
@@ -88,7 +85,14 @@ pub(super) fn attempts(spec: &Table<'_>) -> Result<i32> {
 
 /// `backoff`.
 pub(super) fn backoff(spec: &Table<'_>) -> Result<Option<BackoffSpec>> {
-    let Some(at) = spec.get("backoff") else { return Ok(None) };
+    let Some(at) = spec.get("backoff") else { return Ok(Some(BackoffSpec::default())) };
+    if !at.is_table() {
+        if !at.is_text() {
+            return Err(at.wrong("\"none\" or a table"));
+        }
+        return at.choice(&["none"]).map(|_| None);
+    }
+    let default = BackoffSpec::default();
     let backoff = at.table(&["first_ms", "factor", "cap_ms", "jitter"])?;
     let first_ms = backoff.need("first_ms")?.integer(1..=DAY_MS)?;
     let cap_ms = match backoff.get("cap_ms") {
@@ -99,13 +103,13 @@ pub(super) fn backoff(spec: &Table<'_>) -> Result<Option<BackoffSpec>> {
             }
             cap_ms
         }
-        None => DEFAULT_CAP_MS.max(first_ms),
+        None => default.cap_ms.max(first_ms),
     };
     Ok(Some(BackoffSpec {
         first_ms,
-        factor_percent: backoff.get("factor").map_or(Ok(200), |at| at.hundredths(100..=10_000))?,
+        factor_percent: backoff.get("factor").map_or(Ok(default.factor_percent), |at| at.hundredths(100..=10_000))?,
         cap_ms,
-        jitter_percent: backoff.get("jitter").map_or(Ok(50), |at| at.hundredths(0..=100))?,
+        jitter_percent: backoff.get("jitter").map_or(Ok(default.jitter_percent), |at| at.hundredths(0..=100))?,
     }))
 }
 

@@ -37,16 +37,17 @@ impl QueueSpec {
         }
         put("order", order_to_json(self));
         put("attempts", json!({"limit": self.max_attempts}));
-        if let Some(backoff) = self.backoff {
-            let fraction = |percent: i32| f64::from(percent) / 100.0;
-            put(
-                "backoff",
-                json!({
+        let fraction = |percent: i32| f64::from(percent) / 100.0;
+        put(
+            "backoff",
+            match self.backoff {
+                Some(backoff) => json!({
                     "first_ms": backoff.first_ms, "factor": fraction(backoff.factor_percent),
                     "cap_ms": backoff.cap_ms, "jitter": fraction(backoff.jitter_percent)
                 }),
-            );
-        }
+                None => json!("none"),
+            },
+        );
         let lease = &self.lease;
         let kind = if lease.sliding { "sliding" } else { "fixed" };
         put("lease", json!({"ms": lease.ms, "kind": kind, "resume_own": lease.resume_own}));

@@ -129,6 +129,7 @@ static void kill_one(struct stage *stage) {
         victim->tally.settled == 0 || tally_held(&victim->tally) == 0)
         return;
     crew_kill(victim);
+    stage->ledger.killed = VICTIM;
     screen_say("%s was killed with SIGKILL. What it holds comes back when the leases run out.", victim->label);
 }
 

@@ -19,7 +19,7 @@ struct item {
     int16_t worker;              /* who took it last, by the records; -1: nobody yet */
     int8_t completed;            /* how many settlements were answered with Completed */
     bool closed;                 /* the server itself has called its state final: no record can be newer */
-    int8_t taken[MOST_ATTEMPTS]; /* how often each attempt was claimed and not given back unworked */
+    int8_t taken[MOST_ATTEMPTS]; /* how often each attempt was claimed and not given back */
 };
 
 struct ledger {
@@ -29,6 +29,7 @@ struct ledger {
     int32_t in_state[STATES]; /* how many items are in each state */
     int32_t *slots;           /* where to find a key: hash table of indexes, -1 when free */
     uint32_t mask;
+    int16_t killed; /* the worker that was killed, or -1 */
 };
 
 /* False when there is not enough memory. */

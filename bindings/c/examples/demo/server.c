@@ -8,7 +8,8 @@
 
 enum { PER_CALL = 1000 };
 
-static const char description[] = "{\"queue\": \"" DEMO_QUEUE "\", \"types\": [\"Email\", \"Sms\"], \"columns\": ["
+static const char description[] = "{\"queue\": \"" DEMO_QUEUE "\", \"types\": [\"Email\", \"Sms\"], \"backoff\": \"none\", "
+                                  "\"columns\": ["
                                   "{\"name\": \"Recipient\", \"type\": \"text(254)\"},"
                                   "{\"name\": \"Subject\", \"type\": \"text(200)\"},"
                                   "{\"name\": \"Body\", \"type\": \"text\"}]}";

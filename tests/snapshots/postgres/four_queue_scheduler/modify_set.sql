@@ -251,7 +251,16 @@ BEGIN
                 r.due_at,
                 CASE
                     WHEN r.becomes = 'Error'
-                        THEN r.item_due_at
+                        THEN now_ + interval '1 millisecond' * ROUND(
+                            /* The logarithm keeps the power from overflowing before the cap counts. */
+                            EXP(LEAST(
+                                LN(5000::float8)
+                                + (r.item_attempt - 1) * LN(200 / 100.0::float8),
+                                LN(3600000::float8)
+                            ))
+                            /* Up to so much less, so that what failed together does not come back together. */
+                            * (1 - random() * 50 / 100)
+                        )
                 END,
                 r.item_due_at
             ) AS due_at,

@@ -343,6 +343,28 @@ BEGIN
                 [readpast].[QueueIsFinished_fn](w.[Status]) AS [Finished],
                 COALESCE(
                     i.[DueAt],
+                    /*
+                    5000 ms after the first attempt, 200 per cent of the delay before after each further one,
+                    at most 3600000 ms; up to 50 per cent less by chance, for each item anew.
+                    The exponent is bounded, so that the power never overflows: the longest delay is reached before.
+                    */
+                    CASE
+                        WHEN w.[Status] = 'Error' AND w.[Was] = 'Processing'
+                            THEN DATEADD(
+                                MILLISECOND,
+                                CAST(ROUND(
+                                    CASE
+                                        WHEN
+                                            (w.[AttemptNum] - 1) * LOG(200 / 100.0)
+                                            >= LOG(3600000.0 / 5000)
+                                            THEN 3600000.0
+                                        ELSE 5000 * POWER(200 / CAST(100 AS float), w.[AttemptNum] - 1)
+                                    END
+                                    * (1 - 50 / 100.0 * ABS(CHECKSUM(NEWID()) % 10001) / 10000.0), 0
+                                ) AS int),
+                                @Now
+                            )
+                    END,
                     NULL
                 ) AS [DueAt],
                 CASE
