@@ -54,7 +54,7 @@ pub struct BackoffSpec {
 }
 
 /// Five seconds, then twice as long each time, up to an hour; half of it by chance. What fails because something else is down
-/// for a moment, finds it up again at the second or third attempt; others in the field begin at 1 to 17 seconds.
+/// for a moment, finds it up again at the second or third attempt.
 impl Default for BackoffSpec {
     fn default() -> Self {
         Self { first_ms: 5_000, factor_percent: 200, cap_ms: 3_600_000, jitter_percent: 50 }
