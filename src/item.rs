@@ -13,6 +13,7 @@ mod span;
 mod state;
 mod stats;
 mod time;
+mod verdict;
 mod why;
 
 pub(crate) use self::made::made as made_batch;
@@ -29,6 +30,7 @@ pub use self::{
     state::ItemState,
     stats::QueueStats,
     time::{normalize_utc, utc_text},
+    verdict::Verdict,
     why::{Standing, Why},
 };
 
@@ -59,18 +61,28 @@ pub(crate) const CLAIMED_ALONE: &str = "CLAIMED_ALONE";
 pub struct Batch {
     rows: Arc<Rows>,
     first: usize,
+    /// One past the last row.
+    end: usize,
 }
 
 impl Batch {
     /// The items in `rows`, which begin at row `first`.
     pub(crate) fn new(rows: Rows, first: usize) -> Self {
-        Self { rows: Arc::new(rows), first }
+        let end = rows.len();
+        Self { rows: Arc::new(rows), first, end }
+    }
+
+    /// Up to `count` items from `index` on, as a batch of their own. The rows themselves are shared, not copied.
+    #[must_use]
+    pub fn part(&self, index: usize, count: usize) -> Self {
+        let first = (self.first + index).min(self.end);
+        Self { rows: Arc::clone(&self.rows), first, end: first.saturating_add(count).min(self.end) }
     }
 
     /// How many items there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.rows.len() - self.first
+        self.end - self.first
     }
 
     /// Whether there are none.
@@ -87,7 +99,7 @@ impl Batch {
 
     /// The items, in their order.
     pub fn iter(&self) -> impl Iterator<Item = Item<'_>> {
-        (self.first..self.rows.len()).map(|row| Item { rows: &self.rows, row })
+        (self.first..self.end).map(|row| Item { rows: &self.rows, row })
     }
 
     /// Whether this is the only item of its claim because it came back from a dead worker, of whose death it may have been

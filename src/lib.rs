@@ -52,20 +52,23 @@ pub mod queue;
 
 pub mod doctor;
 
+pub mod engine;
+
 pub mod worker;
 
 pub mod ffi;
 
 pub use self::{
     config::Config,
+    engine::Engine,
     error::{Error, ErrorKind, Result},
     finding::{Finding, Severity},
     install::install,
     item::{
         Action, Answer, Batch, Columns, Enqueued, Filter, Item, ItemRef, ItemState, Lease, NewItem, Outcome,
-        QueueStats, Settlement, Value, Why,
+        QueueStats, Settlement, Value, Verdict, Why,
     },
     queue::Queue,
     spec::QueueSpec,
-    worker::{Renewal, Verdict, Worker},
+    worker::{Renewal, Worker},
 };

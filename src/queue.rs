@@ -4,6 +4,7 @@ mod answers;
 mod claim;
 mod enqueue;
 mod handwritten;
+mod keeper;
 mod operate;
 mod operation;
 mod retry;
@@ -27,10 +28,14 @@ use crate::spec::{QueueSpec, Storage};
 use std::{
     fmt,
     ops::Deref,
-    sync::Arc,
-    time::{Duration, SystemTime},
+    sync::{Arc, Weak},
+    time::{Duration, Instant, SystemTime},
 };
 use wake::{Interrupt, Signal, YieldsTo};
+
+pub(crate) use keeper::{Keeping, LeaseHolder};
+pub(crate) use settle::check as check_settlement;
+pub(crate) use wake::Watcher;
 
 /// The most items of one call. More row locks than this may make SQL Server lock the whole table.
 pub const MAX_ITEMS: u32 = 1000;
@@ -70,6 +75,19 @@ struct Shared {
     most_item_bytes: usize,
     retry: retry::Policy,
     signal: Arc<Signal>,
+    keeper: Arc<keeper::Keeper>,
+    pacing: Pacing,
+}
+
+/// How a worker on this queue is to claim ahead.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pacing {
+    /// How many threads call the database.
+    pub(crate) lanes: u32,
+    /// The most items that wait for a handler.
+    pub(crate) ahead: usize,
+    /// How long an item may wait for one.
+    pub(crate) hold: Duration,
 }
 
 impl Queue {
@@ -114,6 +132,12 @@ impl Queue {
             recover_interval: config.duration("recover.interval_ms"),
             most_item_bytes: config.most_item_bytes(),
             retry,
+            keeper: Arc::default(),
+            pacing: Pacing {
+                lanes: config.number("worker.lanes"),
+                ahead: config.number("worker.ahead") as usize,
+                hold: config.duration("worker.hold_ms"),
+            },
         };
         Ok(Self(Arc::new(Inner { interrupt, shared: Arc::new(shared) })))
     }
@@ -275,12 +299,43 @@ impl Queue {
         self.0.interrupt.set(false);
     }
 
+    /// How a worker on this queue is to claim ahead.
+    pub(crate) fn pacing(&self) -> Pacing {
+        self.0.pacing
+    }
+
+    /// How this handle was called off, if it was: [`ErrorKind::Interrupted`] or [`ErrorKind::Closed`].
+    pub(crate) fn called_off(&self) -> Option<Error> {
+        claim::unless_called_off(&self.0).err()
+    }
+
+    /// Whether it is the caller's turn to look at the queue, of all in this process that wait for it; else when to ask
+    /// again.
+    pub(crate) fn turn(&self) -> Result<(), Instant> {
+        self.0.signal.turn(self.0.poll_interval)
+    }
+
+    /// Has `watcher` told when it may be worth while to ask for a turn.
+    pub(crate) fn watch(&self, watcher: Weak<dyn Watcher>) {
+        self.0.signal.watch(watcher);
+    }
+
+    /// Has the leases of `holder` renewed every `interval`, for as long as it is there. `None` for a queue that keeps no
+    /// leases.
+    pub(crate) fn keep(&self, holder: Weak<dyn LeaseHolder>, interval: Duration) -> Result<Option<Keeping>> {
+        if self.0.handwritten.is_some() {
+            return Ok(None);
+        }
+        self.0.keeper.keep(self, holder, interval).map(Some)
+    }
+
     /// Closes the queue, for all its handles: waiting claims return [`ErrorKind::Closed`], calls under way end first.
     ///
     /// # Errors
     /// [`ErrorKind::TimedOut`] when some are still under way after `patience`; the queue is closed all the same.
     pub fn close(&self, patience: Duration) -> Result<()> {
         self.0.interrupt.close();
+        self.0.keeper.close();
         self.0.signal.wake();
         self.0.pool.close(patience)
     }

@@ -1,38 +1,29 @@
-//! Workers in Rust: claim, handle, settle, again and again on some threads, with the leases renewed meanwhile.
+//! Workers in Rust: some threads that take items from the engine, have them handled, and end them.
 
 mod crew;
-mod desk;
-mod event;
 mod failure;
 mod job;
 mod renewal;
 mod stop;
 mod verdict;
 
-pub use self::{
-    event::Event,
-    failure::trace_panics,
-    job::Job,
-    renewal::Renewal,
-    stop::Stop,
-    verdict::{IntoVerdict, Verdict},
-};
+pub use self::{failure::trace_panics, job::Job, renewal::Renewal, stop::Stop, verdict::IntoVerdict};
+pub use crate::engine::Event;
 
+use crate::engine::Observer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::queue::{MAX_ITEMS, Queue};
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 /// The most threads of one worker. A handler that waits more than it works can use many; one that computes wants as many
 /// as there are processors.
 pub const MAX_THREADS: u32 = 1000;
 
-type Observer = Arc<dyn Fn(&Event<'_>) + Send + Sync>;
-
 /// Runs a handler for each item of a queue, until it is stopped.
 ///
-/// Each thread claims a batch, calls the handler for one item after the other, and settles them all while it claims the
-/// next batch, in one round trip. The leases are renewed every third of their length until then, however long it takes.
-/// What becomes of an item is what its handler returns ([`IntoVerdict`]): nothing, a [`Verdict`], or a `Result` of these.
+/// Each thread takes an item, calls the handler for it, and ends it; neither waits for the database. Threads of their own
+/// ([`Engine`](crate::Engine)) claim ahead, settle all that has ended in one call, and renew the leases, however long a
+/// handler takes. What becomes of an item is what its handler returns ([`IntoVerdict`]): nothing, a [`Verdict`](crate::Verdict), or a `Result` of these.
 ///
 /// - An error is an attempt that failed: its text and that of its sources go to the item's error column, and the item is
 ///   tried again after the queue's backoff until its attempts are spent.
@@ -45,8 +36,8 @@ type Observer = Arc<dyn Fn(&Event<'_>) + Send + Sync>;
 /// - Failures that may pass are logged and met with patience; all others end the worker, and [`Worker::run`] returns them.
 ///   Items in hand then come back when their leases run out.
 ///
-/// Each thread needs a connection while it claims or settles, and now and then one to renew leases: set `pool.size` to the
-/// number of threads, or a little above it.
+/// Connections: one for each lane (the setting `worker.lanes`, 1 by default), however many threads there are, now and then
+/// one to renew leases, and one for each step while it is recorded.
 ///
 /// ```no_run
 /// use readpast::{Config, Queue, Worker};
@@ -67,6 +58,7 @@ pub struct Worker {
     threads: u32,
     batch_size: u32,
     stop: Stop,
+    patience: Duration,
     observer: Option<Observer>,
 }
 
@@ -75,7 +67,7 @@ impl Worker {
     /// concern of the other users of `queue`, while an interrupt of `queue` stops it.
     pub fn new(queue: &Queue) -> Self {
         let queue = queue.share();
-        Self { stop: Stop::new(&queue), queue, threads: 1, batch_size: 1, observer: None }
+        Self { patience: queue.lease(), queue, threads: 1, batch_size: 1, stop: Stop::default(), observer: None }
     }
 
     /// On how many threads handlers run at once, from 1 to [`MAX_THREADS`].
@@ -84,10 +76,17 @@ impl Worker {
         self
     }
 
-    /// How many items a thread takes at a time, from 1 to [`MAX_ITEMS`]. More make fewer round trips. They are handled one
-    /// after the other and settled together, so that the first waits in hand until the last is done: good for short work.
+    /// How many items a thread takes at a time, from 1 to [`MAX_ITEMS`]. They are handled one after the other. For handlers
+    /// that gain from having several at hand; round trips are saved without it.
     pub fn batch_size(mut self, items: u32) -> Self {
         self.batch_size = items;
+        self
+    }
+
+    /// How long a worker that was stopped waits for the database to take what its handlers have ended, once the last of them
+    /// has: a lease's length unless you say otherwise. Then it gives up, and the leases run out.
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
         self
     }
 

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::{fs, path::Path};
 
 /// Each module uses only those before it. `install` and `queue` stand side by side but for the look-up of a queue.
-const ORDER: [&str; 16] = [
+const ORDER: [&str; 17] = [
     "error", "ident", "finding", "config", "item", "spec", "dialect", "session", "pool", "catalog", "install", "adopt",
-    "queue", "doctor", "worker", "ffi",
+    "queue", "doctor", "engine", "worker", "ffi",
 ];
 
 /// The sources: module, path, text without comments and without the tests at the end of the file.

@@ -38,7 +38,7 @@ pub struct Setting {
 }
 
 /// Every setting there is.
-pub const SETTINGS: [Setting; 20] = [
+pub const SETTINGS: [Setting; 23] = [
     Setting {
         key: "connection",
         kind: Kind::ConnectionString,
@@ -68,6 +68,24 @@ pub const SETTINGS: [Setting; 20] = [
         kind: Kind::Text(30),
         default: "",
         meaning: "UTC time that all claims of this handle carry, in queues that keep one (`run_time`). Empty: when it was opened.",
+    },
+    Setting {
+        key: "worker.lanes",
+        kind: Kind::Number(1, 64),
+        default: "1",
+        meaning: "Threads of a worker that call the database, each with a connection. One serves many handlers.",
+    },
+    Setting {
+        key: "worker.ahead",
+        kind: Kind::Number(0, 10_000),
+        default: "1000",
+        meaning: "Most items that a worker claims ahead of its handlers. It claims no more than they begin in half of `worker.hold_ms`.",
+    },
+    Setting {
+        key: "worker.hold_ms",
+        kind: Kind::Number(1, 3_600_000),
+        default: "500",
+        meaning: "How long a claimed item may wait for a handler; then it is given back, which costs no attempt.",
     },
     Setting {
         key: "lease.ms",

@@ -50,7 +50,7 @@ pub(super) fn claim(queue: &Inner, max: u32, wait: Duration) -> Result<Batch> {
     }
 }
 
-fn unless_called_off(queue: &Inner) -> Result<()> {
+pub(super) fn unless_called_off(queue: &Inner) -> Result<()> {
     if queue.interrupt.is_closed() {
         return Err(closed());
     }

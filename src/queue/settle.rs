@@ -118,6 +118,11 @@ fn to_json(settlements: &[Settlement<'_>], first: usize) -> Result<String> {
     Ok(out)
 }
 
+/// Whether `settlement` can be sent.
+pub(crate) fn check(settlement: &Settlement<'_>) -> Result<()> {
+    write_json(&mut String::new(), settlement).map_err(|why| Error::new(ErrorKind::InvalidArgument, why))
+}
+
 /// Appends one element, or says what is wrong with it. What every settlement has is written straight into the text, since
 /// workers do little else.
 fn write_json(out: &mut String, settlement: &Settlement<'_>) -> Result<(), String> {

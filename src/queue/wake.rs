@@ -18,7 +18,14 @@ use std::{
 pub(super) struct Signal {
     state: Mutex<State>,
     changed: Condvar,
+    watchers: Mutex<Vec<Weak<dyn Watcher>>>,
     resumed: Mutex<HashSet<String>>,
+}
+
+/// Whoever waits for a queue in a way of its own.
+pub(crate) trait Watcher: Send + Sync {
+    /// Something may be due, or somebody was called off: time to look again.
+    fn woken(&self);
 }
 
 #[derive(Default)]
@@ -55,13 +62,27 @@ impl Signal {
         let mut state = self.state.lock();
         state.quiet_until = None;
         state.wakes += 1;
+        self.tell(state);
+    }
+
+    /// Tells `watcher` from now on, for as long as it is there.
+    pub(super) fn watch(&self, watcher: Weak<dyn Watcher>) {
+        let mut watchers = self.watchers.lock();
+        watchers.retain(|watcher| watcher.strong_count() > 0);
+        watchers.push(watcher);
+    }
+
+    fn tell(&self, state: MutexGuard<'_, State>) {
         self.changed.notify_all();
+        drop(state);
+        // Without the lock: a watcher may ask whose turn it is.
+        let watchers: Vec<_> = self.watchers.lock().iter().filter_map(Weak::upgrade).collect();
+        watchers.iter().for_each(|watcher| watcher.woken());
     }
 
     /// Somebody was called off: those who wait find out whether they are meant, and nobody looks at the queue for it.
     pub(super) fn nudge(&self) {
-        let _state = self.state.lock();
-        self.changed.notify_all();
+        self.tell(self.state.lock());
     }
 
     /// How often it was woken; to be asked before a look.
@@ -76,7 +97,7 @@ impl Signal {
         let due = Instant::now() + delay;
         if state.quiet_until.is_some_and(|until| until > due) {
             state.quiet_until = Some(due);
-            self.changed.notify_all();
+            self.tell(state);
         }
     }
 
@@ -107,6 +128,18 @@ impl Signal {
                 Some(until) => drop(self.changed.wait_until(&mut state, until.min(deadline))),
             }
         }
+    }
+
+    /// Whether it is the caller's turn to look at the queue, as for [`Signal::wait_turn`]; else when to ask again.
+    pub(super) fn turn(&self, pause: Duration) -> Result<(), Instant> {
+        let mut state = self.state.lock();
+        let now = Instant::now();
+        match state.quiet_until {
+            Some(until) if until > now => return Err(until),
+            Some(_) => state.quiet_until = Some(now + pause),
+            None => {}
+        }
+        Ok(())
     }
 
     /// The workers of this process that have taken up what they left in flight when they were last alive. Whoever does

@@ -6,9 +6,6 @@ use std::{panic, sync::Once};
 /// The most characters of an error that are kept: enough for a backtrace, and not for a dump.
 const LONGEST: usize = 16_000;
 
-/// The most characters where the column may have no room for more.
-const SHORT: usize = 100;
-
 /// The text of an error, and of its sources, a line for each.
 pub(super) fn text_of(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
@@ -32,11 +29,6 @@ pub(super) fn text_of_panic(payload: &(dyn Any + Send)) -> String {
         _ => "with a value that is not text",
     };
     fit(&format!("panicked: {message}{}", PLACE.take().unwrap_or_default()))
-}
-
-/// What every text column that is there for errors should have room for.
-pub(super) fn short(text: &str) -> String {
-    text.chars().take(SHORT).collect()
 }
 
 /// `text` as a server can store it.

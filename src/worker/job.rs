@@ -1,56 +1,48 @@
 //! An item in the hands of its handler.
 
-use super::desk::Desk;
-use super::renewal::Renewal;
+use crate::engine::Engine;
 use crate::error::Result;
-use crate::item::{Action, Answer, Item, Settlement, Value};
-use parking_lot::Mutex;
+use crate::item::{Answer, Item, Value};
 use std::fmt;
 
 /// An item in the hands of its handler, whose claim is kept meanwhile. May be lent to other threads.
 pub struct Job<'a> {
     item: Item<'a>,
-    desk: Desk<'a>,
-    /// `None` when no thread could be started for it.
-    renewal: Option<&'a Renewal>,
-    claim: Mutex<Claim>,
-}
-
-/// What a step has changed.
-#[derive(Default)]
-struct Claim {
-    /// The token, if it is not the item's any more.
-    token: Option<String>,
-    lost: bool,
+    engine: &'a Engine,
 }
 
 impl<'a> Job<'a> {
-    pub(super) fn new(item: Item<'a>, desk: Desk<'a>, renewal: Option<&'a Renewal>) -> Self {
-        Self { item, desk, renewal, claim: Mutex::default() }
+    pub(super) fn new(item: Item<'a>, engine: &'a Engine) -> Self {
+        Self { item, engine }
     }
 
     /// The item as it was claimed.
+    #[must_use]
     pub fn item(&self) -> Item<'a> {
         self.item
     }
 
     /// The primary key, as text.
+    #[must_use]
     pub fn key(&self) -> &'a str {
         self.item.key()
     }
 
     /// Which attempt this is, counted from 1.
+    #[must_use]
     pub fn attempt(&self) -> i32 {
         self.item.attempt()
     }
 
     /// The value of the column called `name`, whatever its case; `None` when there is no such column.
+    #[must_use]
     pub fn value(&self, name: &str) -> Option<Value<'a>> {
         self.item.value_of(name)
     }
 
     /// The text in the column called `name`, whatever its case; `None` when it is NULL, no text, or not there. Decimals,
     /// times, dates and GUIDs are text.
+    #[must_use]
     pub fn text(&self, name: &str) -> Option<&'a str> {
         match self.value(name) {
             Some(Value::Text(text)) => Some(text),
@@ -62,38 +54,23 @@ impl<'a> Job<'a> {
     /// lease starts anew. Any answer but [`Answer::Ok`] means that the item is lost; the handler had better end.
     ///
     /// # Errors
-    /// As [`Queue::settle`](crate::Queue::settle); what may pass by itself is waited for until the worker is stopped.
+    /// As [`Queue::settle`](crate::Queue::settle); what may pass by itself is waited for until the worker is given up.
     pub fn step(&self, step: &str) -> Result<Answer> {
-        let mut claim = self.claim.lock();
-        let outcome = {
-            let token = claim.token.as_deref().unwrap_or(self.item.token());
-            let settlement =
-                Settlement { step: Some(step), token: Some(token), ..Settlement::new(&self.item, Action::Step) };
-            let (mut outcomes, _) = self.desk.settle(&[settlement], 0)?;
-            outcomes.remove(0)
-        };
-        match outcome.answer {
-            Answer::Ok => claim.token = Some(outcome.token),
-            _ => claim.lost = true,
-        }
-        Ok(outcome.answer)
+        self.engine.step(self.key(), self.attempt(), step)
     }
 
     /// Whether the claim was found lost: the lease ran out, or an operator took the item. Work on it is in vain then, and
     /// what the handler returns will be refused.
+    #[must_use]
     pub fn is_lost(&self) -> bool {
-        self.claim.lock().lost || self.renewal.is_some_and(|renewal| renewal.has_lost(self.item.key()))
+        self.engine.is_lost(self.key(), self.attempt())
     }
 
-    /// Whether the worker is to end: a long handler may then return [`Verdict::release`](super::Verdict::release), and
+    /// Whether the worker is to end: a long handler may then return [`Verdict::release`](crate::Verdict::release), and
     /// another worker takes the item.
+    #[must_use]
     pub fn is_stopping(&self) -> bool {
-        self.desk.stop.is_stopped()
-    }
-
-    /// The token to settle with, if a step has changed it.
-    pub(super) fn into_token(self) -> Option<String> {
-        self.claim.into_inner().token
+        self.engine.is_stopping()
     }
 }
 

@@ -1,27 +1,43 @@
 //! How a worker is told to end.
 
+use crate::engine::{Engine, Observer, Terms};
+use crate::error::Result;
 use crate::queue::Queue;
-use parking_lot::{Condvar, Mutex};
-use std::{
-    fmt,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use parking_lot::Mutex;
+use std::{fmt, sync::Arc};
 
 /// Stops a [`Worker`](super::Worker). Clones stop the same one; any thread may.
-#[derive(Clone)]
-pub struct Stop(Arc<Inner>);
+#[derive(Clone, Default)]
+pub struct Stop(Arc<Mutex<Inner>>);
 
+#[derive(Default)]
 struct Inner {
-    /// The worker's own handle, whose claims are called off.
-    queue: Queue,
-    stopped: Mutex<bool>,
-    changed: Condvar,
+    stopped: bool,
+    /// Once the worker runs.
+    engine: Option<Engine>,
 }
 
 impl Stop {
-    pub(super) fn new(queue: &Queue) -> Self {
-        Self(Arc::new(Inner { queue: queue.clone(), stopped: Mutex::new(false), changed: Condvar::new() }))
+    /// The engine of a worker that begins to run; `None` when it was stopped before.
+    pub(super) fn begin(&self, queue: &Queue, observer: Option<Observer>) -> Result<Option<Engine>> {
+        let mut inner = self.0.lock();
+        if inner.stopped {
+            return Ok(None);
+        }
+        let engine = Engine::new(queue, Terms { observer, ..Terms::default() });
+        engine.start()?;
+        inner.engine = Some(engine.clone());
+        Ok(Some(engine))
+    }
+
+    /// The worker has ended. Its engine may have an observer that holds this.
+    pub(super) fn end(&self) {
+        let engine = {
+            let mut inner = self.0.lock();
+            inner.stopped = true;
+            inner.engine.take()
+        };
+        drop(engine);
     }
 
     /// Lets the worker end in order: handlers that have begun are waited for and their items settled, the rest is given back
@@ -29,22 +45,21 @@ impl Stop {
     /// all is done. Takes a lock for a moment, so it is not for the inside of a signal handler: use a thread that waits for
     /// signals, as the crates `signal-hook` and `ctrlc` do.
     pub fn stop(&self) {
-        *self.0.stopped.lock() = true;
-        self.0.changed.notify_all();
-        self.0.queue.interrupt();
+        let engine = {
+            let mut inner = self.0.lock();
+            inner.stopped = true;
+            inner.engine.clone()
+        };
+        if let Some(engine) = engine {
+            engine.stop();
+        }
     }
 
     /// Whether it was stopped, by this handle, another one, or a failure.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
-        *self.0.stopped.lock()
-    }
-
-    /// Sleeps for `pause`, unless and until it is stopped.
-    pub(super) fn pause(&self, pause: Duration) {
-        let deadline = Instant::now() + pause;
-        let mut stopped = self.0.stopped.lock();
-        while !*stopped && !self.0.changed.wait_until(&mut stopped, deadline).timed_out() {}
+        let inner = self.0.lock();
+        inner.stopped || inner.engine.as_ref().is_some_and(Engine::is_stopping)
     }
 }
 

@@ -68,11 +68,16 @@ impl Given {
         let stop = worker.stop_handle();
         let settled = Arc::new(AtomicUsize::new(0));
         let worker = worker.observe(move |event| {
-            if let Event::Settled { settlements, .. } = event {
-                let now = settlements.iter().filter(|s| s.action != readpast::Action::Step).count();
-                if settled.fetch_add(now, Ordering::SeqCst) + now >= ends {
-                    stop.stop();
+            let now = match event {
+                Event::Settled { settlements, .. } => {
+                    settlements.iter().filter(|s| s.action != readpast::Action::Step).count()
                 }
+                // Whoever has it now settles it.
+                Event::Lost { .. } => 1,
+                _ => return,
+            };
+            if settled.fetch_add(now, Ordering::SeqCst) + now >= ends {
+                stop.stop();
             }
         });
         worker.run(handler).unwrap();

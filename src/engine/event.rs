@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::item::{Batch, Outcome, Settlement};
 use std::time::Duration;
 
-/// Something that happened in a worker; see [`Worker::observe`](super::Worker::observe).
+/// Something that happened in a worker.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Event<'a> {
@@ -14,8 +14,8 @@ pub enum Event<'a> {
         /// The items.
         batch: &'a Batch,
     },
-    /// Items were settled: handled, given back, or a step recorded. An answer other than
-    /// [`Answer::Ok`](crate::Answer::Ok) means that the item was not ours any more.
+    /// Items were settled: handled, or given back. An answer other than [`Answer::Ok`](crate::Answer::Ok) means that the
+    /// item was not ours any more.
     #[non_exhaustive]
     Settled {
         /// What was asked for.
@@ -26,6 +26,24 @@ pub enum Event<'a> {
         claimed: usize,
         /// How long the call took that was answered.
         took: Duration,
+    },
+    /// An item in hand was found not to be ours any more: its lease ran out, or an operator took it.
+    #[non_exhaustive]
+    Lost {
+        /// Its key.
+        key: &'a str,
+        /// The attempt of the claim that was lost.
+        attempt: i32,
+    },
+    /// What a handler gave was refused, by the library or the database. It is left out, and the item's error says so.
+    #[non_exhaustive]
+    Refused {
+        /// The item's key.
+        key: &'a str,
+        /// The attempt of the claim.
+        attempt: i32,
+        /// What was wrong with it.
+        error: &'a Error,
     },
     /// A call failed in a way that may pass. It is made again in a while.
     #[non_exhaustive]

@@ -1,0 +1,486 @@
+//! The engine under every worker, in whatever language: claims ahead, groups settlements, keeps leases, gives back what
+//! cannot be begun in time, and knows what to do when a call fails. Whoever works *takes* items and *ends* them; neither
+//! waits for the database.
+//!
+//! What the engine does when something goes wrong stands in one table, `docs/worker.md`; each of its lines is a scenario
+//! of the conformance suite.
+
+mod event;
+mod figures;
+mod hand;
+mod lane;
+mod note;
+mod pace;
+mod settling;
+
+pub use self::{event::Event, figures::Figures};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::item::{Action, Answer, Batch, Settlement, Verdict};
+use crate::queue::{Keeping, LeaseHolder, MAX_ITEMS, Queue, Watcher, check_settlement};
+use figures::Durations;
+use hand::{Claim, Hand};
+use pace::Pace;
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use std::{
+    any::Any,
+    fmt,
+    sync::{Arc, Weak},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Is told what happens, on the thread that it happens on.
+pub type Observer = Arc<dyn Fn(&Event<'_>) + Send + Sync>;
+
+/// What there is to take.
+#[derive(Debug)]
+pub enum Taken {
+    /// Items, one at least. Each is to be ended.
+    Items(Batch),
+    /// None came in time.
+    Nothing,
+    /// The worker is stopping: there will be no more.
+    Stopping,
+}
+
+/// A worker in hand of its queue: any number of threads take items from it and end them. Clones are the same worker.
+///
+/// Its threads ("lanes", as many as the setting `worker.lanes` says, with a connection each) make all calls: while one is
+/// under way, what ends gathers, and the next call settles all of that and claims as many items as there is room for, in
+/// one round trip and one commit. So calls grow with the load by themselves, and an item that ends alone is settled at once.
+///
+/// What had ended but was not settled when the process died is handed out again, as is what was in hand.
+#[derive(Clone)]
+pub struct Engine(Arc<Owner>);
+
+/// What the clones of a worker have in common. When the last of them is gone, nobody can end what was taken: the lanes
+/// settle what has ended, give back the rest, and end.
+struct Owner(Arc<Shared>);
+
+/// How an engine is to work, besides what the settings of its queue say.
+#[derive(Clone, Default)]
+pub struct Terms {
+    /// Stops by itself when nothing is due and nothing is in hand.
+    pub until_empty: bool,
+    /// Is told what happens. A panic in it ends the worker.
+    pub observer: Option<Observer>,
+}
+
+struct Shared {
+    /// A handle of its own: what interrupts the handle that it was made from ends this worker; its own interrupt is nobody
+    /// else's concern.
+    queue: Queue,
+    terms: Terms,
+    /// How long an item that came back from a dead worker is worked on before the next of them is begun.
+    proof: Duration,
+    state: Mutex<State>,
+    /// Those who wait for items.
+    takers: Condvar,
+    /// The lanes.
+    lanes: Condvar,
+    /// Those who wait for an end of the worker.
+    ending: Condvar,
+    /// Set once, when the engine begins.
+    keeping: Mutex<Option<Keeping>>,
+    /// What an observer panicked with.
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+}
+
+struct State {
+    hand: Hand,
+    pace: Pace,
+    phase: Phase,
+    /// What made the worker stop, if it was a failure.
+    failure: Option<Error>,
+    /// How many items those want who wait.
+    wanted: usize,
+    /// How many items the calls under way may bring.
+    claiming: usize,
+    /// How many lanes run.
+    running: usize,
+    /// No look at the queue before: the last one failed.
+    not_before: Option<Instant>,
+    tallies: Figures,
+    durations: Durations,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Phase {
+    /// Not begun.
+    New,
+    /// Claims and settles.
+    Working,
+    /// Hands out nothing more: gives back what nobody has begun, and settles what ends.
+    Stopping,
+    /// Nobody waits any more for what is still in hand.
+    Abandoned,
+}
+
+impl Engine {
+    /// A worker that works on `queue`, with a handle of its own. Nothing happens before [`Engine::start`].
+    #[must_use]
+    pub fn new(queue: &Queue, terms: Terms) -> Self {
+        let queue = queue.share();
+        let pacing = queue.pacing();
+        let state = State {
+            hand: Hand::default(),
+            pace: Pace::new(pacing.hold, pacing.ahead),
+            phase: Phase::New,
+            failure: None,
+            wanted: 0,
+            claiming: 0,
+            running: 0,
+            not_before: None,
+            tallies: Figures::default(),
+            durations: Durations::default(),
+        };
+        let shared = Shared {
+            proof: queue.lease() / 3,
+            queue,
+            terms,
+            state: Mutex::new(state),
+            takers: Condvar::new(),
+            lanes: Condvar::new(),
+            ending: Condvar::new(),
+            keeping: Mutex::default(),
+            panic: Mutex::default(),
+        };
+        Self(Arc::new(Owner(Arc::new(shared))))
+    }
+
+    /// Starts the threads. Of no effect when they were started before, or the worker was stopped.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unavailable`] when the system has no thread left; the worker is stopped then.
+    pub fn start(&self) -> Result<()> {
+        let shared = &self.0.0;
+        let mut state = shared.state.lock();
+        if state.phase != Phase::New {
+            return Ok(());
+        }
+        state.phase = Phase::Working;
+        drop(state);
+        shared.queue.watch(Arc::downgrade(shared) as Weak<dyn Watcher>);
+        // A queue without leases has none to keep.
+        match shared.queue.keep(Arc::downgrade(shared) as Weak<dyn LeaseHolder>, shared.queue.lease() / 3) {
+            Ok(keeping) => *shared.keeping.lock() = keeping,
+            Err(error) => return Err(self.fail(error)),
+        }
+        for number in 1..=shared.queue.pacing().lanes {
+            shared.state.lock().running += 1;
+            let lane = Arc::clone(shared);
+            let thread = thread::Builder::new().name(format!("readpast-lane-{number}"));
+            if let Err(error) = thread.spawn(move || lane::run(&lane)) {
+                shared.state.lock().running -= 1;
+                let message = format!("no thread could be started: {error}");
+                return Err(self.fail(Error::new(ErrorKind::Unavailable, message)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes up to `max` items that are due, waiting up to `wait` for the first. They are leased, and stay so until they are
+    /// ended, however long that takes.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] when `max` is out of range; what made the worker stop, if it was a failure.
+    pub fn take(&self, max: u32, wait: Duration) -> Result<Taken> {
+        if !(1..=MAX_ITEMS).contains(&max) {
+            let message = format!("the number of items to take is {max}; it must be from 1 to {MAX_ITEMS}");
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
+        self.start()?;
+        let deadline = Instant::now().checked_add(wait);
+        let max = max as usize;
+        let mut state = self.0.0.state.lock();
+        loop {
+            if state.phase >= Phase::Stopping {
+                return state.failure.clone().map_or(Ok(Taken::Stopping), Err);
+            }
+            let now = Instant::now();
+            if let Some(batch) = state.hand.take(max, self.0.0.proof, now) {
+                state.pace.busy(now);
+                return Ok(Taken::Items(batch));
+            }
+            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                return Ok(Taken::Nothing);
+            }
+            state.wanted += max;
+            self.0.0.lanes.notify_one();
+            match deadline {
+                Some(deadline) => drop(self.0.0.takers.wait_until(&mut state, deadline)),
+                None => self.0.0.takers.wait(&mut state),
+            }
+            state.wanted -= max;
+        }
+    }
+
+    /// Ends items that were taken, each on the terms of its settlement. Returns at once: lanes settle them. The answer of
+    /// each is [`Answer::Ok`], or [`Answer::NotFound`] when this worker does not have it in hand: it ended before.
+    ///
+    /// The token of a settlement is left aside; the engine knows it. What the library cannot send (a NUL in a text, a step
+    /// that is too long) is left out, and the item's error says so.
+    #[expect(clippy::must_use_candidate, reason = "who ends what it has just taken need not ask")]
+    pub fn end(&self, settlements: &[Settlement<'_>]) -> Vec<Answer> {
+        let ends: Vec<_> = settlements.iter().map(|settlement| self.0.0.sendable(settlement)).collect();
+        let mut state = self.0.0.state.lock();
+        let mut count = 0;
+        let answers = settlements
+            .iter()
+            .zip(ends)
+            .map(|(settlement, verdict)| {
+                if state.hand.end(&(settlement.key.to_owned(), settlement.attempt), verdict) {
+                    count += 1;
+                    Answer::Ok
+                } else {
+                    Answer::NotFound
+                }
+            })
+            .collect();
+        if count > 0 {
+            state.pace.ended(count, Instant::now());
+            self.0.0.lanes.notify_one();
+            if state.hand.waits_alone() {
+                self.0.0.takers.notify_one();
+            }
+            if state.hand.is_empty() {
+                // They were all lost.
+                self.0.0.lanes.notify_all();
+                self.0.0.ending.notify_all();
+            }
+        }
+        answers
+    }
+
+    /// Records a step of an item that was taken; its claim is kept, and its lease starts anew. Waits for the database, with
+    /// patience, until the worker is told to stop. Any answer but [`Answer::Ok`] means that the item is lost.
+    ///
+    /// # Errors
+    /// As [`Queue::settle`].
+    pub fn step(&self, key: &str, attempt: i32, step: &str) -> Result<Answer> {
+        let claim = (key.to_owned(), attempt);
+        let Some(token) = self.0.0.state.lock().hand.token(&claim) else { return Ok(Answer::NotFound) };
+        let settlement =
+            Settlement { step: Some(step), attempt, ..Settlement::control(key, Some(&token), Action::Step) };
+        check_settlement(&settlement)?;
+        let (mut outcomes, _) = settling::until_known(&self.0.0, &[settlement], 0)?;
+        let outcome = outcomes.remove(0);
+        match outcome.answer {
+            Answer::Ok => self.0.0.state.lock().hand.stepped(&claim, outcome.token),
+            _ => self.0.0.lose(&claim),
+        }
+        Ok(outcome.answer)
+    }
+
+    /// Whether an item that was taken was found lost: its lease ran out, or an operator took it. Work on it is in vain then.
+    #[must_use]
+    pub fn is_lost(&self, key: &str, attempt: i32) -> bool {
+        self.0.0.state.lock().hand.is_lost(&(key.to_owned(), attempt))
+    }
+
+    /// Has the leases of all items in hand renewed now, and not only when a third of their time is over.
+    pub fn renew_now(&self) {
+        if let Some(keeping) = &*self.0.0.keeping.lock() {
+            keeping.hurry();
+        }
+    }
+
+    /// Whether it was told to stop, or has failed.
+    #[must_use]
+    pub fn is_stopping(&self) -> bool {
+        self.0.0.is_stopping()
+    }
+
+    /// Tells the worker to stop: nothing is handed out any more, what nobody has begun is given back without costing an
+    /// attempt, and what ends is settled. Returns at once. Takes a lock for a moment, so it is not for the inside of a
+    /// signal handler.
+    pub fn stop(&self) {
+        self.0.0.stop(self.0.0.state.lock());
+    }
+
+    /// Stops the worker, and waits up to `patience` until all that was taken has ended and is settled. After that it is
+    /// abandoned: leases run out, and other workers take over what was in hand.
+    ///
+    /// # Errors
+    /// What made the worker stop, if it was a failure; [`ErrorKind::TimedOut`] says what was left in hand.
+    pub fn close(&self, patience: Duration) -> Result<()> {
+        let deadline = Instant::now().checked_add(patience);
+        self.stop();
+        let mut state = self.0.0.state.lock();
+        while state.running > 0 || !state.hand.is_empty() && state.phase != Phase::Abandoned {
+            let timed_out = match deadline {
+                Some(deadline) => self.0.0.ending.wait_until(&mut state, deadline).timed_out(),
+                None => {
+                    self.0.0.ending.wait(&mut state);
+                    false
+                }
+            };
+            if timed_out && (state.running > 0 || !state.hand.is_empty()) {
+                state.phase = Phase::Abandoned;
+                self.0.0.lanes.notify_all();
+                self.0.0.ending.notify_all();
+                let counts = state.hand.counts();
+                let message = format!(
+                    "the worker was abandoned after {} ms with {} items that had not ended and {} that were not settled; \
+                     their leases run out",
+                    patience.as_millis(),
+                    counts.begun,
+                    counts.ready + counts.ended
+                );
+                return Err(state.failure.clone().unwrap_or_else(|| Error::new(ErrorKind::TimedOut, message)));
+            }
+        }
+        let failure = state.failure.clone();
+        drop(state);
+        // There is nothing to keep any more.
+        let keeping = self.0.0.keeping.lock().take();
+        drop(keeping);
+        failure.map_or(Ok(()), Err)
+    }
+
+    /// What it has done so far.
+    #[must_use]
+    pub fn figures(&self) -> Figures {
+        let state = self.0.0.state.lock();
+        let counts = state.hand.counts();
+        Figures {
+            ready: counts.ready as u64,
+            begun: counts.begun as u64,
+            ended: counts.ended as u64,
+            call_us_p50: state.durations.quantile(0.5),
+            call_us_p99: state.durations.quantile(0.99),
+            ..state.tallies
+        }
+    }
+
+    /// What an observer panicked with, once: for a caller who lets it go on.
+    pub(crate) fn take_panic(&self) -> Option<Box<dyn Any + Send>> {
+        self.0.0.panic.lock().take()
+    }
+
+    /// The queue it works on.
+    #[must_use]
+    pub fn queue(&self) -> &Queue {
+        &self.0.0.queue
+    }
+
+    /// Stops for good; the error is given back.
+    fn fail(&self, error: Error) -> Error {
+        self.0.0.fail(error.clone());
+        error
+    }
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine").field("queue", self.queue()).field("figures", &self.figures()).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.0.state.lock().hand.forget_begun();
+        self.0.stop(self.0.state.lock());
+        self.0.lanes.notify_all();
+    }
+}
+
+impl Shared {
+    /// What a settlement asks for, as far as it can be sent.
+    fn sendable(&self, settlement: &Settlement<'_>) -> Verdict {
+        let verdict = Verdict::from(settlement);
+        // The engine's own token takes the place of the settlement's.
+        match check_settlement(&Settlement { token: Some("-"), ..settlement.clone() }) {
+            Ok(()) => verdict,
+            Err(refusal) => {
+                self.refused(settlement, &refusal);
+                settling::reworded(&verdict, &refusal)
+            }
+        }
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.state.lock().phase >= Phase::Stopping
+    }
+
+    fn tell(&self, event: &Event<'_>) {
+        if let Some(observer) = &self.terms.observer {
+            observer(event);
+        }
+    }
+
+    /// A part of what was given with an item was refused.
+    fn refused(&self, settlement: &Settlement<'_>, error: &Error) {
+        note::refused(settlement, error);
+        self.state.lock().tallies.refused += 1;
+        self.tell(&Event::Refused { key: settlement.key, attempt: settlement.attempt, error });
+    }
+
+    fn trouble(&self, doing: &str, error: &Error) {
+        log::warn!("queue {}: cannot {doing}, and will try again: {error}", self.queue.name());
+        self.state.lock().tallies.troubles += 1;
+        self.tell(&Event::Trouble { error });
+    }
+
+    /// An item was found not to be ours any more.
+    fn lose(&self, claim: &Claim) {
+        let mut state = self.state.lock();
+        if state.hand.lose(claim) {
+            state.tallies.lost += 1;
+            drop(state);
+            note::lost(claim);
+            self.tell(&Event::Lost { key: &claim.0, attempt: claim.1 });
+        }
+    }
+
+    fn fail(&self, error: Error) {
+        let mut state = self.state.lock();
+        state.failure.get_or_insert(error);
+        self.stop(state);
+    }
+
+    /// An observer has panicked. Nobody knows what it was told of; the leases run out.
+    fn panicked(&self, payload: Box<dyn Any + Send>) {
+        self.panic.lock().get_or_insert(payload);
+        self.fail(Error::new(ErrorKind::Protocol, "an observer of the worker panicked"));
+        self.state.lock().phase = Phase::Abandoned;
+        self.lanes.notify_all();
+    }
+
+    fn stop(&self, mut state: MutexGuard<'_, State>) {
+        if state.phase >= Phase::Stopping {
+            return;
+        }
+        state.phase = Phase::Stopping;
+        state.hand.give_back(None);
+        self.takers.notify_all();
+        self.lanes.notify_all();
+        drop(state);
+        // Ends the pauses of claims that are tried again.
+        self.queue.interrupt();
+    }
+}
+
+impl Watcher for Shared {
+    fn woken(&self) {
+        match self.queue.called_off() {
+            Some(error) if error.kind() == ErrorKind::Interrupted => self.stop(self.state.lock()),
+            Some(error) if !self.is_stopping() => self.fail(error),
+            _ => {
+                self.lanes.notify_all();
+            }
+        }
+    }
+}
+
+impl LeaseHolder for Shared {
+    fn held(&self) -> Vec<Claim> {
+        let state = self.state.lock();
+        if state.phase == Phase::Abandoned { Vec::new() } else { state.hand.claims() }
+    }
+
+    fn lost(&self, claims: &[Claim]) {
+        claims.iter().for_each(|claim| self.lose(claim));
+    }
+}

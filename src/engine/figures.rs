@@ -1,0 +1,90 @@
+//! What a worker has done so far, in numbers.
+
+use std::time::Duration;
+
+/// Figures of a worker since it was made. All of one moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Figures {
+    /// Items in hand that no handler has begun.
+    pub ready: u64,
+    /// Items that handlers have.
+    pub begun: u64,
+    /// Items that have ended and are not settled yet.
+    pub ended: u64,
+    /// Items claimed so far.
+    pub claimed: u64,
+    /// Items settled so far as their handlers wished.
+    pub settled: u64,
+    /// Items given back unworked so far, without costing an attempt.
+    pub released: u64,
+    /// Items that were not this worker's any more when it was found out.
+    pub lost: u64,
+    /// Items of which the database or the library refused what their handlers gave.
+    pub refused: u64,
+    /// Calls answered so far that settled or claimed.
+    pub calls: u64,
+    /// Calls that failed in a way that may pass.
+    pub troubles: u64,
+    /// The median of how long calls took that were answered, in microseconds, to within a factor of 1.5.
+    pub call_us_p50: u64,
+    /// The same of the 99th percentile.
+    pub call_us_p99: u64,
+}
+
+/// How often something took how long: two classes for each doubling, from 1 microsecond to a day.
+#[derive(Debug, Clone)]
+pub(super) struct Durations([u64; 80]);
+
+impl Default for Durations {
+    fn default() -> Self {
+        Self([0; 80])
+    }
+}
+
+impl Durations {
+    pub(super) fn add(&mut self, took: Duration) {
+        let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX).max(1);
+        let doubling = us.ilog2() as usize;
+        let upper_half = doubling > 0 && us >> (doubling - 1) & 1 == 1;
+        let last = self.0.len() - 1;
+        if let Some(count) = self.0.get_mut((2 * doubling + usize::from(upper_half)).min(last)) {
+            *count += 1;
+        }
+    }
+
+    /// The upper end of the class in which the given part of all lies, from 0 to 1; 0 when there are none.
+    pub(super) fn quantile(&self, part: f64) -> u64 {
+        let all: u64 = self.0.iter().sum();
+        let wanted = (all as f64 * part).ceil().max(1.0) as u64;
+        let mut passed = 0;
+        for (class, count) in self.0.iter().enumerate() {
+            passed += count;
+            if passed >= wanted && all > 0 {
+                let low = 1_u64 << (class / 2);
+                return if class % 2 == 0 { low + low / 2 } else { 2 * low };
+            }
+        }
+        0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_near_and_never_below() {
+        let mut durations = Durations::default();
+        assert_eq!(durations.quantile(0.5), 0);
+        for us in 1..=1000 {
+            durations.add(Duration::from_micros(us));
+        }
+        for (part, exact) in [(0.5, 500), (0.99, 990), (0.0, 1), (1.0, 1000)] {
+            let told = durations.quantile(part);
+            assert!(told >= exact && told <= exact * 3 / 2 + 1, "{part}: {told} for {exact}");
+        }
+        durations.add(Duration::ZERO);
+        durations.add(Duration::MAX);
+    }
+}

@@ -1,0 +1,461 @@
+//! What a worker has in hand: items that wait for a handler, items that handlers have, and those that have ended and are to
+//! be settled. Plain data; the engine locks it.
+
+use crate::item::{Action, Batch, Item, Verdict};
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// An item by what names its claim. (A release gives the attempt back, so that the next claim of the same item can have
+/// the same name; by then this one has ended.)
+pub(super) type Claim = (String, i32);
+
+/// All that this worker holds leases of.
+#[derive(Default)]
+pub(super) struct Hand {
+    /// Claimed ahead, in the order they were due.
+    ready: VecDeque<Ready>,
+    waiting: usize,
+    begun: HashMap<Claim, Begun>,
+    ended: VecDeque<Ended>,
+    /// What lanes are settling right now.
+    settling: Vec<Arc<Vec<Ended>>>,
+    /// What renewals have found lost of the items that no handler has.
+    lost: Vec<Claim>,
+}
+
+/// A claim, or what is left of it.
+struct Ready {
+    batch: Batch,
+    claimed: Instant,
+    /// It came back from a dead worker, of whose death it may have been the cause.
+    is_alone: bool,
+}
+
+/// An item that a handler has.
+struct Begun {
+    item: Batch,
+    /// What a step has made of its token.
+    token: Option<String>,
+    lost: bool,
+    /// Of one that came back from a dead worker: since when a handler has it.
+    suspected: Option<Instant>,
+}
+
+/// An item that is to be settled.
+#[derive(Debug, Clone)]
+pub(super) struct Ended {
+    item: Batch,
+    token: Option<String>,
+    verdict: Verdict,
+    /// Whether what its handler gave was refused, and the verdict is ours.
+    is_reworded: bool,
+    /// How often the server has refused to settle it for a reason of its own.
+    tries: u32,
+    /// Not to be settled before.
+    not_before: Option<Instant>,
+}
+
+impl Ended {
+    fn unworked(item: Batch) -> Self {
+        Self { item, token: None, verdict: Verdict::release(), is_reworded: false, tries: 0, not_before: None }
+    }
+
+    pub(super) fn settlement(&self) -> crate::item::Settlement<'_> {
+        let token = self.token.as_deref().unwrap_or(token_of(&self.item));
+        self.verdict.settlement(key_of(&self.item), token, attempt_of(&self.item))
+    }
+
+    pub(super) fn verdict(&self) -> &Verdict {
+        &self.verdict
+    }
+
+    /// How often it was put off.
+    pub(super) fn tries(&self) -> u32 {
+        self.tries
+    }
+
+    /// The same item with another end, since its handler's was refused.
+    pub(super) fn with_verdict(&self, verdict: Verdict) -> Self {
+        Self { verdict, is_reworded: true, ..self.clone() }
+    }
+
+    /// Whether its end is not what its handler gave.
+    pub(super) fn is_reworded(&self) -> bool {
+        self.is_reworded
+    }
+
+    /// The same, to be tried once more at `at`.
+    pub(super) fn put_off(&self, at: Instant) -> Self {
+        Self { tries: self.tries + 1, not_before: Some(at), ..self.clone() }
+    }
+
+    fn claim(&self) -> Claim {
+        claim_of(&self.item)
+    }
+}
+
+/// How many items are where.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) ready: usize,
+    pub(super) begun: usize,
+    pub(super) ended: usize,
+}
+
+impl Hand {
+    /// Takes in what was claimed at `now`.
+    pub(super) fn put(&mut self, batch: Batch, now: Instant) {
+        self.waiting += batch.len();
+        let is_alone = batch.is_alone();
+        self.ready.push_back(Ready { batch, claimed: now, is_alone });
+    }
+
+    /// Hands out up to `max` items that lie side by side, as far as they are not known to be lost. Of those that came back from
+    /// a dead worker one is begun at a time: should it end this process too, the attempts of the others are not spent. One
+    /// that has been worked on for `proof` without doing so holds them up no longer.
+    pub(super) fn take(&mut self, max: usize, proof: Duration, now: Instant) -> Option<Batch> {
+        loop {
+            let may_begin_alone = self.proven_at(proof).is_none_or(|at| at <= now);
+            let place = self.ready.iter().position(|ready| may_begin_alone || !ready.is_alone)?;
+            let ready = self.ready.get_mut(place)?;
+            let (claimed, suspected) = (ready.claimed, ready.is_alone.then_some(now));
+            let taken = ready.batch.part(0, max);
+            ready.batch = ready.batch.part(taken.len(), usize::MAX);
+            if ready.batch.is_empty() {
+                self.ready.remove(place);
+            }
+            self.waiting -= taken.len();
+            // Up to the first that is lost; that one is dropped, and what follows it stays.
+            let lost = self.first_lost(&taken);
+            let kept = taken.part(0, lost.unwrap_or(taken.len()));
+            let rest = lost.map(|lost| taken.part(lost + 1, usize::MAX)).filter(|rest| !rest.is_empty());
+            if let Some(batch) = rest {
+                self.waiting += batch.len();
+                self.ready.insert(place, Ready { batch, claimed, is_alone: false });
+            }
+            if kept.is_empty() {
+                continue;
+            }
+            for index in 0..kept.len() {
+                let item = kept.part(index, 1);
+                self.begun.insert(claim_of(&item), Begun { item, token: None, lost: false, suspected });
+            }
+            return Some(kept);
+        }
+    }
+
+    /// Whether something waits that came back from a dead worker, perhaps for another such to end.
+    pub(super) fn waits_alone(&self) -> bool {
+        self.ready.iter().any(|ready| ready.is_alone)
+    }
+
+    /// When the next of those may be begun that came back from a dead worker; `None` when there is none, or at once.
+    pub(super) fn proven_at(&self, proof: Duration) -> Option<Instant> {
+        if !self.waits_alone() {
+            return None;
+        }
+        self.begun.values().filter_map(|begun| begun.suspected).max().map(|since| since + proof)
+    }
+
+    fn first_lost(&mut self, batch: &Batch) -> Option<usize> {
+        if self.lost.is_empty() {
+            return None;
+        }
+        let index = batch.iter().position(|item| self.lost.iter().any(|lost| is(lost, &item)))?;
+        let item = batch.get(index)?;
+        self.lost.retain(|lost| !is(lost, &item));
+        Some(index)
+    }
+
+    /// Ends an item that a handler has. `false` when none has it: it ended before, or was never taken. What is known to be
+    /// lost is not settled: whoever has it now says what becomes of it.
+    pub(super) fn end(&mut self, claim: &Claim, verdict: Verdict) -> bool {
+        let Some(Begun { item, token, lost, .. }) = self.begun.remove(claim) else { return false };
+        if lost {
+            return true;
+        }
+        self.ended.push_back(Ended { item, token, verdict, is_reworded: false, tries: 0, not_before: None });
+        true
+    }
+
+    /// An item that a handler has, with its token.
+    pub(super) fn token(&self, claim: &Claim) -> Option<String> {
+        let begun = self.begun.get(claim)?;
+        Some(begun.token.clone().unwrap_or_else(|| token_of(&begun.item).to_owned()))
+    }
+
+    /// Takes note of what a step has made of an item's token.
+    pub(super) fn stepped(&mut self, claim: &Claim, token: String) {
+        if let Some(begun) = self.begun.get_mut(claim) {
+            begun.token = Some(token);
+        }
+    }
+
+    /// Whether a handler's item was found lost; an item that is not in hand is.
+    pub(super) fn is_lost(&self, claim: &Claim) -> bool {
+        self.begun.get(claim).is_none_or(|begun| begun.lost)
+    }
+
+    /// Takes note that an item is not ours any more. `false` when it had ended meanwhile, which is why.
+    pub(super) fn lose(&mut self, claim: &Claim) -> bool {
+        if let Some(begun) = self.begun.get_mut(claim) {
+            return !std::mem::replace(&mut begun.lost, true);
+        }
+        let waits = self.ready.iter().any(|ready| ready.batch.iter().any(|item| is(claim, &item)));
+        if waits && !self.lost.contains(claim) {
+            self.lost.push(claim.clone());
+        }
+        waits
+    }
+
+    /// Has those given back that nobody has begun: all, or those that were claimed before `since`. What waits because it came
+    /// back from a dead worker stays: given back, it would be claimed together with others.
+    pub(super) fn give_back(&mut self, since: Option<Instant>) {
+        let is_meant = |ready: &Ready| since.is_none_or(|since| !ready.is_alone && ready.claimed < since);
+        while let Some(place) = self.ready.iter().position(is_meant) {
+            let Some(Ready { batch, .. }) = self.ready.remove(place) else { break };
+            self.waiting -= batch.len();
+            let lost = std::mem::take(&mut self.lost);
+            let (gone, held): (Vec<_>, Vec<_>) =
+                (0..batch.len()).map(|index| batch.part(index, 1)).partition(|item| lost.contains(&claim_of(item)));
+            self.lost = lost.into_iter().filter(|lost| !gone.iter().any(|item| claim_of(item) == *lost)).collect();
+            self.ended.extend(held.into_iter().map(Ended::unworked));
+        }
+    }
+
+    /// Nobody is there any more who could end what handlers have: the leases run out.
+    pub(super) fn forget_begun(&mut self) {
+        self.begun.clear();
+    }
+
+    /// When the item that has waited longest was claimed.
+    pub(super) fn oldest(&self) -> Option<Instant> {
+        self.ready.iter().find(|ready| !ready.is_alone).map(|ready| ready.claimed)
+    }
+
+    /// Up to `max` items that can be settled now, for a lane. They stay in hand until it gives them to [`Hand::settled`].
+    pub(super) fn take_ended(&mut self, max: usize, now: Instant) -> Arc<Vec<Ended>> {
+        let is_due = |ended: &Ended| ended.not_before.is_none_or(|at| at <= now);
+        let taken = if self.ended.len() <= max && self.ended.iter().all(is_due) {
+            Vec::from(std::mem::take(&mut self.ended))
+        } else {
+            let (due, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut self.ended).into_iter().partition(is_due);
+            let mut due = due.into_iter();
+            let taken = due.by_ref().take(max).collect();
+            self.ended = due.chain(rest).collect();
+            taken
+        };
+        let taken = Arc::new(taken);
+        if !taken.is_empty() {
+            self.settling.push(Arc::clone(&taken));
+        }
+        taken
+    }
+
+    /// When the first of those is due that have to wait before they are settled; `None` when there are none.
+    pub(super) fn next_try(&self) -> Option<Instant> {
+        self.ended.iter().filter_map(|ended| ended.not_before).min()
+    }
+
+    /// What a lane took has left the hand, but for those of `again`.
+    pub(super) fn settled(&mut self, taken: &Arc<Vec<Ended>>, again: Vec<Ended>) {
+        self.settling.retain(|settling| !Arc::ptr_eq(settling, taken));
+        self.ended.extend(again);
+    }
+
+    pub(super) fn counts(&self) -> Counts {
+        let settling: usize = self.settling.iter().map(|taken| taken.len()).sum();
+        Counts { ready: self.waiting, begun: self.begun.len(), ended: self.ended.len() + settling }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.counts() == Counts::default()
+    }
+
+    /// The claims of all items in hand.
+    pub(super) fn claims(&self) -> Vec<Claim> {
+        let ready = self.ready.iter().flat_map(|ready| ready.batch.iter().map(|item| claim(&item)));
+        let settling = self.settling.iter().flat_map(|taken| taken.iter().map(Ended::claim));
+        let begun = self.begun.iter().filter(|(_, begun)| !begun.lost).map(|(claim, _)| claim.clone());
+        let ended = self.ended.iter().filter(|ended| ended.verdict.action() != Action::Release).map(Ended::claim);
+        ready.filter(|claim| !self.lost.contains(claim)).chain(begun).chain(ended).chain(settling).collect()
+    }
+
+    /// Whether an item has waited for a handler since before `hold`.
+    pub(super) fn has_waited(&self, hold: Duration, now: Instant) -> bool {
+        self.oldest().is_some_and(|claimed| now.duration_since(claimed) >= hold)
+    }
+}
+
+fn claim(item: &Item<'_>) -> Claim {
+    (item.key().to_owned(), item.attempt())
+}
+
+fn is(claim: &Claim, item: &Item<'_>) -> bool {
+    claim.1 == item.attempt() && claim.0 == item.key()
+}
+
+fn claim_of(one: &Batch) -> Claim {
+    (key_of(one).to_owned(), attempt_of(one))
+}
+
+/// Of a batch of one.
+fn key_of(one: &Batch) -> &str {
+    one.get(0).map_or("", |item| item.key())
+}
+
+fn token_of(one: &Batch) -> &str {
+    one.get(0).map_or("", |item| item.token())
+}
+
+fn attempt_of(one: &Batch) -> i32 {
+    one.get(0).map_or(0, |item| item.attempt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::item::{CLAIMED_ALONE, Cell, Column, ColumnType, Rows, answer_column};
+
+    const PROOF: Duration = Duration::from_secs(10);
+
+    /// Items `from..to`, as a claim brings them.
+    fn batch(from: i64, to: i64) -> Batch {
+        batch_of("CLAIMED", from, to)
+    }
+
+    fn batch_of(word: &str, from: i64, to: i64) -> Batch {
+        let column = Column { name: "c".to_owned(), kind: ColumnType::Text };
+        let mut rows = Rows::new(vec![column; answer_column::COUNT].into());
+        for number in from..to {
+            for place in 0..answer_column::COUNT {
+                match place {
+                    answer_column::ANSWER => rows.push_text(|text| text.push_str(word)),
+                    answer_column::KEY => rows.push_text(|text| text.push_str(&number.to_string())),
+                    answer_column::TOKEN => rows.push_text(|text| text.push('t')),
+                    answer_column::ATTEMPT => rows.push(Cell::Integer(1)),
+                    _ => rows.push(Cell::Null),
+                }
+            }
+        }
+        Batch::new(rows, 0)
+    }
+
+    fn name(number: i64) -> Claim {
+        (number.to_string(), 1)
+    }
+
+    fn keys(batch: &Batch) -> Vec<String> {
+        batch.iter().map(|item| item.key().to_owned()).collect()
+    }
+
+    #[test]
+    fn items_go_from_hand_to_hand_in_their_order() {
+        let now = Instant::now();
+        let mut hand = Hand::default();
+        hand.put(batch(0, 3), now);
+        hand.put(batch(3, 5), now);
+        assert_eq!(keys(&hand.take(2, PROOF, Instant::now()).unwrap()), ["0", "1"]);
+        assert_eq!(keys(&hand.take(9, PROOF, Instant::now()).unwrap()), ["2"], "what lies side by side");
+        assert_eq!(keys(&hand.take(9, PROOF, Instant::now()).unwrap()), ["3", "4"]);
+        assert!(hand.take(1, PROOF, Instant::now()).is_none());
+        assert_eq!(hand.counts(), Counts { ready: 0, begun: 5, ended: 0 });
+
+        assert!(hand.end(&name(1), Verdict::complete()));
+        assert!(!hand.end(&name(1), Verdict::complete()), "once");
+        assert!(!hand.end(&("2".to_owned(), 2), Verdict::complete()), "another attempt is another claim");
+        let taken = hand.take_ended(10, now);
+        assert_eq!(taken[0].settlement().key, "1");
+        assert_eq!(hand.counts(), Counts { ready: 0, begun: 4, ended: 1 }, "in hand until it is settled");
+        hand.settled(&taken, Vec::new());
+        assert_eq!(hand.counts(), Counts { ready: 0, begun: 4, ended: 0 });
+        assert_eq!(hand.claims().len(), 4);
+    }
+
+    #[test]
+    fn the_token_of_the_last_step_ends_the_item() {
+        let mut hand = Hand::default();
+        hand.put(batch(0, 1), Instant::now());
+        hand.take(1, PROOF, Instant::now());
+        assert_eq!(hand.token(&name(0)).as_deref(), Some("t"));
+        hand.stepped(&name(0), "u".to_owned());
+        hand.end(&name(0), Verdict::complete());
+        assert_eq!(hand.take_ended(1, Instant::now())[0].settlement().token, Some("u"));
+    }
+
+    #[test]
+    fn what_was_lost_before_its_turn_is_not_handed_out() {
+        let now = Instant::now();
+        let mut hand = Hand::default();
+        hand.put(batch(0, 4), now);
+        assert!(hand.lose(&name(1)) && hand.lose(&name(2)));
+        assert!(!hand.lose(&name(9)), "not in hand");
+        assert_eq!(hand.claims(), [name(0), name(3)]);
+        assert_eq!(keys(&hand.take(4, PROOF, Instant::now()).unwrap()), ["0"]);
+        assert_eq!(keys(&hand.take(4, PROOF, Instant::now()).unwrap()), ["3"]);
+        assert!(hand.lose(&name(3)) && hand.is_lost(&name(3)) && !hand.is_lost(&name(0)));
+        assert!(!hand.lose(&name(3)), "told once");
+        assert!(hand.is_lost(&name(1)), "nobody has it");
+    }
+
+    #[test]
+    fn what_nobody_has_begun_goes_back() {
+        let long_ago = Instant::now();
+        let now = long_ago + Duration::from_secs(1);
+        let mut hand = Hand::default();
+        hand.put(batch(0, 2), long_ago);
+        hand.put(batch(2, 4), now);
+        hand.lose(&name(1));
+        assert!(hand.has_waited(Duration::from_secs(1), now));
+        hand.give_back(Some(now));
+        assert!(!hand.has_waited(Duration::from_secs(1), now));
+        assert_eq!(hand.counts(), Counts { ready: 2, begun: 0, ended: 1 });
+        hand.give_back(None);
+        let actions: Vec<_> = hand.take_ended(9, now).iter().map(|ended| ended.verdict.action()).collect();
+        assert_eq!(actions, [Action::Release; 3]);
+    }
+
+    #[test]
+    fn those_that_wait_for_another_try_let_the_others_by() {
+        let now = Instant::now();
+        let later = now + Duration::from_secs(1);
+        let mut hand = Hand::default();
+        hand.put(batch(0, 3), now);
+        hand.take(3, PROOF, Instant::now());
+        for number in 0..3 {
+            hand.end(&name(number), Verdict::complete());
+        }
+        let taken = hand.take_ended(1, now);
+        let again = taken.iter().map(|ended| ended.put_off(later)).collect();
+        hand.settled(&taken, again);
+        assert_eq!(hand.take_ended(9, now).len(), 2);
+        assert_eq!(hand.next_try(), Some(later));
+        assert_eq!(hand.take_ended(9, later)[0].settlement().key, "0");
+    }
+
+    #[test]
+    fn those_that_came_back_from_a_dead_worker_are_begun_one_at_a_time() {
+        let now = Instant::now();
+        let mut hand = Hand::default();
+        for number in 0..3 {
+            hand.put(batch_of(CLAIMED_ALONE, number, number + 1), now);
+        }
+        hand.put(batch(3, 4), now);
+        assert_eq!(hand.proven_at(PROOF), None);
+        assert_eq!(keys(&hand.take(9, PROOF, now).unwrap()), ["0"]);
+        assert_eq!(hand.proven_at(PROOF), Some(now + PROOF));
+        assert_eq!(keys(&hand.take(9, PROOF, now).unwrap()), ["3"], "others go on");
+        assert!(hand.take(9, PROOF, now).is_none());
+        hand.give_back(Some(now + PROOF));
+        assert_eq!(hand.counts().ready, 2, "they wait, however long");
+        assert_eq!(hand.oldest(), None);
+
+        let proven = now + PROOF;
+        assert_eq!(keys(&hand.take(9, PROOF, proven).unwrap()), ["1"], "the first has done no harm");
+        assert!(hand.take(9, PROOF, proven).is_none());
+        assert!(hand.end(&name(0), Verdict::complete()) && hand.take(9, PROOF, proven).is_none());
+        assert!(hand.end(&name(1), Verdict::complete()));
+        assert_eq!(keys(&hand.take(9, PROOF, proven).unwrap()), ["2"]);
+    }
+}

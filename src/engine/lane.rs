@@ -1,0 +1,200 @@
+//! A thread that makes calls: each settles all that has ended, and claims as many items as there is room for.
+
+use super::hand::Ended;
+use super::{Event, Phase, Shared, State, settling};
+use crate::error::ErrorKind;
+use crate::item::{Action, Answer, Batch, Outcome};
+use crate::queue::MAX_ITEMS;
+use parking_lot::MutexGuard;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Between a look at the queue that failed and the next one.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// What one call is to do.
+struct Round {
+    ended: Arc<Vec<Ended>>,
+    room: usize,
+}
+
+/// Until the worker has stopped and nothing is left to settle. A panic, which only an observer can cause, ends the worker.
+pub(super) fn run(shared: &Arc<Shared>) {
+    let worked = panic::catch_unwind(AssertUnwindSafe(|| {
+        while let Some(round) = next(shared) {
+            if round.ended.is_empty() {
+                look(shared, round.room);
+            } else {
+                settle(shared, &round);
+            }
+        }
+    }));
+    if let Err(payload) = worked {
+        shared.panicked(payload);
+    }
+    shared.state.lock().running -= 1;
+    shared.ending.notify_all();
+}
+
+/// Waits for something to do. `None`: there is nothing more.
+fn next(shared: &Shared) -> Option<Round> {
+    let mut state = shared.state.lock();
+    loop {
+        let now = Instant::now();
+        let is_stopping = state.phase >= Phase::Stopping;
+        let is_done = is_stopping && state.hand.is_empty() && state.claiming == 0;
+        if state.phase == Phase::Abandoned || is_done {
+            return None;
+        }
+        give_back_overdue(&mut state, now);
+        let ended = state.hand.take_ended(MAX_ITEMS as usize, now);
+        let room = if is_stopping { 0 } else { room(&mut state, now) };
+        let proven = state.hand.proven_at(shared.proof);
+        if proven.is_some_and(|at| at <= now) && state.wanted > 0 {
+            shared.takers.notify_one();
+        }
+        let mut until = state.hand.next_try().into_iter().chain(proven.filter(|at| *at > now)).min();
+        if !ended.is_empty() {
+            state.claiming += room;
+            return Some(Round { ended, room });
+        }
+        if room > 0 {
+            match turn(shared, &state, now) {
+                Ok(()) => {
+                    state.claiming += room;
+                    return Some(Round { ended, room });
+                }
+                Err(at) => until = Some(until.map_or(at, |until| until.min(at))),
+            }
+        }
+        if state.hand.is_empty() && state.claiming == 0 {
+            state.pace.idle();
+        }
+        let overdue = state.hand.oldest().map(|claimed| claimed + state.pace.hold());
+        match until.into_iter().chain(overdue).min() {
+            Some(until) => drop(shared.lanes.wait_until(&mut state, until)),
+            None => shared.lanes.wait(&mut state),
+        }
+    }
+}
+
+/// What has waited for a handler too long goes back to the queue, where others may have time for it.
+fn give_back_overdue(state: &mut State, now: Instant) {
+    let hold = state.pace.hold();
+    if state.hand.has_waited(hold, now) {
+        // Strictly before, so that the ones it was found by are among them.
+        state.hand.give_back(now.checked_sub(hold).map(|since| since + Duration::from_nanos(1)));
+    }
+}
+
+/// How many items a call may claim: what handlers wait for, and what they will begin soon.
+fn room(state: &mut State, now: Instant) -> usize {
+    let ahead = state.pace.ahead(now);
+    let wanted = state.wanted + ahead;
+    wanted.saturating_sub(state.hand.counts().ready + state.claiming).min(MAX_ITEMS as usize)
+}
+
+/// Whether to look at the queue now; else until when not to.
+fn turn(shared: &Shared, state: &State, now: Instant) -> Result<(), Instant> {
+    match state.not_before {
+        Some(at) if at > now => Err(at),
+        // Whether the queue is empty, and all is done, is not to be told by what others have seen.
+        _ if shared.terms.until_empty && state.hand.is_empty() && state.claiming == 0 => Ok(()),
+        _ => shared.queue.turn(),
+    }
+}
+
+/// Claims without settling.
+fn look(shared: &Shared, room: usize) {
+    let begun = Instant::now();
+    let result = shared.queue.claim(u32::try_from(room).unwrap_or(MAX_ITEMS), Duration::ZERO);
+    let batch = result.as_ref().ok().cloned().unwrap_or_default();
+    deliver(shared, batch, room);
+    let mut state = shared.state.lock();
+    match result {
+        Ok(batch) => {
+            state.not_before = None;
+            state.tallies.calls += 1;
+            state.durations.add(begun.elapsed());
+            if batch.is_empty() {
+                drained(shared, state);
+            }
+        }
+        Err(error) if error.kind() == ErrorKind::Interrupted => shared.stop(state),
+        Err(error) if state.phase >= Phase::Stopping && error.is_retryable() => {}
+        Err(error) if settling::may_pass(&error) && !shared.terms.until_empty => {
+            state.not_before = Some(Instant::now() + PAUSE);
+            drop(state);
+            shared.trouble("claim", &error);
+        }
+        Err(error) => {
+            drop(state);
+            shared.fail(error);
+        }
+    }
+}
+
+/// The queue was found empty.
+fn drained(shared: &Shared, state: MutexGuard<'_, State>) {
+    if shared.terms.until_empty && state.hand.is_empty() && state.claiming == 0 {
+        shared.stop(state);
+    }
+}
+
+/// Hands in what a call has claimed that had room for so much; what was claimed is told before a handler can have it.
+fn deliver(shared: &Shared, batch: Batch, room: usize) {
+    let count = batch.len();
+    if count > 0 {
+        shared.tell(&Event::Claimed { batch: &batch });
+    }
+    let mut state = shared.state.lock();
+    state.claiming -= room;
+    if count == 0 {
+        return;
+    }
+    state.tallies.claimed += count as u64;
+    let now = Instant::now();
+    state.pace.busy(now);
+    state.hand.put(batch, now);
+    if state.phase >= Phase::Stopping {
+        // It came too late.
+        state.hand.give_back(None);
+    } else if state.wanted <= count {
+        shared.takers.notify_all();
+    } else {
+        (0..count).for_each(|_| {
+            shared.takers.notify_one();
+        });
+    }
+    drop(state);
+    if let Some(keeping) = &*shared.keeping.lock() {
+        keeping.wake();
+    }
+}
+
+/// Settles, and claims with it.
+fn settle(shared: &Shared, round: &Round) {
+    let room = u32::try_from(round.room).unwrap_or(MAX_ITEMS);
+    let settled = settling::settle(shared, &round.ended, room);
+    deliver(shared, settled.batch, round.room);
+    let mut state = shared.state.lock();
+    for (ended, outcome) in round.ended.iter().zip(&settled.outcomes) {
+        tally(&mut state, ended, outcome.as_ref());
+    }
+    state.hand.settled(&round.ended, settled.again);
+    if state.phase >= Phase::Stopping && state.hand.is_empty() {
+        // That was the last of it.
+        shared.lanes.notify_all();
+        shared.ending.notify_all();
+    }
+}
+
+fn tally(state: &mut State, ended: &Ended, outcome: Option<&Outcome>) {
+    match outcome.map(|outcome| outcome.answer) {
+        Some(Answer::Ok) if ended.verdict().action() == Action::Release => state.tallies.released += 1,
+        Some(Answer::Ok) => state.tallies.settled += 1,
+        Some(_) => state.tallies.lost += 1,
+        None => {}
+    }
+}

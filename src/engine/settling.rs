@@ -1,0 +1,198 @@
+//! Settling so that the outcome is known in the end, and nothing that a handler gave is dropped for the server's sake.
+
+use super::hand::Ended;
+use super::{Event, Phase, Shared, note};
+use crate::error::{Error, ErrorKind, Result};
+use crate::item::{Answer, Batch, Outcome, Settlement, Verdict};
+use std::time::{Duration, Instant};
+
+/// Between two tries of a call that the library has given up on.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The longest pause before an item is tried again that the server has refused to settle.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// The most characters of an error that says what was refused: what every column that is there for errors should take.
+const SHORT: usize = 100;
+
+/// What came of a call.
+pub(super) struct Settled {
+    /// Of each item, in its place; `None` where nothing is known, or nothing was done.
+    pub(super) outcomes: Vec<Option<Outcome>>,
+    /// Those to be tried again.
+    pub(super) again: Vec<Ended>,
+    /// What was claimed with it.
+    pub(super) batch: Batch,
+}
+
+/// Settles `ended`, and claims up to `room` items with it.
+pub(super) fn settle(shared: &Shared, ended: &[Ended], room: u32) -> Settled {
+    let settlements: Vec<_> = ended.iter().map(Ended::settlement).collect();
+    match until_known(shared, &settlements, room) {
+        Ok((outcomes, batch)) => {
+            Settled { outcomes: outcomes.into_iter().map(Some).collect(), again: Vec::new(), batch }
+        }
+        Err(error) if is_of_items(&error) && ended.len() > 1 => {
+            let mut all = Settled { outcomes: Vec::new(), again: Vec::new(), batch: Batch::default() };
+            for one in ended {
+                let settled = alone(shared, one);
+                all.outcomes.extend(settled.outcomes);
+                all.again.extend(settled.again);
+            }
+            all
+        }
+        Err(error) if is_of_items(&error) => refused(shared, &ended[0], &error),
+        Err(error) => unsettled(shared, ended.len(), error),
+    }
+}
+
+/// Settles one item by itself, so that what is wrong with it does not hold up the others.
+fn alone(shared: &Shared, ended: &Ended) -> Settled {
+    match until_known(shared, &[ended.settlement()], 0) {
+        Ok((outcomes, batch)) => {
+            Settled { outcomes: outcomes.into_iter().map(Some).collect(), again: Vec::new(), batch }
+        }
+        Err(error) if is_of_items(&error) => refused(shared, ended, &error),
+        Err(error) => unsettled(shared, 1, error),
+    }
+}
+
+/// An item that the server refuses to settle. What its handler gave is left out if that is the reason, at last even the
+/// word that it was. A reason of the server's own may pass, and the item is tried again for as long as the worker works.
+fn refused(shared: &Shared, ended: &Ended, error: &Error) -> Settled {
+    if is_of_the_handler(error) {
+        let reworded = reworded(ended.verdict(), error);
+        let bare = Verdict::new(ended.verdict().action());
+        if !ended.is_reworded() {
+            shared.refused(&ended.settlement(), error);
+            return alone(shared, &ended.with_verdict(reworded));
+        }
+        if *ended.verdict() != bare {
+            return alone(shared, &ended.with_verdict(bare));
+        }
+    }
+    let Settlement { key, attempt, .. } = ended.settlement();
+    shared.trouble(&format!("settle item {key} at attempt {attempt}"), error);
+    if shared.state.lock().phase >= Phase::Stopping {
+        return Settled { outcomes: vec![None], again: Vec::new(), batch: Batch::default() };
+    }
+    let pause = PAUSE.saturating_mul(1 << ended.tries().min(10)).min(LONGEST_PAUSE);
+    let again = vec![ended.put_off(Instant::now() + pause)];
+    Settled { outcomes: vec![None], again, batch: Batch::default() }
+}
+
+/// Nothing more can be done: the leases run out.
+fn unsettled(shared: &Shared, count: usize, error: Error) -> Settled {
+    log::error!("queue {}: {count} items were not settled, and their leases run out: {error}", shared.queue.name());
+    if !error.is_retryable() {
+        shared.fail(error);
+    }
+    Settled { outcomes: vec![None; count], again: Vec::new(), batch: Batch::default() }
+}
+
+/// Settles `settlements` and claims up to `room` items with them. The same call with the same identity again, until its
+/// outcome is known or the worker is abandoned.
+pub(super) fn until_known(shared: &Shared, settlements: &[Settlement<'_>], room: u32) -> Result<(Vec<Outcome>, Batch)> {
+    let mut operation: Option<String> = None;
+    loop {
+        let begun = Instant::now();
+        let room = if shared.state.lock().phase >= Phase::Stopping { 0 } else { room };
+        let result = if room > 0 {
+            shared.queue.settle_and_claim(settlements, operation.as_deref(), room)
+        } else {
+            let settled = shared.queue.settle(settlements, operation.as_deref());
+            settled.map(|outcomes| (outcomes, Batch::default()))
+        };
+        let error = match result {
+            Ok((outcomes, batch)) => {
+                note(shared, settlements, &outcomes, batch.len(), begun.elapsed());
+                return Ok((outcomes, batch));
+            }
+            Err(error) => error,
+        };
+        if !may_pass(&error) || is_of_items(&error) {
+            return Err(error);
+        }
+        operation = error.operation().map(str::to_owned).or(operation);
+        shared.trouble("settle", &error);
+        if abandoned_within(shared, PAUSE) {
+            return Err(error);
+        }
+    }
+}
+
+fn note(shared: &Shared, settlements: &[Settlement<'_>], outcomes: &[Outcome], claimed: usize, took: Duration) {
+    let mut state = shared.state.lock();
+    state.tallies.calls += 1;
+    state.durations.add(took);
+    drop(state);
+    for (settlement, outcome) in settlements.iter().zip(outcomes) {
+        if outcome.answer != Answer::Ok {
+            note::not_settled(settlement, outcome);
+        }
+    }
+    shared.tell(&Event::Settled { settlements, outcomes, claimed, took });
+}
+
+/// Waits for `pause`; says whether the worker was abandoned meanwhile.
+fn abandoned_within(shared: &Shared, pause: Duration) -> bool {
+    let until = Instant::now() + pause;
+    let mut state = shared.state.lock();
+    while state.phase != Phase::Abandoned && !shared.ending.wait_until(&mut state, until).timed_out() {}
+    state.phase == Phase::Abandoned
+}
+
+/// Whether a failed call may succeed when it is made again in a while. A worker waits for whatever may; it ends for what
+/// somebody has to mend: rights, log-in, schema, settings.
+pub(super) fn may_pass(error: &Error) -> bool {
+    error.is_retryable()
+        || matches!(
+            error.kind(),
+            ErrorKind::Storage | ErrorKind::Database | ErrorKind::Protocol | ErrorKind::Encryption
+        )
+}
+
+/// Whether one of the items of a call may be the reason why it failed.
+fn is_of_items(error: &Error) -> bool {
+    is_of_the_handler(error) || matches!(error.kind(), ErrorKind::Database)
+}
+
+/// Whether it is what a handler gave: out of range, or more than a column takes.
+fn is_of_the_handler(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::InvalidArgument | ErrorKind::InvalidItem)
+}
+
+/// The same end without what was refused about it, and why it was. What is done stays done.
+pub(super) fn reworded(verdict: &Verdict, refusal: &Error) -> Verdict {
+    let own = verdict.error_text().map(|error| format!("{error}; ")).unwrap_or_default();
+    let text = format!("{own}what the handler gave was refused: {}", refusal.message());
+    let text = text.chars().take(SHORT).map(|c| if c == '\0' { '\u{fffd}' } else { c });
+    Verdict::new(verdict.action()).error(text.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_verdict_keeps_its_action_and_says_why() {
+        let long = "\u{e9}".repeat(300);
+        let refusal = Error::new(ErrorKind::InvalidItem, "too long");
+        let said = reworded(&Verdict::complete().response(&long).step("s").after(Duration::ZERO), &refusal);
+        assert_eq!(said, Verdict::complete().error("what the handler gave was refused: too long"));
+        let said = reworded(&Verdict::fail(&long), &refusal);
+        assert_eq!(said.error_text().unwrap().chars().count(), 100);
+        assert!(!reworded(&Verdict::fail("a\0b"), &refusal).error_text().unwrap().contains('\0'));
+    }
+
+    #[test]
+    fn nothing_of_the_servers_own_is_the_handlers_fault() {
+        for kind in [ErrorKind::Database, ErrorKind::Storage, ErrorKind::Unavailable, ErrorKind::Deadlock] {
+            let error = Error::new(kind, "");
+            assert!(may_pass(&error) && !is_of_the_handler(&error), "{kind:?}");
+        }
+        for kind in [ErrorKind::PermissionDenied, ErrorKind::SchemaMissing, ErrorKind::Closed, ErrorKind::Forked] {
+            assert!(!may_pass(&Error::new(kind, "")), "{kind:?}");
+        }
+    }
+}

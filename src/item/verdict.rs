@@ -1,0 +1,165 @@
+//! What is to become of a claimed item.
+
+use super::{Action, Settlement};
+use std::time::Duration;
+
+/// The end of an item's claim, as its handler wants it.
+///
+/// ```
+/// use readpast::{Verdict, worker::Job};
+/// use std::time::Duration;
+///
+/// fn handle(job: &Job<'_>) -> Verdict {
+///     match job.value("Recipient") {
+///         None => Verdict::fail("there is no recipient"),
+///         Some(_) if job.attempt() == 1 => Verdict::retry("451 greylisted").after(Duration::from_secs(300)),
+///         Some(_) => Verdict::complete().response(r#"{"accepted": true}"#),
+///     }
+/// }
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "a verdict takes effect when the handler returns it"]
+pub struct Verdict {
+    action: Action,
+    step: Option<String>,
+    response: Option<String>,
+    error: Option<String>,
+    delay_ms: Option<i64>,
+    due: Option<String>,
+}
+
+impl Verdict {
+    /// Done.
+    pub fn complete() -> Self {
+        Self::new(Action::Complete)
+    }
+
+    /// Done as far as it could be.
+    pub fn complete_partially() -> Self {
+        Self::new(Action::CompletePartially)
+    }
+
+    /// Given up for good, and why.
+    pub fn fail(error: impl Into<String>) -> Self {
+        Self::new(Action::Fail).error(error)
+    }
+
+    /// This attempt failed, and why: to be tried again, by the queue's backoff unless [`Verdict::after`] or
+    /// [`Verdict::due`] says when. Becomes Failed when the attempts are spent.
+    pub fn retry(error: impl Into<String>) -> Self {
+        Self::new(Action::Retry).error(error)
+    }
+
+    /// Given back unworked: Pending again, and this attempt does not count.
+    pub fn release() -> Self {
+        Self::new(Action::Release)
+    }
+
+    /// Called off.
+    pub fn cancel() -> Self {
+        Self::new(Action::Cancel)
+    }
+
+    /// Set aside until somebody resumes it.
+    pub fn pause() -> Self {
+        Self::new(Action::Pause)
+    }
+
+    /// `action`, with nothing to record.
+    pub fn new(action: Action) -> Self {
+        Self { action, step: None, response: None, error: None, delay_ms: None, due: None }
+    }
+
+    /// Records a step with it, of at most 60 characters.
+    pub fn step(mut self, step: impl Into<String>) -> Self {
+        self.step = Some(step.into());
+        self
+    }
+
+    /// Records a response with it.
+    pub fn response(mut self, response: impl Into<String>) -> Self {
+        self.response = Some(response.into());
+        self
+    }
+
+    /// Records an error with it.
+    pub fn error(mut self, error: impl Into<String>) -> Self {
+        self.error = Some(error.into());
+        self
+    }
+
+    /// When it is due again, after a retry or a release: so long from now on the server's clock, in whole milliseconds. In
+    /// place of [`Verdict::due`].
+    pub fn after(mut self, delay: Duration) -> Self {
+        self.delay_ms = Some(i64::try_from(delay.as_millis()).unwrap_or(i64::MAX));
+        self.due = None;
+        self
+    }
+
+    /// When it is due again, after a retry or a release: at a UTC time like `2026-11-21T08:30:00Z`. In place of
+    /// [`Verdict::after`].
+    pub fn due(mut self, due: impl Into<String>) -> Self {
+        self.due = Some(due.into());
+        self.delay_ms = None;
+        self
+    }
+
+    /// What it asks for.
+    #[must_use]
+    pub fn action(&self) -> Action {
+        self.action
+    }
+
+    /// The error it records.
+    #[must_use]
+    pub fn error_text(&self) -> Option<&str> {
+        self.error.as_deref()
+    }
+
+    /// The settlement of the item called `key`, claimed for the `attempt`th time, whose token is now `token`.
+    #[must_use]
+    pub fn settlement<'a>(&'a self, key: &'a str, token: &'a str, attempt: i32) -> Settlement<'a> {
+        Settlement {
+            key,
+            token: Some(token),
+            attempt,
+            action: self.action,
+            step: self.step.as_deref(),
+            response: self.response.as_deref(),
+            error: self.error.as_deref(),
+            delay_ms: self.delay_ms,
+            due: self.due.as_deref(),
+        }
+    }
+}
+
+impl From<&Settlement<'_>> for Verdict {
+    fn from(settlement: &Settlement<'_>) -> Self {
+        Self {
+            action: settlement.action,
+            step: settlement.step.map(str::to_owned),
+            response: settlement.response.map(str::to_owned),
+            error: settlement.error.map(str::to_owned),
+            delay_ms: settlement.delay_ms,
+            due: settlement.due.map(str::to_owned),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_word_on_the_time_counts() {
+        let later = Verdict::retry("no").due("2026-11-21T08:30:00Z").after(Duration::MAX);
+        assert_eq!((later.delay_ms, later.due.as_deref()), (Some(i64::MAX), None));
+        assert_eq!(later.due("2026-11-21").delay_ms, None);
+    }
+
+    #[test]
+    fn a_settlement_and_back_is_the_same() {
+        let verdict = Verdict::retry("no").step("s").response("r").after(Duration::from_secs(5));
+        assert_eq!(Verdict::from(&verdict.settlement("k", "t", 1)), verdict);
+    }
+}

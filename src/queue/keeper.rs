@@ -1,0 +1,245 @@
+//! The one thread that renews the leases of a queue handle, however many workers and batches hold some. It sleeps while
+//! nobody does. Being native, it goes on while a host's garbage collector or interpreter lock holds everybody else.
+
+use super::{MAX_ITEMS, Queue};
+use crate::error::{Error, ErrorKind, Result};
+use crate::item::{Answer, Lease};
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use std::{
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, ThreadId},
+    time::{Duration, Instant},
+};
+
+/// Whoever holds leases.
+pub(crate) trait LeaseHolder: Send + Sync {
+    /// Key and attempt of each claim that is to be kept.
+    fn held(&self) -> Vec<(String, i32)>;
+
+    /// These are not held any more: the leases ran out, or an operator took the items.
+    fn lost(&self, claims: &[(String, i32)]);
+}
+
+#[derive(Default)]
+pub(super) struct Keeper {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    kept: Vec<Kept>,
+    next_number: u64,
+    /// Whether the thread is there.
+    runs: bool,
+    /// Whose leases are being renewed right now, and by which thread.
+    renewing: Option<(u64, ThreadId)>,
+    closed: bool,
+}
+
+/// A holder, and when its turn is.
+struct Kept {
+    number: u64,
+    holder: Weak<dyn LeaseHolder>,
+    queue: Queue,
+    interval: Duration,
+    /// `None` while it holds nothing.
+    next: Option<Instant>,
+    sleeps: Arc<AtomicBool>,
+}
+
+/// How long the end of a renewal that is under way is waited for: a program that ends meanwhile would unload the driver from
+/// under it. A call that hangs is not waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Ends the renewals of one holder when it is dropped, and waits a moment for one that is under way.
+pub(crate) struct Keeping {
+    keeper: Arc<Keeper>,
+    number: u64,
+    sleeps: Arc<AtomicBool>,
+}
+
+impl Keeper {
+    /// Keeps what `holder` holds, and starts the thread if it is not there.
+    pub(super) fn keep(
+        self: &Arc<Self>,
+        queue: &Queue,
+        holder: Weak<dyn LeaseHolder>,
+        interval: Duration,
+    ) -> Result<Keeping> {
+        let mut state = self.state.lock();
+        let number = state.next_number;
+        state.next_number += 1;
+        let sleeps = Arc::new(AtomicBool::new(false));
+        let interval = interval.max(Duration::from_millis(1));
+        let next = Some(Instant::now() + interval);
+        let (queue, kept_sleeps) = (queue.share(), Arc::clone(&sleeps));
+        state.kept.push(Kept { number, holder, queue, interval, next, sleeps: kept_sleeps });
+        let keeping = Keeping { keeper: Arc::clone(self), number, sleeps };
+        if !state.runs {
+            let keeper = Arc::clone(self);
+            let thread = thread::Builder::new().name("readpast-keeper".to_owned()).spawn(move || keeper.run());
+            if let Err(error) = thread {
+                drop(state);
+                return Err(Error::new(ErrorKind::Unavailable, format!("no thread could be started: {error}")));
+            }
+            state.runs = true;
+        }
+        self.changed.notify_all();
+        drop(state);
+        Ok(keeping)
+    }
+
+    /// Lets the thread end. Does not wait for it.
+    pub(super) fn close(&self) {
+        let mut state = self.state.lock();
+        state.closed = true;
+        // They hold the queue, which holds this.
+        let kept = std::mem::take(&mut state.kept);
+        self.changed.notify_all();
+        drop(state);
+        drop(kept);
+    }
+
+    fn run(&self) {
+        let mut state = self.state.lock();
+        while let Some((holder, queue, interval, number)) = self.next(&mut state) {
+            state.renewing = Some((number, thread::current().id()));
+            let is_done = MutexGuard::unlocked(&mut state, || renew(&*holder, &queue));
+            MutexGuard::unlocked(&mut state, move || drop((holder, queue)));
+            state.renewing = None;
+            self.changed.notify_all();
+            match is_done {
+                Round::Kept => {
+                    if let Some(kept) = state.kept.iter_mut().find(|kept| kept.number == number) {
+                        kept.next = Some(Instant::now() + interval);
+                    }
+                }
+                Round::Nothing => self.let_sleep(&mut state, number),
+                Round::Over => {
+                    let gone: Vec<_> = state.kept.extract_if(.., |kept| kept.number == number).collect();
+                    MutexGuard::unlocked(&mut state, move || drop(gone));
+                }
+            }
+        }
+        state.runs = false;
+    }
+
+    /// It holds nothing. What it holds from now on it says with [`Keeping::wake`].
+    fn let_sleep(&self, state: &mut MutexGuard<'_, State>, number: u64) {
+        let Some(kept) = state.kept.iter_mut().find(|kept| kept.number == number) else { return };
+        kept.sleeps.store(true, Ordering::SeqCst);
+        kept.next = None;
+        let Some(holder) = kept.holder.upgrade() else { return };
+        // It may have begun to hold something before it could see that it is asleep.
+        let holds = MutexGuard::unlocked(state, || !holder.held().is_empty());
+        if holds {
+            wake(state, number);
+        }
+        MutexGuard::unlocked(state, move || drop(holder));
+    }
+
+    /// Waits for the next holder whose turn it is. `None`: there are none left.
+    fn next(&self, state: &mut MutexGuard<'_, State>) -> Option<(Arc<dyn LeaseHolder>, Queue, Duration, u64)> {
+        loop {
+            let gone: Vec<_> = state.kept.extract_if(.., |kept| kept.holder.strong_count() == 0).collect();
+            if !gone.is_empty() {
+                MutexGuard::unlocked(state, move || drop(gone));
+                continue;
+            }
+            if state.closed || state.kept.is_empty() {
+                return None;
+            }
+            let now = Instant::now();
+            let due = state.kept.iter().find(|kept| kept.next.is_some_and(|next| next <= now));
+            if let Some(kept) = due {
+                if let Some(holder) = kept.holder.upgrade() {
+                    return Some((holder, kept.queue.share(), kept.interval, kept.number));
+                }
+                continue;
+            }
+            match state.kept.iter().filter_map(|kept| kept.next).min() {
+                Some(next) => drop(self.changed.wait_until(state, next)),
+                None => self.changed.wait(state),
+            }
+        }
+    }
+}
+
+fn wake(state: &mut State, number: u64) {
+    if let Some(kept) = state.kept.iter_mut().find(|kept| kept.number == number && kept.next.is_none()) {
+        kept.sleeps.store(false, Ordering::SeqCst);
+        kept.next = Some(Instant::now() + kept.interval);
+    }
+}
+
+/// What a round of renewals came to.
+enum Round {
+    Kept,
+    Nothing,
+    /// There is nothing to keep any more.
+    Over,
+}
+
+fn renew(holder: &dyn LeaseHolder, queue: &Queue) -> Round {
+    let held = holder.held();
+    if held.is_empty() {
+        return Round::Nothing;
+    }
+    for part in held.chunks(MAX_ITEMS as usize) {
+        let leases: Vec<_> = part.iter().map(|(key, attempt)| Lease { key, attempt: *attempt }).collect();
+        match queue.renew(&leases) {
+            Ok(outcomes) => {
+                let lost = part.iter().zip(outcomes).filter(|(_, outcome)| outcome.answer != Answer::Ok);
+                let lost: Vec<_> = lost.map(|(claim, _)| claim.clone()).collect();
+                if !lost.is_empty() {
+                    holder.lost(&lost);
+                }
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::Closed | ErrorKind::Unsupported | ErrorKind::Forked) => {
+                return Round::Over;
+            }
+            // The next round tries again; if the leases run out meanwhile, it finds out then.
+            Err(error) => log::warn!("queue {}: leases were not renewed: {error}", queue.name()),
+        }
+    }
+    Round::Kept
+}
+
+impl Keeping {
+    /// Something is held from now on. Cheap when the keeper knows.
+    pub(crate) fn wake(&self) {
+        if self.sleeps.load(Ordering::SeqCst) {
+            wake(&mut self.keeper.state.lock(), self.number);
+            self.keeper.changed.notify_all();
+        }
+    }
+
+    /// Renews now.
+    pub(crate) fn hurry(&self) {
+        let mut state = self.keeper.state.lock();
+        if let Some(kept) = state.kept.iter_mut().find(|kept| kept.number == self.number) {
+            kept.next = Some(Instant::now());
+        }
+        self.keeper.changed.notify_all();
+    }
+}
+
+impl Drop for Keeping {
+    fn drop(&mut self) {
+        let mut state = self.keeper.state.lock();
+        let gone: Vec<_> = state.kept.extract_if(.., |kept| kept.number == self.number).collect();
+        self.keeper.changed.notify_all();
+        let deadline = Instant::now() + PATIENCE;
+        // The keeper itself may have been the last to let go of the holder.
+        let is_renewing = |state: &State| {
+            state.renewing.is_some_and(|(number, thread)| number == self.number && thread != thread::current().id())
+        };
+        while is_renewing(&state) && !self.keeper.changed.wait_until(&mut state, deadline).timed_out() {}
+        drop(state);
+        drop(gone);
+    }
+}
