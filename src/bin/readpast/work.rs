@@ -8,7 +8,6 @@ mod environment;
 mod events;
 mod judge;
 mod pipes;
-mod settle;
 mod slot;
 
 use crate::exit::Exit;
@@ -17,12 +16,16 @@ use crate::global::Global;
 use crate::output::Output;
 use crate::{connection, duration};
 use control::Control;
-use events::Events;
-use readpast::Queue;
+use events::{Events, Told};
+use readpast::engine::{Observer, Terms};
 use readpast::queue::MAX_ITEMS;
+use readpast::{Engine, Queue};
+use slot::Slot;
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
+use std::panic::resume_unwind;
 use std::path::Path;
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 use std::{env, fs};
@@ -108,20 +111,29 @@ pub fn run(global: &Global, args: Args, out: &Output) -> Result<Exit> {
         config.set("lease.ms", &lease.as_millis().to_string())?;
     }
     let queue = Queue::open(&config, &args.queue)?;
+    let (teller, told) = mpsc::channel();
+    let heard = teller.clone();
+    let observer: Observer = Arc::new(move |event| Told::send(event, &heard));
+    let engine = Engine::new(&queue, Terms { until_empty: args.until_empty, observer: Some(observer) });
     // Until here a signal may end the process as ever: nothing is in hand.
-    let control = Control::listen(&queue)?;
+    let control = Control::listen(&engine)?;
     let events = Events::new(out, global.quiet, global.verbose);
 
-    let slot =
-        slot::Slot { queue: &queue, args: &args, control: &control, events: &events, renew_every: queue.lease() / 3 };
+    let slot = Slot { queue: &queue, engine: &engine, args: &args, control: &control, events: &events };
     let failure = thread::scope(|scope| {
+        let (events, engine) = (&events, &engine);
+        let telling = scope.spawn(move || events.tell(&told).inspect_err(|_| engine.stop()));
         let slots: Vec<_> = (0..args.jobs).map(|_| scope.spawn(|| slot.run())).collect();
-        let ends = slots.into_iter().map(|slot| slot.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let ends = slots.into_iter().map(|slot| slot.join().unwrap_or_else(|panic| resume_unwind(panic)));
         // All have ended before the first failure is told.
-        ends.collect::<Vec<_>>().into_iter().find_map(std::result::Result::err)
+        let failures: Vec<_> = ends.collect();
+        let closed = engine.close(patience(&queue, &control)).map_err(Failure::from);
+        let _ = teller.send(Told::End);
+        let told = telling.join().unwrap_or_else(|panic| resume_unwind(panic));
+        failures.into_iter().chain([closed, told]).find_map(std::result::Result::err)
     });
     control.end();
-    // Calls have ended: nothing is waited for.
+    // Calls have ended, or were given up.
     let _ = queue.close(Duration::from_secs(1));
     events.summary()?;
     if let Some(failure) = failure {
@@ -131,6 +143,12 @@ pub fn run(global: &Global, args: Args, out: &Output) -> Result<Exit> {
         return Err(Failure::Partly("ended before the commands under way were done".to_owned(), Exit::Signal(signal)));
     }
     Ok(if events.lost() > 0 { Exit::Refused } else { Exit::Done })
+}
+
+/// How long the database may take for what the commands have ended: a lease's length, after which others have the items;
+/// not so long for somebody who has sent a second signal.
+fn patience(queue: &Queue, control: &Control) -> Duration {
+    if control.terminated().is_some() { Duration::from_secs(5).min(queue.lease()) } else { queue.lease() }
 }
 
 /// Whether a command can be found the way that the system will look for it, and is a program. Whether it is one for us, shows

@@ -3,79 +3,37 @@
 use crate::failure::Result;
 use crate::output::note;
 use crate::signals;
-use readpast::Queue;
+use readpast::Engine;
 use signal_hook::iterator::Handle;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
-/// Seen by all slots, set by signals, and by a slot that cannot go on.
+/// Seen by all slots, set by signals.
 pub struct Control {
-    shared: Arc<Shared>,
-    queue: Queue,
+    terminated: Arc<AtomicU8>,
     signals: Handle,
-}
-
-#[derive(Default)]
-struct Shared {
-    draining: AtomicBool,
-    terminated: AtomicU8,
-    lock: Mutex<()>,
-    changed: Condvar,
-}
-
-impl Shared {
-    fn drain(&self, queue: &Queue) {
-        self.draining.store(true, Ordering::Relaxed);
-        queue.interrupt();
-        drop(self.lock.lock().unwrap_or_else(PoisonError::into_inner));
-        self.changed.notify_all();
-    }
 }
 
 impl Control {
     /// Listens to signals from now on, in a thread of its own.
-    pub fn listen(queue: &Queue) -> Result<Self> {
-        let shared = Arc::new(Shared::default());
-        let (seen, called) = (Arc::clone(&shared), queue.clone());
+    pub fn listen(engine: &Engine) -> Result<Self> {
+        let terminated = Arc::new(AtomicU8::new(0));
+        let (ended, engine, drains) = (Arc::clone(&terminated), engine.clone(), AtomicBool::new(false));
         let signals = signals::listen(move |signal| {
-            if seen.draining.load(Ordering::Relaxed) {
+            if drains.swap(true, Ordering::Relaxed) {
                 note("ends the commands under way and gives their items back");
-                seen.terminated.store(signal, Ordering::Relaxed);
+                ended.store(signal, Ordering::Relaxed);
             } else {
                 note("takes no more items; the commands under way may end (a second signal ends them)");
-                seen.drain(&called);
+                engine.stop();
             }
         })?;
-        Ok(Self { shared, queue: queue.clone(), signals })
-    }
-
-    /// Takes no more items.
-    pub fn drain(&self) {
-        self.shared.drain(&self.queue);
-    }
-
-    /// Whether no more items are to be taken.
-    pub fn is_draining(&self) -> bool {
-        self.shared.draining.load(Ordering::Relaxed)
+        Ok(Self { terminated, signals })
     }
 
     /// The signal that ended the commands under way.
     pub fn terminated(&self) -> Option<u8> {
-        Some(self.shared.terminated.load(Ordering::Relaxed)).filter(|signal| *signal > 0)
-    }
-
-    /// Sleeps, unless and until no more items are to be taken.
-    pub fn pause(&self, pause: Duration) {
-        let deadline = Instant::now() + pause;
-        let mut lock = self.shared.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        while !self.is_draining() {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return;
-            }
-            lock = self.shared.changed.wait_timeout(lock, left).unwrap_or_else(PoisonError::into_inner).0;
-        }
+        Some(self.terminated.load(Ordering::Relaxed)).filter(|signal| *signal > 0)
     }
 
     /// Ends the thread that listens. Signals do nothing any more.

@@ -4,9 +4,13 @@ use super::child::End;
 use super::judge::Verdict;
 use crate::failure::{Failure, Result};
 use crate::output::{Output, note};
-use readpast::{Answer, Error, Item, ItemState, Outcome};
+use readpast::engine::Event;
+use readpast::{Action, Answer, Item, ItemState};
 use serde_json::json;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Counts, and where to tell. With --json, each item is a line on standard output, and so is the sum at the end; otherwise
 /// what went wrong is told on standard error, and with --verbose everything.
@@ -20,6 +24,64 @@ pub struct Events<'a> {
     other: AtomicU64,
     released: AtomicU64,
     lost: AtomicU64,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Items whose commands have ended, until the database has them.
+    ended: HashMap<Claim, Ended>,
+    /// Items that were told lost.
+    lost: HashSet<Claim>,
+}
+
+/// Key and attempt.
+type Claim = (String, i32);
+
+/// How a command ended, and what it gave as the error.
+struct Ended {
+    end: End,
+    error: Option<String>,
+}
+
+/// What the worker tells, for the thread that tells the user.
+pub enum Told {
+    Settled {
+        claim: Claim,
+        is_release: bool,
+        answer: Answer,
+        state: Option<ItemState>,
+    },
+    Lost(Claim),
+    Refused(Claim, String),
+    Trouble(String),
+    /// There is nothing more.
+    End,
+}
+
+impl Told {
+    /// Sends what there is to tell of `event`. Nobody may listen any more.
+    pub fn send(event: &Event<'_>, to: &Sender<Self>) {
+        let claim = |key: &str, attempt| (key.to_owned(), attempt);
+        match *event {
+            Event::Settled { settlements, outcomes, .. } => {
+                for (settlement, outcome) in settlements.iter().zip(outcomes) {
+                    let _ = to.send(Self::Settled {
+                        claim: claim(settlement.key, settlement.attempt),
+                        is_release: settlement.action == Action::Release,
+                        answer: outcome.answer,
+                        state: outcome.state,
+                    });
+                }
+            }
+            Event::Lost { key, attempt, .. } => drop(to.send(Self::Lost(claim(key, attempt)))),
+            Event::Refused { key, attempt, error, .. } => {
+                drop(to.send(Self::Refused(claim(key, attempt), error.to_string())));
+            }
+            Event::Trouble { error, .. } => drop(to.send(Self::Trouble(error.to_string()))),
+            _ => {}
+        }
+    }
 }
 
 impl<'a> Events<'a> {
@@ -35,6 +97,7 @@ impl<'a> Events<'a> {
             other: zero(),
             released: zero(),
             lost: zero(),
+            state: Mutex::default(),
         }
     }
 
@@ -48,69 +111,88 @@ impl<'a> Events<'a> {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// An item that its command has ended, and what the database said to it.
-    pub fn settled(&self, item: &Item<'_>, end: &End, verdict: &Verdict, outcome: &Outcome) -> Result<()> {
-        if outcome.answer != Answer::Ok {
-            return self.lost_item(item);
+    /// An item whose command has ended. What becomes of it is told later.
+    pub fn expect(&self, item: &Item<'_>, end: End, verdict: &Verdict) {
+        let ended = Ended { end, error: verdict.error.clone() };
+        self.state().ended.insert((item.key().to_owned(), item.attempt()), ended);
+    }
+
+    /// Tells what comes, to its end.
+    pub fn tell(&self, told: &Receiver<Told>) -> Result<()> {
+        while let Ok(told) = told.recv() {
+            match told {
+                Told::Settled { claim, is_release, answer, state } => {
+                    let ended = self.state().ended.remove(&claim);
+                    if answer != Answer::Ok {
+                        self.lose(&claim)?;
+                        continue;
+                    }
+                    self.released.fetch_add(u64::from(is_release), Ordering::Relaxed);
+                    if let Some(ended) = ended {
+                        self.settled(&claim, &ended, state)?;
+                    }
+                }
+                Told::Lost(claim) => self.lose(&claim)?,
+                // It is told at the item's end what the database made of it.
+                Told::Refused((key, attempt), error) => note(&format!(
+                    "{key} at attempt {attempt}: what its command said was refused, and is left out ({error}); wider columns \
+                     or a shorter answer would keep it"
+                )),
+                Told::Trouble(error) => note(&format!("{error}; goes on")),
+                Told::End => break,
+            }
         }
-        let (count, is_good) = match outcome.state {
+        Ok(())
+    }
+
+    /// An item that its command has ended, and the state that the database has given it.
+    fn settled(&self, (key, attempt): &Claim, Ended { end, error }: &Ended, state: Option<ItemState>) -> Result<()> {
+        let (count, is_good) = match state {
             Some(ItemState::Completed) => (&self.completed, true),
             Some(ItemState::Error) => (&self.retried, false),
             Some(ItemState::Failed) => (&self.failed, false),
-            // Given back; counted where that was decided.
+            // Given back.
             Some(ItemState::Pending) => (&AtomicU64::new(0), true),
             _ => (&self.other, true),
         };
         count.fetch_add(1, Ordering::Relaxed);
-        let state = outcome.state.map_or("gone", ItemState::as_str);
+        let state = state.map_or("gone", ItemState::as_str);
         if self.out.is_json() {
             return self.line(json!({
                 "event": "settled",
-                "key": item.key(),
-                "attempt": item.attempt(),
+                "key": key,
+                "attempt": attempt,
                 "state": state,
                 "exit_status": end.code,
                 "signal": end.signal,
                 "ms": u64::try_from(end.took.as_millis()).unwrap_or(u64::MAX),
-                "error": verdict.error,
+                "error": error,
             }));
         }
         if self.verbose || (!is_good && !self.quiet) {
-            let why = verdict.error.as_deref().and_then(|text| text.lines().last()).unwrap_or_default();
+            let why = error.as_deref().and_then(|text| text.lines().last()).unwrap_or_default();
             let colon = if why.is_empty() { "" } else { ": " };
-            note(&format!("{} {state} at attempt {}{colon}{why}", item.key(), item.attempt()));
+            note(&format!("{key} {state} at attempt {attempt}{colon}{why}"));
         }
         Ok(())
     }
 
     /// An item that is not ours any more. Somebody else has it, or an operator took it.
-    pub fn lost_item(&self, item: &Item<'_>) -> Result<()> {
+    fn lose(&self, claim: &Claim) -> Result<()> {
+        let (key, attempt) = claim;
+        if !self.state().lost.insert(claim.clone()) {
+            return Ok(());
+        }
         self.lost.fetch_add(1, Ordering::Relaxed);
         if self.out.is_json() {
-            return self.line(json!({"event": "lost", "key": item.key(), "attempt": item.attempt()}));
+            return self.line(json!({"event": "lost", "key": key, "attempt": attempt}));
         }
-        note(&format!("{} is not ours any more; what its command did is not recorded", item.key()));
+        note(&format!("{key} is not ours any more; what its command did is not recorded"));
         Ok(())
     }
 
-    /// Items that were given back unworked.
-    pub fn released(&self, count: u64) {
-        self.released.fetch_add(count, Ordering::Relaxed);
-    }
-
-    /// What the command said of an item does not fit its table. It is said shorter then, without step and response.
-    pub fn refused(&self, item: &Item<'_>, error: &Error) {
-        note(&format!(
-            "{} at attempt {}: the table does not take what its command said ({error}); the error is cut, response and step are \
-             left out; wider columns would keep them",
-            item.key(),
-            item.attempt()
-        ));
-    }
-
-    /// An error that does not end the work.
-    pub fn trouble(&self, error: &Error) {
-        note(&format!("{error}; goes on"));
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The sum of it all.
