@@ -3,8 +3,8 @@
  *
  * Made from src/ffi by cbindgen; do not edit. This file is the documentation of the C API.
  *
- * Handles. A readpast_config, readpast_queue, readpast_batch, readpast_receipts, readpast_renewal or readpast_error is a
- * number in a struct, passed by value, never an address. {0} is the null handle. A handle that is null, freed, of another type or made up
+ * Handles. Each, as readpast_queue or readpast_batch, is a number in a struct, passed by value, never an address. {0} is
+ * the null handle. A handle that is null, freed, of another type or made up
  * gives READPAST_INVALID_HANDLE, and its accessors give NULL or 0. Handles may be freed in any order, each with its
  * _free, once; to free it again, or to free the null handle, does nothing.
  *
@@ -59,6 +59,9 @@
 #define READPAST_STATS_INIT {sizeof(readpast_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 #define READPAST_ITEM_INIT {sizeof(readpast_item), NULL, NULL, 0, 0}
 #define READPAST_COLUMN_INIT {sizeof(readpast_column), NULL, 0, 0}
+#define READPAST_WORKER_OPTIONS_INIT {sizeof(readpast_worker_options), 0, 0}
+#define READPAST_WORKER_FIGURES_INIT {sizeof(readpast_worker_figures), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define READPAST_EVENT_INIT {sizeof(readpast_event), 0, 0, NULL, 0, 0, NULL}
 #define READPAST_VALUE_INIT {sizeof(readpast_value), 0, 0, 0, 0, NULL, NULL, 0}
 
 
@@ -282,6 +285,19 @@
 /// A JSON document: `text`, as it is stored. What others have written into such a column need not be JSON: SQL Server keeps
 /// it as text.
 #define READPAST_TYPE_JSON 10
+
+/// An item was settled: handled, or given back.
+#define READPAST_EVENT_SETTLED 1
+
+/// An item was found not to be the worker's any more, before or while it was worked on, or when it was settled.
+#define READPAST_EVENT_LOST 2
+
+/// A part of what was given with an item was refused, by the library or the database. It is left out, and the item's error
+/// says so.
+#define READPAST_EVENT_REFUSED 3
+
+/// A call failed in a way that may pass, and is made again in a while.
+#define READPAST_EVENT_TROUBLE 4
 
 /// What a call came to: 0 is success, above 0 are outcomes to be expected, without an error object, below 0 are failures,
 /// with one. Later versions may add numbers; none is ever given a second meaning.
@@ -532,14 +548,95 @@ typedef struct {
     size_t length;
 } readpast_value;
 
-/// A thread that renews the leases of a batch while its items are worked on: the only thread that this library ever
-/// starts. It takes no signals. Any number of threads may use the handle.
+/// Renews the leases of a batch while its items are worked on, for whoever claims and settles by hand; a `readpast_worker`
+/// needs none. One thread for each queue does it, however many renewals there are; it takes no signals. Any number of
+/// threads may use the handle.
 ///
 /// Made by `readpast_renewal_start`, freed by `readpast_renewal_free`.
 typedef struct {
     /// Not an address; 0 is the null handle.
     uint64_t id;
 } readpast_renewal;
+
+/// Some events of a worker, oldest first. Immutable; any number of threads may read it.
+///
+/// Made by `readpast_worker_events`, freed by `readpast_events_free`. What it lends lives as long as it.
+typedef struct {
+    /// Not an address; 0 is the null handle.
+    uint64_t id;
+} readpast_events;
+
+/// Something that happened. Initialise it with `READPAST_EVENT_INIT`.
+typedef struct {
+    /// The size of this struct.
+    size_t struct_size;
+    /// What happened: a `READPAST_EVENT_`.
+    int32_t kind;
+    /// Of SETTLED and LOST: the database's answer, `READPAST_OK` if all is well; `READPAST_LEASE_LOST` where a renewal found
+    /// it out. Of REFUSED and TROUBLE: what the call failed with, below 0.
+    readpast_status answer;
+    /// The item's key; NULL for TROUBLE.
+    const char *key;
+    /// The attempt of the claim; 0 for TROUBLE.
+    int32_t attempt;
+    /// Of SETTLED: the state the item is in now, a `READPAST_STATE_`. Else 0.
+    int32_t state;
+    /// Why; NULL for SETTLED and LOST.
+    const char *message;
+} readpast_event;
+
+/// How a worker is to work, besides its queue's settings. Initialise it with `READPAST_WORKER_OPTIONS_INIT`.
+typedef struct {
+    /// The size of this struct.
+    size_t struct_size;
+    /// 1: the worker stops by itself when nothing is due and nothing in hand. 0: it works until it is told to stop.
+    int32_t until_empty;
+    /// How many events are kept until somebody reads them with `readpast_worker_events`, up to 1000000. 0: none.
+    int32_t events;
+} readpast_worker_options;
+
+/// A worker: threads of the library's own claim ahead, settle in groups and renew leases, while the caller takes items and
+/// ends them. Any number of the caller's threads may do so at once; nothing is called back.
+///
+/// One worker serves as many handlers as the program has; the settings `worker.lanes`, `worker.ahead` and `worker.hold_ms`
+/// say how. What it does when something goes wrong stands in `docs/worker.md`. What had ended and was not settled when the
+/// process died is handed out again.
+///
+/// Made by `readpast_worker_start`, freed by `readpast_worker_free`.
+typedef struct {
+    /// Not an address; 0 is the null handle.
+    uint64_t id;
+} readpast_worker;
+
+/// What a worker has done so far. Initialise it with `READPAST_WORKER_FIGURES_INIT`.
+typedef struct {
+    /// The size of this struct.
+    size_t struct_size;
+    /// Items in hand that nobody has taken.
+    int64_t ready;
+    /// Items that were taken and have not ended.
+    int64_t begun;
+    /// Items that have ended and are not settled yet.
+    int64_t ended;
+    /// Items claimed so far.
+    int64_t claimed;
+    /// Items settled so far as was asked for.
+    int64_t settled;
+    /// Items given back unworked so far, which cost no attempt.
+    int64_t released;
+    /// Items found not to be this worker's any more.
+    int64_t lost;
+    /// Items of which the library or the database refused a part of what was given.
+    int64_t refused;
+    /// Calls answered so far that settled or claimed.
+    int64_t calls;
+    /// Calls that failed in a way that may pass.
+    int64_t troubles;
+    /// The median of how long the answered calls took, in microseconds, to within a factor of 1.5.
+    int64_t call_us_p50;
+    /// The same of the 99th percentile.
+    int64_t call_us_p99;
+} readpast_worker_figures;
 
 
 
@@ -1277,13 +1374,224 @@ int32_t readpast_renewal_lost_count(readpast_renewal renewal);
 /// *Since* 0.1.
 const char *readpast_renewal_lost_key(readpast_renewal renewal, int32_t index);
 
-/// Stops a renewal and frees it: waits for a round under way, and for the thread to end. Leases stay as they are. The
+/// Stops a renewal and frees it: waits for a round under way, for two seconds at most. Leases stay as they are. The
 /// null handle, and one that was freed already, are let pass.
 ///
 /// *Threads*: any. The texts lent by `readpast_renewal_lost_key` end with it.
 ///
 /// *Since* 0.1.
 void readpast_renewal_free(readpast_renewal renewal);
+
+/// How many events there are.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*: the number, from 1 to 1000; 0 for events that are null or freed.
+///
+/// *Since* 0.1.
+int32_t readpast_events_count(readpast_events events);
+
+/// The event at `index`, counted from 0.
+///
+/// *Ownership*: the texts are those of `events`, until that is freed.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*event` is written.
+/// - `READPAST_NOT_FOUND`: there is no such event; `*event` is not written.
+/// - `READPAST_INVALID_ARGUMENT`: `event` is NULL or not initialised.
+///
+/// *Since* 0.1.
+readpast_status readpast_events_get(readpast_events events, int32_t index, readpast_event *event, readpast_error *err);
+
+/// Frees events, and what they lent. The null handle, and one that was freed already, are ignored.
+///
+/// *Threads*: any; nobody may still be reading what they lent.
+///
+/// *Since* 0.1.
+void readpast_events_free(readpast_events events);
+
+/// Starts a worker on `queue`. `options` may be NULL.
+///
+/// It has a handle of its own on the queue, as `readpast_queue_share` makes: an interrupt of `queue` stops it, and to
+/// close the queue ends it.
+///
+/// *Ownership*: the caller frees `*worker` with `readpast_worker_free`. It does not need `queue` to stay.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*worker` works.
+/// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an option cannot be taken; the message names it.
+/// - `READPAST_UNAVAILABLE`: the system has no thread left.
+///
+/// *Since* 0.1.
+readpast_status readpast_worker_start(readpast_queue queue,
+                                      const readpast_worker_options *options,
+                                      readpast_worker *worker,
+                                      readpast_error *err);
+
+/// Takes up to `max_items` (1 to 1000) items that are due, waiting up to `wait_ms` (0 to 86400000) for the first. They
+/// are leased, and their leases are renewed until they are ended, however long that takes. Items that are here already
+/// are handed out at once; what lies side by side comes together, so that there may be less than `max_items` although
+/// more are due.
+///
+/// *Ownership*: the caller frees `*batch` with `readpast_batch_free`, before or after the items are ended.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*batch` holds at least one item. End each of them.
+/// - `READPAST_EMPTY`: none came in time; `*batch` is null.
+/// - `READPAST_INTERRUPTED`: the worker was told to stop; there will be no more. `*batch` is null.
+/// - any failure that made the worker stop: it cannot pass by itself.
+///
+/// *Since* 0.1.
+readpast_status readpast_worker_take(readpast_worker worker,
+                                     int32_t max_items,
+                                     int64_t wait_ms,
+                                     readpast_batch *batch,
+                                     readpast_error *err);
+
+/// Ends `count` (1 to 1000) items that were taken, each on the terms of its settlement, of which the token may be NULL.
+/// Returns at once: the worker settles them, with what else has ended, in its next call. What becomes of them is told by
+/// `readpast_worker_events`. To record a step and keep the item, see `readpast_worker_step`.
+///
+/// What cannot be stored is left out, and the item's error says so; what is done stays done.
+///
+/// *Ownership*: what `settlements` points to is copied.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: all have ended.
+/// - `READPAST_NOT_FOUND`: one at least is not in hand: it ended before, or was never taken. The others have ended.
+/// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it. None has
+///   ended.
+///
+/// *Since* 0.1.
+readpast_status readpast_worker_end(readpast_worker worker,
+                                    const readpast_settlement *settlements,
+                                    int32_t count,
+                                    readpast_error *err);
+
+/// Records a step, of at most 60 characters, of an item that was taken, so that another attempt can go on from there.
+/// The claim is kept, and its lease starts anew. Waits until the database has it.
+///
+/// *Ownership*: the texts are copied.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`.
+/// - `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`: the item is not this
+///   worker's any more; work on it is in vain.
+/// - `READPAST_INVALID_ARGUMENT`: an argument cannot be taken; the message names it.
+/// - any failure that cannot pass by itself.
+///
+/// *Since* 0.1.
+readpast_status readpast_worker_step(readpast_worker worker,
+                                     const char *key,
+                                     int32_t attempt,
+                                     const char *step,
+                                     readpast_error *err);
+
+/// Whether an item that was taken was found lost: its lease ran out, or an operator took it. Work on it is in vain then.
+///
+/// *Ownership*: the text is copied.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*: 1 if it was, or is not in hand; 0 if not; 1 for a worker that is null or freed, or a key that is NULL.
+///
+/// *Since* 0.1.
+int32_t readpast_worker_is_lost(readpast_worker worker,
+                                const char *key,
+                                int32_t attempt);
+
+/// Has the leases of all items in hand renewed now, and not only when a third of their time is over. Returns at once.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`.
+///
+/// *Since* 0.1.
+readpast_status readpast_worker_renew(readpast_worker worker, readpast_error *err);
+
+/// Tells a worker to stop: nothing is handed out any more, what nobody has taken is given back without costing an
+/// attempt, and what ends is settled. Returns at once; `readpast_worker_close` waits.
+///
+/// *Threads*: any, at once. Not from a signal handler.
+///
+/// *Returns*:
+/// - `READPAST_OK`: also when it was told before.
+///
+/// *Since* 0.1.
+readpast_status readpast_worker_stop(readpast_worker worker, readpast_error *err);
+
+/// Whether a worker was told to stop, or has failed.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*: 1 if so; 0 if not; 1 for a worker that is null or freed.
+///
+/// *Since* 0.1.
+int32_t readpast_worker_is_stopping(readpast_worker worker);
+
+/// Stops a worker, and waits up to `wait_ms` (0 to 86400000) until all that was taken has ended and is settled. Then it
+/// is given up: leases run out, and other workers take over what was in hand.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: nothing is in hand any more.
+/// - `READPAST_TIMED_OUT`: something was; the message says how much.
+/// - any failure that made the worker stop.
+///
+/// *Since* 0.1.
+readpast_status readpast_worker_close(readpast_worker worker, int64_t wait_ms, readpast_error *err);
+
+/// What a worker has done so far.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*figures` is written.
+/// - `READPAST_INVALID_ARGUMENT`: `figures` is NULL or not initialised.
+///
+/// *Since* 0.1.
+readpast_status readpast_worker_get_figures(readpast_worker worker,
+                                            readpast_worker_figures *figures,
+                                            readpast_error *err);
+
+/// Takes up to `max_events` (1 to 1000) of the events that nobody has read yet, oldest first, waiting up to `wait_ms` (0
+/// to 86400000) for the first. A worker keeps as many as its options said; when more come, the oldest are dropped.
+///
+/// *Ownership*: the caller frees `*events` with `readpast_events_free`.
+///
+/// *Threads*: any, at once; each event is told once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*events` holds at least one.
+/// - `READPAST_EMPTY`: there was none in time, or the worker keeps none; `*events` is null.
+///
+/// *Since* 0.1.
+readpast_status readpast_worker_events(readpast_worker worker,
+                                       int32_t max_events,
+                                       int64_t wait_ms,
+                                       readpast_events *events,
+                                       readpast_error *err);
+
+/// Stops a worker and frees it. Returns at once: what has ended is settled in the background, what nobody has taken is
+/// given back, and the leases of what was taken and has not ended run out. Close it first to wait. The null handle, and
+/// one that was freed already, are ignored.
+///
+/// *Threads*: any.
+///
+/// *Since* 0.1.
+void readpast_worker_free(readpast_worker worker);
 
 #ifdef __cplusplus
 }  // extern "C"

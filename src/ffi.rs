@@ -54,10 +54,15 @@ mod value;
 
 mod renewal;
 
+// What works.
+mod events;
+mod worker;
+
 #[cfg(test)]
 mod tests;
 
 pub use self::{
-    action::*, batch::*, claim::*, column::*, config::*, enqueue::*, error::*, install::*, made::*, operate::*,
-    outcome::*, queue::*, receipts::*, renew::*, renewal::*, settle::*, stats::*, status::*, value::*, version::*,
+    action::*, batch::*, claim::*, column::*, config::*, enqueue::*, error::*, events::*, install::*, made::*,
+    operate::*, outcome::*, queue::*, receipts::*, renew::*, renewal::*, settle::*, stats::*, status::*, value::*,
+    version::*, worker::*,
 };

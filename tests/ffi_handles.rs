@@ -64,6 +64,7 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
     let (config, queue, batch) = (readpast_config { id }, readpast_queue { id }, readpast_batch { id });
     let (renewal, error) = (readpast_renewal { id }, readpast_error { id });
     let receipts = readpast_receipts { id };
+    let (worker, events) = (readpast_worker { id }, readpast_events { id });
     let text = c"1000".as_ptr();
     let size = size_of::<readpast_stats>();
     let mut place = [0_u64; 64];
@@ -73,6 +74,7 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
     let mut new_batch = batch;
     let mut new_renewal = renewal;
     let mut new_receipts = receipts;
+    let (mut new_worker, mut new_events) = (worker, events);
     let item = readpast_new_item {
         struct_size: size_of::<readpast_new_item>(),
         r#type: ptr::null(),
@@ -125,6 +127,16 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
             tell(|err| readpast_batch_value_by_name(batch, 0, text, place.cast(), err)),
             tell(|err| readpast_renewal_start(queue, batch, 1000, &mut new_renewal, err)),
             tell(|err| readpast_renewal_release(renewal, text, err)),
+            tell(|err| readpast_worker_start(queue, ptr::null(), &mut new_worker, err)),
+            tell(|err| readpast_worker_take(worker, 1, 0, &mut new_batch, err)),
+            tell(|err| readpast_worker_end(worker, &settlement, 1, err)),
+            tell(|err| readpast_worker_step(worker, text, 1, text, err)),
+            tell(|err| readpast_worker_renew(worker, err)),
+            tell(|err| readpast_worker_stop(worker, err)),
+            tell(|err| readpast_worker_close(worker, 0, err)),
+            tell(|err| readpast_worker_get_figures(worker, place.cast(), err)),
+            tell(|err| readpast_worker_events(worker, 1, 0, &mut new_events, err)),
+            tell(|err| readpast_events_get(events, 0, place.cast(), err)),
         ]
     };
     for (i, (status, message)) in statuses.iter().enumerate() {
@@ -141,6 +153,9 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
     assert_eq!((readpast_error_native_code(error), readpast_error_is_retryable(error)), (0, 0));
     assert_eq!((readpast_batch_count(batch), readpast_batch_column_count(batch)), (0, 0));
     assert_eq!(readpast_renewal_lost_count(renewal), 0);
+    assert_eq!((new_worker.id, new_events.id, readpast_events_count(events)), (0, 0, 0));
+    // SAFETY: the key is text.
+    assert_eq!((readpast_worker_is_stopping(worker), unsafe { readpast_worker_is_lost(worker, text, 1) }), (1, 1));
     free_everything(id);
 }
 
@@ -151,6 +166,8 @@ fn free_everything(id: u64) {
     readpast_renewal_free(readpast_renewal { id });
     readpast_error_free(readpast_error { id });
     readpast_receipts_free(readpast_receipts { id });
+    readpast_worker_free(readpast_worker { id });
+    readpast_events_free(readpast_events { id });
 }
 
 #[test]

@@ -28,7 +28,9 @@ const BATCH: usize = 2;
 const RENEWAL: usize = 3;
 const ERROR: usize = 4;
 const RECEIPTS: usize = 5;
-const KINDS: usize = 6;
+const WORKER: usize = 6;
+const EVENTS: usize = 7;
+const KINDS: usize = 8;
 
 /// What the threads share.
 struct World {
@@ -102,6 +104,8 @@ fn free_all(id: u64) {
     readpast_error_free(readpast_error { id });
     readpast_renewal_free(readpast_renewal { id });
     readpast_receipts_free(readpast_receipts { id });
+    readpast_worker_free(readpast_worker { id });
+    readpast_events_free(readpast_events { id });
 }
 
 impl World {
@@ -136,7 +140,7 @@ impl World {
         let kind = if input.below(8) == 0 { input.below(KINDS) } else { kind };
         let handles = self.handles.lock();
         let known = handles[kind].get(input.below(handles[kind].len().max(1))).copied().unwrap_or(0);
-        match input.below(43) {
+        match input.below(49) {
             0 => 0,
             1 => input.number(),
             // Bits of slot and generation could make a handle that another thread holds for its own.
@@ -208,7 +212,7 @@ impl World {
         let receipts = readpast_receipts { id: self.handle(input, RECEIPTS) };
         // SAFETY: every pointer is NULL, or leads to text, or to memory as large as its structs say.
         unsafe {
-            match input.below(43) {
+            match input.below(49) {
                 0 => {
                     let at = input.below(self.connections.len());
                     self.keep(input, CONFIG, self.config(at).id);
@@ -326,13 +330,17 @@ impl World {
                         self.keep(input, BATCH, place.id);
                     }
                 }
-                _ => match input.below(7) {
+                43..47 => self.work(input, queue),
+                47 => self.events(input),
+                _ => match input.below(9) {
                     0 => readpast_config_free(config),
                     1 => readpast_queue_free(queue),
                     2 => readpast_batch_free(batch),
                     3 => readpast_renewal_free(renewal),
                     4 => readpast_error_free(error),
                     5 => readpast_receipts_free(receipts),
+                    6 => readpast_worker_free(readpast_worker { id: self.handle(input, WORKER) }),
+                    7 => readpast_events_free(readpast_events { id: self.handle(input, EVENTS) }),
                     _ => free_all(self.handle(input, CONFIG)),
                 },
             }
@@ -394,6 +402,85 @@ impl World {
                 self.keep(input, BATCH, place.id);
             }
         }
+    }
+
+    fn work(&self, input: &mut Input, queue: readpast_queue) {
+        let worker = readpast_worker { id: self.handle(input, WORKER) };
+        let (key, text, attempt, wait) = (input.key(), input.text(), input.attempt(), input.wait());
+        // SAFETY: texts are NULL or text, places are NULL or there, structs are as large as they say.
+        unsafe {
+            match input.below(9) {
+                0 => {
+                    let (until_empty, events) = (input.below(3) as i32, input.count(100));
+                    let options = Memory::filled(input, 1, |_, struct_size| readpast_worker_options {
+                        struct_size,
+                        until_empty,
+                        events,
+                    });
+                    let mut place = readpast_worker { id: input.number() };
+                    let (from, to) = (options.first(input), input.maybe(&mut place));
+                    self.tell(input, |err| readpast_worker_start(queue, from, to, err));
+                    if !to.is_null() {
+                        self.keep(input, WORKER, place.id);
+                    }
+                }
+                1 | 2 => {
+                    let mut place = readpast_batch { id: input.number() };
+                    let (max, to) = (input.count(6), input.maybe(&mut place));
+                    self.tell(input, |err| readpast_worker_take(worker, max, wait, to, err));
+                    if !to.is_null() {
+                        self.learn_keys(input, place);
+                        self.keep(input, BATCH, place.id);
+                    }
+                }
+                3 | 4 => {
+                    let settlements = Memory::filled(input, 1, |_, struct_size| readpast_settlement {
+                        struct_size,
+                        key: key.as_ptr(),
+                        token: ptr::null(),
+                        attempt,
+                        action: READPAST_ACTION_COMPLETE,
+                        step: ptr::null(),
+                        response: text.as_ptr(),
+                        error: ptr::null(),
+                        delay_ms: -1,
+                        due: ptr::null(),
+                    });
+                    let from = settlements.first(input);
+                    self.tell(input, |err| readpast_worker_end(worker, from, 1, err));
+                }
+                5 => self.tell(input, |err| readpast_worker_step(worker, key.as_ptr(), attempt, text.as_ptr(), err)),
+                6 => {
+                    let mut memory = Memory::<readpast_worker_figures>::unset(input, 1);
+                    let to = memory.place(input);
+                    self.tell(input, |err| readpast_worker_get_figures(worker, to, err));
+                    self.tell(input, |err| readpast_worker_renew(worker, err));
+                    let told = readpast_worker_is_lost(worker, key.as_ptr(), attempt);
+                    assert!((0..=1).contains(&told) && (0..=1).contains(&readpast_worker_is_stopping(worker)));
+                }
+                7 if input.below(4) == 0 => self.tell(input, |err| readpast_worker_stop(worker, err)),
+                _ if input.below(4) == 0 => self.tell(input, |err| readpast_worker_close(worker, wait, err)),
+                _ => {}
+            }
+        }
+    }
+
+    fn events(&self, input: &mut Input) {
+        let worker = readpast_worker { id: self.handle(input, WORKER) };
+        let events = readpast_events { id: self.handle(input, EVENTS) };
+        let mut place = readpast_events { id: input.number() };
+        let mut memory = Memory::<readpast_event>::unset(input, 1);
+        let (max, wait, to) = (input.count(6), input.wait(), input.maybe(&mut place));
+        let (at, event) = (input.index(), memory.place(input));
+        // SAFETY: places are NULL or there, the struct is as large as it says.
+        unsafe {
+            self.tell(input, |err| readpast_worker_events(worker, max, wait, to, err));
+            if !to.is_null() {
+                self.keep(input, EVENTS, place.id);
+            }
+            self.tell(input, |err| readpast_events_get(events, at, event, err));
+        }
+        assert!(readpast_events_count(events) >= 0);
     }
 
     fn renew(&self, input: &mut Input, queue: readpast_queue) {

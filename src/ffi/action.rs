@@ -2,7 +2,7 @@
 
 use super::args::Field;
 use super::failure::Failure;
-use crate::item::Action;
+use crate::item::{Action, Settlement};
 
 /// Done.
 pub const READPAST_ACTION_COMPLETE: i32 = 1;
@@ -40,4 +40,16 @@ pub(super) fn read(name: Field, action: i32) -> Result<Action, Failure> {
         READPAST_ACTION_STEP => Action::Step,
         _ => return Err(Failure::argument(format!("{name} is {action}; it must be a READPAST_ACTION_"))),
     })
+}
+
+/// Whether all of these are ends of a claim; a worker's item ends in one of them.
+pub(super) fn ends(settlements: &[Settlement<'_>]) -> Result<(), Failure> {
+    let other = settlements.iter().position(|settlement| matches!(settlement.action, Action::Step | Action::Resume));
+    match other {
+        None => Ok(()),
+        Some(i) => Err(Failure::argument(format!(
+            "{} does not end an item; record a step with readpast_worker_step",
+            Field("settlements", i, "action")
+        ))),
+    }
 }

@@ -1,6 +1,7 @@
 //! Arguments from C: text, and numbers in their ranges. Whatever is wrong with one is said with its name.
 
 use super::failure::Failure;
+use super::sized::{self, Versioned};
 use std::ffi::{CStr, c_char};
 use std::fmt::{self, Display};
 use std::ops::RangeInclusive;
@@ -48,6 +49,15 @@ pub(super) unsafe fn text<'a>(name: impl Display, text: *const c_char) -> Result
 pub(super) unsafe fn optional_text<'a>(name: impl Display, text: *const c_char) -> Result<Option<&'a str>, Failure> {
     // SAFETY: as the caller promises.
     (!text.is_null()).then(|| unsafe { self::text(name, text) }).transpose()
+}
+
+/// A struct that may be NULL.
+///
+/// # Safety
+/// `place` is NULL, or a struct lies there that is as long as it says.
+pub(super) unsafe fn optional_struct<T: Versioned>(name: &str, place: *const T) -> Result<Option<T>, Failure> {
+    // SAFETY: as the caller promises.
+    (!place.is_null()).then(|| unsafe { sized::read_array(name, place, 1) }.map(|read| read[0])).transpose()
 }
 
 /// A number of items: 1 to 1000.

@@ -6,7 +6,7 @@ use super::table::{self, Fault};
 use std::sync::Arc;
 
 /// The names of the handle types, at their tags.
-const NAMES: [&str; 7] = [
+const NAMES: [&str; 9] = [
     "",
     "readpast_config",
     "readpast_queue",
@@ -14,6 +14,8 @@ const NAMES: [&str; 7] = [
     "readpast_renewal",
     "readpast_error",
     "readpast_receipts",
+    "readpast_worker",
+    "readpast_events",
 ];
 
 /// A handle as C has it.
@@ -94,7 +96,8 @@ fn refuse(fault: Fault, id: u64, expected: u8) -> Failure {
 mod tests {
     use super::*;
     use crate::ffi::{
-        readpast_batch, readpast_config, readpast_error, readpast_queue, readpast_receipts, readpast_renewal,
+        readpast_batch, readpast_config, readpast_error, readpast_events, readpast_queue, readpast_receipts,
+        readpast_renewal, readpast_worker,
     };
     use std::any::type_name;
 
@@ -110,5 +113,7 @@ mod tests {
         check::<readpast_renewal>();
         check::<readpast_error>();
         check::<readpast_receipts>();
+        check::<readpast_worker>();
+        check::<readpast_events>();
     }
 }

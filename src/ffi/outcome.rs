@@ -75,7 +75,8 @@ fn c_outcome(outcome: &Outcome) -> readpast_outcome {
     }
 }
 
-fn state(state: Option<ItemState>) -> i32 {
+/// The number of a state.
+pub(super) fn state(state: Option<ItemState>) -> i32 {
     match state {
         None => READPAST_STATE_NONE,
         Some(ItemState::Pending) => READPAST_STATE_PENDING,

@@ -16,8 +16,9 @@ use std::ffi::{CString, c_char};
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
-/// A thread that renews the leases of a batch while its items are worked on: the only thread that this library ever
-/// starts. It takes no signals. Any number of threads may use the handle.
+/// Renews the leases of a batch while its items are worked on, for whoever claims and settles by hand; a `readpast_worker`
+/// needs none. One thread for each queue does it, however many renewals there are; it takes no signals. Any number of
+/// threads may use the handle.
 ///
 /// Made by `readpast_renewal_start`, freed by `readpast_renewal_free`.
 #[repr(C)]
@@ -154,7 +155,7 @@ pub extern "C" fn readpast_renewal_lost_key(renewal: readpast_renewal, index: i3
     })
 }
 
-/// Stops a renewal and frees it: waits for a round under way, and for the thread to end. Leases stay as they are. The
+/// Stops a renewal and frees it: waits for a round under way, for two seconds at most. Leases stay as they are. The
 /// null handle, and one that was freed already, are let pass.
 ///
 /// *Threads*: any. The texts lent by `readpast_renewal_lost_key` end with it.

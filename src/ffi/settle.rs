@@ -134,7 +134,7 @@ pub unsafe extern "C" fn readpast_queue_settle_and_claim(
 
 /// # Safety
 /// `settlements` keeps to the header's rules for arrays and text.
-unsafe fn read_settlements<'a>(
+pub(super) unsafe fn read_settlements<'a>(
     settlements: *const readpast_settlement,
     count: i32,
 ) -> Result<Vec<Settlement<'a>>, Failure> {

@@ -14,13 +14,20 @@ const NOT_PROVOKED: [&str; 4] = [
     "READPAST_PANIC",
 ];
 
-/// The statuses that the header defines: those constants that are no action, state, type or version.
+/// The statuses that the header defines: those constants that are no action, state, type, event or version.
 pub fn in_header(header: &str) -> BTreeMap<String, i64> {
     let statuses = header.lines().filter_map(|line| {
         let mut words = line.strip_prefix("#define ")?.split_whitespace();
         let (name, value) = (words.next()?, words.next()?);
         let value = value.parse().ok()?;
-        let of_others = ["READPAST_ACTION_", "READPAST_STATE_", "READPAST_TYPE_", "READPAST_VERSION_", "READPAST_ABI"];
+        let of_others = [
+            "READPAST_ACTION_",
+            "READPAST_STATE_",
+            "READPAST_TYPE_",
+            "READPAST_EVENT_",
+            "READPAST_VERSION_",
+            "READPAST_ABI",
+        ];
         (!of_others.iter().any(|prefix| name.starts_with(prefix))).then(|| (name.to_owned(), value))
     });
     statuses.collect()

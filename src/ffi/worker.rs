@@ -1,0 +1,448 @@
+//! `readpast_worker`: items taken and ended, with the engine between the caller and the database.
+
+use super::action;
+use super::answer::answer;
+use super::args;
+use super::batch::readpast_batch;
+use super::boundary::{contained, read};
+use super::claim;
+use super::error::readpast_error;
+use super::events::{Log, readpast_events};
+use super::handle::Handle;
+use super::out::Place;
+use super::queue::readpast_queue;
+use super::settle::{read_settlements, readpast_settlement};
+use super::signals;
+use super::sized::{Places, Versioned};
+use super::status::{
+    READPAST_EMPTY, READPAST_INTERRUPTED, READPAST_NOT_FOUND, READPAST_OK, of_answer, readpast_status,
+};
+use crate::engine::{Engine, Figures, Taken, Terms};
+use crate::item::Answer;
+use std::ffi::c_char;
+use std::iter;
+use std::sync::Arc;
+
+/// A worker: threads of the library's own claim ahead, settle in groups and renew leases, while the caller takes items and
+/// ends them. Any number of the caller's threads may do so at once; nothing is called back.
+///
+/// One worker serves as many handlers as the program has; the settings `worker.lanes`, `worker.ahead` and `worker.hold_ms`
+/// say how. What it does when something goes wrong stands in `docs/worker.md`. What had ended and was not settled when the
+/// process died is handed out again.
+///
+/// Made by `readpast_worker_start`, freed by `readpast_worker_free`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct readpast_worker {
+    /// Not an address; 0 is the null handle.
+    pub id: u64,
+}
+
+/// The object behind a `readpast_worker`.
+pub(super) struct RunningWorker {
+    engine: Engine,
+    log: Option<Arc<Log>>,
+}
+
+impl Handle for readpast_worker {
+    type Object = RunningWorker;
+    const TAG: u8 = 7;
+
+    fn from_id(id: u64) -> Self {
+        Self { id }
+    }
+
+    fn id(self) -> u64 {
+        self.id
+    }
+}
+
+/// How a worker is to work, besides its queue's settings. Initialise it with `READPAST_WORKER_OPTIONS_INIT`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct readpast_worker_options {
+    /// The size of this struct.
+    pub struct_size: usize,
+    /// 1: the worker stops by itself when nothing is due and nothing in hand. 0: it works until it is told to stop.
+    pub until_empty: i32,
+    /// How many events are kept until somebody reads them with `readpast_worker_events`, up to 1000000. 0: none.
+    pub events: i32,
+}
+
+// SAFETY: numbers only, the size first.
+unsafe impl Versioned for readpast_worker_options {
+    const INIT: &'static str = "READPAST_WORKER_OPTIONS_INIT";
+    const FIRST_SIZE: usize = size_of::<Self>();
+}
+
+/// What a worker has done so far. Initialise it with `READPAST_WORKER_FIGURES_INIT`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct readpast_worker_figures {
+    /// The size of this struct.
+    pub struct_size: usize,
+    /// Items in hand that nobody has taken.
+    pub ready: i64,
+    /// Items that were taken and have not ended.
+    pub begun: i64,
+    /// Items that have ended and are not settled yet.
+    pub ended: i64,
+    /// Items claimed so far.
+    pub claimed: i64,
+    /// Items settled so far as was asked for.
+    pub settled: i64,
+    /// Items given back unworked so far, which cost no attempt.
+    pub released: i64,
+    /// Items found not to be this worker's any more.
+    pub lost: i64,
+    /// Items of which the library or the database refused a part of what was given.
+    pub refused: i64,
+    /// Calls answered so far that settled or claimed.
+    pub calls: i64,
+    /// Calls that failed in a way that may pass.
+    pub troubles: i64,
+    /// The median of how long the answered calls took, in microseconds, to within a factor of 1.5.
+    pub call_us_p50: i64,
+    /// The same of the 99th percentile.
+    pub call_us_p99: i64,
+}
+
+// SAFETY: numbers only, the size first.
+unsafe impl Versioned for readpast_worker_figures {
+    const INIT: &'static str = "READPAST_WORKER_FIGURES_INIT";
+    const FIRST_SIZE: usize = size_of::<Self>();
+}
+
+/// Starts a worker on `queue`. `options` may be NULL.
+///
+/// It has a handle of its own on the queue, as `readpast_queue_share` makes: an interrupt of `queue` stops it, and to
+/// close the queue ends it.
+///
+/// *Ownership*: the caller frees `*worker` with `readpast_worker_free`. It does not need `queue` to stay.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*worker` works.
+/// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an option cannot be taken; the message names it.
+/// - `READPAST_UNAVAILABLE`: the system has no thread left.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_worker_start(
+    queue: readpast_queue,
+    options: *const readpast_worker_options,
+    worker: *mut readpast_worker,
+    err: *mut readpast_error,
+) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(queue, err, || {
+            let place = Place::new("worker", worker)?;
+            let given = args::optional_struct("options", options)?;
+            let until_empty =
+                given.map_or(Ok(0), |given| args::in_range("options.until_empty", given.until_empty.into(), 0..=1))?;
+            let events =
+                given.map_or(Ok(0), |given| args::in_range("options.events", given.events.into(), 0..=1_000_000))?;
+            let log = (events > 0).then(|| Arc::new(Log::new(events.unsigned_abs() as usize)));
+            let terms = Terms { until_empty: until_empty == 1, observer: log.as_ref().map(Log::observer) };
+            let queue = queue.get()?;
+            let engine = Engine::new(&queue, terms);
+            signals::blocked(|| engine.start())?;
+            place.put(RunningWorker { engine, log })?;
+            Ok(READPAST_OK)
+        })
+    }
+}
+
+/// Takes up to `max_items` (1 to 1000) items that are due, waiting up to `wait_ms` (0 to 86400000) for the first. They
+/// are leased, and their leases are renewed until they are ended, however long that takes. Items that are here already
+/// are handed out at once; what lies side by side comes together, so that there may be less than `max_items` although
+/// more are due.
+///
+/// *Ownership*: the caller frees `*batch` with `readpast_batch_free`, before or after the items are ended.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*batch` holds at least one item. End each of them.
+/// - `READPAST_EMPTY`: none came in time; `*batch` is null.
+/// - `READPAST_INTERRUPTED`: the worker was told to stop; there will be no more. `*batch` is null.
+/// - any failure that made the worker stop: it cannot pass by itself.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_worker_take(
+    worker: readpast_worker,
+    max_items: i32,
+    wait_ms: i64,
+    batch: *mut readpast_batch,
+    err: *mut readpast_error,
+) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(worker, err, || {
+            let place = Place::new("batch", batch)?;
+            let (max, wait) = (args::item_count("max_items", max_items)?, args::wait("wait_ms", wait_ms)?);
+            match worker.get()?.engine.take(max, wait)? {
+                Taken::Items(batch) => claim::put(place, batch),
+                Taken::Nothing => Ok(READPAST_EMPTY),
+                Taken::Stopping => Ok(READPAST_INTERRUPTED),
+            }
+        })
+    }
+}
+
+/// Ends `count` (1 to 1000) items that were taken, each on the terms of its settlement, of which the token may be NULL.
+/// Returns at once: the worker settles them, with what else has ended, in its next call. What becomes of them is told by
+/// `readpast_worker_events`. To record a step and keep the item, see `readpast_worker_step`.
+///
+/// What cannot be stored is left out, and the item's error says so; what is done stays done.
+///
+/// *Ownership*: what `settlements` points to is copied.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: all have ended.
+/// - `READPAST_NOT_FOUND`: one at least is not in hand: it ended before, or was never taken. The others have ended.
+/// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it. None has
+///   ended.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_worker_end(
+    worker: readpast_worker,
+    settlements: *const readpast_settlement,
+    count: i32,
+    err: *mut readpast_error,
+) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(worker, err, || {
+            let settlements = read_settlements(settlements, count)?;
+            action::ends(&settlements)?;
+            let answers = worker.get()?.engine.end(&settlements);
+            Ok(if answers.iter().all(|answer| *answer == Answer::Ok) { READPAST_OK } else { READPAST_NOT_FOUND })
+        })
+    }
+}
+
+/// Records a step, of at most 60 characters, of an item that was taken, so that another attempt can go on from there.
+/// The claim is kept, and its lease starts anew. Waits until the database has it.
+///
+/// *Ownership*: the texts are copied.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`.
+/// - `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`: the item is not this
+///   worker's any more; work on it is in vain.
+/// - `READPAST_INVALID_ARGUMENT`: an argument cannot be taken; the message names it.
+/// - any failure that cannot pass by itself.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_worker_step(
+    worker: readpast_worker,
+    key: *const c_char,
+    attempt: i32,
+    step: *const c_char,
+    err: *mut readpast_error,
+) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(worker, err, || {
+            let (key, step) = (args::text("key", key)?, args::text("step", step)?);
+            let attempt = args::attempt("attempt", attempt)?;
+            Ok(of_answer(worker.get()?.engine.step(key, attempt, step)?))
+        })
+    }
+}
+
+/// Whether an item that was taken was found lost: its lease ran out, or an operator took it. Work on it is in vain then.
+///
+/// *Ownership*: the text is copied.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*: 1 if it was, or is not in hand; 0 if not; 1 for a worker that is null or freed, or a key that is NULL.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_worker_is_lost(worker: readpast_worker, key: *const c_char, attempt: i32) -> i32 {
+    read(worker, 1, |worker| {
+        // SAFETY: the header's rules for pointers.
+        let key = unsafe { args::text("key", key) };
+        key.map_or(1, |key| i32::from(worker.engine.is_lost(key, attempt)))
+    })
+}
+
+/// Has the leases of all items in hand renewed now, and not only when a third of their time is over. Returns at once.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_worker_renew(worker: readpast_worker, err: *mut readpast_error) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(worker, err, || {
+            worker.get()?.engine.renew_now();
+            Ok(READPAST_OK)
+        })
+    }
+}
+
+/// Tells a worker to stop: nothing is handed out any more, what nobody has taken is given back without costing an
+/// attempt, and what ends is settled. Returns at once; `readpast_worker_close` waits.
+///
+/// *Threads*: any, at once. Not from a signal handler.
+///
+/// *Returns*:
+/// - `READPAST_OK`: also when it was told before.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_worker_stop(worker: readpast_worker, err: *mut readpast_error) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(worker, err, || {
+            worker.get()?.engine.stop();
+            Ok(READPAST_OK)
+        })
+    }
+}
+
+/// Whether a worker was told to stop, or has failed.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*: 1 if so; 0 if not; 1 for a worker that is null or freed.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub extern "C" fn readpast_worker_is_stopping(worker: readpast_worker) -> i32 {
+    read(worker, 1, |worker| i32::from(worker.engine.is_stopping()))
+}
+
+/// Stops a worker, and waits up to `wait_ms` (0 to 86400000) until all that was taken has ended and is settled. Then it
+/// is given up: leases run out, and other workers take over what was in hand.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: nothing is in hand any more.
+/// - `READPAST_TIMED_OUT`: something was; the message says how much.
+/// - any failure that made the worker stop.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_worker_close(
+    worker: readpast_worker,
+    wait_ms: i64,
+    err: *mut readpast_error,
+) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(worker, err, || {
+            let wait = args::wait("wait_ms", wait_ms)?;
+            worker.get()?.engine.close(wait)?;
+            Ok(READPAST_OK)
+        })
+    }
+}
+
+/// What a worker has done so far.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*figures` is written.
+/// - `READPAST_INVALID_ARGUMENT`: `figures` is NULL or not initialised.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_worker_get_figures(
+    worker: readpast_worker,
+    figures: *mut readpast_worker_figures,
+    err: *mut readpast_error,
+) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(worker, err, || {
+            let place = Places::one("figures", figures)?;
+            place.fill(iter::once(c_figures(&worker.get()?.engine.figures())));
+            Ok(READPAST_OK)
+        })
+    }
+}
+
+/// Takes up to `max_events` (1 to 1000) of the events that nobody has read yet, oldest first, waiting up to `wait_ms` (0
+/// to 86400000) for the first. A worker keeps as many as its options said; when more come, the oldest are dropped.
+///
+/// *Ownership*: the caller frees `*events` with `readpast_events_free`.
+///
+/// *Threads*: any, at once; each event is told once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*events` holds at least one.
+/// - `READPAST_EMPTY`: there was none in time, or the worker keeps none; `*events` is null.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_worker_events(
+    worker: readpast_worker,
+    max_events: i32,
+    wait_ms: i64,
+    events: *mut readpast_events,
+    err: *mut readpast_error,
+) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(worker, err, || {
+            let place = Place::new("events", events)?;
+            let (max, wait) = (args::item_count("max_events", max_events)?, args::wait("wait_ms", wait_ms)?);
+            let worker = worker.get()?;
+            match worker.log.as_ref().map(|log| log.read(max as usize, wait)) {
+                Some(events) if !events.is_empty() => place.put(events).map(|()| READPAST_OK),
+                _ => Ok(READPAST_EMPTY),
+            }
+        })
+    }
+}
+
+/// Stops a worker and frees it. Returns at once: what has ended is settled in the background, what nobody has taken is
+/// given back, and the leases of what was taken and has not ended run out. Close it first to wait. The null handle, and
+/// one that was freed already, are ignored.
+///
+/// *Threads*: any.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub extern "C" fn readpast_worker_free(worker: readpast_worker) {
+    contained((), || worker.free());
+}
+
+fn c_figures(figures: &Figures) -> readpast_worker_figures {
+    let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+    readpast_worker_figures {
+        struct_size: 0,
+        ready: number(figures.ready),
+        begun: number(figures.begun),
+        ended: number(figures.ended),
+        claimed: number(figures.claimed),
+        settled: number(figures.settled),
+        released: number(figures.released),
+        lost: number(figures.lost),
+        refused: number(figures.refused),
+        calls: number(figures.calls),
+        troubles: number(figures.troubles),
+        call_us_p50: number(figures.call_us_p50),
+        call_us_p99: number(figures.call_us_p99),
+    }
+}
