@@ -187,8 +187,8 @@ impl Dialect {
             version => SCHEMA_VERSION,
             lock => super::install_lock(schema),
             schema_name => schema.as_str(),
-            names => json!(names).to_string(),
-            remedy => OWNER_REMEDY,
+            names => in_lines(names),
+            remedy => OWNER_REMEDY.split_inclusive(". ").collect::<Vec<_>>(),
         };
         self.templates().render("script/begin.sql", context)
     }
@@ -224,4 +224,11 @@ impl Dialect {
 fn laid_out(json: &str) -> String {
     let value = serde_json::from_str::<serde_json::Value>(json);
     value.and_then(|value| serde_json::to_string_pretty(&value)).unwrap_or_else(|_| json.to_owned())
+}
+
+/// The names as a JSON list, some to a line.
+fn in_lines(names: &BTreeSet<String>) -> String {
+    let names: Vec<_> = names.iter().map(|name| json!(name).to_string()).collect();
+    let lines: Vec<_> = names.chunks(3).map(|line| line.join(", ")).collect();
+    format!("[{}]", lines.join(",\n"))
 }

@@ -2,7 +2,7 @@
 CREATE OR REPLACE VIEW {{ object("worker_" ~ queue ~ "_v") }}
 {%- if own_types_only %}
 /* Nothing of the caller's own, a function in its WHERE say, is evaluated for rows that are not its to see. */
-WITH (security_barrier = true)
+WITH (security_barrier = TRUE)
 {%- endif %} AS
 SELECT
     q.enqueued_at,

@@ -26,7 +26,10 @@ BEGIN
 {% filter indent(4, true) %}{% include "script/_owners.sql" %}{% endfilter %}
     LOOP
         RAISE EXCEPTION '% % belongs to %', other_.kind, other_.name, other_.owner
-        USING ERRCODE = '42501', HINT = {{ text(remedy) }};
+        USING ERRCODE = '42501', HINT =
+{%- for part in remedy %}
+            {{ text(part) }}{{ " ||" if not loop.last }}
+{%- endfor %};
     END LOOP;
 END;
 $$;

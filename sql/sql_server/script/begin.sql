@@ -32,7 +32,12 @@ DECLARE @Message nvarchar(2048);
 
 IF @Owner IS NOT NULL
 BEGIN
-    SET @Message = CONCAT(@Kind, N' ', @Name, N' belongs to ', @Owner, N'. ', {{ text(remedy) }});
+    SET @Message = CONCAT(
+        @Kind, N' ', @Name, N' belongs to ', @Owner, N'. ',
+{%- for part in remedy %}
+        {{ text(part) }}{{ "," if not loop.last }}
+{%- endfor %}
+    );
     THROW 50015, @Message, 1;
 END;
 GO

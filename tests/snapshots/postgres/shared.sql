@@ -39,7 +39,12 @@ BEGIN
         ),
 
         names (name) AS MATERIALIZED (
-            SELECT n.name FROM pg_catalog.json_array_elements_text('["app_settings","queue_catalog","queue_is_editable_fn","queue_is_finished_fn","queue_is_processable_fn","queue_operation","queue_own_type_v","queue_schema_version","queue_spec","queue_state","queue_status","queue_time_fn","queue_transition","queue_turn","queue_type_access","queue_utc_fn"]'::json) AS n (name)
+            SELECT n.name FROM pg_catalog.json_array_elements_text('["app_settings", "queue_catalog", "queue_is_editable_fn",
+    "queue_is_finished_fn", "queue_is_processable_fn", "queue_operation",
+    "queue_own_type_v", "queue_schema_version", "queue_spec",
+    "queue_state", "queue_status", "queue_time_fn",
+    "queue_transition", "queue_turn", "queue_type_access",
+    "queue_utc_fn"]'::json) AS n (name)
         ),
 
         place (oid) AS MATERIALIZED (
@@ -99,7 +104,9 @@ BEGIN
         LIMIT 1
     LOOP
         RAISE EXCEPTION '% % belongs to %', other_.kind, other_.name, other_.owner
-        USING ERRCODE = '42501', HINT = 'Its owner''s triggers and functions would run with the rights of who installs. Drop it, change its owner, install as that role or as a member of it, or choose another schema.';
+        USING ERRCODE = '42501', HINT =
+            'Its owner''s triggers and functions would run with the rights of who installs. ' ||
+            'Drop it, change its owner, install as that role or as a member of it, or choose another schema.';
     END LOOP;
 END;
 $$;

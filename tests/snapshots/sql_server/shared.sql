@@ -22,7 +22,13 @@ EXECUTE @Granted = sp_getapplock
 IF @Granted < 0
     THROW 50013, N'Another install holds the lock of this schema; try again.', 1;
 GO
-DECLARE @Names nvarchar(max) = N'["AppSettings","AttemptNum","Duration","QueueCatalog","QueueIsEditable_fn","QueueIsFinished_fn","QueueIsProcessable_fn","QueueOperation","QueueOwnType_V","QueueSchemaVersion","QueueSpec","QueueState","QueueStatus","QueueStep","QueueTransition","QueueTurn","QueueTypeAccess","WebResponse","_Int","_Timestamp","_Type"]';
+DECLARE @Names nvarchar(max) = N'["AppSettings", "AttemptNum", "Duration",
+"QueueCatalog", "QueueIsEditable_fn", "QueueIsFinished_fn",
+"QueueIsProcessable_fn", "QueueOperation", "QueueOwnType_V",
+"QueueSchemaVersion", "QueueSpec", "QueueState",
+"QueueStatus", "QueueStep", "QueueTransition",
+"QueueTurn", "QueueTypeAccess", "WebResponse",
+"_Int", "_Timestamp", "_Type"]';
 DECLARE @Kind nvarchar(60);
 DECLARE @Name nvarchar(128);
 DECLARE @Owner nvarchar(128);
@@ -84,7 +90,11 @@ ORDER BY
 
 IF @Owner IS NOT NULL
 BEGIN
-    SET @Message = CONCAT(@Kind, N' ', @Name, N' belongs to ', @Owner, N'. ', N'Its owner''s triggers and functions would run with the rights of who installs. Drop it, change its owner, install as that role or as a member of it, or choose another schema.');
+    SET @Message = CONCAT(
+        @Kind, N' ', @Name, N' belongs to ', @Owner, N'. ',
+        N'Its owner''s triggers and functions would run with the rights of who installs. ',
+        N'Drop it, change its owner, install as that role or as a member of it, or choose another schema.'
+    );
     THROW 50015, @Message, 1;
 END;
 GO
