@@ -10,6 +10,7 @@ import (
 // its queue, which may be closed before it. Closing it leaves the items claimed.
 type Batch struct {
 	queue   *Queue
+	engine  capi.Worker // 0 unless a worker has taken it
 	status  Status
 	items   []Item
 	lent    *lent

@@ -1,7 +1,6 @@
 package readpast
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -71,13 +70,4 @@ func failed(failure *capi.Failure) error {
 // closed says of something that it was closed.
 func closed(what string) error {
 	return &Error{Status: StatusClosed, Message: "the " + what + " was closed"}
-}
-
-// again tells whether a call may be made again: because that may mend it, or to learn what became of it.
-func again(err error) (operation string, sensible bool) {
-	var failure *Error
-	if !errors.As(err, &failure) {
-		return "", false
-	}
-	return failure.Operation, failure.Retryable || failure.Operation != ""
 }

@@ -56,6 +56,7 @@ func ExampleWorker() {
 	queue := exampleQueue("ExampleWorker", "one", "two", "three")
 	defer queue.Close()
 	ctx, stop := context.WithCancel(context.Background()) // or signal.NotifyContext
+	done := 0
 	worker := readpast.Worker{
 		Queue:     queue,
 		BatchSize: 50,
@@ -67,19 +68,23 @@ func ExampleWorker() {
 			fmt.Println("working on", payload)
 			return item.Complete().WithResponse("done with " + payload), nil
 		},
-		Settled: func(round readpast.Round) {
-			fmt.Println("settled", len(round.Outcomes))
-			stop()
+		Observe: func(event readpast.Event) {
+			fmt.Println(event.Kind, "attempt", event.Attempt, event.State)
+			if done++; done == 3 {
+				stop()
+			}
 		},
 	}
 	if err := worker.Run(ctx); err != nil {
 		log.Fatal(err)
 	}
-	// Output:
+	// Unordered output:
 	// working on one
 	// working on two
 	// working on three
-	// settled 3
+	// Settled attempt 1 Completed
+	// Settled attempt 1 Completed
+	// Settled attempt 1 Completed
 }
 
 // The end of a context ends a wait, and no other.

@@ -58,8 +58,11 @@ func (i *Item) String() string {
 }
 
 // Lost tells whether the item was found lost while a Worker, or a Renewal of the batch, renewed its lease: work on it
-// is in vain. Always false where nobody renews.
+// is in vain. Always false where nobody renews. An item that a Worker has handled is lost to its handler.
 func (i *Item) Lost() bool {
+	if i.batch.engine != 0 {
+		return i.batch.engine.IsLost(i.Key, count(i.Attempt))
+	}
 	renewal := i.batch.renewal.Load()
 	return renewal != nil && renewal.lost(i.Key)
 }
@@ -101,11 +104,15 @@ func (i *Item) Settle(action Action) Settlement {
 }
 
 // RecordStep records at once how far the work has come, and keeps the claim; the lease starts anew. A later attempt
-// finds the step in the item's column. With StatusOK as the answer, the item has its new token.
+// finds the step in the item's column. With StatusOK as the answer, the item has its new token. In a Worker, which keeps
+// the tokens of its items, the outcome has no token, and a state only with StatusOK.
 func (i *Item) RecordStep(ctx context.Context, step string) (Outcome, error) {
 	if i.batch.queue == nil {
 		// Of BatchFromJSON: there is nobody to ask.
 		return Outcome{Answer: StatusOK, State: StateProcessing, Attempt: i.Attempt, Token: i.Token}, ctx.Err()
+	}
+	if i.batch.engine != 0 {
+		return i.recordStepOfWorker(ctx, step)
 	}
 	outcomes, err := i.batch.queue.Settle(ctx, i.Settle(ActionStep).WithStep(step))
 	if err != nil {
@@ -115,4 +122,19 @@ func (i *Item) RecordStep(ctx context.Context, step string) (Outcome, error) {
 		i.Token = outcomes[0].Token
 	}
 	return outcomes[0], nil
+}
+
+func (i *Item) recordStepOfWorker(ctx context.Context, step string) (Outcome, error) {
+	if err := ctx.Err(); err != nil {
+		return Outcome{}, err
+	}
+	answer, failure := i.batch.engine.Step(i.Key, count(i.Attempt), step)
+	if failure != nil {
+		return Outcome{}, failed(failure)
+	}
+	outcome := Outcome{Answer: Status(answer), Attempt: i.Attempt}
+	if outcome.Answer == StatusOK {
+		outcome.State = StateProcessing
+	}
+	return outcome, nil
 }

@@ -1,24 +1,24 @@
 package readpast
 
-import (
-	"log/slog"
-	"unicode/utf8"
-)
+import "log/slog"
 
 // What a worker tells its logger. No column of an item is in it: what a handler says of a failure is the handler's word.
 
 func (r *run) logStart() {
-	r.log(slog.LevelInfo, "the worker started", slog.String("worker", r.queue.WorkerName()),
+	r.log(slog.LevelInfo, "the worker started", slog.String("worker", r.Queue.WorkerName()),
 		slog.Int("concurrency", max(r.Concurrency, 1)), slog.Int("batch_size", r.batchSize()))
 }
 
 func (r *run) logEnd() {
-	worker := slog.String("worker", r.queue.WorkerName())
+	worker := slog.String("worker", r.Queue.WorkerName())
 	if r.err != nil {
 		r.log(slog.LevelError, "the worker ended", worker, slog.Any("error", r.err))
 		return
 	}
-	r.log(slog.LevelInfo, "the worker stopped", worker)
+	figures, _ := r.engine.Figures() // zeros in the child of a fork
+	r.log(slog.LevelInfo, "the worker stopped", worker, slog.Int64("claimed", figures.Claimed),
+		slog.Int64("settled", figures.Settled), slog.Int64("released", figures.Released),
+		slog.Int64("lost", figures.Lost), slog.Int64("refused", figures.Refused), slog.Int64("calls", figures.Calls))
 }
 
 // logHandled tells of an attempt that failed, by an error, a panic, or because the handler says so.
@@ -31,32 +31,28 @@ func (r *run) logHandled(settlement *Settlement, isMistake bool) {
 	}
 }
 
-func (r *run) logUnsettled(settlement *Settlement, outcome Outcome) {
-	r.log(slog.LevelWarn, "an item could not be settled, and is left to whoever has it",
-		slog.String("key", settlement.Key), slog.Int("attempt", settlement.Attempt),
-		slog.String("action", settlement.Action.String()), slog.String("answer", outcome.Answer.String()),
-		slog.String("state", outcome.State.String()))
+// logEvent tells of what the engine has met with. What was settled as was asked for is not worth a line.
+func (r *run) logEvent(event *Event) {
+	of := []slog.Attr{slog.String("key", event.Key), slog.Int("attempt", event.Attempt)}
+	switch event.Kind {
+	case EventLost:
+		of = append(of, slog.String("answer", event.Answer.String()))
+		if event.State != StateNone {
+			of = append(of, slog.String("state", event.State.String()))
+		}
+		r.log(slog.LevelWarn, "an item was lost, and is left to whoever has it", of...)
+	case EventRefused:
+		r.logRefused(event.Key, event.Attempt, &Error{Status: event.Answer, Message: event.Message})
+	case EventTrouble:
+		err := &Error{Status: event.Answer, Message: event.Message}
+		r.log(slog.LevelWarn, "a call failed and is tried again", slog.Any("error", err))
+	}
 }
 
-// logRefused names what was refused by kind and length alone: its texts are nobody's business.
-func (r *run) logRefused(given *Settlement, err error) {
-	lengths := []any{}
-	for _, text := range []struct {
-		name string
-		text *string
-	}{{"step", given.Step}, {"response", given.Response}, {"error", given.Error}} {
-		if text.text != nil {
-			lengths = append(lengths, slog.Int(text.name, utf8.RuneCountInString(*text.text)))
-		}
-	}
+func (r *run) logRefused(key string, attempt int, err error) {
 	r.log(slog.LevelWarn,
 		"what the handler gave was refused, and is left out: shorten or correct it, or widen its column",
-		slog.String("key", given.Key), slog.Int("attempt", given.Attempt),
-		slog.String("action", given.Action.String()), slog.Group("lengths", lengths...), slog.Any("error", err))
-}
-
-func (r *run) logTrouble(doing string, err error) {
-	r.log(slog.LevelWarn, doing+" failed and is tried again", slog.Any("error", err))
+		slog.String("key", key), slog.Int("attempt", attempt), slog.Any("error", err))
 }
 
 // log passes the values of Run's context on, for handlers that look for a trace in it.

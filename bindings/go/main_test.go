@@ -53,8 +53,12 @@ var (
 func install(t *testing.T, more ...string) (name string) {
 	t.Helper()
 	name = fmt.Sprintf("Work%s%d", runName, made.Add(1))
-	members := fmt.Sprintf(`"queue": %q, "types": ["First", "Second"], "backoff": "none", "columns": [%s]`, name, columns)
-	spec := "{" + strings.Join(append([]string{members}, more...), ", ") + "}"
+	members := []string{fmt.Sprintf(`"queue": %q, "types": ["First", "Second"], "columns": [%s]`, name, columns)}
+	spec := strings.Join(append(members, more...), ", ")
+	if !strings.Contains(spec, `"backoff"`) {
+		spec += `, "backoff": "none"`
+	}
+	spec = "{" + spec + "}"
 	check(t, readpast.Install(ctx, settings(), spec))
 	return name
 }

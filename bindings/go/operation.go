@@ -124,7 +124,7 @@ func (o Operation) settle(
 		if delay := settlements[i].Delay; delay != nil && *delay < 0 {
 			return nil, capi.Claimed{}, negativeDelay(*delay)
 		}
-		settlements[i].pack(packed)
+		packed.Add(settlements[i].native())
 	}
 	defer runtime.KeepAlive(o.queue)
 	told, claimed, failure := o.queue.handle.Settle(packed, o.identity, claims, count(limit))

@@ -66,8 +66,8 @@ func (s Settlement) WithDue(due time.Time) Settlement {
 	return s
 }
 
-func (s *Settlement) pack(into *capi.Settlements) {
-	settlement := capi.Settlement{
+func (s *Settlement) native() *capi.Settlement {
+	settlement := &capi.Settlement{
 		Key:      s.Key,
 		Token:    s.Token,
 		Attempt:  count(s.Attempt),
@@ -81,7 +81,7 @@ func (s *Settlement) pack(into *capi.Settlements) {
 	if s.Delay != nil {
 		settlement.DelayMs = milliseconds(*s.Delay)
 	}
-	into.Add(&settlement)
+	return settlement
 }
 
 // Outcome is what came of an item, and how it is now.

@@ -6,31 +6,36 @@ import (
 	"time"
 )
 
-// leaseWatch ends the context of a handler whose item is found lost. The library tells when it is asked, so it is asked
+// leaseWatch ends the contexts of handlers whose items are found lost. The library tells when it is asked, so it is asked
 // every now and then, which costs nothing worth speaking of.
 type leaseWatch struct {
-	renewal *Renewal
 	stop    chan struct{}
 	stopped chan struct{}
 
-	mutex  sync.Mutex
-	key    string
-	cancel context.CancelCauseFunc
+	mutex sync.Mutex
+	begun map[*Item]context.CancelCauseFunc
 }
 
-func watchLeases(renewal *Renewal, lease time.Duration) *leaseWatch {
-	watch := &leaseWatch{renewal: renewal, stop: make(chan struct{}), stopped: make(chan struct{})}
+func watchLeases(lease time.Duration) *leaseWatch {
+	watch := &leaseWatch{
+		stop: make(chan struct{}), stopped: make(chan struct{}), begun: map[*Item]context.CancelCauseFunc{},
+	}
 	go watch.look(min(max(lease/20, 10*time.Millisecond), time.Second))
 	return watch
 }
 
 // begin gives a handler its context, which is ended by done at the latest.
-func (w *leaseWatch) begin(given context.Context, key string) (ctx context.Context, done func()) {
+func (w *leaseWatch) begin(given context.Context, item *Item) (ctx context.Context, done func()) {
 	ctx, cancel := context.WithCancelCause(given)
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	w.key, w.cancel = key, cancel
-	return ctx, func() { cancel(nil) }
+	w.begun[item] = cancel
+	return ctx, func() {
+		w.mutex.Lock()
+		delete(w.begun, item)
+		w.mutex.Unlock()
+		cancel(nil)
+	}
 }
 
 func (w *leaseWatch) end() {
@@ -55,9 +60,11 @@ func (w *leaseWatch) look(interval time.Duration) {
 func (w *leaseWatch) check() {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	if w.cancel != nil && w.renewal.lost(w.key) {
-		lost := "the item was lost: its lease ran out, or an operator took it"
-		w.cancel(&Error{Status: StatusLeaseLost, Message: lost})
-		w.cancel = nil
+	for item, cancel := range w.begun {
+		if item.Lost() {
+			lost := "the item was lost: its lease ran out, or an operator took it"
+			cancel(&Error{Status: StatusLeaseLost, Message: lost})
+			delete(w.begun, item)
+		}
 	}
 }

@@ -4,133 +4,169 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime"
 	"sync"
 	"time"
+
+	"github.com/readpast/readpast/bindings/go/internal/capi"
 )
+
+// longestWait is the longest wait that the library takes.
+const longestWait = 24 * time.Hour
 
 // Handler works on an item and says what came of it: a settlement made by the item's methods, of which the zero value
 // is item.Complete(). An error is recorded as the item's, and the item is tried again while attempts are left; so is a
-// panic, with its stack, and the worker goes on. A settlement of another item is a mistake of the program: the work was
-// done, so the item becomes Failed with an error that says so, and is not tried again.
+// panic, with its stack, and the worker goes on. A settlement of another item, or one that does not end the claim, is a
+// mistake of the program: the work was done, so the item becomes Failed with an error that says so, and is not tried
+// again.
 //
 // The context ends when the item was found lost: work on it is in vain, and context.Cause is StatusLeaseLost. It does
 // not end with that of Run, so that work in hand can be finished.
 type Handler func(ctx context.Context, item *Item) (Settlement, error)
 
-// Worker works a queue off in several goroutines: each claims a batch, has its leases renewed, hands every item to the
-// handler, and settles the batch and claims the next one in a single round trip. Lost connections and the like are
-// waited for. The fields are not to be changed once it runs; it may run again when it has ended.
+// Worker works a queue off in several goroutines, which take items and have the handler work on them. Threads of the
+// library claim ahead of them, settle what has ended, many items in one round trip, and renew leases; docs/worker.md
+// says how, and what becomes of what when something goes wrong. The fields are not to be changed once it runs; it may
+// run again when it has ended.
 type Worker struct {
-	// Queue is required, and must stay open while the worker runs. The worker uses a handle shared of it, so that it
-	// disturbs nobody else. Queue.Interrupt stops it.
+	// Queue is required, and must stay open while the worker runs. Queue.Interrupt stops it. The settings worker.lanes,
+	// worker.ahead and worker.hold_ms of its Options are the worker's.
 	Queue *Queue
 	// Handler is required. It is called in the worker's goroutines, several at once.
 	Handler Handler
-	// Concurrency is how many goroutines work; 0 is 1. Each holds a thread and, while it is in a call, a connection:
-	// pool.size should be no smaller.
+	// Concurrency is how many goroutines work; 0 is 1. Each holds a thread while it waits for items.
 	Concurrency int
-	// BatchSize is how many items one of them claims at once, 1 to 1000; 0 is 1.
+	// BatchSize is how many items one of them takes at once, 1 to 1000; 0 is 1. They are handled one after the other. For
+	// handlers that gain from having several at hand; round trips are saved without it.
 	BatchSize int
+	// UntilEmpty lets Run return when nothing is due, and nothing in hand.
+	UntilEmpty bool
+	// Patience is how long Run, when the last handler has returned, waits at most for the database to take what they have
+	// said; up to a day, and 0 is Queue.Lease. Then it gives up, and the leases run out.
+	Patience time.Duration
 	// Logger is told of what a person may want to know: start and end (Info), each attempt that failed with its key and
 	// attempt, what was lost or refused, calls that are tried again (Warn), mistakes of the handler and what ended the
 	// worker (Error). Nil is slog.Default().
 	Logger *slog.Logger
-	// Claimed, if any, is called with each batch before the first of its items is handled.
+	// Claimed, if any, is called with each batch that a goroutine has taken, before the first of its items is handled.
 	Claimed func(*Batch)
-	// Settled, if any, is called when a batch was settled.
-	Settled func(Round)
-}
-
-// Round is what a batch came to.
-type Round struct {
-	// Settlements are what was asked for, and Outcomes what was answered, item by item.
-	Settlements []Settlement
-	Outcomes    Outcomes
-	// Took is how long the call took that settled them, and Claimed how many items it claimed.
-	Took    time.Duration
-	Claimed int
+	// Observe, if any, is called for each event, one after the other, in a goroutine of its own: also for items that were
+	// claimed ahead and given back unworked. Should it fall behind by a million events, it does not see the oldest.
+	Observe func(Event)
 }
 
 // run is one run of a worker.
 type run struct {
 	*Worker
-	queue *Queue
-	// given is the context of Run, without its end.
-	given context.Context
-	// stopping ends when the worker is to end, for whatever reason.
-	stopping context.Context
-	stop     context.CancelFunc
-	hands    sync.WaitGroup
-	once     sync.Once
-	err      error
+	engine capi.Worker
+	watch  *leaseWatch
+	// ctx is the context of Run, and given the same without its end.
+	ctx, given context.Context
+	hands      sync.WaitGroup
+	once       sync.Once
+	err        error
 }
 
-// Run works until ctx ends, or the queue is interrupted. Then items in hand are finished and settled, those of a batch
-// that were not begun are given back, and it returns nil. An error is a failure that no other try mends; the other
-// goroutines have been drained before it is returned.
+// Run works until ctx ends, the queue is interrupted or, with UntilEmpty, nothing is left to do. Then items in hand are
+// finished and settled, those that were not begun are given back, and it returns nil. An error is a failure that does
+// not pass by itself, or StatusTimedOut when Patience was not enough; all goroutines have ended before it is returned.
 func (w *Worker) Run(ctx context.Context) error {
-	switch {
-	case w.Queue == nil || w.Handler == nil:
-		return &Error{Status: StatusInvalidArgument, Message: "a worker needs a queue and a handler"}
-	case w.Concurrency < 0:
-		return &Error{Status: StatusInvalidArgument, Message: "a worker needs a goroutine"}
-	}
-	own, err := w.Queue.Share()
-	if err != nil {
+	if err := w.check(); err != nil || ctx.Err() != nil {
 		return err
 	}
-	defer own.Close()
-	r := &run{Worker: w, queue: own, given: context.WithoutCancel(ctx)}
-	r.stopping, r.stop = context.WithCancel(ctx)
-	defer r.stop()
-	defer context.AfterFunc(r.stopping, func() { _ = own.Interrupt() })()
+	defer runtime.KeepAlive(w.Queue)
+	kept := int32(keptEvents)
+	if w.Observe != nil {
+		kept = mostEvents
+	}
+	engine, failure := w.Queue.handle.StartWorker(w.UntilEmpty, kept)
+	if failure != nil {
+		return w.Queue.failed(failure)
+	}
+	defer engine.Free()
+	r := &run{
+		Worker: w, engine: engine, watch: watchLeases(w.Queue.Lease()), ctx: ctx, given: context.WithoutCancel(ctx),
+	}
+	defer context.AfterFunc(ctx, r.stop)()
 	r.logStart()
+	over, told := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(told)
+		r.tell(over)
+	}()
 	for range max(w.Concurrency, 1) {
 		r.hands.Add(1)
 		go r.work()
 	}
 	r.hands.Wait()
+	r.watch.end()
+	r.fail(failed(engine.Close(milliseconds(w.patience()))))
+	close(over)
+	<-told
 	r.logEnd()
 	return r.err
 }
 
-// work is one of the goroutines.
-func (r *run) work() {
-	err := errors.New("readpast: a handler ended its goroutine by runtime.Goexit; its batch is left to run out")
-	defer func() {
-		if err != nil {
-			r.once.Do(func() { r.err = err })
-			r.stop()
-		}
-		r.hands.Done()
-	}()
-	err = r.claimAndWork()
+// check tells why it cannot run.
+func (w *Worker) check() error {
+	wrong := ""
+	switch {
+	case w.Queue == nil || w.Handler == nil:
+		wrong = "a worker needs a queue and a handler"
+	case w.Concurrency < 0:
+		wrong = "a worker needs a goroutine"
+	case w.Patience < 0 || w.Patience > longestWait:
+		wrong = "the patience of a worker is " + w.Patience.String() + "; it must be from 0 to a day"
+	case w.Queue.closed.Load():
+		return closed("queue")
+	}
+	if wrong != "" {
+		return &Error{Status: StatusInvalidArgument, Message: wrong}
+	}
+	return nil
 }
 
-func (r *run) claimAndWork() error {
-	for r.stopping.Err() == nil {
-		var batch *Batch
-		err := r.try("claiming", func(Operation) (err error) {
-			batch, err = r.queue.Claim(context.Background(), r.batchSize(), time.Minute)
-			return err
-		})
-		if _, transient := again(err); transient && r.stopping.Err() != nil {
-			return nil // nothing is in hand
+// work is one of the goroutines.
+func (r *run) work() {
+	err := errors.New("readpast: " + goexit)
+	defer func() {
+		r.fail(err)
+		r.hands.Done()
+	}()
+	err = r.takeAndHandle()
+}
+
+func (r *run) takeAndHandle() error {
+	for !r.isStopping() {
+		taken, failure := r.engine.Take(count(r.batchSize()), milliseconds(longestWait))
+		if failure != nil {
+			return failed(failure)
 		}
-		if err != nil {
-			return err
-		}
-		if batch.Status() == StatusInterrupted {
-			// By the end of the context, or because the queue itself was interrupted: for all goroutines alike.
-			r.stop()
-		}
-		for batch.Len() > 0 {
-			if batch, err = r.workOn(batch); err != nil {
-				return err
-			}
+		if taken.Count > 0 {
+			batch := newBatch(r.Queue, Status(taken.Status), taken)
+			batch.engine = r.engine
+			r.handleAll(batch)
 		}
 	}
 	return nil
+}
+
+// isStopping tells whether nothing more is to be begun. The end of the context tells it before the engine knows.
+func (r *run) isStopping() bool {
+	return r.ctx.Err() != nil || r.engine.IsStopping()
+}
+
+// stop lets no goroutine begin anything more; it cannot fail but in the child of a fork.
+func (r *run) stop() {
+	_ = r.engine.Stop()
+}
+
+// fail stops the worker for a failure, of which the first is told; nil is none.
+func (r *run) fail(err error) {
+	if err != nil {
+		r.once.Do(func() { r.err = err })
+		r.stop()
+	}
 }
 
 func (r *run) batchSize() int {
@@ -138,4 +174,11 @@ func (r *run) batchSize() int {
 		return 1
 	}
 	return r.BatchSize
+}
+
+func (w *Worker) patience() time.Duration {
+	if w.Patience == 0 {
+		return min(w.Queue.Lease(), longestWait)
+	}
+	return w.Patience
 }

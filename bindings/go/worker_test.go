@@ -103,7 +103,7 @@ func TestWhatAHandlerReturnsIsSettled(t *testing.T) {
 
 func TestAPanicIsTheItemsErrorAndTheWorkerGoesOn(t *testing.T) {
 	queue := open(t)
-	enqueue(t, queue, "bad", "good", "long", "unsendable", "another's")
+	enqueue(t, queue, "bad", "good", "long", "unsendable", "another's", "steps", "delays")
 	other := claimed(t, open(t), "x").Item(0)
 	worker := readpast.Worker{Queue: queue, BatchSize: 2, Logger: quiet}
 	worker.Handler = func(_ context.Context, item *readpast.Item) (readpast.Settlement, error) {
@@ -113,26 +113,30 @@ func TestAPanicIsTheItemsErrorAndTheWorkerGoesOn(t *testing.T) {
 		case "long":
 			panic(strings.Repeat("😀", 20000))
 		case "unsendable":
-			// Its item's mistake, not that of the others in the batch.
-			return item.Complete().WithResponse("\xff"), nil
+			return item.Complete().WithResponse("a\x00b\xff"), nil
 		case "another's":
 			return other.Complete(), nil
+		case "steps":
+			return item.Settle(readpast.ActionStep), nil
+		case "delays":
+			return item.Complete().WithDelay(-time.Hour), nil
 		}
 		return item.Complete(), nil
 	}
 	check(t, run(t, &worker, func() bool {
 		figures := stats(t, queue)
-		return figures.Failed == 4 && figures.Completed == 1
+		return figures.Failed == 4 && figures.Completed == 3
 	}))
-	texts := column(t, queue, "error")
+	texts, responses := column(t, queue, "error"), column(t, queue, "response")
 	for i, wanted := range []string{
-		"panic: it is bad: ä😀 \uFFFD\uFFFD! file does not exist\n", "", "panic: 😀", "not UTF-8",
-		"settled item " + other.Key,
+		"panic: it is bad: ä😀 \uFFFD\uFFFD! file does not exist\n", "", "panic: 😀", "",
+		"settled item " + other.Key, "gave the action Step", "refused: readpast: the delay is -1h0m0s",
 	} {
 		if !strings.Contains(texts[i], wanted) {
 			t.Errorf("%q does not contain %q", texts[i], wanted)
 		}
 	}
+	equal(t, responses[3], "a\uFFFDb\uFFFD")
 	if !strings.Contains(texts[0], "worker_test.go:") {
 		t.Error("it does not say where: " + texts[0])
 	}
@@ -147,18 +151,18 @@ func TestStoppingGivesBackWhatWasNotBegun(t *testing.T) {
 	queue := open(t)
 	enqueue(t, queue, "a", "b", "c")
 	ending, cancel := context.WithCancel(context.WithValue(ctx, contextKey{}, "value"))
-	claimed := -1
-	settled := func(round readpast.Round) { claimed = round.Claimed }
-	worker := readpast.Worker{Queue: queue, BatchSize: 2, Settled: settled}
+	var handled int
+	worker := readpast.Worker{Queue: queue, BatchSize: 2}
 	worker.Handler = func(ctx context.Context, item *readpast.Item) (readpast.Settlement, error) {
 		cancel()
+		handled++
 		if ctx.Err() != nil || ctx.Value(contextKey{}) != "value" {
 			t.Error("work in hand was ended", ctx.Err(), ctx.Value(contextKey{}))
 		}
 		return item.Complete(), nil
 	}
 	check(t, worker.Run(ending))
-	equal(t, claimed, 0) // nothing more was
+	equal(t, handled, 1)
 	figures := stats(t, queue)
 	equal(t, figures.Completed, 1)
 	equal(t, figures.Pending, 2)
@@ -245,6 +249,7 @@ func TestAFailureThatNobodyMendsEndsTheRun(t *testing.T) {
 	}
 	for _, worker := range []readpast.Worker{
 		{Queue: queue}, {Handler: complete}, {Queue: queue, Handler: complete, Concurrency: -1},
+		{Queue: queue, Handler: complete, Patience: -1}, {Queue: queue, Handler: complete, Patience: 25 * time.Hour},
 	} {
 		if err = worker.Run(ctx); !errors.Is(err, readpast.StatusInvalidArgument) {
 			t.Error(err)
@@ -260,9 +265,9 @@ func TestAFailureThatNobodyMendsEndsTheRun(t *testing.T) {
 }
 
 func TestAHandlerThatEndsItsGoroutineEndsTheRun(t *testing.T) {
-	queue := open(t)
-	enqueue(t, queue, "a")
-	worker := readpast.Worker{Queue: queue, Concurrency: 2}
+	queue := openNamed(t, install(t, `"backoff": {"first_ms": 3600000, "cap_ms": 3600000}`))
+	enqueue(t, queue, "a", "b")
+	worker := readpast.Worker{Queue: queue, BatchSize: 2, Logger: quiet}
 	worker.Handler = func(context.Context, *readpast.Item) (readpast.Settlement, error) {
 		runtime.Goexit()
 		panic("nobody comes here")
@@ -271,31 +276,80 @@ func TestAHandlerThatEndsItsGoroutineEndsTheRun(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "Goexit") {
 		t.Fatal(err)
 	}
+	// Nothing has to wait for its lease to run out.
+	equal(t, stats(t, queue).Processing, 0)
+	if why := column(t, queue, "error")[0]; !strings.Contains(why, "Goexit") {
+		t.Error(why)
+	}
 }
 
 func TestAWorkerTellsWhatItDid(t *testing.T) {
 	queue := open(t)
 	enqueue(t, queue, "a", "b", "c")
-	var batches []int
-	var rounds []readpast.Round
-	ending, cancel := context.WithCancel(ctx)
+	var taken []string
+	events := map[string]readpast.Event{}
 	worker := readpast.Worker{
-		Queue: queue, BatchSize: 2, Handler: complete,
-		Claimed: func(batch *readpast.Batch) { batches = append(batches, batch.Len()) },
-		Settled: func(round readpast.Round) {
-			rounds = append(rounds, round)
-			if len(rounds) == 2 {
-				cancel()
+		Queue: queue, BatchSize: 2, Handler: complete, UntilEmpty: true,
+		Claimed: func(batch *readpast.Batch) {
+			for i := range batch.Len() {
+				taken = append(taken, batch.Item(i).Key)
 			}
 		},
+		Observe: func(event readpast.Event) { events[event.Key] = event },
 	}
-	check(t, ends(t, start(func() error { return worker.Run(ending) })))
-	equalAll(t, batches, 2, 1)
-	equal(t, rounds[0].Claimed, 1)
-	equal(t, rounds[1].Claimed, 0)
-	equal(t, len(rounds[0].Settlements), 2)
-	equal(t, rounds[0].Outcomes[1].State, readpast.StateCompleted)
-	if rounds[0].Took <= 0 {
-		t.Error(rounds[0].Took)
+	check(t, ends(t, start(func() error { return worker.Run(ctx) })))
+	equal(t, len(taken), 3)
+	equal(t, len(events), 3)
+	for _, key := range taken {
+		equal(t, events[key], readpast.Event{
+			Kind: readpast.EventSettled, Key: key, Attempt: 1, State: readpast.StateCompleted,
+		})
 	}
+}
+
+// What a handler has said is not waited for any longer than the worker has patience.
+func TestAWorkerGivesUpWhenItsPatienceIsAtAnEnd(t *testing.T) {
+	name := install(t)
+	queue := openNamed(t, name, "lock.timeout_ms", "60000", "query.timeout_ms", "60000")
+	enqueue(t, queue, "a")
+	server := startPsql(t)
+	worker := readpast.Worker{Queue: queue, Patience: time.Millisecond, Logger: quiet}
+	ending, cancel := context.WithCancel(ctx)
+	worker.Handler = func(_ context.Context, item *readpast.Item) (readpast.Settlement, error) {
+		server.ask("BEGIN; LOCK TABLE readpast_go." + name + "; SELECT 1")
+		cancel()
+		return item.Complete(), nil
+	}
+	if err := ends(t, start(func() error { return worker.Run(ending) })); !errors.Is(err, readpast.StatusTimedOut) {
+		t.Error(err)
+	}
+	server.ask("COMMIT; SELECT 1")
+}
+
+func TestAStepOfAWorkersItemIsRecordedAndOneOfALostItemIsRefused(t *testing.T) {
+	queue := open(t)
+	enqueue(t, queue, "a")
+	var kept, lost readpast.Outcome
+	worker := readpast.Worker{Queue: queue, UntilEmpty: true, Logger: quiet}
+	worker.Handler = func(ctx context.Context, item *readpast.Item) (settlement readpast.Settlement, err error) {
+		if kept, err = item.RecordStep(ctx, "half"); err != nil {
+			return settlement, err
+		}
+		operated, err := queue.Settle(ctx, readpast.Operate(item.Key, readpast.ActionTerminate))
+		if err != nil || operated.Status() != readpast.StatusOK {
+			return settlement, fmt.Errorf("%v %w", operated, err)
+		}
+		lost, err = item.RecordStep(ctx, "whole")
+		if !item.Lost() {
+			t.Error("it is not lost")
+		}
+		return settlement, err
+	}
+	check(t, ends(t, start(func() error { return worker.Run(ctx) })))
+	equal(t, kept, readpast.Outcome{Answer: readpast.StatusOK, State: readpast.StateProcessing, Attempt: 1})
+	if lost.Answer <= readpast.StatusOK {
+		t.Error(lost)
+	}
+	equalAll(t, column(t, queue, "step"), "half")
+	equal(t, stats(t, queue).Terminated, 1)
 }

@@ -2,7 +2,7 @@
 //
 //	READPAST_CONNECTION='Driver={...};Server=...;' worker [-b items] [-l lease_ms] [-o key=value]... [-f n] [-r] queue
 //
-//	-b items       how many items to claim at once (default 50)
+//	-b items       how many items to take at once (default 50)
 //	-l lease_ms    how long a claim holds, should this process die
 //	-o key=value   any setting of the library, like -o schema=sales
 //	-f n           every nth item fails, to see what becomes of it
@@ -59,7 +59,7 @@ func work(ctx context.Context, given arguments) error {
 	defer queue.Close()
 	worker := readpast.Worker{Queue: queue, Handler: handler(given.failEvery), BatchSize: given.batchSize}
 	if given.records {
-		worker.Claimed, worker.Settled = recordClaim, recordRound
+		worker.Claimed, worker.Observe = recordTaken, recordEvent
 	}
 	if err := worker.Run(ctx); err != nil {
 		return err

@@ -4,31 +4,42 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 
 	readpast "github.com/readpast/readpast/bindings/go"
 )
 
-// What happened is written down, so that somebody else can prove it: see bindings/c/examples/records.h.
+// What happened is written down, so that somebody else can prove it: see bindings/c/examples/records.h. How long calls
+// take is the engine's to know.
 
-func recordClaim(batch *readpast.Batch) {
+// claim is an item in one of its attempts.
+type claim struct {
+	key     string
+	attempt int
+}
+
+// taken are the claims that are on record as taken. What was claimed ahead and given back unworked is on no record.
+var taken sync.Map
+
+func recordTaken(batch *readpast.Batch) {
 	var lines strings.Builder
 	for i := range batch.Len() {
 		item := batch.Item(i)
 		fmt.Fprintf(&lines, "T\t%s\t%d\n", item.Key, item.Attempt)
+		taken.Store(claim{item.Key, item.Attempt}, true)
 	}
 	write(&lines)
 }
 
-func recordRound(round readpast.Round) {
-	var lines strings.Builder
-	for i, settlement := range round.Settlements {
-		outcome := round.Outcomes[i]
-		fmt.Fprintf(&lines, "S\t%s\t%d\t%d\t%d\n", settlement.Key, settlement.Attempt, outcome.Answer, outcome.State)
+func recordEvent(event readpast.Event) {
+	if event.Kind != readpast.EventSettled && event.Kind != readpast.EventLost {
+		return
 	}
-	if round.Claimed > 0 {
-		fmt.Fprintf(&lines, "L\t%d\n", round.Took.Microseconds())
+	if _, was := taken.LoadAndDelete(claim{event.Key, event.Attempt}); was {
+		var lines strings.Builder
+		fmt.Fprintf(&lines, "S\t%s\t%d\t%d\t%d\n", event.Key, event.Attempt, event.Answer, event.State)
+		write(&lines)
 	}
-	write(&lines)
 }
 
 // write ends the program if it cannot: a proof with gaps is none.

@@ -69,6 +69,20 @@ static inline readpast_status receipts_all(uint64_t receipts, int32_t count, rea
     return status;
 }
 
+static inline readpast_settlement settlement_of(const char *texts, const struct packed_settlement *packed) {
+    readpast_settlement settlement = READPAST_SETTLEMENT_INIT;
+    settlement.key = text_at(texts, packed->key);
+    settlement.token = text_at(texts, packed->token);
+    settlement.attempt = packed->attempt;
+    settlement.action = packed->action;
+    settlement.step = text_at(texts, packed->step);
+    settlement.response = text_at(texts, packed->response);
+    settlement.error = text_at(texts, packed->error);
+    settlement.delay_ms = packed->delay_ms;
+    settlement.due = text_at(texts, packed->due);
+    return settlement;
+}
+
 /* Settles, and `claims` up to `max_items` too. */
 static inline struct result queue_settle(uint64_t queue, const char *texts, const struct packed_settlement *packed,
                                          int32_t count, text_place operation, bool claims, int32_t max_items,
@@ -79,18 +93,8 @@ static inline struct result queue_settle(uint64_t queue, const char *texts, cons
     if (!settlements)
         return result;
     settlements[0] = (readpast_settlement)READPAST_SETTLEMENT_INIT;
-    for (int32_t i = 0; i < count; i++) {
-        settlements[i] = (readpast_settlement)READPAST_SETTLEMENT_INIT;
-        settlements[i].key = text_at(texts, packed[i].key);
-        settlements[i].token = text_at(texts, packed[i].token);
-        settlements[i].attempt = packed[i].attempt;
-        settlements[i].action = packed[i].action;
-        settlements[i].step = text_at(texts, packed[i].step);
-        settlements[i].response = text_at(texts, packed[i].response);
-        settlements[i].error = text_at(texts, packed[i].error);
-        settlements[i].delay_ms = packed[i].delay_ms;
-        settlements[i].due = text_at(texts, packed[i].due);
-    }
+    for (int32_t i = 0; i < count; i++)
+        settlements[i] = settlement_of(texts, &packed[i]);
     outcomes[0] = (readpast_outcome)READPAST_OUTCOME_INIT;
     const char *identity = text_at(texts, operation);
     if (!claims)

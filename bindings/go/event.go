@@ -1,0 +1,102 @@
+package readpast
+
+// #include <readpast.h>
+import "C"
+
+import (
+	"fmt"
+
+	"github.com/readpast/readpast/bindings/go/internal/capi"
+)
+
+// EventKind is what happened in a [Worker].
+type EventKind int32
+
+const (
+	// An item was settled: handled, or given back.
+	EventSettled EventKind = C.READPAST_EVENT_SETTLED
+	// An item was found not to be the worker's any more, before or while it was worked on, or when it was settled.
+	EventLost EventKind = C.READPAST_EVENT_LOST
+	// A part of what a handler gave was refused, by the library or the database. It is left out, and the item's error
+	// says so.
+	EventRefused EventKind = C.READPAST_EVENT_REFUSED
+	// A call failed in a way that may pass, and is made again in a while.
+	EventTrouble EventKind = C.READPAST_EVENT_TROUBLE
+)
+
+var eventNames = map[EventKind]string{
+	EventSettled: "Settled",
+	EventLost:    "Lost",
+	EventRefused: "Refused",
+	EventTrouble: "Trouble",
+}
+
+// String is the name of the constant, without what they all begin with: "Settled".
+func (k EventKind) String() string {
+	if name, known := eventNames[k]; known {
+		return name
+	}
+	return fmt.Sprintf("EventKind(%d)", int32(k))
+}
+
+// Event is something that happened in a [Worker].
+type Event struct {
+	// Kind is what happened.
+	Kind EventKind
+	// Answer is the database's of EventSettled and EventLost: StatusOK, if all is well. Of the others it is what the
+	// call failed with.
+	Answer Status
+	// Key is the item's; empty for EventTrouble.
+	Key string
+	// Attempt is that of the claim; 0 for EventTrouble.
+	Attempt int
+	// State is the one that a settled item is in now; StateNone where it is not known.
+	State State
+	// Message tells why, of EventRefused and EventTrouble.
+	Message string
+}
+
+const (
+	// So many events are kept until they are read: enough for a logger, and for an observer.
+	keptEvents, mostEvents = 1000, 1000000
+	// eventWaitMs is how long a read of events waits, and so the end of a run for that read.
+	eventWaitMs = 100
+)
+
+// tell tells of what happens until the worker is over, and all has been told.
+func (r *run) tell(over <-chan struct{}) {
+	for isOver := false; ; {
+		wait := int64(eventWaitMs)
+		select {
+		case <-over:
+			isOver, wait = true, 0
+		default:
+		}
+		events, failure := r.engine.Events(keptEvents, wait)
+		if failure != nil {
+			r.fail(failed(failure))
+			return
+		}
+		for i := range events {
+			event := eventOf(&events[i])
+			r.logEvent(&event)
+			if r.Observe != nil {
+				r.Observe(event)
+			}
+		}
+		if isOver && len(events) == 0 {
+			return
+		}
+	}
+}
+
+func eventOf(told *capi.Event) Event {
+	return Event{
+		Kind:    EventKind(told.Kind),
+		Answer:  Status(told.Answer),
+		Key:     told.Key,
+		Attempt: told.Attempt,
+		State:   State(told.State),
+		Message: told.Message,
+	}
+}
