@@ -56,7 +56,7 @@ for way in sanitized threads; do
     coproc worker { exec "build/$way/worker" -r -b 3 -o schema=readpast Notification; }
     # shellcheck disable=SC2154 # coproc sets it, and bash forgets it as soon as the worker ends
     pid=$worker_PID
-    # T, S and L: taken, settled, how long that took.
+    # T and S: taken, settled.
     for ((settled = 0; settled < 20;)); do
         read -r -t 60 -u "${worker[0]}" kind _ || fail 'it took too little'
         [ "$kind" != S ] || settled=$((settled + 1))

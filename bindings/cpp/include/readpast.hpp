@@ -36,9 +36,9 @@
 #include <readpast/value.hpp>      // value, column_type, bytes
 
 // To work on it.
-#include <readpast/log.hpp>     // log_entry, log_level
+#include <readpast/log.hpp>     // log_entry, log_level, settled
 #include <readpast/renewal.hpp> // renewal: keeps leases while their items are worked on
-#include <readpast/worker.hpp>  // worker, settled
+#include <readpast/worker.hpp>  // worker, worker_figures
 
 // What only a worker's handler sees.
 #include <readpast/job.hpp> // job

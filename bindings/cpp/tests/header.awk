@@ -1,12 +1,12 @@
 # From readpast.h, what the tests compare the binding with: SAME(enumeration, enumerator, constant) for each constant.
 #
-# The names differ where C++ has a keyword or a better word.
+# The names differ where C++ has a keyword or a better word. Events are told as what they mean.
 BEGIN { instead["column_type float"] = "floating" }
 
 /^#define READPAST_[A-Z_0-9]+ -?[0-9]+$/ {
     constant = $2
     word = tolower(substr(constant, length("READPAST_") + 1))
-    if (word == "abi" || word ~ /^version_/)
+    if (word == "abi" || word ~ /^(version|event)_/)
         next
     enumeration = "status"
     if (sub(/^action_/, "", word))

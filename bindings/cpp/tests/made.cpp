@@ -38,6 +38,17 @@ TEST_CASE("a handler is tested without a server") {
     CHECK(thrown_by([] { (void)batch::from_json(nullptr); }) == status::invalid_argument);
 }
 
+TEST_CASE("so is one that takes a job") {
+    const auto items = batch::from_json(R"([{"key": "7"}])");
+    const auto handle = [](readpast::job &job) {
+        CHECK(job.step("on the way") == status::ok);
+        return job.lost() || job.stopping() ? job.release() : job.complete();
+    };
+    readpast::job job(items[0]);
+    CHECK(handle(job).action == action::complete);
+    CHECK(handle(job).key == "7");
+}
+
 TEST_CASE("a description in a file") {
     const std::string name = "build/description.toml";
     std::ofstream(name) << "queue = \"FromFile\"\n";

@@ -19,7 +19,8 @@ readpast::config settings() {
 std::string install() {
     static std::atomic<int> made = 0;
     std::string name = "Work" + std::to_string(getpid()) + "x" + std::to_string(++made);
-    readpast::install(settings(), R"json({"queue": ")json" + name + R"json(", "types": ["First", "Second"], "backoff": "none", "columns": [
+    readpast::install(settings(), R"json({"queue": ")json" + name +
+                                      R"json(", "types": ["First", "Second"], "backoff": "none", "columns": [
         {"name": "Payload", "type": "text"}, {"name": "Brief", "type": "text(20)"},
         {"name": "Number", "type": "bigint"}, {"name": "Flag", "type": "boolean"}, {"name": "Ratio", "type": "float"},
         {"name": "Amount", "type": "decimal(38, 10)"}, {"name": "At", "type": "timestamp"},

@@ -1,11 +1,18 @@
 #include "records.hpp"
 
-#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
 
 namespace {
+
+/// What is on record as taken and not as settled: what was given back before it was taken is no work. Observers are called one
+/// at a time.
+using claims = std::set<std::pair<std::string, std::int32_t>>;
 
 void write_out() {
     if (!std::cout.flush()) {
@@ -14,19 +21,19 @@ void write_out() {
     }
 }
 
-void claimed(const readpast::batch &batch) {
-    for (const auto &item : batch)
+void claimed(const readpast::batch &batch, claims &open) {
+    for (const auto &item : batch) {
+        open.emplace(item.key(), item.attempt());
         std::cout << "T\t" << item.key() << '\t' << item.attempt() << '\n';
+    }
     write_out();
 }
 
-void settled(const readpast::settled &batch) {
-    for (std::size_t i = 0; i < batch.settlements.size(); i++)
-        std::cout << "S\t" << batch.settlements[i].key << '\t' << batch.settlements[i].attempt << '\t'
-                  << static_cast<std::int32_t>(batch.outcomes[i].answer()) << '\t'
-                  << static_cast<std::int32_t>(batch.outcomes[i].state()) << '\n';
-    if (batch.claimed > 0)
-        std::cout << "L\t" << std::chrono::duration_cast<std::chrono::microseconds>(batch.took).count() << '\n';
+void settled(const readpast::settled &item, claims &open) {
+    if (open.erase({std::string(item.key), item.attempt}) == 0)
+        return;
+    std::cout << "S\t" << item.key << '\t' << item.attempt << '\t' << static_cast<std::int32_t>(item.answer) << '\t'
+              << static_cast<std::int32_t>(item.state) << '\n';
     write_out();
 }
 
@@ -34,5 +41,7 @@ void settled(const readpast::settled &batch) {
 
 void record(readpast::worker &worker) {
     std::ios::sync_with_stdio(false);
-    worker.on_claimed(claimed).on_settled(settled);
+    const auto open = std::make_shared<claims>();
+    worker.on_claimed([open](const readpast::batch &batch) { claimed(batch, *open); });
+    worker.on_settled([open](const readpast::settled &item) { settled(item, *open); });
 }

@@ -4,7 +4,7 @@
 
 #include <readpast.hpp>
 
-/// Has a worker of one thread write to standard output. Ends the program if it cannot: a proof with gaps is none.
+/// Has a worker write to standard output. Ends the program if it cannot: a proof with gaps is none.
 void record(readpast::worker &worker);
 
 #endif

@@ -112,10 +112,6 @@ public:
         return {key_, action, std::string(token_), attempt_};
     }
 
-protected:
-    /// What the token is after a step; it must live as long as the item.
-    void set_token(std::string_view token) noexcept { token_ = token; }
-
 private:
     friend class batch;
 

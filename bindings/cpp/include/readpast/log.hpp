@@ -2,6 +2,9 @@
 #ifndef READPAST_LOG_HPP
 #define READPAST_LOG_HPP
 
+#include <readpast/settlement.hpp>
+#include <readpast/status.hpp>
+
 #include <cstdint>
 #include <iostream>
 #include <string>
@@ -23,6 +26,14 @@ struct log_entry {
         text;             ///< A line without its end, with key and attempt in it. An exception's text may have several.
     std::string_view key; ///< Of the item that it is about, or empty.
     std::int32_t attempt; ///< The one that it is about, or 0.
+};
+
+/// What became of an item that a worker had in hand, for worker::on_settled. Lives as long as the call.
+struct settled {
+    std::string_view key;    ///< Of the item.
+    std::int32_t attempt;    ///< The one that it is about.
+    readpast::status answer; ///< status::ok, or why the item is not this worker's any more.
+    readpast::state state;   ///< The one it is in now; state::none when it was found lost before it was settled.
 };
 
 namespace detail {

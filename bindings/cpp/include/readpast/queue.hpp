@@ -200,8 +200,9 @@ private:
         const auto answer = detail::call(readpast_queue_enqueue, handle_.get(), given.data(), detail::raw(count),
                                          operation.c_str(), &raw);
         const detail::handle<readpast_receipts, readpast_receipts_free> receipts(raw);
-        std::vector<readpast_receipt> all(count, readpast_receipt READPAST_RECEIPT_INIT);
-        for (std::size_t i = 0; i < count; i++)
+        std::vector<readpast_receipt> all(static_cast<std::size_t>(readpast_receipts_count(raw)),
+                                          readpast_receipt READPAST_RECEIPT_INIT);
+        for (std::size_t i = 0; i < all.size(); i++)
             detail::call(readpast_receipts_get, raw, detail::raw(i), &all[i]);
         return {answer, all};
     }

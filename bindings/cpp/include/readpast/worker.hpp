@@ -4,12 +4,14 @@
 
 #include <readpast/batch.hpp>
 #include <readpast/detail/crew.hpp>
-#include <readpast/detail/desk.hpp>
+#include <readpast/detail/engine.hpp>
+#include <readpast/error.hpp>
 #include <readpast/job.hpp>
 #include <readpast/log.hpp>
 #include <readpast/queue.hpp>
 #include <readpast/settlement.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -19,15 +21,19 @@
 
 namespace readpast {
 
+/// What a worker has done so far, as readpast.h describes it.
+using worker_figures = readpast_worker_figures;
+
 /// Runs a handler for each item of a queue, on several threads, until it is stopped:
 ///
 ///     readpast::worker worker(queue);
 ///     worker.threads(4).batch_size(50);
 ///     worker.run([&](readpast::job &job) { send(*job.text("Recipient")); });
 ///
-/// Each thread claims a batch, has its leases renewed, hands one item after the other to the handler, and settles them all
-/// while it claims the next batch, in one round trip. What becomes of an item is what its handler returns: nothing, or
-/// std::nullopt, means that it is done; a settlement, like job.retry("451 greylisted"), says otherwise.
+/// Threads of the library claim ahead of the handlers, settle in one call all that has ended, and renew the leases, however
+/// long a handler takes (docs/worker.md; the settings worker.lanes, worker.ahead and worker.hold_ms). What becomes of an item
+/// is what its handler returns: nothing, or std::nullopt, means that it is done; a settlement, like
+/// job.retry("451 greylisted"), says otherwise.
 ///
 /// - An exception, of whatever type, is an attempt that failed: its type and text, and those nested in it, become the item's
 ///   error, and the item is tried again after the queue's backoff until its attempts are spent. The worker goes on.
@@ -35,16 +41,15 @@ namespace readpast {
 ///   that says so, and is not tried again.
 /// - What was lost meanwhile (job::lost) is left to whoever has it now.
 /// - What the database cannot store, such as a response longer than its column, is left out, and the item's error says so.
-/// - Failures that may pass by themselves are waited out; when the outcome of a settling is unknown, it is asked for with the
-///   same operation. All others end the worker, and run() throws them.
+/// - Failures that may pass by themselves are waited out. All others end the worker, and run() throws them.
 ///
-/// Each thread needs a connection while it claims or settles, and now and then one to renew leases: set "pool.size" to the
-/// number of threads, or a little above it.
+/// It takes a connection for each lane, however many threads there are, now and then one to renew leases, and one for each
+/// step while it is recorded.
 class worker {
 public:
-    /// Of one thread that claims one item at a time. It has a handle of its own (queue::share), so that its stop is no
+    /// Of one thread that takes one item at a time. It has a handle of its own (queue::share), so that its stop is no
     /// concern of the other users of `queue`, while an interrupt of `queue` stops it. `queue` may be destroyed.
-    explicit worker(const queue &queue) : desk_(queue.share()) {}
+    explicit worker(const queue &queue) : engine_(queue.share()), patience_(engine_.own().lease()) {}
 
     worker(const worker &) = delete;
     worker &operator=(const worker &) = delete;
@@ -58,25 +63,39 @@ public:
         return *this;
     }
 
-    /// How many items a thread claims at a time, 1 to 1000. They are handled one after the other and settled together, so
-    /// that the first waits in hand until the last is done: good for short work.
+    /// How many items a thread takes at a time, 1 to 1000; they are handled one after the other. For handlers that gain from
+    /// having several at hand: round trips are saved without it.
     worker &batch_size(std::int32_t items) noexcept {
         batch_size_ = items;
         return *this;
     }
 
-    // Who is told of what happens: on the thread that it happens on, which waits, and on several at once. An exception ends
-    // the worker.
-
-    /// The items of a batch, before the first is handled.
-    worker &on_claimed(std::function<void(const batch &)> observer) {
-        desk_.told.claimed = std::move(observer);
+    /// How long a worker that was stopped waits for the database to take what its handlers have ended, once the last of them
+    /// has: a lease's length unless you say otherwise, at most a day. Then it gives up, run() throws with status::timed_out,
+    /// and the leases run out.
+    worker &patience(std::chrono::milliseconds time) noexcept {
+        patience_ = time;
         return *this;
     }
 
-    /// What a batch came to, after it was settled.
+    /// Whether it stops by itself when nothing is due and nothing in hand.
+    worker &until_empty(bool so = true) noexcept {
+        engine_.until_empty = so;
+        return *this;
+    }
+
+    // Who is told of what happens: one at a time, on the worker's threads or the one that runs it. What one throws stops the
+    // worker, and run() throws it when all that was begun is settled.
+
+    /// The items that a thread has taken, before the first is handled.
+    worker &on_claimed(std::function<void(const batch &)> observer) {
+        engine_.told.claimed = std::move(observer);
+        return *this;
+    }
+
+    /// What became of an item, after it was settled, given back unbegun, or found lost.
     worker &on_settled(std::function<void(const settled &)> observer) {
-        desk_.told.settled = std::move(observer);
+        engine_.told.settled = std::move(observer);
         return *this;
     }
 
@@ -84,12 +103,12 @@ public:
     /// tried again. No column of an item is in it. Unless this is set, warnings and errors go to std::clog; an empty
     /// function keeps them from it.
     worker &on_log(std::function<void(const log_entry &)> observer) {
-        desk_.told.log = std::move(observer);
+        engine_.told.log = std::move(observer);
         return *this;
     }
 
     /// Works until it is stopped. `handler` is called with a job &, on all threads at once, and therefore as const; it
-    /// returns nothing, a settlement of its item, or a std::optional of one. Once stopped, a worker does not start again.
+    /// returns nothing, a settlement of its item, or a std::optional of one. A worker runs once.
     ///
     /// Throws what a claim or settling failed with if it cannot pass by itself, what an observer threw, and
     /// std::system_error when no more threads can be had; all threads have ended then.
@@ -107,21 +126,32 @@ public:
                 return std::invoke(handler, job);
             }
         };
-        detail::crew(desk_, batch_size_, handle).run(threads_);
+        detail::crew(engine_, batch_size_, patience_, handle).run(threads_);
     }
 
     /// Lets run() end in order: handlers that have begun are waited for and their items settled, the rest is given back
     /// without costing an attempt, and nothing more is claimed. From any thread, handlers included, but not from a signal
     /// handler; returns at once.
-    void stop() noexcept { desk_.stop(); }
+    void stop() noexcept { engine_.stop(); }
 
     /// Whether it was stopped, by stop() or by a failure.
-    [[nodiscard]] bool stopping() const noexcept { return desk_.stopping(); }
+    [[nodiscard]] bool stopping() const noexcept { return engine_.stopping(); }
+
+    /// Has the leases of all that is in hand renewed now, and not only when a third of their time is over. While it runs.
+    void renew() const { detail::call(readpast_worker_renew, engine_.get()); }
+
+    /// What it has done so far. Once it was run.
+    [[nodiscard]] worker_figures figures() const {
+        worker_figures figures = READPAST_WORKER_FIGURES_INIT;
+        detail::call(readpast_worker_get_figures, engine_.get(), &figures);
+        return figures;
+    }
 
 private:
-    detail::desk desk_;
+    detail::engine engine_;
     std::size_t threads_ = 1;
     std::int32_t batch_size_ = 1;
+    std::chrono::milliseconds patience_;
 };
 
 } // namespace readpast

@@ -4,11 +4,12 @@
 
 #include <readpast/batch.hpp>
 #include <readpast/detail/describe.hpp>
-#include <readpast/detail/desk.hpp>
+#include <readpast/detail/engine.hpp>
+#include <readpast/detail/events.hpp>
+#include <readpast/detail/raw.hpp>
 #include <readpast/error.hpp>
 #include <readpast/job.hpp>
 #include <readpast/log.hpp>
-#include <readpast/renewal.hpp>
 #include <readpast/settlement.hpp>
 
 #include <chrono>
@@ -19,122 +20,134 @@
 #include <future>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace readpast::detail {
 
-/// The threads of one run of a worker.
+/// The threads of one run of a worker: each takes items, has them handled, and ends them.
 class crew {
 public:
     /// None: the item is complete.
     using handler = std::function<std::optional<settlement>(job &)>;
 
-    crew(desk &desk, std::int32_t batch_size, handler handle) noexcept
-        : desk_(desk), batch_size_(batch_size), handle_(std::move(handle)) {}
+    crew(engine &engine, std::int32_t batch_size, std::chrono::milliseconds patience, handler handle) noexcept
+        : engine_(engine), batch_size_(batch_size), patience_(patience), handle_(std::move(handle)) {}
 
     /// Works on so many threads until the worker is stopped; one that cannot go on stops them all.
     void run(std::size_t threads) {
         if (threads == 0)
             throw error(status::invalid_argument, "a worker needs a thread");
-        desk_.log(log_level::info, "worker " + std::string(desk_.own().worker()) + " started: threads: " +
-                                       std::to_string(threads) + ", items a batch: " + std::to_string(batch_size_));
-        std::vector<std::future<void>> all;
-        all.reserve(threads);
+        if (!engine_.start())
+            return;
+        const std::string worker = "worker " + std::string(engine_.own().worker());
+        engine_.log(log_level::info, worker + " started: threads: " + std::to_string(threads) +
+                                         ", items a batch: " + std::to_string(batch_size_));
         try {
-            while (all.size() < threads)
-                all.push_back(std::async(std::launch::async, [this] { work(); }));
+            std::future<void> end = std::async(std::launch::async, [this, threads] { work(threads); });
+            const stop_at_end before(engine_); // since the future waits
+            while (end.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
+                tell_events(engine_, std::chrono::milliseconds(100));
+            while (tell_events(engine_, std::chrono::milliseconds(0))) {
+            }
+            end.get();
+            engine_.rethrow();
         } catch (...) {
-            desk_.stop();
-            throw; // the destructors of the futures wait for those that were started
+            engine_.stop();
+            if (std::current_exception())
+                engine_.log(log_level::error, worker + " ended: " + describe_current_exception());
+            throw;
         }
-        for (auto &each : all)
-            each.wait();
-        end(all);
+        engine_.log(log_level::info, worker + " stopped");
     }
 
 private:
-    /// Says how the threads have ended, and throws what the first of those that could not go on ended by.
-    void end(std::vector<std::future<void>> &all) {
-        const std::string worker = "worker " + std::string(desk_.own().worker());
-        try {
-            for (auto &each : all)
-                each.get();
-        } catch (...) {
-            if (std::current_exception())
-                desk_.log(log_level::error, worker + " ended: " + describe_current_exception());
-            throw;
-        }
-        desk_.log(log_level::info, worker + " stopped");
-    }
+    /// Stops all threads when one ends, whatever it ends by.
+    struct stop_at_end {
+        engine &of;
 
-    /// Stops the others when a thread ends, whatever it ends by. One that ends in order was stopped.
-    struct stop_others {
-        desk &of;
-
-        explicit stop_others(desk &all) noexcept : of(all) {}
-        stop_others(const stop_others &) = delete;
-        stop_others &operator=(const stop_others &) = delete;
-        ~stop_others() { of.stop(); }
+        explicit stop_at_end(engine &all) noexcept : of(all) {}
+        stop_at_end(const stop_at_end &) = delete;
+        stop_at_end &operator=(const stop_at_end &) = delete;
+        ~stop_at_end() { of.stop(); }
     };
 
-    void work() {
-        const stop_others when_done(desk_);
-        while (batch claimed = claim())
-            while (claimed)
-                claimed = work_on(claimed);
+    /// Gives back what was taken and not begun, whatever a thread ends by.
+    struct unbegun {
+        const crew &of;
+        const batch &items;
+        std::size_t next = 0;
+
+        unbegun(const crew &taker, const batch &taken) noexcept : of(taker), items(taken) {}
+        unbegun(const unbegun &) = delete;
+        unbegun &operator=(const unbegun &) = delete;
+        ~unbegun() {
+            for (; next < items.size(); next++)
+                of.release(*(items.begin() + static_cast<std::ptrdiff_t>(next)));
+        }
+    };
+
+    /// Until all threads have ended, and what they have done is settled. Throws what the first of them ended by.
+    void work(std::size_t threads) {
+        std::exception_ptr failure;
+        const auto attempt = [&failure](const auto &call) {
+            try {
+                call();
+            } catch (...) {
+                if (!std::current_exception())
+                    throw;
+                if (!failure)
+                    failure = std::current_exception();
+            }
+        };
+        std::vector<std::future<void>> all;
+        attempt([&] {
+            all.reserve(threads);
+            while (all.size() < threads)
+                all.push_back(std::async(std::launch::async, [this] { take_and_end(); }));
+        });
+        if (failure)
+            engine_.stop();
+        for (auto &each : all)
+            attempt([&each] { each.get(); });
+        attempt([this] { call(readpast_worker_close, engine_.get(), std::int64_t{patience_.count()}); });
+        if (failure)
+            std::rethrow_exception(failure);
     }
 
-    /// The next items; none when it is time to end: the worker was stopped, or the queue interrupted that it works on.
-    batch claim() {
-        while (!desk_.stopping()) {
-            try {
-                batch claimed = desk_.own().claim(batch_size_, std::chrono::hours(1));
-                if (claimed || claimed.status() == status::interrupted)
-                    return claimed;
-            } catch (const error &why) {
-                if (!desk_.passes("claim", why) && !why.retryable())
-                    throw;
+    void take_and_end() {
+        const stop_at_end others(engine_);
+        constexpr std::chrono::milliseconds day = std::chrono::hours(24);
+        for (;;) {
+            readpast_batch raw = {0};
+            const auto answer = call(readpast_worker_take, engine_.get(), batch_size_, std::int64_t{day.count()}, &raw);
+            if (answer == status::interrupted)
+                return;
+            const batch taken(answer, raw);
+            unbegun rest(*this, taken);
+            engine_.tell(engine_.told.claimed, taken);
+            for (const item &each : taken) {
+                rest.next++;
+                work_on(each);
             }
         }
-        return {};
     }
 
-    /// Works on a batch and settles it; the next one comes with that.
-    batch work_on(const batch &items) {
-        std::vector<settlement> settlements;
-        settlements.reserve(items.size());
-        {
-            const std::optional<renewal> kept = renew(items);
-            if (desk_.told.claimed)
-                desk_.told.claimed(items);
-            for (const item &each : items)
-                settlements.push_back(work_on(each, kept ? &*kept : nullptr));
-        } // A renewal beside the settling would find the items gone.
-        return settle(settlements);
+    void work_on(const item &item) {
+        job job(item, engine_.get());
+        // Of what was lost before it was begun has been told.
+        if (engine_.stopping() || job.lost())
+            release(item);
+        else
+            end(job, handle(job));
     }
 
-    std::optional<renewal> renew(const batch &items) {
-        try {
-            return std::optional<renewal>(std::in_place, desk_.own(), items);
-        } catch (const error &why) {
-            // What takes too long will be found lost.
-            desk_.log(log_level::warning, std::string("leases will not be renewed: ") + why.what());
-            return std::nullopt;
-        }
-    }
-
-    settlement work_on(const item &item, const renewal *kept) {
-        job job(item, desk_, kept);
-        // Of what was lost before it was begun, that the release is refused is all there is to report.
-        if (desk_.stopping() || job.lost())
-            return job.release();
-        settlement made = handle(job);
-        // What it was made of may be from before a step.
-        made.token = std::string(job.token());
-        made.attempt = job.attempt();
-        return made;
+    void release(const item &item) const noexcept {
+        readpast_settlement made = READPAST_SETTLEMENT_INIT;
+        made.key = item.key().data();
+        made.attempt = item.attempt();
+        made.action = READPAST_ACTION_RELEASE;
+        readpast_worker_end(engine_.get(), &made, 1, nullptr);
     }
 
     /// What the handler says, or that it failed.
@@ -144,17 +157,22 @@ private:
             made = handle_(job);
         } catch (...) {
             // Not of C++: the thread is being cancelled, which must not be held up.
-            if (!std::current_exception())
+            if (!std::current_exception()) {
+                end(job, job.retry("the handler ended its thread"));
                 throw;
+            }
             const std::string what = describe_current_exception();
             log(job, log_level::warning, " failed: the handler threw " + what);
             return job.retry(what);
         }
         if (!made)
             return job.complete();
+        const std::string whose = "the handler of item " + std::string(job.key());
         if (made->key != job.key())
-            return mistaken(job, "the handler of item " + std::string(job.key()) + " settled item " + made->key +
-                                     "; it may only settle its own");
+            return mistaken(job, whose + " settled item " + made->key + "; it may only settle its own");
+        if (made->action == action::step || made->action == action::resume)
+            return mistaken(job, whose + " returned " + std::string(name(made->action)) +
+                                     ", which does not end it; to record a step there is job::step");
         if (made->action == action::retry || made->action == action::fail)
             log(job, log_level::warning,
                 " failed (" + std::string(name(made->action)) + "): " + made->error.value_or("no error is given"));
@@ -167,68 +185,36 @@ private:
         return job.fail(what);
     }
 
-    void log(const job &job, log_level level, std::string_view what) {
-        desk_.log(level, job.key(), job.attempt(), what);
-    }
-
-    batch settle(const std::vector<settlement> &settlements) {
+    /// What is done stays done: of what the library cannot be given, such as a NUL, the item's error tells.
+    void end(const job &job, settlement made) {
+        made.attempt = job.attempt();
+        made.token = std::nullopt; // the library has the one that a step left
         try {
-            return desk_.settle(settlements, batch_size_);
+            end(made);
         } catch (const error &why) {
-            if (!is_of_one_item(why))
+            if (why.status() != status::invalid_argument)
                 throw;
-        }
-        for (const settlement &each : settlements)
-            settle_alone(each);
-        return {};
-    }
-
-    /// Settles one item so that what is wrong with it does not hold up the others: without what the database or the library
-    /// refuses, which its error then says. What is done stays done.
-    void settle_alone(const settlement &given) {
-        settlement bare(given.key, given.action, given.token, given.attempt);
-        try {
-            desk_.settle({given}, 0);
-            return;
-        } catch (const error &why) {
-            if (!is_of_one_item(why))
-                throw;
-            desk_.log(log_level::warning, given.key, given.attempt,
-                      ": what the handler gave (" + extent(given) + ") was refused, and is left out of its " +
-                          std::string(name(given.action)) + ": " + why.what() +
-                          "; shorten or correct it, or widen its column");
+            log(job, log_level::warning, refusal(why.what()));
+            settlement bare(made.key, made.action, std::nullopt, made.attempt);
             bare.error =
-                fit((given.error ? *given.error + "; " : "") + "what the handler gave was refused: " + why.what(),
-                    short_error);
+                fit((made.error ? *made.error + "; " : "") + "what the handler gave was refused: " + why.what(),
+                    longest_error);
+            end(bare);
         }
-        desk_.settle({bare}, 0);
     }
 
-    /// What a handler gave besides the action, by kind and length: its texts are nobody's business.
-    static std::string extent(const settlement &given) {
-        std::string extent;
-        const auto add = [&extent](const char *what, const std::optional<std::string> &text) {
-            if (text)
-                extent +=
-                    std::string(extent.empty() ? "" : ", ") + what + " of " + std::to_string(text->size()) + " bytes";
-        };
-        add("step", given.step);
-        add("response", given.response);
-        add("error", given.error);
-        add("due", given.due);
-        if (given.delay)
-            extent += extent.empty() ? "delay" : ", delay";
-        return extent.empty() ? "nothing but the action" : extent;
+    void end(const settlement &made) const {
+        const readpast_settlement given = raw(made);
+        call(readpast_worker_end, engine_.get(), &given, 1);
     }
 
-    /// Whether what one handler gave may be the reason: no text, out of range, or more than a column takes.
-    static bool is_of_one_item(const error &why) noexcept {
-        return why.status() == status::invalid_argument || why.status() == status::invalid_item ||
-               why.status() == status::database;
+    void log(const job &job, log_level level, const std::string &what) {
+        engine_.log(level, job.key(), job.attempt(), what);
     }
 
-    desk &desk_;
+    engine &engine_;
     std::int32_t batch_size_;
+    std::chrono::milliseconds patience_;
     handler handle_;
 };
 

@@ -20,9 +20,6 @@ namespace readpast::detail {
 /// The most characters of an error that are kept: enough for a chain of causes, and not for a dump.
 inline constexpr std::size_t longest_error = 16000;
 
-/// The most characters where the column may have no room for more.
-inline constexpr std::size_t short_error = 100;
-
 /// The length of the UTF-8 character that `text` begins with; 0 if that is none that a server can store.
 inline std::size_t length_of_character(std::string_view text) noexcept {
     const auto byte = [text](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };

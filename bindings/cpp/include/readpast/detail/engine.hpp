@@ -1,0 +1,121 @@
+// A worker of the library, and who is told of it.
+#ifndef READPAST_DETAIL_ENGINE_HPP
+#define READPAST_DETAIL_ENGINE_HPP
+
+#include <readpast/batch.hpp>
+#include <readpast/detail/handle.hpp>
+#include <readpast/error.hpp>
+#include <readpast/log.hpp>
+#include <readpast/queue.hpp>
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace readpast::detail {
+
+/// Who is told of what a worker does. Those that are empty are not called.
+struct observers {
+    std::function<void(const batch &)> claimed;
+    std::function<void(const settled &)> settled;
+    std::function<void(const log_entry &)> log = log_to_clog;
+};
+
+/// Claims, settles and keeps leases, on threads of the library, between its start and its stop.
+class engine {
+public:
+    /// `own` is a handle that nobody else interrupts.
+    explicit engine(queue own) noexcept : own_(std::move(own)) {}
+
+    [[nodiscard]] const queue &own() const noexcept { return own_; }
+
+    /// Set before it starts.
+    observers told;
+    bool until_empty = false;
+
+    /// Once. False when it has been started, or stopped.
+    bool start() {
+        const std::lock_guard<std::mutex> guard(lock_);
+        if (stopped_ || handle_)
+            return false;
+        readpast_worker_options made = READPAST_WORKER_OPTIONS_INIT;
+        made.until_empty = until_empty ? 1 : 0;
+        made.events = told.settled ? most_events : events_for_a_log;
+        readpast_worker raw = {0};
+        call(readpast_worker_start, own_.native_handle(), &made, &raw);
+        handle_ = handle(raw);
+        return true;
+    }
+
+    /// It is time to end. Once and for all.
+    void stop() noexcept {
+        const std::lock_guard<std::mutex> guard(lock_);
+        stopped_ = true;
+        readpast_worker_stop(handle_.get(), nullptr);
+    }
+
+    [[nodiscard]] bool stopping() const noexcept {
+        const std::lock_guard<std::mutex> guard(lock_);
+        return stopped_ || (handle_ && readpast_worker_is_stopping(handle_.get()) != 0);
+    }
+
+    /// Null until it has started.
+    [[nodiscard]] readpast_worker get() const noexcept {
+        const std::lock_guard<std::mutex> guard(lock_);
+        return handle_.get();
+    }
+
+    /// Tells an observer, one at a time. What it throws ends the worker in order, and is thrown by rethrow().
+    template <class Observer, class What> void tell(const Observer &observer, const What &what) {
+        if (!observer)
+            return;
+        const std::lock_guard<std::mutex> guard(telling_);
+        try {
+            observer(what);
+        } catch (...) {
+            // Not of C++: the thread is being cancelled, which must not be held up.
+            if (!std::current_exception())
+                throw;
+            if (!thrown_)
+                thrown_ = std::current_exception();
+            stop();
+        }
+    }
+
+    void log(log_level level, const std::string &what) { tell(told.log, log_entry{level, what, {}, 0}); }
+
+    /// Of an item: `what` follows its key and attempt.
+    void log(log_level level, std::string_view key, std::int32_t attempt, std::string_view what) {
+        std::string text = "item ";
+        text.append(key).append(", attempt ").append(std::to_string(attempt)).append(what);
+        tell(told.log, log_entry{level, text, key, attempt});
+    }
+
+    /// Throws what an observer has thrown first.
+    void rethrow() {
+        const std::lock_guard<std::mutex> guard(telling_);
+        if (thrown_)
+            std::rethrow_exception(thrown_);
+    }
+
+private:
+    using handle = detail::handle<readpast_worker, readpast_worker_free>;
+
+    // How many are kept until they are read. Who counts what was settled is to miss none.
+    static constexpr std::int32_t events_for_a_log = 1000, most_events = 1000000;
+
+    queue own_;
+    mutable std::mutex lock_; // of the next two
+    bool stopped_ = false;
+    handle handle_;
+    std::mutex telling_; // of the next, and held while an observer is told
+    std::exception_ptr thrown_;
+};
+
+} // namespace readpast::detail
+
+#endif
