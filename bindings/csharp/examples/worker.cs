@@ -1,5 +1,4 @@
 using System;
-using System.Collections.Generic;
 using System.IO;
 using System.Runtime.InteropServices;
 using System.Text;
@@ -11,11 +10,11 @@ using Readpast;
 ///
 ///   READPAST_CONNECTION='Driver={...};Server=...;' worker [-b items] [-l lease_ms] [-o key=value]... [-f n] [-r] queue
 ///
-///   -b items       how many items to claim at once (default 50)
+///   -b items       how many items to take at once (default 1); round trips are saved without it
 ///   -l lease_ms    how long a claim holds, should this process die
 ///   -o key=value   any setting of the library, like -o schema=sales
 ///   -f n           every nth item fails, to see what becomes of it
-///   -r             write to standard output what was claimed and what the server answered, as
+///   -r             write to standard output what was begun and what the server answered, as
 ///                  bindings/c/examples/records.h describes
 ///
 /// SIGTERM or SIGINT (Ctrl-C) ends it in order: what was begun is settled, what was not is given back. A second Ctrl-C
@@ -54,13 +53,16 @@ internal static class Program
     {
         var records = arguments.Records ? new Records() : null;
         int handled = 0;
-        var worker = new Worker(queue, item => Handle(item, ref handled, arguments.FailEvery))
+        var worker = new Worker(queue, item =>
+        {
+            records?.Begun(item);
+            return Handle(item, ref handled, arguments.FailEvery);
+        })
         {
             BatchSize = arguments.BatchSize,
         };
         if (records != null)
         {
-            worker.Claimed += records.Claimed;
             worker.Settled += records.Settled;
         }
         using (new StopOnSignal(worker))
@@ -91,7 +93,7 @@ internal sealed class Arguments
 
     internal string Queue { get; private set; }
 
-    internal int BatchSize { get; private set; } = 50;
+    internal int BatchSize { get; private set; } = 1;
 
     internal int FailEvery { get; private set; }
 
@@ -203,36 +205,28 @@ internal sealed class Records
 {
     private readonly Stream output = Console.OpenStandardOutput();
 
-    internal void Claimed(IReadOnlyList<Item> items)
+    /// <summary>Before the work, so that none is without a record.</summary>
+    internal void Begun(Item item)
     {
-        var lines = new StringBuilder();
-        foreach (Item item in items)
-        {
-            lines.Append("T\t").Append(item.Key).Append('\t').Append(item.Attempt).Append('\n');
-        }
-        Write(lines);
+        Write("T\t" + item.Key + "\t" + item.Attempt + "\n");
     }
 
-    internal void Settled(
-        IReadOnlyList<Settlement> settlements, IReadOnlyList<Outcome> outcomes, TimeSpan took, int claimed)
+    internal void Settled(SettledItem item)
     {
-        var lines = new StringBuilder();
-        for (int i = 0; i < settlements.Count; i++)
+        // What is given back was not begun, and is on no record.
+        if (item.State != ItemState.Pending)
         {
-            lines.Append("S\t").Append(settlements[i].Key).Append('\t').Append(settlements[i].Attempt);
-            lines.Append('\t').Append((int)outcomes[i].Answer).Append('\t').Append((int)outcomes[i].State).Append('\n');
+            Write("S\t" + item.Key + "\t" + item.Attempt + "\t" + (int)item.Answer + "\t" + (int)item.State + "\n");
         }
-        if (claimed > 0)
-        {
-            lines.Append("L\t").Append(took.Ticks / (TimeSpan.TicksPerMillisecond / 1000)).Append('\n');
-        }
-        Write(lines);
     }
 
-    private void Write(StringBuilder lines)
+    private void Write(string line)
     {
-        byte[] bytes = Encoding.UTF8.GetBytes(lines.ToString());
-        output.Write(bytes, 0, bytes.Length);
-        output.Flush();
+        byte[] bytes = Encoding.UTF8.GetBytes(line);
+        lock (output)
+        {
+            output.Write(bytes, 0, bytes.Length);
+            output.Flush();
+        }
     }
 }

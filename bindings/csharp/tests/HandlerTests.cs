@@ -106,7 +106,7 @@ namespace Readpast.Tests
                 Interlocked.Increment(ref handled);
             });
             // As a library for windows may leave it on a thread.
-            worker.Claimed += items => SynchronizationContext.SetSynchronizationContext(new NobodyServes());
+            worker.Taken += items => SynchronizationContext.SetSynchronizationContext(new NobodyServes());
             RunUntil(worker, () => queue.Stats().Completed == 2);
             Assert.AreEqual(2, handled);
         }
@@ -247,7 +247,7 @@ namespace Readpast.Tests
             CollectionAssert.Contains(warnings, "item " + keys[2] + ", attempt 1 failed (Fail): 550 no such user");
             string refused = warnings.Single(line => line.StartsWith("item " + keys[3], StringComparison.Ordinal));
             StringAssert.Contains(
-                "attempt 1: what the handler gave (step of 600 characters, response of 18 characters) was refused",
+                "attempt 1: what the handler gave was refused, and is left out: ",
                 refused);
             StringAssert.Contains("widen its column", refused);
             Assert.IsFalse(warnings.Any(line => line.Contains(keys[4])));
@@ -267,7 +267,7 @@ namespace Readpast.Tests
                 }
             };
             StringAssert.Contains("the listener's", Assert.Throws<FormatException>(() => worker.Run()).Message);
-            Assert.AreEqual(1, queue.Stats().Processing);
+            Assert.AreEqual(1, queue.Stats().Failed, "what the handler did is done");
         }
 
         [Test]

@@ -37,8 +37,10 @@ namespace Readpast.Tests
             Same<SettlementAction>("ACTION_");
             Same<ItemState>("STATE_");
             Same<ColumnType>("TYPE_");
-            string[] others = { "ACTION_", "STATE_", "TYPE_", "VERSION_", "ABI" };
-            Same<Status>(
+            Same(Binding.GetType("Readpast.Native.EventKind", true), "EVENT_");
+            string[] others = { "ACTION_", "STATE_", "TYPE_", "EVENT_", "VERSION_", "ABI" };
+            Same(
+                typeof(Status),
                 Constants.Where(each => !others.Any(other => each.Key.StartsWith(other, StringComparison.Ordinal))), 0);
             Assert.Greater(Constants.Count, 60, "the header was not understood");
         }
@@ -108,7 +110,8 @@ namespace Readpast.Tests
             foreach (Match match in declared)
             {
                 string name = match.Groups[2].Value;
-                bool isHandle = new[] { "config", "queue", "batch", "receipts", "renewal", "error" }.Contains(name);
+                bool isHandle = new[] { "config", "queue", "batch", "receipts", "renewal", "error", "worker", "events" }
+                    .Contains(name);
                 Type type = Binding.GetType("Readpast.Native." + (isHandle ? "Handle" : Pascal(name) + "Struct"), true);
                 known.Add(type.Name);
                 CollectionAssert.AreEqual(
@@ -125,24 +128,35 @@ namespace Readpast.Tests
         }
 
         [Test]
-        public void FiguresOfTheQueue()
+        public void Figures()
+        {
+            SameFigures("StatsStruct", typeof(QueueStats));
+            SameFigures("WorkerFiguresStruct", typeof(WorkerFigures));
+        }
+
+        private static void SameFigures(string native, Type figures)
         {
             CollectionAssert.AreEquivalent(
-                Binding.GetType("Readpast.Native.StatsStruct").GetFields(Fields)
+                Binding.GetType("Readpast.Native." + native).GetFields(Fields)
                     .Select(field => field.Name).Where(name => name != "StructSize"),
-                typeof(QueueStats).GetProperties().Select(property => property.Name));
+                figures.GetProperties().Select(property => property.Name));
         }
 
         private static void Same<T>(string prefix)
         {
-            Same<T>(Constants.Where(each => each.Key.StartsWith(prefix, StringComparison.Ordinal)), prefix.Length);
+            Same(typeof(T), prefix);
         }
 
-        private static void Same<T>(IEnumerable<KeyValuePair<string, int>> constants, int prefix)
+        private static void Same(Type type, string prefix)
+        {
+            Same(type, Constants.Where(each => each.Key.StartsWith(prefix, StringComparison.Ordinal)), prefix.Length);
+        }
+
+        private static void Same(Type type, IEnumerable<KeyValuePair<string, int>> constants, int prefix)
         {
             CollectionAssert.AreEquivalent(
                 constants.Select(each => Pascal(each.Key.Substring(prefix)) + " = " + each.Value),
-                Enum.GetValues(typeof(T)).Cast<T>().Select(
+                Enum.GetValues(type).Cast<object>().Select(
                     each => each + " = " + Convert.ToInt32(each, CultureInfo.InvariantCulture)));
         }
 
@@ -157,7 +171,7 @@ namespace Readpast.Tests
         private static string Shape(string type)
         {
             type = type.Trim();
-            if (Regex.IsMatch(type, @"^readpast_(config|queue|batch|receipts|renewal|error)( \*)?$"))
+            if (Regex.IsMatch(type, @"^readpast_(config|queue|batch|receipts|renewal|error|worker|events)( \*)?$"))
             {
                 return type.EndsWith("*", StringComparison.Ordinal) ? "pointer" : "handle";
             }

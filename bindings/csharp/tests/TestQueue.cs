@@ -36,7 +36,8 @@ namespace Readpast.Tests
             string name = "Work" + Interlocked.Increment(ref made);
             Queue.Install(
                 Options,
-                "{\"queue\": \"" + name + "\", \"types\": [\"First\", \"Second\"], \"backoff\": \"none\", \"columns\": [" + Columns + "]}");
+                "{\"queue\": \"" + name + "\", \"types\": [\"First\", \"Second\"], \"backoff\": \"none\", " +
+                    "\"columns\": [" + Columns + "]}");
             return name;
         }
 

@@ -88,7 +88,8 @@ namespace Readpast
 
         internal Queue Queue { get; }
 
-        internal LeaseRenewal Renewal { get; set; }
+        /// <summary>The worker that has taken the items, or null.</summary>
+        internal Engine Engine { get; set; }
 
         /// <inheritdoc/>
         public Item this[int index]

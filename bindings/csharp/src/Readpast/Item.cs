@@ -38,12 +38,18 @@ namespace Readpast
         public int Attempt { get; }
 
         /// <summary>
-        /// Whether the item was found lost while its lease was being renewed: work on it is in vain. Always false where
-        /// nobody renews.
+        /// Whether a worker's item was found lost: its lease ran out, or an operator took it. Work on it is in vain.
+        /// True also once the handler has ended; always false of items that no worker has taken.
         /// </summary>
         public bool IsLost
         {
-            get { return batch.Renewal != null && batch.Renewal.IsLost(Key); }
+            get { return batch.Engine != null && batch.Engine.IsLost(Key, Attempt); }
+        }
+
+        /// <summary>Whether the worker that has taken it is to end.</summary>
+        internal bool IsWorkerStopping
+        {
+            get { return batch.Engine.IsStopping; }
         }
 
         /// <summary>
@@ -219,9 +225,18 @@ namespace Readpast
         /// the step in the item's column.
         /// </summary>
         /// <param name="step">Where the work is.</param>
-        /// <returns>What came of it; with <see cref="Status.Ok"/>, <see cref="Token"/> is the new one.</returns>
+        /// <returns>
+        /// What came of it; with <see cref="Status.Ok"/>, <see cref="Token"/> is the new one. The token of a worker's
+        /// item stays, since the worker keeps the newest for itself.
+        /// </returns>
         public Outcome RecordStep(string step)
         {
+            if (batch.Engine != null)
+            {
+                Status answer = batch.Engine.Step(Key, Attempt, step);
+                return new Outcome(
+                    answer, answer == Status.Ok ? ItemState.Processing : ItemState.None, Attempt, Token);
+            }
             var settlement = new Settlement(Key, Token, Attempt, SettlementAction.Step) { Step = step };
             if (batch.Queue == null)
             {

@@ -3,7 +3,7 @@ namespace Readpast
     /// <summary>The state an item is in.</summary>
     public enum ItemState
     {
-        /// <summary>It was not found, so it has no state.</summary>
+        /// <summary>It was not found, so it has no state; or which one it has is not known.</summary>
         None = 0,
 
         /// <summary>Waits for a worker.</summary>

@@ -66,21 +66,5 @@ namespace Readpast
         {
             handle.Dispose();
         }
-
-        internal bool IsLost(string key)
-        {
-            if (handle.IsClosed)
-            {
-                return false;
-            }
-            foreach (string lost in LostKeys)
-            {
-                if (lost == key)
-                {
-                    return true;
-                }
-            }
-            return false;
-        }
     }
 }

@@ -184,6 +184,11 @@ namespace Readpast
             handle.Dispose();
         }
 
+        internal LibraryHandle.Use Borrow()
+        {
+            return handle.Borrow();
+        }
+
         internal static long Milliseconds(TimeSpan time)
         {
             // Part of a millisecond counts as a whole one: a short wait is not none.

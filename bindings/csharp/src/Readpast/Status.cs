@@ -59,7 +59,9 @@ namespace Readpast
         /// <summary>The handle is from before a fork. Open what the child process needs in the child.</summary>
         Forked = -7,
 
-        /// <summary>This process has run out of memory, of file descriptors or of handles; the message says of what.</summary>
+        /// <summary>
+        /// This process has run out of memory, of file descriptors or of handles; the message says of what.
+        /// </summary>
         Exhausted = -8,
 
         /// <summary>A bug in readpast. Its handle is of no use any more; free it.</summary>

@@ -11,8 +11,8 @@ namespace Readpast
     internal sealed class TaskHandler
     {
         /// <summary>
-        /// Between two looks at whether the item is lost. The library tells when it is asked, which costs nothing worth
-        /// speaking of.
+        /// Between two looks at whether the item is lost, or the queue interrupted. The library tells when it is asked,
+        /// which costs nothing worth speaking of.
         /// </summary>
         private static readonly TimeSpan Look = TimeSpan.FromMilliseconds(100);
 
@@ -70,11 +70,12 @@ namespace Readpast
             WaitHandle[] either = { ((IAsyncResult)task).AsyncWaitHandle, stopped };
             while (!task.IsCompleted)
             {
-                bool isStopping = WaitHandle.WaitAny(either, Look) == 1;
-                if (isStopping || item.IsLost)
+                bool isStopping = WaitHandle.WaitAny(either, Look) == 1 || item.IsWorkerStopping;
+                bool isLost = item.IsLost;
+                if (isStopping || isLost)
                 {
                     Cancel(ending);
-                    return isStopping ? "the worker stops" : "the item is lost";
+                    return isLost ? "the item is lost" : "the worker stops";
                 }
             }
             return null;

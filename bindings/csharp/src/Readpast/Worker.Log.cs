@@ -1,10 +1,17 @@
 using System;
+using System.Collections.Generic;
+using Readpast.Native;
 
 namespace Readpast
 {
     /// <content>What a worker tells.</content>
     public sealed partial class Worker
     {
+        /// <summary>Between two looks at whether the worker is closed, while nothing happens.</summary>
+        private static readonly TimeSpan Look = TimeSpan.FromMilliseconds(200);
+
+        private volatile bool isClosed;
+
         /// <summary>
         /// What a person may want to know: start and end, each attempt that failed, what was lost or refused, calls
         /// that are tried again. No column of an item is in it. Raised on the worker's threads. While nobody listens,
@@ -32,80 +39,108 @@ namespace Readpast
             Log(WorkerLogLevel.Warning, item.Key, item.Attempt, ": the handler was cancelled: " + why);
         }
 
-        /// <summary>What a settlement holds, by kind and length: its texts are nobody's business.</summary>
-        private static string Extent(Settlement given)
-        {
-            string extent = Length("step", given.Step) + Length("response", given.Response);
-            extent += Length("error", given.Error);
-            extent += given.Delay == null ? string.Empty : ", delay";
-            extent += given.Due == null ? string.Empty : ", due";
-            return extent.Length == 0 ? "nothing but the action" : extent.Substring(2);
-        }
-
-        private static string Length(string name, string text)
-        {
-            return string.IsNullOrEmpty(text) ? string.Empty : ", " + name + " of " + text.Length + " characters";
-        }
-
-        private void LogStart()
+        private void LogStart(string name)
         {
             Log(
                 WorkerLogLevel.Information, null, 0,
-                "worker " + own.Worker + " started: threads: " + Threads + ", items a batch: " + BatchSize);
+                "worker " + name + " started: threads: " + Threads + ", items a batch: " + BatchSize);
         }
 
-        private void LogEnd()
+        private void LogEnd(string name)
         {
             Exception reason = failure?.SourceException;
             Log(
                 reason == null ? WorkerLogLevel.Information : WorkerLogLevel.Error, null, 0,
-                "worker " + own.Worker + (reason == null ? " stopped" : " ended: " + reason.Message), reason);
+                "worker " + name + (reason == null ? " stopped" : " ended: " + reason.Message), reason);
         }
 
         private void LogThrown(Item item, Exception exception)
         {
-            string what = Storable(exception.GetType() + ": " + exception.Message, LongestError);
+            string what = Utf8.Sendable(exception.GetType() + ": " + exception.Message, LongestError);
             Log(WorkerLogLevel.Warning, item.Key, item.Attempt, " failed: the handler threw " + what, exception);
         }
 
         /// <summary>Whether the attempt failed is what the handler says.</summary>
-        private void LogFailed(Settlement settlement)
+        private void LogFailed(Item item, Settlement settlement)
         {
             if (settlement.IsMistake)
             {
                 Log(
-                    WorkerLogLevel.Error, settlement.Key, settlement.Attempt,
+                    WorkerLogLevel.Error, item.Key, item.Attempt,
                     ": " + settlement.Error + "; the item is not tried again");
             }
             else if (settlement.Action == SettlementAction.Retry || settlement.Action == SettlementAction.Fail)
             {
                 Log(
-                    WorkerLogLevel.Warning, settlement.Key, settlement.Attempt,
+                    WorkerLogLevel.Warning, item.Key, item.Attempt,
                     " failed (" + settlement.Action + "): " + settlement.Error);
             }
         }
 
-        private void LogUnsettled(Settlement settlement, Outcome outcome)
+        private void LogLost(EngineEvent lost)
         {
             Log(
-                WorkerLogLevel.Warning, settlement.Key, settlement.Attempt,
-                " could not be settled as " + settlement.Action + " (" + outcome.Answer + "): it is " + outcome.State +
-                " now, and left to whoever has it");
+                WorkerLogLevel.Warning, lost.Key, lost.Attempt,
+                " was lost (" + lost.Answer + "): " +
+                (lost.State == ItemState.None
+                    ? "its lease ran out, or an operator took it"
+                    : "it could not be settled, and is " + lost.State + " now") +
+                "; it is left to whoever has it");
         }
 
-        private void LogRefused(Settlement given, QueueException exception)
+        private void LogRefused(string key, int attempt, string why)
         {
             Log(
-                WorkerLogLevel.Warning, given.Key, given.Attempt,
-                ": what the handler gave (" + Extent(given) + ") was refused, and is left out of its " + given.Action +
-                ": " + exception.Message + "; shorten or correct it, or widen its column", exception);
+                WorkerLogLevel.Warning, key, attempt,
+                ": what the handler gave was refused, and is left out: " + why +
+                "; shorten or correct it, or widen its column");
         }
 
-        private void LogTrouble(string doing, QueueException exception)
+        /// <summary>Tells what the library tells, until the worker is closed and nothing is left to tell.</summary>
+        private void Tell(Engine running)
         {
-            Log(
-                WorkerLogLevel.Warning, null, 0, doing + " failed and is tried again: " + exception.Message,
-                exception);
+            try
+            {
+                while (true)
+                {
+                    // To be asked before: what happened until then is among what is read.
+                    bool isLast = isClosed;
+                    IReadOnlyList<EngineEvent> events = running.Events(isLast ? TimeSpan.Zero : Look);
+                    foreach (EngineEvent each in events)
+                    {
+                        Tell(each);
+                    }
+                    if (isLast && events.Count == 0)
+                    {
+                        return;
+                    }
+                }
+            }
+            catch (Exception exception)
+            {
+                // A listener's.
+                EndBy(exception);
+            }
+        }
+
+        private void Tell(EngineEvent told)
+        {
+            switch (told.Kind)
+            {
+                case EventKind.Settled:
+                    Settled?.Invoke(new SettledItem(told.Key, told.Attempt, told.Answer, told.State));
+                    break;
+                case EventKind.Lost:
+                    LogLost(told);
+                    Settled?.Invoke(new SettledItem(told.Key, told.Attempt, told.Answer, told.State));
+                    break;
+                case EventKind.Refused:
+                    LogRefused(told.Key, told.Attempt, told.Message);
+                    break;
+                case EventKind.Trouble:
+                    Log(WorkerLogLevel.Warning, null, 0, "a call failed and is made again: " + told.Message);
+                    break;
+            }
         }
 
         private void Log(WorkerLogLevel level, string key, int attempt, string what, Exception exception = null)

@@ -6,16 +6,17 @@ using System.Threading;
 namespace Readpast
 {
     /// <summary>
-    /// Works a queue off on several threads: each claims a batch, has its leases renewed, hands every item to the
-    /// handler, and settles the batch and claims the next one in a single round trip.
+    /// Works a queue off on several threads: each takes items from the library, which claims ahead, settles in groups
+    /// and renews leases on threads of its own, and has the handler called for each.
     /// </summary>
     /// <remarks>
     /// The handler says what came of an item by what it returns: null is <see cref="Item.Complete"/>. An exception
     /// records its type, message and stack as the item's error, and the item is tried again while attempts are left;
     /// the worker goes on. An item that was lost meanwhile is left to whoever has it now. What the database cannot
     /// store, such as a response longer than its column, is left out, and the item's error says so. Lost connections
-    /// and the like are waited for. <see cref="Logged"/> tells of all that. The worker uses a shared handle of its own:
-    /// to stop it does not interrupt other users of the queue, while <see cref="Queue.Interrupt"/> stops it.
+    /// and the like are waited for. <see cref="Logged"/> tells of all that. To stop the worker does not interrupt other
+    /// users of the queue, while <see cref="Queue.Interrupt"/> stops it. How far it claims ahead, and on how many
+    /// connections, say the settings <c>worker.ahead</c>, <c>worker.hold_ms</c> and <c>worker.lanes</c>.
     /// <para>
     /// An asynchronous handler runs on the thread pool, and the worker's thread waits until its task has ended: so
     /// <see cref="Threads"/> of them run at once. Its token is cancelled when its item is found lost, and when the
@@ -26,40 +27,61 @@ namespace Readpast
     /// </remarks>
     public sealed partial class Worker
     {
-        private static readonly TimeSpan Wait = TimeSpan.FromMinutes(1);
-        private static readonly TimeSpan Pause = TimeSpan.FromSeconds(1);
-
         private readonly Queue queue;
         private readonly Func<Item, Settlement> handler;
         private readonly object gate = new object();
         private readonly ManualResetEventSlim stopped = new ManualResetEventSlim();
-        private Queue own;
+        private Engine engine;
+        private WorkerFigures last = new WorkerFigures();
+        private bool wasRun;
         private ExceptionDispatchInfo failure;
 
-        /// <summary>The items of a batch, before the first is handled. Raised on the worker's threads.</summary>
-        public event Action<IReadOnlyList<Item>> Claimed;
+        /// <summary>
+        /// The items that a thread has taken, before the first is handled. Raised on the worker's threads.
+        /// </summary>
+        public event Action<IReadOnlyList<Item>> Taken;
 
         /// <summary>
-        /// What a batch came to, after it was settled: what was asked for and what was answered, item by item, how long
-        /// the call took, and how many items it claimed. Raised on the worker's threads.
+        /// What came of an item: that it was settled, given back, or found lost. Raised on a thread of the worker's
+        /// own, soon after. When a listener is so slow that a thousand wait, the oldest are dropped.
         /// </summary>
-        public event Action<IReadOnlyList<Settlement>, IReadOnlyList<Outcome>, TimeSpan, int> Settled;
+        public event Action<SettledItem> Settled;
 
         /// <summary>How many threads work; 1 unless it is set before <see cref="Run"/>.</summary>
         public int Threads { get; set; } = 1;
 
         /// <summary>
-        /// How many items a thread claims at once, 1 to 1000; 1 unless it is set before <see cref="Run"/>.
+        /// How many items a thread takes at once, 1 to 1000; 1 unless it is set before <see cref="Run"/>. They are
+        /// handled one after the other. Round trips are saved without it.
         /// </summary>
         public int BatchSize { get; set; } = 1;
 
         /// <summary>
+        /// How long a worker that was stopped waits for the database to take what its handlers have ended, once the
+        /// last of them has; up to a day. Then it gives up, and the leases run out. Null: <see cref="Queue.Lease"/>.
+        /// </summary>
+        public TimeSpan? Patience { get; set; }
+
+        /// <summary>What it has done so far.</summary>
+        public WorkerFigures Figures
+        {
+            get
+            {
+                lock (gate)
+                {
+                    return engine == null ? last : engine.Figures;
+                }
+            }
+        }
+
+        /// <summary>
         /// Works until <see cref="Stop"/>, or until the token is cancelled. Then items in hand are finished and
-        /// settled, those of a batch that were not begun are given back, and this returns.
+        /// settled, those that were not begun are given back, and this returns.
         /// </summary>
         /// <param name="cancellation">Stops it.</param>
         /// <exception cref="QueueException">
-        /// A failure that no other try mends. Other threads have been drained.
+        /// A failure that no other try mends. Other threads have been drained. Or, with <see cref="Status.TimedOut"/>,
+        /// that <see cref="Patience"/> is over; the message says what was left.
         /// </exception>
         /// <exception cref="InvalidOperationException">It was run before, or is running.</exception>
         public void Run(CancellationToken cancellation = default(CancellationToken))
@@ -68,40 +90,42 @@ namespace Readpast
             {
                 throw new InvalidOperationException("a worker needs a thread");
             }
+            string name = queue.Worker;
+            TimeSpan patience = Patience ?? queue.Lease;
             lock (gate)
             {
-                if (own != null)
+                if (wasRun)
                 {
                     throw new InvalidOperationException("a worker runs once");
                 }
-                own = queue.Share();
+                wasRun = true;
                 if (stopped.IsSet)
                 {
-                    own.Interrupt();
+                    return;
                 }
+                engine = new Engine(queue);
             }
-            using (own)
+            using (Engine running = engine)
             {
-                LogStart();
-                using (cancellation.Register(Stop))
+                try
                 {
-                    var threads = new Thread[Threads];
-                    for (int i = 0; i < threads.Length; i++)
+                    LogStart(name);
+                    using (cancellation.Register(Stop))
                     {
-                        threads[i] = new Thread(Work) { Name = "readpast worker " + (i + 1), IsBackground = true };
-                        threads[i].Start();
-                    }
-                    foreach (Thread thread in threads)
-                    {
-                        thread.Join();
+                        WorkOnThreads(running, patience);
                     }
                 }
-                lock (gate)
+                finally
                 {
-                    // Nobody interrupts it any more.
-                    stopped.Set();
+                    lock (gate)
+                    {
+                        // Nobody stops it any more.
+                        stopped.Set();
+                        last = running.Figures;
+                        engine = null;
+                    }
                 }
-                LogEnd();
+                LogEnd(name);
             }
             failure?.Throw();
         }
@@ -116,57 +140,79 @@ namespace Readpast
                 if (!stopped.IsSet)
                 {
                     stopped.Set();
-                    own?.Interrupt();
+                    engine?.Stop();
                 }
             }
         }
 
-        private void Work()
+        private void WorkOnThreads(Engine running, TimeSpan patience)
+        {
+            var threads = new List<Thread>();
+            var teller = new Thread(() => Tell(running)) { Name = "readpast worker events", IsBackground = true };
+            teller.Start();
+            try
+            {
+                for (int i = 1; i <= Threads; i++)
+                {
+                    var thread = new Thread(() => Work(running))
+                    {
+                        Name = "readpast worker " + i, IsBackground = true,
+                    };
+                    thread.Start();
+                    threads.Add(thread);
+                }
+            }
+            catch (OutOfMemoryException exception)
+            {
+                // So many threads the system does not have.
+                EndBy(exception);
+            }
+            threads.ForEach(thread => thread.Join());
+            Close(running, patience);
+            isClosed = true;
+            teller.Join();
+        }
+
+        private void Close(Engine running, TimeSpan patience)
         {
             try
             {
-                while (!stopped.IsSet)
+                running.Close(patience);
+            }
+            catch (QueueException exception)
+            {
+                EndBy(exception);
+            }
+        }
+
+        /// <summary>Ends the worker; the first reason is what <see cref="Run"/> throws.</summary>
+        private void EndBy(Exception exception)
+        {
+            lock (gate)
+            {
+                failure = failure ?? ExceptionDispatchInfo.Capture(exception);
+            }
+            Stop();
+        }
+
+        /// <summary>One thread.</summary>
+        private void Work(Engine running)
+        {
+            try
+            {
+                for (Batch batch; (batch = running.Take(BatchSize)) != null;)
                 {
-                    Batch batch = Claim();
-                    if (batch == null)
+                    using (batch)
                     {
-                        return;
+                        WorkOn(batch, running);
                     }
-                    if (batch.Status == Status.Interrupted)
-                    {
-                        // By Stop, or because the queue itself was interrupted: for all threads alike.
-                        Stop();
-                    }
-                    while (batch.Count > 0)
-                    {
-                        batch = WorkOn(batch);
-                    }
-                    batch.Dispose();
                 }
+                // Told to by Stop, or because the queue itself was interrupted.
+                Stop();
             }
             catch (Exception exception)
             {
-                lock (gate)
-                {
-                    failure = failure ?? ExceptionDispatchInfo.Capture(exception);
-                }
-                Stop();
-            }
-        }
-
-        /// <summary>
-        /// Waits for items; null when it is time to end and the server does not answer, of which who ends need not
-        /// complain.
-        /// </summary>
-        private Batch Claim()
-        {
-            try
-            {
-                return Try("claiming", operation => own.Claim(BatchSize, Wait));
-            }
-            catch (QueueException exception) when (exception.IsTransient && stopped.IsSet)
-            {
-                return null;
+                EndBy(exception);
             }
         }
     }

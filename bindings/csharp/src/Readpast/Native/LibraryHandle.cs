@@ -121,6 +121,32 @@ namespace Readpast.Native
         }
     }
 
+    internal sealed class WorkerHandle : LibraryHandle
+    {
+        internal WorkerHandle(Handle native)
+            : base(native)
+        {
+        }
+
+        protected override void Free(Handle handle)
+        {
+            WorkerMethods.readpast_worker_free(handle);
+        }
+    }
+
+    internal sealed class EventsHandle : LibraryHandle
+    {
+        internal EventsHandle(Handle native)
+            : base(native)
+        {
+        }
+
+        protected override void Free(Handle handle)
+        {
+            EventsMethods.readpast_events_free(handle);
+        }
+    }
+
     internal sealed class RenewalHandle : LibraryHandle
     {
         internal RenewalHandle(Handle native)

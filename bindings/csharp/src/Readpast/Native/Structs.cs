@@ -138,4 +138,41 @@ namespace Readpast.Native
         public long WorkersBusy;
         public long WorkersNeeded;
     }
+    [StructLayout(LayoutKind.Sequential)]
+    internal struct WorkerOptionsStruct
+    {
+        public UIntPtr StructSize;
+        public int UntilEmpty;
+        public int Events;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal struct WorkerFiguresStruct
+    {
+        public UIntPtr StructSize;
+        public long Ready;
+        public long Begun;
+        public long Ended;
+        public long Claimed;
+        public long Settled;
+        public long Released;
+        public long Lost;
+        public long Refused;
+        public long Calls;
+        public long Troubles;
+        public long CallUsP50;
+        public long CallUsP99;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal struct EventStruct
+    {
+        public UIntPtr StructSize;
+        public int Kind;
+        public int Answer;
+        public IntPtr Key;
+        public int Attempt;
+        public int State;
+        public IntPtr Message;
+    }
 }

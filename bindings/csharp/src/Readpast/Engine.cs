@@ -1,0 +1,174 @@
+using System;
+using System.Collections.Generic;
+using Readpast.Native;
+
+namespace Readpast
+{
+    /// <summary>
+    /// The library's worker, of which a <see cref="Worker"/> is the threads. Any number of threads may use it.
+    /// </summary>
+    internal sealed unsafe class Engine : IDisposable
+    {
+        /// <summary>How many events are kept until they are read, and how many are read at once.</summary>
+        private const int MostEvents = 1000;
+
+        /// <summary>A wait without end; who waited looks again.</summary>
+        private static readonly TimeSpan Day = TimeSpan.FromDays(1);
+
+        private readonly WorkerHandle handle;
+
+        internal Engine(Queue queue)
+        {
+            var options = new WorkerOptionsStruct
+            {
+                StructSize = (UIntPtr)sizeof(WorkerOptionsStruct), Events = MostEvents,
+            };
+            using (var use = queue.Borrow())
+            {
+                QueueException.Check(
+                    WorkerMethods.readpast_worker_start(
+                        use.Handle, &options, out Handle worker, out Handle error), error);
+                handle = new WorkerHandle(worker);
+            }
+        }
+
+        internal bool IsStopping
+        {
+            get
+            {
+                using (var use = handle.Borrow())
+                {
+                    return WorkerMethods.readpast_worker_is_stopping(use.Handle) != 0;
+                }
+            }
+        }
+
+        internal WorkerFigures Figures
+        {
+            get
+            {
+                using (var use = handle.Borrow())
+                {
+                    var figures = new WorkerFiguresStruct { StructSize = (UIntPtr)sizeof(WorkerFiguresStruct) };
+                    QueueException.Check(
+                        WorkerMethods.readpast_worker_get_figures(use.Handle, ref figures, out Handle error), error);
+                    return WorkerFigures.Of(figures);
+                }
+            }
+        }
+
+        /// <summary>Takes items, however long it takes; null when the worker is stopping.</summary>
+        internal Batch Take(int max)
+        {
+            while (true)
+            {
+                using (var use = handle.Borrow())
+                {
+                    Status status = QueueException.Check(
+                        WorkerMethods.readpast_worker_take(
+                            use.Handle, max, Queue.Milliseconds(Day), out Handle batch, out Handle error), error);
+                    if (status == Status.Ok)
+                    {
+                        return new Batch(null, status, batch) { Engine = this };
+                    }
+                    if (status == Status.Interrupted)
+                    {
+                        return null;
+                    }
+                }
+            }
+        }
+
+        /// <summary>Ends an item as a settlement says. One that ended before is left as it is.</summary>
+        /// <exception cref="ArgumentException">The delay is negative.</exception>
+        /// <exception cref="QueueException">The action ends no item.</exception>
+        internal void End(Item item, Settlement settlement)
+        {
+            using (var texts = new Arena())
+            {
+                var native = new SettlementStruct
+                {
+                    StructSize = (UIntPtr)sizeof(SettlementStruct),
+                    Key = texts.Text(item.Key, "Key"),
+                    Attempt = item.Attempt,
+                    Action = (int)settlement.Action,
+                    Step = texts.Text(Utf8.Sendable(settlement.Step), "Step"),
+                    Response = texts.Text(Utf8.Sendable(settlement.Response), "Response"),
+                    Error = texts.Text(Utf8.Sendable(settlement.Error), "Error"),
+                    DelayMs = Queue.DelayOf(settlement.Delay),
+                    Due = texts.Text(Utf8.Sendable(settlement.Due), "Due"),
+                };
+                using (var use = handle.Borrow())
+                {
+                    QueueException.Check(
+                        WorkerMethods.readpast_worker_end(use.Handle, &native, 1, out Handle error), error);
+                }
+            }
+        }
+
+        internal Status Step(string key, int attempt, string step)
+        {
+            using (var use = handle.Borrow())
+            using (var texts = new Arena())
+            {
+                return QueueException.Check(
+                    WorkerMethods.readpast_worker_step(
+                        use.Handle, texts.Text(key, nameof(key)), attempt, texts.Text(step, nameof(step)),
+                        out Handle error), error);
+            }
+        }
+
+        /// <summary>Whether an item is not, or not any more, this worker's.</summary>
+        internal bool IsLost(string key, int attempt)
+        {
+            if (handle.IsClosed)
+            {
+                return true;
+            }
+            using (var use = handle.Borrow())
+            using (var texts = new Arena())
+            {
+                return WorkerMethods.readpast_worker_is_lost(use.Handle, texts.Text(key, nameof(key)), attempt) != 0;
+            }
+        }
+
+        internal void Stop()
+        {
+            using (var use = handle.Borrow())
+            {
+                QueueException.Check(WorkerMethods.readpast_worker_stop(use.Handle, out Handle error), error);
+            }
+        }
+
+        /// <summary>Waits until all that was taken has ended and is settled, or gives it up.</summary>
+        internal void Close(TimeSpan patience)
+        {
+            using (var use = handle.Borrow())
+            {
+                QueueException.Check(
+                    WorkerMethods.readpast_worker_close(
+                        use.Handle, Queue.Milliseconds(patience), out Handle error), error);
+            }
+        }
+
+        /// <summary>What has happened that nobody has read yet; waits for the first.</summary>
+        internal IReadOnlyList<EngineEvent> Events(TimeSpan wait)
+        {
+            using (var use = handle.Borrow())
+            {
+                QueueException.Check(
+                    WorkerMethods.readpast_worker_events(
+                        use.Handle, MostEvents, Queue.Milliseconds(wait), out Handle events, out Handle error), error);
+                using (var owned = new EventsHandle(events))
+                {
+                    return EngineEvent.Read(events);
+                }
+            }
+        }
+
+        public void Dispose()
+        {
+            handle.Dispose();
+        }
+    }
+}

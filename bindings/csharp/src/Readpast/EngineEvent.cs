@@ -1,0 +1,44 @@
+using System;
+using Readpast.Native;
+
+namespace Readpast
+{
+    /// <summary>Something that happened in the library's worker.</summary>
+    internal sealed unsafe class EngineEvent
+    {
+        private EngineEvent(EventStruct from)
+        {
+            Kind = (EventKind)from.Kind;
+            Answer = (Status)from.Answer;
+            Key = Utf8.Read(from.Key);
+            Attempt = from.Attempt;
+            State = (ItemState)from.State;
+            Message = Utf8.Read(from.Message);
+        }
+
+        internal EventKind Kind { get; }
+
+        internal Status Answer { get; }
+
+        internal string Key { get; }
+
+        internal int Attempt { get; }
+
+        internal ItemState State { get; }
+
+        internal string Message { get; }
+
+        /// <summary>Copies of all events there are.</summary>
+        internal static EngineEvent[] Read(Handle events)
+        {
+            var all = new EngineEvent[EventsMethods.readpast_events_count(events)];
+            for (int i = 0; i < all.Length; i++)
+            {
+                var told = new EventStruct { StructSize = (UIntPtr)sizeof(EventStruct) };
+                QueueException.Check(EventsMethods.readpast_events_get(events, i, ref told, out Handle error), error);
+                all[i] = new EngineEvent(told);
+            }
+            return all;
+        }
+    }
+}
