@@ -19,7 +19,9 @@ import argparse
 import logging
 import os
 import sys
+import threading
 from collections.abc import Iterable, Sequence
+from typing import ClassVar
 
 import readpast
 
@@ -42,30 +44,31 @@ class Work:
 
 
 class RecordingWorker(readpast.Worker):
-    """Writes down what happened, so that somebody else can prove it: see bindings/c/examples/records.h."""
+    """Writes down what happened, so that somebody else can prove it: see bindings/c/examples/records.h.
+
+    Of calls it has no records: the library makes them.
+    """
+
+    taken: ClassVar[set[tuple[str, int]]] = set()
 
     def claimed(self, batch: readpast.Batch) -> None:
+        self.taken.update((item.key, item.attempt) for item in batch)
         write(f"T\t{item.key}\t{item.attempt}\n" for item in batch)
 
-    def settled(
-        self,
-        settlements: Sequence[readpast.Settlement],
-        outcomes: readpast.Answers[readpast.Outcome],
-        seconds: float,
-        following: readpast.Batch,
-    ) -> None:
-        lines = [
-            f"S\t{settlement.key}\t{settlement.attempt}\t{outcome.answer:d}\t{outcome.state:d}\n"
-            for settlement, outcome in zip(settlements, outcomes)
-        ]
-        if following:
-            lines.append(f"L\t{seconds * 1e6:.0f}\n")
-        write(lines)
+    def settled(self, settled: Sequence[readpast.Settled]) -> None:
+        # Others were given back or lost before they were taken.
+        ours = [each for each in settled if (each.key, each.attempt) in self.taken]
+        self.taken.difference_update((each.key, each.attempt) for each in ours)
+        write(f"S\t{each.key}\t{each.attempt}\t{each.answer:d}\t{each.state:d}\n" for each in ours)
+
+
+_writing = threading.Lock()
 
 
 def write(lines: Iterable[str]) -> None:
-    sys.stdout.writelines(lines)
-    sys.stdout.flush()
+    with _writing:
+        sys.stdout.writelines(lines)
+        sys.stdout.flush()
 
 
 def batch_size(text: str) -> int:

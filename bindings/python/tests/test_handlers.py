@@ -9,13 +9,14 @@ import os
 import sys
 import threading
 from collections.abc import Generator, Iterator
+from datetime import datetime
 from typing import Any
 
 import pytest
 import support
 
 import readpast
-from readpast import Action, Item, Queue, Settlement, Worker
+from readpast import Action, Item, Queue, Settlement, Status, Worker
 
 
 @pytest.fixture
@@ -158,9 +159,9 @@ def test_a_coroutine_that_leaves_the_program_ends_the_run(queue: Queue) -> None:
 
     with pytest.raises(SystemExit):
         Worker(queue, work, threads=2).run()
-    # The attempt of the one beside it does not count; that of the one that left runs out.
+    # The attempt of the one beside it does not count; that of the one that left does.
     stats = queue.stats()
-    assert (stats.pending, stats.processing) == (1, 1)
+    assert (stats.pending, stats.error) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -194,6 +195,56 @@ def test_what_no_handler_may_return_is_final(
     mistakes = [record for record in log.records if record.levelno == logging.ERROR]
     assert len(mistakes) == 2
     assert "attempt 1: the handler " in mistakes[0].getMessage()
+
+
+def test_an_action_that_ends_no_item_is_a_mistake(queue: Queue) -> None:
+    support.enqueue(queue, "a")
+    run_until(Worker(queue, lambda item: item.settle(Action.STEP)), lambda: queue.stats().failed == 1)
+    assert "does not end an item" in str(support.column(queue, "error")[0])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"delay": float("nan")}, "NaN"),
+        ({"delay": 1e300}, "no such time will come"),
+        ({"due": datetime(2030, 1, 1)}, "time zone"),  # noqa: DTZ001
+        ({"due": "tomorrow"}, "due"),
+        ({"step": "x" * 61}, "step"),
+        ({"response": 5}, "response must be text, not int"),
+    ],
+)
+def test_what_cannot_be_stored_is_left_out_and_the_action_kept(
+    queue: Queue, log: pytest.LogCaptureFixture, wrong: dict[str, Any], said: str
+) -> None:
+    support.enqueue(queue, "a", "b")
+    run_until(
+        Worker(queue, lambda item: item.complete("done")._replace(**wrong) if item["Payload"] == "a" else None),
+        lambda: queue.stats().completed == 2,
+    )
+    error, other = support.column(queue, "error")
+    assert "what the handler gave was refused: " in str(error)
+    assert said in str(error)
+    assert not other
+    assert "attempt 1: what the handler gave was refused, and is left out: " in log.text
+
+
+def test_a_step_keeps_the_claim_and_a_lost_item_says_so(queue: Queue) -> None:
+    answers: list[Status] = []
+
+    def work(item: Item) -> Settlement:
+        answers.append(item.record_step("halfway").answer)
+        answers.append(item.record_step("nearly").answer)
+        if item["Payload"] == "doomed":
+            queue.settle(Settlement.operator(item.key, Action.TERMINATE))
+            answers.append(item.record_step("in vain").answer)
+            assert item.is_lost
+        return item.complete()
+
+    support.enqueue(queue, "fine", "doomed")
+    run_until(Worker(queue, work), lambda: (queue.stats().completed, queue.stats().terminated) == (1, 1))
+    assert answers == [Status.OK] * 4 + [Status.LEASE_LOST]
+    assert support.column(queue, "step") == ["nearly", "nearly"]
 
 
 def test_an_awaitable_that_is_no_coroutine_is_named(queue: Queue) -> None:
@@ -251,7 +302,7 @@ def test_the_log_tells_of_every_failed_attempt_and_of_no_payload(queue: Queue, l
     assert f"item {key['retries']}, attempt 1 failed (RETRY): 452 full" in warnings
     assert f"item {key['fails']}, attempt 1 failed (FAIL): 550 no such user" in warnings
     (refused,) = (line for line in warnings if line.startswith(f"item {key['long']}, "))
-    assert "attempt 1: what the handler gave (step of 600 characters, response of 18 characters) was refused" in refused
+    assert "attempt 1: what the handler gave was refused, and is left out: " in refused
     assert not any(f"item {key['completes']}" in line for line in warnings)
     assert "s3cret" not in log.text
     password = os.environ["READPAST_CONNECTION"].partition("Pwd=")[2].partition(";")[0]

@@ -13,6 +13,7 @@ import pytest
 import readpast
 from readpast import Action, ColumnType, State, Status, errors
 from readpast._config import key_of
+from readpast._engine import Event, EventKind
 from readpast._library import ffi, lib
 from readpast._texts import Texts
 from readpast.new_item import NewItem, new_items_for
@@ -35,14 +36,16 @@ def test_the_header_was_understood() -> None:
     assert len(FUNCTIONS) > 40
 
 
-@pytest.mark.parametrize(("enumeration", "prefix"), [(Action, "ACTION_"), (State, "STATE_"), (ColumnType, "TYPE_")])
+@pytest.mark.parametrize(
+    ("enumeration", "prefix"), [(Action, "ACTION_"), (State, "STATE_"), (ColumnType, "TYPE_"), (EventKind, "EVENT_")]
+)
 def test_enumerations(enumeration: Any, prefix: str) -> None:
     declared = {name[len(prefix) :]: value for name, value in CONSTANTS.items() if name.startswith(prefix)}
     assert {member.name: member.value for member in enumeration} == declared
 
 
 def test_statuses() -> None:
-    others = ("ACTION_", "STATE_", "TYPE_", "VERSION_", "ABI")
+    others = ("ACTION_", "STATE_", "EVENT_", "TYPE_", "VERSION_", "ABI")
     declared = {name: value for name, value in CONSTANTS.items() if not name.startswith(others)}
     assert {status.name: status.value for status in Status} == declared
     for status in Status:
@@ -79,8 +82,8 @@ def test_the_sources_call_what_is_declared() -> None:
     called: set[str] = set()
     for source in (BINDING / "src").rglob("*.py"):
         called.update(re.findall(r"\blib\.(readpast_\w+)", source.read_text(encoding="utf-8")))
-    # The status is what the call returned; values are asked for by name.
-    assert FUNCTIONS - called == {"readpast_error_status", "readpast_batch_value"}
+    # The status is what the call returned; values are asked for by name; the library renews in time by itself.
+    assert FUNCTIONS - called == {"readpast_error_status", "readpast_batch_value", "readpast_worker_renew"}
     assert called <= FUNCTIONS
 
 
@@ -116,8 +119,10 @@ def test_what_is_not_said_is_as_the_header_initialises_it(struct: str, made: Any
     assert made[0].struct_size == ffi.sizeof(f"readpast_{struct}")
 
 
-def test_figures_of_the_queue() -> None:
+def test_fields_are_those_of_the_structs() -> None:
     assert list(readpast.Stats._fields) == STRUCTS["readpast_stats"][1:]
+    assert list(readpast.Figures._fields) == STRUCTS["readpast_worker_figures"][1:]
+    assert list(Event._fields) == STRUCTS["readpast_event"][1:]
 
 
 def test_every_setting_can_be_a_keyword() -> None:

@@ -17,7 +17,7 @@ import pytest
 import support
 
 import readpast
-from readpast import Action, Answers, Batch, Item, Outcome, Queue, Settlement, Status, Worker, errors
+from readpast import Action, Batch, Item, Queue, Settled, Settlement, State, Status, Worker, errors
 
 PROGRAM = Path(__file__).resolve().parents[1] / "build" / "worker"
 
@@ -88,7 +88,7 @@ def test_an_exception_is_the_items_error_and_the_worker_goes_on(queue: Queue, ca
         if payload == "long":
             raise ValueError("\U0001f600" * 20000)
         if payload == "unsendable":
-            return item.complete("\ud83d")
+            return item.complete("half \ud83d")._replace(delay=-1)
         if payload == "strange":
             return "done"  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
         if payload == "another's":
@@ -99,7 +99,7 @@ def test_an_exception_is_the_items_error_and_the_worker_goes_on(queue: Queue, ca
     with caplog.at_level(logging.WARNING, "readpast.worker"):
         run(
             Worker(queue, raise_for, batch_size=6),
-            lambda: queue.stats().failed == 5 and queue.stats().completed == 1,
+            lambda: queue.stats().failed == 4 and queue.stats().completed == 2,
         )
     bad, good, long, unsendable, strange, anothers = map(str, support.column(queue, "error"))
     assert bad.startswith("ValueError: it is bad: ä\U0001f600 \ufffd\ufffd!\n")
@@ -109,7 +109,8 @@ def test_an_exception_is_the_items_error_and_the_worker_goes_on(queue: Queue, ca
     assert "worker.py" not in bad.replace(__file__, ""), "our own part of the stack helps nobody"
     assert good in {"", "None"}
     assert 16000 <= len(long) <= 16 * 1024
-    assert "UTF-8" in unsendable
+    assert unsendable == "what the handler gave was refused: delay is -1; it must not be negative"
+    assert support.column(queue, "response")[3] == "half \ufffd", "what was done stays done"
     assert "returned a value of type str" in strange
     assert "settled item x" in anothers
     record = next(record for record in caplog.records if "attempt 1" in record.getMessage())
@@ -170,7 +171,7 @@ def test_a_handler_learns_that_its_item_is_lost(caplog: pytest.LogCaptureFixture
         worker = Worker(queue, work)
         with caplog.at_level(logging.WARNING, "readpast.worker"):
             worker.run()
-        assert "could not be settled as COMPLETE (LEASE_LOST): it is TERMINATED now" in caplog.text
+        assert "attempt 1 was lost (LEASE_LOST)" in caplog.text
         assert queue.stats().terminated == 1
 
 
@@ -193,31 +194,66 @@ def test_what_is_no_exception_ends_the_run(queue: Queue) -> None:
 
     with pytest.raises(SystemExit):
         Worker(queue, leave, threads=2).run()
+    assert queue.stats().error == 1
+    assert str(support.column(queue, "error")[0]).startswith("SystemExit: 3")
 
 
 def test_subclasses_are_told(queue: Queue) -> None:
-    told: list[object] = []
+    claimed: list[str] = []
+    told: dict[str, Settled] = {}
 
     class Telling(Worker):
         def claimed(self, batch: Batch) -> None:
-            told.append([item["Payload"] for item in batch])
+            claimed.extend(item["Payload"] for item in batch)
 
-        def settled(
-            self, settlements: Sequence[Settlement], outcomes: Answers[Outcome], seconds: float, following: Batch
-        ) -> None:
-            assert seconds > 0
-            told.append(([s.action for s in settlements], [o.answer for o in outcomes], len(following)))
-            if not following:
+        def settled(self, settled: Sequence[Settled]) -> None:
+            told.update((each.key, each) for each in settled)
+            if len(told) == 3:
+                # They are told just before they are counted.
+                support.until(lambda: self.figures().settled == 3)
                 self.stop()
 
     support.enqueue(queue, "a", "b", "c")
-    Telling(queue, lambda _: None, batch_size=2).run()
-    assert told == [
-        ["a", "b"],
-        ([Action.COMPLETE] * 2, [Status.OK] * 2, 1),
-        ["c"],
-        ([Action.COMPLETE], [Status.OK], 0),
-    ]
+    keys = [item.key for item in queue.find()]
+    worker = Telling(queue, lambda item: item.fail("no") if item["Payload"] == "b" else None, batch_size=2)
+    worker.run()
+    assert sorted(claimed) == ["a", "b", "c"]
+    states = [State.COMPLETED, State.FAILED, State.COMPLETED]
+    assert [told[key] for key in keys] == [Settled(key, 1, Status.OK, state) for key, state in zip(keys, states)]
+    with pytest.raises(errors.ClosedError):
+        worker.figures()
+
+
+def test_what_a_subclass_raises_ends_the_run_and_gives_the_items_back(queue: Queue) -> None:
+    class Refusing(Worker):
+        def claimed(self, batch: Batch) -> None:  # noqa: ARG002
+            raise LookupError("claimed")
+
+    class Failing(Worker):
+        def settled(self, settled: Sequence[Settled]) -> None:  # noqa: ARG002
+            raise LookupError("settled")
+
+    support.enqueue(queue, "a", "b")
+    with pytest.raises(LookupError, match="claimed"):
+        Refusing(queue, lambda _: None, batch_size=2).run()
+    assert queue.stats().pending == 2
+    with pytest.raises(LookupError, match="settled"):
+        Failing(queue, lambda _: None).run()
+    assert queue.stats().processing == 0
+
+
+def test_it_does_not_wait_for_ever_for_what_the_database_does_not_take(queue: Queue) -> None:
+    support.enqueue(queue, "a")
+    with support.Psql() as psql:
+
+        def work(_: Item) -> None:
+            psql.lock(support.names[queue.worker])
+            worker.stop()
+
+        worker = Worker(queue, work, settle_timeout=0.1)
+        with pytest.raises(errors.TimedOutError, match="abandoned"):
+            worker.run()
+        psql.unlock()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -227,7 +263,7 @@ def test_signals_stop_it_when_asked_to(queue: Queue, number: signal.Signals) -> 
 
     def work(_: Item) -> None:
         os.kill(os.getpid(), number)
-        support.until(lambda: worker._stopping)
+        support.until(worker._is_stopping)
 
     worker = Worker(queue, work, batch_size=2)
     worker.run(signals=True)
@@ -241,7 +277,7 @@ def test_ctrl_c_drains_it_and_is_raised(queue: Queue) -> None:
 
     def work(_: Item) -> None:
         os.kill(os.getpid(), signal.SIGINT)
-        support.until(lambda: worker._stopping)
+        support.until(worker._is_stopping)
 
     worker = Worker(queue, work, batch_size=2)
     with pytest.raises(KeyboardInterrupt):
@@ -278,7 +314,6 @@ def test_the_example_drains_on_sigterm(program: Callable[..., subprocess.Popen[s
         assert process.returncode == 0, said
         lines = [line.split("\t") for line in records.splitlines()]
         assert {line[1] for line in lines if line[0] == "T"} == set(keys)
-        assert all(int(line[1]) > 0 for line in lines if line[0] == "L")
         settled = [line for line in lines if line[0] == "S"]
         assert len(settled) == sum(line[0] == "T" for line in lines)
         assert {line[3] for line in settled} == {"0"}

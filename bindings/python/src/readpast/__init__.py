@@ -8,6 +8,7 @@ from .aio import AsyncQueue
 from .answers import Answers, Outcome, Receipt
 from .batch import Batch
 from .errors import QueueError
+from .figures import Figures
 from .item import Item
 from .new_item import NewItem
 from .queue import Queue, SettledAndClaimed
@@ -15,7 +16,7 @@ from .renewal import Renewal
 from .settlement import ItemRef, Lease, Settlement
 from .stats import Stats
 from .status import Action, ColumnType, State, Status
-from .worker import Worker
+from .worker import Settled, Worker
 
 __version__ = VERSION
 
@@ -28,6 +29,7 @@ __all__ = [
     "Batch",
     "Column",
     "ColumnType",
+    "Figures",
     "Item",
     "ItemRef",
     "Lease",
@@ -37,6 +39,7 @@ __all__ = [
     "QueueError",
     "Receipt",
     "Renewal",
+    "Settled",
     "SettledAndClaimed",
     "Settlement",
     "State",

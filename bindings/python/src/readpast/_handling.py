@@ -13,9 +13,9 @@ from types import TracebackType
 from typing import Any, Callable, Optional, Union
 
 from ._coroutines import Cancelled, Coroutines
-from ._texts import Seconds
+from ._texts import Moment, Seconds, delay, encoded, moment
 from .item import Item
-from .settlement import Settlement, check_texts
+from .settlement import Settlement
 from .status import Action
 
 _log = logging.getLogger("readpast.worker")
@@ -25,6 +25,10 @@ Handler = Callable[[Item], Union[Optional[Settlement], Coroutine[Any, Any, Optio
 
 _LONGEST_ERROR = 16 * 1024
 """What an error column holds at most, in characters; stacks can be long."""
+
+_ENDS = set(Action) - {Action.STEP, Action.RESUME}
+_LONGEST_MS = 2**63 - 1
+_UNSENDABLE = re.compile("[\0\ud800-\udfff]")
 
 _OURS = str(Path(__file__).parent)
 
@@ -55,29 +59,19 @@ class Handling:
             _log.error("item %s, attempt %d: %s; the item is not tried again", item.key, item.attempt, mistake)
             return item.fail(str(mistake))
         except Exception as error:
-            _log.warning("item %s, attempt %d failed: the handler raised %r", *_of(item), error, exc_info=True)
-            return item.retry(_described(error))
+            return self.raised(item, error)
         if settlement.action in {Action.RETRY, Action.FAIL}:
             _log.warning("item %s, attempt %d failed (%s): %s", *_of(item), settlement.action.name, settlement.error)
         return settlement
 
+    def raised(self, item: Item, error: BaseException) -> Settlement:
+        """How to settle an item whose handler raised this."""
+        _log.warning("item %s, attempt %d failed: the handler raised %r", *_of(item), error, exc_info=error)
+        return item.retry(_described(error))
+
     def close(self, *, wait: bool) -> None:
         """Ends what coroutines ran on. `wait` tells whether no handler runs any more."""
         self._coroutines.close(wait=wait)
-
-
-def storable(text: str, longest: int) -> str:
-    """A text as every column takes it, of so many characters at most."""
-    # Half a character is no reason to lose the rest.
-    return re.sub("[\0\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", text[:longest])
-
-
-def extent(settlement: Settlement) -> str:
-    """What a handler gave besides the action, by kind and length, never by content."""
-    texts = {"step": settlement.step, "response": settlement.response, "error": settlement.error}
-    parts = [f"{name} of {len(text)} characters" for name, text in texts.items() if text]
-    parts += [name for name in ("delay", "due") if getattr(settlement, name) is not None]
-    return ", ".join(parts) or "nothing but the action"
 
 
 def _of(item: Item) -> tuple[str, int]:
@@ -99,7 +93,7 @@ def _check(handler: object) -> None:
 
 
 def _proper(given: object, item: Item) -> Settlement:
-    """What cannot be sent would fail the whole batch; it is the handler's mistake, and its item's alone."""
+    """What ends the item, as the library can take it. It judges the rest."""
     if given is None:
         return item.complete()
     if not isinstance(given, Settlement):
@@ -109,8 +103,52 @@ def _proper(given: object, item: Item) -> Settlement:
         )
     if given.key != item.key:
         raise _Mistake(f"the handler of item {item.key} settled item {given.key}; it may only settle its own")
-    check_texts(given)
-    return given
+    if given.action not in _ENDS:
+        raise _Mistake(f"the handler returned a Settlement with {given.action!r}, which does not end an item")
+    return _passable(given, item)
+
+
+def _passable(given: Settlement, item: Item) -> Settlement:
+    """Leaves out what is nothing of C's, and lets the item's error say so, as the library does with what it refuses."""
+    refusals: list[str] = []
+
+    def kept(name: str, check: Callable[[Any, str], object]) -> Any:
+        value = _whole(getattr(given, name))
+        try:
+            check(value, name)
+        except (ValueError, TypeError, OverflowError, AttributeError) as error:
+            refusals.append(str(error))
+            return None
+        return value
+
+    settlement = given._replace(
+        attempt=item.attempt,
+        step=kept("step", encoded),
+        response=kept("response", encoded),
+        error=kept("error", encoded),
+        delay=kept("delay", _check_delay),
+        due=kept("due", _check_due),
+    )
+    if not refusals:
+        return settlement
+    reason = "; ".join(refusals)
+    _log.warning("item %s, attempt %d: what the handler gave was refused, and is left out: %s", *_of(item), reason)
+    own = f"{settlement.error}; " if settlement.error else ""
+    return settlement._replace(error=_whole(f"{own}what the handler gave was refused: {reason}"))
+
+
+def _check_delay(given: Seconds | None, name: str) -> None:
+    if delay(given) > _LONGEST_MS:
+        raise OverflowError(f"{name} is {given}; no such time will come")
+
+
+def _check_due(given: Moment | None, name: str) -> None:
+    encoded(moment(given), name)
+
+
+def _whole(text: Any) -> Any:
+    """A text without what no text of the library's may hold: half a character is no reason to lose the rest."""
+    return _UNSENDABLE.sub("\N{REPLACEMENT CHARACTER}", text) if isinstance(text, str) else text
 
 
 def _named(given: object) -> str:
@@ -129,4 +167,4 @@ def _described(error: BaseException) -> str:
         stack = stack.tb_next
     what = "".join(traceback.format_exception_only(type(error), error))
     where = "".join(traceback.format_exception(type(error), error, stack))
-    return storable(f"{what}\n{where}", _LONGEST_ERROR)
+    return str(_whole(f"{what}\n{where}"[:_LONGEST_ERROR]))

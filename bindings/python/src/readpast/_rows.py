@@ -33,11 +33,14 @@ class Column(NamedTuple):
 class Rows:
     """What the items of a batch have in common. It does not know them, so that none of them waits for a collector."""
 
-    __slots__ = ("_columns", "_handle", "renewal", "settle")
+    __slots__ = ("_columns", "_handle", "_is_lost", "renewal", "settle")
 
-    def __init__(self, c: CData, settle: Callable[[Settlement], Outcome]) -> None:
+    def __init__(
+        self, c: CData, settle: Callable[[Settlement], Outcome], is_lost: Callable[[str, int], bool] | None
+    ) -> None:
         self.settle = settle
         self.renewal: Callable[[], Renewal | None] = _none
+        self._is_lost = is_lost
         self._handle: Handle | None = Handle(c, lib.readpast_batch_free)
         self._columns: tuple[Column, ...] | None = None
 
@@ -50,6 +53,13 @@ class Rows:
 
     def close(self) -> None:
         self._handle = None
+
+    def is_lost(self, key: str, attempt: int) -> bool:
+        """Whether an item was found lost by whoever keeps its lease: the worker that took it, or a renewal."""
+        if self._is_lost is not None:
+            return self._is_lost(key, attempt)
+        renewal = self.renewal()
+        return renewal is not None and key in renewal.lost_keys
 
     def items(self) -> list[tuple[str, str, int]]:
         """Key, token and attempt of each item."""

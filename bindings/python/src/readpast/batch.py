@@ -27,9 +27,15 @@ class Batch(Sequence[Item]):
     #: `OK`; without items `EMPTY` or `INTERRUPTED`.
     status: Status
 
-    def __init__(self, status: Status, c: CData, settle: Callable[[Settlement], Outcome]) -> None:
+    def __init__(
+        self,
+        status: Status,
+        c: CData,
+        settle: Callable[[Settlement], Outcome],
+        is_lost: Callable[[str, int], bool] | None = None,
+    ) -> None:
         self.status = status
-        self._rows = Rows(c, settle)
+        self._rows = Rows(c, settle, is_lost)
         self._items = [Item(self._rows, index, *item) for index, item in enumerate(self._rows.items())]
 
     def __len__(self) -> int:

@@ -79,7 +79,7 @@ class ForkedError(UsageError, status=Status.FORKED):
 
 
 class ExhaustedError(QueueError, status=Status.EXHAUSTED):
-    """This process has run out of memory, of file descriptors or of handles; the message says of what."""
+    """The process has run out of memory, of file descriptors or of handles; the message says of what."""
 
 
 class PanicError(QueueError, status=Status.PANIC):

@@ -79,8 +79,7 @@ class Item(Mapping[str, Any]):
 
         Always false where nobody renews.
         """
-        renewal = self._rows.renewal()
-        return renewal is not None and self.key in renewal.lost_keys
+        return self._rows.is_lost(self.key, self.attempt)
 
     @property
     def lease(self) -> Lease:
@@ -117,10 +116,11 @@ class Item(Mapping[str, Any]):
     def record_step(self, step: str) -> Outcome:
         """Records at once how far the work has come, and keeps the claim; the lease starts anew.
 
-        A later attempt finds the step in the item's column. With the answer `Status.OK`, `token` is the new one.
+        A later attempt finds the step in the item's column. With the answer `Status.OK`, `token` is the new one. That
+        of an item of a `Worker` stays as it is: the worker minds tokens itself, and the outcome has none.
         """
         settlement = Settlement(self.key, self.token, self.attempt, Action.STEP, step=step)
         outcome = self._rows.settle(settlement)
-        if outcome.answer is Status.OK:
+        if outcome.answer is Status.OK and outcome.token:
             self.token = outcome.token
         return outcome

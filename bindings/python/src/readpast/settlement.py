@@ -84,11 +84,6 @@ def settlements_for(settlements: Sequence[Settlement], texts: Texts) -> CData:
     return array
 
 
-def check_texts(settlement: Settlement) -> None:
-    """Raises what `settlements_for` would raise."""
-    settlements_for([settlement], Texts())
-
-
 def leases_for(leases: Sequence[Lease], texts: Texts) -> CData:
     """As `settlements_for`."""
     array = ffi.new("readpast_lease[]", len(leases))

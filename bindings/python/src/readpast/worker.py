@@ -4,39 +4,49 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Sequence
-from typing import Callable, TypeVar
+from typing import NamedTuple
 
-from ._handling import Handler, Handling, extent, storable
-from ._library import ffi
+from ._engine import Engine, Event, EventKind
+from ._handling import Handler, Handling
 from ._signals import stopping_on_signals
-from ._texts import Seconds
+from ._telling import tell
+from ._texts import Seconds, milliseconds
 from ._waiting import AWAKE
-from .answers import Answers, Outcome
 from .batch import Batch
-from .errors import DatabaseError, InvalidArgumentError, InvalidItemError, QueueError
+from .errors import ClosedError, QueueError
+from .figures import Figures
+from .item import Item
 from .queue import Queue
 from .settlement import Settlement
-from .status import Status
+from .status import State, Status
 
 _log = logging.getLogger(__name__)
 
-T = TypeVar("T")
+_LOOK_MS = 500
+"""How long the thread that reads events sleeps at most while the worker works."""
+_LOOK_AT_THE_END_MS = 20
 
-_WAIT = 60.0
-_PAUSE = 1.0
-_SHORT_ERROR = 100
-"""What any error column holds, where a longer text may be what was refused."""
-_OF_ONE_ITEM = (InvalidArgumentError, InvalidItemError, DatabaseError)
-"""Refusals that what one handler gave may be the reason for: out of range, or more than a column takes."""
+
+class Settled(NamedTuple):
+    """What became of an item that a worker had in hand."""
+
+    #: The item's key.
+    key: str
+    #: The attempt of the claim.
+    attempt: int
+    #: `OK`, or why the item was not the worker's any more, such as `LEASE_LOST`.
+    answer: Status
+    #: The state it is in now; `NONE` where nobody has looked.
+    state: State
 
 
 class Worker:
     """Works a queue off on several threads.
 
-    Each claims a batch, has its leases renewed, hands every item to the handler, and settles the batch and claims the
-    next one in a single round trip.
+    The library claims items ahead, renews their leases, and settles in groups what has ended; the threads hand items to
+    the handler. docs/worker.md says what becomes of an item whatever happens; the settings `worker.lanes`,
+    `worker.ahead` and `worker.hold_ms` of the queue say how far ahead it works.
 
     The handler may be a function or a coroutine function (`async def`): these run on an event loop that the worker has
     on a thread of its own, as many at once as there are `threads`. One is cancelled when its item is found lost, and,
@@ -44,11 +54,12 @@ class Worker:
     and the attempt does not count.
 
     An exception of the handler becomes the item's error, with its stack, and the item is tried again while attempts are
-    left; the worker goes on. A return value that is neither None nor a `Settlement` of this very item is a mistake of
-    the program: the work was done, so the item becomes Failed, with an error that says so, and is not tried again. An
-    item that was lost meanwhile is left to whoever has it now. What the database cannot store, such as a response
-    longer than its column, is left out, and the item's error says so. Lost connections and the like are waited for. The
-    logger `readpast.worker` tells of all that.
+    left; the worker goes on. What is raised that is no `Exception`, as by `sys.exit`, ends the run besides. A return
+    value that is neither None nor a `Settlement` of this very item is a mistake of the program: the work was done, so
+    the item becomes Failed, with an error that says so, and is not tried again. An item that was lost meanwhile is left
+    to whoever has it now. What the database cannot store, such as a response longer than its column, is left out, and
+    the item's error says so. Lost connections and the like are waited for. The logger `readpast.worker` tells of all
+    that.
 
     The worker uses a handle of its own: to stop it interrupts nobody else, while `Queue.interrupt` stops it.
     """
@@ -61,31 +72,39 @@ class Worker:
         threads: int = 1,
         batch_size: int = 1,
         stop_timeout: Seconds | None = None,
+        settle_timeout: Seconds | None = None,
     ) -> None:
         """`handler` is called on the worker's threads, several at once. `queue` must stay open while the worker runs.
 
-        `batch_size` is how many items a thread claims at once, 1 to 1000. `stop_timeout` is how long coroutines may go
-        on when the worker is stopped; None: until they end. It does not end functions, which nothing can end.
+        `batch_size` is how many items a thread takes at once, 1 to 1000, to handle them one after the other; how many
+        are claimed with a call is for the library to choose. `stop_timeout` is how long coroutines may go on when the
+        worker is stopped; None: until they end. It does not end functions, which nothing can end. `settle_timeout` is
+        how long `run` waits, once the last handler has ended, until the database has what they said; None: as long as a
+        lease.
         """
         if threads < 1:
             raise ValueError("a worker needs a thread")
         self._queue = queue
-        self._handling = Handling(handler, lambda: self._stopping, stop_timeout)
+        self._handling = Handling(handler, self._is_stopping, stop_timeout)
         self._threads = threads
         self._batch_size = batch_size
-        self._own: Queue | None = None
+        self._patience_ms = queue.lease_ms if settle_timeout is None else milliseconds(settle_timeout)
+        self._engine: Engine | None = None
+        self._has_run = False
         self._stopping = False
-        self._pauses_end = threading.Event()
+        self._has_closed = False
         self._failure: BaseException | None = None
 
     def claimed(self, batch: Batch) -> None:
         """For subclasses: called with every batch before its first item is handled, on the worker's threads."""
 
-    def settled(
-        self, settlements: Sequence[Settlement], outcomes: Answers[Outcome], seconds: float, following: Batch
-    ) -> None:
-        """For subclasses: called after a batch was settled, on the worker's threads, with what was asked for, what was
-        answered, how long the call took, and the batch that it claimed."""
+    def settled(self, settled: Sequence[Settled]) -> None:
+        """For subclasses: called on a thread of its own with what became of items, a little after it did: of those that
+        were handled, and of those given back or lost before anybody began them."""
+
+    def figures(self) -> Figures:
+        """What it has done so far. Raises `ClosedError` before and after `run`."""
+        return self._running().figures()
 
     def run(self, *, signals: bool = False) -> None:
         """Works until `stop`.
@@ -99,169 +118,155 @@ class Worker:
         and is raised when it has ended; a second one is raised at once, and what is in hand is left to its leases.
 
         A failure that no other try mends ends the run, and is raised when the other threads have ended.
+        `TimedOutError`: the database did not take what handlers said within `settle_timeout`; it is left to its leases.
         """
-        if self._own is not None:
+        if self._has_run:
             raise RuntimeError("a worker runs once")
-        with self._queue.share() as own, stopping_on_signals(self.stop, signals):
-            self._own = own
+        self._has_run = True
+        name = self._queue.worker
+        with stopping_on_signals(self.stop, signals):
             if self._stopping:
-                own.interrupt()
-            _log.info("worker %s started: threads: %d, items a batch: %d", own.worker, self._threads, self._batch_size)
-            ends: list[threading.Event] = []
+                return
+            ended = threading.Event()
+            thread = threading.Thread(target=self._live, args=(ended,), name="readpast worker", daemon=True)
+            _log.info("worker %s started: threads: %d, items a batch: %d", name, self._threads, self._batch_size)
             try:
-                for number in range(1, self._threads + 1):
-                    ends.append(self._start(own, f"readpast worker {number}"))
-                _wait_for(ends)
+                thread.start()
+                _wait_for(ended)
             except BaseException:
                 # While it stops, the next one is raised at once.
                 if not self._stopping:
                     self.stop()
-                    _wait_for(ends)
+                    if thread.ident is not None:
+                        _wait_for(ended)
                 raise
             finally:
-                self._handling.close(wait=all(end.is_set() for end in ends))
+                if not ended.is_set():
+                    self._handling.close(wait=False)
                 if self._failure is None:
-                    _log.info("worker %s stopped", own.worker)
+                    _log.info("worker %s stopped", name)
                 else:
-                    _log.error("worker %s ended: %s", own.worker, self._failure)
+                    _log.error("worker %s ended: %s", name, self._failure)
         if self._failure is not None:
             raise self._failure
 
     def stop(self) -> None:
         """Lets `run` end in order, now or when it is called. From any thread or signal handler; returns at once."""
-        # A signal handler may run within this very method, and an event's lock is not for that.
         if self._stopping:
             return
         self._stopping = True
-        self._pauses_end.set()
-        own = self._own
-        if own is not None:
+        engine = self._engine
+        if engine is not None:
             try:
-                own.interrupt()
+                engine.stop()
             except QueueError as error:
-                _log.debug("nothing to interrupt: %s", error)
+                _log.debug("nothing to stop: %s", error)
 
-    def _start(self, own: Queue, name: str) -> threading.Event:
-        """Starts a thread. One whose `join` a signal handler interrupted may pass for ended: hence the event."""
-        ended = threading.Event()
+    def _is_stopping(self) -> bool:
+        engine = self._engine
+        return self._stopping or (engine is not None and engine.is_stopping)
 
-        def work() -> None:
+    def _live(self, ended: threading.Event) -> None:
+        """Has the library's worker and our threads live and end. Signal handlers do not run here to interrupt it."""
+        try:
+            engine = self._engine = Engine(self._queue)
             try:
-                self._work(own)
+                if self._stopping:
+                    engine.stop()
+                self._run_threads(engine)
             finally:
-                ended.set()
-
-        threading.Thread(target=work, name=name, daemon=True).start()
-        return ended
-
-    def _work(self, own: Queue) -> None:
-        try:
-            while not self._stopping:
-                batch = self._claim(own)
-                if batch.status is Status.INTERRUPTED:
-                    # By `stop`, or because the queue itself was interrupted: for all threads alike.
-                    self.stop()
-                while batch:
-                    batch = self._work_on(own, batch)
+                engine.free()
         except BaseException as failure:
-            self._failure = self._failure or failure
-            self.stop()
+            self._fail(failure)
+        finally:
+            ended.set()
 
-    def _claim(self, own: Queue) -> Batch:
+    def _run_threads(self, engine: Engine) -> None:
+        reader = threading.Thread(target=self._read_events, args=(engine,), name="readpast events", daemon=True)
+        reader.start()
+        threads: list[threading.Thread] = []
         try:
-            return self._try("claiming", lambda _: own.claim(self._batch_size, wait=_WAIT))
-        except QueueError as error:
-            # Who is to end anyway need not complain of a server that does not answer.
-            if self._stopping and error.retryable:
-                return _no_items(own)
+            for number in range(1, self._threads + 1):
+                name = f"readpast worker {number}"
+                thread = threading.Thread(target=self._work, args=(engine,), name=name, daemon=True)
+                thread.start()
+                threads.append(thread)
+        except BaseException as failure:
+            self._fail(failure)
+        for thread in threads:
+            thread.join()
+        self._handling.close(wait=True)
+        try:
+            engine.close(self._patience_ms)
+        finally:
+            self._has_closed = True
+            reader.join()
+
+    def _work(self, engine: Engine) -> None:
+        try:
+            while batch := engine.take(self._batch_size):
+                with batch:
+                    self._work_on(engine, batch)
+            # By `stop`, or because the queue itself was interrupted: for all threads alike.
+            self.stop()
+        except BaseException as failure:
+            self._fail(failure)
+
+    def _work_on(self, engine: Engine, batch: Batch) -> None:
+        begun = 0
+        try:
+            self.claimed(batch)
+            for item in batch:
+                begun += 1
+                engine.end(self._handled(engine, item))
+        except BaseException as failure:
+            # Before they are given back, or they might be claimed again.
+            self._fail(failure)
+            if begun:
+                engine.end(self._handling.raised(batch[begun - 1], failure))
+            for item in batch[begun:]:
+                engine.end(item.release())
             raise
 
-    def _work_on(self, own: Queue, batch: Batch) -> Batch:
-        """Handles the items of a batch, settles them, and returns the next batch."""
-        with batch:
-            with own.renewing(batch):
-                self.claimed(batch)
-                # Of what was lost before it was begun, the refusal is all there is to report.
-                settlements = [
-                    item.release() if self._stopping or item.is_lost else self._handling.handle(item) for item in batch
-                ]
-            try:
-                return self._settle(own, settlements, self._batch_size)
-            except _OF_ONE_ITEM:
-                for settlement in settlements:
-                    self._settle_alone(own, settlement)
-                return _no_items(own)
+    def _handled(self, engine: Engine, item: Item) -> Settlement:
+        # Of what was lost before it was begun, the release is refused, and that is all there is to report.
+        return item.release() if engine.is_stopping or item.is_lost else self._handling.handle(item)
 
-    def _settle(self, own: Queue, settlements: Sequence[Settlement], limit: int) -> Batch:
-        """Settles items and claims up to `limit` others; 0: none."""
-
-        def call(operation: str | None) -> tuple[Answers[Outcome], Batch]:
-            if limit == 0:
-                return own.settle_many(settlements, operation=operation), _no_items(own)
-            return own.settle_and_claim(settlements, limit, operation=operation)
-
-        begun = time.perf_counter()
-        outcomes, following = self._try("settling", call)
-        seconds = time.perf_counter() - begun
-        self._report(settlements, outcomes)
-        self.settled(settlements, outcomes, seconds, following)
-        return following
-
-    def _settle_alone(self, own: Queue, given: Settlement) -> None:
-        """Settles one item so that what is wrong with it does not hold up the others: without what the database or the
-        library refuses, which its error then says. What is done stays done."""
+    def _read_events(self, engine: Engine) -> None:
+        """Logs what happens and tells subclasses, until the worker has closed and nothing is left to read."""
         try:
-            self._settle(own, [given], 0)
-        except _OF_ONE_ITEM as error:
-            told = f"{given.error}; " if given.error else ""
-            told = storable(f"{told}what the handler gave was refused: {error}", _SHORT_ERROR)
-            _log.warning(
-                "item %s, attempt %d: what the handler gave (%s) was refused, and is left out of its %s: %s; "
-                "shorten or correct it, or widen its column",
-                given.key,
-                given.attempt,
-                extent(given),
-                given.action.name,
-                error,
-            )
-            self._settle(own, [Settlement(given.key, given.token, given.attempt, given.action, error=told)], 0)
+            while True:
+                has_closed = self._has_closed
+                events = engine.events(_LOOK_AT_THE_END_MS if self._is_stopping() else _LOOK_MS)
+                if has_closed and not events:
+                    return
+                for event in events:
+                    tell(event)
+                self._tell_subclass(events)
+        except BaseException as failure:
+            self._fail(failure)
 
-    def _report(self, settlements: Sequence[Settlement], outcomes: Answers[Outcome]) -> None:
-        if outcomes.status is Status.OK:
+    def _tell_subclass(self, events: Sequence[Event]) -> None:
+        if type(self).settled is Worker.settled:
             return
-        for settlement, outcome in zip(settlements, outcomes):
-            if outcome.answer is not Status.OK:
-                _log.warning(
-                    "item %s, attempt %d could not be settled as %s (%s): it is %s now, and left to whoever has it",
-                    settlement.key,
-                    settlement.attempt,
-                    settlement.action.name,
-                    outcome.answer.name,
-                    outcome.state.name,
-                )
+        settled = [
+            Settled(event.key, event.attempt, Status(event.answer), State(event.state))
+            for event in events
+            if event.kind in {EventKind.SETTLED, EventKind.LOST}
+        ]
+        if settled:
+            self.settled(settled)
 
-    def _try(self, doing: str, call: Callable[[str | None], T]) -> T:
-        """Makes a call until it succeeds, with the same operation once an outcome is unknown; raises what no other try
-        mends. Once the worker stops, nobody waits for the server for ever: leases run out, and others take over."""
-        operation: str | None = None
-        while True:
-            is_last = self._stopping
-            try:
-                return call(operation)
-            except QueueError as error:
-                operation = error.operation or operation
-                if is_last or not (error.retryable or operation):
-                    raise
-                _log.warning("%s failed and is tried again: %s", doing, error)
-                if self._pauses_end.wait(_PAUSE) and not operation:
-                    raise
+    def _fail(self, failure: BaseException) -> None:
+        self._failure = self._failure or failure
+        self.stop()
+
+    def _running(self) -> Engine:
+        if self._engine is None:
+            raise ClosedError("the worker does not run", Status.CLOSED)
+        return self._engine
 
 
-def _wait_for(ends: Sequence[threading.Event]) -> None:
-    for ended in ends:
-        while not ended.wait(AWAKE):
-            pass
-
-
-def _no_items(own: Queue) -> Batch:
-    return Batch(Status.EMPTY, ffi.new("readpast_batch *")[0], own.settle)
+def _wait_for(ended: threading.Event) -> None:
+    while not ended.wait(AWAKE):
+        pass

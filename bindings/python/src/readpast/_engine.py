@@ -1,0 +1,126 @@
+"""`readpast_worker`: items taken and ended, with the library's own threads between us and the database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import IntEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from ._handle import Handle
+from ._library import CData, ffi, lib, sized, string
+from ._texts import Texts, encoded
+from .answers import Outcome
+from .batch import Batch
+from .errors import ClosedError
+from .figures import Figures
+from .settlement import Settlement, settlements_for
+from .status import State, Status
+
+if TYPE_CHECKING:
+    from .queue import Queue
+
+_DAY_MS = 24 * 60 * 60 * 1000
+_EVENTS_AT_ONCE = 1000
+_EVENTS_KEPT = 100_000
+"""Whoever reads them shares the interpreter with handlers, and may come late."""
+
+_OPTIONS, _OPTIONS_SIZE = sized("readpast_worker_options")
+_FIGURES, _FIGURES_SIZE = sized("readpast_worker_figures")
+_EVENT, _EVENT_SIZE = sized("readpast_event")
+
+
+class EventKind(IntEnum):
+    """What happened."""
+
+    SETTLED = lib.READPAST_EVENT_SETTLED
+    LOST = lib.READPAST_EVENT_LOST
+    REFUSED = lib.READPAST_EVENT_REFUSED
+    TROUBLE = lib.READPAST_EVENT_TROUBLE
+
+
+class Event(NamedTuple):
+    """Something that happened in a worker, as the header has it."""
+
+    kind: int
+    answer: int
+    key: str
+    attempt: int
+    state: int
+    message: str
+
+
+class Engine:
+    """A worker of the library. Any number of threads may use it; when it was freed, calls raise `ClosedError`."""
+
+    def __init__(self, queue: Queue) -> None:
+        options, worker = ffi.new(_OPTIONS), ffi.new("readpast_worker *")
+        options.struct_size = _OPTIONS_SIZE
+        options.events = _EVENTS_KEPT
+        queue._open().call(lib.readpast_worker_start, options, worker)
+        self._handle: Handle | None = Handle(worker[0], lib.readpast_worker_free)
+
+    def take(self, max_items: int) -> Batch:
+        """Waits for items that are due. Without any the worker is stopping."""
+        batch = ffi.new("readpast_batch *")
+        while True:
+            status = self._open().call(lib.readpast_worker_take, max_items, _DAY_MS, batch)
+            if status is not Status.EMPTY:
+                return Batch(status, batch[0], self._settle, self.is_lost)
+
+    def end(self, settlement: Settlement) -> None:
+        """Ends an item that was taken; the library knows its token. One that is not in hand any more is let pass."""
+        texts = Texts()
+        self._open().call(lib.readpast_worker_end, settlements_for([settlement._replace(token=None)], texts), 1)
+
+    def is_lost(self, key: str, attempt: int) -> bool:
+        handle = self._handle
+        return handle is None or bool(lib.readpast_worker_is_lost(handle.c, encoded(key, "key"), attempt))
+
+    def stop(self) -> None:
+        self._open().call(lib.readpast_worker_stop)
+
+    @property
+    def is_stopping(self) -> bool:
+        handle = self._handle
+        return handle is None or bool(lib.readpast_worker_is_stopping(handle.c))
+
+    def close(self, patience_ms: int) -> None:
+        """Stops, and waits until all is settled; raises what made the worker stop, if it was a failure."""
+        self._open().call(lib.readpast_worker_close, patience_ms)
+
+    def free(self) -> None:
+        self._handle = None
+
+    def figures(self) -> Figures:
+        figures = ffi.new(_FIGURES)
+        figures.struct_size = _FIGURES_SIZE
+        self._open().call(lib.readpast_worker_get_figures, figures)
+        return Figures(*(getattr(figures, figure) for figure in Figures._fields))
+
+    def events(self, wait_ms: int) -> list[Event]:
+        """What happened since the last time; waits for the first."""
+        events = ffi.new("readpast_events *")
+        self._open().call(lib.readpast_worker_events, _EVENTS_AT_ONCE, wait_ms, events)
+        return list(_copied(Handle(events[0], lib.readpast_events_free)))
+
+    def _settle(self, settlement: Settlement) -> Outcome:
+        """What an item asks for while its handler works: a step. The library keeps the token to itself."""
+        key, attempt, step = settlement.key, settlement.attempt, encoded(settlement.step, "step")
+        answer = self._open().call(lib.readpast_worker_step, encoded(key, "key"), attempt, step)
+        return Outcome(answer, State.PROCESSING if answer is Status.OK else State.NONE, attempt, "")
+
+    def _open(self) -> Handle:
+        handle = self._handle
+        if handle is None:
+            raise ClosedError("the worker has ended", Status.CLOSED)
+        return handle
+
+
+def _copied(events: Handle) -> Iterator[Event]:
+    event: CData = ffi.new(_EVENT)
+    event.struct_size = _EVENT_SIZE
+    for index in range(lib.readpast_events_count(events.c)):
+        # It cannot fail: the index is below the count.
+        lib.readpast_events_get(events.c, index, event, ffi.NULL)
+        key, message = string(event.key) or "", string(event.message) or ""
+        yield Event(event.kind, event.answer, key, event.attempt, event.state, message)
