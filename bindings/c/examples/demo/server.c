@@ -8,11 +8,12 @@
 
 enum { PER_CALL = 1000 };
 
-static const char description[] = "{\"queue\": \"" DEMO_QUEUE "\", \"types\": [\"Email\", \"Sms\"], \"backoff\": \"none\", "
-                                  "\"columns\": ["
-                                  "{\"name\": \"Recipient\", \"type\": \"text(254)\"},"
-                                  "{\"name\": \"Subject\", \"type\": \"text(200)\"},"
-                                  "{\"name\": \"Body\", \"type\": \"text\"}]}";
+static const char description[] =
+    "{\"queue\": \"" DEMO_QUEUE "\", \"types\": [\"Email\", \"Sms\"], \"backoff\": \"none\", "
+    "\"columns\": ["
+    "{\"name\": \"Recipient\", \"type\": \"text(254)\"},"
+    "{\"name\": \"Subject\", \"type\": \"text(200)\"},"
+    "{\"name\": \"Body\", \"type\": \"text\"}]}";
 
 /* Whether a call went well; if not, says why, and frees the error. */
 static bool check(const char *doing, readpast_status status, readpast_error error) {
