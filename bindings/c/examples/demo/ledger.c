@@ -42,9 +42,12 @@ bool ledger_enter(struct ledger *ledger, readpast_receipts receipts) {
     for (int32_t i = 0; i < count; i++, ledger->count++) {
         readpast_receipt receipt = READPAST_RECEIPT_INIT;
         char *key = ledger->keys[ledger->count];
-        if (readpast_receipts_get(receipts, i, &receipt, NULL) != READPAST_OK || strlen(receipt.key) >= KEY_SIZE)
+        if (readpast_receipts_get(receipts, i, &receipt, NULL) != READPAST_OK)
             return false;
-        strcpy(key, receipt.key);
+        const size_t size = strlen(receipt.key) + 1;
+        if (size > KEY_SIZE)
+            return false;
+        memcpy(key, receipt.key, size);
         ledger->items[ledger->count] = (struct item){.state = READPAST_STATE_PENDING, .worker = -1};
         ledger->in_state[READPAST_STATE_PENDING]++;
         *slot_of(ledger, key) = ledger->count;
