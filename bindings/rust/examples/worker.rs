@@ -1,5 +1,5 @@
 //! A worker, to copy and make your own: put your work into `handle`. The library claims items in batches, keeps their
-//! leases meanwhile, and settles each batch and claims the next one in a single round trip.
+//! leases meanwhile, and settles in groups what has ended while it claims more.
 //!
 //!     READPAST_CONNECTION='Driver={...};Server=...;' worker [-b items] [-l lease_ms] [-o key=value]... [-f n] [-r] queue
 //!

@@ -66,7 +66,7 @@ pub struct Args {
     /// Commands at a time
     #[arg(long, short, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     jobs: u32,
-    /// Items that each of these takes at a time; more make fewer round trips, and wait longer in hand
+    /// Items that each of these takes at a time; round trips are saved without it, and more wait longer in hand
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_ITEMS)))]
     batch: u32,
     /// Ends when no item is due
