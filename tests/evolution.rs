@@ -7,6 +7,8 @@
 mod changes;
 #[path = "evolution/database.rs"]
 mod database;
+#[path = "evolution/owners.rs"]
+mod owners;
 #[path = "evolution/release.rs"]
 mod release;
 #[path = "evolution/scripts.rs"]
