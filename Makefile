@@ -1,22 +1,27 @@
 # Two commands are enough: `make demo` to see it work, `make test` to check everything. Both set up what they need.
 
-.DEFAULT_GOAL := help
-.PHONY: help setup demo workers test bench lint semver install clean
-
 languages := c cpp csharp python go rust
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo workers test test-core $(languages:%=test-%) bench lint semver install clean
+
 # What .ci/setup.sh had to install itself.
 export PATH := $(CURDIR)/.local/go/bin:$(PATH)
 
 # Of each target line below, its name and the sentence after the two number signs.
 help: ## Lists these targets.
-	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 setup: ## Installs what is missing: apt packages, both ODBC drivers, the SQL linter (the latter below .local/).
 	@.ci/setup.sh
 
-# A database of your own is used as it is, with your own ODBC settings if you have any; else the demo gets a throw-away
-# cluster.
-demo: setup workers ## Runs the demo on a throw-away PostgreSQL, or on the database that READPAST_CONNECTION names.
+# Nothing but what it shows: the library, the C programs, PostgreSQL and its driver. Other languages take part when they are
+# built. A database of your own is used as it is, with your own ODBC settings if you have any; else the demo gets a
+# throw-away cluster.
+demo: ## Runs the demo on a throw-away PostgreSQL, or on the database that READPAST_CONNECTION names.
+	@.ci/setup.sh core $(if $(findstring SQL Server,$(READPAST_CONNECTION)),drivers)
+	@.ci/stage.sh --quick
+	@$(MAKE) --no-print-directory -C bindings/c demo READPAST_PREFIX='$(CURDIR)/.local/quick'
 	@if [ -n "$$READPAST_CONNECTION" ]; then \
 	    export ODBCSYSINI="$${ODBCSYSINI:-$(CURDIR)/.local/odbc}"; \
 	    bindings/c/demo.sh; \
@@ -25,17 +30,27 @@ demo: setup workers ## Runs the demo on a throw-away PostgreSQL, or on the datab
 	fi
 
 # The library first: all of them link it, or pack it.
-workers: setup
+workers: setup ## Builds the library and the workers of all languages; from then on they take part in the demo.
 	@.ci/stage.sh
 	@for language in $(languages); do $(MAKE) --no-print-directory -C bindings/$$language build || exit 1; done
 
 test: setup ## Runs every check, on PostgreSQL and, when READPAST_TEST_SQLSERVER is set, on that SQL Server.
 	@.ci/test.sh
 
+test-core: ## Rust, C and both drivers: the part of `make test` for who works on the core.
+	@.ci/setup.sh drivers c
+	@.ci/test.sh core
+
+# For who works on one binding. Its adapter's build may need what C's does: nothing else is set up.
+$(languages:%=test-%): test-%: ## A binding's own part of `make test`.
+	@.ci/setup.sh $*
+	@.ci/test.sh $*
+
 bench: setup workers ## Measures throughput, and what each language adds to it, on a throw-away PostgreSQL that syncs to disk.
 	.ci/with_cluster.sh cargo bench
 
-lint: setup ## Runs those checks that need no database server.
+lint: ## Runs those checks that need no database server.
+	@.ci/setup.sh lint
 	@.ci/test.sh lint
 
 semver: setup ## Compares the crate's API with the last release's; builds the tool for it first, once, for ten minutes.

@@ -1,6 +1,10 @@
 #!/usr/bin/env bash
 # Installs what building and testing readpast needs on Debian or Ubuntu. Run it as often as you like: it installs only
 # what is missing. System packages come from apt; everything else goes below .local/, which git ignores.
+#
+#   setup.sh           everything, as `make test` needs it
+#   setup.sh PART...   what the parts need: core (Rust, C compiler, PostgreSQL and its driver: the demo), drivers (the
+#                      Microsoft driver), lint (of shell and SQL), and the languages c, cpp, csharp, python, go, rust
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -9,6 +13,9 @@ readonly venv=$root/.local/venv
 readonly msodbcsql=$root/.local/msodbcsql18
 readonly odbc=$root/.local/odbc
 readonly log=$root/.local/setup.log
+readonly parts=(core drivers lint c cpp csharp python go rust)
+[ $# -gt 0 ] || set -- "${parts[@]}"
+readonly asked=" core $* "
 oldest_rust=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 readonly oldest_rust
 
@@ -18,6 +25,8 @@ fail() {
     printf 'setup: %s\n' "$*" >&2
     exit 1
 }
+
+needs() { [[ $asked == *" $1 "* ]]; }
 
 # Runs a command with its output in the log; the log's end is shown only if the command fails.
 quietly() {
@@ -57,14 +66,16 @@ install_packages() {
     command -v apt-get >/dev/null || fail 'this script knows only apt. Install by hand: unixODBC with its headers,' \
         'psqlODBC, a PostgreSQL server, a C compiler, pkg-config, clang, valgrind, Python 3 with venv.'
 
-    # krb5, gssapi and ltdl are linked by the Microsoft driver; libssl (from openssl) it opens when it connects.
     local packages=(
-        build-essential ca-certificates curl libgssapi-krb5-2 libkrb5-3 libltdl7 odbc-postgresql odbcinst openssl
-        pkg-config python3-venv shellcheck unixodbc unixodbc-dev)
-    # C and C++
-    packages+=(clang clang-format clang-tidy cmake doctest-dev libcjson-dev nlohmann-json3-dev valgrind)
-    # C#
-    packages+=(astyle gendarme mono-devel nunit-console unzip)
+        build-essential ca-certificates odbc-postgresql odbcinst pkg-config unixodbc unixodbc-dev)
+    # krb5, gssapi and ltdl are linked by the Microsoft driver; libssl (from openssl) it opens when it connects.
+    ! needs drivers || packages+=(libgssapi-krb5-2 libkrb5-3 libltdl7 openssl python3-venv)
+    ! needs lint || packages+=(python3-venv shellcheck)
+    ! needs c || packages+=(clang clang-format clang-tidy cmake libcjson-dev valgrind)
+    ! needs cpp || packages+=(clang clang-format clang-tidy cmake doctest-dev nlohmann-json3-dev)
+    ! needs csharp || packages+=(astyle gendarme mono-devel nunit-console unzip)
+    ! needs python || packages+=(python3-venv)
+    ! needs go || packages+=(curl python3-venv)
     local missing
     mapfile -t missing < <(missing_packages "${packages[@]}")
     if [ ${#missing[@]} -eq 0 ] && has_postgres_server; then
@@ -144,15 +155,20 @@ install_go() {
     rm -rf "$root/.local/go.new" "$archive"
 }
 
-install_python_tools() {
+make_venv() {
+    [ ! -x "$venv/bin/python" ] || return 0
+    say python "making ${venv#"$root/"}"
+    # /usr/bin/python3 is the one that the package python3-venv completes; a python3 found earlier on PATH may lack it.
+    quietly /usr/bin/python3 -m venv --clear "$venv"
+}
+
+install_sqlfluff() {
     # What was asked for is kept beside what it led to, so that a changed pin is noticed.
     if cmp --silent .ci/requirements.txt "$venv/requirements.txt"; then
         say sqlfluff present
         return
     fi
     say sqlfluff "installing into ${venv#"$root/"}"
-    # /usr/bin/python3 is the one that the package python3-venv completes; a python3 found earlier on PATH may lack it.
-    quietly /usr/bin/python3 -m venv --clear "$venv"
     quietly "$venv/bin/python" -m pip install --disable-pip-version-check --requirement .ci/requirements.txt
     cp .ci/requirements.txt "$venv/requirements.txt"
 }
@@ -188,20 +204,21 @@ install_msodbcsql() {
     [ -z "$lacking" ] || fail "the SQL Server driver lacks libraries: $lacking"
 }
 
-# A directory to set ODBCSYSINI to: the two drivers under their usual names, the machine's own ODBC set-up untouched.
+# A directory to set ODBCSYSINI to: the drivers under their usual names, the machine's own ODBC set-up untouched.
 write_odbcinst() {
-    local msodbcsql_library psqlodbc_library wanted
-    msodbcsql_library=$(echo "$msodbcsql"/lib/libmsodbcsql-18*.so*)
+    local psqlodbc_library wanted
     psqlodbc_library=$(dpkg-query --listfiles odbc-postgresql | grep '/psqlodbcw\.so$') ||
         fail 'the package odbc-postgresql has no psqlodbcw.so'
     wanted="# Written by .ci/setup.sh. Use it with ODBCSYSINI=$odbc
-[ODBC Driver 18 for SQL Server]
-Description = Microsoft ODBC Driver 18 for SQL Server
-Driver = $msodbcsql_library
-
 [PostgreSQL Unicode]
 Description = psqlODBC, Unicode
 Driver = $psqlodbc_library"
+    # Whether or not this run was asked for it.
+    [ ! -e "$msodbcsql/msodbcsql.txt" ] || wanted+="
+
+[ODBC Driver 18 for SQL Server]
+Description = Microsoft ODBC Driver 18 for SQL Server
+Driver = $(echo "$msodbcsql"/lib/libmsodbcsql-18*.so*)"
 
     if [ "$(cat "$odbc/odbcinst.ini" 2>/dev/null)" = "$wanted" ]; then
         say odbcinst present
@@ -218,11 +235,11 @@ print_versions() {
     echo
     say cargo "$(cargo --version | cut -d' ' -f2)"
     say postgres "$("$postgres" --version | cut -d' ' -f3)"
-    say msodbcsql18 "$(sed -n 's/^mssql-python-odbc==\([^ ]*\).*/\1/p' "$msodbcsql/msodbcsql.txt")"
-    say sqlfluff "$(sed -n 's/^sqlfluff==//p' "$venv/requirements.txt")"
-    dpkg-query --show --showformat '${Package} ${Version}\n' odbc-postgresql unixodbc gcc clang valgrind |
+    ! needs drivers || say msodbcsql18 "$(sed -n 's/^mssql-python-odbc==\([^ ]*\).*/\1/p' "$msodbcsql/msodbcsql.txt")"
+    ! needs lint || say sqlfluff "$(sed -n 's/^sqlfluff==//p' "$venv/requirements.txt")"
+    dpkg-query --show --showformat '${Package} ${Version}\n' odbc-postgresql unixodbc gcc clang valgrind 2>/dev/null |
         while read -r package version; do
-            say "${package/odbc-postgresql/psqlodbc}" "$version"
+            [ -z "$version" ] || say "${package/odbc-postgresql/psqlodbc}" "$version"
         done
 }
 
@@ -230,8 +247,9 @@ mkdir -p "$root/.local"
 : >"$log"
 install_packages
 install_rust
-install_python_tools
-[ ! -e bindings/go/go.mod ] || install_go
-install_msodbcsql
+if needs drivers || needs lint || needs go; then make_venv; fi
+! needs lint || install_sqlfluff
+! needs go || install_go
+! needs drivers || install_msodbcsql
 write_odbcinst
 print_versions

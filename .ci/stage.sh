@@ -3,6 +3,8 @@
 #
 #   stage.sh            into .local/prefix, from where the bindings build and test; nothing to do if nothing changed
 #   stage.sh PREFIX     anywhere else, like /usr/local
+#   stage.sh --quick    library and header alone, not optimized, into .local/quick: soon there, for the demo
+#   stage.sh --fresh    installs nothing, and ends with 0 if .local/prefix is what the sources would make
 #
 # cargo-c makes shared and static library with a soname, header and readpast.pc; this script adds the CMake package and
 # the C++ header. cargo-c itself goes below .local/tools: made without optimization, which it does not need, since
@@ -11,8 +13,14 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 readonly root=$PWD
-prefix=$(realpath -m "${1:-$root/.local/prefix}")
-readonly prefix
+mode=whole
+case ${1:-} in
+    --*) mode=${1#--} && shift ;;
+esac
+place=prefix
+[ "$mode" != quick ] || place=quick
+prefix=$(realpath -m "${1:-$root/.local/$place}")
+readonly mode prefix
 readonly tools=$root/.local/tools
 readonly cargo_c=0.10.24+cargo-0.98.0
 readonly log=$root/.local/stage.log
@@ -59,19 +67,39 @@ install_cmake_package() {
         >"$to/readpastConfigVersion.cmake"
 }
 
+install_whole() {
+    install_cargo_c
+    say library "installing into ${prefix#"$root/"}"
+    # --libdir: distributions have folders of their own; what we write below has to lie beside the library.
+    PATH=$tools/bin:$PATH quietly cargo cinstall --release --locked --no-default-features --prefix "$prefix" --libdir lib
+    install_cmake_package
+    [ ! -d bindings/cpp/include ] || cp -r bindings/cpp/include/. "$prefix/include/"
+}
+
+# Cargo says what it compiles: for half a minute there is nothing else to look at.
+install_quick() {
+    say library "compiling for the demo, into ${prefix#"$root/"}"
+    cargo rustc --locked --lib --crate-type cdylib --profile quick --no-default-features
+    mkdir -p "$prefix"/{include,lib}
+    cp include/readpast.h "$prefix/include/"
+    cp "${CARGO_TARGET_DIR:-target}/quick/libreadpast.so" "$prefix/lib/"
+}
+
 mkdir -p "$root/.local"
-: >"$log"
 stamp=$prefix/lib/cmake/readpast/stamp
+[ "$mode" != quick ] || stamp=$prefix/stamp
 wanted=$(fingerprint)
 if [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then
-    say library "present in ${prefix#"$root/"}"
+    [ "$mode" = fresh ] || say library "present in ${prefix#"$root/"}"
     exit
 fi
-
-install_cargo_c
-say library "installing into ${prefix#"$root/"}"
-# --libdir: distributions have folders of their own; what we write below has to lie beside the library.
-PATH=$tools/bin:$PATH quietly cargo cinstall --release --locked --no-default-features --prefix "$prefix" --libdir lib
-install_cmake_package
-[ ! -d bindings/cpp/include ] || cp -r bindings/cpp/include/. "$prefix/include/"
+case $mode in
+    fresh) exit 1 ;;
+    quick) install_quick ;;
+    whole) : >"$log" && install_whole ;;
+    *)
+        echo "stage: no option --$mode" >&2
+        exit 2
+        ;;
+esac
 echo "$wanted" >"$stamp"

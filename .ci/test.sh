@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Every check there is, one named step after the other; the first that fails ends it.
+# Checks, one named step after the other; the first that fails ends it.
 #
-#   test.sh        all of them, as `make test` runs them
-#   test.sh lint   only those that read the source and start no database server
+#   test.sh             all of them, as `make test` runs them
+#   test.sh lint        only those that read the source and start no database server
+#   test.sh core        Rust, C and both drivers, with a library that is not optimized: for who works on the core
+#   test.sh LANGUAGE... the suites of these bindings, and the conformance suite over them
 #
 # PostgreSQL is always tested, on a throw-away cluster. SQL Server is tested too when READPAST_TEST_SQLSERVER holds an
 # ODBC connection string of a database in which the tests may create and drop what they like.
@@ -26,47 +28,93 @@ step() {
 }
 
 print_summary() {
-    echo '== summary'
-    printf '%s\n' "${summary[@]}"
+    echo '== summary, the slowest first'
+    printf '%s\n' "${summary[@]}" | sort --reverse --numeric-sort
 }
 
-step 'format' cargo fmt --check
-step 'clippy' cargo clippy --all-targets -- -D warnings
-step 'documentation' env RUSTDOCFLAGS=-Dwarnings cargo doc --no-deps
-step 'licences of dependencies' .ci/licences.py
-step 'rendered SQL' .ci/lint_sql.sh
-step 'shell scripts' .ci/lint_shell.sh
-if [ "${1:-}" = lint ]; then
+lint() {
+    step 'format' cargo fmt --check
+    step 'clippy' cargo clippy --all-targets -- -D warnings
+    step 'documentation' env RUSTDOCFLAGS=-Dwarnings cargo doc --no-deps
+    step 'licences of dependencies' .ci/licences.py
+    step 'rendered SQL' .ci/lint_sql.sh
+    step 'shell scripts' .ci/lint_shell.sh
+}
+
+# The workers, adapters and packages of these languages: the conformance suite, which is one of the tests, drives them.
+build() {
+    local language
+    for language; do
+        step "$language: build" make --no-print-directory -C "bindings/$language" build
+    done
+    READPAST_CONFORMANCE_LANGUAGES=$(IFS=, && echo "$*")
+    READPAST_CONFORMANCE_TABLE=$PWD/$table
+    export READPAST_CONFORMANCE_LANGUAGES READPAST_CONFORMANCE_TABLE
+    rm -f "$table"
+}
+
+# Each language's own suite, its linters, and its package in a clean place.
+check() {
+    local language
+    for language; do
+        step "$language: check" .ci/with_cluster.sh make --no-print-directory -C "bindings/$language" check
+    done
+}
+
+end() {
+    if [ -e "$table" ]; then
+        echo '== conformance'
+        cat "$table"
+    fi
     print_summary
-    exit
-fi
+    echo 'PostgreSQL: tested'
+    if [ -n "${READPAST_TEST_SQLSERVER:-}" ]; then
+        echo 'SQL Server: tested'
+    else
+        echo 'SQL Server: READPAST_TEST_SQLSERVER is not set: the T-SQL was rendered and linted, not executed; the Microsoft'
+        echo 'driver ran against the scripted peer'
+    fi
+}
 
 # What the tests look for is not what a power cut does to the server's disk.
 export READPAST_CLUSTER_FSYNC=off
-# The workers, adapters and packages of all languages: the conformance suite, which is one of the tests, drives them.
-step 'library' .ci/stage.sh
-for language in "${languages[@]}"; do
-    step "$language: build" make --no-print-directory -C "bindings/$language" build
-done
-READPAST_CONFORMANCE_LANGUAGES=$(IFS=, && echo "${languages[*]}")
-READPAST_CONFORMANCE_TABLE=$PWD/$table
-export READPAST_CONFORMANCE_LANGUAGES READPAST_CONFORMANCE_TABLE
-rm -f "$table"
-step 'tests' .ci/with_cluster.sh cargo test
-
-# Each language's own suite, its linters, and its package in a clean place.
-for language in "${languages[@]}"; do
-    step "$language: check" .ci/with_cluster.sh make --no-print-directory -C "bindings/$language" check
-done
-
-echo '== conformance'
-cat "$table"
-print_summary
-echo 'PostgreSQL: tested'
-if [ -n "${READPAST_TEST_SQLSERVER:-}" ]; then
-    echo 'SQL Server: tested'
-else
-    echo 'SQL Server: READPAST_TEST_SQLSERVER is not set: the T-SQL was rendered and linted, not executed; the Microsoft'
-    echo 'driver ran against the scripted peer'
-fi
-echo 'All checks passed.'
+case ${1:-all} in
+    lint)
+        lint
+        print_summary
+        ;;
+    core)
+        step 'format' cargo fmt --check
+        step 'clippy' cargo clippy --all-targets -- -D warnings
+        step 'library' .ci/stage.sh --quick
+        export READPAST_PREFIX=$PWD/.local/quick
+        build c
+        READPAST_CONFORMANCE_LANGUAGES=c,rust
+        step 'tests' .ci/with_cluster.sh cargo test
+        end
+        echo 'The checks of the core passed. All of them: make test'
+        ;;
+    all)
+        lint
+        step 'library' .ci/stage.sh
+        build "${languages[@]}"
+        step 'tests' .ci/with_cluster.sh cargo test
+        check "${languages[@]}"
+        end
+        echo 'All checks passed.'
+        ;;
+    *)
+        for language; do
+            [ -d "bindings/$language" ] || {
+                echo "test: no part \"$language\": lint, core, or a folder of bindings/" >&2
+                exit 2
+            }
+        done
+        step 'library' .ci/stage.sh
+        build "$@"
+        step 'conformance' .ci/with_cluster.sh cargo test --test conformance
+        check "$@"
+        end
+        echo "The checks of $* passed. All of them: make test"
+        ;;
+esac

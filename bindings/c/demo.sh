@@ -3,53 +3,44 @@
 # server when there is none. Arguments go to the demo: `demo.sh -n 1000` for fewer items, `demo.sh -a 2` for the second
 # act alone.
 set -euo pipefail
-bindings=$(dirname "${BASH_SOURCE[0]}")/..
-build=$bindings/c/build
-
-# Who competes in the second act: directory and label. The second is killed, the third fails now and then.
-languages=('c C' 'cpp C++' 'csharp C#' 'python Python' 'go Go' 'rust Rust')
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+readonly root demo=$root/bindings/c/build/demo
 
 [ -n "${READPAST_CONNECTION:-}" ] || {
     echo 'demo: set READPAST_CONNECTION to an ODBC connection string, or run "make demo" at the root' >&2
     exit 2
 }
-[ -x "$build/demo" ] || {
+[ -x "$demo" ] || {
     echo 'demo: it is not built: run "make demo" at the root' >&2
     exit 2
 }
 
-# Before anything starts: each worker, called without a queue, must get as far as saying how to call it. One whose
-# interpreter or library is missing does not.
+# Who competes in the second act: directory and label. The second is killed, the third fails now and then. A worker takes
+# part if it is built from the sources as they are and starts: called without a queue, it says how to call it.
+languages=('c C' 'cpp C++' 'csharp C#' 'python Python' 'go Go' 'rust Rust')
 cast=()
-missing=
+out=()
+is_fresh=
+"$root/.ci/stage.sh" --fresh && is_fresh=1
 for entry in "${languages[@]}"; do
     directory=${entry%% *} label=${entry#* }
-    worker=$bindings/$directory/build/worker
-    if [ ! -f "$bindings/$directory/Makefile" ]; then
-        echo "demo: there is no bindings/$directory here, so $label does not take part" >&2
-        continue
-    fi
-    # It comes with the library itself, and is no binding.
-    if [ "$label" = Rust ] && [ ! -x "$worker" ]; then
-        echo 'demo: the Rust worker is not built, so it does not take part: run "make -C bindings/rust build"' >&2
-        continue
-    fi
-    cast+=(-w "$label=$worker")
-    if [ ! -x "$worker" ]; then
-        echo "demo: the $label worker is not built: run \"make -C bindings/$directory build\", or \"make demo\" at the root" >&2
-        missing=1
-        continue
-    fi
+    worker=$root/bindings/$directory/build/worker
     status=0
-    said=$("$worker" 2>&1 </dev/null) || status=$?
-    if [ "$status" -ne 2 ]; then
-        printf 'demo: the %s worker does not start (exit status %d)%s\n' "$label" "$status" "${said:+: $said}" >&2
-        missing=1
+    [ -n "$is_fresh" ] && [ -x "$worker" ] || status=1
+    [ "$status" -ne 0 ] || "$worker" >/dev/null 2>&1 </dev/null || status=$?
+    if [ "$status" -eq 2 ]; then
+        cast+=(-w "$label=$worker")
+    else
+        out+=("$label")
     fi
 done
-[ -z "$missing" ] || exit 2
 # Each is an option and its value; the act wants three workers.
-[ "${#cast[@]}" -ge 6 ] || cast=()
+if [ "${#cast[@]}" -lt 6 ]; then
+    cast=()
+    echo 'There is a second act, in which workers in six languages compete. They are not built: make workers demo'
+elif [ ${#out[@]} -gt 0 ]; then
+    echo "Not in the second act, since they are not built: ${out[*]}. To see them compete: make workers demo"
+fi
 
 # In place of the shell: signals reach the program itself.
-exec "$build/demo" "${cast[@]}" "$@"
+exec "$demo" "${cast[@]}" "$@"
