@@ -757,7 +757,7 @@ int32_t readpast_abi(void);
 readpast_config readpast_config_new(void);
 
 /// Sets the setting called `key`, like `"lease.ms"`, to `value`, like `"30000"`. Set again, it takes the last value. The
-/// README lists the settings; only `"connection"` has to be set.
+/// docs/reference.md lists the settings; only `"connection"` has to be set.
 ///
 /// *Ownership*: the texts are copied.
 ///

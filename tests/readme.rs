@@ -1,4 +1,4 @@
-//! The README's tables and programs are made from what they describe. `READPAST_UPDATE_README=1` writes them anew.
+//! The tables and programs on the pages are made from what they describe. `READPAST_UPDATE_README=1` writes them anew.
 
 use readpast::{
     config::{Kind, SETTINGS},
@@ -64,21 +64,24 @@ fn worker(path: &str, language: &str, longest: usize) -> String {
 }
 
 #[test]
-fn what_the_readme_copies_is_up_to_date() {
-    let before = fs::read_to_string(root("README.md")).unwrap();
-    let mut after = before.clone();
-    let mut copies = vec![("settings", settings()), ("statuses", statuses())];
-    copies.extend(WORKERS.map(|(path, language, longest)| (path, worker(path, language, longest))));
-    for (name, text) in copies {
+fn what_the_pages_copy_is_up_to_date() {
+    let (csharp, language, longest) = WORKERS[2];
+    let copies = [
+        ("docs/reference.md", "settings", settings()),
+        ("docs/reference.md", "statuses", statuses()),
+        ("README.md", csharp, worker(csharp, language, longest)),
+    ];
+    for (page, name, text) in copies {
+        let before = fs::read_to_string(root(page)).unwrap();
         let begin = format!("<!-- {name} -->\n");
-        let (head, rest) = after.split_once(&begin).unwrap_or_else(|| panic!("no {begin}"));
+        let (head, rest) = before.split_once(&begin).unwrap_or_else(|| panic!("{page}: no {begin}"));
         let (_, tail) = rest.split_once("<!-- end -->").unwrap();
-        after = format!("{head}{begin}{text}<!-- end -->{tail}");
-    }
-    if env::var_os("READPAST_UPDATE_README").is_some() {
-        fs::write(root("README.md"), after).unwrap();
-    } else {
-        assert!(before == after, "README.md is out of date: READPAST_UPDATE_README=1 cargo test --test readme");
+        let after = format!("{head}{begin}{text}<!-- end -->{tail}");
+        if env::var_os("READPAST_UPDATE_README").is_some() {
+            fs::write(root(page), after).unwrap();
+        } else {
+            assert!(before == after, "{page} is out of date: READPAST_UPDATE_README=1 cargo test --test readme");
+        }
     }
 }
 
@@ -91,16 +94,50 @@ fn each_language_s_own_page_shows_the_same_worker() {
     }
 }
 
+/// The pages that a reader comes to from the README.
+const PAGES: [&str; 8] = [
+    "README.md",
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "docs/developer.md",
+    "docs/operator.md",
+    "docs/reference.md",
+    "docs/speed.md",
+    "docs/worker.md",
+];
+
 #[test]
-fn paths_that_the_readme_names_exist() {
-    let readme = fs::read_to_string(root("README.md")).unwrap();
-    let map = readme.split_once("## Map").unwrap().1;
-    for line in map.lines().filter(|line| line.starts_with("    ") && !line.starts_with("     ")) {
-        let path = line.split_whitespace().next().unwrap();
-        assert!(root(path).exists(), "{path}");
+fn links_lead_somewhere() {
+    for page in PAGES {
+        let folder = root(page).parent().unwrap().to_owned();
+        let text = fs::read_to_string(root(page)).unwrap();
+        for link in text.split("](").skip(1).map(|rest| rest.split(')').next().unwrap()) {
+            let path = link.split('#').next().unwrap();
+            assert!(link.starts_with("http") || folder.join(path).exists(), "{page}: {link}");
+        }
     }
-    for link in readme.split("](").skip(1).map(|rest| rest.split(')').next().unwrap()) {
-        assert!(link.starts_with("http") || root(link).exists(), "{link}");
+}
+
+#[test]
+fn the_readme_can_be_read_to_its_end() {
+    let lines = fs::read_to_string(root("README.md")).unwrap().lines().count();
+    assert!(lines <= 160, "README.md has {lines} lines; what is looked up belongs to docs/");
+}
+
+/// Folders and files of the source that the page about the architecture names.
+#[test]
+fn the_architecture_is_that_of_the_source() {
+    let page = fs::read_to_string(root("ARCHITECTURE.md")).unwrap();
+    let mut modules: Vec<_> = fs::read_to_string(root("src/lib.rs"))
+        .unwrap()
+        .lines()
+        .filter_map(|line| Some(line.trim_start_matches("pub ").strip_prefix("mod ")?.trim_end_matches(';').to_owned()))
+        .collect();
+    modules.retain(|module| !page.contains(&format!("`{module}`")) && !page.contains(&format!("`src/{module}`")));
+    assert!(modules.is_empty(), "ARCHITECTURE.md does not name {modules:?}");
+    for path in page.split('`').skip(1).step_by(2) {
+        let is_path = path.contains('/') && !path.contains(['<', '{', '*']);
+        assert!(!is_path || root(path).exists(), "ARCHITECTURE.md: {path}");
     }
 }
 

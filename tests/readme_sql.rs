@@ -1,4 +1,4 @@
-//! The SQL that the README shows, run as it stands there: what is enqueued in the caller's transaction is there when that
+//! The SQL that the developers' page shows, run as it stands there: what is enqueued in the caller's transaction is there when that
 //! commits, and not when it is rolled back.
 
 mod both;
@@ -10,8 +10,8 @@ use std::{fs, path::Path, time::Duration};
 
 /// The lines of the code block in this language, of which there is one.
 fn block(language: &str) -> Vec<String> {
-    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
-    let (_, rest) = readme.split_once(&format!("```{language}\n")).unwrap_or_else(|| panic!("no {language}"));
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/developer.md")).unwrap();
+    let (_, rest) = page.split_once(&format!("```{language}\n")).unwrap_or_else(|| panic!("no {language}"));
     rest.split_once("```").unwrap().0.lines().map(str::to_owned).collect()
 }
 

@@ -57,7 +57,7 @@ pub extern "C" fn readpast_config_new() -> readpast_config {
 }
 
 /// Sets the setting called `key`, like `"lease.ms"`, to `value`, like `"30000"`. Set again, it takes the last value. The
-/// README lists the settings; only `"connection"` has to be set.
+/// docs/reference.md lists the settings; only `"connection"` has to be set.
 ///
 /// *Ownership*: the texts are copied.
 ///

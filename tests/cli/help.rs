@@ -57,19 +57,18 @@ fn wrong_arguments_are_told_as_json_too() {
 }
 
 #[test]
-fn the_readme_has_the_subcommands_and_the_exit_statuses() {
+fn the_page_for_operators_has_the_subcommands_and_the_exit_statuses() {
     let shell = Shell::empty();
-    let readme = include_str!("../../README.md");
-    let section = readme.split("\n## The command\n").nth(1).expect("a section").split("\n## ").next().unwrap();
+    let page = include_str!("../../docs/operator.md");
     for (name, _) in subcommands(&shell) {
-        assert!(section.contains(&format!("| `{name}")), "the README lacks {name}");
+        assert!(page.contains(&format!("| `{name}")), "the page lacks {name}");
     }
     let help = shell.ok(&["--help"]);
     let statuses = help.split("Exit statuses:\n").nth(1).unwrap();
     let mut count = 0;
     for line in statuses.lines().filter(|line| !line.is_empty()) {
         let (number, meaning) = line.trim().split_once(' ').unwrap();
-        assert!(section.contains(&format!("| {number} | {} |", meaning.trim())), "the README lacks {line}");
+        assert!(page.contains(&format!("| {number} | {} |", meaning.trim())), "the page lacks {line}");
         count += 1;
     }
     assert_eq!(count, 7);

@@ -6,10 +6,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The commands of its section about the command.
+/// The commands of its section about a first queue.
 fn commands() -> &'static str {
     let readme = include_str!("../../README.md");
-    let section = readme.split("\n## The command\n").nth(1).expect("a section").split("\n## ").next().unwrap();
+    let section =
+        readme.split("\n## A queue in five minutes\n").nth(1).expect("a section").split("\n## ").next().unwrap();
     section.split("```sh\n").nth(1).expect("commands").split("```").next().unwrap()
 }
 

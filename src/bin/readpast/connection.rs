@@ -121,7 +121,7 @@ fn file(global: &Global) -> Result<Option<PathBuf>> {
     Ok(usual.into_iter().flatten().find(|path| path.is_file()))
 }
 
-/// Settings by their keys, as in the README's table, and `connection_file`. Says whether it held a connection.
+/// Settings by their keys, as in docs/reference.md, and `connection_file`. Says whether it held a connection.
 fn read_file(config: &mut Config, global: &Global, path: &Path, connects: bool) -> Result<bool> {
     let file = SecretFile::read(path)?;
     let text = &file.text;

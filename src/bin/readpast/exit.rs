@@ -1,9 +1,9 @@
-//! Exit statuses. Scripts rely on them: they are documented in `--help` and in the README, and do not change.
+//! Exit statuses. Scripts rely on them: they are documented in `--help` and in docs/operator.md, and do not change.
 
 use readpast::ErrorKind;
 use std::process::ExitCode;
 
-/// What `--help` says of them; the README has the same table.
+/// What `--help` says of them; docs/operator.md has the same table.
 pub const HELP: &str = "\
 Exit statuses:
   0    done

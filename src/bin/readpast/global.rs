@@ -13,7 +13,7 @@ pub struct Global {
     /// The ODBC connection string. Other users see it in the list of processes: better one of the other ways
     #[arg(long, global = true, value_name = "STRING")]
     pub connection: Option<String>,
-    /// A configuration file: settings by key, as in the README, and connection or connection_file
+    /// A configuration file: settings by key, as in docs/reference.md, and connection or connection_file
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Takes the connection also from a file that others may read
