@@ -82,13 +82,17 @@ impl Attempts {
     pub(super) fn note<T>(&mut self, result: Result<T>) -> Result<T> {
         if let Err(error) = &result {
             self.open |= match error.kind() {
-                // Of a lost connection nobody knows what the server did last.
-                ErrorKind::ConnectionLost | ErrorKind::Unavailable | ErrorKind::Protocol => true,
+                // Of a lost connection nobody knows what the server did last; and one that is short of memory may be so when
+                // it has committed, and reads the answers.
+                ErrorKind::ConnectionLost | ErrorKind::Unavailable | ErrorKind::Busy | ErrorKind::Protocol => true,
                 // There was an answer, and not the memory to read it.
                 ErrorKind::Exhausted => true,
                 // The driver has given up (HYT00), perhaps while the server committed. When the server itself says that
-                // a lock or the statement took too long (1222, 55P03, 57014), it has rolled back.
-                ErrorKind::TimedOut => error.sqlstate().is_none_or(|state| state.starts_with("HY")),
+                // a lock or the statement took too long (1222 in whatever state a driver puts it, 55P03, 57014), it has
+                // rolled back.
+                ErrorKind::TimedOut => {
+                    error.native_code() != 1222 && error.sqlstate().is_none_or(|state| state.starts_with("HY"))
+                }
                 // Refused or, as a deadlock victim, rolled back.
                 _ => false,
             };
@@ -154,10 +158,16 @@ mod tests {
 
     #[test]
     fn a_time_out_is_open_unless_the_server_itself_tells_of_it() {
-        for (sqlstate, is_open) in [("HYT00", true), ("42000", false), ("55P03", false), ("57014", false)] {
+        for (sqlstate, native_code, is_open) in [
+            ("HYT00", 0, true),
+            ("HYT00", 1222, false),
+            ("42000", 1222, false),
+            ("55P03", 7, false),
+            ("57014", 7, false),
+        ] {
             let mut attempts = Attempts::default();
-            let _ = attempts.note::<()>(Err(Error::new(ErrorKind::TimedOut, "").with_codes(sqlstate, 1222)));
-            assert_eq!(attempts.open, is_open, "{sqlstate}");
+            let _ = attempts.note::<()>(Err(Error::new(ErrorKind::TimedOut, "").with_codes(sqlstate, native_code)));
+            assert_eq!(attempts.open, is_open, "{sqlstate} {native_code}");
         }
     }
 
