@@ -35,6 +35,7 @@ step 'clippy' cargo clippy --all-targets -- -D warnings
 step 'documentation' env RUSTDOCFLAGS=-Dwarnings cargo doc --no-deps
 step 'licences of dependencies' .ci/licences.py
 step 'rendered SQL' .ci/lint_sql.sh
+step 'rendered T-SQL' .ci/lint_tsql.sh
 step 'shell scripts' .ci/lint_shell.sh
 if [ "${1:-}" = lint ]; then
     print_summary
