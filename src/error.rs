@@ -48,9 +48,13 @@ pub enum ErrorKind {
     PoolTimeout,
     /// The statement was chosen as a deadlock victim, or lost a serialization conflict.
     Deadlock,
-    /// The server is failing over, starting, or throttling; a later attempt may succeed.
+    /// The server is failing over, starting, or another replica is the one to write to; a later attempt may succeed.
     Unavailable,
-    /// The server cannot write: disk full, quota reached, database or server read-only.
+    /// The server is short of memory, workers, locks or quota, or throttles; a later attempt, on the same connection, may
+    /// succeed.
+    Busy,
+    /// The server cannot write: disk full, quota reached, database or server read-only. (Of SQL Server that it is read-only
+    /// is [`Self::Unavailable`]: the next log-in may find the replica that is not.)
     Storage,
     /// The queue handle was closed.
     Closed,
@@ -75,7 +79,10 @@ impl ErrorKind {
     /// Whether the same call may succeed when it is simply made again a little later.
     #[must_use]
     pub fn is_transient(self) -> bool {
-        matches!(self, Self::Unreachable | Self::ConnectionLost | Self::TimedOut | Self::Deadlock | Self::Unavailable)
+        matches!(
+            self,
+            Self::Unreachable | Self::ConnectionLost | Self::TimedOut | Self::Deadlock | Self::Unavailable | Self::Busy
+        )
     }
 
     /// Whether a connection on which this happened must not be used again.

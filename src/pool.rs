@@ -3,9 +3,12 @@
 //! There is no thread behind it. Whoever takes a session or gives one back also closes what is too old or was idle for
 //! too long.
 
+mod failover;
+
+use self::failover::Failover;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
-use crate::session::Session;
+use crate::session::{Fate, Session};
 use parking_lot::{Condvar, Mutex};
 use std::{
     collections::VecDeque,
@@ -25,8 +28,6 @@ pub struct Pool {
     patience: Duration,
     idle_limit: Duration,
     lifetime: Duration,
-    /// How long after the loss of a connection a refused log-in may still be part of the failover.
-    failover: Duration,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -42,8 +43,7 @@ struct State {
     next_ticket: u64,
     /// Raised when the server is found gone: sessions of an earlier generation are not used again.
     generation: u64,
-    /// When a connection was lost, unless a log-in has succeeded since.
-    lost: Option<Instant>,
+    failover: Failover,
     closed: bool,
 }
 
@@ -62,7 +62,6 @@ impl Pool {
             patience: config.duration("pool.acquire_ms"),
             idle_limit: config.duration("pool.idle_ms"),
             lifetime: config.duration("pool.lifetime_ms"),
-            failover: config.duration("retry.budget_ms"),
             config: config.clone(),
             process: process::id(),
             state: Mutex::default(),
@@ -86,12 +85,14 @@ impl Pool {
             Some(session) => Ok(Pooled { pool: self, session: Some(session), generation }),
             None => match Session::open(&self.config) {
                 Ok(session) => {
-                    self.state.lock().lost = None;
+                    self.state.lock().failover.is_over();
                     Ok(Pooled { pool: self, session: Some(session), generation })
                 }
                 Err(error) => {
-                    let lost = self.forget_one();
-                    Err(if lost.is_some_and(|at| at.elapsed() < self.failover) { in_failover(error) } else { error })
+                    let mut state = self.state.lock();
+                    state.open -= 1;
+                    self.changed.notify_all();
+                    Err(state.failover.not_let_in(error, Instant::now()))
                 }
             },
         }
@@ -199,12 +200,15 @@ impl Pool {
     fn give_back(&self, session: Session, generation: u64) {
         let mut worn = Vec::new();
         let mut state = self.state.lock();
-        if session.is_broken() {
-            // The others probably lead to the same dead server: look at each anew rather than fail once with each.
-            if state.generation == generation {
-                state.generation += 1;
+        let fate = session.fate();
+        if fate != Fate::Usable {
+            if fate == Fate::ServerGone {
+                // The others probably lead to the same dead server: look at each anew rather than fail once with each.
+                if state.generation == generation {
+                    state.generation += 1;
+                }
+                state.failover.begins(Instant::now());
             }
-            state.lost.get_or_insert_with(Instant::now);
             state.open -= 1;
             worn.push(session);
         } else if state.closed {
@@ -218,14 +222,6 @@ impl Pool {
         drop(state);
         drop(worn);
     }
-
-    /// Takes note of a session that could not be opened; says when a connection was lost, if that is what it was for.
-    fn forget_one(&self) -> Option<Instant> {
-        let mut state = self.state.lock();
-        state.open -= 1;
-        self.changed.notify_all();
-        state.lost
-    }
 }
 
 impl Drop for Pool {
@@ -235,18 +231,6 @@ impl Drop for Pool {
             mem::forget(mem::take(&mut self.state.get_mut().idle));
         }
     }
-}
-
-/// While a database moves, its new home may not know the user or the database yet and refuse log-ins for good (18456, 4060):
-/// right after a connection was lost, that is a passing state like the others. When a queue is opened, or while its
-/// connections work, it is what it says, and is not tried again: that could lock the user out.
-fn in_failover(error: Error) -> Error {
-    if !matches!(error.kind(), ErrorKind::Authentication | ErrorKind::DatabaseMissing) {
-        return error;
-    }
-    let message = format!("a connection was lost, and no new one is let in: {}", error.message());
-    let (sqlstate, native_code) = (error.sqlstate().unwrap_or_default(), error.native_code());
-    Error::new(ErrorKind::Unavailable, message).with_codes(sqlstate, native_code)
 }
 
 /// What every call gets once the queue is closed.

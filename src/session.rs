@@ -38,7 +38,18 @@ pub struct Session {
     /// The most bytes of a claimed item.
     most_bytes: usize,
     opened: Instant,
-    broken: bool,
+    fate: Fate,
+}
+
+/// What the errors met so far mean for the connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fate {
+    /// It may be used.
+    Usable,
+    /// It may not, which says nothing about others.
+    Broken,
+    /// It may not, and others that lead to the same server are probably no better.
+    ServerGone,
 }
 
 /// A statement kept for the life of the connection.
@@ -78,7 +89,7 @@ impl Session {
             query_timeout_sec: config.number("query.timeout_ms").div_ceil(1000) as usize,
             most_bytes: config.most_item_bytes(),
             opened: Instant::now(),
-            broken: false,
+            fate: Fate::Usable,
         };
         let settings = dialect.session_settings(
             config.number("lock.timeout_ms"),
@@ -104,7 +115,13 @@ impl Session {
     /// Whether an error has left it unfit for use.
     #[must_use]
     pub fn is_broken(&self) -> bool {
-        self.broken
+        self.fate != Fate::Usable
+    }
+
+    /// What the errors met on it so far mean for it, and for others.
+    #[must_use]
+    pub fn fate(&self) -> Fate {
+        self.fate
     }
 
     /// Executes `text` with a statement that stays on the connection for the next time, and returns its rows once the
@@ -131,7 +148,7 @@ impl Session {
         }
         result?.ok_or_else(|| {
             // Whatever comes behind the count is still unread.
-            self.broken = true;
+            self.fate = Fate::ServerGone;
             Error::new(
                 ErrorKind::Protocol,
                 "the procedure answered without rows, or counted rows before them; it must SET NOCOUNT ON and select \
@@ -179,7 +196,7 @@ impl Session {
             connection.set_autocommit(true)
         });
         if self.check(ended).is_err() {
-            self.broken = true;
+            self.fate = Fate::ServerGone;
         }
         result
     }
@@ -228,13 +245,24 @@ impl Session {
         }
     }
 
+    fn is_dead(&self) -> bool {
+        self.with_connection(Connection::is_dead).unwrap_or(true)
+    }
+
     fn check<T>(&mut self, result: Result<T, impl Into<Unread>>) -> Result<T> {
         result.map_err(|error| {
             let error = match error.into() {
                 Unread::Odbc(error) => diagnose::in_use(self.dialect, error),
                 Unread::Unfit(_) => diagnose::out_of_memory(),
             };
-            self.broken |= error.kind().breaks_connection();
+            let fate = match error.kind() {
+                kind if kind.breaks_connection() => Fate::ServerGone,
+                // A server that throttles may end the session it does so to (40501, 40549). To leave the others too would only
+                // be more log-ins for it to serve. The driver knows without asking the server.
+                ErrorKind::Busy if self.is_dead() => Fate::Broken,
+                _ => Fate::Usable,
+            };
+            self.fate = self.fate.max(fate);
             error
         })
     }

@@ -173,6 +173,8 @@ pub(super) fn reworded(verdict: &Verdict, refusal: &Error) -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dialect::Dialect;
+    use proptest::prelude::*;
 
     #[test]
     fn a_refused_verdict_keeps_its_action_and_says_why() {
@@ -187,12 +189,42 @@ mod tests {
 
     #[test]
     fn nothing_of_the_servers_own_is_the_handlers_fault() {
-        for kind in [ErrorKind::Database, ErrorKind::Storage, ErrorKind::Unavailable, ErrorKind::Deadlock] {
+        use ErrorKind::*;
+        for kind in [Database, Storage, Unavailable, Busy, Deadlock, TimedOut, ConnectionLost, Unreachable] {
             let error = Error::new(kind, "");
             assert!(may_pass(&error) && !is_of_the_handler(&error), "{kind:?}");
         }
         for kind in [ErrorKind::PermissionDenied, ErrorKind::SchemaMissing, ErrorKind::Closed, ErrorKind::Forked] {
             assert!(!may_pass(&Error::new(kind, "")), "{kind:?}");
+        }
+    }
+
+    proptest! {
+        /// Whatever SQL Server says: it is the handler's fault only if its number says that a value did not fit, and what ends
+        /// a worker names something that somebody has to mend.
+        #[test]
+        fn no_state_of_the_server_drops_what_a_handler_gave_or_ends_a_worker(
+            native in prop_oneof![
+                4 => 0..70_000_i32,
+                1 => prop::sample::select(vec![701, 823, 1222, 3906, 8645, 9002, 40501, 40613, 8152, 547]),
+            ],
+            sqlstate in prop_oneof![
+                Just("42000"), Just("HY000"), Just("25000"), Just("08S01"), Just("08001"), Just("HYT00"), Just("40001"),
+            ],
+            message in ".{0,20}",
+        ) {
+            const OF_VALUES: [i32; 14] = [50021, 547, 515, 2601, 2627, 8152, 2628, 241, 242, 245, 8114, 8169, 13608, 13609];
+            let kind = Dialect::SqlServer.classify(sqlstate, native, &message);
+            let error = Error::new(kind, message).with_codes(sqlstate, native);
+            prop_assert_eq!(is_of_the_handler(&error), OF_VALUES.contains(&native));
+            let is_to_mend = matches!(
+                kind,
+                ErrorKind::Authentication
+                    | ErrorKind::DatabaseMissing
+                    | ErrorKind::PermissionDenied
+                    | ErrorKind::SchemaMismatch
+            );
+            prop_assert!(may_pass(&error) || is_to_mend || is_of_the_handler(&error), "{kind:?}");
         }
     }
 }

@@ -116,7 +116,7 @@ pub(super) fn of_kind(kind: ErrorKind) -> readpast_status {
         ErrorKind::TimedOut => READPAST_TIMED_OUT,
         ErrorKind::PoolTimeout => READPAST_POOL_TIMEOUT,
         ErrorKind::Deadlock => READPAST_DEADLOCK,
-        ErrorKind::Unavailable => READPAST_UNAVAILABLE,
+        ErrorKind::Unavailable | ErrorKind::Busy => READPAST_UNAVAILABLE,
         ErrorKind::Storage => READPAST_STORAGE,
         ErrorKind::Closed => READPAST_CLOSED,
         ErrorKind::Forked => READPAST_FORKED,

@@ -42,7 +42,7 @@ pub(super) fn at_login(dialect: Dialect, error: OdbcError, connection_string: &s
         ErrorKind::Authentication => "check user name and password in the connection string",
         ErrorKind::DatabaseMissing => "check the database's name, or create it",
         ErrorKind::PermissionDenied => "grant the user the right to connect",
-        ErrorKind::Unavailable => "try again later",
+        ErrorKind::Unavailable | ErrorKind::Busy => "try again later",
         ErrorKind::Encryption => {
             "check Encrypt and TrustServerCertificate (SQL Server) or SSLmode (PostgreSQL) in the connection string"
         }

@@ -6,6 +6,7 @@ use crate::{all, put, take};
 use readpast::error::ErrorKind;
 use readpast::item::Action;
 use readpast::queue::Queue;
+use readpast::worker::{Job, Worker};
 use std::sync::{Arc, Barrier};
 
 /// What Azure SQL and SQL Server say when it passes.
@@ -55,7 +56,8 @@ fn opening_tells_what_passes_when_the_budget_does_not_outlast_it() {
         let number = message.number;
         server.refuse_login(LoginReply::Refuse(message.clone()));
         let error = Queue::open(&server.config(&[("retry.budget_ms", "0")]), "Job").unwrap_err();
-        assert_eq!((error.kind(), error.native_code()), (ErrorKind::Unavailable, number), "{error}");
+        let kind = if [10928, 40501].contains(&number) { ErrorKind::Busy } else { ErrorKind::Unavailable };
+        assert_eq!((error.kind(), error.native_code()), (kind, number), "{error}");
         assert!(error.is_retryable() && error.message().contains(&message.text[..30]), "{error}");
         assert_eq!(server.peer.logins().len(), 1);
     }
@@ -169,4 +171,57 @@ fn connections_cut_while_idle_do_not_fail_a_call() {
         assert_eq!(server.peer.logins().len(), round);
     }
     assert_eq!(server.ledger().items.len(), 3);
+}
+
+/// A new primary, or one that recovers from a crash, lets nobody in for longer than any call is retried.
+#[test]
+fn a_worker_outlives_refused_log_ins_for_longer_than_its_budget() {
+    const REFUSALS: usize = 60;
+    let server = Server::start();
+    let queue = server.open(&[("retry.budget_ms", "50")]);
+    put(&queue, &["a"]);
+    server.fault("[Next_Job", Fault::Instead(Reply::cut_before()));
+    let refusals = refusals().into_iter().cycle().take(REFUSALS);
+    refusals.for_each(|(message, _)| server.refuse_login(LoginReply::Refuse(message)));
+
+    let worker = Worker::new(&queue);
+    let stop = worker.stop_handle();
+    worker.run(|_: &Job<'_>| stop.stop()).unwrap();
+    assert_eq!(server.ledger().settled.len(), 1);
+    assert_eq!(server.peer.logins().len(), 1 + REFUSALS + 1, "each was met by another try");
+}
+
+/// A pool that reached the old primary, which only reads now, finds the new one by a new log-in.
+#[test]
+fn a_replica_that_cannot_be_written_to_is_left() {
+    let server = Server::start();
+    let queue = server.open(&[]);
+    connect_many(&server, &queue, 3);
+    let text = "Failed to update database \"jobs\" because the database is read-only.";
+    server.fail("[Add_Job", &ServerMessage::error(3906, text));
+    put(&queue, &["a"]);
+    assert_eq!(server.ledger().items.len(), 1);
+    assert_eq!(server.peer.logins().len(), 4);
+    let last = server.peer.requests().pop().unwrap();
+    assert_eq!(last.connection, 3);
+    let closed = |events: &[Event]| events.iter().filter(|event| matches!(event, Event::Closed { .. })).count() == 3;
+    server.peer.wait_until("the end of all three old connections", closed);
+}
+
+#[test]
+fn a_server_that_throttles_is_not_met_by_more_log_ins() {
+    for message in [ServerMessage::resource_limit(), ServerMessage::error(40501, "The service is currently busy.")] {
+        let server = Server::start();
+        let queue = server.open(&[]);
+        connect_many(&server, &queue, 3);
+        (0..5).for_each(|_| server.fail("[Next_Job", &message));
+        take(&queue, 1);
+        // One that ends its session costs that session alone.
+        server.fault("[Next_Job", Fault::Instead(Reply::cut_after(Answer::new().abort(&message.clone().class(20)))));
+        take(&queue, 1);
+        let all_there = Arc::new(Barrier::new(3));
+        (0..3).for_each(|_| server.fault("[Stats_Job", Fault::Together(Arc::clone(&all_there))));
+        std::thread::scope(|scope| (0..3).for_each(|_| drop(scope.spawn(|| queue.stats().unwrap()))));
+        assert_eq!(server.peer.logins().len(), 4, "{message:?}");
+    }
 }

@@ -4,8 +4,9 @@ use crate::server::{Fault, Server};
 use crate::tds_peer::{Event, Reply, ServerMessage};
 use crate::{all, put, take};
 use readpast::error::{Error, ErrorKind};
-use readpast::item::{Action, Answer, ItemState, Outcome};
+use readpast::item::{Action, Answer, ItemState, Outcome, Verdict};
 use readpast::queue::Queue;
+use readpast::worker::{self, Job, Worker};
 
 /// What a settle of one item comes to that goes wrong like this once.
 struct Story {
@@ -51,6 +52,13 @@ fn a_lock_that_was_not_granted_is_asked_for_again() {
     let timeout = ServerMessage::error(1222, "Lock request time out period exceeded.");
     settle_with(vec![Fault::Instead(crate::tds_peer::Answer::new().abort(&timeout).into())], &[])
         .assert_done_once(2, 1);
+}
+
+#[test]
+fn a_settle_that_got_no_memory_is_made_again_on_its_connection() {
+    let message = ServerMessage::error(8645, "A timeout occurred while waiting for memory resources.").class(17);
+    settle_with(vec![Fault::Instead(Reply::error(&message)), Fault::Instead(Reply::error(&message))], &[])
+        .assert_done_once(3, 1);
 }
 
 #[test]
@@ -110,7 +118,7 @@ fn several_faults_in_a_row_are_outlived_by_the_budget() {
         Fault::Instead(Reply::error(&ServerMessage::service_error())),
         Fault::Instead(Reply::error(&ServerMessage::resource_limit())),
     ];
-    settle_with(faults, &[]).assert_done_once(6, 5);
+    settle_with(faults, &[]).assert_done_once(6, 4);
 }
 
 #[test]
@@ -169,4 +177,27 @@ fn the_claim_of_a_repeated_settle_is_left_to_the_lease() {
     assert_eq!((outcomes[0].answer, next.len()), (Answer::Ok, 0));
     let ledger = server.ledger();
     assert_eq!((ledger.settled.len(), ledger.items[1].status.as_str()), (1, "Processing"));
+}
+
+/// The answer of a handler is not to blame for what the server lacks, however often it says so.
+#[test]
+fn what_a_handler_gave_outlives_every_error_of_the_server() {
+    for (number, class) in [(8645, 17), (777_777, 16), (823, 19), (3906, 16)] {
+        let server = Server::start();
+        let queue = server.open(&[("retry.budget_ms", "0")]);
+        put(&queue, &["a"]);
+        let message = ServerMessage::error(number, "It is not to be had.").class(class);
+        (0..2).for_each(|_| server.fail("[Modify_Job", &message));
+        let worker = Worker::new(&queue);
+        let stop = worker.stop_handle();
+        let done = worker.observe(move |event| {
+            if let worker::Event::Settled { .. } = event {
+                stop.stop();
+            }
+        });
+        done.run(|_: &Job<'_>| Verdict::complete().response("worth keeping")).unwrap();
+        assert_eq!(server.ledger().settled.len(), 1, "{number}");
+        let sent = server.requests("[Modify_Job").pop().unwrap().values();
+        assert!(format!("{sent:?}").contains("worth keeping"), "{number}: {sent:?}");
+    }
 }

@@ -109,7 +109,6 @@ fn a_server_that_cannot_write_is_told_at_once() {
     for (number, text) in [
         (1105, "Could not allocate space for object because the 'PRIMARY' filegroup is full."),
         (9002, "The transaction log for database 'jobs' is full due to 'LOG_BACKUP'."),
-        (3906, "Failed to update database \"jobs\" because the database is read-only."),
         (40544, "The database has reached its size quota."),
     ] {
         let server = Server::start();

@@ -162,3 +162,18 @@ fn a_peer_that_returns_on_its_port_is_found_again() {
     let second = Peer::script(|_| Reply::default()).port(port).start();
     assert!(connect(&second).execute("EXEC p", (), None).is_ok());
 }
+
+/// The class itself is not to be had from it. What it says of classes 17 and 18 is what it says of 16.
+#[test]
+fn the_state_of_an_error_without_one_of_its_own_tells_of_class_19_and_up() {
+    for class in 11..=25 {
+        let peer = Peer::start(move |request| match request.sql() {
+            "EXEC p" => Reply::error(&ServerMessage::error(777_777, "x").class(class)),
+            _ => Reply::default(),
+        });
+        let connection = connect(&peer);
+        let state = if class >= 19 { "HY000" } else { "42000" };
+        assert_eq!(codes(connection.execute("EXEC p", (), None)), code(state, 777_777), "class {class}");
+        assert_eq!(connection.is_dead().unwrap(), class >= 20, "class {class}");
+    }
+}

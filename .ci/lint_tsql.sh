@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Holds the T-SQL of every kind of queue to its rules (the test `tsql`, which also writes it to target/tsql), and reads it with
+# Microsoft's own parser where .ci/setup.sh could install that.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+rm -rf target/tsql # a script of a queue that is gone must not be read
+cargo test --quiet --test tsql
+compgen -G 'target/tsql/*.sql' >/dev/null || {
+    echo 'lint_tsql: cargo test --test tsql wrote no script to target/tsql' >&2
+    exit 1
+}
+if [ ! -d .local/tsql_parser ]; then
+    echo "lint_tsql: Microsoft's parser is not installed (.ci/setup.sh says why): left out"
+    exit
+fi
+.local/venv/bin/python .ci/parse_tsql.py .local/tsql_parser target/tsql

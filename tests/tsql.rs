@@ -1,0 +1,125 @@
+//! The rendered T-SQL of every option, on both kinds of table, held to rules that a stand-in server does not enforce, and
+//! written to `target/tsql` for Microsoft's parser (`.ci/lint_tsql.sh`). No server is needed.
+//!
+//! What breaks a rule today and is known stands in `tests/tsql/exceptions.txt`, and nothing else does.
+
+#[path = "tsql/hints.rs"]
+mod hints;
+#[path = "tsql/matrix.rs"]
+mod matrix;
+#[path = "tsql/names.rs"]
+mod names;
+#[path = "tsql/objects.rs"]
+mod objects;
+#[path = "tsql/planted.rs"]
+mod planted;
+#[path = "tsql/statements.rs"]
+mod statements;
+#[path = "tsql/text.rs"]
+mod text;
+#[path = "tsql/types.rs"]
+mod types;
+
+use readpast::dialect::Dialect;
+use readpast::ident::Identifier;
+use std::collections::BTreeSet;
+use std::{fs, path::Path};
+use text::Batch;
+
+/// A place where a rule is broken.
+#[derive(Debug)]
+pub struct Finding {
+    rule: &'static str,
+    object: String,
+    line: usize,
+    detail: String,
+}
+
+impl Finding {
+    fn new(rule: &'static str, batch: &Batch, line: usize) -> Self {
+        Self { rule, object: batch.object.clone(), line, detail: String::new() }
+    }
+
+    /// As the list of exceptions has it.
+    fn key(&self) -> String {
+        format!("{} {}", self.rule, self.object)
+    }
+}
+
+const RULES: [fn(&Batch, &mut Vec<Finding>); 12] = [
+    names::variables_are_declared_once,
+    hints::readpast_needs_rowlock,
+    hints::targets_need_rowlock,
+    hints::locked_top_needs_force_order,
+    objects::filtered_indexes_have_their_filter,
+    objects::nothing_is_looked_for_by_open_like,
+    objects::schemas_have_an_owner,
+    objects::checks_call_no_function,
+    statements::numbers_of_many_rows_are_ordered,
+    statements::inserts_name_their_columns,
+    statements::only_views_are_taken_whole,
+    statements::statements_on_tables_call_no_function,
+];
+
+fn check(script: &str, ddl: &str, queue: &str, found: &mut Vec<Finding>) -> usize {
+    let batches = text::batches(script, queue);
+    let mut types = types::Types::default();
+    text::batches(ddl, queue).iter().chain(&batches).for_each(|batch| types.learn(batch));
+    let mut compared = 0;
+    for batch in &batches {
+        RULES.iter().for_each(|rule| rule(batch, found));
+        compared += types::both_sides_are_of_one_type(&types, batch, found);
+    }
+    compared
+}
+
+fn place(path: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// Queries that are no templates: what looks at catalogs.
+fn queries() -> impl Iterator<Item = (String, String)> {
+    let files = Dialect::SqlServer.files().iter().filter(|(_, text)| !text.contains("{{") && !text.contains("{%"));
+    files.filter(|(name, _)| !name.contains("/_") && name.contains('/')).map(|(name, text)| {
+        let mut parts = text.split('?');
+        let first = parts.next().unwrap().to_owned();
+        let text = parts.enumerate().fold(first, |text, (number, part)| format!("{text}@p{number}{part}"));
+        (name.trim_end_matches(".sql").replace('/', "_"), text)
+    })
+}
+
+#[test]
+fn rendered_transact_sql_keeps_the_rules() {
+    let schema = Identifier::new("the schema", "readpast").unwrap();
+    let folder = place("target/tsql");
+    fs::create_dir_all(&folder).unwrap();
+    let (mut found, mut compared) = (Vec::new(), 0);
+    let specs = matrix::specs();
+    names::columns_that_collide(&specs, &schema, &mut found);
+    for (name, spec) in &specs {
+        let script = Dialect::SqlServer.render(&schema, Some(spec)).unwrap();
+        fs::write(folder.join(format!("{name}.sql")), &script).unwrap();
+        let document = name.trim_start_matches("example_");
+        let ddl = fs::read_to_string(place(&format!("tests/documents/{document}.sql_server.sql"))).unwrap_or_default();
+        compared += check(&script, &ddl, &spec.queue.to_string(), &mut found);
+    }
+    for (name, text) in queries() {
+        fs::write(folder.join(format!("query_{name}.sql")), text).unwrap();
+    }
+    assert!(compared > 1000, "only {compared} comparisons were understood");
+
+    let exceptions = fs::read_to_string(place("tests/tsql/exceptions.txt")).unwrap();
+    let known: BTreeSet<_> =
+        exceptions.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
+    let met: BTreeSet<_> = found.iter().map(Finding::key).collect();
+    let unknown: BTreeSet<_> = found
+        .iter()
+        .filter(|finding| !known.contains(finding.key().as_str()))
+        .map(|finding| format!("{} (line {} of a script) {}", finding.key(), finding.line, finding.detail))
+        .collect();
+    let gone: Vec<_> = known.iter().filter(|line| !met.contains(**line)).collect();
+    assert!(
+        unknown.is_empty() && gone.is_empty(),
+        "against a rule: {unknown:#?}\nnot met any more, take it out of tests/tsql/exceptions.txt: {gone:#?}"
+    );
+}

@@ -1,0 +1,118 @@
+//! Descriptions that have each option, alone and together, on a table of readpast's own and on one that was there before.
+
+use readpast::spec::{EXAMPLES, QueueSpec};
+use serde_json::{Value, json};
+
+/// What both kinds have: two types, and columns that the options speak of.
+fn base() -> Value {
+    json!({"queue": "Job", "types": ["A", "B"], "columns": [
+        {"name": "Customer", "type": "text(40)"},
+        {"name": "Rank", "type": "integer", "nullable": false},
+        {"name": "Reference", "type": "guid"},
+    ]})
+}
+
+/// A table that has a column for nearly everything, and a key of two columns.
+fn whole_table() -> Value {
+    json!({"schema": "dbo", "name": "jobs", "create": true,
+        "key": [{"name": "Region", "type": "text(10)", "source": "producer"},
+                {"name": "Id", "type": "bigint", "source": "table"}],
+        "lifecycle": {"type": "Kind", "enqueued": "Came", "due": "Due", "started": "Began", "finished": "Ended",
+            "duration": "Ms", "attempts": "Attempts", "owner": "Owner", "lease_until": "Until", "step": "Step",
+            "response": "Answer", "error": "Trouble", "token": "Version"},
+        "status": {"column": "State", "values": {"Pending": "new", "Processing": "busy", "Completed": "done"}}})
+}
+
+/// A table that has next to nothing.
+fn bare_table() -> Value {
+    json!({"name": "jobs", "create": true, "key": [{"name": "Id", "type": "bigint", "source": "table"}],
+        "status": {"column": "State", "values": {"Pending": 0, "Processing": 1, "Completed": 2}}})
+}
+
+/// Each option by itself.
+fn options() -> Vec<(&'static str, Value)> {
+    vec![
+        ("plain", json!({})),
+        ("lifo", json!({"order": {"direction": "lifo"}})),
+        ("unordered", json!({"order": {"direction": "unordered"}})),
+        ("priority", json!({"order": {"priority": {"column": "Rank", "first": "highest"}}})),
+        ("group", json!({"order": {"group": "Customer"}})),
+        ("attempts", json!({"attempts": {"limit": 5}, "settings": "jobs"})),
+        ("backoff", json!({"backoff": {"first_ms": 500, "factor": 2, "cap_ms": 60000, "jitter": 0.5}})),
+        ("no_backoff", json!({"backoff": "none"})),
+        ("lease", json!({"lease": {"ms": 30000, "kind": "fixed", "resume_own": true}})),
+        ("delete", json!({"completion": "delete"})),
+        ("history", json!({"completion": {"history": "Job_History"}})),
+        ("dedup", json!({"dedup": {"columns": ["Reference"]}})),
+        (
+            "dedup_existing",
+            json!({"dedup": {"columns": ["Customer", "Reference"], "answer": "existing",
+            "among": "unfinished"}}),
+        ),
+        ("roles", json!({"roles": {"producer": "p", "worker": "w", "operator": "o"}})),
+        ("own_types", json!({"roles": {"producer": "p", "worker": "w", "operator": "o", "own_types_only": true}})),
+        (
+            "subtypes",
+            json!({"subtypes": [
+            {"name": "A", "exclusive": true, "columns": [{"name": "Code", "type": "text(10)", "nullable": false}]},
+            {"name": "Mail", "columns": [{"name": "MailTo", "type": "text(254)"}, {"name": "Extra", "type": "json"}]}]}),
+        ),
+    ]
+}
+
+fn merge(into: &mut Value, from: &Value) {
+    match (into, from) {
+        (Value::Object(into), Value::Object(from)) => {
+            for (key, value) in from {
+                merge(into.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (into, from) => *into = from.clone(),
+    }
+}
+
+/// Those that the library refuses, since a table that is there cannot have the option.
+const REFUSED: &[&str] = &["whole_subtypes", "bare_own_types", "bare_subtypes"];
+
+/// A name for the script, and the description.
+pub fn specs() -> Vec<(String, QueueSpec)> {
+    let mut found = Vec::new();
+    let mut refused = Vec::new();
+    for (kind, table) in [("own", None), ("whole", Some(whole_table())), ("bare", Some(bare_table()))] {
+        let mut together = base();
+        for (option, fragment) in options() {
+            let mut spec = base();
+            merge(&mut spec, &fragment);
+            if let Some(table) = &table {
+                spec["table"] = table.clone();
+                if kind == "bare" {
+                    spec.as_object_mut().unwrap().remove("types");
+                }
+            }
+            let name = format!("{kind}_{option}");
+            match QueueSpec::from_text(&spec.to_string()) {
+                Ok(spec) => {
+                    found.push((name, spec));
+                    if !["lifo", "unordered", "no_backoff", "history", "dedup"].contains(&option) {
+                        merge(&mut together, &fragment);
+                    }
+                }
+                Err(error) => {
+                    assert!(REFUSED.contains(&name.as_str()), "{name}: {error}");
+                    refused.push(name);
+                }
+            }
+        }
+        if let Some(table) = &table {
+            together["table"] = table.clone();
+            if kind == "bare" {
+                together.as_object_mut().unwrap().remove("types");
+            }
+        }
+        let spec = QueueSpec::from_text(&together.to_string()).unwrap_or_else(|error| panic!("{kind}: {error}"));
+        found.push((format!("{kind}_everything"), spec));
+    }
+    assert_eq!(refused, REFUSED, "one that is not refused any more");
+    let examples = EXAMPLES.iter().map(|(name, text)| (format!("example_{name}"), QueueSpec::from_text(text).unwrap()));
+    found.into_iter().chain(examples).collect()
+}

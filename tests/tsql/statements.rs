@@ -1,0 +1,88 @@
+//! What a statement says.
+
+use super::Finding;
+use super::text::{Batch, Kind, Token, closing, follow};
+
+/// The order in which numbers are given is the statement's own only if it says so.
+pub fn numbers_of_many_rows_are_ordered(batch: &Batch, found: &mut Vec<Finding>) {
+    for statement in batch.statements() {
+        for at in 0..statement.len() {
+            if !follow(statement, at, &["NEXT", "VALUE", "FOR"]) {
+                continue;
+            }
+            let end = statement[at + 3..].iter().position(|token| !token.is_name() && !token.is("."));
+            let behind = &statement[at + 3 + end.unwrap_or(0)..];
+            let of_many = behind.iter().any(|token| token.is("FROM"));
+            if of_many && !behind.first().is_some_and(|token| token.is("OVER")) {
+                found.push(Finding::new("numbers-without-order", batch, statement[at].line));
+            }
+        }
+    }
+}
+
+/// Without a list the statement fails on the day that somebody adds a column.
+pub fn inserts_name_their_columns(batch: &Batch, found: &mut Vec<Finding>) {
+    for (at, token) in batch.tokens.iter().enumerate() {
+        if !token.is("INSERT") || batch.object.starts_with("TRIGGER") {
+            continue;
+        }
+        let rest = &batch.tokens[at + 1..];
+        let names =
+            |token: &&Token| token.is("INTO") || token.is_name() || token.is(".") || token.kind == Kind::Variable;
+        let target = rest.iter().take_while(names).count();
+        let mut behind = target;
+        if follow(rest, behind, &["WITH", "("]) {
+            behind = closing(rest, behind + 1);
+        }
+        // A grant of INSERT names no table here.
+        if target > 0 && !follow(rest, behind, &["("]) {
+            found.push(Finding::new("insert-without-columns", batch, token.line));
+        }
+    }
+}
+
+/// All columns only of a view of ours, whose columns no DBA adds to.
+pub fn only_views_are_taken_whole(batch: &Batch, found: &mut Vec<Finding>) {
+    for statement in batch.statements() {
+        for (at, token) in statement.iter().enumerate().filter(|(_, token)| token.is("*")) {
+            let before = |back: usize| at.checked_sub(back).map(|at| &statement[at]);
+            let is_bare = before(1).is_some_and(|token| token.is("SELECT"));
+            let is_dotted = before(1).is_some_and(|token| token.is("."));
+            if !is_bare && !is_dotted {
+                continue;
+            }
+            let alias = before(2).map_or("", |token| &token.text);
+            let of_view = is_dotted
+                && statement.windows(3).any(|three| {
+                    three[0].is_name() && three[0].text.ends_with("_V") && three[1].is("AS") && three[2].text == alias
+                });
+            if !of_view {
+                found.push(Finding::new("all-columns-of-a-table", batch, token.line));
+            }
+        }
+    }
+}
+
+/// A scalar function is called for each row, outside the plan, and its statement never runs in parallel.
+pub fn statements_on_tables_call_no_function(batch: &Batch, found: &mut Vec<Finding>) {
+    if !batch.is_procedure() {
+        return;
+    }
+    for statement in batch.statements() {
+        let on_table = statement.windows(4).any(|four| {
+            ["FROM", "JOIN", "INTO", "UPDATE"].iter().any(|word| four[0].is(word))
+                && four[1].is_name()
+                && four[2].is(".")
+        });
+        let call = statement.windows(4).find(|four| {
+            four[0].is_name()
+                && four[1].is(".")
+                && four[2].is_name()
+                && four[2].text.ends_with("_fn")
+                && four[3].is("(")
+        });
+        if let (true, Some(call)) = (on_table, call) {
+            found.push(Finding::new("function-on-a-table", batch, call[0].line));
+        }
+    }
+}
