@@ -5,13 +5,14 @@
 
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
-use crate::session::Session;
+use crate::session::{GivenUp, Session};
 use parking_lot::{Condvar, Mutex};
 use std::{
     collections::VecDeque,
     mem,
     ops::{Deref, DerefMut},
     process,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -27,8 +28,21 @@ pub struct Pool {
     lifetime: Duration,
     /// How long after the loss of a connection a refused log-in may still be part of the failover.
     failover: Duration,
+    given_up: Arc<GivenUp>,
     state: Mutex<State>,
     changed: Condvar,
+}
+
+/// What has become of the connections of a queue.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Connections {
+    /// Open, or being opened.
+    pub open: u64,
+    /// Given up so far, since a call on them did not return in its time.
+    pub given_up: u64,
+    /// Given up, and hanging still: each keeps a thread and a socket of this process until its call returns.
+    pub hanging: u64,
 }
 
 #[derive(Default)]
@@ -65,6 +79,7 @@ impl Pool {
             failover: config.duration("retry.budget_ms"),
             config: config.clone(),
             process: process::id(),
+            given_up: Arc::default(),
             state: Mutex::default(),
             changed: Condvar::new(),
         }
@@ -81,10 +96,10 @@ impl Pool {
         let mut worn = Vec::new();
         let (found, generation) = self.take_turn(deadline, &mut worn)?;
         // Disconnecting takes a round trip: never under the lock.
-        drop(worn);
+        close_all(worn);
         match found {
             Some(session) => Ok(Pooled { pool: self, session: Some(session), generation }),
-            None => match Session::open(&self.config) {
+            None => match Session::open_of(&self.config, &self.given_up) {
                 Ok(session) => {
                     self.state.lock().lost = None;
                     Ok(Pooled { pool: self, session: Some(session), generation })
@@ -122,7 +137,7 @@ impl Pool {
             }
         }
         drop(state);
-        drop(idle);
+        close_all(idle.into_iter().map(|idle| idle.session).collect());
         Ok(())
     }
 
@@ -132,6 +147,15 @@ impl Pool {
             return Ok(());
         }
         Err(Error::new(ErrorKind::Forked, "the queue was opened before a fork; open one in the child process"))
+    }
+
+    /// What has become of its connections. In the child of a fork there are none.
+    pub fn connections(&self) -> Connections {
+        if self.unless_forked().is_err() {
+            return Connections::default();
+        }
+        let open = self.state.lock().open as u64;
+        Connections { open, given_up: self.given_up.count(), hanging: self.given_up.hanging() }
     }
 
     /// Whether it was closed; in the child of a fork nobody can know.
@@ -216,7 +240,7 @@ impl Pool {
         self.retire(&mut state, &mut worn);
         self.changed.notify_all();
         drop(state);
-        drop(worn);
+        close_all(worn);
     }
 
     /// Takes note of a session that could not be opened; says when a connection was lost, if that is what it was for.
@@ -233,8 +257,16 @@ impl Drop for Pool {
         if self.unless_forked().is_err() {
             // To close them would be to say good-bye in the parent's name.
             mem::forget(mem::take(&mut self.state.get_mut().idle));
+            return;
         }
+        let idle = mem::take(&mut self.state.get_mut().idle);
+        close_all(idle.into_iter().map(|idle| idle.session).collect());
     }
+}
+
+/// Closes them at once, not one after the other.
+fn close_all(mut sessions: Vec<Session>) {
+    sessions.iter_mut().for_each(Session::begin_to_close);
 }
 
 /// While a database moves, its new home may not know the user or the database yet and refuse log-ins for good (18456, 4060):
