@@ -35,6 +35,10 @@
  * Threads. Every function may be called from any thread at any time, with any handle. Only what a handle has lent must
  * not be read while, or after, it is freed.
  *
+ * Time. No call takes longer than its settings say, whatever a driver does: one that has not returned 5 seconds after
+ * query.timeout_ms (to connect: login.timeout_ms) is given up with its connection, and made again on another one within
+ * retry.budget_ms. readpast_queue_given_up counts them.
+ *
  * Forks. Connections do not survive a fork: in the child, calls on the parent's handles give READPAST_FORKED, and _close
  * and _free do nothing. Handles made in the child work there, if no other thread was in a call at the fork: what the
  * ODBC driver manager has locked then, stays locked in the child.
@@ -864,6 +868,16 @@ const char *readpast_queue_worker(readpast_queue queue);
 /// *Since* 0.1.
 int64_t readpast_queue_lease_ms(readpast_queue queue);
 
+/// How many connections the queue has given up so far, since a call on them did not return: they fell silent without being
+/// closed. Each keeps a thread and a socket of the process until its call returns; a process with 64 such opens no more.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*: the count, of all handles of the queue together; 0 for a queue that is null or freed.
+///
+/// *Since* 0.1.
+int64_t readpast_queue_given_up(readpast_queue queue);
+
 /// Gives back up to `max_items` (1 to 1000) items whose workers died. Claims do this too, every now and then: a queue that
 /// is being worked on needs no such call.
 ///
@@ -903,7 +917,8 @@ readpast_status readpast_queue_interrupt(readpast_queue queue,
 /// *Since* 0.1.
 readpast_status readpast_queue_resume(readpast_queue queue, readpast_error *err);
 
-/// Closes the queue's connections: waits up to `timeout_ms` (0 to 86400000) for calls under way. From here on, every call
+/// Closes the queue's connections: waits up to `timeout_ms` (0 to 86400000) for calls under way, and up to 2 seconds for
+/// connections at rest to close. From here on, every call
 /// that needs the server returns `READPAST_CLOSED`, and so do claims that wait. Batches stay readable; leases that are not
 /// settled run out. The handle must still be freed.
 ///

@@ -18,6 +18,7 @@ pub use self::{event::Event, figures::Figures};
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Action, Answer, Batch, Settlement, Verdict};
 use crate::queue::{Keeping, LeaseHolder, MAX_ITEMS, Queue, Watcher, check_settlement};
+use crate::threads;
 use figures::Durations;
 use hand::{Claim, Hand};
 use pace::Pace;
@@ -26,7 +27,6 @@ use std::{
     any::Any,
     fmt,
     sync::{Arc, Weak},
-    thread,
     time::{Duration, Instant},
 };
 
@@ -170,11 +170,9 @@ impl Engine {
         for number in 1..=shared.queue.pacing().lanes {
             shared.state.lock().running += 1;
             let lane = Arc::clone(shared);
-            let thread = thread::Builder::new().name(format!("readpast-lane-{number}"));
-            if let Err(error) = thread.spawn(move || lane::run(&lane)) {
+            if let Err(error) = threads::start(&format!("readpast-lane-{number}"), move || lane::run(&lane)) {
                 shared.state.lock().running -= 1;
-                let message = format!("no thread could be started: {error}");
-                return Err(self.fail(Error::new(ErrorKind::Unavailable, message)));
+                return Err(self.fail(error));
             }
         }
         Ok(())

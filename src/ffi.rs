@@ -19,7 +19,6 @@ mod fork;
 mod handle;
 mod id;
 mod out;
-mod signals;
 mod sized;
 mod table;
 mod text;

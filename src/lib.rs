@@ -2,7 +2,8 @@
 //!
 //! A queue is a table whose rows are both domain records and work items. Workers *claim* due items, *settle* them, and
 //! hold a *lease* on the server's clock in between; every settle is fenced by token, worker and attempt, and its outcome
-//! is known even when the answer is lost. A call does its work on the caller's thread; there is no runtime.
+//! is known even when the answer is lost. A call returns when its work is done, or when its time is up, whatever a driver does;
+//! there is no runtime.
 //!
 //! ```no_run
 //! use readpast::{Action, Config, Queue, Settlement};
@@ -25,6 +26,8 @@
 //! The modules stand in one order, each using only those above it; `tests/layers.rs` holds them to it.
 
 pub mod error;
+
+mod threads;
 
 pub mod ident;
 

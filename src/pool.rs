@@ -8,13 +8,14 @@ mod failover;
 use self::failover::Failover;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
-use crate::session::{Fate, Session};
+use crate::session::{Fate, GivenUp, Session};
 use parking_lot::{Condvar, Mutex};
 use std::{
     collections::VecDeque,
     mem,
     ops::{Deref, DerefMut},
     process,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -28,8 +29,21 @@ pub struct Pool {
     patience: Duration,
     idle_limit: Duration,
     lifetime: Duration,
+    given_up: Arc<GivenUp>,
     state: Mutex<State>,
     changed: Condvar,
+}
+
+/// What has become of the connections of a queue.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Connections {
+    /// Open, or being opened.
+    pub open: u64,
+    /// Given up so far, since a call on them did not return in its time.
+    pub given_up: u64,
+    /// Given up, and hanging still: each keeps a thread and a socket of this process until its call returns.
+    pub hanging: u64,
 }
 
 #[derive(Default)]
@@ -64,6 +78,7 @@ impl Pool {
             lifetime: config.duration("pool.lifetime_ms"),
             config: config.clone(),
             process: process::id(),
+            given_up: Arc::default(),
             state: Mutex::default(),
             changed: Condvar::new(),
         }
@@ -80,10 +95,10 @@ impl Pool {
         let mut worn = Vec::new();
         let (found, generation) = self.take_turn(deadline, &mut worn)?;
         // Disconnecting takes a round trip: never under the lock.
-        drop(worn);
+        close_all(worn);
         match found {
             Some(session) => Ok(Pooled { pool: self, session: Some(session), generation }),
-            None => match Session::open(&self.config) {
+            None => match Session::open_of(&self.config, &self.given_up) {
                 Ok(session) => {
                     self.state.lock().failover.is_over();
                     Ok(Pooled { pool: self, session: Some(session), generation })
@@ -123,7 +138,7 @@ impl Pool {
             }
         }
         drop(state);
-        drop(idle);
+        close_all(idle.into_iter().map(|idle| idle.session).collect());
         Ok(())
     }
 
@@ -133,6 +148,15 @@ impl Pool {
             return Ok(());
         }
         Err(Error::new(ErrorKind::Forked, "the queue was opened before a fork; open one in the child process"))
+    }
+
+    /// What has become of its connections. In the child of a fork there are none.
+    pub fn connections(&self) -> Connections {
+        if self.unless_forked().is_err() {
+            return Connections::default();
+        }
+        let open = self.state.lock().open as u64;
+        Connections { open, given_up: self.given_up.count(), hanging: self.given_up.hanging() }
     }
 
     /// Whether it was closed; in the child of a fork nobody can know.
@@ -220,7 +244,7 @@ impl Pool {
         self.retire(&mut state, &mut worn);
         self.changed.notify_all();
         drop(state);
-        drop(worn);
+        close_all(worn);
     }
 }
 
@@ -229,8 +253,16 @@ impl Drop for Pool {
         if self.unless_forked().is_err() {
             // To close them would be to say good-bye in the parent's name.
             mem::forget(mem::take(&mut self.state.get_mut().idle));
+            return;
         }
+        let idle = mem::take(&mut self.state.get_mut().idle);
+        close_all(idle.into_iter().map(|idle| idle.session).collect());
     }
+}
+
+/// Closes them at once, not one after the other.
+fn close_all(mut sessions: Vec<Session>) {
+    sessions.iter_mut().for_each(Session::begin_to_close);
 }
 
 /// What every call gets once the queue is closed.

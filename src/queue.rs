@@ -22,6 +22,7 @@ use crate::item::{
     Batch, Enqueued, Filter, ItemRef, Lease, NewItem, Outcome, QueueStats, Rows, Settlement, Why, normalize_utc,
     utc_text,
 };
+pub use crate::pool::Connections;
 use crate::pool::{Pool, closed};
 use crate::session::{Param, Session, Shape};
 use crate::spec::{QueueSpec, Storage};
@@ -287,6 +288,12 @@ impl Queue {
     /// Figures about the queue. Costs the server a scan.
     pub fn stats(&self) -> Result<QueueStats> {
         stats::stats(&self.0)
+    }
+
+    /// What has become of the queue's connections, all its handles' together. Asks nobody.
+    #[must_use]
+    pub fn connections(&self) -> Connections {
+        self.0.pool.connections()
     }
 
     /// Makes every claim on this handle, waiting or to come, return [`ErrorKind::Interrupted`] until [`Queue::resume`].

@@ -1,42 +1,44 @@
 //! One ODBC connection and the statements kept on it. This module and its children are the only ones that know ODBC.
+//!
+//! Every call to the driver is made on a thread of the connection's own (`own_thread`), so that it can be given up when it
+//! does not return. What that thread works with is `link`.
 
 mod bind;
 mod diagnose;
 mod fetch;
+mod given_up;
+mod link;
 mod login;
+mod own_thread;
 mod pieces;
 
-pub(crate) use self::diagnose::MISSING_RIGHT;
 pub use self::{bind::Param, fetch::Shape};
+pub(crate) use self::{diagnose::MISSING_RIGHT, given_up::GivenUp};
 
 use crate::config::Config;
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
-use crate::item::{Column, Rows};
-use fetch::Unread;
-use odbc_api::{
-    Connection, Preallocated, Prepared, SharedConnection,
-    handles::{SqlResult, StatementConnection},
-};
+use crate::item::Rows;
+use link::Link;
+use own_thread::OwnThread;
 use std::{
-    collections::HashMap,
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Mutex, PoisonError},
-    time::Instant,
+    sync::Arc,
+    time::{Duration, Instant},
 };
 
-type Kept = StatementConnection<SharedConnection<'static>>;
+/// How much longer than its time-out a call may take. At the time-out the server cancels the statement (PostgreSQL), or the
+/// driver asks it to (SQL Server), and the word of that has to come back. Whoever is silent for longer is given up.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// An open connection. One thread at a time uses it; it may move between threads.
+///
+/// No call takes longer than the time-out of a log-in or a statement and a few seconds more, whatever the driver does.
+/// A call that would is given up, and its connection with it: [`ErrorKind::ConnectionLost`].
 pub struct Session {
-    /// Before `connection`: statements must be gone when the connection is closed.
-    statements: HashMap<Arc<str>, Statement>,
-    /// `None` only while it is being closed.
-    connection: Option<SharedConnection<'static>>,
+    thread: OwnThread<Link>,
     dialect: Dialect,
-    query_timeout_sec: usize,
-    /// The most bytes of a claimed item.
-    most_bytes: usize,
+    /// How long a call may take.
+    limit: Duration,
     opened: Instant,
     fate: Fate,
 }
@@ -52,45 +54,38 @@ pub enum Fate {
     ServerGone,
 }
 
-/// A statement kept for the life of the connection.
-enum Statement {
-    /// Parsed once by the server, executed many times. The columns of its result are asked for once: they never change,
-    /// or the server refuses it.
-    Prepared(Prepared<Kept>, Option<Arc<[Column]>>),
-    /// A remote procedure call, which SQL Server takes by name in one message: there is nothing to prepare.
-    Call(Preallocated<Kept>),
-}
-
 impl Session {
     /// Connects, finds out who the server is, and makes the session's settings what readpast relies on.
     ///
     /// # Errors
     /// Of the kinds that a failed log-in has; the message never holds the connection string.
     pub fn open(config: &Config) -> Result<Self> {
+        Self::open_of(config, &Arc::default())
+    }
+
+    /// The same, where those that are given up are counted.
+    pub(crate) fn open_of(config: &Config, given_up: &Arc<GivenUp>) -> Result<Self> {
         let text = config.connection_string()?;
         let guess = Dialect::guess(config.dialect(), &text);
-        let failed = |error| diagnose::at_login(guess, error, &text);
-
         // Not even tried then: what the C library and the driver cannot load the first time, they never load again.
         if let Some(error) = diagnose::out_of_descriptors() {
             return Err(error);
         }
-        let connection = {
+        given_up::check()?;
+        let mut thread = OwnThread::start(given_up)?;
+        let connected = {
+            // Given back with a log-in that is given up: others are to be let in.
             let _turn = login::turn(guess, config)?;
-            login::connect(&text, config).map_err(failed)?
+            let limit = login::timeout(config) + GRACE;
+            let config = config.clone();
+            thread.ask(limit, move |link| {
+                let link = link.insert(Link::open(&text, &config, guess)?);
+                Ok(link.dialect())
+            })
         };
-        let name = connection.database_management_system_name().map_err(failed)?;
-        let dialect = Dialect::choose(config.dialect(), &name)?;
-
-        let mut session = Self {
-            statements: HashMap::new(),
-            connection: Some(Arc::new(Mutex::new(connection))),
-            dialect,
-            query_timeout_sec: config.number("query.timeout_ms").div_ceil(1000) as usize,
-            most_bytes: config.most_item_bytes(),
-            opened: Instant::now(),
-            fate: Fate::Usable,
-        };
+        let dialect = connected.unwrap_or_else(|why| Err(diagnose::unanswered_login(why)))?;
+        let limit = query_timeout(config) + GRACE;
+        let mut session = Self { thread, dialect, limit, opened: Instant::now(), fate: Fate::Usable };
         let settings = dialect.session_settings(
             config.number("lock.timeout_ms"),
             config.number("query.timeout_ms"),
@@ -127,26 +122,9 @@ impl Session {
     /// Executes `text` with a statement that stays on the connection for the next time, and returns its rows once the
     /// server has said that all went well: rows of a result that an error follows must not be believed.
     pub fn call(&mut self, text: &Arc<str>, params: &[Param<'_>], shape: Shape) -> Result<Rows> {
-        if !self.statements.contains_key(text) {
-            let statement = self.keep(text)?;
-            self.statements.insert(Arc::clone(text), statement);
-        }
-        let bound = bind::all(params);
-        let mut unknown = None;
-        let (result, columns) = match self.statements.get_mut(text) {
-            Some(Statement::Prepared(statement, columns)) => (statement.execute(bound.as_slice()), columns),
-            Some(Statement::Call(statement)) => (statement.execute(text, bound.as_slice()), &mut unknown),
-            None => return Err(Error::new(ErrorKind::Protocol, "the statement is not there")),
-        };
-        let most = self.most_bytes;
-        let result = result
-            .map_err(Unread::from)
-            .and_then(|cursor| cursor.map(|cursor| fetch::drain(cursor, shape, columns, most)).transpose());
-        let result = self.check(result);
-        if !matches!(result, Ok(Some(_))) {
-            self.discard(text);
-        }
-        result?.ok_or_else(|| {
+        let (text, bound) = (Arc::clone(text), bind::all(params));
+        let rows = self.ask(move |link| link.call(&text, &bound, shape))?;
+        rows.ok_or_else(|| {
             // Whatever comes behind the count is still unread.
             self.fate = Fate::ServerGone;
             Error::new(
@@ -159,102 +137,44 @@ impl Session {
 
     /// Executes `text` once, without keeping the statement, and returns its rows if it has any.
     pub fn execute(&mut self, text: &str, params: &[Param<'_>]) -> Result<Rows> {
-        let bound = bind::all(params);
-        let timeout = self.timeout();
-        let result = self.with_connection(|connection| {
-            match connection.execute(text, bound.as_slice(), timeout).map_err(Unread::from)? {
-                Some(cursor) => fetch::drain(cursor, Shape::Table, &mut None, usize::MAX),
-                None => Ok(Rows::default()),
-            }
-        });
-        self.check(result)
+        let (text, bound) = (text.to_owned(), bind::all(params));
+        self.ask(move |link| link.execute(&text, &bound))
     }
 
     /// Executes `text` once and returns the rows of every result that has columns, in their order. The first result must be
     /// such a one: a statement that begins with a count cannot be read further.
     pub fn results(&mut self, text: &str, params: &[Param<'_>]) -> Result<Vec<Rows>> {
-        let bound = bind::all(params);
-        let timeout = self.timeout();
-        let result = self.with_connection(|connection| match connection.execute(text, bound.as_slice(), timeout)? {
-            Some(cursor) => fetch::all(cursor),
-            None => Ok(Vec::new()),
-        });
-        self.check(result)
+        let (text, bound) = (text.to_owned(), bind::all(params));
+        self.ask(move |link| link.results(&text, &bound))
     }
 
     /// Runs `work` in a transaction, which commits when it succeeds and rolls back when it does not.
     pub fn transaction<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        let begun = self.with_connection(|connection| connection.set_autocommit(false));
-        self.check(begun)?;
-        let result = work(self).and_then(|value| {
-            let committed = self.with_connection(Connection::commit);
-            self.check(committed).map(|()| value)
-        });
-        let ended = self.with_connection(|connection| {
-            // After a commit there is nothing to roll back; after a failure everything is.
-            connection.rollback()?;
-            connection.set_autocommit(true)
-        });
-        if self.check(ended).is_err() {
+        self.ask(|link| link.begin())?;
+        let result = work(self).and_then(|value| self.ask(|link| link.commit()).map(|()| value));
+        if self.ask(|link| link.end()).is_err() {
             self.fate = Fate::ServerGone;
         }
         result
     }
 
-    fn keep(&mut self, text: &str) -> Result<Statement> {
-        let Some(connection) = self.connection.clone() else {
-            return Err(Error::new(ErrorKind::Closed, "the connection is closed"));
-        };
-        let timeout = self.timeout();
-        let statement = if text.starts_with('{') {
-            use odbc_api::ConnectionTransitions as _;
-            connection.into_preallocated().and_then(|mut statement| {
-                timeout.map_or(Ok(()), |seconds| statement.set_query_timeout_sec(seconds))?;
-                Ok(Statement::Call(statement))
-            })
-        } else {
-            use odbc_api::ConnectionTransitions as _;
-            connection.into_prepared(text).and_then(|mut statement| {
-                timeout.map_or(Ok(()), |seconds| statement.set_query_timeout_sec(seconds))?;
-                Ok(Statement::Prepared(statement, None))
-            })
-        };
-        self.check(statement)
+    /// Begins to close the connection; dropping the session waits a moment until it is closed. For whoever closes several.
+    pub(crate) fn begin_to_close(&mut self) {
+        self.thread.begin_to_end();
     }
 
-    /// Frees the statement of a call that failed: results behind the error may be unread, and a statement with such
-    /// refuses its next execution. A new one costs no round trip. (A prepared statement has one result, and stays.)
-    fn discard(&mut self, text: &Arc<str>) {
-        if matches!(self.statements.get(text), Some(Statement::Call(_))) {
-            free(self.statements.remove(text));
-        }
+    fn is_dead(&mut self) -> bool {
+        self.thread.ask(self.limit, |link| link.as_ref().is_none_or(Link::is_dead)).unwrap_or(true)
     }
 
-    /// psqlODBC would set the server's time-out with a round trip of its own; the session has set it already.
-    fn timeout(&self) -> Option<usize> {
-        (self.dialect == Dialect::SqlServer).then_some(self.query_timeout_sec)
-    }
-
-    fn with_connection<T, E: From<odbc_api::Error>>(
-        &self,
-        work: impl FnOnce(&Connection<'static>) -> Result<T, E>,
-    ) -> Result<T, E> {
-        match &self.connection {
-            Some(connection) => work(&connection.lock().unwrap_or_else(PoisonError::into_inner)),
-            None => Err(odbc_api::Error::NoDiagnostics { function: "closed connection" }.into()),
-        }
-    }
-
-    fn is_dead(&self) -> bool {
-        self.with_connection(Connection::is_dead).unwrap_or(true)
-    }
-
-    fn check<T>(&mut self, result: Result<T, impl Into<Unread>>) -> Result<T> {
-        result.map_err(|error| {
-            let error = match error.into() {
-                Unread::Odbc(error) => diagnose::in_use(self.dialect, error),
-                Unread::Unfit(_) => diagnose::out_of_memory(),
-            };
+    /// Has `work` done where the connection is.
+    fn ask<T: Send + 'static>(&mut self, work: impl FnOnce(&mut Link) -> Result<T> + Send + 'static) -> Result<T> {
+        let answer = self.thread.ask(self.limit, |link| match link {
+            Some(link) => work(link),
+            None => Err(Error::new(ErrorKind::Closed, "the connection is closed")),
+        });
+        let result = answer.unwrap_or_else(|why| Err(diagnose::unanswered(why, self.limit)));
+        result.inspect_err(|error| {
             let fate = match error.kind() {
                 kind if kind.breaks_connection() => Fate::ServerGone,
                 // A server that throttles may end the session it does so to (40501, 40549). To leave the others too would only
@@ -263,32 +183,11 @@ impl Session {
                 _ => Fate::Usable,
             };
             self.fate = self.fate.max(fate);
-            error
         })
     }
 }
 
-impl Drop for Session {
-    /// Disconnects without ever panicking: odbc-api's own destructors panic when a driver reports an error for a handle
-    /// of a dead connection, and a lost connection is ordinary here.
-    fn drop(&mut self) {
-        free(std::mem::take(&mut self.statements));
-        let Some(connection) = self.connection.take().and_then(Arc::into_inner) else { return };
-        let mut handle = connection.into_inner().unwrap_or_else(PoisonError::into_inner).into_handle();
-        match handle.disconnect() {
-            SqlResult::Success(()) | SqlResult::SuccessWithInfo(()) => drop(handle),
-            // Still in a transaction (25000) or in a state that the driver does not leave: its memory is the lesser loss.
-            _ => {
-                log::warn!("a lost connection could not be closed in order");
-                std::mem::forget(handle);
-            }
-        }
-    }
-}
-
-/// Frees statements without panicking, which odbc-api's destructor does when the driver reports an error.
-fn free<T>(statements: T) {
-    if catch_unwind(AssertUnwindSafe(|| drop(statements))).is_err() {
-        log::warn!("a statement of a lost connection could not be freed");
-    }
+/// The longest that a driver waits for an answer; drivers count in seconds.
+fn query_timeout(config: &Config) -> Duration {
+    Duration::from_secs(config.number("query.timeout_ms").div_ceil(1000).into())
 }

@@ -25,6 +25,8 @@ mod secrets;
 mod server;
 #[path = "faults/settling.rs"]
 mod settling;
+#[path = "faults/silence.rs"]
+mod silence;
 #[path = "faults/starting.rs"]
 mod starting;
 #[path = "faults/taking.rs"]

@@ -146,6 +146,7 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
     assert_eq!((new_queue.id, shared.id, new_batch.id, new_renewal.id), (0, 0, 0, 0), "places for handles are written");
     assert_eq!((new_receipts.id, readpast_receipts_count(receipts)), (0, 0));
     assert_eq!(readpast_queue_lease_ms(queue), 0);
+    assert_eq!(readpast_queue_given_up(queue), 0);
     assert!(readpast_queue_worker(queue).is_null() && readpast_batch_json(batch, 0).is_null());
     assert!(readpast_error_message(error).is_null() && readpast_error_sqlstate(error).is_null());
     assert!(readpast_error_operation(error).is_null() && readpast_renewal_lost_key(renewal, 0).is_null());

@@ -6,6 +6,8 @@ mod connections;
 #[path = "postgres_faults/errors.rs"]
 mod errors;
 mod scratch;
+#[path = "postgres_faults/silence.rs"]
+mod silence;
 
 use readpast::item::Batch;
 use readpast::queue::Queue;

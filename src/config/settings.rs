@@ -140,13 +140,14 @@ pub const SETTINGS: [Setting; 23] = [
         key: "login.timeout_ms",
         kind: Kind::Number(1000, 600_000),
         default: "15000",
-        meaning: "Longest wait for one log-in, in whole seconds (rounded up).",
+        meaning: "Longest wait for one log-in, in whole seconds (rounded up); 5 seconds later it is given up.",
     },
     Setting {
         key: "query.timeout_ms",
         kind: Kind::Number(1000, 3_600_000),
         default: "30000",
-        meaning: "Longest wait for one answer, in whole seconds (rounded up).",
+        meaning: "Longest wait for one answer, in whole seconds (rounded up). When 5 seconds later nothing has come, the connection is \
+                  given up.",
     },
     Setting {
         key: "lock.timeout_ms",

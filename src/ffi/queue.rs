@@ -147,6 +147,19 @@ pub extern "C" fn readpast_queue_lease_ms(queue: readpast_queue) -> i64 {
     read(queue, 0, |queue| i64::try_from(queue.lease().as_millis()).unwrap_or(i64::MAX))
 }
 
+/// How many connections the queue has given up so far, since a call on them did not return: they fell silent without being
+/// closed. Each keeps a thread and a socket of the process until its call returns; a process with 64 such opens no more.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*: the count, of all handles of the queue together; 0 for a queue that is null or freed.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub extern "C" fn readpast_queue_given_up(queue: readpast_queue) -> i64 {
+    read(queue, 0, |queue| queue.connections().given_up.cast_signed())
+}
+
 /// Gives back up to `max_items` (1 to 1000) items whose workers died. Claims do this too, every now and then: a queue that
 /// is being worked on needs no such call.
 ///
@@ -217,7 +230,8 @@ pub unsafe extern "C" fn readpast_queue_resume(queue: readpast_queue, err: *mut 
     }
 }
 
-/// Closes the queue's connections: waits up to `timeout_ms` (0 to 86400000) for calls under way. From here on, every call
+/// Closes the queue's connections: waits up to `timeout_ms` (0 to 86400000) for calls under way, and up to 2 seconds for
+/// connections at rest to close. From here on, every call
 /// that needs the server returns `READPAST_CLOSED`, and so do claims that wait. Batches stay readable; leases that are not
 /// settled run out. The handle must still be freed.
 ///

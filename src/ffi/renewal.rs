@@ -8,7 +8,6 @@ use super::error::readpast_error;
 use super::handle::Handle;
 use super::out::Place;
 use super::queue::readpast_queue;
-use super::signals;
 use super::status::{READPAST_NOT_FOUND, READPAST_OK, readpast_status};
 use super::text;
 use crate::worker::Renewal;
@@ -90,7 +89,7 @@ pub unsafe extern "C" fn readpast_renewal_start(
             let place = Place::new("renewal", renewal)?;
             let interval = args::interval("interval_ms", interval_ms)?;
             let (queue, batch) = (queue.get()?, batch.get()?);
-            let renewal = signals::blocked(|| Renewal::start(&queue, &batch, interval))?;
+            let renewal = Renewal::start(&queue, &batch, interval)?;
             place.put(RunningRenewal { renewal, lost: Mutex::default() })?;
             Ok(READPAST_OK)
         })

@@ -12,7 +12,6 @@ use super::handle::Handle;
 use super::out::Place;
 use super::queue::readpast_queue;
 use super::settle::{read_settlements, readpast_settlement};
-use super::signals;
 use super::sized::{Places, Versioned};
 use super::status::{
     READPAST_EMPTY, READPAST_INTERRUPTED, READPAST_NOT_FOUND, READPAST_OK, of_answer, readpast_status,
@@ -148,7 +147,7 @@ pub unsafe extern "C" fn readpast_worker_start(
             let terms = Terms { until_empty: until_empty == 1, observer: log.as_ref().map(Log::observer) };
             let queue = queue.get()?;
             let engine = Engine::new(&queue, terms);
-            signals::blocked(|| engine.start())?;
+            engine.start()?;
             place.put(RunningWorker { engine, log })?;
             Ok(READPAST_OK)
         })

@@ -2,8 +2,9 @@
 //! nobody does. Being native, it goes on while a host's garbage collector or interpreter lock holds everybody else.
 
 use super::{MAX_ITEMS, Queue};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::item::{Answer, Lease};
+use crate::threads;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::{
     sync::{
@@ -81,10 +82,9 @@ impl Keeper {
         let keeping = Keeping { keeper: Arc::clone(self), number, sleeps };
         if !state.runs {
             let keeper = Arc::clone(self);
-            let thread = thread::Builder::new().name("readpast-keeper".to_owned()).spawn(move || keeper.run());
-            if let Err(error) = thread {
+            if let Err(error) = threads::start("readpast-keeper", move || keeper.run()) {
                 drop(state);
-                return Err(Error::new(ErrorKind::Unavailable, format!("no thread could be started: {error}")));
+                return Err(error);
             }
             state.runs = true;
         }

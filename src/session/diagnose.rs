@@ -1,8 +1,10 @@
 //! ODBC diagnostics as our errors, classified by the dialect.
 
+use super::own_thread::Unanswered;
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind};
 use odbc_api::{Error as OdbcError, handles::Record};
+use std::time::Duration;
 
 /// What to do about a right that lacks, for whoever is to have it.
 pub(crate) const MISSING_RIGHT: &str = "grant the login that right";
@@ -50,6 +52,37 @@ pub(super) fn at_login(dialect: Dialect, error: OdbcError, connection_string: &s
     };
     let message = crate::config::redact(connection_string, error.message());
     with_message(&error, format!("cannot connect: {message}; {remedy}"))
+}
+
+/// The error of a call that brought no answer, on a connection that was open. It could take so long.
+pub(super) fn unanswered(why: Unanswered, limit: Duration) -> Error {
+    match why {
+        Unanswered::TooLong => {
+            let ms = limit.as_millis();
+            let message =
+                format!("no answer and no error came within {ms} ms; the connection fell silent, and was given up");
+            Error::new(ErrorKind::ConnectionLost, message)
+        }
+        Unanswered::Panicked => Error::new(ErrorKind::ConnectionLost, "the driver failed on a connection that is lost"),
+        Unanswered::Forked => forked(),
+    }
+}
+
+/// The same of a log-in.
+pub(super) fn unanswered_login(why: Unanswered) -> Error {
+    match why {
+        Unanswered::TooLong => Error::new(
+            ErrorKind::Unreachable,
+            "cannot connect: the log-in came to no end, and was given up; check that the server runs, and what lies between it \
+             and this process",
+        ),
+        Unanswered::Panicked => Error::new(ErrorKind::Unreachable, "cannot connect: the driver failed"),
+        Unanswered::Forked => forked(),
+    }
+}
+
+fn forked() -> Error {
+    Error::new(ErrorKind::Forked, "the connection was opened before a fork; open one in the child process")
 }
 
 /// The error of values that there is not the memory for.

@@ -5,7 +5,7 @@ use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
 use odbc_api::{Connection, ConnectionOptions, Environment, Error as OdbcError};
 use parking_lot::{Mutex, MutexGuard};
-use std::sync::OnceLock;
+use std::{sync::OnceLock, time::Duration};
 
 /// The environment of the process.
 ///
@@ -27,11 +27,14 @@ fn environment() -> Result<&'static Environment, OdbcError> {
 
 /// Connects with a connection string that a driver takes.
 pub(super) fn connect(text: &str, config: &Config) -> Result<Connection<'static>, OdbcError> {
-    let options = ConnectionOptions {
-        login_timeout_sec: Some(config.number("login.timeout_ms").div_ceil(1000)),
-        ..ConnectionOptions::default()
-    };
+    let options =
+        ConnectionOptions { login_timeout_sec: Some(timeout(config).as_secs() as u32), ..ConnectionOptions::default() };
     environment()?.connect_with_connection_string(text, options)
+}
+
+/// The longest that a driver waits for a log-in; drivers count in seconds.
+pub(super) fn timeout(config: &Config) -> Duration {
+    Duration::from_secs(config.number("login.timeout_ms").div_ceil(1000).into())
 }
 
 /// The right to log in, where only one thread at a time may:
@@ -40,6 +43,9 @@ pub(super) fn connect(text: &str, config: &Config) -> Result<Connection<'static>
 ///   (seen with 13.02 and an address sanitizer).
 /// - unixODBC before 2.3.13 looks up a data source by setting, for the whole process, which file it reads: of two look-ups
 ///   at once, one may search the other's file, and remember for 20 seconds that the data source is not there.
+///
+/// Whoever gives up a log-in gives this back, or nobody would be let in any more. psqlODBC reads the locale in a moment without
+/// a round trip, so a log-in that hangs is not in it; should it ever go on, it may read the locale beside another.
 pub(super) fn turn(dialect: Dialect, config: &Config) -> Result<Option<MutexGuard<'static, ()>>> {
     static LOG_IN: Mutex<()> = Mutex::new(());
 

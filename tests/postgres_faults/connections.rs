@@ -8,7 +8,7 @@ use readpast::queue::Queue;
 use std::time::Duration;
 
 /// Opens the queue by way of a proxy.
-fn open_through(scratch: &Scratch, settings: &[(&str, &str)]) -> (Proxy, Queue) {
+pub fn open_through(scratch: &Scratch, settings: &[(&str, &str)]) -> (Proxy, Queue) {
     let connection = scratch.connection();
     let port = connection.split(';').find_map(|part| part.strip_prefix("Port=")).unwrap().parse().unwrap();
     let proxy = Proxy::to(port);

@@ -4,7 +4,7 @@
 
 mod proxy;
 
-pub use proxy::Proxy;
+pub use proxy::{Proxy, Silence};
 
 use readpast::config::Config;
 use readpast::item::{Action, Batch, NewItem, Settlement, Value};

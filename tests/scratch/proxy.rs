@@ -1,5 +1,5 @@
 //! A relay between driver and server that can lose an answer: what the server says next is dropped, and the connection
-//! with it.
+//! with it. Or it falls silent, as a firewall does: the connection stays open, what is sent is taken, and nothing comes.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -13,9 +13,24 @@ pub struct Proxy {
     loses: Arc<Losing>,
 }
 
+/// Where a connection falls silent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Silence {
+    /// At the start of the next connection.
+    AtItsStart,
+    /// At the request that contains this text, which does not get to the server.
+    Before(String),
+    /// At the request that contains this text, which does: its answer is what does not come.
+    After(String),
+}
+
 /// What is to be lost. It is over with the first answer that is.
 #[derive(Default)]
 struct Losing {
+    /// Where a connection is to fall silent.
+    silence: Mutex<Option<Silence>>,
+    /// Of each connection so far, whether it has.
+    silent: Mutex<Vec<Arc<AtomicBool>>>,
     /// The next answer, whatever it is to.
     next: AtomicBool,
     /// The answer to the first request that contains this text.
@@ -34,8 +49,11 @@ impl Proxy {
                 let (from, to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
                 let asked = Arc::new(AtomicBool::new(false));
                 let (asks, loses_it, loses) = (Arc::clone(&asked), Arc::clone(&loses), Arc::clone(&loses));
+                let (hears, is_silent) = (Arc::clone(&loses), loses.connected());
+                let falls_silent = Arc::clone(&is_silent);
                 thread::spawn(move || {
-                    relay(from, to, |request| {
+                    let passes = |request: &[u8]| hears.passes(&falls_silent, request);
+                    relay(from, to, passes, |request| {
                         let mut to = loses.to.lock().unwrap();
                         if to.as_ref().is_some_and(|text| contains(request, text.as_bytes())) {
                             *to = None;
@@ -45,9 +63,12 @@ impl Proxy {
                     });
                 });
                 thread::spawn(move || {
-                    relay(server, client, |_| {
-                        loses_it.next.swap(false, Ordering::SeqCst) || asked.load(Ordering::SeqCst)
-                    });
+                    relay(
+                        server,
+                        client,
+                        |_| !is_silent.load(Ordering::SeqCst),
+                        |_| loses_it.next.swap(false, Ordering::SeqCst) || asked.load(Ordering::SeqCst),
+                    );
                 });
             }
         });
@@ -66,9 +87,53 @@ impl Proxy {
         *self.loses.to.lock().unwrap() = Some(text.to_owned());
     }
 
+    /// The first connection that comes there falls silent, and stays so.
+    pub fn fall_silent(&self, silence: Silence) {
+        *self.loses.silence.lock().unwrap() = Some(silence);
+    }
+
+    /// All connections that are open fall silent, and stay so. New ones do not.
+    pub fn hush(&self) {
+        self.loses.silent.lock().unwrap().iter().for_each(|is_silent| is_silent.store(true, Ordering::SeqCst));
+    }
+
+    /// Whether the one that was to fall silent has.
+    pub fn has_fallen_silent(&self) -> bool {
+        self.loses.silence.lock().unwrap().is_none()
+    }
+
     /// Whether an answer that was to be lost is.
     pub fn has_lost_it(&self) -> bool {
         !self.loses.next.load(Ordering::SeqCst) && self.loses.to.lock().unwrap().is_none()
+    }
+}
+
+impl Losing {
+    /// A new connection; whether it is silent.
+    fn connected(&self) -> Arc<AtomicBool> {
+        let mut silence = self.silence.lock().unwrap();
+        let is_silent = *silence == Some(Silence::AtItsStart) && silence.take().is_some();
+        let is_silent = Arc::new(AtomicBool::new(is_silent));
+        self.silent.lock().unwrap().push(Arc::clone(&is_silent));
+        is_silent
+    }
+
+    /// Whether a request is passed on.
+    fn passes(&self, is_silent: &AtomicBool, request: &[u8]) -> bool {
+        let mut silence = self.silence.lock().unwrap();
+        let (is_there, passes) = match &*silence {
+            Some(Silence::Before(text)) => (contains(request, text.as_bytes()), false),
+            Some(Silence::After(text)) => (contains(request, text.as_bytes()), true),
+            _ => (false, true),
+        };
+        if is_silent.load(Ordering::SeqCst) {
+            return false;
+        }
+        if is_there {
+            is_silent.store(true, Ordering::SeqCst);
+            *silence = None;
+        }
+        !is_there || passes
     }
 }
 
@@ -76,9 +141,13 @@ fn contains(request: &[u8], text: &[u8]) -> bool {
     request.windows(text.len()).any(|window| window == text)
 }
 
-fn relay(mut from: TcpStream, mut to: TcpStream, loses: impl Fn(&[u8]) -> bool) {
+fn relay(mut from: TcpStream, mut to: TcpStream, passes: impl Fn(&[u8]) -> bool, loses: impl Fn(&[u8]) -> bool) {
     let mut buffer = [0; 65536];
     while let Ok(count @ 1..) = from.read(&mut buffer) {
+        // Read all the same, so that it is acknowledged.
+        if !passes(&buffer[..count]) {
+            continue;
+        }
         if loses(&buffer[..count]) || to.write_all(&buffer[..count]).is_err() {
             break;
         }

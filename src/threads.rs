@@ -1,9 +1,25 @@
-//! Threads of ours leave signals to the program's own.
+//! Threads of the library. They leave signals to the program's own.
+#![allow(unsafe_code, reason = "only the C library can say which signals a thread blocks")]
+
+use crate::error::{Error, ErrorKind, Result};
+use std::thread;
+
+/// Starts a thread that takes no signals and is never joined.
+///
+/// # Errors
+/// [`ErrorKind::Unavailable`] when the system has no thread left.
+pub(crate) fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<()> {
+    let thread = thread::Builder::new().name(name.to_owned());
+    let started = blocked(|| thread.spawn(work));
+    started
+        .map(drop)
+        .map_err(|error| Error::new(ErrorKind::Unavailable, format!("no thread could be started: {error}")))
+}
 
 /// Runs `start` while this thread blocks all signals, as a thread that it starts then does for good: a signal to the
 /// process goes to any thread that does not block it, and a program that waits for one on its main thread (as Python
 /// does) would not wake up if ours had it.
-pub(super) fn blocked<R>(start: impl FnOnce() -> R) -> R {
+fn blocked<R>(start: impl FnOnce() -> R) -> R {
     let _restored_at_the_end = Blocked::new();
     start()
 }
@@ -63,7 +79,7 @@ mod tests {
 
     #[test]
     fn a_thread_started_meanwhile_takes_none() {
-        let thread = blocked(|| std::thread::spawn(|| [libc::SIGINT, libc::SIGTERM, libc::SIGUSR1].map(takes)));
+        let thread = blocked(|| thread::spawn(|| [libc::SIGINT, libc::SIGTERM, libc::SIGUSR1].map(takes)));
         assert_eq!(thread.join().unwrap(), [false; 3]);
         assert!(takes(libc::SIGINT), "the caller has its own mask again");
     }

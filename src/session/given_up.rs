@@ -1,0 +1,92 @@
+//! Connections that were given up because a call on them did not return: how many there were, how many still hang, and how
+//! many may.
+
+use crate::error::{Error, ErrorKind, Result};
+use std::{
+    process,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+/// The most calls of a process that may hang before it opens no more connections. Each costs a thread and a socket.
+const MOST: u64 = 64;
+
+/// How many hang in this process: its number, and the count in the lower half. With the process, since in the child of a fork
+/// none does; and not behind a lock, which a fork could leave locked.
+static IN_PROCESS: AtomicU64 = AtomicU64::new(0);
+
+/// What came of the connections of one pool.
+#[derive(Debug, Default)]
+pub(crate) struct GivenUp {
+    count: AtomicU64,
+    hanging: AtomicU64,
+}
+
+/// A thread that hangs, for as long as it does.
+pub(super) struct Hanging(Arc<GivenUp>);
+
+impl GivenUp {
+    /// How many connections were given up so far.
+    pub(crate) fn count(&self) -> u64 {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    /// How many of them still hang in their driver.
+    pub(crate) fn hanging(&self) -> u64 {
+        self.hanging.load(Ordering::Relaxed)
+    }
+
+    /// Takes note of one more.
+    pub(super) fn leave(self: &Arc<Self>) -> Hanging {
+        let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
+        self.hanging.fetch_add(1, Ordering::Relaxed);
+        let in_process = change(|count| count + 1);
+        log::error!(
+            "a connection fell silent and was given up with the thread that waits for it ({count} of this queue so far; {in_process} \
+             still hang in this process, {MOST} may): look for a firewall or proxy that drops connections without closing them, \
+             and set keepalives in the connection string"
+        );
+        Hanging(Arc::clone(self))
+    }
+}
+
+impl Drop for Hanging {
+    fn drop(&mut self) {
+        self.0.hanging.fetch_sub(1, Ordering::Relaxed);
+        change(|count| count.saturating_sub(1));
+    }
+}
+
+/// Whether another connection may be opened.
+///
+/// # Errors
+/// [`ErrorKind::Unavailable`] when too many calls hang.
+pub(super) fn check() -> Result<()> {
+    let hanging = change(|count| count);
+    if hanging < MOST {
+        return Ok(());
+    }
+    let message = format!(
+        "cannot connect: {hanging} calls of this process hang on connections that fell silent, and no more are opened until some \
+         of them return; find out what swallows their answers, or start the process anew"
+    );
+    Err(Error::new(ErrorKind::Unavailable, message))
+}
+
+/// Changes how many hang in this process; says how many do then.
+fn change(change: impl Fn(u64) -> u64) -> u64 {
+    let process = u64::from(process::id());
+    let changed = |packed: u64| {
+        let count = if packed >> 32 == process { packed & u64::from(u32::MAX) } else { 0 };
+        process << 32 | change(count)
+    };
+    let mut packed = IN_PROCESS.load(Ordering::Relaxed);
+    loop {
+        match IN_PROCESS.compare_exchange_weak(packed, changed(packed), Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => return changed(packed) & u64::from(u32::MAX),
+            Err(now) => packed = now,
+        }
+    }
+}

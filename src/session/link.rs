@@ -1,0 +1,208 @@
+//! The connection itself, and the statements kept on it: what a session's thread works with.
+
+use super::fetch::{self, Shape, Unread};
+use super::{diagnose, login, query_timeout};
+use crate::config::Config;
+use crate::dialect::Dialect;
+use crate::error::{Error, ErrorKind, Result};
+use crate::item::{Column, Rows};
+use odbc_api::{
+    Connection, ConnectionTransitions as _, Preallocated, Prepared, SharedConnection,
+    handles::{SqlResult, StatementConnection},
+    parameter::InputParameter,
+};
+use std::{
+    collections::HashMap,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+type Kept = StatementConnection<SharedConnection<'static>>;
+
+/// Values as ODBC takes them.
+pub(super) type Bound = [Box<dyn InputParameter>];
+
+/// An open connection, on its thread.
+pub(super) struct Link {
+    /// Before `connection`: statements must be gone when the connection is closed.
+    statements: HashMap<Arc<str>, Statement>,
+    /// `None` only while it is being closed.
+    connection: Option<SharedConnection<'static>>,
+    dialect: Dialect,
+    query_timeout_sec: usize,
+    /// The most bytes of a claimed item.
+    most_bytes: usize,
+}
+
+/// A statement kept for the life of the connection.
+enum Statement {
+    /// Parsed once by the server, executed many times. The columns of its result are asked for once: they never change,
+    /// or the server refuses it.
+    Prepared(Prepared<Kept>, Option<Arc<[Column]>>),
+    /// A remote procedure call, which SQL Server takes by name in one message: there is nothing to prepare.
+    Call(Preallocated<Kept>),
+}
+
+impl Link {
+    /// Connects, and finds out who the server is.
+    pub(super) fn open(text: &str, config: &Config, guess: Dialect) -> Result<Self> {
+        let failed = |error| diagnose::at_login(guess, error, text);
+        let connection = login::connect(text, config).map_err(failed)?;
+        let name = connection.database_management_system_name().map_err(failed)?;
+        Ok(Self {
+            statements: HashMap::new(),
+            connection: Some(Arc::new(Mutex::new(connection))),
+            dialect: Dialect::choose(config.dialect(), &name)?,
+            query_timeout_sec: query_timeout(config).as_secs() as usize,
+            most_bytes: config.most_item_bytes(),
+        })
+    }
+
+    /// The SQL that the server speaks.
+    pub(super) fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// Executes a statement that stays; `None` when its first result has no columns.
+    pub(super) fn call(&mut self, text: &Arc<str>, params: &Bound, shape: Shape) -> Result<Option<Rows>> {
+        if !self.statements.contains_key(text) {
+            let statement = self.keep(text)?;
+            self.statements.insert(Arc::clone(text), statement);
+        }
+        let mut unknown = None;
+        let (result, columns) = match self.statements.get_mut(text) {
+            Some(Statement::Prepared(statement, columns)) => (statement.execute(params), columns),
+            Some(Statement::Call(statement)) => (statement.execute(text, params), &mut unknown),
+            None => return Err(Error::new(ErrorKind::Protocol, "the statement is not there")),
+        };
+        let most = self.most_bytes;
+        let result = result
+            .map_err(Unread::from)
+            .and_then(|cursor| cursor.map(|cursor| fetch::drain(cursor, shape, columns, most)).transpose());
+        let result = self.told(result);
+        if !matches!(result, Ok(Some(_))) {
+            self.discard(text);
+        }
+        result
+    }
+
+    /// Executes a statement once; no rows when its first result has no columns.
+    pub(super) fn execute(&mut self, text: &str, params: &Bound) -> Result<Rows> {
+        let timeout = self.timeout();
+        let result = self.with_connection(|connection| {
+            match connection.execute(text, params, timeout).map_err(Unread::from)? {
+                Some(cursor) => fetch::drain(cursor, Shape::Table, &mut None, usize::MAX),
+                None => Ok(Rows::default()),
+            }
+        });
+        self.told(result)
+    }
+
+    /// Executes a statement once, for all its results.
+    pub(super) fn results(&mut self, text: &str, params: &Bound) -> Result<Vec<Rows>> {
+        let timeout = self.timeout();
+        let result = self.with_connection(|connection| match connection.execute(text, params, timeout)? {
+            Some(cursor) => fetch::all(cursor),
+            None => Ok(Vec::new()),
+        });
+        self.told(result)
+    }
+
+    /// Whether the driver knows that the connection is lost. It does not ask the server.
+    pub(super) fn is_dead(&self) -> bool {
+        self.with_connection(Connection::is_dead).unwrap_or(true)
+    }
+
+    /// Begins a transaction.
+    pub(super) fn begin(&mut self) -> Result<()> {
+        self.told(self.with_connection(|connection| connection.set_autocommit(false)))
+    }
+
+    /// Commits it.
+    pub(super) fn commit(&mut self) -> Result<()> {
+        self.told(self.with_connection(Connection::commit))
+    }
+
+    /// Leaves it. After a commit there is nothing to roll back; after a failure everything is.
+    pub(super) fn end(&mut self) -> Result<()> {
+        self.told(self.with_connection(|connection| {
+            connection.rollback()?;
+            connection.set_autocommit(true)
+        }))
+    }
+
+    fn keep(&mut self, text: &str) -> Result<Statement> {
+        let Some(connection) = self.connection.clone() else {
+            return Err(Error::new(ErrorKind::Closed, "the connection is closed"));
+        };
+        let timeout = self.timeout();
+        let statement = if text.starts_with('{') {
+            connection.into_preallocated().and_then(|mut statement| {
+                timeout.map_or(Ok(()), |seconds| statement.set_query_timeout_sec(seconds))?;
+                Ok(Statement::Call(statement))
+            })
+        } else {
+            connection.into_prepared(text).and_then(|mut statement| {
+                timeout.map_or(Ok(()), |seconds| statement.set_query_timeout_sec(seconds))?;
+                Ok(Statement::Prepared(statement, None))
+            })
+        };
+        self.told(statement)
+    }
+
+    /// Frees the statement of a call that failed: results behind the error may be unread, and a statement with such
+    /// refuses its next execution. A new one costs no round trip. (A prepared statement has one result, and stays.)
+    fn discard(&mut self, text: &Arc<str>) {
+        if matches!(self.statements.get(text), Some(Statement::Call(_))) {
+            free(self.statements.remove(text));
+        }
+    }
+
+    /// psqlODBC would set the server's time-out with a round trip of its own; the session has set it already.
+    fn timeout(&self) -> Option<usize> {
+        (self.dialect == Dialect::SqlServer).then_some(self.query_timeout_sec)
+    }
+
+    fn with_connection<T, E: From<odbc_api::Error>>(
+        &self,
+        work: impl FnOnce(&Connection<'static>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        match &self.connection {
+            Some(connection) => work(&connection.lock().unwrap_or_else(PoisonError::into_inner)),
+            None => Err(odbc_api::Error::NoDiagnostics { function: "closed connection" }.into()),
+        }
+    }
+
+    /// In our terms.
+    fn told<T>(&self, result: Result<T, impl Into<Unread>>) -> Result<T> {
+        result.map_err(|error| match error.into() {
+            Unread::Odbc(error) => diagnose::in_use(self.dialect, error),
+            Unread::Unfit(_) => diagnose::out_of_memory(),
+        })
+    }
+}
+
+impl Drop for Link {
+    /// Disconnects without ever panicking: odbc-api's own destructors panic when a driver reports an error for a handle
+    /// of a dead connection, and a lost connection is ordinary here.
+    fn drop(&mut self) {
+        free(std::mem::take(&mut self.statements));
+        let Some(connection) = self.connection.take().and_then(Arc::into_inner) else { return };
+        let mut handle = connection.into_inner().unwrap_or_else(PoisonError::into_inner).into_handle();
+        match handle.disconnect() {
+            SqlResult::Success(()) | SqlResult::SuccessWithInfo(()) => drop(handle),
+            // Still in a transaction (25000) or in a state that the driver does not leave: its memory is the lesser loss.
+            _ => {
+                log::warn!("a lost connection could not be closed in order");
+                std::mem::forget(handle);
+            }
+        }
+    }
+}
+
+/// Frees statements without panicking, which odbc-api's destructor does when the driver reports an error.
+fn free<T>(statements: T) {
+    if catch_unwind(AssertUnwindSafe(|| drop(statements))).is_err() {
+        log::warn!("a statement of a lost connection could not be freed");
+    }
+}

@@ -1,0 +1,247 @@
+//! A thread that makes calls for somebody who waits for each of them only so long.
+//!
+//! A call into a driver cannot be ended from outside: when a connection falls silent without being closed, psqlODBC waits for
+//! ever and Microsoft's driver for four minutes. So the calls of a connection are made on a thread of its own. Whoever waits
+//! for one longer than it may take goes away; the thread stays behind with the connection, and ends when the call does.
+
+use super::given_up::{GivenUp, Hanging};
+use crate::error::Result;
+use crate::threads;
+use parking_lot::{Condvar, Mutex};
+use std::{
+    mem,
+    panic::{AssertUnwindSafe, catch_unwind},
+    process,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// The longest wait for the end of a thread, which closes its connection: a program that ends meanwhile would unload the
+/// driver from under it.
+const CLOSING: Duration = Duration::from_secs(2);
+
+/// The thread, and the one who gives it work. `L` is what it works with, and never leaves it.
+pub(super) struct OwnThread<L> {
+    desk: Arc<Desk<L>>,
+    given_up: Arc<GivenUp>,
+    /// The process that it belongs to. In the child of a fork it is not there.
+    process: u32,
+    /// Until when its end is waited for, once it has been told to end.
+    closing: Option<Instant>,
+}
+
+type Job<L> = Box<dyn FnOnce(&mut Option<L>) + Send>;
+
+/// Where the two meet.
+struct Desk<L> {
+    state: Mutex<State<L>>,
+    /// The thread waits for this one.
+    given: Condvar,
+    /// The one who gives work waits for this one.
+    done: Condvar,
+}
+
+enum State<L> {
+    Resting,
+    Given(Job<L>),
+    Working,
+    Done,
+    /// To end, as soon as nothing is left to do.
+    Ending,
+    /// Nobody waits for what it does, nor for its end.
+    Left {
+        /// Ends the count of it, when the thread ends.
+        _hanging: Hanging,
+    },
+    Ended,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(super) enum Unanswered {
+    /// The call took too long, or one before it did.
+    TooLong,
+    /// The call panicked.
+    Panicked,
+    /// This is the child of a fork.
+    Forked,
+}
+
+impl<L> OwnThread<L> {
+    /// Starts a thread that has nothing to work with yet.
+    pub(super) fn start(given_up: &Arc<GivenUp>) -> Result<Self>
+    where
+        L: 'static,
+    {
+        let desk = Arc::new(Desk { state: Mutex::new(State::Resting), given: Condvar::new(), done: Condvar::new() });
+        let theirs = Arc::clone(&desk);
+        threads::start("readpast-session", move || theirs.serve())?;
+        Ok(Self { desk, given_up: Arc::clone(given_up), process: process::id(), closing: None })
+    }
+
+    /// Has `work` done on the thread, and waits for it no longer than `limit`.
+    pub(super) fn ask<T: Send + 'static>(
+        &mut self,
+        limit: Duration,
+        work: impl FnOnce(&mut Option<L>) -> T + Send + 'static,
+    ) -> Result<T, Unanswered> {
+        if !self.is_here() {
+            return Err(Unanswered::Forked);
+        }
+        let answer = Arc::new(Mutex::new(None));
+        let place = Arc::clone(&answer);
+        let deadline = Instant::now() + limit;
+        let mut state = self.desk.state.lock();
+        if !matches!(*state, State::Resting) {
+            return Err(Unanswered::TooLong);
+        }
+        *state = State::Given(Box::new(move |link| *place.lock() = Some(work(link))));
+        self.desk.given.notify_one();
+        while !matches!(*state, State::Done) {
+            if self.desk.done.wait_until(&mut state, deadline).timed_out() && !matches!(*state, State::Done) {
+                *state = State::Left { _hanging: self.given_up.leave() };
+                return Err(Unanswered::TooLong);
+            }
+        }
+        *state = State::Resting;
+        drop(state);
+        answer.lock().take().ok_or(Unanswered::Panicked)
+    }
+
+    /// Tells the thread to end. Does not wait for it: that is what dropping does.
+    pub(super) fn begin_to_end(&mut self) {
+        if self.closing.is_some() || !self.is_here() {
+            return;
+        }
+        self.closing = Some(Instant::now() + CLOSING);
+        let mut state = self.desk.state.lock();
+        if matches!(*state, State::Resting) {
+            *state = State::Ending;
+            self.desk.given.notify_one();
+        }
+    }
+
+    /// Before the lock, which another thread of the parent may have held at the fork.
+    fn is_here(&self) -> bool {
+        process::id() == self.process
+    }
+}
+
+impl<L> Drop for OwnThread<L> {
+    fn drop(&mut self) {
+        self.begin_to_end();
+        let Some(deadline) = self.closing.filter(|_| self.is_here()) else { return };
+        let mut state = self.desk.state.lock();
+        while matches!(*state, State::Ending) {
+            if self.desk.done.wait_until(&mut state, deadline).timed_out() && matches!(*state, State::Ending) {
+                *state = State::Left { _hanging: self.given_up.leave() };
+            }
+        }
+    }
+}
+
+impl<L> Desk<L> {
+    /// The life of the thread.
+    fn serve(&self) {
+        let mut link = None;
+        while let Some(job) = self.next() {
+            // Destructors of odbc-api panic when a driver reports an error. There is no answer then.
+            let _ = catch_unwind(AssertUnwindSafe(|| job(&mut link)));
+            let mut state = self.state.lock();
+            if matches!(*state, State::Working) {
+                *state = State::Done;
+                self.done.notify_one();
+            }
+        }
+        if catch_unwind(AssertUnwindSafe(|| drop(link))).is_err() {
+            log::warn!("a lost connection could not be closed in order");
+        }
+        let before = mem::replace(&mut *self.state.lock(), State::Ended);
+        self.done.notify_one();
+        // If it was left, it hangs no longer.
+        drop(before);
+    }
+
+    /// Waits for something to do. `None`: there is nothing more.
+    fn next(&self) -> Option<Job<L>> {
+        let mut state = self.state.lock();
+        loop {
+            match mem::replace(&mut *state, State::Working) {
+                State::Given(job) => return Some(job),
+                other => *state = other,
+            }
+            if matches!(*state, State::Ending | State::Left { .. }) {
+                return None;
+            }
+            self.given.wait(&mut state);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    const LONG: Duration = Duration::from_secs(120);
+
+    #[test]
+    fn work_is_done_on_one_thread_that_ends_with_its_owner() {
+        let given_up = Arc::default();
+        let mut thread = OwnThread::<String>::start(&given_up).unwrap();
+        let first = thread.ask(LONG, |link| {
+            *link = Some("kept".to_owned());
+            std::thread::current().id()
+        });
+        let second = thread.ask(LONG, |link| (std::thread::current().id(), link.clone()));
+        assert_eq!(second.unwrap(), (first.unwrap(), Some("kept".to_owned())));
+        let desk = Arc::clone(&thread.desk);
+        drop(thread);
+        assert!(matches!(*desk.state.lock(), State::Ended));
+        assert_eq!((given_up.count(), given_up.hanging()), (0, 0));
+    }
+
+    #[test]
+    fn what_takes_too_long_is_left_and_counted_until_it_ends() {
+        let given_up: Arc<GivenUp> = Arc::default();
+        let mut thread = OwnThread::<()>::start(&given_up).unwrap();
+        let (release, wait) = channel::<()>();
+        let left = thread.ask(Duration::from_millis(1), move |_| wait.recv());
+        assert!(matches!(left, Err(Unanswered::TooLong)));
+        assert_eq!((given_up.count(), given_up.hanging()), (1, 1));
+        assert!(matches!(thread.ask(LONG, |_| ()), Err(Unanswered::TooLong)), "at once");
+        let desk = Arc::clone(&thread.desk);
+        drop(thread);
+        drop(release);
+        let deadline = Instant::now() + LONG;
+        while given_up.hanging() > 0 {
+            assert!(Instant::now() < deadline, "the thread goes on for ever");
+            std::thread::yield_now();
+        }
+        assert!(matches!(*desk.state.lock(), State::Ended));
+        assert_eq!(given_up.count(), 1);
+    }
+
+    #[test]
+    fn an_end_that_takes_too_long_is_not_waited_for() {
+        struct Slow(std::sync::mpsc::Receiver<()>);
+        impl Drop for Slow {
+            fn drop(&mut self) {
+                let _ = self.0.recv();
+            }
+        }
+        let given_up: Arc<GivenUp> = Arc::default();
+        let mut thread = OwnThread::start(&given_up).unwrap();
+        let (_release, wait) = channel();
+        thread.ask(LONG, move |link| *link = Some(Slow(wait))).unwrap();
+        drop(thread);
+        assert_eq!((given_up.count(), given_up.hanging()), (1, 1));
+    }
+
+    #[test]
+    fn a_panic_is_no_answer_and_no_end() {
+        let mut thread = OwnThread::<()>::start(&Arc::default()).unwrap();
+        assert!(matches!(thread.ask(LONG, |_| panic!("as it happens")), Err::<(), _>(Unanswered::Panicked)));
+        assert_eq!(thread.ask(LONG, |_| 7).unwrap(), 7);
+    }
+}

@@ -1,0 +1,204 @@
+//! Connections that fall silent, through Microsoft's driver: its own time-out asks the server to cancel, and then waits four
+//! minutes for the word of that. Every call comes to an end before, and on another connection to its outcome.
+
+use crate::server::{Fault, Server};
+use crate::starting::{CONNECTION, again};
+use crate::tds_peer::{LoginReply, Reply};
+use crate::{all, put, take};
+use readpast::error::ErrorKind;
+use readpast::item::{Action, Answer, Lease};
+use readpast::queue::Queue;
+use readpast::{Engine, engine::Taken, engine::Terms};
+use std::io::{Write, stdin};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+/// Calls are given up after this and a few seconds.
+const SHORT: &[(&str, &str)] = &[("query.timeout_ms", "1000"), ("login.timeout_ms", "1000")];
+
+/// What takes no time, whatever the machine has to do besides, and far less than the driver takes.
+const SOON: Duration = Duration::from_secs(90);
+
+fn in_time<T>(work: impl FnOnce() -> T) -> T {
+    let begun = Instant::now();
+    let result = work();
+    assert!(begun.elapsed() < SOON, "it took {:?}", begun.elapsed());
+    result
+}
+
+fn deaf() -> Fault {
+    Fault::Instead(Reply::deaf())
+}
+
+/// Does what is asked for, and does not say so.
+fn deaf_after() -> Fault {
+    Fault::Spoilt(|_| Reply::deaf())
+}
+
+#[test]
+fn at_every_stage_of_opening() {
+    let server = Server::start();
+    server.refuse_login(LoginReply::Silence);
+    server.fault("SET LOCK_TIMEOUT", deaf());
+    server.fault("[QueueCatalog]", deaf());
+    let queue = in_time(|| server.open(SHORT));
+    assert_eq!(server.peer.logins().len(), 4, "each cost one log-in");
+    assert_eq!(queue.connections().given_up, 2, "of a log-in the driver itself says that it took too long");
+}
+
+#[test]
+fn in_the_settings_of_a_session_without_another_try() {
+    let server = Server::start();
+    server.fault("SET LOCK_TIMEOUT", deaf());
+    let config = server.config(&[SHORT, &[("retry.budget_ms", "0")]].concat());
+    let error = in_time(|| Queue::open(&config, "Job").unwrap_err());
+    assert_eq!(error.kind(), ErrorKind::ConnectionLost, "{error}");
+    assert!(error.message().contains("given up"), "{error}");
+}
+
+#[test]
+fn in_a_claim() {
+    let server = Server::start();
+    let queue = server.open(SHORT);
+    put(&queue, &["a"]);
+    server.fault("[Next_Job", deaf());
+    assert_eq!(in_time(|| take(&queue, 1)).len(), 1);
+    let connections = queue.connections();
+    assert_eq!((connections.given_up, connections.hanging, connections.open), (1, 1, 1), "{connections:?}");
+    assert!(server.peer.attentions() >= 1, "it was asked to cancel first");
+}
+
+#[test]
+fn in_a_settle_before_and_after_its_commit() {
+    for fault in [deaf, deaf_after] {
+        let server = Server::start();
+        let queue = server.open(SHORT);
+        put(&queue, &["a"]);
+        let batch = take(&queue, 1);
+        server.fault("[Modify_Job", fault());
+        let outcomes = in_time(|| queue.settle(&all(&batch, Action::Complete), None).unwrap());
+        assert_eq!(outcomes[0].answer, Answer::Ok);
+        assert_eq!(server.ledger().settled.len(), 1, "it took effect once");
+        let requests = server.requests("[Modify_Job");
+        assert_eq!((requests.len(), requests[0].values()), (2, requests[1].values()), "with one identity");
+    }
+}
+
+#[test]
+fn at_the_end_of_the_budget_an_outcome_is_unknown_and_can_be_learnt() {
+    let server = Server::start();
+    let queue = server.open(&[SHORT, &[("retry.budget_ms", "0")]].concat());
+    put(&queue, &["a"]);
+    let batch = take(&queue, 1);
+    server.fault("[Modify_Job", deaf_after());
+    let error = in_time(|| queue.settle(&all(&batch, Action::Complete), None).unwrap_err());
+    assert_eq!(error.kind(), ErrorKind::OutcomeUnknown, "{error}");
+    let outcomes = queue.settle(&all(&batch, Action::Complete), error.operation()).unwrap();
+    assert_eq!((outcomes[0].answer, server.ledger().settled.len()), (Answer::Ok, 1));
+}
+
+#[test]
+fn in_a_renewal_and_in_an_enqueue() {
+    let server = Server::start();
+    let queue = server.open(SHORT);
+    server.fault("[Add_Job", deaf_after());
+    in_time(|| put(&queue, &["a"]));
+    assert_eq!(server.ledger().items.len(), 1);
+    let batch = take(&queue, 1);
+    let kept = batch.get(0).unwrap();
+    server.fault("[Renew_Job", deaf());
+    let outcomes = in_time(|| queue.renew(&[Lease { key: kept.key(), attempt: kept.attempt() }]).unwrap());
+    assert_eq!((outcomes[0].answer, queue.connections().given_up), (Answer::Ok, 2));
+}
+
+/// Calls that hang do not hold up those on other connections: neither the driver nor the driver manager has a lock that they
+/// keep.
+#[test]
+fn beside_calls_that_go_on() {
+    let server = Server::start();
+    let queue = server.open(&[("query.timeout_ms", "3600000"), ("pool.size", "8")]);
+    (0..4).for_each(|_| server.fault("[Stats_Job", deaf()));
+    for number in 1..=4 {
+        let queue = queue.clone();
+        std::thread::spawn(move || queue.stats());
+        server.wait_for("[Stats_Job", number);
+    }
+    in_time(|| put(&queue, &["a", "b"]));
+    let batch = in_time(|| take(&queue, 2));
+    in_time(|| queue.settle(&all(&batch, Action::Complete), None).unwrap());
+    let another = in_time(|| server.open(SHORT));
+    in_time(|| another.close(SOON).unwrap());
+    let error = in_time(|| queue.close(Duration::from_millis(1)).unwrap_err());
+    assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
+    in_time(|| drop(queue));
+}
+
+#[test]
+fn under_a_worker() {
+    let server = Server::start();
+    let queue = server.open(SHORT);
+    // One, since what a settle claims whose answer is lost is left to the lease.
+    put(&queue, &["a"]);
+    let engine = Engine::new(&queue, Terms { until_empty: true, ..Terms::default() });
+    server.fault("[Next_Job", deaf());
+    server.fault("[Modify_Job", deaf());
+    server.fault("[Modify_Job", deaf_after());
+    in_time(|| {
+        loop {
+            match engine.take(1, Duration::from_secs(3600)).unwrap() {
+                Taken::Items(batch) => drop(engine.end(&all(&batch, Action::Complete))),
+                Taken::Nothing => {}
+                Taken::Stopping => break,
+            }
+        }
+        engine.close(SOON).unwrap();
+    });
+    assert_eq!(server.ledger().settled.len(), 1);
+    assert_eq!(queue.connections().given_up, 3);
+    put(&queue, &["b"]);
+    assert_eq!(take(&queue, 1).len(), 1);
+}
+
+#[test]
+fn under_a_worker_that_is_stopped() {
+    let server = Server::start();
+    let queue = server.open(&[("query.timeout_ms", "3600000")]);
+    put(&queue, &["a"]);
+    let engine = Engine::new(&queue, Terms::default());
+    let Taken::Items(batch) = engine.take(1, SOON).unwrap() else { panic!("an item is due") };
+    server.fault("[Modify_Job", deaf_after());
+    engine.end(&all(&batch, Action::Complete));
+    server.wait_for("[Modify_Job", 1);
+    in_time(|| {
+        assert_eq!(engine.close(Duration::from_millis(100)).unwrap_err().kind(), ErrorKind::TimedOut);
+        assert_eq!(queue.close(Duration::from_millis(100)).unwrap_err().kind(), ErrorKind::TimedOut);
+        drop((engine, queue));
+    });
+    assert_eq!(server.ledger().settled.len(), 1);
+}
+
+/// A program that ends while a call hangs ends as it would have. The test starts itself again.
+#[test]
+fn while_a_program_ends() {
+    if let Ok(connection) = std::env::var(CONNECTION) {
+        let mut config = readpast::Config::new();
+        config.set("connection", &connection).unwrap();
+        config.set("query.timeout_ms", "1000").unwrap();
+        config.set("retry.budget_ms", "0").unwrap();
+        let queue = Queue::open(&config, "Job").unwrap();
+        assert_eq!(queue.stats().unwrap_err().kind(), ErrorKind::ConnectionLost);
+        assert_eq!(queue.connections().hanging, 1);
+        std::thread::spawn(move || queue.stats());
+        stdin().read_line(&mut String::new()).unwrap();
+        return;
+    }
+    let server = Server::start();
+    (0..2).for_each(|_| server.fault("[Stats_Job", deaf()));
+    let mut command = again("silence::while_a_program_ends", &server.peer.connection_string(), r#"exec "$@""#);
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    let orders = child.stdin.take().unwrap();
+    server.wait_for("[Stats_Job", 2);
+    writeln!(&orders).unwrap();
+    let status = in_time(|| child.wait().unwrap());
+    assert!(status.success(), "{status}");
+}

@@ -1,0 +1,327 @@
+//! Connections that fall silent: open, all that is sent taken and acknowledged, and nothing comes back. psqlODBC waits for
+//! ever then. Every call comes to an end, and on another connection to its outcome.
+
+use crate::connections::open_through;
+use crate::scratch::{Proxy, Scratch, Silence, all, changed, config, item};
+use crate::{claim_new, completions, watch_completions};
+use readpast::error::{Error, ErrorKind};
+use readpast::item::{Action, Answer, Lease, Settlement};
+use readpast::queue::Queue;
+use readpast::{Engine, engine::Taken, engine::Terms};
+use std::env;
+use std::io::{BufRead, BufReader, Write, stdin};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Calls are given up after this and a few seconds.
+const SHORT: &[(&str, &str)] = &[("query.timeout_ms", "1000"), ("login.timeout_ms", "1000")];
+
+/// What takes no time, whatever the machine has to do besides. Without an end of its own it would take for ever.
+const SOON: Duration = Duration::from_secs(60);
+
+/// Within a bound far above what is promised, and far below for ever.
+fn in_time<T>(work: impl FnOnce() -> T) -> T {
+    let begun = Instant::now();
+    let result = work();
+    assert!(begun.elapsed() < SOON, "it took {:?}", begun.elapsed());
+    result
+}
+
+fn proxy_to(scratch: &Scratch) -> (Proxy, String) {
+    let connection = scratch.connection();
+    let port = connection.split(';').find_map(|part| part.strip_prefix("Port=")).unwrap().parse().unwrap();
+    let proxy = Proxy::to(port);
+    let through = changed(&connection, &[("Port", &proxy.port.to_string())]);
+    (proxy, through)
+}
+
+/// Opens the queue when the first connection falls silent there: without a second try, and then with one.
+fn open_beside(silence: &Silence) -> Error {
+    let scratch = Scratch::new();
+    let (proxy, through) = proxy_to(&scratch);
+    proxy.fall_silent(silence.clone());
+    let once = [SHORT, &[("retry.budget_ms", "0")]].concat();
+    let error = in_time(|| Queue::open(&config(&through, &once), "Job").unwrap_err());
+    assert!(proxy.has_fallen_silent(), "{silence:?}");
+    proxy.fall_silent(silence.clone());
+    let queue = in_time(|| Queue::open(&config(&through, SHORT), "Job").unwrap());
+    assert!(proxy.has_fallen_silent(), "{silence:?}");
+    in_time(|| queue.enqueue(&[item("a")], None).unwrap());
+    error
+}
+
+#[test]
+fn at_the_start_of_a_connection() {
+    let error = open_beside(&Silence::AtItsStart);
+    assert_eq!(error.kind(), ErrorKind::Unreachable, "{error}");
+}
+
+/// After the password: libpq's time-out is over, and the driver asks for more.
+#[test]
+fn in_the_middle_of_a_log_in() {
+    let error = open_beside(&Silence::Before("DateStyle".to_owned()));
+    assert_eq!(error.kind(), ErrorKind::Unreachable, "{error}");
+    assert!(error.message().contains("given up") && error.message().contains("check that the server runs"), "{error}");
+}
+
+#[test]
+fn in_the_settings_of_a_session() {
+    for silence in [Silence::Before("lock_timeout".to_owned()), Silence::After("lock_timeout".to_owned())] {
+        let error = open_beside(&silence);
+        assert_eq!(error.kind(), ErrorKind::ConnectionLost, "{error}");
+    }
+}
+
+#[test]
+fn in_the_look_up_of_a_queue() {
+    let error = open_beside(&Silence::Before("queue_catalog".to_owned()));
+    assert_eq!(error.kind(), ErrorKind::ConnectionLost, "{error}");
+    assert!(error.message().contains("given up"), "{error}");
+}
+
+#[test]
+fn in_a_claim() {
+    let scratch = Scratch::new();
+    let (proxy, queue) = open_through(&scratch, SHORT);
+    queue.enqueue(&[item("a")], None).unwrap();
+    proxy.fall_silent(Silence::Before("next_job_set_trx".to_owned()));
+    let batch = in_time(|| queue.claim(1, Duration::ZERO).unwrap());
+    assert!(proxy.has_fallen_silent());
+    assert_eq!((batch.len(), batch.get(0).unwrap().attempt()), (1, 1));
+    let connections = queue.connections();
+    assert_eq!((connections.given_up, connections.hanging, connections.open), (1, 1, 1), "{connections:?}");
+}
+
+/// Settles an item with an answer by which its request is known.
+fn settle_beside(silence: fn(String) -> Silence) {
+    const TOLD: &str = "told by this";
+    let scratch = Scratch::new();
+    watch_completions(&scratch);
+    let (proxy, queue) = open_through(&scratch, SHORT);
+    let batch = claim_new(&queue, 2);
+    let settlements: Vec<_> =
+        all(&batch, Action::Complete).into_iter().map(|one| Settlement { response: Some(TOLD), ..one }).collect();
+    proxy.fall_silent(silence(TOLD.to_owned()));
+    let outcomes = in_time(|| queue.settle(&settlements, None).unwrap());
+    assert!(proxy.has_fallen_silent());
+    assert!(outcomes.iter().all(|outcome| outcome.answer == Answer::Ok), "{outcomes:?}");
+    assert_eq!(completions(&scratch), "2");
+    assert_eq!(queue.connections().given_up, 1);
+}
+
+#[test]
+fn in_a_settle_before_the_server_has_it() {
+    settle_beside(Silence::Before);
+}
+
+#[test]
+fn in_a_settle_after_its_commit() {
+    settle_beside(Silence::After);
+}
+
+#[test]
+fn at_the_end_of_the_budget_an_outcome_is_unknown_and_can_be_learnt() {
+    let scratch = Scratch::new();
+    watch_completions(&scratch);
+    let (proxy, queue) = open_through(&scratch, &[SHORT, &[("retry.budget_ms", "0")]].concat());
+    let batch = claim_new(&queue, 1);
+    let settlements = [Settlement { response: Some("told by this"), ..all(&batch, Action::Complete).remove(0) }];
+    proxy.fall_silent(Silence::After("told by this".to_owned()));
+    let error = in_time(|| queue.settle(&settlements, None).unwrap_err());
+    assert_eq!(error.kind(), ErrorKind::OutcomeUnknown, "{error}");
+    let outcomes = in_time(|| queue.settle(&settlements, error.operation()).unwrap());
+    assert_eq!((outcomes[0].answer, completions(&scratch).as_str()), (Answer::Ok, "1"));
+}
+
+#[test]
+fn in_an_enqueue() {
+    for silence in [Silence::Before, Silence::After] {
+        let scratch = Scratch::new();
+        let (proxy, queue) = open_through(&scratch, SHORT);
+        proxy.fall_silent(silence("told by this".to_owned()));
+        in_time(|| queue.enqueue(&[item("told by this"), item("b")], None).unwrap());
+        assert!(proxy.has_fallen_silent());
+        assert_eq!(scratch.look("SELECT COUNT(*) FROM readpast.job"), "2");
+    }
+}
+
+#[test]
+fn in_a_renewal() {
+    let scratch = Scratch::new();
+    let (proxy, queue) = open_through(&scratch, SHORT);
+    let batch = claim_new(&queue, 1);
+    let kept = batch.get(0).unwrap();
+    proxy.fall_silent(Silence::Before("renew_job".to_owned()));
+    let lease = Lease { key: kept.key(), attempt: kept.attempt() };
+    let outcomes = in_time(|| queue.renew(&[lease]).unwrap());
+    assert!(proxy.has_fallen_silent());
+    assert_eq!(outcomes[0].answer, Answer::Ok);
+}
+
+/// All connections of the pool at once, as when a firewall forgets them: one call waits for one of them. The others are
+/// closed, which hangs too, since psqlODBC frees its statements with a round trip; that is not waited for.
+#[test]
+fn while_connections_are_idle() {
+    let scratch = Scratch::new();
+    let (proxy, queue) = open_through(&scratch, SHORT);
+    let opened = Arc::new(std::sync::Barrier::new(4));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            let (queue, opened) = (queue.clone(), Arc::clone(&opened));
+            scope.spawn(move || {
+                opened.wait();
+                (0..50).for_each(|_| drop(queue.enqueue(&[item("a")], None).unwrap()));
+            });
+        }
+    });
+    let before = queue.connections();
+    assert!(before.open >= 1 && before.given_up == 0, "{before:?}");
+    proxy.hush();
+    in_time(|| queue.enqueue(&[item("a")], None).unwrap());
+    assert_eq!(scratch.look("SELECT COUNT(*) FROM readpast.job"), "201");
+    let after = queue.connections();
+    assert!((1..=before.open).contains(&after.given_up) && after.open == 1, "{before:?}, {after:?}");
+}
+
+#[test]
+fn while_a_queue_is_closed_and_freed() {
+    let scratch = Scratch::new();
+    let (proxy, queue) = open_through(&scratch, SHORT);
+    queue.enqueue(&[item("a")], None).unwrap();
+    proxy.hush();
+    in_time(|| queue.close(SOON).unwrap());
+    in_time(|| drop(queue));
+    let (proxy, queue) = open_through(&scratch, SHORT);
+    proxy.hush();
+    in_time(|| drop(queue));
+}
+
+/// A transaction of an installation or another caller: neither its statements nor its roll back wait for ever.
+#[test]
+fn in_a_transaction() {
+    let scratch = Scratch::new();
+    let (proxy, through) = proxy_to(&scratch);
+    let mut session = readpast::session::Session::open(&config(&through, SHORT)).unwrap();
+    let error = in_time(|| {
+        let result: Result<(), Error> = session.transaction(|session| {
+            session.execute("SELECT 1", &[])?;
+            proxy.hush();
+            session.execute("SELECT 2", &[])?;
+            Ok(())
+        });
+        result.unwrap_err()
+    });
+    assert_eq!(error.kind(), ErrorKind::ConnectionLost, "{error}");
+    assert!(session.is_broken());
+    in_time(|| drop(session));
+}
+
+/// What was left hanging ends when the connection does, and is not counted any more.
+#[test]
+fn what_hangs_ends_with_its_connection() {
+    let scratch = Scratch::new();
+    let (proxy, queue) = open_through(&scratch, SHORT);
+    proxy.hush();
+    in_time(|| queue.stats().unwrap());
+    assert_eq!((queue.connections().given_up, queue.connections().hanging), (1, 1));
+    scratch.terminate_connections();
+    let begun = Instant::now();
+    while queue.connections().hanging > 0 {
+        assert!(begun.elapsed() < SOON, "{:?}", queue.connections());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    in_time(|| queue.stats().unwrap());
+}
+
+/// Set in the process that a test starts: the connection string it is to open.
+const CONNECTION: &str = "READPAST_TEST_SILENCE";
+
+/// A program that ends while a call hangs ends as it would have. The test starts itself again.
+#[test]
+fn while_a_program_ends() {
+    if let Ok(through) = env::var(CONNECTION) {
+        let settings = [("query.timeout_ms", "1000"), ("retry.budget_ms", "0")];
+        let queue = Queue::open(&config(&through, &settings), "Job").unwrap();
+        println!("\nopen");
+        stdin().read_line(&mut String::new()).unwrap();
+        // Given up, so that its thread is left behind.
+        assert_eq!(queue.stats().unwrap_err().kind(), ErrorKind::ConnectionLost);
+        assert_eq!(queue.connections().hanging, 1);
+        // And one that its caller still waits for.
+        std::thread::spawn(move || queue.stats());
+        return;
+    }
+    let scratch = Scratch::new();
+    let (proxy, through) = proxy_to(&scratch);
+    let mut child = Command::new(env::current_exe().unwrap())
+        .args(["silence::while_a_program_ends", "--exact", "--nocapture"])
+        .env(CONNECTION, through)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut lines = lines.map_while(Result::ok);
+    assert!(lines.any(|line| line == "open"), "the process ended early");
+    proxy.hush();
+    writeln!(child.stdin.take().unwrap()).unwrap();
+    let status = in_time(|| {
+        lines.for_each(drop);
+        child.wait().unwrap()
+    });
+    assert!(status.success(), "{status}");
+}
+
+/// A worker goes on with another connection; nothing is done twice.
+#[test]
+fn under_a_worker_that_goes_on() {
+    let scratch = Scratch::new();
+    watch_completions(&scratch);
+    let (proxy, queue) = open_through(&scratch, SHORT);
+    let items: Vec<_> = (0..50).map(|number| item(&number.to_string())).collect();
+    scratch.open(&[]).enqueue(&items, None).unwrap();
+    let engine = Engine::new(&queue, Terms { until_empty: true, ..Terms::default() });
+    let mut done = 0;
+    in_time(|| {
+        loop {
+            match engine.take(1, Duration::from_secs(3600)).unwrap() {
+                Taken::Items(batch) => {
+                    engine.end(&all(&batch, Action::Complete));
+                    done += 1;
+                    if done == 10 || done == 30 {
+                        proxy.hush();
+                    }
+                }
+                Taken::Nothing => {}
+                Taken::Stopping => break,
+            }
+        }
+        engine.close(SOON).unwrap();
+    });
+    assert_eq!(done, 50);
+    assert_eq!(completions(&scratch), "50");
+    assert_eq!(scratch.look("SELECT COUNT(*) FROM readpast.job WHERE attempt_num <> 1"), "0");
+    assert!(queue.connections().given_up >= 1);
+}
+
+/// A worker that is stopped while its call hangs ends at its deadline, however long the call could still take.
+#[test]
+fn under_a_worker_that_is_stopped() {
+    let scratch = Scratch::new();
+    let settings = [("query.timeout_ms", "3600000"), ("lease.ms", "100")];
+    let (proxy, queue) = open_through(&scratch, &settings);
+    scratch.open(&[]).enqueue(&[item("told by this")], None).unwrap();
+    let engine = Engine::new(&queue, Terms::default());
+    let Taken::Items(batch) = engine.take(1, SOON).unwrap() else { panic!("an item is due") };
+    proxy.fall_silent(Silence::After("told by this".to_owned()));
+    let settlement = Settlement { response: Some("told by this"), ..all(&batch, Action::Complete).remove(0) };
+    engine.end(&[settlement]);
+    scratch.wait_for("SELECT COUNT(*) FROM readpast.job WHERE status = 'Completed'", "1");
+    in_time(|| {
+        let error = engine.close(Duration::from_millis(100)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
+        assert_eq!(queue.close(Duration::from_millis(100)).unwrap_err().kind(), ErrorKind::TimedOut);
+        drop((engine, queue));
+    });
+}
