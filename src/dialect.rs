@@ -1,6 +1,7 @@
 //! The two kinds of server: statement texts, quoting and error classification, nothing else.
 
 mod access;
+mod names;
 mod objects;
 mod own;
 mod postgres;
@@ -147,7 +148,7 @@ impl Dialect {
         let context = minijinja::context! {
             schema => schema.quoted(self.quote_style()),
             queue => self.queue_stem(&spec.queue),
-            ..table::context(self, spec, table)
+            ..table::context(self, schema, spec, table)
         };
         Ok(self.templates().render(&format!("{name}.sql"), context)?.trim_end().to_owned())
     }
@@ -198,19 +199,9 @@ impl Dialect {
             columns,
         };
         let options = table::options(self, spec);
-        let kind = match (&spec.storage, self) {
-            (Storage::Own, _) => own::context(self, spec),
-            (Storage::Table(table), Self::SqlServer) => {
-                let (shape, access) = (shape::context(self, spec, table), access::context(self, spec, table));
-                let (enqueue, table) = (access::enqueue(self, spec, table), table::context(self, spec, table));
-                minijinja::context! { ..table, ..shape, ..access, ..enqueue }
-            }
-            (Storage::Table(table), Self::Postgres) => {
-                minijinja::context! { ..table::context(self, spec, table), ..shape::context(self, spec, table) }
-            }
-            // They are somebody else's.
-            (Storage::Procedures(_), _) => return Ok(Vec::new()),
-        };
+        // They are somebody else's where there is no table.
+        let Some(table) = spec.table() else { return Ok(Vec::new()) };
+        let kind = table::whole(self, schema, spec, &table);
         let context = minijinja::context! { ..queue, ..kind, ..options };
         let scripts = self.queue_files(spec).iter().map(|file| self.templates().render(file, context.clone()));
         match (&spec.storage, self) {

@@ -1,7 +1,7 @@
 //! A table of readpast's own, as its templates see it: what they are filled with besides the options that every kind of
 //! queue has. The names of what is filled in stand in `sql/README.md`.
 
-use super::{Dialect, subtypes};
+use super::Dialect;
 use crate::spec::{Completion, Direction, QueueSpec};
 use minijinja::{Value, context};
 
@@ -31,5 +31,5 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec) -> Value {
         Completion::History(table) => Some(table.as_str()),
         _ => None,
     };
-    context! { order, due_columns, work, history_name, subtypes => subtypes::contexts(dialect, spec) }
+    context! { order, due_columns, work, history_name }
 }

@@ -1,7 +1,8 @@
-//! What the templates of an adopted table need besides names: which column is written when, and of what a table consists
+//! What the templates of a table need besides names: which column is written when, and of what a table consists
 //! that readpast makes itself.
 
 use super::Dialect;
+use super::names::Names;
 use super::table::{holds, literal};
 use crate::ident::Identifier;
 use crate::item::ItemState;
@@ -10,7 +11,8 @@ use minijinja::{Value, context};
 
 /// The columns that change with an item's life, each with the role it plays and what the states make of it.
 pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Value {
-    let quoted = |name: &Identifier| name.quoted_as_written(dialect.quote_style());
+    let names = Names::of(dialect, spec);
+    let quoted = |name: &Identifier| names.quoted(name);
     let roles = changing_roles(&table.lifecycle);
     let assignments = table.assignments();
     let mut written: Vec<Value> = Vec::new();
@@ -122,8 +124,9 @@ fn changing_roles(lifecycle: &LifecycleSpec) -> Vec<(&'static str, &Identifier)>
 /// The columns that a new item gets values for: what the producer gives, what its life begins with, how it stands. The
 /// table's defaults fill the others.
 fn inserted(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value> {
-    let quoted = |name: &Identifier| name.quoted_as_written(dialect.quote_style());
-    let mut names: Vec<&Identifier> = Vec::new();
+    let names = Names::of(dialect, spec);
+    let quoted = |name: &Identifier| names.quoted(name);
+    let mut taken: Vec<&Identifier> = Vec::new();
     let mut inserted = Vec::new();
     let lifecycle = &table.lifecycle;
     let first = [
@@ -137,7 +140,7 @@ fn inserted(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value>
     let role_of =
         |name: &Identifier| first.iter().find(|(_, column)| column.as_ref() == Some(name)).map(|(role, _)| *role);
     for key in table.key.iter().filter(|key| key.source == KeySource::Producer) {
-        names.push(&key.name);
+        taken.push(&key.name);
         inserted.push(context! {
             quoted => quoted(&key.name),
             name => key.name.as_str(),
@@ -151,10 +154,10 @@ fn inserted(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value>
         });
     }
     for column in &spec.columns {
-        if names.contains(&&column.name) {
+        if taken.contains(&&column.name) {
             continue;
         }
-        names.push(&column.name);
+        taken.push(&column.name);
         inserted.push(context! {
             quoted => quoted(&column.name),
             name => column.name.as_str(),
@@ -168,8 +171,8 @@ fn inserted(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value>
         });
     }
     for (role, column) in &first {
-        if let Some(column) = column.as_ref().filter(|column| !names.contains(column)) {
-            names.push(column);
+        if let Some(column) = column.as_ref().filter(|column| !taken.contains(column)) {
+            taken.push(column);
             // When it came, the producer may say; it need not be among the queue's columns for that.
             let is_given = *role == "enqueued";
             inserted.push(context! {
@@ -190,7 +193,7 @@ fn inserted(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value>
         let value = assignment.cases.iter().find(|(held, _)| matches!(held, Holds::Value(_)));
         // A flag that says nothing about a pending item, and may have no default, is as it will be in work.
         let Some((pending, _)) = in_state(ItemState::Pending).or(value) else { continue };
-        if names.contains(&&assignment.column) {
+        if taken.contains(&&assignment.column) {
             continue;
         }
         inserted.push(context! {
@@ -222,12 +225,13 @@ fn same(dialect: Dialect, spec: &QueueSpec) -> Vec<Value> {
 
 /// The columns of a table that readpast makes in this shape: the key, the payload, the life cycle, the states.
 fn made(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value> {
-    let quoted = |name: &Identifier| name.quoted_as_written(dialect.quote_style());
-    let mut names: Vec<Identifier> = Vec::new();
+    let names = Names::of(dialect, spec);
+    let quoted = |name: &Identifier| names.quoted(name);
+    let mut taken: Vec<Identifier> = Vec::new();
     let mut made = Vec::new();
     let mut add = |name: &Identifier, value: Value| {
-        if !names.contains(name) {
-            names.push(name.clone());
+        if !taken.contains(name) {
+            taken.push(name.clone());
             made.push(context! { quoted => quoted(name), ..value });
         }
     };

@@ -103,7 +103,7 @@ impl QueueSpec {
         matches!(&self.storage, Storage::Table(table) if table.run_time)
     }
 
-    /// The columns by which due items of an adopted table are ordered, each with whether it descends.
+    /// The columns by which due items of the table are ordered, each with whether it descends.
     pub(crate) fn order_columns(&self, table: &TableSpec) -> Vec<(Identifier, bool)> {
         let mut columns = Vec::new();
         if let Some(priority) = &self.order.priority {
