@@ -91,7 +91,7 @@ impl Dialect {
     pub fn session_settings(self, lock_timeout_ms: u32, query_timeout_ms: u32, application: &str) -> Result<String> {
         let application = self.text_literal(application);
         let context = minijinja::context! { lock_timeout_ms, query_timeout_ms, application };
-        self.templates().render("session.sql", context)
+        self.templates().render("call/session.sql", context)
     }
 
     /// The statements of a queue.
@@ -107,7 +107,7 @@ impl Dialect {
             }),
         };
         let call = |name: &str| -> Result<Arc<str>> {
-            Ok(self.templates().render(&format!("calls/{name}.sql"), context.clone())?.trim_end().into())
+            Ok(self.templates().render(&format!("call/{name}.sql"), context.clone())?.trim_end().into())
         };
         Ok(Calls {
             enqueue: call("enqueue")?,
@@ -129,15 +129,15 @@ impl Dialect {
     /// [`ErrorKind::InvalidArgument`] when this server would cut the schema's name.
     pub fn schema_call(self, name: &str, schema: &Identifier) -> Result<String> {
         self.check_length("the setting \"schema\"", schema)?;
-        Ok(self.render_objects(&format!("calls/{name}.sql"), schema)?.trim_end().to_owned())
+        Ok(self.render_objects(&format!("call/{name}.sql"), schema)?.trim_end().to_owned())
     }
 
-    /// A query that concerns no schema of readpast's, by its file without the ending: `catalog/columns`.
+    /// A query that concerns no schema of readpast's, by its file without the ending: `ask/columns`.
     pub fn query(self, name: &str) -> Result<String> {
         Ok(self.templates().render(&format!("{name}.sql"), minijinja::context! {})?.trim_end().to_owned())
     }
 
-    /// A query about an adopted table, by its file without the ending: `catalog/states`.
+    /// A query about an adopted table, by its file without the ending: `ask/states`.
     pub fn table_query(
         self,
         name: &str,
@@ -153,7 +153,7 @@ impl Dialect {
         Ok(self.templates().render(&format!("{name}.sql"), context)?.trim_end().to_owned())
     }
 
-    /// A statement around a procedure that somebody wrote by hand, by its file without the ending: `handwritten/call`.
+    /// A statement around a procedure that somebody wrote by hand, by its file without the ending: `foreign/call`.
     pub(crate) fn statement(self, name: &str, context: minijinja::Value) -> Result<String> {
         Ok(self.templates().render(&format!("{name}.sql"), context)?.trim_end().to_owned())
     }
@@ -178,7 +178,7 @@ impl Dialect {
 
     /// The script of what every install makes anew: the functions that classify a status.
     pub fn functions_script(self, schema: &Identifier) -> Result<String> {
-        self.render_objects("functions.sql", schema)
+        self.render_objects("schema/functions.sql", schema)
     }
 
     /// The scripts of one queue, in the order to run them.

@@ -28,7 +28,7 @@ DECLARE @Name nvarchar(128);
 DECLARE @Owner nvarchar(128);
 DECLARE @Message nvarchar(2048);
 {%- set into = ["@Kind = ", "@Name = ", "@Owner = "] %}
-{% include "script/_owners.sql" %};
+{% include "part/owners.sql" %};
 
 IF @Owner IS NOT NULL
 BEGIN

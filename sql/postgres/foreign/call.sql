@@ -2,5 +2,5 @@
 SELECT m.*
 FROM (SELECT s.reset_val AS zone FROM pg_catalog.pg_settings AS s WHERE s.name = 'TimeZone') AS r
 CROSS JOIN LATERAL {{ procedure }}(
-{%- include "handwritten/_arguments.sql" %}
+{%- include "part/foreign_arguments.sql" %}
 ) AS m

@@ -23,7 +23,7 @@ DECLARE
 BEGIN
 {%- set names = text(names) ~ "::json" %}
     FOR other_ IN
-{% filter indent(4, true) %}{% include "script/_owners.sql" %}{% endfilter %}
+{% filter indent(4, true) %}{% include "part/owners.sql" %}{% endfilter %}
     LOOP
         RAISE EXCEPTION '% % belongs to %', other_.kind, other_.name, other_.owner
         USING ERRCODE = '42501', HINT =

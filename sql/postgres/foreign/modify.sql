@@ -14,5 +14,5 @@ FROM (
 ) AS b
 CROSS JOIN (SELECT s.reset_val AS zone FROM pg_catalog.pg_settings AS s WHERE s.name = 'TimeZone') AS r
 LEFT JOIN LATERAL {{ procedure }}(
-{%- include "handwritten/_arguments.sql" %}
+{%- include "part/foreign_arguments.sql" %}
 ) AS m ON TRUE

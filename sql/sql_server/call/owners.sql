@@ -1,3 +1,3 @@
 DECLARE @Names nvarchar(max) = ?;
 {%- set into = ["", "", ""] %}
-{% include "script/_owners.sql" %};
+{% include "part/owners.sql" %};
