@@ -7,6 +7,7 @@ mod own;
 mod postgres;
 mod script;
 mod shape;
+mod shown;
 mod sql_server;
 mod subtypes;
 mod table;
@@ -205,8 +206,8 @@ impl Dialect {
         let context = minijinja::context! { ..queue, ..kind, ..options };
         let scripts = self.queue_files(spec).iter().map(|file| self.templates().render(file, context.clone()));
         match (&spec.storage, self) {
-            (Storage::Table(_), Self::SqlServer) => scripts.map(|script| Ok(wrap::wrapped(&script?))).collect(),
-            _ => scripts.collect(),
+            (Storage::Own, Self::SqlServer) => scripts.collect(),
+            _ => scripts.map(|script| Ok(wrap::wrapped(&script?))).collect(),
         }
     }
 
@@ -214,12 +215,11 @@ impl Dialect {
     #[must_use]
     pub fn queue_files(self, spec: &QueueSpec) -> &'static [&'static str] {
         match (&spec.storage, self) {
-            (Storage::Own, Self::SqlServer) => sql_server::QUEUE_FILES,
-            (Storage::Own, Self::Postgres) => postgres::QUEUE_FILES,
-            (Storage::Table(_), Self::SqlServer) => sql_server::TABLE_FILES,
-            (Storage::Table(_), Self::Postgres) => postgres::TABLE_FILES,
             // They are somebody else's.
             (Storage::Procedures(_), _) => &[],
+            (Storage::Own, Self::SqlServer) => sql_server::QUEUE_FILES,
+            (Storage::Table(_), Self::SqlServer) => sql_server::TABLE_FILES,
+            (_, Self::Postgres) => postgres::QUEUE_FILES,
         }
     }
 

@@ -26,6 +26,8 @@ pub use self::{
 };
 
 pub(crate) use evolve::{ColumnChange, Place};
+pub(crate) use key::put_key;
+pub(crate) use layout::Assignment;
 pub(crate) use own::OWN_COLUMNS;
 pub(crate) use validate::{Checked, check_items, check_text, items_to_json, put_due};
 

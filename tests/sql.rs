@@ -261,12 +261,11 @@ fn every_file_is_compiled_in() {
 
 #[test]
 fn both_dialects_have_the_same_parts() {
-    let parts = |dialect: Dialect| -> BTreeSet<&str> {
-        let parts = dialect.files().iter().map(|(name, _)| *name);
+    let parts = |dialect: Dialect| -> BTreeSet<String> {
+        // SQL Server has them twice still: of its own tables in another folder.
+        let parts = dialect.files().iter().map(|(name, _)| name.replace("relational/", "queue/"));
         // Only PostgreSQL makes functions anew that an upgrade changes, and then gives back who may use them.
-        let alone = |name: &str| {
-            ["adopted/", "relational/"].iter().any(|f| name.starts_with(f)) || name == "schema/upgrade_after.sql"
-        };
+        let alone = |name: &str| name.starts_with("adopted/") || name == "schema/upgrade_after.sql";
         parts.filter(|name| !is_part(name) && !alone(name)).collect()
     };
     assert_eq!(parts(Dialect::SqlServer), parts(Dialect::Postgres));
@@ -467,7 +466,8 @@ fn postgres_functions_keep_their_rules() {
         functions += 1;
         assert!(statement.contains("Table access order: "), "{statement}");
         assert!(function.contains("SECURITY DEFINER\nSET search_path = pg_catalog, pg_temp\n"), "{statement}");
-        let revoke = statements[place + 1];
+        // However long the names are, and wherever the line is broken therefore.
+        let revoke = statements[place + 1].split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
             revoke.starts_with(&format!("REVOKE ALL ON FUNCTION {name}(")) && revoke.ends_with(") FROM public;"),
             "{revoke}"

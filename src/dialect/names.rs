@@ -24,14 +24,17 @@ impl Names {
         if !self.own {
             return name.quoted_as_written(style);
         }
-        if self.dialect == Dialect::Postgres && OWN_COLUMNS.contains(&name.as_str()) {
-            return snake_case(name);
+        if OWN_COLUMNS.contains(&name.as_str()) {
+            return Self::ours(self.dialect, name.as_str());
         }
         name.quoted(style)
     }
-}
 
-/// A name of ours needs no quotes in PostgreSQL.
-fn snake_case(name: &Identifier) -> String {
-    QueueName::new(name.as_str()).map_or_else(|_| name.as_str().to_owned(), |name| name.snake_case())
+    /// A name of ours, given as SQL Server has it. It needs no quotes in PostgreSQL.
+    pub(super) fn ours(dialect: Dialect, name: &str) -> String {
+        match (dialect, QueueName::new(name)) {
+            (Dialect::Postgres, Ok(name)) => name.snake_case(),
+            _ => format!("[{name}]"),
+        }
+    }
 }

@@ -3,14 +3,15 @@
 
 use super::Dialect;
 use super::names::Names;
+use super::shown;
 use super::table::{holds, literal};
 use crate::ident::Identifier;
 use crate::item::ItemState;
-use crate::spec::{ColumnKind, Completion, Holds, KeySource, LifecycleSpec, Literal, QueueSpec, TableSpec};
+use crate::spec::{Assignment, ColumnKind, Completion, Holds, KeySource, LifecycleSpec, Literal, QueueSpec, TableSpec};
 use minijinja::{Value, context};
 
 /// The columns that change with an item's life, each with the role it plays and what the states make of it.
-pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Value {
+pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, table: &TableSpec) -> Value {
     let names = Names::of(dialect, spec);
     let quoted = |name: &Identifier| names.quoted(name);
     let roles = changing_roles(&table.lifecycle);
@@ -27,7 +28,9 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
                 context! { states, ..holds(dialect, held) }
             })
             .collect();
-        written.push(context! { quoted => quoted(column), role, cases });
+        // The state's own name: it is written, and read, as it is.
+        let whole = assignments.iter().any(|a| a.column == *column && names_states(a));
+        written.push(context! { quoted => quoted(column), role, cases, whole });
     }
     let order = spec.order_columns(table);
     let ordered = |column: &Identifier| order.iter().any(|(name, _)| name == column);
@@ -40,8 +43,11 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
         .any(|e| e.default == ItemState::Processing && e.conditions == table.conditions(ItemState::Processing));
     let history_table = match &spec.completion {
         Completion::History(name) => {
-            let schema = dialect.schema_of(table.schema.as_ref());
-            Some(format!("{}.{}", quoted(&schema), quoted(name)))
+            let style = dialect.quote_style();
+            // That of readpast's own table stands beside it.
+            let place =
+                if spec.is_own() { schema.quoted(style) } else { quoted(&dialect.schema_of(table.schema.as_ref())) };
+            Some(format!("{place}.{}", quoted(name)))
         }
         _ => None,
     };
@@ -62,6 +68,9 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
         // The types that keys are read with: text at any length, so that none is cut to fit.
         key_types => table.key.iter().map(|key| key_type(dialect, key.kind)).collect::<Vec<_>>(),
         written,
+        shown => shown::columns(dialect, spec, table),
+        state_column => assignments.iter().find(|a| names_states(a)).map(|a| quoted(&a.column)),
+        waits => waits(dialect, names, table),
         inserted => inserted(dialect, spec, table),
         same => same(dialect, spec),
         made => made(dialect, spec, table),
@@ -82,7 +91,23 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
     }
 }
 
-fn key_type(dialect: Dialect, kind: ColumnKind) -> String {
+/// Whether a column holds the name of every state.
+fn names_states(assignment: &Assignment) -> bool {
+    let named = |(held, states): &(Holds, Vec<ItemState>)| match (held, states.as_slice()) {
+        (Holds::Value(Literal::Text(text)), [state]) => text == state.as_str(),
+        _ => false,
+    };
+    assignment.cases.len() == ItemState::ALL.len() && assignment.cases.iter().all(named)
+}
+
+/// What a claim takes where nothing stands beside the table: a column, and its values for Pending and for Error.
+fn waits(dialect: Dialect, names: Names, table: &TableSpec) -> Option<Value> {
+    let (column, values) = table.waits()?;
+    let literals: Vec<_> = values.into_iter().map(|value| literal(dialect, value)).collect();
+    Some(context! { quoted => names.quoted(column), literals })
+}
+
+pub(super) fn key_type(dialect: Dialect, kind: ColumnKind) -> String {
     dialect.column_type(if matches!(kind, ColumnKind::Text(_)) { ColumnKind::Text(None) } else { kind })
 }
 

@@ -19,7 +19,7 @@ pub(super) fn whole(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, tab
         ..own,
         ..subtypes,
         ..context(dialect, schema, spec, table),
-        ..shape::context(dialect, spec, table),
+        ..shape::context(dialect, schema, spec, table),
         ..access::context(dialect, spec, table),
         ..access::enqueue(dialect, spec, table)
     }
@@ -63,6 +63,7 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
             context! {
                 name => column.name.as_str(),
                 quoted => quoted(&column.name),
+                shown => if spec.is_own() { quoted(&column.name) } else { column.name.quoted(dialect.quote_style()) },
                 type => dialect.column_type(column.kind),
                 by_producer => column.source == KeySource::Producer,
                 is_guid => column.kind == crate::spec::ColumnKind::Guid,
@@ -106,6 +107,11 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
         .iter()
         .map(|(column, descends)| context! { quoted => quoted(column), descending => *descends })
         .collect();
+    let due_columns: Vec<_> = spec
+        .due_columns(table)
+        .iter()
+        .map(|(column, descends)| context! { quoted => quoted(column), descending => *descends })
+        .collect();
     use crate::item::ItemState::{Completed, Error, Pending, Processing};
     context! {
         table => qualified,
@@ -127,6 +133,7 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
         completed => conditions(table.conditions(Completed)),
         errors => conditions(table.conditions(Error)),
         order,
+        due_columns,
         index => context! {
             name => optional(&table.index.name), columns => table.index.columns.iter().map(quoted).collect::<Vec<_>>()
         },

@@ -128,4 +128,15 @@ impl QueueSpec {
         }
         columns
     }
+
+    /// The columns of the index in which a claim finds what is due. It is the same without an order, as far as times go: what
+    /// is due is sought in it, and nothing is sorted.
+    pub(crate) fn due_columns(&self, table: &TableSpec) -> Vec<(Identifier, bool)> {
+        let mut columns = self.order_columns(table);
+        if self.order.direction == Direction::Unordered {
+            let times = table.lifecycle.due.iter().chain(table.key.iter().map(|key| &key.name));
+            columns.extend(times.map(|column| (column.clone(), false)));
+        }
+        columns
+    }
 }
