@@ -1,11 +1,13 @@
 //! The two kinds of server: statement texts, quoting and error classification, nothing else.
 
 mod access;
+mod names;
 mod objects;
 mod own;
 mod postgres;
 mod script;
 mod shape;
+mod shown;
 mod sql_server;
 mod subtypes;
 mod table;
@@ -90,7 +92,7 @@ impl Dialect {
     pub fn session_settings(self, lock_timeout_ms: u32, query_timeout_ms: u32, application: &str) -> Result<String> {
         let application = self.text_literal(application);
         let context = minijinja::context! { lock_timeout_ms, query_timeout_ms, application };
-        self.templates().render("session.sql", context)
+        self.templates().render("call/session.sql", context)
     }
 
     /// The statements of a queue.
@@ -106,7 +108,7 @@ impl Dialect {
             }),
         };
         let call = |name: &str| -> Result<Arc<str>> {
-            Ok(self.templates().render(&format!("calls/{name}.sql"), context.clone())?.trim_end().into())
+            Ok(self.templates().render(&format!("call/{name}.sql"), context.clone())?.trim_end().into())
         };
         Ok(Calls {
             enqueue: call("enqueue")?,
@@ -128,15 +130,15 @@ impl Dialect {
     /// [`ErrorKind::InvalidArgument`] when this server would cut the schema's name.
     pub fn schema_call(self, name: &str, schema: &Identifier) -> Result<String> {
         self.check_length("the setting \"schema\"", schema)?;
-        Ok(self.render_objects(&format!("calls/{name}.sql"), schema)?.trim_end().to_owned())
+        Ok(self.render_objects(&format!("call/{name}.sql"), schema)?.trim_end().to_owned())
     }
 
-    /// A query that concerns no schema of readpast's, by its file without the ending: `catalog/columns`.
+    /// A query that concerns no schema of readpast's, by its file without the ending: `ask/columns`.
     pub fn query(self, name: &str) -> Result<String> {
         Ok(self.templates().render(&format!("{name}.sql"), minijinja::context! {})?.trim_end().to_owned())
     }
 
-    /// A query about an adopted table, by its file without the ending: `catalog/states`.
+    /// A query about an adopted table, by its file without the ending: `ask/states`.
     pub fn table_query(
         self,
         name: &str,
@@ -147,12 +149,12 @@ impl Dialect {
         let context = minijinja::context! {
             schema => schema.quoted(self.quote_style()),
             queue => self.queue_stem(&spec.queue),
-            ..table::context(self, spec, table)
+            ..table::context(self, schema, spec, table)
         };
         Ok(self.templates().render(&format!("{name}.sql"), context)?.trim_end().to_owned())
     }
 
-    /// A statement around a procedure that somebody wrote by hand, by its file without the ending: `handwritten/call`.
+    /// A statement around a procedure that somebody wrote by hand, by its file without the ending: `foreign/call`.
     pub(crate) fn statement(self, name: &str, context: minijinja::Value) -> Result<String> {
         Ok(self.templates().render(&format!("{name}.sql"), context)?.trim_end().to_owned())
     }
@@ -177,7 +179,7 @@ impl Dialect {
 
     /// The script of what every install makes anew: the functions that classify a status.
     pub fn functions_script(self, schema: &Identifier) -> Result<String> {
-        self.render_objects("functions.sql", schema)
+        self.render_objects("schema/functions.sql", schema)
     }
 
     /// The scripts of one queue, in the order to run them.
@@ -198,24 +200,14 @@ impl Dialect {
             columns,
         };
         let options = table::options(self, spec);
-        let kind = match (&spec.storage, self) {
-            (Storage::Own, _) => own::context(self, spec),
-            (Storage::Table(table), Self::SqlServer) => {
-                let (shape, access) = (shape::context(self, spec, table), access::context(self, spec, table));
-                let (enqueue, table) = (access::enqueue(self, spec, table), table::context(self, spec, table));
-                minijinja::context! { ..table, ..shape, ..access, ..enqueue }
-            }
-            (Storage::Table(table), Self::Postgres) => {
-                minijinja::context! { ..table::context(self, spec, table), ..shape::context(self, spec, table) }
-            }
-            // They are somebody else's.
-            (Storage::Procedures(_), _) => return Ok(Vec::new()),
-        };
+        // They are somebody else's where there is no table.
+        let Some(table) = spec.table() else { return Ok(Vec::new()) };
+        let kind = table::whole(self, schema, spec, &table);
         let context = minijinja::context! { ..queue, ..kind, ..options };
         let scripts = self.queue_files(spec).iter().map(|file| self.templates().render(file, context.clone()));
         match (&spec.storage, self) {
-            (Storage::Table(_), Self::SqlServer) => scripts.map(|script| Ok(wrap::wrapped(&script?))).collect(),
-            _ => scripts.collect(),
+            (Storage::Own, Self::SqlServer) => scripts.collect(),
+            _ => scripts.map(|script| Ok(wrap::wrapped(&script?))).collect(),
         }
     }
 
@@ -223,12 +215,11 @@ impl Dialect {
     #[must_use]
     pub fn queue_files(self, spec: &QueueSpec) -> &'static [&'static str] {
         match (&spec.storage, self) {
-            (Storage::Own, Self::SqlServer) => sql_server::QUEUE_FILES,
-            (Storage::Own, Self::Postgres) => postgres::QUEUE_FILES,
-            (Storage::Table(_), Self::SqlServer) => sql_server::TABLE_FILES,
-            (Storage::Table(_), Self::Postgres) => postgres::TABLE_FILES,
             // They are somebody else's.
             (Storage::Procedures(_), _) => &[],
+            (Storage::Own, Self::SqlServer) => sql_server::QUEUE_FILES,
+            (Storage::Table(_), Self::SqlServer) => sql_server::TABLE_FILES,
+            (_, Self::Postgres) => postgres::QUEUE_FILES,
         }
     }
 

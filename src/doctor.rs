@@ -66,7 +66,7 @@ fn unseen(check: &'static str, error: &Error) -> Finding {
 
 /// The roles that have rights in the schema, as far as this login may know.
 fn roles(examined: &mut Examined) -> Result<Vec<String>> {
-    let query = examined.session.dialect().query("doctor/roles")?;
+    let query = examined.session.dialect().query("ask/roles")?;
     let rows = examined.session.execute(&query, &[crate::session::Param::Text(examined.schema.as_str())])?;
     Ok((0..rows.len()).map(|row| crate::catalog::text(&rows, row, 0)).collect())
 }

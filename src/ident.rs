@@ -131,6 +131,11 @@ impl QueueName {
         &self.0
     }
 
+    /// The name as that of a table.
+    pub(crate) fn to_identifier(&self) -> Identifier {
+        Identifier(self.0.clone())
+    }
+
     /// The name in PostgreSQL's manner (`password_reset`). A run of capitals counts as one word.
     #[must_use]
     pub fn snake_case(&self) -> String {

@@ -7,6 +7,7 @@ mod handed_out;
 mod key;
 mod layout;
 mod options;
+mod own;
 mod parse;
 mod procedures;
 mod table;
@@ -25,6 +26,9 @@ pub use self::{
 };
 
 pub(crate) use evolve::{ColumnChange, Place};
+pub(crate) use key::put_key;
+pub(crate) use layout::Assignment;
+pub(crate) use own::OWN_COLUMNS;
 pub(crate) use validate::{Checked, check_items, check_text, items_to_json, put_due};
 
 use crate::ident::{Identifier, QueueName};

@@ -74,7 +74,7 @@ fn missing_table(session: &mut Session, schema: &Identifier, table: &TableSpec) 
     if table.create {
         return Ok(Finding::ok("table", name, "is not there and will be made, as `create` says"));
     }
-    let rows = session.execute(&dialect.query("catalog/tables")?, &[])?;
+    let rows = session.execute(&dialect.query("ask/tables")?, &[])?;
     let names: Vec<_> = (0..rows.len()).map(|row| (super::text(&rows, row, 0), super::text(&rows, row, 1))).collect();
     let wanted = super::table::stored(dialect, &table.name);
     let elsewhere = names.iter().find(|(_, name)| name.eq_ignore_ascii_case(&wanted));

@@ -57,7 +57,7 @@ pub(crate) fn find_procedure(
 ) -> Result<Option<Procedure>> {
     let dialect = session.dialect();
     let (schema, name) = (stored(dialect, schema), stored(dialect, name));
-    let rows = session.execute(&dialect.query("catalog/parameters")?, &[Param::Text(&schema), Param::Text(&name)])?;
+    let rows = session.execute(&dialect.query("ask/parameters")?, &[Param::Text(&schema), Param::Text(&name)])?;
     if rows.is_empty() {
         return Ok(None);
     }

@@ -62,7 +62,7 @@ pub(crate) fn find_table(session: &mut Session, schema: &Identifier, name: &Iden
     let (schema, name) = (stored(dialect, schema), stored(dialect, name));
     let params = [Param::Text(&schema), Param::Text(&name)];
 
-    let rows = session.execute(&dialect.query("catalog/columns")?, &params)?;
+    let rows = session.execute(&dialect.query("ask/columns")?, &params)?;
     if rows.is_empty() {
         return Ok(None);
     }
@@ -86,7 +86,7 @@ pub(crate) fn find_table(session: &mut Session, schema: &Identifier, name: &Iden
         })
         .collect();
 
-    let rows = session.execute(&dialect.query("catalog/indexes")?, &params)?;
+    let rows = session.execute(&dialect.query("ask/indexes")?, &params)?;
     let mut indexes: Vec<Index> = Vec::new();
     for row in 0..rows.len() {
         let name = text(&rows, row, 0);
@@ -105,7 +105,7 @@ pub(crate) fn find_table(session: &mut Session, schema: &Identifier, name: &Iden
         }
     }
 
-    let rows = session.execute(&dialect.query("catalog/triggers")?, &params)?;
+    let rows = session.execute(&dialect.query("ask/triggers")?, &params)?;
     let triggers = (0..rows.len()).map(|row| text(&rows, row, 0)).collect();
     let quoted = dialect.exact(&schema, &name)?;
     Ok(Some(Table { dialect, name: format!("{schema}.{name}"), quoted, columns, indexes, triggers }))

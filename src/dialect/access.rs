@@ -1,6 +1,7 @@
-//! By which index an adopted table is entered, for servers where that is said in the SQL.
+//! By which index a table is entered, for servers where that is said in the SQL.
 
 use super::Dialect;
+use super::names::Names;
 use super::shape::group_order;
 use super::table::{in_comment, literal};
 use crate::ident::Identifier;
@@ -10,7 +11,8 @@ use minijinja::{Value, context};
 
 /// The indexes that are made, their columns, and what the statements may count on.
 pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Value {
-    let quoted = |name: &Identifier| name.quoted_as_written(dialect.quote_style());
+    let known = Names::of(dialect, spec);
+    let quoted = |name: &Identifier| known.quoted(name);
     let due = due_index(spec, table);
     let in_flight = in_flight_index(table);
     let leads = in_flight.len() <= due.len() && in_flight.iter().zip(&due).all(|(column, (other, _))| column == other);
@@ -66,7 +68,8 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
 
 /// What a new row is made of: each column with where its value comes from.
 pub(super) fn enqueue(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Value {
-    let quoted = |name: &Identifier| name.quoted_as_written(dialect.quote_style());
+    let known = Names::of(dialect, spec);
+    let quoted = |name: &Identifier| known.quoted(name);
     // A producer may give the time of enqueueing too, named among the columns or not.
     let enqueued = table.lifecycle.enqueued.as_ref();
     let listed = |name: &Identifier| spec.columns.iter().any(|column| column.name == *name);

@@ -118,8 +118,9 @@ impl Dialect {
             grants,
             columns,
         };
-        let before = self.templates().render("upgrade/before.sql", context.clone())?;
-        let after = if keeps_grants { self.templates().render("upgrade/after.sql", context)? } else { String::new() };
+        let before = self.templates().render("schema/upgrade_before.sql", context.clone())?;
+        let after =
+            if keeps_grants { self.templates().render("schema/upgrade_after.sql", context)? } else { String::new() };
         Ok(Upgrade { before, after })
     }
 
@@ -190,7 +191,7 @@ impl Dialect {
             names => in_lines(names),
             remedy => OWNER_REMEDY.split_inclusive(". ").collect::<Vec<_>>(),
         };
-        self.templates().render("script/begin.sql", context)
+        self.templates().render("schema/script_begin.sql", context)
     }
 
     fn end(self, schema: &Identifier, spec: Option<&QueueSpec>) -> Result<String> {
@@ -203,7 +204,7 @@ impl Dialect {
             preset => spec.map(QueueSpec::preset),
             spec => spec.map(|spec| laid_out(&spec.to_json())),
         };
-        self.templates().render("script/end.sql", context)
+        self.templates().render("schema/script_end.sql", context)
     }
 
     /// One script. SQL Server's tools send what stands between two lines that say GO; in PostgreSQL a statement ends where it

@@ -1,16 +1,19 @@
-//! What the templates of an adopted table need besides names: which column is written when, and of what a table consists
+//! What the templates of a table need besides names: which column is written when, and of what a table consists
 //! that readpast makes itself.
 
 use super::Dialect;
+use super::names::Names;
+use super::shown;
 use super::table::{holds, literal};
 use crate::ident::Identifier;
 use crate::item::ItemState;
-use crate::spec::{ColumnKind, Completion, Holds, KeySource, LifecycleSpec, Literal, QueueSpec, TableSpec};
+use crate::spec::{Assignment, ColumnKind, Completion, Holds, KeySource, LifecycleSpec, Literal, QueueSpec, TableSpec};
 use minijinja::{Value, context};
 
 /// The columns that change with an item's life, each with the role it plays and what the states make of it.
-pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Value {
-    let quoted = |name: &Identifier| name.quoted_as_written(dialect.quote_style());
+pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, table: &TableSpec) -> Value {
+    let names = Names::of(dialect, spec);
+    let quoted = |name: &Identifier| names.quoted(name);
     let roles = changing_roles(&table.lifecycle);
     let assignments = table.assignments();
     let mut written: Vec<Value> = Vec::new();
@@ -25,7 +28,9 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
                 context! { states, ..holds(dialect, held) }
             })
             .collect();
-        written.push(context! { quoted => quoted(column), role, cases });
+        // The state's own name: it is written, and read, as it is.
+        let whole = assignments.iter().any(|a| a.column == *column && names_states(a));
+        written.push(context! { quoted => quoted(column), role, cases, whole });
     }
     let order = spec.order_columns(table);
     let ordered = |column: &Identifier| order.iter().any(|(name, _)| name == column);
@@ -38,8 +43,11 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
         .any(|e| e.default == ItemState::Processing && e.conditions == table.conditions(ItemState::Processing));
     let history_table = match &spec.completion {
         Completion::History(name) => {
-            let schema = dialect.schema_of(table.schema.as_ref());
-            Some(format!("{}.{}", quoted(&schema), quoted(name)))
+            let style = dialect.quote_style();
+            // That of readpast's own table stands beside it.
+            let place =
+                if spec.is_own() { schema.quoted(style) } else { quoted(&dialect.schema_of(table.schema.as_ref())) };
+            Some(format!("{place}.{}", quoted(name)))
         }
         _ => None,
     };
@@ -60,6 +68,9 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
         // The types that keys are read with: text at any length, so that none is cut to fit.
         key_types => table.key.iter().map(|key| key_type(dialect, key.kind)).collect::<Vec<_>>(),
         written,
+        shown => shown::columns(dialect, spec, table),
+        state_column => assignments.iter().find(|a| names_states(a)).map(|a| quoted(&a.column)),
+        waits => waits(dialect, names, table),
         inserted => inserted(dialect, spec, table),
         same => same(dialect, spec),
         made => made(dialect, spec, table),
@@ -80,7 +91,23 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
     }
 }
 
-fn key_type(dialect: Dialect, kind: ColumnKind) -> String {
+/// Whether a column holds the name of every state.
+fn names_states(assignment: &Assignment) -> bool {
+    let named = |(held, states): &(Holds, Vec<ItemState>)| match (held, states.as_slice()) {
+        (Holds::Value(Literal::Text(text)), [state]) => text == state.as_str(),
+        _ => false,
+    };
+    assignment.cases.len() == ItemState::ALL.len() && assignment.cases.iter().all(named)
+}
+
+/// What a claim takes where nothing stands beside the table: a column, and its values for Pending and for Error.
+fn waits(dialect: Dialect, names: Names, table: &TableSpec) -> Option<Value> {
+    let (column, values) = table.waits()?;
+    let literals: Vec<_> = values.into_iter().map(|value| literal(dialect, value)).collect();
+    Some(context! { quoted => names.quoted(column), literals })
+}
+
+pub(super) fn key_type(dialect: Dialect, kind: ColumnKind) -> String {
     dialect.column_type(if matches!(kind, ColumnKind::Text(_)) { ColumnKind::Text(None) } else { kind })
 }
 
@@ -122,8 +149,9 @@ fn changing_roles(lifecycle: &LifecycleSpec) -> Vec<(&'static str, &Identifier)>
 /// The columns that a new item gets values for: what the producer gives, what its life begins with, how it stands. The
 /// table's defaults fill the others.
 fn inserted(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value> {
-    let quoted = |name: &Identifier| name.quoted_as_written(dialect.quote_style());
-    let mut names: Vec<&Identifier> = Vec::new();
+    let names = Names::of(dialect, spec);
+    let quoted = |name: &Identifier| names.quoted(name);
+    let mut taken: Vec<&Identifier> = Vec::new();
     let mut inserted = Vec::new();
     let lifecycle = &table.lifecycle;
     let first = [
@@ -137,7 +165,7 @@ fn inserted(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value>
     let role_of =
         |name: &Identifier| first.iter().find(|(_, column)| column.as_ref() == Some(name)).map(|(role, _)| *role);
     for key in table.key.iter().filter(|key| key.source == KeySource::Producer) {
-        names.push(&key.name);
+        taken.push(&key.name);
         inserted.push(context! {
             quoted => quoted(&key.name),
             name => key.name.as_str(),
@@ -151,10 +179,10 @@ fn inserted(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value>
         });
     }
     for column in &spec.columns {
-        if names.contains(&&column.name) {
+        if taken.contains(&&column.name) {
             continue;
         }
-        names.push(&column.name);
+        taken.push(&column.name);
         inserted.push(context! {
             quoted => quoted(&column.name),
             name => column.name.as_str(),
@@ -168,8 +196,8 @@ fn inserted(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value>
         });
     }
     for (role, column) in &first {
-        if let Some(column) = column.as_ref().filter(|column| !names.contains(column)) {
-            names.push(column);
+        if let Some(column) = column.as_ref().filter(|column| !taken.contains(column)) {
+            taken.push(column);
             // When it came, the producer may say; it need not be among the queue's columns for that.
             let is_given = *role == "enqueued";
             inserted.push(context! {
@@ -190,7 +218,7 @@ fn inserted(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value>
         let value = assignment.cases.iter().find(|(held, _)| matches!(held, Holds::Value(_)));
         // A flag that says nothing about a pending item, and may have no default, is as it will be in work.
         let Some((pending, _)) = in_state(ItemState::Pending).or(value) else { continue };
-        if names.contains(&&assignment.column) {
+        if taken.contains(&&assignment.column) {
             continue;
         }
         inserted.push(context! {
@@ -222,12 +250,13 @@ fn same(dialect: Dialect, spec: &QueueSpec) -> Vec<Value> {
 
 /// The columns of a table that readpast makes in this shape: the key, the payload, the life cycle, the states.
 fn made(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value> {
-    let quoted = |name: &Identifier| name.quoted_as_written(dialect.quote_style());
-    let mut names: Vec<Identifier> = Vec::new();
+    let names = Names::of(dialect, spec);
+    let quoted = |name: &Identifier| names.quoted(name);
+    let mut taken: Vec<Identifier> = Vec::new();
     let mut made = Vec::new();
     let mut add = |name: &Identifier, value: Value| {
-        if !names.contains(name) {
-            names.push(name.clone());
+        if !taken.contains(name) {
+            taken.push(name.clone());
             made.push(context! { quoted => quoted(name), ..value });
         }
     };

@@ -1,16 +1,45 @@
-//! An adopted table, as its templates see it. The names of what is filled in stand in `sql/README.md`.
+//! A queue's table, as its templates see it, whoever made it. The names of what is filled in stand in `sql/README.md`.
 
-use super::Dialect;
+use super::names::Names;
+use super::{Dialect, access, own, shape, subtypes};
 use crate::ident::Identifier;
-use crate::spec::{BackoffSpec, Completion, Condition, Holds, KeySource, Literal, QueueSpec, Storage, TableSpec};
+use crate::spec::{BackoffSpec, Completion, Condition, Holds, KeySource, Literal, QueueSpec, TableSpec};
 use minijinja::{Value, context};
 
-/// What the templates of an adopted table are filled with, besides what every queue's are.
-pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Value {
-    let quoted = |name: &Identifier| name.quoted_as_written(dialect.quote_style());
+/// All that the templates of a queue with a table are filled with, besides its options; the same for a table of readpast's
+/// own and for one that was there before.
+pub(super) fn whole(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, table: &TableSpec) -> Value {
+    let own = if spec.is_own() {
+        own::context(dialect, spec)
+    } else {
+        context! {}
+    };
+    let subtypes = context! { subtypes => subtypes::contexts(dialect, spec) };
+    context! {
+        ..own,
+        ..subtypes,
+        ..context(dialect, schema, spec, table),
+        ..shape::context(dialect, schema, spec, table),
+        ..access::context(dialect, spec, table),
+        ..access::enqueue(dialect, spec, table)
+    }
+}
+
+/// What the table consists of. `schema` is that of readpast's own objects.
+pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, table: &TableSpec) -> Value {
+    let names = Names::of(dialect, spec);
+    let quoted = |name: &Identifier| names.quoted(name);
     let optional = |name: &Option<Identifier>| name.as_ref().map(quoted);
-    let schema = dialect.schema_of(table.schema.as_ref());
-    let qualified = format!("{}.{}", quoted(&schema), quoted(&table.name));
+    let (schema, qualified, table_name) = if spec.is_own() {
+        let stem = dialect.queue_stem(&spec.queue);
+        let name = Identifier::new("the table", &stem).unwrap_or_else(|_| table.name.clone());
+        let style = dialect.quote_style();
+        (schema.clone(), format!("{}.{}", schema.quoted(style), name.quoted(style)), stem)
+    } else {
+        let schema = dialect.schema_of(table.schema.as_ref());
+        let qualified = format!("{}.{}", quoted(&schema), quoted(&table.name));
+        (schema, qualified, in_comment(&table.name))
+    };
     let lifecycle = &table.lifecycle;
     let role = context! {
         kind => optional(&lifecycle.kind),
@@ -34,6 +63,7 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
             context! {
                 name => column.name.as_str(),
                 quoted => quoted(&column.name),
+                shown => if spec.is_own() { quoted(&column.name) } else { column.name.quoted(dialect.quote_style()) },
                 type => dialect.column_type(column.kind),
                 by_producer => column.source == KeySource::Producer,
                 is_guid => column.kind == crate::spec::ColumnKind::Guid,
@@ -77,11 +107,18 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
         .iter()
         .map(|(column, descends)| context! { quoted => quoted(column), descending => *descends })
         .collect();
+    let due_columns: Vec<_> = spec
+        .due_columns(table)
+        .iter()
+        .map(|(column, descends)| context! { quoted => quoted(column), descending => *descends })
+        .collect();
     use crate::item::ItemState::{Completed, Error, Pending, Processing};
     context! {
         table => qualified,
-        table_name => in_comment(&table.name),
+        table_name,
         table_schema => schema.as_str(),
+        own => spec.is_own(),
+        beside => table.beside(),
         create => table.create,
         key,
         composite => table.key.len() > 1,
@@ -96,6 +133,7 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
         completed => conditions(table.conditions(Completed)),
         errors => conditions(table.conditions(Error)),
         order,
+        due_columns,
         index => context! {
             name => optional(&table.index.name), columns => table.index.columns.iter().map(quoted).collect::<Vec<_>>()
         },
@@ -124,10 +162,8 @@ pub(super) fn literal(dialect: Dialect, value: &Literal) -> String {
 
 /// What the templates of every kind of queue are filled with.
 pub(super) fn options(dialect: Dialect, spec: &QueueSpec) -> Value {
-    let adopted = matches!(spec.storage, Storage::Table(_));
-    let quoted = |name: &Identifier| {
-        if adopted { name.quoted_as_written(dialect.quote_style()) } else { name.quoted(dialect.quote_style()) }
-    };
+    let names = Names::of(dialect, spec);
+    let quoted = |name: &Identifier| names.quoted(name);
     let list = |names: &[Identifier]| -> Vec<String> { names.iter().map(quoted).collect() };
     let (completion, history) = match &spec.completion {
         Completion::Keep => ("keep", None),

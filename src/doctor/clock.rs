@@ -9,7 +9,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 const MOST_SKEW_MS: i64 = 2_000;
 
 pub(super) fn check(examined: &mut Examined) -> Result<()> {
-    let query = examined.session.dialect().query("doctor/clock")?;
+    let query = examined.session.dialect().query("ask/clock")?;
     let asked = Instant::now();
     let rows = examined.session.execute(&query, &[])?;
     let trip_ms = i64::try_from(asked.elapsed().as_millis()).unwrap_or(i64::MAX);

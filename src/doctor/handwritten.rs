@@ -35,7 +35,7 @@ fn code(examined: &mut Examined, procedures: &ProceduresSpec, call: &Call) -> Re
         examined.findings.push(Finding::warning("procedures", &object, what, "give these parameters defaults"));
     }
     let params = [Param::Text(&call.procedure.schema), Param::Text(&call.procedure.name)];
-    let rows = examined.session.execute(&dialect.query("doctor/code")?, &params)?;
+    let rows = examined.session.execute(&dialect.query("ask/code")?, &params)?;
     if !rows.is_empty() && !flag(&rows, 0, 0) {
         let what = "this login may not execute it";
         examined.findings.push(Finding::error("permission", &object, what, "grant it the right to execute it"));

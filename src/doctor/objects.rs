@@ -26,7 +26,7 @@ pub(super) fn check(examined: &mut Examined, spec: &QueueSpec, scripts: &[String
     let dialect = examined.session.dialect();
     let schema = examined.schema.clone();
     let rows =
-        examined.session.execute(&dialect.query("doctor/objects")?, &[crate::session::Param::Text(schema.as_str())])?;
+        examined.session.execute(&dialect.query("ask/objects")?, &[crate::session::Param::Text(schema.as_str())])?;
     let known: Vec<_> = (0..rows.len())
         .map(|row| Known {
             name: text(&rows, row, 0),
@@ -185,7 +185,7 @@ fn index(
 fn uses(examined: &mut Examined, schema: &str, table: &str, index: &str) -> String {
     let dialect = examined.session.dialect();
     let params = [crate::session::Param::Text(schema), crate::session::Param::Text(table)];
-    let rows = dialect.query("doctor/usage").and_then(|query| examined.session.execute(&query, &params));
+    let rows = dialect.query("ask/usage").and_then(|query| examined.session.execute(&query, &params));
     let by_design = match dialect {
         Dialect::SqlServer => "the statements that need it name it, and fail without it",
         Dialect::Postgres => "the functions that need it are planned with nothing else",

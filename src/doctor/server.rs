@@ -21,7 +21,7 @@ impl Facts {
 
 pub(super) fn check(examined: &mut Examined) -> Result<()> {
     let dialect = examined.session.dialect();
-    let rows = examined.session.execute(&dialect.query("doctor/server")?, &[])?;
+    let rows = examined.session.execute(&dialect.query("ask/server")?, &[])?;
     let facts =
         Facts((0..rows.len()).filter_map(|row| Some((text(&rows, row, 0), optional_text(&rows, row, 1)?))).collect());
     match dialect {

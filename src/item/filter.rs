@@ -87,19 +87,21 @@ impl Filter {
                 }
             }
         }
-        filter.to_json()?;
+        filter.to_json(false)?;
         Ok(filter)
     }
 
-    /// The object that the procedures read.
-    pub(crate) fn to_json(&self) -> Result<String> {
+    /// The object that the procedures read. Keys of several columns travel as the arrays that their texts hold: see
+    /// `put_key`.
+    pub(crate) fn to_json(&self, composite: bool) -> Result<String> {
         let mut out = Map::new();
         if let Some(keys) = &self.keys {
             if keys.len() > MOST_KEYS {
                 return Err(refuse(format!("has {} keys; {MOST_KEYS} are the most", keys.len())));
             }
             keys.iter().try_for_each(|key| check("a key", key))?;
-            out.insert("keys".to_owned(), json!(keys));
+            let keys = keys.iter().map(|key| if composite { array(key) } else { Ok(json!(key)) });
+            out.insert("keys".to_owned(), Value::Array(keys.collect::<Result<_>>()?));
         }
         if !self.states.is_empty() {
             let words: Vec<_> = self.states.iter().map(|state| state.as_str()).collect();
@@ -147,6 +149,11 @@ fn check(what: &str, text: &str) -> Result<()> {
     Ok(())
 }
 
+fn array(key: &str) -> Result<Value> {
+    let array = serde_json::from_str(key).ok().filter(Value::is_array);
+    array.ok_or_else(|| refuse(format!("has the key {}, which is no JSON array of the key's columns", Excerpt(key))))
+}
+
 fn state(word: &str) -> Result<ItemState> {
     word.parse().map_err(|()| {
         let known: Vec<_> = ItemState::ALL.iter().map(|state| state.as_str()).collect();
@@ -176,7 +183,7 @@ mod tests {
         )
         .unwrap();
         assert_eq!(filter.states, [ItemState::Failed, ItemState::Error]);
-        let sent: Value = serde_json::from_str(&filter.to_json().unwrap()).unwrap();
+        let sent: Value = serde_json::from_str(&filter.to_json(false).unwrap()).unwrap();
         assert_eq!(
             sent,
             json!({
@@ -184,8 +191,18 @@ mod tests {
                 "before": "2026-11-21T00:00:00.0000000", "error": "100%_[x]'\""
             })
         );
-        assert_eq!(Filter::default().to_json().unwrap(), "{}");
-        assert_eq!(Filter::of_keys([""; 0]).to_json().unwrap(), r#"{"keys":[]}"#, "no key is not every key");
+        assert_eq!(Filter::default().to_json(false).unwrap(), "{}");
+        assert_eq!(Filter::of_keys([""; 0]).to_json(false).unwrap(), r#"{"keys":[]}"#, "no key is not every key");
+    }
+
+    #[test]
+    fn keys_of_many_columns_travel_as_arrays() {
+        let filter = Filter::of_keys([r#"["a\"", "1"]"#, r#"["b", 2]"#]);
+        assert_eq!(filter.to_json(true).unwrap(), r#"{"keys":[["a\"","1"],["b",2]]}"#);
+        for wrong in ["a", "{}", "[1"] {
+            let error = Filter::of_keys([wrong]).to_json(true).unwrap_err();
+            assert!(error.message().contains(&format!("{wrong:?}")), "{error}");
+        }
     }
 
     #[test]
@@ -210,8 +227,8 @@ mod tests {
             assert!(error.message().starts_with("the filter") && error.message().contains(part), "{error}");
         }
         let many = Filter::of_keys((0..1001).map(|i| i.to_string()));
-        assert!(many.to_json().unwrap_err().message().contains("1001"));
+        assert!(many.to_json(false).unwrap_err().message().contains("1001"));
         let long = Filter { error: Some("x".repeat(4001)), ..Filter::default() };
-        assert!(long.to_json().unwrap_err().message().contains("4001"));
+        assert!(long.to_json(false).unwrap_err().message().contains("4001"));
     }
 }

@@ -5,6 +5,7 @@ use super::{Inner, answered, answers, check_count};
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Answer, Batch, Filter, ItemRef, Outcome, Value};
 use crate::session::{Param, Shape};
+use crate::spec::put_key;
 use serde_json::json;
 
 pub(super) fn find(queue: &Inner, filter: &Filter, after: Option<&str>, max: u32) -> Result<Batch> {
@@ -12,7 +13,7 @@ pub(super) fn find(queue: &Inner, filter: &Filter, after: Option<&str>, max: u32
     queue.needs_own_procedures("look for items", "they have no procedure for it; the view shows them")?;
     check_keys(queue, filter)?;
     after.filter(|key| !key.is_empty()).map(|key| queue.spec.check_key(key)).transpose()?;
-    let filter = filter.to_json()?;
+    let filter = filter.to_json(queue.spec.has_composite_key())?;
     let after = match after {
         Some("") => {
             return Err(Error::new(ErrorKind::InvalidArgument, "the key to go on after is empty; leave it out"));
@@ -36,8 +37,7 @@ pub(super) fn redrive(queue: &Inner, items: &[ItemRef<'_>], operation: Option<&s
         queue.spec.check_key(item.key).map_err(|error| error.in_context(format!("item {i}")))?;
     }
     in_parts(queue.dialect, items, operation, |part| {
-        let json: Vec<_> = part.items.iter().map(|item| json!({"key": item.key, "token": item.token})).collect();
-        let json = serde_json::Value::Array(json).to_string();
+        let json = to_json(queue, part.items)?;
         let params = [Param::Text(&part.operation.id), Param::Text(&json)];
         let mut attempts = Attempts::default();
         let result = queue.with_session(|session| attempts.note(answered(session, &queue.calls.redrive, &params)));
@@ -58,13 +58,26 @@ pub(super) fn purge(queue: &Inner, filter: &Filter, max: u32) -> Result<u64> {
         return Err(Error::new(ErrorKind::InvalidArgument, message));
     }
     check_keys(queue, filter)?;
-    let filter = filter.to_json()?;
+    let filter = filter.to_json(queue.spec.has_composite_key())?;
     let params = [Param::Text(&filter), Param::Integer(max)];
     let rows = queue.with_session(|session| session.call(&queue.calls.purge, &params, Shape::Table))?;
     match rows.value(0, 1) {
         Value::Integer(purged) => Ok(u64::try_from(purged).unwrap_or(0)),
         other => Err(Error::new(ErrorKind::Protocol, format!("the server answered a purge with {other:?}"))),
     }
+}
+
+/// The array that the procedure reads.
+fn to_json(queue: &Inner, items: &[ItemRef<'_>]) -> Result<String> {
+    let mut out = String::from("[");
+    for (i, item) in items.iter().enumerate() {
+        out.push_str(if i > 0 { ",{\"key\":" } else { "{\"key\":" });
+        put_key(&mut out, queue.spec.has_composite_key(), item.key)
+            .map_err(|why| Error::new(ErrorKind::InvalidArgument, why))?;
+        out.push_str(&format!(",\"token\":{}}}", json!(item.token)));
+    }
+    out.push(']');
+    Ok(out)
 }
 
 /// What cannot be a key is told by its name; an empty one the filter refuses itself.

@@ -5,8 +5,8 @@ use super::{Inner, MAX_ITEMS, answered, answers, claim, handwritten};
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Action, Answer, Batch, ItemState, Lease, Outcome, Settlement};
 use crate::session::Param;
-use crate::spec::{check_text, put_due};
-use serde_json::{Map, Value, json};
+use crate::spec::{check_text, put_due, put_key};
+use serde_json::{Map, json};
 use std::time::Duration;
 
 /// Settles `settlements` and, with `max` above 0, claims that many items in the same commit as the last of them.
@@ -22,7 +22,8 @@ pub(super) fn settle(
     }
     // All of them, before the first is sent.
     let size = MAX_ITEMS as usize;
-    let json = settlements.chunks(size).enumerate().map(|(i, part)| to_json(part, i * size));
+    let composite = queue.spec.has_composite_key();
+    let json = settlements.chunks(size).enumerate().map(|(i, part)| to_json(composite, part, i * size));
     let json: Vec<_> = json.collect::<Result<_>>()?;
     let mut batch = Batch::default();
     let outcomes = in_parts(queue.dialect, settlements, operation, |part| {
@@ -80,13 +81,25 @@ pub(super) fn renew(queue: &Inner, leases: &[Lease<'_>]) -> Result<Vec<Outcome>>
     queue.needs_own_procedures("renew a lease", "they keep none: an item is its worker's for ever")?;
     let mut outcomes = Vec::with_capacity(leases.len());
     for leases in leases.chunks(MAX_ITEMS as usize) {
-        let items: Vec<_> = leases.iter().map(|lease| json!({"key": lease.key, "attempt": lease.attempt})).collect();
-        let items = Value::Array(items).to_string();
+        let items = leases_to_json(queue.spec.has_composite_key(), leases)?;
         let params = [Param::Text(&queue.worker), Param::Text(&items), Param::OptionalInteger(queue.lease_ms)];
         let rows = queue.with_session(|session| answered(session, &queue.calls.renew, &params))?;
         outcomes.extend(answers::outcomes(&rows, leases.len())?);
     }
     Ok(outcomes)
+}
+
+/// The array that the procedure reads.
+fn leases_to_json(composite: bool, leases: &[Lease<'_>]) -> Result<String> {
+    let mut out = String::from("[");
+    for (i, lease) in leases.iter().enumerate() {
+        out.push_str(if i > 0 { ",{\"key\":" } else { "{\"key\":" });
+        put_key(&mut out, composite, lease.key)
+            .map_err(|why| Error::new(ErrorKind::InvalidArgument, format!("item {i}: {why}")))?;
+        out.push_str(&format!(",\"attempt\":{}}}", lease.attempt));
+    }
+    out.push(']');
+    Ok(out)
 }
 
 /// What was made due again wakes those who wait for it.
@@ -104,14 +117,14 @@ fn wake_for(queue: &Inner, settlements: &[Settlement<'_>], outcomes: &[Outcome])
 }
 
 /// The array that the procedure reads. Mistakes count the items from `first` on.
-fn to_json(settlements: &[Settlement<'_>], first: usize) -> Result<String> {
+fn to_json(composite: bool, settlements: &[Settlement<'_>], first: usize) -> Result<String> {
     let mut out = String::with_capacity(settlements.len() * 128 + 2);
     out.push('[');
     for (i, settlement) in settlements.iter().enumerate() {
         if i > 0 {
             out.push(',');
         }
-        write_json(&mut out, settlement)
+        write_json(&mut out, composite, settlement)
             .map_err(|why| Error::new(ErrorKind::InvalidArgument, format!("item {}: {why}", first + i)))?;
     }
     out.push(']');
@@ -120,12 +133,12 @@ fn to_json(settlements: &[Settlement<'_>], first: usize) -> Result<String> {
 
 /// Whether `settlement` can be sent.
 pub(crate) fn check(settlement: &Settlement<'_>) -> Result<()> {
-    write_json(&mut String::new(), settlement).map_err(|why| Error::new(ErrorKind::InvalidArgument, why))
+    write_json(&mut String::new(), false, settlement).map_err(|why| Error::new(ErrorKind::InvalidArgument, why))
 }
 
 /// Appends one element, or says what is wrong with it. What every settlement has is written straight into the text, since
 /// workers do little else.
-fn write_json(out: &mut String, settlement: &Settlement<'_>) -> Result<(), String> {
+fn write_json(out: &mut String, composite: bool, settlement: &Settlement<'_>) -> Result<(), String> {
     match (settlement.token, settlement.attempt) {
         _ if settlement.key.is_empty() => return Err("the key is empty; take it from the claimed item".to_owned()),
         (None, 1..) => return Err("a claimed item is settled with its token; take it from the item".to_owned()),
@@ -133,10 +146,10 @@ fn write_json(out: &mut String, settlement: &Settlement<'_>) -> Result<(), Strin
         _ => {}
     }
     out.push_str("{\"key\":");
-    put_text(out, settlement.key);
+    put_key(out, composite, settlement.key)?;
     out.push_str(",\"token\":");
     match settlement.token {
-        Some(token) => put_text(out, token),
+        Some(token) => put_key(out, false, token)?,
         None => out.push_str("null"),
     }
     out.push_str(&format!(",\"attempt\":{},\"status\":\"{}\"", settlement.attempt, settlement.action.target()));
@@ -164,17 +177,6 @@ fn write_json(out: &mut String, settlement: &Settlement<'_>) -> Result<(), Strin
     Ok(())
 }
 
-/// Appends `text` as JSON. Keys and tokens rarely hold what must be escaped.
-fn put_text(out: &mut String, text: &str) {
-    if text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
-        out.push('"');
-        out.push_str(text);
-        out.push('"');
-    } else {
-        out.push_str(&json!(text).to_string());
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -191,7 +193,7 @@ mod tests {
             (Settlement { due: Some("soon"), ..good.clone() }, "soon"),
             (Settlement { due: Some("2026-01-01"), delay_ms: Some(1), ..good.clone() }, "not both"),
         ] {
-            let error = to_json(&[good.clone(), settlement], 1000).unwrap_err();
+            let error = to_json(false, &[good.clone(), settlement], 1000).unwrap_err();
             assert!(error.message().starts_with("item 1001:") && error.message().contains(part), "{error}");
         }
     }
@@ -205,9 +207,9 @@ mod tests {
             delay_ms: Some(5),
             ..Settlement::control("k", Some("t"), Action::Release)
         };
-        let text = to_json(&[control, claimed], 0).unwrap();
+        let text = to_json(false, &[control, claimed], 0).unwrap();
         assert_eq!(
-            serde_json::from_str::<Value>(&text).unwrap(),
+            serde_json::from_str::<serde_json::Value>(&text).unwrap(),
             json!([
                 {"key": "\"\\\n\u{1f600}", "token": null, "attempt": 0, "status": "Paused"},
                 {
@@ -216,5 +218,22 @@ mod tests {
                 },
             ])
         );
+    }
+
+    #[test]
+    fn a_key_of_many_columns_travels_as_an_array() {
+        let key = r#"["a \"b\" \u00e9\\", 12345678901234567890]"#;
+        let text = to_json(true, &[Settlement::control(key, None, Action::Pause)], 0).unwrap();
+        assert_eq!(
+            text,
+            r#"[{"key":["a \"b\" \u00e9\\",12345678901234567890],"token":null,"attempt":0,"status":"Paused"}]"#
+        );
+        let text = leases_to_json(true, &[Lease { key, attempt: 2 }, Lease { key: "[]", attempt: 1 }]).unwrap();
+        assert_eq!(text, r#"[{"key":["a \"b\" \u00e9\\",12345678901234567890],"attempt":2},{"key":[],"attempt":1}]"#);
+        for wrong in ["a", "\"a\"", "[\"a\"", "[\"a\"],1", "{}"] {
+            let error = to_json(true, &[Settlement::control(wrong, None, Action::Pause)], 0).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+            assert!(error.message().starts_with("item 0: the key") && error.message().contains("array"), "{error}");
+        }
     }
 }

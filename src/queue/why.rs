@@ -65,7 +65,7 @@ fn text_of<'a>(item: &Item<'a>, names: [&str; 2]) -> Option<&'a str> {
 
 /// The server's time, in milliseconds since 1970.
 fn clock(session: &mut Session) -> Result<Option<i64>> {
-    let query = session.dialect().query("doctor/clock")?;
+    let query = session.dialect().query("ask/clock")?;
     let rows = session.execute(&query, &[])?;
     Ok(match rows.value(0, 0) {
         Value::Integer(ms) if !rows.is_empty() => Some(ms),

@@ -1,12 +1,18 @@
 //! The key of an item, as a caller writes it.
 
 use super::{ColumnKind, KeyColumn, QueueSpec, Storage};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Excerpt, Result};
 use crate::item::normalize_utc;
-use serde_json::Value;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 impl QueueSpec {
+    /// Whether a key has several columns: its text is a JSON array of their values then.
+    pub(crate) fn has_composite_key(&self) -> bool {
+        matches!(&self.storage, Storage::Table(table) if table.key.len() > 1)
+    }
+
     /// Checks that `key` can be the key of an item of this queue, whether there is such an item or not. A server would speak of
     /// its own types, where the caller mistook something else for a key.
     ///
@@ -44,6 +50,34 @@ impl QueueSpec {
             format!("{shown:?} is no key of queue {}: the key of an item is {what}", self.queue),
         ))
     }
+}
+
+/// Appends `key` as requests have it: the procedures read `key` of an item that is settled, renewed or redriven, and each of
+/// the `keys` of a filter. It is JSON text, or where the key has several columns the array that the caller's text holds:
+/// `"key": ["a", "1"]`. So a key travels as JSON once, and the procedures take each column's value from its place. In
+/// answers, and after which to go on, a key is the text that the caller knows.
+pub(crate) fn put_key(out: &mut String, composite: bool, key: &str) -> std::result::Result<(), String> {
+    if composite {
+        let values: Vec<Box<RawValue>> = serde_json::from_str(key).map_err(|_| {
+            format!("the key {} is no JSON array of the key's columns; take it from the item", Excerpt(key))
+        })?;
+        out.push('[');
+        for (i, value) in values.iter().enumerate() {
+            if i > 0 {
+                out.push(',');
+            }
+            out.push_str(value.get());
+        }
+        out.push(']');
+    } else if key.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
+        // Keys and tokens rarely hold what must be escaped.
+        out.push('"');
+        out.push_str(key);
+        out.push('"');
+    } else {
+        out.push_str(&json!(key).to_string());
+    }
+    Ok(())
 }
 
 /// Whether `values` is an array with a value for each column.

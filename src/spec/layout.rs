@@ -103,7 +103,7 @@ impl QueueSpec {
         matches!(&self.storage, Storage::Table(table) if table.run_time)
     }
 
-    /// The columns by which due items of an adopted table are ordered, each with whether it descends.
+    /// The columns by which due items of the table are ordered, each with whether it descends.
     pub(crate) fn order_columns(&self, table: &TableSpec) -> Vec<(Identifier, bool)> {
         let mut columns = Vec::new();
         if let Some(priority) = &self.order.priority {
@@ -125,6 +125,17 @@ impl QueueSpec {
                     columns.push((key.name.clone(), descends));
                 }
             }
+        }
+        columns
+    }
+
+    /// The columns of the index in which a claim finds what is due. It is the same without an order, as far as times go: what
+    /// is due is sought in it, and nothing is sorted.
+    pub(crate) fn due_columns(&self, table: &TableSpec) -> Vec<(Identifier, bool)> {
+        let mut columns = self.order_columns(table);
+        if self.order.direction == Direction::Unordered {
+            let times = table.lifecycle.due.iter().chain(table.key.iter().map(|key| &key.name));
+            columns.extend(times.map(|column| (column.clone(), false)));
         }
         columns
     }

@@ -19,7 +19,7 @@
         r.[Release]
     FROM OPENJSON(@Items) AS j
     CROSS APPLY OPENJSON(j.[value]) WITH (
-        [Key] nvarchar(max) '$.key',
+        [Key] nvarchar(max) '$.key'{{ " AS JSON" if composite }},
         [Token] datetime2(7) '$.token',
         [Attempt] int '$.attempt',
         [Status] varchar(20) '$.status',

@@ -55,7 +55,7 @@ BEGIN
         r.[Attempt]
     FROM OPENJSON(@Items) AS j
     CROSS APPLY OPENJSON(j.[value]) WITH (
-        [Key] nvarchar(max) '$.key',
+        [Key] nvarchar(max) '$.key'{{ " AS JSON" if composite }},
         [Attempt] int '$.attempt'
     ) AS r;
 

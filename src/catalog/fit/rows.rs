@@ -15,7 +15,7 @@ pub(super) fn check(
     found: &Table,
     findings: &mut Vec<Finding>,
 ) -> Result<()> {
-    let rows = session.execute(&session.dialect().table_query("catalog/states", schema, spec, table)?, &[])?;
+    let rows = session.execute(&session.dialect().table_query("ask/states", schema, spec, table)?, &[])?;
     let mut counts = Vec::new();
     let mut in_flight = 0;
     for row in 0..rows.len() {

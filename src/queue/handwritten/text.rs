@@ -9,7 +9,7 @@ use minijinja::{Value, context};
 /// A call of a procedure.
 pub(super) fn call(dialect: Dialect, call: &Call, local_time: bool) -> Result<String> {
     let procedure = dialect.exact(&call.procedure.schema, &call.procedure.name)?;
-    dialect.statement("handwritten/call", context! { procedure, arguments => arguments(dialect, call)?, local_time })
+    dialect.statement("foreign/call", context! { procedure, arguments => arguments(dialect, call)?, local_time })
 }
 
 /// A report on an item.
@@ -30,7 +30,7 @@ pub(super) fn modify(dialect: Dialect, shape: &Shape, local_time: bool) -> Resul
         key_type => type_of(Meaning::Key),
         token_type => type_of(Meaning::Token),
     };
-    dialect.statement("handwritten/modify", context)
+    dialect.statement("foreign/modify", context)
 }
 
 /// A query of `count` items by their keys.
@@ -45,13 +45,13 @@ pub(super) fn look(dialect: Dialect, shape: &Shape, count: usize) -> Result<Stri
         key_type => key_type.map(|(parameter, _)| parameter.type_name.clone()),
         count,
     };
-    dialect.statement("handwritten/look", context)
+    dialect.statement("foreign/look", context)
 }
 
 /// A query of how many items are in which state.
 pub(super) fn counts(dialect: Dialect, shape: &Shape, status: &Column) -> Result<String> {
     let context = context! { view => shape.view.quoted.as_str(), status => quoted(dialect, &status.name)? };
-    dialect.statement("handwritten/counts", context)
+    dialect.statement("foreign/counts", context)
 }
 
 fn arguments(dialect: Dialect, call: &Call) -> Result<Vec<Value>> {

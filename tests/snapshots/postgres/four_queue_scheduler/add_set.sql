@@ -2,8 +2,8 @@
 Enqueue many items inside the caller's transaction: they are there when it commits, together with its other work.
 items_ is a JSON array of objects: columns (an object of the queue's own columns) and, where wanted, type, step,
 due (UTC) or delay_ms.
-One row per element: its position, key and token.
-DUPLICATE where the same work is there already, with no key.
+One row per element: its position, key and token. DUPLICATE where the same work is there already,
+with no key and without a token.
 Table access order: four_queue, four_queue_scheduler_lease.
 */
 CREATE OR REPLACE FUNCTION "readpast"."add_four_queue_scheduler_set_utx"(items_ json)
@@ -58,9 +58,7 @@ BEGIN
                 json_to_recordset(items_) AS (type text, step text, due text, delay_ms bigint, columns json)
             ) WITH ORDINALITY AS i (type, step, due, delay_ms, columns, position)
         CROSS JOIN LATERAL (
-            SELECT COALESCE(
-                "readpast"."queue_time_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond'
-            ) AS due_at
+            SELECT COALESCE("readpast"."queue_time_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond') AS due_at
         ) AS d
         ORDER BY i.position
     LOOP
@@ -150,8 +148,8 @@ Enqueue many items in one call that can be repeated: asked again with the same o
 nothing is added.
 items_ is a JSON array of objects: columns (an object of the queue's own columns) and, where wanted, type, step,
 due (UTC) or delay_ms.
-One row per element: its position, key and token.
-DUPLICATE where the same work is there already, with no key.
+One row per element: its position, key and token. DUPLICATE where the same work is there already,
+with no key and without a token.
 Table access order: queue_operation, four_queue, four_queue_scheduler_lease.
 */
 CREATE OR REPLACE FUNCTION "readpast"."add_four_queue_scheduler_set_trx"(operation_ uuid, items_ json)
@@ -179,10 +177,10 @@ AS $$
 #variable_conflict use_column
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
+    replayed_ boolean := FALSE;
     item_ record;
     list_ json[] := '{}';
     answers_ json;
-    replayed_ boolean := FALSE;
     key_ text;
     new_1_ bigint;
 BEGIN
@@ -232,9 +230,7 @@ BEGIN
                 json_to_recordset(items_) AS (type text, step text, due text, delay_ms bigint, columns json)
             ) WITH ORDINALITY AS i (type, step, due, delay_ms, columns, position)
         CROSS JOIN LATERAL (
-            SELECT COALESCE(
-                "readpast"."queue_time_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond'
-            ) AS due_at
+            SELECT COALESCE("readpast"."queue_time_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond') AS due_at
         ) AS d
         ORDER BY i.position
     LOOP
@@ -323,102 +319,4 @@ END;
 $$;
 GO
 REVOKE ALL ON FUNCTION "readpast"."add_four_queue_scheduler_set_trx"(uuid, json) FROM public;
-GO
-/*
-Enqueue one item, with the caller's other work. Returns its key and its concurrency token.
-Table access order: four_queue, four_queue_scheduler_lease.
-*/
-CREATE OR REPLACE FUNCTION "readpast"."add_four_queue_scheduler_utx"(
-    type_ text DEFAULT 'Default',
-    "reputation_" integer DEFAULT NULL,
-    due_ timestamptz DEFAULT NULL,
-    step_ text DEFAULT NULL
-)
-RETURNS TABLE (item_key text, item_token timestamptz)
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows the table has today: the index, in its order. Tables are joined by BETWEEN
-two equal keys for the same reason: by =, a plan that is made while a table is empty would read all of it, and be kept
-when it is full.
-*/
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_hashjoin = off
-SET enable_mergejoin = off
-SET jit = off
-AS $$
-BEGIN
-    RETURN QUERY
-    SELECT a.answer_key, a.answer_token
-    FROM "readpast"."add_four_queue_scheduler_set_utx"(
-        json_build_array(json_build_object(
-            'type', type_, 'due', due_, 'step', step_,
-            'columns', json_build_object(
-                'reputation', "reputation_"
-            )
-        ))
-    ) AS a;
-END;
-$$;
-GO
-REVOKE ALL ON FUNCTION "readpast"."add_four_queue_scheduler_utx"(
-    text,
-    integer,
-    timestamptz,
-    text
-) FROM public;
-GO
-/*
-Enqueue one item. Returns its key and its concurrency token.
-Table access order: four_queue, four_queue_scheduler_lease.
-*/
-CREATE OR REPLACE FUNCTION "readpast"."add_four_queue_scheduler_trx"(
-    type_ text DEFAULT 'Default',
-    "reputation_" integer DEFAULT NULL,
-    due_ timestamptz DEFAULT NULL,
-    step_ text DEFAULT NULL
-)
-RETURNS TABLE (item_key text, item_token timestamptz)
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows the table has today: the index, in its order. Tables are joined by BETWEEN
-two equal keys for the same reason: by =, a plan that is made while a table is empty would read all of it, and be kept
-when it is full.
-*/
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_hashjoin = off
-SET enable_mergejoin = off
-SET jit = off
-AS $$
-BEGIN
-    RETURN QUERY
-    SELECT a.answer_key, a.answer_token
-    FROM "readpast"."add_four_queue_scheduler_set_trx"(
-        NULL, json_build_array(json_build_object(
-            'type', type_, 'due', due_, 'step', step_,
-            'columns', json_build_object(
-                'reputation', "reputation_"
-            )
-        ))
-    ) AS a;
-END;
-$$;
-GO
-REVOKE ALL ON FUNCTION "readpast"."add_four_queue_scheduler_trx"(
-    text,
-    integer,
-    timestamptz,
-    text
-) FROM public;
 GO

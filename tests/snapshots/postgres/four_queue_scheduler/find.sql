@@ -14,8 +14,16 @@ RETURNS TABLE (
     answer_attempt integer, answer_status text,
     "reputation" integer,
     "id" bigint,
-    item_status text, item_step text, item_attempt integer, item_response text, item_error text,
-    item_started_at timestamptz, item_duration bigint, item_due_at timestamptz, item_token timestamptz, item_owner text,
+    item_status text,
+    item_step text,
+    item_attempt integer,
+    item_response text,
+    item_error text,
+    item_started_at timestamptz,
+    item_duration bigint,
+    item_due_at timestamptz,
+    item_token timestamptz,
+    item_owner text,
     item_lease_until timestamptz
 )
 LANGUAGE plpgsql VOLATILE
@@ -37,7 +45,7 @@ SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE
-    keys_ text[];
+    keys_ bigint[];
     statuses_ text[];
     types_ text[];
     before_ timestamptz;
@@ -60,11 +68,15 @@ BEGIN
         )
         OR EXISTS (SELECT 1 FROM json_object_keys(filter_) AS m (name) GROUP BY m.name HAVING COUNT(*) > 1)
     THEN
-        RAISE EXCEPTION 'find_four_queue_scheduler: filter_ takes keys, status, types (arrays), before, after, error (text), once'
+        RAISE EXCEPTION
+            'find_four_queue_scheduler: filter_ takes keys, status, types (arrays), before, after, error (text), once'
         USING ERRCODE = 'RP021';
     END IF;
     IF json_typeof(filter_ -> 'keys') = 'array' THEN
-        keys_ := ARRAY(SELECT DISTINCT k.key::text FROM json_array_elements_text(filter_ -> 'keys') AS k (key));
+        keys_ := ARRAY(
+            SELECT k.key::bigint
+            FROM json_array_elements_text(filter_ -> 'keys') AS k (key)
+        );
     END IF;
     IF json_typeof(filter_ -> 'status') = 'array' THEN
         statuses_ := ARRAY(SELECT s.status FROM json_array_elements_text(filter_ -> 'status') AS s (status));
@@ -91,38 +103,37 @@ BEGIN
     /* The times in the table are the server's local ones: from here to the end of the function. */
     SET LOCAL timezone TO DEFAULT;
     SELECT
-            (NULLIF(after_, ''))::bigint AS key_1
+            NULLIF(after_, '')::bigint AS key_1
     INTO from_;
 
     IF keys_ IS NOT NULL THEN
         RETURN QUERY
         SELECT
-            'FOUND', NULL::integer, NULL::bigint,
-            v.item_key_1::text, v.item_token, v.item_attempt, v.item_status,
+            'FOUND', NULL::integer, NULL::bigint, v.item_key_1::text,
+            v.item_token, v.item_attempt, v.item_status,
             v."reputation"::integer,
             v."id"::bigint,
-            v.item_status, v.item_step, v.item_attempt, v.item_response, v.item_error, v.item_started_at,
-            v.item_duration, v.item_due_at, v.item_token, v.item_owner, v.item_lease_until
+            v.item_status,
+            v.item_step,
+            v.item_attempt,
+            v.item_response,
+            v.item_error,
+            v.item_started_at,
+            v.item_duration,
+            v.item_due_at,
+            v.item_token,
+            v.item_owner,
+            v.item_lease_until
         FROM (
             SELECT DISTINCT
-            (i.key)::bigint AS key_1
+            i.key AS key_1
             FROM UNNEST(keys_) AS i (key)
         ) AS k
-        INNER JOIN LATERAL (
-            SELECT w.*
-            FROM "readpast"."four_queue_scheduler_item_v" AS w
-            WHERE
-                w.item_key_1 = k.key_1
-                AND w.item_seek_1 IN (FALSE, TRUE)
-            /* So that it is one search per key, whatever the size of the table when this is planned. */
-            OFFSET 0
-        ) AS v
-            ON TRUE
+        INNER JOIN "readpast"."four_queue_scheduler_item_v" AS v
+            ON v.item_key_1 BETWEEN k.key_1 AND k.key_1 AND v.item_seek_1 IN (FALSE, TRUE)
         WHERE
-            (
-                from_.key_1 IS NULL
-                OR (v.item_key_1) > (from_.key_1)
-            )
+            (from_.key_1 IS NULL OR (v.item_key_1) > (from_.key_1))
+
             AND (statuses_ IS NULL OR v.item_status = ANY(statuses_))
             AND (types_ IS NULL OR v.item_type = ANY(types_))
             AND (before_ IS NULL OR COALESCE(v.item_token, v.item_finished_at, v.item_enqueued_at) < before_)
@@ -134,15 +145,25 @@ BEGIN
     ELSIF from_.key_1 IS NULL THEN
         RETURN QUERY
         SELECT
-            'FOUND', NULL::integer, NULL::bigint,
-            v.item_key_1::text, v.item_token, v.item_attempt, v.item_status,
+            'FOUND', NULL::integer, NULL::bigint, v.item_key_1::text,
+            v.item_token, v.item_attempt, v.item_status,
             v."reputation"::integer,
             v."id"::bigint,
-            v.item_status, v.item_step, v.item_attempt, v.item_response, v.item_error, v.item_started_at,
-            v.item_duration, v.item_due_at, v.item_token, v.item_owner, v.item_lease_until
+            v.item_status,
+            v.item_step,
+            v.item_attempt,
+            v.item_response,
+            v.item_error,
+            v.item_started_at,
+            v.item_duration,
+            v.item_due_at,
+            v.item_token,
+            v.item_owner,
+            v.item_lease_until
         FROM "readpast"."four_queue_scheduler_item_v" AS v
         WHERE
             TRUE
+
             AND (statuses_ IS NULL OR v.item_status = ANY(statuses_))
             AND (types_ IS NULL OR v.item_type = ANY(types_))
             AND (before_ IS NULL OR COALESCE(v.item_token, v.item_finished_at, v.item_enqueued_at) < before_)
@@ -154,15 +175,25 @@ BEGIN
     ELSE
         RETURN QUERY
         SELECT
-            'FOUND', NULL::integer, NULL::bigint,
-            v.item_key_1::text, v.item_token, v.item_attempt, v.item_status,
+            'FOUND', NULL::integer, NULL::bigint, v.item_key_1::text,
+            v.item_token, v.item_attempt, v.item_status,
             v."reputation"::integer,
             v."id"::bigint,
-            v.item_status, v.item_step, v.item_attempt, v.item_response, v.item_error, v.item_started_at,
-            v.item_duration, v.item_due_at, v.item_token, v.item_owner, v.item_lease_until
+            v.item_status,
+            v.item_step,
+            v.item_attempt,
+            v.item_response,
+            v.item_error,
+            v.item_started_at,
+            v.item_duration,
+            v.item_due_at,
+            v.item_token,
+            v.item_owner,
+            v.item_lease_until
         FROM "readpast"."four_queue_scheduler_item_v" AS v
         WHERE
             (v.item_key_1) > (from_.key_1)
+
             AND (statuses_ IS NULL OR v.item_status = ANY(statuses_))
             AND (types_ IS NULL OR v.item_type = ANY(types_))
             AND (before_ IS NULL OR COALESCE(v.item_token, v.item_finished_at, v.item_enqueued_at) < before_)

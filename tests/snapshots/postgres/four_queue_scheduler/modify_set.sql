@@ -4,8 +4,8 @@ items_ is a JSON array of objects: key, token, attempt (0 for a call that is not
 step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back).
 One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item
 that is not OK is untouched. Then the claimed items, as next_four_queue_scheduler_set_trx returns them.
-operation_ makes the call repeatable: asked again with the same value, the same answers come again and nothing is
-changed; items claimed by the first call are left to their lease.
+operation_ makes the call repeatable: asked again with the same value, the answers come again and nothing is changed;
+items claimed by the first call are left to their lease.
 Table access order: queue_operation, four_queue, four_queue_scheduler_lease, queue_transition.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_four_queue_scheduler_set_trx"(
@@ -21,8 +21,16 @@ RETURNS TABLE (
     answer_attempt integer, answer_status text,
     "reputation" integer,
     "id" bigint,
-    item_status text, item_step text, item_attempt integer, item_response text, item_error text,
-    item_started_at timestamptz, item_duration bigint, item_due_at timestamptz, item_token timestamptz, item_owner text,
+    item_status text,
+    item_step text,
+    item_attempt integer,
+    item_response text,
+    item_error text,
+    item_started_at timestamptz,
+    item_duration bigint,
+    item_due_at timestamptz,
+    item_token timestamptz,
+    item_owner text,
     item_lease_until timestamptz
 )
 LANGUAGE plpgsql VOLATILE
@@ -51,22 +59,20 @@ DECLARE
 BEGIN
     /* The times in the table are the server's local ones: from here to the end of the function. */
     SET LOCAL timezone TO DEFAULT;
-    max_attempts_ := COALESCE(
-        (SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.maxAttempts'), 3
-    );
+    max_attempts_ := COALESCE((SELECT a.val_int FROM "readpast"."app_settings" AS a
+        WHERE a.param = 'fourqueuescheduler.maxAttempts'), 3);
     IF lease_ms_ IS NULL THEN
-        lease_ms_ := COALESCE(
-            (SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.leaseMs'), 600000
-        );
+        lease_ms_ := COALESCE((SELECT a.val_int FROM "readpast"."app_settings" AS a
+            WHERE a.param = 'fourqueuescheduler.leaseMs'), 600000);
     END IF;
     IF COALESCE(worker_, '') = '' THEN
         RAISE EXCEPTION 'modify_four_queue_scheduler_set_trx: worker_ is empty' USING ERRCODE = 'RP021';
     END IF;
-    IF lease_ms_ < 1 THEN
-        RAISE EXCEPTION 'modify_four_queue_scheduler_set_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
-    END IF;
     IF max_ IS NULL OR max_ < 0 OR max_ > 1000 THEN
         RAISE EXCEPTION 'modify_four_queue_scheduler_set_trx: max_ must be from 0 to 1000' USING ERRCODE = 'RP021';
+    END IF;
+    IF lease_ms_ < 1 THEN
+        RAISE EXCEPTION 'modify_four_queue_scheduler_set_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
     END IF;
     IF json_array_length(items_) > 1000 THEN
         RAISE EXCEPTION 'modify_four_queue_scheduler_set_trx: at most 1000 items a call' USING ERRCODE = 'RP021';
@@ -104,8 +110,8 @@ BEGIN
     PERFORM
     FROM (
         SELECT
-            (i.key)::bigint AS key_1
-        FROM json_to_recordset(items_) AS i (key text)
+            i.key AS key_1
+        FROM json_to_recordset(items_) AS i (key bigint)
         ORDER BY key_1
     ) AS i
     CROSS JOIN LATERAL (
@@ -115,38 +121,39 @@ BEGIN
         FOR NO KEY UPDATE
     ) AS q;
     now_ := clock_timestamp();
-    WITH given AS MATERIALIZED (
+WITH given AS MATERIALIZED (
         SELECT
             (i.position - 1)::integer AS ordinal,
-            i.key,
-            (i.key)::bigint AS key_1,
+            i.key AS key_1,
             "readpast"."queue_time_fn"(i.token) AS token,
             COALESCE(i.attempt, 0) AS attempt,
             i.status,
             i.step,
             i.response,
             i.error,
-            COALESCE(
-                "readpast"."queue_time_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond'
-            ) AS due_at,
+            COALESCE("readpast"."queue_time_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond') AS due_at,
             COALESCE(i.release, FALSE) AS release,
             i.position
         FROM
             ROWS FROM (
                 json_to_recordset(items_) AS (
-                    key text, token text, attempt integer, status text, step text, response text, error text, due text,
-                    delay_ms bigint, release boolean
+                    key bigint, token text, attempt integer, status text, step text, response text,
+                    error text, due text, delay_ms bigint, release boolean
                 )
             ) WITH ORDINALITY AS i (
                 key, token, attempt, status, step, response, error, due, delay_ms, release, position
             )
     ),
 
+    /* In the order of their keys, so that two calls never wait for each other. */
     item AS MATERIALIZED (
         SELECT
             g.*,
             ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
         FROM given AS g
+        ORDER BY
+            g.key_1,
+            g.position
     ),
 
     /*
@@ -157,28 +164,12 @@ BEGIN
     judged AS MATERIALIZED (
         SELECT
             i.*,
-            v.item_seek_1 AS seek_1, v.item_status AS was,
-            v.item_token,
-            v.item_attempt,
-            v.item_step,
-            v.item_response,
-            v.item_error,
-            v.item_started_at,
-            v.item_duration,
-            v.item_due_at,
-            v.item_owner,
-            v.item_lease_until,
+            v.*,
             (v.item_status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
             CASE
                 WHEN v.item_status IS NULL THEN 'NOT_FOUND'
-                WHEN
-                    i.attempt > 0
-                    AND (
-                        v.item_status <> 'Processing'
-                        OR v.item_owner IS DISTINCT FROM worker_
-                        OR v.item_attempt <> i.attempt
-                    )
-                    THEN 'LEASE_LOST'
+                WHEN i.attempt > 0 AND (v.item_status = 'Processing' AND v.item_owner = worker_
+                    AND v.item_attempt = i.attempt) IS NOT TRUE THEN 'LEASE_LOST'
                 WHEN i.token <> v.item_token THEN 'CONFLICT'
                 WHEN i.token IS NULL AND i.attempt > 0 THEN 'CONFLICT'
                 /* The same item twice in one call: the first of them counts. */
@@ -190,10 +181,25 @@ BEGIN
                     AND NOT "readpast"."queue_is_editable_fn"(v.item_status)
                     THEN 'ILLEGAL_TRANSITION'
                 ELSE 'OK'
-            END AS verdict
+            END AS answer
         FROM item AS i
         LEFT JOIN LATERAL (
-            SELECT w.*
+            SELECT
+                w.item_seek_1,
+                w.item_type,
+                w.item_status,
+                w.item_step,
+                w.item_attempt,
+                w.item_response,
+                w.item_error,
+                w.item_started_at,
+                w.item_duration,
+                w.item_due_at,
+                w.item_token,
+                w.item_owner,
+                w.item_lease_until,
+                w.item_died_at,
+                w.item_has_lease
             FROM "readpast"."four_queue_scheduler_item_v" AS w
             WHERE
                 w.item_key_1 = i.key_1
@@ -210,9 +216,9 @@ BEGIN
         SELECT
             j.*,
             CASE
-                WHEN j.verdict <> 'OK' THEN j.was
+                WHEN j.answer <> 'OK' THEN j.item_status
                 /* A step keeps the claim, and the attempt is not over. */
-                WHEN j.was = 'Processing' AND j.status = 'Processing' THEN 'Processing'
+                WHEN j.item_status = 'Processing' AND j.status = 'Processing' THEN 'Processing'
                 /* An item given back unworked gets its attempt back too, so none is spent. */
                 WHEN NOT j.released AND j.item_attempt >= max_attempts_ AND j.status <> 'Completed' THEN 'Failed'
                 ELSE j.status
@@ -223,66 +229,62 @@ BEGIN
     decided AS MATERIALIZED (
         SELECT
             r.ordinal,
-            r.key,
             r.key_1,
-            r.seek_1 AS seek_1, r.verdict AS answer,
+            r.item_seek_1 AS seek_1, r.answer,
             r.becomes AS status,
+            r.step IS NOT NULL AS steps,
+            CASE WHEN r.answer <> 'OK' THEN r.item_token ELSE GREATEST(now_,
+                r.item_token + interval '1 microsecond') END AS token,
             CASE
-                WHEN r.verdict <> 'OK' THEN r.item_token
-                ELSE GREATEST(now_, r.item_token + interval '1 microsecond')
-            END AS token,
-            CASE
-                WHEN r.verdict <> 'OK' THEN r.item_attempt
+                WHEN r.answer <> 'OK' THEN r.item_attempt
                 WHEN r.released THEN r.item_attempt - 1
                 /* Processing from another state is a claim of this one item. */
-                WHEN r.was <> 'Processing' AND r.becomes = 'Processing' THEN r.item_attempt + 1
+                WHEN r.item_status <> 'Processing' AND r.becomes = 'Processing' THEN r.item_attempt + 1
                 ELSE r.item_attempt
             END AS attempt_num,
             n.step,
             n.response,
             n.error,
-            CASE WHEN n.enters THEN now_ ELSE r.item_started_at END AS started_at,
-            CASE WHEN n.enters THEN now_ ELSE r.item_started_at END AS run_started_at,
-            CASE
-                WHEN n.finishes THEN (EXTRACT(EPOCH FROM now_ - r.item_started_at) * 1000)::bigint
-                ELSE r.item_duration
-            END AS duration,
             COALESCE(
                 r.due_at,
                 CASE
                     WHEN r.becomes = 'Error'
                         THEN now_ + interval '1 millisecond' * ROUND(
+                            /*
+                            5000 ms after the first attempt, 200 per cent of the delay before after each further one,
+                            at most 3600000 ms; up to 50 per cent less by chance, for each item anew.
+                            */
                             /* The logarithm keeps the power from overflowing before the cap counts. */
                             EXP(LEAST(
                                 LN(5000::float8)
                                 + (r.item_attempt - 1) * LN(200 / 100.0::float8),
                                 LN(3600000::float8)
                             ))
-                            /* Up to so much less, so that what failed together does not come back together. */
                             * (1 - random() * 50 / 100)
                         )
                 END,
                 r.item_due_at
             ) AS due_at,
-            CASE WHEN n.enters THEN worker_ ELSE r.item_owner END AS owner,
             CASE
                 WHEN r.becomes = 'Processing'
                     THEN now_ + lease_ms_ * interval '1 millisecond'
             END AS lease_until,
+            CASE WHEN n.enters THEN now_ ELSE r.item_started_at END AS started_at,
+            CASE WHEN n.enters THEN now_ ELSE r.item_started_at END AS run_started_at,
+            CASE WHEN n.finishes THEN (EXTRACT(EPOCH FROM now_ - r.item_started_at) * 1000)::bigint
+                ELSE r.item_duration END AS duration,
+            CASE WHEN n.enters THEN worker_ ELSE r.item_owner END AS owner,
             NULL::timestamptz AS died_at,
-            n.enters,
-            n.finishes,
             FALSE AS reopens,
-            /* Completed work leaves a row behind only for what the table has no column for. */
-            r.becomes <> 'Completed'
-            OR n.step IS NOT NULL
-            OR n.response IS NOT NULL
-            OR n.error IS NOT NULL AS stays
+            /* Completed work leaves a row beside only for what the table has no column for. */
+            r.becomes <> 'Completed' OR n.step IS NOT NULL OR n.response IS NOT NULL OR n.error IS NOT NULL AS stays,
+            n.enters,
+            n.finishes
         FROM ruled AS r
         CROSS JOIN LATERAL (
             SELECT
-                (r.verdict = 'OK' AND r.was <> 'Processing' AND r.becomes = 'Processing') AS enters,
-                (r.verdict = 'OK' AND "readpast"."queue_is_finished_fn"(r.becomes)) AS finishes,
+                (r.answer = 'OK' AND r.item_status <> 'Processing' AND r.becomes = 'Processing') AS enters,
+                (r.answer = 'OK' AND "readpast"."queue_is_finished_fn"(r.becomes)) AS finishes,
                 COALESCE(r.step, r.item_step) AS step,
                 COALESCE(r.response, r.item_response) AS response,
                 CASE
@@ -297,11 +299,7 @@ BEGIN
                 END AS error
         ) AS n
     ),
-
-    /*
-    Into the table what it has columns for, and all of it into
-    four_queue_scheduler_lease. An item that a trigger of the table keeps from changing counts as not changed.
-    */
+/* An item that a trigger of the table keeps from changing counts as not changed. */
     changed AS (
         UPDATE "public"."four_queue" AS q
         SET
@@ -338,6 +336,7 @@ BEGIN
                 ELSE q."in_process"
             END
         FROM decided AS d
+        /* They are locked, and decided upon: the key is enough. */
         WHERE
             q."id" BETWEEN d.key_1 AND d.key_1 AND q."in_process" = ANY(ARRAY[d.seek_1])
             AND d.answer = 'OK'
@@ -350,8 +349,9 @@ BEGIN
             finished_at, duration, due_at, updated_at, lease_owner, lease_until
         )
         SELECT
-            c.key_1, c.status, c.step, c.attempt_num, c.response, c.error,
-            c.started_at, CASE WHEN c.finishes THEN now_ END, c.duration, c.due_at, c.token, c.owner, COALESCE(c.lease_until, c.died_at)
+            c.key_1, c.status, c.step, c.attempt_num, c.response, c.error, c.started_at,
+            CASE WHEN c.finishes THEN now_ END, c.duration, c.due_at, c.token, c.owner,
+            COALESCE(c.lease_until, c.died_at)
         FROM changed AS c
         WHERE c.stays
         ORDER BY c.key_1
@@ -385,11 +385,11 @@ BEGIN
         SELECT DISTINCT ON (a.ordinal) a.ordinal, a.answer, a.key, a.token, a.attempt_num, a.status
         FROM (
             SELECT
-                d.ordinal, CASE WHEN d.answer = 'OK' THEN 'CONFLICT' ELSE d.answer END AS answer, d.key, d.token,
-                d.attempt_num, d.status, 2 AS rank
+                d.ordinal, CASE WHEN d.answer = 'OK' THEN 'CONFLICT' ELSE d.answer END AS answer,
+                d.key_1::text AS key, d.token, d.attempt_num, d.status, 2 AS rank
             FROM decided AS d
             UNION ALL
-            SELECT c.ordinal, c.answer, c.key, c.token, c.attempt_num, c.status, 1
+            SELECT c.ordinal, c.answer, c.key_1::text, c.token, c.attempt_num, c.status, 1
             FROM changed AS c
         ) AS a
         ORDER BY
@@ -411,8 +411,17 @@ BEGIN
         a.answer, a.ordinal, NULL::bigint, a.key, a.token, a.attempt_num, a.status,
             NULL::integer,
             NULL::bigint,
-            NULL::text, NULL::text, NULL::integer, NULL::text, NULL::text, NULL::timestamptz, NULL::bigint,
-            NULL::timestamptz, NULL::timestamptz, NULL::text, NULL::timestamptz
+            NULL::text,
+            NULL::text,
+            NULL::integer,
+            NULL::text,
+            NULL::text,
+            NULL::timestamptz,
+            NULL::bigint,
+            NULL::timestamptz,
+            NULL::timestamptz,
+            NULL::text,
+            NULL::timestamptz
     FROM json_to_recordset(COALESCE(answers_, '[]')) AS a (
         ordinal integer, answer text, key text, token timestamptz, attempt_num integer, status text
     )
@@ -426,95 +435,6 @@ BEGIN
 END;
 $$;
 GO
-REVOKE ALL ON FUNCTION "readpast"."modify_four_queue_scheduler_set_trx"(
-    uuid, text, json, integer, integer, integer
-) FROM public;
-GO
-/*
-Settle one item: report the result of its processing, or cancel, pause, resume or terminate it. Refused with an error
-when the token is not the item's any more (RP023), the transition is not legal (RP024), the item is not there (RP025),
-or worker_ and attempt_num_ no longer hold its lease (RP026). Returns the item as it is now, where it is still there.
-When its attempts are spent, an item becomes Failed whatever was asked for, unless it is Completed.
-Table access order: four_queue, four_queue_scheduler_lease, queue_transition.
-*/
-CREATE OR REPLACE FUNCTION "readpast"."modify_four_queue_scheduler_trx"(
-    key_ text,
-    token_ timestamptz,
-    status_ text,
-    step_ text DEFAULT NULL,
-    response_ text DEFAULT NULL,
-    error_ text DEFAULT NULL,
-    due_ timestamptz DEFAULT NULL,
-    worker_ text DEFAULT NULL,
-    attempt_num_ integer DEFAULT NULL
-)
-RETURNS SETOF "readpast"."worker_four_queue_scheduler_v"
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows the table has today: the index, in its order. Tables are joined by BETWEEN
-two equal keys for the same reason: by =, a plan that is made while a table is empty would read all of it, and be kept
-when it is full.
-*/
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_hashjoin = off
-SET enable_mergejoin = off
-SET jit = off
-AS $$
-DECLARE
-    result_ record;
-BEGIN
-    SELECT m.answer, m.answer_status AS status
-    INTO result_
-    FROM "readpast"."modify_four_queue_scheduler_set_trx"(
-        NULL,
-        COALESCE(worker_, session_user || '/' || pg_backend_pid()),
-        json_build_array(json_build_object(
-            'key', key_, 'token', token_, 'attempt', attempt_num_, 'status', status_, 'step', step_,
-            'response', response_, 'error', error_, 'due', due_
-        ))
-    ) AS m;
-
-    IF result_.answer <> 'OK' THEN
-        RAISE EXCEPTION 'modify_four_queue_scheduler_trx: %; the item is %, asked for was %',
-            result_.answer, COALESCE(result_.status, 'not there'), status_
-        USING ERRCODE = CASE result_.answer
-            WHEN 'CONFLICT' THEN 'RP023'
-            WHEN 'ILLEGAL_TRANSITION' THEN 'RP024'
-            WHEN 'NOT_FOUND' THEN 'RP025'
-            ELSE 'RP026'
-        END;
-    END IF;
-
-    RETURN QUERY
-    SELECT
-        v."reputation",
-        v."id",
-        v.item_status, v.item_step, v.item_attempt, v.item_response, v.item_error, v.item_started_at, v.item_duration,
-        v.item_due_at, v.item_token, v.item_owner, v.item_lease_until
-    FROM (
-        SELECT
-            (key_)::bigint AS key_1
-    ) AS k
-    INNER JOIN LATERAL (
-        SELECT w.*
-            FROM "readpast"."four_queue_scheduler_item_v" AS w
-            WHERE
-                w.item_key_1 = k.key_1
-                AND w.item_seek_1 IN (FALSE, TRUE)
-            /* So that it is one search per key, whatever the size of the table when this is planned. */
-            OFFSET 0
-    ) AS v
-        ON TRUE;
-END;
-$$;
-GO
-REVOKE ALL ON FUNCTION "readpast"."modify_four_queue_scheduler_trx"(
-    text, timestamptz, text, text, text, text, timestamptz, text, integer
-) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."modify_four_queue_scheduler_set_trx"(uuid, text, json, integer, integer, integer)
+    FROM public;
 GO

@@ -1,9 +1,11 @@
 /*
 Claim up to max_ due items. One row per item, in the order they are due, with the answer CLAIMED; or one row EMPTY with
 the milliseconds until the next item is due (NULL when there is none). With recover_ 1, first give back the items of
-dead workers; with 2 also what is in flight under this very worker's name, for a worker that starts again.
+dead workers; a caller that polls often need not each time.
 An item that came back from a dead worker may have been its death. It is handed out alone, with the answer
 CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
+With recover_ 2 it first takes up again what is in flight under this worker's own name as well: for a worker that has
+just started, whose predecessor of that name left work behind.
 Table access order: four_queue, four_queue_scheduler_lease.
 */
 CREATE OR REPLACE FUNCTION "readpast"."next_four_queue_scheduler_set_trx"(
@@ -14,8 +16,16 @@ RETURNS TABLE (
     answer_attempt integer, answer_status text,
     "reputation" integer,
     "id" bigint,
-    item_status text, item_step text, item_attempt integer, item_response text, item_error text,
-    item_started_at timestamptz, item_duration bigint, item_due_at timestamptz, item_token timestamptz, item_owner text,
+    item_status text,
+    item_step text,
+    item_attempt integer,
+    item_response text,
+    item_error text,
+    item_started_at timestamptz,
+    item_duration bigint,
+    item_due_at timestamptz,
+    item_token timestamptz,
+    item_owner text,
     item_lease_until timestamptz
 )
 LANGUAGE plpgsql VOLATILE
@@ -44,22 +54,20 @@ DECLARE
 BEGIN
     /* The times in the table are the server's local ones: from here to the end of the function. */
     SET LOCAL timezone TO DEFAULT;
-    max_attempts_ := COALESCE(
-        (SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.maxAttempts'), 3
-    );
+    max_attempts_ := COALESCE((SELECT a.val_int FROM "readpast"."app_settings" AS a
+        WHERE a.param = 'fourqueuescheduler.maxAttempts'), 3);
     IF lease_ms_ IS NULL THEN
-        lease_ms_ := COALESCE(
-            (SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.leaseMs'), 600000
-        );
+        lease_ms_ := COALESCE((SELECT a.val_int FROM "readpast"."app_settings" AS a
+            WHERE a.param = 'fourqueuescheduler.leaseMs'), 600000);
     END IF;
     IF COALESCE(worker_, '') = '' THEN
         RAISE EXCEPTION 'next_four_queue_scheduler_set_trx: worker_ is empty' USING ERRCODE = 'RP021';
     END IF;
-    IF lease_ms_ < 1 THEN
-        RAISE EXCEPTION 'next_four_queue_scheduler_set_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
-    END IF;
     IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
         RAISE EXCEPTION 'next_four_queue_scheduler_set_trx: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
+    END IF;
+    IF lease_ms_ < 1 THEN
+        RAISE EXCEPTION 'next_four_queue_scheduler_set_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
     END IF;
     IF recover_ = 2 THEN
         PERFORM FROM "readpast"."recover_four_queue_scheduler_trx"(1000, worker_);
@@ -69,6 +77,7 @@ BEGIN
     END IF;
 
     now_ := clock_timestamp();
+
 
     /*
     Lock due items of the table; those that others hold are passed over. What
@@ -93,16 +102,25 @@ BEGIN
 
     IF key_1_ IS NOT NULL THEN
         WITH found AS MATERIALIZED (
-            SELECT
-                k.position,
-                v.item_key_1, 
-                v.item_seek_1, v.item_token, v.item_attempt, v.item_step, v.item_response, v.item_error,
-                v.item_started_at, v.item_duration, v.item_due_at, v.item_owner,
-                v.item_attempt >= max_attempts_ AS is_spent,
-                v.item_attempt < max_attempts_ AND v.item_died_at IS NOT NULL AS alone
+            SELECT k.key_1, v.*
             FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
             INNER JOIN LATERAL (
-                SELECT w.*
+                SELECT
+                w.item_seek_1,
+                w.item_type,
+                w.item_status,
+                w.item_step,
+                w.item_attempt,
+                w.item_response,
+                w.item_error,
+                w.item_started_at,
+                w.item_duration,
+                w.item_due_at,
+                w.item_token,
+                w.item_owner,
+                w.item_lease_until,
+                w.item_died_at,
+                w.item_has_lease
             FROM "readpast"."four_queue_scheduler_item_v" AS w
             WHERE
                 w.item_key_1 = k.key_1
@@ -111,54 +129,62 @@ BEGIN
             OFFSET 0
             ) AS v
                 ON TRUE
+            ORDER BY k.position
         ),
 
-        /* In their order up to the first that goes alone, or that one. The others are let go with the transaction. */
-        decided AS MATERIALIZED (
+/*
+    In their order up to the first that goes alone, or that one. The others are let go with the transaction. It came
+    back
+    from a dead worker, which it may have killed.
+    */
+    decided AS MATERIALIZED (
+        SELECT
+            v.key_1,
+            v.item_seek_1 AS seek_1, 'OK' AS answer,
+            v.position,
+            v.alone,
+            /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
+            CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
+            GREATEST(now_, v.item_token + interval '1 microsecond') AS token,
+            v.item_attempt + (NOT v.is_spent)::integer AS attempt_num,
+            CASE
+                WHEN v.is_spent THEN format('Attempts are spent: %s of %s.', v.item_attempt, max_attempts_)
+                ELSE v.item_error
+            END AS error,
+            CASE WHEN NOT v.is_spent THEN now_ + lease_ms_ * interval '1 millisecond' END AS lease_until,
+            v.item_step AS step,
+            v.item_response AS response,
+            CASE WHEN v.is_spent THEN v.item_started_at ELSE now_ END AS started_at,
+            now_ AS run_started_at,
+            CASE WHEN v.is_spent THEN v.item_duration END AS duration,
+            v.item_due_at AS due_at,
+            CASE WHEN v.is_spent THEN v.item_owner ELSE worker_ END AS owner,
+            NULL::timestamptz AS died_at,
+            v.is_spent AS finishes,
+            FALSE AS reopens,
+            TRUE AS stays,
+            NOT v.is_spent AS enters
+        FROM (
             SELECT
-                v.position,
-                v.item_key_1 AS key_1, 
-                v.item_seek_1 AS seek_1, 'OK' AS answer,
-                /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
-                CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
-                GREATEST(now_, v.item_token + interval '1 microsecond') AS token,
-                v.item_attempt + (NOT v.is_spent)::integer AS attempt_num,
-                v.item_step AS step,
-                v.item_response AS response,
-                CASE
-                    WHEN v.is_spent THEN format('Attempts are spent: %s of %s.', v.item_attempt, max_attempts_)
-                    ELSE v.item_error
-                END AS error,
-                CASE WHEN v.is_spent THEN v.item_started_at ELSE now_ END AS started_at,
-                now_ AS run_started_at,
-                CASE WHEN v.is_spent THEN v.item_duration END AS duration,
-                v.item_due_at AS due_at,
-                CASE WHEN v.is_spent THEN v.item_owner ELSE worker_ END AS owner,
-                CASE WHEN NOT v.is_spent THEN now_ + lease_ms_ * interval '1 millisecond' END AS lease_until,
-                NULL::timestamptz AS died_at,
-                v.alone,
-                NOT v.is_spent AS enters,
-                v.is_spent AS finishes,
-                FALSE AS reopens,
-                TRUE AS stays
+                r.*,
+                COUNT(*) OVER w AS position,
+                COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
+                COUNT(*) FILTER (WHERE r.alone) OVER w AS alone_so_far
             FROM (
                 SELECT
                     f.*,
-                    COUNT(*) FILTER (WHERE NOT f.is_spent) OVER w AS place,
-                    COUNT(*) FILTER (WHERE f.alone) OVER w AS alone_so_far
+                    f.item_attempt >= max_attempts_ AS is_spent,
+                    f.item_attempt < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
                 FROM found AS f
-                WINDOW w AS (ORDER BY f.position ROWS UNBOUNDED PRECEDING)
-            ) AS v
-            WHERE
-                v.is_spent
-                OR v.alone_so_far = 0
-                OR (v.alone AND v.place = 1)
-        ),
-
-    /*
-    Into the table what it has columns for, and all of it into
-    four_queue_scheduler_lease. An item that a trigger of the table keeps from changing counts as not changed.
-    */
+            ) AS r
+            WINDOW w AS (ROWS UNBOUNDED PRECEDING)
+        ) AS v
+        WHERE
+            v.is_spent
+            OR v.alone_so_far = 0
+            OR (v.alone AND v.place = 1)
+    ),
+/* An item that a trigger of the table keeps from changing counts as not changed. */
     changed AS (
         UPDATE "public"."four_queue" AS q
         SET
@@ -195,6 +221,7 @@ BEGIN
                 ELSE q."in_process"
             END
         FROM decided AS d
+        /* They are locked, and decided upon: the key is enough. */
         WHERE
             q."id" BETWEEN d.key_1 AND d.key_1 AND q."in_process" = ANY(ARRAY[d.seek_1])
             AND d.answer = 'OK'
@@ -207,8 +234,9 @@ BEGIN
             finished_at, duration, due_at, updated_at, lease_owner, lease_until
         )
         SELECT
-            c.key_1, c.status, c.step, c.attempt_num, c.response, c.error,
-            c.started_at, CASE WHEN c.finishes THEN now_ END, c.duration, c.due_at, c.token, c.owner, COALESCE(c.lease_until, c.died_at)
+            c.key_1, c.status, c.step, c.attempt_num, c.response, c.error, c.started_at,
+            CASE WHEN c.finishes THEN now_ END, c.duration, c.due_at, c.token, c.owner,
+            COALESCE(c.lease_until, c.died_at)
         FROM changed AS c
         WHERE c.stays
         ORDER BY c.key_1
@@ -244,8 +272,17 @@ BEGIN
             v.item_status,
             v."reputation"::integer,
             v."id"::bigint,
-            v.item_status, v.item_step, v.item_attempt, v.item_response, v.item_error, v.item_started_at,
-            v.item_duration, v.item_due_at, v.item_token, v.item_owner, v.item_lease_until
+            v.item_status,
+            v.item_step,
+            v.item_attempt,
+            v.item_response,
+            v.item_error,
+            v.item_started_at,
+            v.item_duration,
+            v.item_due_at,
+            v.item_token,
+            v.item_owner,
+            v.item_lease_until
         FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
         INNER JOIN LATERAL (
             SELECT w.*
@@ -272,11 +309,11 @@ BEGIN
         SELECT CEIL(EXTRACT(EPOCH FROM MIN(n.due_at) - now_) * 1000)::bigint
         FROM (
             (
-                SELECT q."scheduled_start_date"::timestamptz AS due_at
+                SELECT (q."scheduled_start_date")::timestamptz AS due_at
                 FROM "public"."four_queue" AS q
                 WHERE
-            q."in_process" = FALSE
-            AND q."scheduled_start_date" > now_
+                    q."in_process" = FALSE
+                    AND q."scheduled_start_date" > now_
                 ORDER BY q."scheduled_start_date"
                 LIMIT 1
             )
@@ -287,45 +324,5 @@ BEGIN
 END;
 $$;
 GO
-REVOKE ALL ON FUNCTION "readpast"."next_four_queue_scheduler_set_trx"(
-    text, integer, integer, integer
-) FROM public;
-GO
-/*
-Claim one item, as its worker. Returns its key and its concurrency token, or no row when none is due; the details are
-in the worker view, and the token goes into the following modify_four_queue_scheduler_trx.
-Table access order: four_queue, four_queue_scheduler_lease.
-*/
-CREATE OR REPLACE FUNCTION "readpast"."next_four_queue_scheduler_trx"(
-    worker_ text DEFAULT NULL, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1
-)
-RETURNS TABLE (item_key text, item_token timestamptz)
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows the table has today: the index, in its order. Tables are joined by BETWEEN
-two equal keys for the same reason: by =, a plan that is made while a table is empty would read all of it, and be kept
-when it is full.
-*/
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_hashjoin = off
-SET enable_mergejoin = off
-SET jit = off
-AS $$
-BEGIN
-    RETURN QUERY
-    SELECT n.answer_key, n.answer_token
-    FROM "readpast"."next_four_queue_scheduler_set_trx"(
-        COALESCE(worker_, session_user || '/' || pg_backend_pid()), 1, lease_ms_, recover_
-    ) AS n
-    WHERE n.answer IN ('CLAIMED', 'CLAIMED_ALONE');
-END;
-$$;
-GO
-REVOKE ALL ON FUNCTION "readpast"."next_four_queue_scheduler_trx"(text, integer, integer) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."next_four_queue_scheduler_set_trx"(text, integer, integer, integer) FROM public;
 GO

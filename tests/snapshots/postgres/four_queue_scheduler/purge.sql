@@ -1,14 +1,13 @@
 /*
-Delete up to max_ finished items that fit filter_, lowest key first. filter_ is as for
-find_four_queue_scheduler; without a status it means Completed, PartiallyCompleted, Cancelled and
-Terminated. Failed items go only when they are
-named, since somebody may still want to see to them; unfinished ones never do. Rows that others hold are passed over.
-One row: purged, and how many it were.
+Delete up to max_ finished items that fit filter_, lowest key first. filter_ is that of find_four_queue_scheduler;
+without a
+status it means Completed, PartiallyCompleted, Cancelled and Terminated. Failed items go only when they are named, since
+somebody may still want to see to them; unfinished ones never do. Rows that others hold are passed over. One row:
+purged, and how many it were.
 Table access order: four_queue, four_queue_scheduler_lease.
 */
-CREATE OR REPLACE FUNCTION "readpast"."purge_four_queue_scheduler_trx"(
-    filter_ json DEFAULT NULL, max_ integer DEFAULT 1000
-)
+CREATE OR REPLACE FUNCTION "readpast"."purge_four_queue_scheduler_trx"(filter_ json DEFAULT NULL,
+    max_ integer DEFAULT 1000)
 RETURNS TABLE (name text, value bigint)
 LANGUAGE plpgsql VOLATILE
 /* With its owner's rights: a role that may execute this needs none on the tables. */
@@ -29,7 +28,7 @@ SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE
-    keys_ text[];
+    keys_ bigint[];
     statuses_ text[];
     types_ text[];
     before_ timestamptz;
@@ -52,11 +51,15 @@ BEGIN
         )
         OR EXISTS (SELECT 1 FROM json_object_keys(filter_) AS m (name) GROUP BY m.name HAVING COUNT(*) > 1)
     THEN
-        RAISE EXCEPTION 'purge_four_queue_scheduler_trx: filter_ takes keys, status, types (arrays), before, after, error (text), once'
+        RAISE EXCEPTION
+            'purge_four_queue_scheduler_trx: filter_ takes keys, status, types (arrays), before, after, error (text), once'
         USING ERRCODE = 'RP021';
     END IF;
     IF json_typeof(filter_ -> 'keys') = 'array' THEN
-        keys_ := ARRAY(SELECT DISTINCT k.key::text FROM json_array_elements_text(filter_ -> 'keys') AS k (key));
+        keys_ := ARRAY(
+            SELECT k.key::bigint
+            FROM json_array_elements_text(filter_ -> 'keys') AS k (key)
+        );
     END IF;
     IF json_typeof(filter_ -> 'status') = 'array' THEN
         statuses_ := ARRAY(SELECT s.status FROM json_array_elements_text(filter_ -> 'status') AS s (status));
@@ -88,10 +91,10 @@ BEGIN
         WHERE NOT "readpast"."queue_is_finished_fn"(s.status)
     )
     THEN
-        RAISE EXCEPTION 'purge_four_queue_scheduler_trx: only finished items can be purged; cancel or terminate others first'
+        RAISE EXCEPTION
+            'purge_four_queue_scheduler_trx: only finished items can be purged; cancel or terminate the others'
         USING ERRCODE = 'RP021';
     END IF;
-
     /* Choose, then lock, then look again: only what is locked stays as it was found. */
     IF keys_ IS NOT NULL THEN
         SELECT ARRAY_AGG(q."id")
@@ -100,7 +103,7 @@ BEGIN
             SELECT v.item_key_1 AS key_1
             FROM (
                 SELECT DISTINCT
-            (i.key)::bigint AS key_1
+            i.key AS key_1
                 FROM UNNEST(keys_) AS i (key)
             ) AS k
             INNER JOIN LATERAL (
@@ -115,6 +118,7 @@ BEGIN
                 ON TRUE
             WHERE
                 TRUE
+
             AND (statuses_ IS NULL OR v.item_status = ANY(statuses_))
             AND (types_ IS NULL OR v.item_type = ANY(types_))
             AND (before_ IS NULL OR COALESCE(v.item_token, v.item_finished_at, v.item_enqueued_at) < before_)
@@ -138,6 +142,7 @@ BEGIN
             FROM "readpast"."four_queue_scheduler_item_v" AS v
             WHERE
                 TRUE
+
             AND (statuses_ IS NULL OR v.item_status = ANY(statuses_))
             AND (types_ IS NULL OR v.item_type = ANY(types_))
             AND (before_ IS NULL OR COALESCE(v.item_token, v.item_finished_at, v.item_enqueued_at) < before_)
@@ -187,6 +192,7 @@ BEGIN
             ON TRUE
         WHERE
             TRUE
+
             AND (statuses_ IS NULL OR v.item_status = ANY(statuses_))
             AND (types_ IS NULL OR v.item_type = ANY(types_))
             AND (before_ IS NULL OR COALESCE(v.item_token, v.item_finished_at, v.item_enqueued_at) < before_)
@@ -198,6 +204,7 @@ BEGIN
     purged AS (
         DELETE FROM "public"."four_queue" AS q
         USING found AS f
+        /* They are locked and found to fit: the key is enough. */
         WHERE q."id" BETWEEN f.key_1 AND f.key_1 AND q."in_process" = ANY(ARRAY[f.seek_1])
         RETURNING f.*
     ),

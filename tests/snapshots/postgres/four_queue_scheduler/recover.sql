@@ -2,8 +2,8 @@
 Give the items of dead workers back (Error, due at once), or to Failed when their attempts are spent. One row per item,
 with the answer RECOVERED and the status it has now. An item that its worker had claimed together with others gets its
 attempt back, since nobody knows which of them was begun; whatever comes back is claimed alone next. The items of one
-claim come back together: more than max_ of them, if need be. With worker_, everything that is in flight under this name counts,
-whatever its lease. Claims do this too, so a queue with workers needs no other reaper. Items that were taken by
+claim come back together: more than max_ of them, if need be. With worker_, everything that is in flight under this name
+counts, whatever its lease. Claims do this too, so a queue with workers needs no other reaper. Items that were taken by
 others than readpast count as well, once they are as old as a lease is long.
 Table access order: four_queue, four_queue_scheduler_lease.
 */
@@ -40,17 +40,16 @@ DECLARE
 BEGIN
     /* The times in the table are the server's local ones: from here to the end of the function. */
     SET LOCAL timezone TO DEFAULT;
-    max_attempts_ := COALESCE(
-        (SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.maxAttempts'), 3
-    );
+    max_attempts_ := COALESCE((SELECT a.val_int FROM "readpast"."app_settings" AS a
+        WHERE a.param = 'fourqueuescheduler.maxAttempts'), 3);
     IF lease_ms_ IS NULL THEN
-        lease_ms_ := COALESCE(
-            (SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.leaseMs'), 600000
-        );
+        lease_ms_ := COALESCE((SELECT a.val_int FROM "readpast"."app_settings" AS a
+            WHERE a.param = 'fourqueuescheduler.leaseMs'), 600000);
     END IF;
     IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
         RAISE EXCEPTION 'recover_four_queue_scheduler_trx: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
     END IF;
+
 
     /* Who may be dead; rows that others hold are passed over, theirs are not. */
     SELECT ARRAY_AGG(q."id")
@@ -87,8 +86,7 @@ BEGIN
             SELECT q."id"
             FROM "public"."four_queue" AS q
             WHERE
-                q."in_process" = TRUE
-                AND q."end_date" IS NULL
+                q."in_process" = TRUE AND q."end_date" IS NULL
                 AND (q."start_date" <= now_ - lease_ms_ * interval '1 millisecond' OR q."app_server" = worker_)
                 AND NOT EXISTS (
                     SELECT 1
@@ -134,7 +132,22 @@ BEGIN
     SET status = v.item_status, lease_until = NULL
     FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
     INNER JOIN LATERAL (
-        SELECT w.*
+        SELECT
+                w.item_seek_1,
+                w.item_type,
+                w.item_status,
+                w.item_step,
+                w.item_attempt,
+                w.item_response,
+                w.item_error,
+                w.item_started_at,
+                w.item_duration,
+                w.item_due_at,
+                w.item_token,
+                w.item_owner,
+                w.item_lease_until,
+                w.item_died_at,
+                w.item_has_lease
             FROM "readpast"."four_queue_scheduler_item_v" AS w
             WHERE
                 w.item_key_1 = k.key_1
@@ -190,41 +203,29 @@ BEGIN
         ) AS s
     ),
 
-    decided AS MATERIALIZED (
+    expired AS MATERIALIZED (
         SELECT
             k.key_1,
-            v.item_seek_1 AS seek_1, 'OK' AS answer,
-            CASE WHEN e.ends THEN 'Failed' ELSE 'Error' END AS status,
-            GREATEST(now_, v.item_token + interval '1 microsecond') AS token,
-            v.item_attempt - k.together::integer AS attempt_num,
-            v.item_step AS step,
-            v.item_response AS response,
-            CASE
-                WHEN v.item_owner = worker_
-                    THEN format('Worker %s started again on attempt %s of %s.', worker_, v.item_attempt, max_attempts_)
-                ELSE format(
-                    'The lease of worker %s ran out on attempt %s of %s; the worker is taken for dead.',
-                    COALESCE(v.item_owner, '(unknown)'), v.item_attempt, max_attempts_
-                )
-            END || CASE
-                WHEN k.together
-                    THEN ' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
-                ELSE ''
-            END AS error,
-            v.item_started_at AS started_at,
-            v.item_started_at AS run_started_at,
-            CASE WHEN e.ends THEN (EXTRACT(EPOCH FROM now_ - v.item_started_at) * 1000)::bigint END AS duration,
-            LEAST(v.item_due_at, now_) AS due_at,
-            v.item_owner AS owner,
-            NULL::timestamptz AS lease_until,
-            CASE WHEN NOT e.ends THEN LEAST(v.item_lease_until, now_) END AS died_at,
-            FALSE AS enters,
-            e.ends AS finishes,
-            FALSE AS reopens,
-            TRUE AS stays
+            k.together,
+            v.*
         FROM held AS k
         INNER JOIN LATERAL (
-            SELECT w.*
+            SELECT
+                w.item_seek_1,
+                w.item_type,
+                w.item_status,
+                w.item_step,
+                w.item_attempt,
+                w.item_response,
+                w.item_error,
+                w.item_started_at,
+                w.item_duration,
+                w.item_due_at,
+                w.item_token,
+                w.item_owner,
+                w.item_lease_until,
+                w.item_died_at,
+                w.item_has_lease
             FROM "readpast"."four_queue_scheduler_item_v" AS w
             WHERE
                 w.item_key_1 = k.key_1
@@ -233,16 +234,53 @@ BEGIN
             OFFSET 0
         ) AS v
             ON TRUE
-        CROSS JOIN LATERAL (SELECT NOT k.together AND v.item_attempt >= max_attempts_ AS ends) AS e
         WHERE
             v.item_status = 'Processing'
             AND (v.item_lease_until <= now_ OR v.item_owner = worker_)
     ),
 
-    /*
-    Into the table what it has columns for, and all of it into
-    four_queue_scheduler_lease. An item that a trigger of the table keeps from changing counts as not changed.
-    */
+    decided AS MATERIALIZED (
+        SELECT
+            v.key_1,
+            v.item_seek_1 AS seek_1, 'OK' AS answer,
+            CASE WHEN e.ends THEN 'Failed' ELSE 'Error' END AS status,
+            GREATEST(now_, v.item_token + interval '1 microsecond') AS token,
+            v.item_attempt - v.together::integer AS attempt_num,
+            CASE
+                WHEN v.item_owner = worker_
+                    THEN format(
+                        'Worker %s began anew on attempt %s of %s; the worker is taken for dead.',
+                        worker_, v.item_attempt, max_attempts_
+                    )
+                ELSE format(
+                    'The lease of worker %s ran out on attempt %s of %s; the worker is taken for dead.',
+                    COALESCE(v.item_owner, '(unknown)'), v.item_attempt, max_attempts_
+                )
+            END || CASE
+                WHEN v.together
+                    THEN
+                        ' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
+                ELSE ''
+            END AS error,
+            e.ends AS finishes,
+            FALSE AS enters,
+            /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
+            CASE WHEN NOT e.ends THEN LEAST(v.item_lease_until, now_) END AS died_at,
+            NULL::timestamptz AS lease_until,
+            v.item_step AS step,
+            v.item_response AS response,
+            v.item_started_at AS started_at,
+            v.item_started_at AS run_started_at,
+            CASE WHEN e.ends THEN (EXTRACT(EPOCH FROM now_ - v.item_started_at) * 1000)::bigint END AS duration,
+            LEAST(v.item_due_at, now_) AS due_at,
+            v.item_owner AS owner,
+            FALSE AS reopens,
+            TRUE AS stays
+        FROM expired AS v
+        CROSS JOIN LATERAL (SELECT NOT v.together AND v.item_attempt >= max_attempts_ AS ends) AS e
+    ),
+
+/* An item that a trigger of the table keeps from changing counts as not changed. */
     changed AS (
         UPDATE "public"."four_queue" AS q
         SET
@@ -279,6 +317,7 @@ BEGIN
                 ELSE q."in_process"
             END
         FROM decided AS d
+        /* They are locked, and decided upon: the key is enough. */
         WHERE
             q."id" BETWEEN d.key_1 AND d.key_1 AND q."in_process" = ANY(ARRAY[d.seek_1])
             AND d.answer = 'OK'
@@ -291,8 +330,9 @@ BEGIN
             finished_at, duration, due_at, updated_at, lease_owner, lease_until
         )
         SELECT
-            c.key_1, c.status, c.step, c.attempt_num, c.response, c.error,
-            c.started_at, CASE WHEN c.finishes THEN now_ END, c.duration, c.due_at, c.token, c.owner, COALESCE(c.lease_until, c.died_at)
+            c.key_1, c.status, c.step, c.attempt_num, c.response, c.error, c.started_at,
+            CASE WHEN c.finishes THEN now_ END, c.duration, c.due_at, c.token, c.owner,
+            COALESCE(c.lease_until, c.died_at)
         FROM changed AS c
         WHERE c.stays
         ORDER BY c.key_1
@@ -313,8 +353,7 @@ BEGIN
     )
 
     SELECT
-        'RECOVERED', NULL::integer, NULL::bigint, c.key_1::text, c.token, c.attempt_num,
-        c.status
+        'RECOVERED', NULL::integer, NULL::bigint, c.key_1::text, c.token, c.attempt_num, c.status
     FROM changed AS c
     ORDER BY c.key_1;
 END;

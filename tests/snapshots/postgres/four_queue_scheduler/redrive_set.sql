@@ -1,12 +1,11 @@
 /*
 An operator's way back: let items that ended, or wait, be worked on as if they were new. Failed, Cancelled, Terminated,
-PartiallyCompleted, Error and Paused become Pending, due now, with all their attempts; response, error and step stay for
-whoever wants to know. Completed work is not done twice, and what is Pending or in a worker's hands needs none of this.
+PartiallyCompleted, Error and Paused become Pending, due now, with all their attempts; response, error and step stay.
+Completed work is not done twice, and what is Pending or in a worker's hands needs none of this.
 items_ is a JSON array of objects: key and, where only the item as the caller saw it is meant, token.
 One row per element with its position and its answer: OK, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item that is not
 OK is untouched.
-operation_ makes the call repeatable: asked again with the same value, the same answers come again and nothing is
-changed.
+operation_ makes the call repeatable: asked again with the same value, the answers come again and nothing is changed.
 Table access order: queue_operation, four_queue, four_queue_scheduler_lease.
 */
 CREATE OR REPLACE FUNCTION "readpast"."redrive_four_queue_scheduler_set_trx"(operation_ uuid, items_ json)
@@ -75,8 +74,8 @@ BEGIN
     PERFORM
     FROM (
         SELECT
-            (i.key)::bigint AS key_1
-        FROM json_to_recordset(items_) AS i (key text)
+            i.key AS key_1
+        FROM json_to_recordset(items_) AS i (key bigint)
         ORDER BY key_1
     ) AS i
     CROSS JOIN LATERAL (
@@ -89,50 +88,47 @@ BEGIN
     WITH given AS MATERIALIZED (
         SELECT
             (i.position - 1)::integer AS ordinal,
-            i.key,
-            (i.key)::bigint AS key_1,
+            i.key AS key_1,
             "readpast"."queue_time_fn"(i.token) AS token,
             i.position
         FROM
-            ROWS FROM (json_to_recordset(items_) AS (key text, token text)) WITH ORDINALITY AS i (key, token, position)
+            ROWS FROM (json_to_recordset(items_) AS (key bigint, token text))
+            WITH ORDINALITY AS i (key, token, position)
     ),
 
+    /* In the order of their keys, so that two calls never wait for each other. */
     item AS MATERIALIZED (
         SELECT
             g.*,
             ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
         FROM given AS g
+        ORDER BY
+            g.key_1,
+            g.position
     ),
 
-    decided AS MATERIALIZED (
+    found AS MATERIALIZED (
         SELECT
-            i.ordinal,
-            i.key,
-            i.key_1,
-            v.item_seek_1 AS seek_1, j.answer,
-            CASE WHEN j.answer = 'OK' THEN 'Pending' ELSE v.item_status END AS status,
-            CASE
-                WHEN j.answer = 'OK' THEN GREATEST(now_, v.item_token + interval '1 microsecond')
-                ELSE v.item_token
-            END AS token,
-            CASE WHEN j.answer = 'OK' THEN 0 ELSE v.item_attempt END AS attempt_num,
-            v.item_step AS step,
-            v.item_response AS response,
-            v.item_error AS error,
-            NULL::timestamptz AS started_at,
-            NULL::timestamptz AS run_started_at,
-            NULL::bigint AS duration,
-            now_ AS due_at,
-            NULL::text AS owner,
-            NULL::timestamptz AS lease_until,
-            NULL::timestamptz AS died_at,
-            FALSE AS enters,
-            FALSE AS finishes,
-            TRUE AS reopens,
-            TRUE AS stays
+            i.*,
+            v.*
         FROM item AS i
         LEFT JOIN LATERAL (
-            SELECT w.*
+            SELECT
+                w.item_seek_1,
+                w.item_type,
+                w.item_status,
+                w.item_step,
+                w.item_attempt,
+                w.item_response,
+                w.item_error,
+                w.item_started_at,
+                w.item_duration,
+                w.item_due_at,
+                w.item_token,
+                w.item_owner,
+                w.item_lease_until,
+                w.item_died_at,
+                w.item_has_lease
             FROM "readpast"."four_queue_scheduler_item_v" AS w
             WHERE
                 w.item_key_1 = i.key_1
@@ -141,23 +137,49 @@ BEGIN
             OFFSET 0
         ) AS v
             ON TRUE
-        CROSS JOIN LATERAL (
-            SELECT
-                CASE
-                    WHEN v.item_status IS NULL THEN 'NOT_FOUND'
-                    WHEN i.token <> v.item_token THEN 'CONFLICT'
-                    /* The same item twice in one call: the first of them counts. */
-                    WHEN i.occurrence > 1 THEN 'CONFLICT'
-                    WHEN v.item_status IN ('Pending', 'Processing', 'Completed') THEN 'ILLEGAL_TRANSITION'
-                    ELSE 'OK'
-                END AS answer
-        ) AS j
     ),
 
-    /*
-    Into the table what it has columns for, and all of it into
-    four_queue_scheduler_lease. An item that a trigger of the table keeps from changing counts as not changed.
-    */
+    judged AS MATERIALIZED (
+        SELECT
+            v.*,
+            CASE
+                WHEN v.item_status IS NULL THEN 'NOT_FOUND'
+                WHEN v.token <> v.item_token THEN 'CONFLICT'
+                /* The same item twice in one call: the first of them counts. */
+                WHEN v.occurrence > 1 THEN 'CONFLICT'
+                WHEN v.item_status IN ('Pending', 'Processing', 'Completed') THEN 'ILLEGAL_TRANSITION'
+                ELSE 'OK'
+            END AS answer
+        FROM found AS v
+    ),
+
+    decided AS MATERIALIZED (
+        SELECT
+            v.ordinal,
+            v.key_1,
+            v.item_seek_1 AS seek_1, v.answer,
+            CASE WHEN v.answer = 'OK' THEN 'Pending' ELSE v.item_status END AS status,
+            CASE WHEN v.answer = 'OK' THEN GREATEST(now_, v.item_token + interval '1 microsecond') ELSE v.item_token END
+                AS token,
+            CASE WHEN v.answer = 'OK' THEN 0 ELSE v.item_attempt END AS attempt_num,
+            v.item_step AS step,
+            v.item_response AS response,
+            v.item_error AS error,
+            NULL::timestamptz AS started_at,
+            NULL::timestamptz AS run_started_at,
+            NULL::bigint AS duration,
+            NULL::text AS owner,
+            NULL::timestamptz AS lease_until,
+            NULL::timestamptz AS died_at,
+            FALSE AS enters,
+            FALSE AS finishes,
+            TRUE AS reopens,
+            TRUE AS stays,
+            now_ AS due_at
+        FROM judged AS v
+    ),
+
+/* An item that a trigger of the table keeps from changing counts as not changed. */
     changed AS (
         UPDATE "public"."four_queue" AS q
         SET
@@ -194,6 +216,7 @@ BEGIN
                 ELSE q."in_process"
             END
         FROM decided AS d
+        /* They are locked, and decided upon: the key is enough. */
         WHERE
             q."id" BETWEEN d.key_1 AND d.key_1 AND q."in_process" = ANY(ARRAY[d.seek_1])
             AND d.answer = 'OK'
@@ -206,8 +229,9 @@ BEGIN
             finished_at, duration, due_at, updated_at, lease_owner, lease_until
         )
         SELECT
-            c.key_1, c.status, c.step, c.attempt_num, c.response, c.error,
-            c.started_at, CASE WHEN c.finishes THEN now_ END, c.duration, c.due_at, c.token, c.owner, COALESCE(c.lease_until, c.died_at)
+            c.key_1, c.status, c.step, c.attempt_num, c.response, c.error, c.started_at,
+            CASE WHEN c.finishes THEN now_ END, c.duration, c.due_at, c.token, c.owner,
+            COALESCE(c.lease_until, c.died_at)
         FROM changed AS c
         WHERE c.stays
         ORDER BY c.key_1
@@ -232,11 +256,11 @@ BEGIN
         SELECT DISTINCT ON (a.ordinal) a.ordinal, a.answer, a.key, a.token, a.attempt_num, a.status
         FROM (
             SELECT
-                d.ordinal, CASE WHEN d.answer = 'OK' THEN 'CONFLICT' ELSE d.answer END AS answer, d.key, d.token,
-                d.attempt_num, d.status, 2 AS rank
+                d.ordinal, CASE WHEN d.answer = 'OK' THEN 'CONFLICT' ELSE d.answer END AS answer,
+                d.key_1::text AS key, d.token, d.attempt_num, d.status, 2 AS rank
             FROM decided AS d
             UNION ALL
-            SELECT c.ordinal, c.answer, c.key, c.token, c.attempt_num, c.status, 1
+            SELECT c.ordinal, c.answer, c.key_1::text, c.token, c.attempt_num, c.status, 1
             FROM changed AS c
         ) AS a
         ORDER BY

@@ -1,7 +1,7 @@
 /*
-Extend the leases of a worker's items, counted from now on the server's clock.
-items_ is a JSON array of objects with key and attempt. Answers OK, LEASE_LOST or NOT_FOUND, one row each. Neither the
-token nor an indexed column changes, so a renewal never makes the worker's own settle fail.
+Extend the leases of a worker's items, counted from now on the server's clock. items_ is a JSON array of objects with
+key and attempt. Answers OK, LEASE_LOST or NOT_FOUND, one row each. Neither the token nor an indexed column changes, so
+a renewal never makes the worker's own settle fail.
 Table access order: four_queue_scheduler_lease.
 */
 CREATE OR REPLACE FUNCTION "readpast"."renew_four_queue_scheduler_set_trx"(
@@ -35,13 +35,11 @@ DECLARE
 BEGIN
     /* The times in the table are the server's local ones: from here to the end of the function. */
     SET LOCAL timezone TO DEFAULT;
-    max_attempts_ := COALESCE(
-        (SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.maxAttempts'), 3
-    );
+    max_attempts_ := COALESCE((SELECT a.val_int FROM "readpast"."app_settings" AS a
+        WHERE a.param = 'fourqueuescheduler.maxAttempts'), 3);
     IF lease_ms_ IS NULL THEN
-        lease_ms_ := COALESCE(
-            (SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.leaseMs'), 600000
-        );
+        lease_ms_ := COALESCE((SELECT a.val_int FROM "readpast"."app_settings" AS a
+            WHERE a.param = 'fourqueuescheduler.leaseMs'), 600000);
     END IF;
     IF lease_ms_ < 1 THEN
         RAISE EXCEPTION 'renew_four_queue_scheduler_set_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
@@ -54,8 +52,8 @@ BEGIN
     PERFORM
     FROM (
         SELECT
-            (i.key)::bigint AS key_1
-        FROM json_to_recordset(items_) AS i (key text)
+            i.key AS key_1
+        FROM json_to_recordset(items_) AS i (key bigint)
         ORDER BY key_1
     ) AS i
     CROSS JOIN LATERAL (
@@ -70,14 +68,15 @@ BEGIN
     WITH item AS MATERIALIZED (
         SELECT
             (i.position - 1)::integer AS ordinal,
-            i.key,
-            (i.key)::bigint AS key_1,
+            i.key AS key_1,
             i.attempt
         FROM
-            ROWS FROM (json_to_recordset(items_) AS (key text, attempt integer))
+            ROWS FROM (json_to_recordset(items_) AS (key bigint, attempt integer))
             WITH ORDINALITY AS i (key, attempt, position)
+        ORDER BY key_1
     ),
 
+    /* In the order of the keys, so that two calls never wait for each other. */
     judged AS MATERIALIZED (
         SELECT
             i.*,
@@ -86,17 +85,28 @@ BEGIN
             v.item_status,
             CASE
                 WHEN v.item_status IS NULL THEN 'NOT_FOUND'
-                WHEN
-                    v.item_status = 'Processing'
-                    AND v.item_has_lease
-                    AND v.item_owner = worker_
-                    AND v.item_attempt = i.attempt
-                    THEN 'OK'
+                WHEN (v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_attempt = i.attempt)
+                    AND v.item_has_lease THEN 'OK'
                 ELSE 'LEASE_LOST'
             END AS answer
         FROM item AS i
         LEFT JOIN LATERAL (
-            SELECT w.*
+            SELECT
+                w.item_seek_1,
+                w.item_type,
+                w.item_status,
+                w.item_step,
+                w.item_attempt,
+                w.item_response,
+                w.item_error,
+                w.item_started_at,
+                w.item_duration,
+                w.item_due_at,
+                w.item_token,
+                w.item_owner,
+                w.item_lease_until,
+                w.item_died_at,
+                w.item_has_lease
             FROM "readpast"."four_queue_scheduler_item_v" AS w
             WHERE
                 w.item_key_1 = i.key_1
@@ -116,7 +126,7 @@ BEGIN
             AND j.answer = 'OK'
     )
 
-    SELECT j.answer, j.ordinal, NULL::bigint, j.key, j.item_token, j.item_attempt, j.item_status
+    SELECT j.answer, j.ordinal, NULL::bigint, j.key_1::text, j.item_token, j.item_attempt, j.item_status
     FROM judged AS j
     ORDER BY j.ordinal;
 END;

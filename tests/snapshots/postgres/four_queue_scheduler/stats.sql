@@ -1,7 +1,7 @@
 /*
-Figures about the queue, one row each: its name and its value. Counts are exact and cost a scan of the table; the
-percentiles are of the 10,000 newest items that were started and finished, and are still there. Times in milliseconds:
-wait is from the due time to the start, run from there to the end.
+Figures about the queue, one row each: its name and its value. Counts are exact and cost a scan of the table;
+percentiles and means are of the 10,000 newest items that were started and finished, and are still there. Times in
+milliseconds: wait is from the due time to the start, run from there to the end.
 What has arrived cannot be counted in this table, so workers.needed is NULL.
 Table access order: four_queue, four_queue_scheduler_lease.
 */
@@ -13,6 +13,8 @@ SET search_path = pg_catalog, pg_temp
 SET timezone = 'UTC'
 AS $$
 #variable_conflict use_column
+DECLARE
+    now_ CONSTANT timestamptz := clock_timestamp();
 BEGIN
     /* The times in the table are the server's local ones: from here to the end of the function. */
     SET LOCAL timezone TO DEFAULT;
@@ -34,26 +36,20 @@ BEGIN
             i.run_ms
         FROM item AS i
         WHERE
-            "readpast"."queue_is_finished_fn"(i.status)
-            AND i.started_at IS NOT NULL
+            i.started_at IS NOT NULL
             AND i.run_ms IS NOT NULL
+            AND "readpast"."queue_is_finished_fn"(i.status)
         ORDER BY i.started_at DESC
         LIMIT 10000
     ),
 
-    figure (label, amount) AS (
-        SELECT 'arrivals.last_hour', NULL::bigint
-        UNION ALL
-        SELECT 'run.mean_ms', ROUND(AVG(r.run_ms))::bigint
+    mean AS MATERIALIZED (
+        SELECT ROUND(AVG(r.wait_ms))::bigint AS wait_ms, ROUND(AVG(r.run_ms))::bigint AS run_ms
         FROM recent AS r
-        UNION ALL
-        SELECT 'wait.mean_ms', ROUND(AVG(r.wait_ms))::bigint
-        FROM recent AS r
-        UNION ALL
-        SELECT 'workers.busy', COUNT(*)
-        FROM item AS i
-        /* What other code has taken may have no deadline. */
-        WHERE i.status = 'Processing' AND COALESCE(i.lease_until > clock_timestamp(), TRUE)
+    ),
+
+    arrived AS MATERIALIZED (
+        SELECT NULL::bigint AS items
     )
 
     SELECT
@@ -69,35 +65,57 @@ BEGIN
     UNION ALL
     SELECT 'due.count', COUNT(*)
     FROM item AS i
-    WHERE i.status IN ('Pending', 'Error') AND COALESCE(i.due_at <= clock_timestamp(), TRUE)
+    WHERE i.status IN ('Pending', 'Error') AND COALESCE(i.due_at <= now_, TRUE)
     UNION ALL
-    SELECT 'due.oldest_ms', (EXTRACT(EPOCH FROM clock_timestamp() - MIN(i.due_at)) * 1000)::bigint
+    SELECT 'due.oldest_ms', (EXTRACT(EPOCH FROM now_ - MIN(i.due_at)) * 1000)::bigint
     FROM item AS i
-    WHERE i.status IN ('Pending', 'Error') AND i.due_at <= clock_timestamp()
+    WHERE i.status IN ('Pending', 'Error') AND i.due_at <= now_
     UNION ALL
     SELECT 'lease.expired', COUNT(*)
     FROM item AS i
-    WHERE i.status = 'Processing' AND i.lease_until <= clock_timestamp()
+    WHERE i.status = 'Processing' AND i.lease_until <= now_
     UNION ALL
     SELECT 'sample.items', COUNT(*)
     FROM recent
     UNION ALL
     SELECT
-        'wait.' || p.label || '_ms',
-        (SELECT percentile_disc(p.fraction) WITHIN GROUP (ORDER BY r.wait_ms) FROM recent AS r)
-    FROM (VALUES ('p50', 0.50), ('p90', 0.90), ('p99', 0.99)) AS p (label, fraction)
+        f.figure || '.' || p.label || '_ms',
+        (
+            SELECT percentile_disc(p.fraction) WITHIN GROUP (
+                ORDER BY CASE f.figure WHEN 'wait' THEN r.wait_ms ELSE r.run_ms END
+            )
+            FROM recent AS r
+        )
+    FROM (VALUES ('wait'), ('run')) AS f (figure)
+    CROSS JOIN (VALUES ('p50', 0.50), ('p90', 0.90), ('p99', 0.99)) AS p (label, fraction)
     UNION ALL
-    SELECT
-        'run.' || p.label || '_ms',
-        (SELECT percentile_disc(p.fraction) WITHIN GROUP (ORDER BY r.run_ms) FROM recent AS r)
-    FROM (VALUES ('p50', 0.50), ('p90', 0.90), ('p99', 0.99)) AS p (label, fraction)
+    SELECT 'wait.mean_ms', m.wait_ms
+    FROM mean AS m
     UNION ALL
-    SELECT f.label, f.amount
-    FROM figure AS f
+    SELECT 'run.mean_ms', m.run_ms
+    FROM mean AS m
+    UNION ALL
+    SELECT 'arrivals.last_hour', a.items
+    FROM arrived AS a
+    UNION ALL
+    SELECT 'workers.busy', COUNT(*)
+    FROM item AS i
+    /* What other code has taken may have no deadline. */
+    WHERE i.status = 'Processing' AND COALESCE(i.lease_until > now_, TRUE)
     UNION ALL
     SELECT
         'workers.needed',
-        NULL::bigint;
+        CASE
+            WHEN a.items IS NOT NULL THEN GREATEST(
+                CEIL(a.items * COALESCE(m.run_ms, 0) / (3600000 * 0.8))::bigint,
+                CASE
+                    WHEN EXISTS (SELECT 1 FROM item AS i WHERE i.status IN ('Pending', 'Processing', 'Error')) THEN 1
+                    ELSE 0
+                END
+            )
+        END
+    FROM mean AS m
+    CROSS JOIN arrived AS a;
 END;
 $$;
 GO

@@ -1,7 +1,4 @@
-/*
-four_queue_scheduler: the items stand in four_queue;
-what that table has no column for stands in four_queue_scheduler_lease.
-*/
+
 /*
 What four_queue has no column for. An item that no worker of readpast has touched has no row here, and a
 row here never makes an item: four_queue says what there is to do. The key has the types that it has
@@ -39,7 +36,7 @@ GO
 CREATE INDEX IF NOT EXISTS four_queue_scheduler_lease_in_flight ON "readpast"."four_queue_scheduler_lease" (started_at)
 WHERE status = 'Processing';
 GO
-/* Items in flight, of which some may have been taken by others than readpast: recovery finds the old ones here. */
+/* Recovery walks the items in flight, oldest claim first. The lease is in no index: a renewal moves no index row. */
 CREATE INDEX IF NOT EXISTS four_queue_scheduler_in_flight ON "public"."four_queue" ("start_date")
 WHERE "in_process" = TRUE AND "end_date" IS NULL;
 GO

@@ -1,3 +1,4 @@
+
 /*
 four_queue_scheduler as readpast sees it: each item's state, from the columns of its table where it has them, and
 from four_queue_scheduler_lease for the rest. Where the two disagree, because somebody changed a row by hand,
@@ -17,36 +18,24 @@ SELECT
     s.error AS item_error,
     (q."start_date")::timestamptz AS item_started_at,
     CASE WHEN "readpast"."queue_is_finished_fn"(c.status) THEN (q."end_date")::timestamptz END AS item_finished_at,
+    
     CASE
         WHEN "readpast"."queue_is_finished_fn"(c.status)
-            THEN (
-                EXTRACT(
-                    EPOCH FROM (q."end_date")::timestamptz - (q."start_date")::timestamptz
-                ) * 1000
-            )::bigint
+            THEN (EXTRACT(EPOCH FROM (q."end_date")::timestamptz - (q."start_date")::timestamptz) * 1000)::bigint
     END AS item_duration,
     (q."scheduled_start_date")::timestamptz AS item_due_at,
     s.updated_at AS item_token,
     q."app_server"::text AS item_owner,
+    
     CASE
         WHEN c.status = 'Processing'
             THEN COALESCE(
                 CASE WHEN s.status = 'Processing' AND s.lease_owner = q."app_server"::text THEN s.lease_until END,
                 /* Taken by somebody else: for as long as one of ours may hold it. */
-                (q."start_date")::timestamptz + interval '1 millisecond' * COALESCE(
-                    (
-                        SELECT a.val_int
-                        FROM "readpast"."app_settings" AS a
-                        WHERE a.param = 'fourqueuescheduler.leaseMs'
-                    ),
-                    600000
-                )
+                (q."start_date")::timestamptz + interval '1 millisecond' * COALESCE((SELECT a.val_int
+                    FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.leaseMs'), 600000)
             )
     END AS item_lease_until,
-    /*
-    A lease that is over, on an item that waits: it came back from a dead worker. Only the row beside the table says so,
-    which nobody else reads.
-    */
     CASE
         WHEN c.status IN ('Pending', 'Error') AND s.status IN ('Pending', 'Error') THEN s.lease_until
     END AS item_died_at,
@@ -58,8 +47,7 @@ LEFT JOIN "readpast"."four_queue_scheduler_lease" AS s
 CROSS JOIN LATERAL (
     SELECT
         CASE
-            WHEN
-                q."in_process" = FALSE
+            WHEN q."in_process" = FALSE
                 THEN CASE
                     WHEN
                         s.status IN (
@@ -68,21 +56,17 @@ CROSS JOIN LATERAL (
                         THEN s.status::text
                     ELSE 'Pending'
                 END
-            WHEN
-                q."in_process" = TRUE
-                AND q."end_date" IS NULL
+            WHEN q."in_process" = TRUE AND q."end_date" IS NULL
                 THEN CASE
                     WHEN
                         s.status IN (
                             'Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
-                            'PartiallyCompleted'
+                        'PartiallyCompleted'
                         )
                         THEN s.status::text
                     ELSE 'Processing'
                 END
-            WHEN
-                q."in_process" = TRUE
-                AND q."end_date" IS NOT NULL
+            WHEN q."in_process" = TRUE AND q."end_date" IS NOT NULL
                 THEN 'Completed'
             ELSE 'Processing'
         END AS status
@@ -91,18 +75,18 @@ GO
 /* All that a worker may see of four_queue_scheduler. */
 CREATE OR REPLACE VIEW "readpast"."worker_four_queue_scheduler_v" AS
 SELECT
-    v."reputation",
-    v."id",
-    v.item_status,
-    v.item_step,
-    v.item_attempt,
-    v.item_response,
-    v.item_error,
-    v.item_started_at,
-    v.item_duration,
-    v.item_due_at,
-    v.item_token,
-    v.item_owner,
-    v.item_lease_until
+    v."reputation" AS "reputation",
+    v."id" AS "id",
+    v.item_status AS item_status,
+    v.item_step AS item_step,
+    v.item_attempt AS item_attempt,
+    v.item_response AS item_response,
+    v.item_error AS item_error,
+    v.item_started_at AS item_started_at,
+    v.item_duration AS item_duration,
+    v.item_due_at AS item_due_at,
+    v.item_token AS item_token,
+    v.item_owner AS item_owner,
+    v.item_lease_until AS item_lease_until
 FROM "readpast"."four_queue_scheduler_item_v" AS v;
 GO

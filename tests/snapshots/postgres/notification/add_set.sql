@@ -37,6 +37,7 @@ BEGIN
         RAISE EXCEPTION 'add_notification_set_utx: at most 1000 items a call' USING ERRCODE = 'RP021';
     END IF;
 
+
     RETURN QUERY
     /*
     The key is a time, and two items may be enqueued within one tick of the clock. So the key is the time on a grid of

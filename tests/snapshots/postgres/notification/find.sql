@@ -1,7 +1,7 @@
 /*
 The items that fit filter_, in the order of their keys, after the key after_ on, at most max_ of them: a page, and the
 last key of it begins the next one. filter_ is a JSON object, of which every member narrows the choice: keys, status and
-types (arrays), before and after (UTC, of the last change), error (a part of its text). NULL is all items.
+types (arrays), before and after (UTC, of the last change that is known), error (a part of its text). NULL is all items.
 One row per item, with the answer FOUND. It changes nothing and locks nothing. Without keys it reads the table in order
 until the page is full.
 Table access order: notification.
@@ -12,8 +12,18 @@ CREATE OR REPLACE FUNCTION "readpast"."find_notification"(
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
     answer_attempt integer, answer_status text,
-    enqueued_at timestamptz, type text, status text, step text, attempt_num integer, response text, error text,
-    started_at timestamptz, duration bigint, scheduled_for timestamptz, updated_at timestamptz, lease_owner text,
+    enqueued_at timestamptz,
+    type text,
+    status text,
+    step text,
+    attempt_num integer,
+    response text,
+    error text,
+    started_at timestamptz,
+    duration bigint,
+    scheduled_for timestamptz,
+    updated_at timestamptz,
+    lease_owner text,
     lease_until timestamptz,
     "Subject" varchar(200),
     "ResetPassword_OTP" varchar(16),
@@ -42,13 +52,13 @@ SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE
-    from_ CONSTANT timestamptz := COALESCE(NULLIF(after_, ''), '-infinity');
     keys_ timestamptz[];
     statuses_ text[];
     types_ text[];
     before_ timestamptz;
     since_ timestamptz;
     part_ text;
+    from_ record;
 BEGIN
     /* A condition with a slip in it must not be passed over: what it was to keep out would be met too. */
     IF json_typeof(filter_) <> 'object' THEN
@@ -65,11 +75,15 @@ BEGIN
         )
         OR EXISTS (SELECT 1 FROM json_object_keys(filter_) AS m (name) GROUP BY m.name HAVING COUNT(*) > 1)
     THEN
-        RAISE EXCEPTION 'find_notification: filter_ takes keys, status, types (arrays), before, after, error (text), once'
+        RAISE EXCEPTION
+            'find_notification: filter_ takes keys, status, types (arrays), before, after, error (text), once'
         USING ERRCODE = 'RP021';
     END IF;
     IF json_typeof(filter_ -> 'keys') = 'array' THEN
-        keys_ := ARRAY(SELECT DISTINCT k.key::timestamptz FROM json_array_elements_text(filter_ -> 'keys') AS k (key));
+        keys_ := ARRAY(
+            SELECT k.key::timestamptz
+            FROM json_array_elements_text(filter_ -> 'keys') AS k (key)
+        );
     END IF;
     IF json_typeof(filter_ -> 'status') = 'array' THEN
         statuses_ := ARRAY(SELECT s.status FROM json_array_elements_text(filter_ -> 'status') AS s (status));
@@ -93,24 +107,96 @@ BEGIN
     IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
         RAISE EXCEPTION 'find_notification: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
     END IF;
-    IF keys_ IS NULL THEN
+    SELECT
+            NULLIF(after_, '')::timestamptz AS key_1
+    INTO from_;
+
+    IF keys_ IS NOT NULL THEN
         RETURN QUERY
         SELECT
-            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at, q.updated_at, q.attempt_num, q.status,
-            q.enqueued_at, q.type, q.status, q.step, q.attempt_num, q.response, q.error, q.started_at, q.duration,
-            q.scheduled_for, q.updated_at, q.lease_owner, q.lease_until,
+            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
+            q.updated_at, q.attempt_num, q.status::text,
+            q.enqueued_at,
+            q.type::text,
+            q.status::text,
+            q.step,
+            q.attempt_num,
+            q.response,
+            q.error,
+            q.started_at,
+            q.duration,
+            q.scheduled_for,
+            q.updated_at,
+            q.lease_owner,
+            q.lease_until,
             q."Subject",
-            q."ResetPassword_OTP",
-            q."ResetPassword_UserID",
-            q."ResetPassword_Username",
-            q."Email_EmailTo",
-            q."Email_PreferredLanguage",
-            q."Sms_PhoneNumber"
-        FROM "readpast"."worker_notification_v" AS q
+            s1."OTP",
+            s1."UserID",
+            s1."Username",
+            s2."EmailTo",
+            s2."PreferredLanguage",
+            s3."PhoneNumber"
+        FROM (
+            SELECT DISTINCT
+            i.key AS key_1
+            FROM UNNEST(keys_) AS i (key)
+        ) AS k
+        INNER JOIN "readpast"."notification" AS q
+            ON q.enqueued_at BETWEEN k.key_1 AND k.key_1
+    LEFT JOIN "readpast"."notification_reset_password" AS s1
+        ON s1.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+    LEFT JOIN "readpast"."notification_email" AS s2
+        ON s2.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+    LEFT JOIN "readpast"."notification_sms" AS s3
+        ON s3.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
         WHERE
-            q.enqueued_at > from_
-            AND (statuses_ IS NULL OR q.status = ANY(statuses_))
-            AND (types_ IS NULL OR q.type = ANY(types_))
+            (from_.key_1 IS NULL OR (q.enqueued_at) > (from_.key_1))
+
+            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
+            AND (types_ IS NULL OR q.type::text = ANY(types_))
+            AND (before_ IS NULL OR q.updated_at < before_)
+            AND (since_ IS NULL OR q.updated_at >= since_)
+            /* Found as it stands: nothing in it is a wildcard. */
+            AND (part_ IS NULL OR STRPOS(q.error, part_) > 0)
+        ORDER BY q.enqueued_at
+        LIMIT max_;
+    ELSIF from_.key_1 IS NULL THEN
+        RETURN QUERY
+        SELECT
+            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
+            q.updated_at, q.attempt_num, q.status::text,
+            q.enqueued_at,
+            q.type::text,
+            q.status::text,
+            q.step,
+            q.attempt_num,
+            q.response,
+            q.error,
+            q.started_at,
+            q.duration,
+            q.scheduled_for,
+            q.updated_at,
+            q.lease_owner,
+            q.lease_until,
+            q."Subject",
+            s1."OTP",
+            s1."UserID",
+            s1."Username",
+            s2."EmailTo",
+            s2."PreferredLanguage",
+            s3."PhoneNumber"
+        FROM "readpast"."notification" AS q
+    LEFT JOIN "readpast"."notification_reset_password" AS s1
+        ON s1.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+    LEFT JOIN "readpast"."notification_email" AS s2
+        ON s2.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+    LEFT JOIN "readpast"."notification_sms" AS s3
+        ON s3.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+        WHERE
+            TRUE
+
+            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
+            AND (types_ IS NULL OR q.type::text = ANY(types_))
             AND (before_ IS NULL OR q.updated_at < before_)
             AND (since_ IS NULL OR q.updated_at >= since_)
             /* Found as it stands: nothing in it is a wildcard. */
@@ -120,23 +206,40 @@ BEGIN
     ELSE
         RETURN QUERY
         SELECT
-            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at, q.updated_at, q.attempt_num, q.status,
-            q.enqueued_at, q.type, q.status, q.step, q.attempt_num, q.response, q.error, q.started_at, q.duration,
-            q.scheduled_for, q.updated_at, q.lease_owner, q.lease_until,
+            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
+            q.updated_at, q.attempt_num, q.status::text,
+            q.enqueued_at,
+            q.type::text,
+            q.status::text,
+            q.step,
+            q.attempt_num,
+            q.response,
+            q.error,
+            q.started_at,
+            q.duration,
+            q.scheduled_for,
+            q.updated_at,
+            q.lease_owner,
+            q.lease_until,
             q."Subject",
-            q."ResetPassword_OTP",
-            q."ResetPassword_UserID",
-            q."ResetPassword_Username",
-            q."Email_EmailTo",
-            q."Email_PreferredLanguage",
-            q."Sms_PhoneNumber"
-        FROM UNNEST(keys_) AS k (key)
-        INNER JOIN "readpast"."worker_notification_v" AS q
-            ON q.enqueued_at BETWEEN k.key AND k.key
+            s1."OTP",
+            s1."UserID",
+            s1."Username",
+            s2."EmailTo",
+            s2."PreferredLanguage",
+            s3."PhoneNumber"
+        FROM "readpast"."notification" AS q
+    LEFT JOIN "readpast"."notification_reset_password" AS s1
+        ON s1.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+    LEFT JOIN "readpast"."notification_email" AS s2
+        ON s2.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+    LEFT JOIN "readpast"."notification_sms" AS s3
+        ON s3.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
         WHERE
-            q.enqueued_at > from_
-            AND (statuses_ IS NULL OR q.status = ANY(statuses_))
-            AND (types_ IS NULL OR q.type = ANY(types_))
+            (q.enqueued_at) > (from_.key_1)
+
+            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
+            AND (types_ IS NULL OR q.type::text = ANY(types_))
             AND (before_ IS NULL OR q.updated_at < before_)
             AND (since_ IS NULL OR q.updated_at >= since_)
             /* Found as it stands: nothing in it is a wildcard. */

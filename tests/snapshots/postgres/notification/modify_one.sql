@@ -1,7 +1,7 @@
 /*
 Settle one item: report the result of its processing, or cancel, pause, resume or terminate it. Refused with an error
 when the token is not the item's any more (RP023), the transition is not legal (RP024), the item is not there (RP025),
-or worker_ and attempt_num_ no longer hold its lease (RP026). Returns the item as it is now, through the worker view.
+or worker_ and attempt_num_ no longer hold its lease (RP026). Returns the item as it is now, where it is still there.
 When its attempts are spent, an item becomes Failed whatever was asked for, unless it is Completed.
 Table access order: notification, queue_transition.
 */
@@ -43,8 +43,9 @@ BEGIN
         NULL,
         COALESCE(worker_, session_user || '/' || pg_backend_pid()),
         json_build_array(json_build_object(
-            'key', enqueued_at_, 'token', updated_at_, 'attempt', attempt_num_, 'status', status_, 'step', step_,
-            'response', response_, 'error', error_, 'due', scheduled_for_
+            'key', enqueued_at_, 'token', updated_at_, 'attempt', attempt_num_,
+            'status', status_, 'step', step_, 'response', response_, 'error', error_,
+            'due', scheduled_for_
         ))
     ) AS m;
 
@@ -61,8 +62,12 @@ BEGIN
 
     RETURN QUERY
     SELECT v.*
-    FROM "readpast"."worker_notification_v" AS v
-    WHERE v.enqueued_at = enqueued_at_;
+    FROM (
+        SELECT
+            enqueued_at_::timestamptz AS key_1
+    ) AS k
+    INNER JOIN "readpast"."worker_notification_v" AS v
+        ON v.enqueued_at BETWEEN k.key_1 AND k.key_1;
 END;
 $$;
 GO

@@ -19,8 +19,18 @@ CREATE OR REPLACE FUNCTION "readpast"."modify_notification_set_trx"(
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
     answer_attempt integer, answer_status text,
-    enqueued_at timestamptz, type text, status text, step text, attempt_num integer, response text, error text,
-    started_at timestamptz, duration bigint, scheduled_for timestamptz, updated_at timestamptz, lease_owner text,
+    enqueued_at timestamptz,
+    type text,
+    status text,
+    step text,
+    attempt_num integer,
+    response text,
+    error text,
+    started_at timestamptz,
+    duration bigint,
+    scheduled_for timestamptz,
+    updated_at timestamptz,
+    lease_owner text,
     lease_until timestamptz,
     "Subject" varchar(200),
     "ResetPassword_OTP" varchar(16),
@@ -49,17 +59,15 @@ SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE
-    now_ CONSTANT timestamptz := clock_timestamp();
+    now_ timestamptz := clock_timestamp();
     replayed_ boolean := FALSE;
     max_attempts_ integer;
 BEGIN
-    max_attempts_ := COALESCE(
-        (SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'notification.maxAttempts'), 3
-    );
+    max_attempts_ := COALESCE((SELECT a.val_int FROM "readpast"."app_settings" AS a
+        WHERE a.param = 'notification.maxAttempts'), 3);
     IF lease_ms_ IS NULL THEN
-        lease_ms_ := COALESCE(
-            (SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'notification.leaseMs'), 60000
-        );
+        lease_ms_ := COALESCE((SELECT a.val_int FROM "readpast"."app_settings" AS a
+            WHERE a.param = 'notification.leaseMs'), 60000);
     END IF;
     IF COALESCE(worker_, '') = '' THEN
         RAISE EXCEPTION 'modify_notification_set_trx: worker_ is empty' USING ERRCODE = 'RP021';
@@ -86,8 +94,18 @@ BEGIN
         SELECT
             COALESCE(p.result ->> (i.position - 1)::text, 'OK'), (i.position - 1)::integer, NULL::bigint,
             i.key, q.updated_at, q.attempt_num, q.status::text,
-            NULL::timestamptz, NULL::text, NULL::text, NULL::text, NULL::integer, NULL::text, NULL::text,
-            NULL::timestamptz, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text,
+            NULL::timestamptz,
+            NULL::text,
+            NULL::text,
+            NULL::text,
+            NULL::integer,
+            NULL::text,
+            NULL::text,
+            NULL::timestamptz,
+            NULL::bigint,
+            NULL::timestamptz,
+            NULL::timestamptz,
+            NULL::text,
             NULL::timestamptz,
             NULL::varchar(200),
             NULL::varchar(16),
@@ -121,19 +139,19 @@ BEGIN
         WHERE p.operation_id BETWEEN o.operation_id AND o.operation_id;
     END IF;
     RETURN QUERY
-    WITH item AS MATERIALIZED (
+WITH given AS MATERIALIZED (
         SELECT
             (i.position - 1)::integer AS ordinal,
-            i.key,
-            i.token,
+            i.key AS key_1,
+            i.token AS token,
             COALESCE(i.attempt, 0) AS attempt,
             i.status,
             i.step,
             i.response,
             i.error,
-            COALESCE(i.due, now_ + i.delay_ms * interval '1 millisecond') AS scheduled_for,
+            COALESCE(i.due, now_ + i.delay_ms * interval '1 millisecond') AS due_at,
             COALESCE(i.release, FALSE) AS release,
-            ROW_NUMBER() OVER (PARTITION BY i.key ORDER BY i.position) AS occurrence
+            i.position
         FROM
             ROWS FROM (
                 json_to_recordset(items_) AS (
@@ -143,41 +161,34 @@ BEGIN
             ) WITH ORDINALITY AS i (
                 key, token, attempt, status, step, response, error, due, delay_ms, release, position
             )
+    ),
+
+    /* In the order of their keys, so that two calls never wait for each other. */
+    item AS MATERIALIZED (
+        SELECT
+            g.*,
+            ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
+        FROM given AS g
         ORDER BY
-            i.key,
-            i.position
+            g.key_1,
+            g.position
     ),
 
     /*
-    Lock the items, in the order of their keys so that two calls never wait for each other, and decide each one's
-    answer. The fence of a worker is its name and its attempt (LEASE_LOST); the fence of everybody is the token
-    (CONFLICT); the state machine is queue_transition (ILLEGAL_TRANSITION). A lease past its deadline still counts while
-    nobody has taken the item: finished work is not done twice.
+    Decide each one's answer. The fence of a worker is its name and its attempt (LEASE_LOST); the fence of everybody is
+    the token (CONFLICT); the state machine is queue_transition (ILLEGAL_TRANSITION). A lease past its deadline still
+    counts while nobody has taken the item: finished work is not done twice.
     */
     judged AS MATERIALIZED (
         SELECT
-            i.ordinal,
-            i.key,
-            i.status AS asked,
-            i.step,
-            i.response,
-            i.error,
-            i.scheduled_for,
-            q.status::text AS status_now,
-            q.updated_at AS token_now,
-            q.attempt_num AS attempt_now,
-            (q.status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
+            i.*,
+            v.*,
+            (v.item_status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
             CASE
-                WHEN q.enqueued_at IS NULL THEN 'NOT_FOUND'
-                WHEN
-                    i.attempt > 0
-                    AND (
-                        q.status <> 'Processing'
-                        OR q.lease_owner IS DISTINCT FROM worker_
-                        OR q.attempt_num <> i.attempt
-                    )
-                    THEN 'LEASE_LOST'
-                WHEN i.token <> q.updated_at THEN 'CONFLICT'
+                WHEN v.item_status IS NULL THEN 'NOT_FOUND'
+                WHEN i.attempt > 0 AND (v.item_status = 'Processing' AND v.item_owner = worker_
+                    AND v.item_attempt = i.attempt) IS NOT TRUE THEN 'LEASE_LOST'
+                WHEN i.token <> v.item_token THEN 'CONFLICT'
                 WHEN i.token IS NULL AND i.attempt > 0 THEN 'CONFLICT'
                 /* The same item twice in one call: the first of them counts. */
                 WHEN i.occurrence > 1 THEN 'CONFLICT'
@@ -185,110 +196,126 @@ BEGIN
                 /* Response and error data do not go to an item that its status closes to workers. */
                 WHEN
                     (i.response IS NOT NULL OR i.error IS NOT NULL)
-                    AND NOT "readpast"."queue_is_editable_fn"(q.status)
+                    AND NOT "readpast"."queue_is_editable_fn"(v.item_status)
                     THEN 'ILLEGAL_TRANSITION'
                 ELSE 'OK'
             END AS answer
         FROM item AS i
         LEFT JOIN LATERAL (
-            SELECT p.enqueued_at, p.status, p.updated_at, p.attempt_num, p.lease_owner
-            FROM "readpast"."notification" AS p
-            WHERE p.enqueued_at = i.key
+            SELECT
+                q.status::text AS item_status,
+                q.updated_at AS item_token,
+                q.attempt_num AS item_attempt,
+                q.lease_owner AS item_owner,
+                q.lease_until AS item_lease_until,
+                q.scheduled_for AS item_due_at
+            FROM "readpast"."notification" AS q
+            WHERE
+                q.enqueued_at BETWEEN i.key_1 AND i.key_1
             FOR NO KEY UPDATE
-        ) AS q
+        ) AS v
             ON TRUE
         LEFT JOIN "readpast"."queue_transition" AS t
-            ON t.from_status = q.status AND t.to_status = i.status
+            ON t.from_status = v.item_status AND t.to_status = i.status
+    ),
+
+    ruled AS MATERIALIZED (
+        SELECT
+            j.*,
+            CASE
+                WHEN j.answer <> 'OK' THEN j.item_status
+                /* A step keeps the claim, and the attempt is not over. */
+                WHEN j.item_status = 'Processing' AND j.status = 'Processing' THEN 'Processing'
+                /* An item given back unworked gets its attempt back too, so none is spent. */
+                WHEN NOT j.released AND j.item_attempt >= max_attempts_ AND j.status <> 'Completed' THEN 'Failed'
+                ELSE j.status
+            END AS becomes
+        FROM judged AS j
     ),
 
     decided AS MATERIALIZED (
         SELECT
-            j.ordinal,
-            j.key,
-            j.answer,
-            j.asked,
-            j.step,
-            j.response,
-            j.error,
-            j.scheduled_for,
+            r.ordinal,
+            r.key_1,
+            r.answer,
+            r.becomes AS status,
+            r.step IS NOT NULL AS steps,
+            CASE WHEN r.answer <> 'OK' THEN r.item_token ELSE GREATEST(now_,
+                r.item_token + interval '1 microsecond') END AS token,
             CASE
-                WHEN j.answer <> 'OK' THEN j.status_now
-                /* A step keeps the claim, and the attempt is not over. */
-                WHEN j.status_now = 'Processing' AND j.asked = 'Processing' THEN 'Processing'
-                /* An item given back unworked gets its attempt back too, so none is spent. */
-                WHEN j.released THEN 'Pending'
-                WHEN j.attempt_now >= max_attempts_ AND j.asked <> 'Completed' THEN 'Failed'
-                ELSE j.asked
-            END AS status,
-            CASE
-                WHEN j.answer <> 'OK' THEN j.token_now
-                ELSE GREATEST(now_, j.token_now + interval '1 microsecond')
-            END AS token,
-            CASE
-                WHEN j.answer <> 'OK' THEN j.attempt_now
-                WHEN j.released THEN j.attempt_now - 1
+                WHEN r.answer <> 'OK' THEN r.item_attempt
+                WHEN r.released THEN r.item_attempt - 1
                 /* Processing from another state is a claim of this one item. */
-                WHEN j.status_now <> 'Processing' AND j.asked = 'Processing' AND j.attempt_now < max_attempts_
-                    THEN j.attempt_now + 1
-                ELSE j.attempt_now
-            END AS attempt_num
-        FROM judged AS j
+                WHEN r.item_status <> 'Processing' AND r.becomes = 'Processing' THEN r.item_attempt + 1
+                ELSE r.item_attempt
+            END AS attempt_num,
+            n.step,
+            n.response,
+            n.error,
+            COALESCE(
+                r.due_at,
+                CASE
+                    WHEN r.becomes = 'Error'
+                        THEN now_ + interval '1 millisecond' * ROUND(
+                            /*
+                            1000 ms after the first attempt, 200 per cent of the delay before after each further one,
+                            at most 300000 ms; up to 50 per cent less by chance, for each item anew.
+                            */
+                            /* The logarithm keeps the power from overflowing before the cap counts. */
+                            EXP(LEAST(
+                                LN(1000::float8)
+                                + (r.item_attempt - 1) * LN(200 / 100.0::float8),
+                                LN(300000::float8)
+                            ))
+                            * (1 - random() * 50 / 100)
+                        )
+                END,
+                r.item_due_at
+            ) AS due_at,
+            CASE
+                WHEN r.becomes = 'Processing'
+                    THEN now_ + lease_ms_ * interval '1 millisecond'
+            END AS lease_until,
+            n.enters,
+            n.finishes
+        FROM ruled AS r
+        CROSS JOIN LATERAL (
+            SELECT
+                (r.answer = 'OK' AND r.item_status <> 'Processing' AND r.becomes = 'Processing') AS enters,
+                (r.answer = 'OK' AND "readpast"."queue_is_finished_fn"(r.becomes)) AS finishes,
+                r.step AS step,
+                r.response AS response,
+                CASE
+                    WHEN r.error IS NOT NULL THEN r.error
+                    WHEN r.becomes = 'Failed' AND r.status <> 'Failed'
+                        THEN format(
+                            'Attempts are spent: %s of %s; asked for %s.', r.item_attempt, max_attempts_, r.status
+                        )
+                    /* What went wrong before is over. */
+                    WHEN r.becomes = 'Completed' THEN ''
+                END AS error
+        ) AS n
     ),
-
+/* An item that a trigger of the table keeps from changing counts as not changed. */
     changed AS (
         UPDATE "readpast"."notification" AS q
         SET
             status = d.status,
             updated_at = d.token,
+            scheduled_for = COALESCE(d.due_at, q.scheduled_for),
+            started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END,
+            duration = CASE WHEN d.finishes THEN (EXTRACT(EPOCH FROM now_ - q.started_at) * 1000)::bigint
+                ELSE q.duration END,
             attempt_num = d.attempt_num,
+            lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
+            lease_until = d.lease_until,
             step = COALESCE(d.step, q.step),
             response = COALESCE(d.response, q.response),
-            error = CASE
-                WHEN d.error IS NOT NULL THEN d.error
-                WHEN d.status = 'Failed' AND d.asked <> 'Failed'
-                    THEN format(
-                        'Attempts are spent: %s of %s; asked for %s.', q.attempt_num, max_attempts_, d.asked
-                    )
-                /* What went wrong before is over. */
-                WHEN d.status = 'Completed' THEN ''
-                ELSE q.error
-            END,
-            scheduled_for = COALESCE(
-                d.scheduled_for,
-                /*
-                1000 ms after the first attempt, 200 per cent of the delay before after each further one,
-                at most 300000 ms; up to 50 per cent less by chance, for each item anew.
-                The exponent is bounded, so that the power never overflows: the longest delay is reached before.
-                */
-                CASE
-                    WHEN d.status = 'Error' AND q.status = 'Processing'
-                        THEN now_ + interval '1 millisecond' * ROUND(
-                            CASE
-                                WHEN
-                                    (d.attempt_num - 1) * LN(200 / 100.0::double precision)
-                                    >= LN(300000::double precision / 1000)
-                                    THEN 300000
-                                ELSE 1000 * POWER(200 / 100.0::double precision, d.attempt_num - 1)
-                            END
-                            * (1 - 50 / 100.0 * random())
-                        )
-                END,
-                q.scheduled_for
-            ),
-            started_at = CASE WHEN d.status = 'Processing' AND q.status <> 'Processing' THEN now_ ELSE q.started_at END,
-            duration = CASE
-                WHEN "readpast"."queue_is_finished_fn"(d.status)
-                    THEN (EXTRACT(EPOCH FROM now_ - q.started_at) * 1000)::bigint
-                ELSE q.duration
-            END,
-            lease_owner = CASE
-                WHEN d.status = 'Processing' AND q.status <> 'Processing' THEN worker_
-                ELSE q.lease_owner
-            END,
-            lease_until = CASE WHEN d.status = 'Processing' THEN now_ + lease_ms_ * interval '1 millisecond' END
+            error = COALESCE(d.error, q.error)
         FROM decided AS d
+        /* They are locked, and decided upon: the key is enough. */
         WHERE
-            q.enqueued_at BETWEEN d.key AND d.key
+            q.enqueued_at BETWEEN d.key_1 AND d.key_1
             AND d.answer = 'OK'
     ),
 
@@ -306,9 +333,19 @@ BEGIN
     )
 
     SELECT
-        d.answer, d.ordinal, NULL::bigint, d.key, d.token, d.attempt_num, d.status,
-            NULL::timestamptz, NULL::text, NULL::text, NULL::text, NULL::integer, NULL::text, NULL::text,
-            NULL::timestamptz, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text,
+        d.answer, d.ordinal, NULL::bigint, d.key_1, d.token, d.attempt_num, d.status,
+            NULL::timestamptz,
+            NULL::text,
+            NULL::text,
+            NULL::text,
+            NULL::integer,
+            NULL::text,
+            NULL::text,
+            NULL::timestamptz,
+            NULL::bigint,
+            NULL::timestamptz,
+            NULL::timestamptz,
+            NULL::text,
             NULL::timestamptz,
             NULL::varchar(200),
             NULL::varchar(16),
@@ -328,5 +365,6 @@ BEGIN
 END;
 $$;
 GO
-REVOKE ALL ON FUNCTION "readpast"."modify_notification_set_trx"(uuid, text, json, integer, integer, integer) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."modify_notification_set_trx"(uuid, text, json, integer, integer, integer)
+    FROM public;
 GO

@@ -12,8 +12,18 @@ CREATE OR REPLACE FUNCTION "readpast"."next_notification_set_trx"(
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
     answer_attempt integer, answer_status text,
-    enqueued_at timestamptz, type text, status text, step text, attempt_num integer, response text, error text,
-    started_at timestamptz, duration bigint, scheduled_for timestamptz, updated_at timestamptz, lease_owner text,
+    enqueued_at timestamptz,
+    type text,
+    status text,
+    step text,
+    attempt_num integer,
+    response text,
+    error text,
+    started_at timestamptz,
+    duration bigint,
+    scheduled_for timestamptz,
+    updated_at timestamptz,
+    lease_owner text,
     lease_until timestamptz,
     "Subject" varchar(200),
     "ResetPassword_OTP" varchar(16),
@@ -45,13 +55,11 @@ DECLARE
     now_ timestamptz;
     max_attempts_ integer;
 BEGIN
-    max_attempts_ := COALESCE(
-        (SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'notification.maxAttempts'), 3
-    );
+    max_attempts_ := COALESCE((SELECT a.val_int FROM "readpast"."app_settings" AS a
+        WHERE a.param = 'notification.maxAttempts'), 3);
     IF lease_ms_ IS NULL THEN
-        lease_ms_ := COALESCE(
-            (SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'notification.leaseMs'), 60000
-        );
+        lease_ms_ := COALESCE((SELECT a.val_int FROM "readpast"."app_settings" AS a
+            WHERE a.param = 'notification.leaseMs'), 60000);
     END IF;
     IF COALESCE(worker_, '') = '' THEN
         RAISE EXCEPTION 'next_notification_set_trx: worker_ is empty' USING ERRCODE = 'RP021';
@@ -68,15 +76,13 @@ BEGIN
 
     now_ := clock_timestamp();
     RETURN QUERY
-    /* Materialized, so that the rows are chosen once: a planner that folds the sub-select in may repeat it per row. */
-    WITH due AS MATERIALIZED (
+/* Materialized, so that the rows are chosen once: a planner that folds the sub-select in may repeat it per row. */
+    WITH found AS MATERIALIZED (
         SELECT
-            q.enqueued_at,
-            q.scheduled_for,
-            /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
-            q.attempt_num >= max_attempts_ AS spent,
-            /* It came back from a dead worker: such a row keeps its lease that is over. */
-            q.attempt_num < max_attempts_ AND q.lease_until IS NOT NULL AS alone
+            q.enqueued_at AS key_1,
+            q.updated_at AS item_token,
+            q.attempt_num AS item_attempt,
+            q.lease_until AS item_died_at
         FROM "readpast"."notification" AS q
         WHERE
             q.status IN ('Pending', 'Error')
@@ -88,105 +94,127 @@ BEGIN
         FOR NO KEY UPDATE SKIP LOCKED
     ),
 
-    /* In their order up to the first that goes alone, or that one. The others are let go with the transaction. */
-    taken AS MATERIALIZED (
+/*
+    In their order up to the first that goes alone, or that one. The others are let go with the transaction. It came
+    back
+    from a dead worker, which it may have killed.
+    */
+    decided AS MATERIALIZED (
         SELECT
-            r.enqueued_at,
-            r.scheduled_for,
-            r.spent,
-            r.alone
+            v.key_1,
+            'OK' AS answer,
+            v.position,
+            v.alone,
+            /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
+            CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
+            GREATEST(now_, v.item_token + interval '1 microsecond') AS token,
+            v.item_attempt + (NOT v.is_spent)::integer AS attempt_num,
+            CASE
+                WHEN v.is_spent THEN format('Attempts are spent: %s of %s.', v.item_attempt, max_attempts_)
+            END AS error,
+            CASE WHEN NOT v.is_spent THEN now_ + lease_ms_ * interval '1 millisecond' END AS lease_until,
+            NOT v.is_spent AS enters
         FROM (
             SELECT
-                d.*,
-                COUNT(*) FILTER (WHERE NOT d.spent) OVER w AS place,
-                COUNT(*) FILTER (WHERE d.alone) OVER w AS alone_so_far
-            FROM due AS d
+                r.*,
+                COUNT(*) OVER w AS position,
+                COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
+                COUNT(*) FILTER (WHERE r.alone) OVER w AS alone_so_far
+            FROM (
+                SELECT
+                    f.*,
+                    f.item_attempt >= max_attempts_ AS is_spent,
+                    f.item_attempt < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
+                FROM found AS f
+            ) AS r
             WINDOW w AS (ROWS UNBOUNDED PRECEDING)
-        ) AS r
+        ) AS v
         WHERE
-            r.spent
-            OR r.alone_so_far = 0
-            OR (r.alone AND r.place = 1)
+            v.is_spent
+            OR v.alone_so_far = 0
+            OR (v.alone AND v.place = 1)
     ),
-
-    claimed AS (
+/* An item that a trigger of the table keeps from changing counts as not changed. */
+    changed AS (
         UPDATE "readpast"."notification" AS q
         SET
-            status = CASE WHEN d.spent THEN 'Failed' ELSE 'Processing' END,
-            updated_at = GREATEST(now_, q.updated_at + interval '1 microsecond'),
-            attempt_num = CASE WHEN d.spent THEN q.attempt_num ELSE q.attempt_num + 1 END,
-            started_at = CASE WHEN d.spent THEN q.started_at ELSE now_ END,
-            error = CASE
-                WHEN d.spent THEN format('Attempts are spent: %s of %s.', q.attempt_num, max_attempts_)
-                ELSE q.error
-            END,
-            lease_owner = CASE WHEN d.spent THEN q.lease_owner ELSE worker_ END,
-            lease_until = CASE WHEN d.spent THEN NULL ELSE now_ + lease_ms_ * interval '1 millisecond' END
-        FROM taken AS d
-        /* They are locked and found due: the key is enough. */
-        WHERE q.enqueued_at BETWEEN d.enqueued_at AND d.enqueued_at
-        RETURNING q.*, d.scheduled_for AS due_since, d.alone
+            status = d.status,
+            updated_at = d.token,
+            started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END,
+            attempt_num = d.attempt_num,
+            lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
+            lease_until = d.lease_until,
+            error = COALESCE(d.error, q.error)
+        FROM decided AS d
+        /* They are locked, and decided upon: the key is enough. */
+        WHERE
+            q.enqueued_at BETWEEN d.key_1 AND d.key_1
+            AND d.answer = 'OK'
+        RETURNING q.*, d.position AS position_, d.alone AS alone_, d.status AS status_
     )
 
     SELECT
-        CASE WHEN c.alone THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
+        CASE WHEN q.alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
         NULL::integer,
         NULL::bigint,
-        c.enqueued_at,
-        c.updated_at,
-        c.attempt_num,
-        c.status::text,
-        c.enqueued_at,
-        c.type::text,
-        c.status::text,
-        c.step,
-        c.attempt_num,
-        c.response,
-        c.error,
-        c.started_at,
-        c.duration,
-        c.scheduled_for,
-        c.updated_at,
-        c.lease_owner,
-        c.lease_until,
-        c."Subject",
-        s1."OTP",
-        s1."UserID",
-        s1."Username",
-        s2."EmailTo",
-        s2."PreferredLanguage",
-        s3."PhoneNumber"
-    FROM claimed AS c
+        q.enqueued_at,
+        q.updated_at,
+        q.attempt_num,
+        q.status_,
+            q.enqueued_at,
+            q.type::text,
+            q.status::text,
+            q.step,
+            q.attempt_num,
+            q.response,
+            q.error,
+            q.started_at,
+            q.duration,
+            q.scheduled_for,
+            q.updated_at,
+            q.lease_owner,
+            q.lease_until,
+            q."Subject",
+            s1."OTP",
+            s1."UserID",
+            s1."Username",
+            s2."EmailTo",
+            s2."PreferredLanguage",
+            s3."PhoneNumber"
+    FROM changed AS q
     LEFT JOIN "readpast"."notification_reset_password" AS s1
-        ON s1.enqueued_at BETWEEN c.enqueued_at AND c.enqueued_at
+        ON s1.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
     LEFT JOIN "readpast"."notification_email" AS s2
-        ON s2.enqueued_at BETWEEN c.enqueued_at AND c.enqueued_at
+        ON s2.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
     LEFT JOIN "readpast"."notification_sms" AS s3
-        ON s3.enqueued_at BETWEEN c.enqueued_at AND c.enqueued_at
-    WHERE c.status = 'Processing'
-    ORDER BY
-        c.due_since,
-        c.enqueued_at;
+        ON s3.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+    WHERE q.status_ = 'Processing'
+    ORDER BY q.position_;
+    IF FOUND THEN
+        RETURN;
+    END IF;
 
     /*
     Nothing to hand out: say when the next item is due, so that the worker can sleep that long. What was due already is
     in the hands of others.
     */
-    IF NOT FOUND THEN
-        answer := 'EMPTY';
-        answer_due_ms := (
-            SELECT CEIL(EXTRACT(EPOCH FROM q.scheduled_for - now_) * 1000)::bigint
-            FROM "readpast"."notification" AS q
-            WHERE
-                q.status IN ('Pending', 'Error')
-                AND q.scheduled_for > now_
-            ORDER BY
-                q.scheduled_for,
-                q.enqueued_at
-            LIMIT 1
-        );
-        RETURN NEXT;
-    END IF;
+    answer := 'EMPTY';
+    answer_due_ms := (
+        SELECT CEIL(EXTRACT(EPOCH FROM MIN(n.due_at) - now_) * 1000)::bigint
+        FROM (
+            (
+                SELECT q.scheduled_for AS due_at
+                FROM "readpast"."notification" AS q
+                WHERE
+                    q.status IN ('Pending', 'Error')
+                    AND q.scheduled_for > now_
+                ORDER BY q.scheduled_for
+                LIMIT 1
+            )
+
+        ) AS n
+    );
+    RETURN NEXT;
 END;
 $$;
 GO

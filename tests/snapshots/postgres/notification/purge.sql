@@ -1,5 +1,5 @@
 /*
-Delete up to max_ finished items that fit filter_, oldest key first. filter_ is that of find_notification; without a
+Delete up to max_ finished items that fit filter_, lowest key first. filter_ is that of find_notification; without a
 status it means Completed, PartiallyCompleted, Cancelled and Terminated. Failed items go only when they are named, since
 somebody may still want to see to them; unfinished ones never do. Rows that others hold are passed over. One row:
 purged, and how many it were.
@@ -48,11 +48,15 @@ BEGIN
         )
         OR EXISTS (SELECT 1 FROM json_object_keys(filter_) AS m (name) GROUP BY m.name HAVING COUNT(*) > 1)
     THEN
-        RAISE EXCEPTION 'purge_notification_trx: filter_ takes keys, status, types (arrays), before, after, error (text), once'
+        RAISE EXCEPTION
+            'purge_notification_trx: filter_ takes keys, status, types (arrays), before, after, error (text), once'
         USING ERRCODE = 'RP021';
     END IF;
     IF json_typeof(filter_ -> 'keys') = 'array' THEN
-        keys_ := ARRAY(SELECT DISTINCT k.key::timestamptz FROM json_array_elements_text(filter_ -> 'keys') AS k (key));
+        keys_ := ARRAY(
+            SELECT k.key::timestamptz
+            FROM json_array_elements_text(filter_ -> 'keys') AS k (key)
+        );
     END IF;
     IF json_typeof(filter_ -> 'status') = 'array' THEN
         statuses_ := ARRAY(SELECT s.status FROM json_array_elements_text(filter_ -> 'status') AS s (status));
@@ -88,12 +92,24 @@ BEGIN
 
     RETURN QUERY
     WITH found AS MATERIALIZED (
-        SELECT q.enqueued_at
+        SELECT
+            q.enqueued_at AS key_1
         FROM "readpast"."notification" AS q
         WHERE
-            (keys_ IS NULL OR q.enqueued_at = ANY(keys_))
-            AND (statuses_ IS NULL OR q.status = ANY(statuses_))
-            AND (types_ IS NULL OR q.type = ANY(types_))
+            (
+                keys_ IS NULL
+                OR (q.enqueued_at) IN (
+                    SELECT k.key_1
+                    FROM (
+                        SELECT
+            i.key AS key_1
+                        FROM UNNEST(keys_) AS i (key)
+                    ) AS k
+                )
+            )
+
+            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
+            AND (types_ IS NULL OR q.type::text = ANY(types_))
             AND (before_ IS NULL OR q.updated_at < before_)
             AND (since_ IS NULL OR q.updated_at >= since_)
             /* Found as it stands: nothing in it is a wildcard. */
@@ -107,8 +123,8 @@ BEGIN
         DELETE FROM "readpast"."notification" AS q
         USING found AS f
         /* They are locked and found to fit: the key is enough. */
-        WHERE q.enqueued_at BETWEEN f.enqueued_at AND f.enqueued_at
-        RETURNING 1 AS one
+        WHERE q.enqueued_at BETWEEN f.key_1 AND f.key_1
+        RETURNING f.*
     )
 
     SELECT 'purged', COUNT(*) FROM purged;

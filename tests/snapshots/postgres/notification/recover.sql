@@ -1,12 +1,14 @@
 /*
 Give the items of dead workers back (Error, due at once), or to Failed when their attempts are spent. One row per item,
-with the answer RECOVERED and the status it has now. Claims do this too, so a queue with workers needs no other reaper.
-An item that its worker had claimed together with others gets its attempt back, since nobody knows which of them was
-begun; whatever comes back is claimed alone next. The items of one claim come back together: more than max_ of them, if
-need be.
+with the answer RECOVERED and the status it has now. An item that its worker had claimed together with others gets its
+attempt back, since nobody knows which of them was begun; whatever comes back is claimed alone next. The items of one
+claim come back together: more than max_ of them, if need be. With worker_, everything that is in flight under this name
+counts, whatever its lease. Claims do this too, so a queue with workers needs no other reaper.
 Table access order: notification.
 */
-CREATE OR REPLACE FUNCTION "readpast"."recover_notification_trx"(max_ integer DEFAULT 100)
+CREATE OR REPLACE FUNCTION "readpast"."recover_notification_trx"(
+    max_ integer DEFAULT 100, worker_ text DEFAULT NULL
+)
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
     answer_attempt integer, answer_status text
@@ -34,13 +36,11 @@ DECLARE
     lease_ms_ integer;
     max_attempts_ integer;
 BEGIN
-    max_attempts_ := COALESCE(
-        (SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'notification.maxAttempts'), 3
-    );
+    max_attempts_ := COALESCE((SELECT a.val_int FROM "readpast"."app_settings" AS a
+        WHERE a.param = 'notification.maxAttempts'), 3);
     IF lease_ms_ IS NULL THEN
-        lease_ms_ := COALESCE(
-            (SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'notification.leaseMs'), 60000
-        );
+        lease_ms_ := COALESCE((SELECT a.val_int FROM "readpast"."app_settings" AS a
+            WHERE a.param = 'notification.leaseMs'), 60000);
     END IF;
     IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
         RAISE EXCEPTION 'recover_notification_trx: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
@@ -51,15 +51,15 @@ BEGIN
     WITH dead AS MATERIALIZED (
         SELECT DISTINCT
             c.started_at,
-            c.lease_owner
+            c.owner
         FROM (
             SELECT
-                q.started_at,
-                q.lease_owner
+                q.started_at AS started_at,
+                q.lease_owner AS owner
             FROM "readpast"."notification" AS q
             WHERE
                 q.status = 'Processing'
-                AND q.lease_until <= now_
+                AND (q.lease_until <= now_ OR q.lease_owner = worker_)
             ORDER BY q.started_at
             LIMIT max_
         ) AS c
@@ -67,7 +67,7 @@ BEGIN
 
     expired AS MATERIALIZED (
         SELECT
-            q.enqueued_at,
+            v.*,
             /*
             Of what was claimed together, nobody knows which was begun. Asked of the table and not of what is locked
             here: another recovery may have the rest of it in hands.
@@ -77,57 +77,84 @@ BEGIN
                 FROM "readpast"."notification" AS o
                 WHERE
                     o.status = 'Processing'
-                    AND o.started_at BETWEEN q.started_at AND q.started_at
-                    AND o.lease_owner = q.lease_owner
-                    AND o.enqueued_at <> q.enqueued_at
+                    AND o.started_at BETWEEN d.started_at AND d.started_at
+                    AND o.lease_owner = d.owner
+                    AND (o.enqueued_at) <> (v.key_1)
             ) AS together
         FROM dead AS d
         CROSS JOIN LATERAL (
             SELECT
-                q.enqueued_at,
-                q.started_at,
-                q.lease_owner
+                q.enqueued_at AS key_1,
+                q.updated_at AS item_token,
+                q.attempt_num AS item_attempt,
+                q.lease_owner AS item_owner,
+                q.lease_until AS item_lease_until
             FROM "readpast"."notification" AS q
             WHERE
                 q.status = 'Processing'
                 AND q.started_at BETWEEN d.started_at AND d.started_at
-                AND q.lease_owner = d.lease_owner
-                AND q.lease_until <= now_
+                AND q.lease_owner = d.owner
+                AND (q.lease_until <= now_ OR q.lease_owner = worker_)
             FOR NO KEY UPDATE SKIP LOCKED
-        ) AS q
+        ) AS v
     ),
 
-    recovered AS (
+    decided AS MATERIALIZED (
+        SELECT
+            v.key_1,
+            'OK' AS answer,
+            CASE WHEN e.ends THEN 'Failed' ELSE 'Error' END AS status,
+            GREATEST(now_, v.item_token + interval '1 microsecond') AS token,
+            v.item_attempt - v.together::integer AS attempt_num,
+            CASE
+                WHEN v.item_owner = worker_
+                    THEN format(
+                        'Worker %s began anew on attempt %s of %s; the worker is taken for dead.',
+                        worker_, v.item_attempt, max_attempts_
+                    )
+                ELSE format(
+                    'The lease of worker %s ran out on attempt %s of %s; the worker is taken for dead.',
+                    COALESCE(v.item_owner, '(unknown)'), v.item_attempt, max_attempts_
+                )
+            END || CASE
+                WHEN v.together
+                    THEN
+                        ' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
+                ELSE ''
+            END AS error,
+            e.ends AS finishes,
+            FALSE AS enters,
+            /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
+            CASE WHEN NOT e.ends THEN LEAST(v.item_lease_until, now_) END AS lease_until
+        FROM expired AS v
+        CROSS JOIN LATERAL (SELECT NOT v.together AND v.item_attempt >= max_attempts_ AS ends) AS e
+    ),
+
+/* An item that a trigger of the table keeps from changing counts as not changed. */
+    changed AS (
         UPDATE "readpast"."notification" AS q
         SET
-            status = CASE WHEN e.together OR q.attempt_num < max_attempts_ THEN 'Error' ELSE 'Failed' END,
-            updated_at = GREATEST(now_, q.updated_at + interval '1 microsecond'),
-            attempt_num = q.attempt_num - e.together::integer,
-            error = format(
-                'The lease of worker %s ran out on attempt %s of %s; the worker is taken for dead.',
-                q.lease_owner, q.attempt_num, max_attempts_
-            ) || CASE
-                WHEN e.together
-                    THEN ' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
-                ELSE ''
-            END,
-            /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
-            lease_until = CASE WHEN e.together OR q.attempt_num < max_attempts_ THEN LEAST(q.lease_until, now_) END,
-            duration = CASE
-                WHEN e.together OR q.attempt_num < max_attempts_ THEN q.duration
-                ELSE EXTRACT(EPOCH FROM now_ - q.started_at) * 1000
-            END
-        FROM expired AS e
-        /* They are locked and found given up: the key is enough. */
-        WHERE q.enqueued_at BETWEEN e.enqueued_at AND e.enqueued_at
-        RETURNING q.enqueued_at, q.updated_at, q.attempt_num, q.status
+            status = d.status,
+            updated_at = d.token,
+            duration = CASE WHEN d.finishes THEN (EXTRACT(EPOCH FROM now_ - q.started_at) * 1000)::bigint
+                ELSE q.duration END,
+            attempt_num = d.attempt_num,
+            lease_until = d.lease_until,
+            error = COALESCE(d.error, q.error)
+        FROM decided AS d
+        /* They are locked, and decided upon: the key is enough. */
+        WHERE
+            q.enqueued_at BETWEEN d.key_1 AND d.key_1
+            AND d.answer = 'OK'
+        RETURNING d.key_1 AS key_1_, d.token AS token_, d.attempt_num AS attempt_num_, d.status AS status_
     )
 
-    SELECT 'RECOVERED', NULL::integer, NULL::bigint, r.enqueued_at, r.updated_at, r.attempt_num, r.status::text
-    FROM recovered AS r
-    ORDER BY r.enqueued_at;
+    SELECT
+        'RECOVERED', NULL::integer, NULL::bigint, c.key_1_, c.token_, c.attempt_num_, c.status_
+    FROM changed AS c
+    ORDER BY c.key_1_;
 END;
 $$;
 GO
-REVOKE ALL ON FUNCTION "readpast"."recover_notification_trx"(integer) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."recover_notification_trx"(integer, text) FROM public;
 GO

@@ -32,7 +32,7 @@ SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE
-    now_ CONSTANT timestamptz := clock_timestamp();
+    now_ timestamptz := clock_timestamp();
     replayed_ boolean := FALSE;
 BEGIN
     IF json_array_length(items_) > 1000 THEN
@@ -76,78 +76,89 @@ BEGIN
         WHERE p.operation_id BETWEEN o.operation_id AND o.operation_id;
     END IF;
     RETURN QUERY
-    WITH item AS MATERIALIZED (
+    WITH given AS MATERIALIZED (
         SELECT
             (i.position - 1)::integer AS ordinal,
-            i.key,
-            i.token,
-            ROW_NUMBER() OVER (PARTITION BY i.key ORDER BY i.position) AS occurrence
+            i.key AS key_1,
+            i.token AS token,
+            i.position
         FROM
             ROWS FROM (json_to_recordset(items_) AS (key timestamptz, token timestamptz))
             WITH ORDINALITY AS i (key, token, position)
-        ORDER BY
-            i.key,
-            i.position
     ),
 
-    /* Locked in the order of their keys, so that two calls never wait for each other. */
-    judged AS MATERIALIZED (
+    /* In the order of their keys, so that two calls never wait for each other. */
+    item AS MATERIALIZED (
         SELECT
-            i.ordinal,
-            i.key,
-            q.status::text AS status,
-            q.updated_at,
-            q.attempt_num,
-            CASE
-                WHEN q.enqueued_at IS NULL THEN 'NOT_FOUND'
-                WHEN i.token <> q.updated_at THEN 'CONFLICT'
-                /* The same item twice in one call: the first of them counts. */
-                WHEN i.occurrence > 1 THEN 'CONFLICT'
-                WHEN q.status IN ('Pending', 'Processing', 'Completed') THEN 'ILLEGAL_TRANSITION'
-                ELSE 'OK'
-            END AS answer
+            g.*,
+            ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
+        FROM given AS g
+        ORDER BY
+            g.key_1,
+            g.position
+    ),
+
+    found AS MATERIALIZED (
+        SELECT
+            i.*,
+            v.*
         FROM item AS i
         LEFT JOIN LATERAL (
             SELECT
-                p.enqueued_at,
-                p.status,
-                p.updated_at,
-                p.attempt_num
-            FROM "readpast"."notification" AS p
-            WHERE p.enqueued_at = i.key
+                q.status::text AS item_status,
+                q.updated_at AS item_token,
+                q.attempt_num AS item_attempt
+            FROM "readpast"."notification" AS q
+            WHERE
+                q.enqueued_at BETWEEN i.key_1 AND i.key_1
             FOR NO KEY UPDATE
-        ) AS q
+        ) AS v
             ON TRUE
+    ),
+
+    judged AS MATERIALIZED (
+        SELECT
+            v.*,
+            CASE
+                WHEN v.item_status IS NULL THEN 'NOT_FOUND'
+                WHEN v.token <> v.item_token THEN 'CONFLICT'
+                /* The same item twice in one call: the first of them counts. */
+                WHEN v.occurrence > 1 THEN 'CONFLICT'
+                WHEN v.item_status IN ('Pending', 'Processing', 'Completed') THEN 'ILLEGAL_TRANSITION'
+                ELSE 'OK'
+            END AS answer
+        FROM found AS v
     ),
 
     decided AS MATERIALIZED (
         SELECT
-            j.ordinal,
-            j.key,
-            j.answer,
-            CASE WHEN j.answer = 'OK' THEN 'Pending' ELSE j.status END AS status,
-            CASE
-                WHEN j.answer = 'OK' THEN GREATEST(now_, j.updated_at + interval '1 microsecond')
-                ELSE j.updated_at
-            END AS token,
-            CASE WHEN j.answer = 'OK' THEN 0 ELSE j.attempt_num END AS attempt_num
-        FROM judged AS j
+            v.ordinal,
+            v.key_1,
+            v.answer,
+            CASE WHEN v.answer = 'OK' THEN 'Pending' ELSE v.item_status END AS status,
+            CASE WHEN v.answer = 'OK' THEN GREATEST(now_, v.item_token + interval '1 microsecond') ELSE v.item_token END
+                AS token,
+            CASE WHEN v.answer = 'OK' THEN 0 ELSE v.item_attempt END AS attempt_num,
+            now_ AS due_at
+        FROM judged AS v
     ),
 
+/* An item that a trigger of the table keeps from changing counts as not changed. */
     changed AS (
         UPDATE "readpast"."notification" AS q
         SET
             status = d.status,
             updated_at = d.token,
+            scheduled_for = COALESCE(d.due_at, q.scheduled_for),
             attempt_num = d.attempt_num,
-            scheduled_for = now_,
             started_at = NULL,
             duration = NULL,
             lease_owner = NULL,
             lease_until = NULL
         FROM decided AS d
+        /* They are locked, and decided upon: the key is enough. */
         WHERE
-            q.enqueued_at BETWEEN d.key AND d.key
+            q.enqueued_at BETWEEN d.key_1 AND d.key_1
             AND d.answer = 'OK'
     ),
 
@@ -164,7 +175,7 @@ BEGIN
             AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
     )
 
-    SELECT d.answer, d.ordinal, NULL::bigint, d.key, d.token, d.attempt_num, d.status
+    SELECT d.answer, d.ordinal, NULL::bigint, d.key_1, d.token, d.attempt_num, d.status
     FROM decided AS d
     ORDER BY d.ordinal;
 END;

@@ -30,70 +30,75 @@ SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE
+    now_ timestamptz;
     max_attempts_ integer;
 BEGIN
-    max_attempts_ := COALESCE(
-        (SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'notification.maxAttempts'), 3
-    );
+    max_attempts_ := COALESCE((SELECT a.val_int FROM "readpast"."app_settings" AS a
+        WHERE a.param = 'notification.maxAttempts'), 3);
     IF lease_ms_ IS NULL THEN
-        lease_ms_ := COALESCE(
-            (SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'notification.leaseMs'), 60000
-        );
+        lease_ms_ := COALESCE((SELECT a.val_int FROM "readpast"."app_settings" AS a
+            WHERE a.param = 'notification.leaseMs'), 60000);
     END IF;
     IF lease_ms_ < 1 THEN
         RAISE EXCEPTION 'renew_notification_set_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
     END IF;
-
     IF json_array_length(items_) > 1000 THEN
         RAISE EXCEPTION 'renew_notification_set_trx: at most 1000 items a call' USING ERRCODE = 'RP021';
     END IF;
 
     RETURN QUERY
     WITH item AS MATERIALIZED (
-        SELECT (i.position - 1)::integer AS ordinal, i.key, i.attempt
+        SELECT
+            (i.position - 1)::integer AS ordinal,
+            i.key AS key_1,
+            i.attempt
         FROM
             ROWS FROM (json_to_recordset(items_) AS (key timestamptz, attempt integer))
             WITH ORDINALITY AS i (key, attempt, position)
-        ORDER BY i.key
+        ORDER BY key_1
     ),
 
     /* In the order of the keys, so that two calls never wait for each other. */
-    locked AS MATERIALIZED (
+    judged AS MATERIALIZED (
         SELECT
-            i.ordinal,
-            i.key,
-            q.updated_at,
-            q.attempt_num,
-            q.status::text AS status,
+            i.*,
+            v.item_token,
+            v.item_attempt,
+            v.item_status,
             CASE
-                WHEN q.status IS NULL THEN 'NOT_FOUND'
-                WHEN q.status = 'Processing' AND q.lease_owner = worker_ AND q.attempt_num = i.attempt THEN 'OK'
+                WHEN v.item_status IS NULL THEN 'NOT_FOUND'
+                WHEN (v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_attempt = i.attempt) THEN 'OK'
                 ELSE 'LEASE_LOST'
             END AS answer
         FROM item AS i
         LEFT JOIN LATERAL (
-            SELECT p.status, p.updated_at, p.attempt_num, p.lease_owner
-            FROM "readpast"."notification" AS p
-            WHERE p.enqueued_at = i.key
+            SELECT
+                q.status::text AS item_status,
+                q.updated_at AS item_token,
+                q.attempt_num AS item_attempt,
+                q.lease_owner AS item_owner
+            FROM "readpast"."notification" AS q
+            WHERE
+                q.enqueued_at BETWEEN i.key_1 AND i.key_1
             FOR NO KEY UPDATE
-        ) AS q
+        ) AS v
             ON TRUE
     ),
 
-    renewed AS (
+    shown AS (
         UPDATE "readpast"."notification" AS q
         SET lease_until = n.now + lease_ms_ * interval '1 millisecond'
-        FROM locked AS l
+        FROM judged AS j
         /* Once they are locked, and one time for all of them: what was claimed together runs out together. */
-        CROSS JOIN (SELECT clock_timestamp() AS now FROM (SELECT COUNT(*) FROM locked) AS c) AS n
+        CROSS JOIN (SELECT clock_timestamp() AS now FROM (SELECT COUNT(*) FROM judged) AS c) AS n
         WHERE
-            q.enqueued_at BETWEEN l.key AND l.key
-            AND l.answer = 'OK'
+            q.enqueued_at BETWEEN j.key_1 AND j.key_1
+            AND j.answer = 'OK'
     )
 
-    SELECT l.answer, l.ordinal, NULL::bigint, l.key, l.updated_at, l.attempt_num, l.status
-    FROM locked AS l
-    ORDER BY l.ordinal;
+    SELECT j.answer, j.ordinal, NULL::bigint, j.key_1, j.item_token, j.item_attempt, j.item_status
+    FROM judged AS j
+    ORDER BY j.ordinal;
 END;
 $$;
 GO

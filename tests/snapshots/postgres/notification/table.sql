@@ -42,13 +42,13 @@ CREATE TABLE IF NOT EXISTS "readpast"."notification" (
 WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 GO
 /*
-The claim seeks here in the order it takes. Finished and in-flight rows are not in it, so it stays as small as the
+The claim seeks here in the order it takes. What is finished or in flight is not in it, so it stays as small as the
 backlog.
 */
 CREATE INDEX IF NOT EXISTS notification_due ON "readpast"."notification" (scheduled_for, enqueued_at)
 WHERE status IN ('Pending', 'Error');
 GO
-/* Recovery walks the items in flight, oldest claim first. lease_until is in no index: a renewal moves no index row. */
+/* Recovery walks the items in flight, oldest claim first. The lease is in no index: a renewal moves no index row. */
 CREATE INDEX IF NOT EXISTS notification_in_flight ON "readpast"."notification" (started_at)
 WHERE status = 'Processing';
 GO

@@ -1,1 +1,0 @@
-{%- for column in key %}{{ of }}{{ loop.index }}{{ ", " if not loop.last }}{% endfor -%}

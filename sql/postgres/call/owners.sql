@@ -1,0 +1,2 @@
+{%- set names = "?::json" -%}
+{% include "part/owners.sql" %}

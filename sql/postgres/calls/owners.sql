@@ -1,2 +1,0 @@
-{%- set names = "?::json" -%}
-{% include "script/_owners.sql" %}

@@ -1,0 +1,62 @@
+
+    IF replayed_ THEN
+{%- if dedup %}
+        SELECT p.at, p.result
+        INTO at_, result_
+        FROM {{ object("queue_operation") }} AS p
+        WHERE p.operation_id = operation_;
+
+        RETURN QUERY
+{% set at = "at_" -%}
+{% include "part/unique_answers.sql" %}
+{%- else %}
+        RETURN QUERY
+        SELECT 'OK', (r.position - 1)::integer, NULL::bigint, r.key, p.at, 0, 'Pending'
+        FROM {{ object("queue_operation") }} AS p
+        CROSS JOIN LATERAL (
+            SELECT e.value::timestamptz AS key, e.ordinality AS position
+            FROM json_array_elements_text(p.result) WITH ORDINALITY AS e (value, ordinality)
+        ) AS r
+        WHERE p.operation_id = operation_
+        ORDER BY r.position;
+{%- endif %}
+        RETURN;
+    END IF;
+
+{% include "part/forget.sql" %}
+    FOR attempt_ IN 1..5 LOOP
+        BEGIN
+{%- if dedup %}
+{% include "part/add_unique.sql" %}
+
+            UPDATE {{ object("queue_operation") }} AS p
+            SET result = result_
+            WHERE p.operation_id = operation_;
+
+            RETURN QUERY
+{% set at = "now_" -%}
+{% include "part/unique_answers.sql" %}
+{%- else %}
+            RETURN QUERY
+{% include "part/add_stamped.sql" %},
+
+            remembered AS (
+                UPDATE {{ object("queue_operation") }} AS p
+                SET result = (SELECT json_agg(i.key ORDER BY i.ordinal) FROM item AS i)
+                WHERE p.operation_id = operation_
+            )
+
+            SELECT 'OK', i.ordinal, NULL::bigint, i.key, now_, 0, 'Pending'
+            FROM item AS i
+            /* Counted, so that nothing is returned before all of them are in. */
+            CROSS JOIN (SELECT COUNT(*) FROM added) AS a
+            ORDER BY i.ordinal;
+{%- endif %}
+            RETURN;
+        EXCEPTION WHEN unique_violation THEN
+            /* A key was taken (the clock was set back): the sequence has moved on, so the next keys differ. */
+            IF attempt_ = 5 THEN
+                RAISE;
+            END IF;
+        END;
+    END LOOP;

@@ -1,0 +1,62 @@
+    /*
+    The key is a time, and two items may be enqueued within one tick of the clock. So the key is the time on a grid of
+    10 ms plus the item's number in microseconds, modulo 10,000 for the first item of the call: 10,000 items in
+    succession have different keys, and the keys of one call ascend with its numbers.
+    */
+    WITH numbered AS MATERIALIZED (
+        SELECT
+            (i.position - 1)::integer AS ordinal,
+            nextval({{ literal(queue ~ "_seq") }}) AS number,
+            COALESCE(i.due, now_ + i.delay_ms * interval '1 millisecond', now_) AS scheduled_for,
+            COALESCE(i.type, {{ text(types[0]) }}) AS type,
+            i.step,
+            i.columns
+        FROM
+            ROWS FROM (
+                json_to_recordset(items_) AS (type text, step text, due timestamptz, delay_ms bigint, columns json)
+            ) WITH ORDINALITY AS i (type, step, due, delay_ms, columns, position)
+    ),
+
+    item AS MATERIALIZED (
+        SELECT
+            n.ordinal,
+            date_bin('10 milliseconds', now_, timestamptz 'epoch')
+            + (n.number - f.number + f.number % 10000) * interval '1 microsecond' AS key,
+            n.scheduled_for,
+            n.type,
+            n.step,
+            n.columns
+        FROM numbered AS n
+        CROSS JOIN (SELECT MIN(m.number) AS number FROM numbered AS m) AS f
+    ),
+
+    added AS (
+        INSERT INTO {{ object(queue) }} (
+            enqueued_at, type, status, step, attempt_num, scheduled_for, updated_at{% for column in columns %},
+            {{ column.quoted }}{% endfor %}
+        )
+        SELECT
+            i.key, i.type, 'Pending', i.step, 0, i.scheduled_for, now_{% for column in columns %},
+            c.{{ column.quoted }}{% endfor %}
+        FROM item AS i
+{%- if columns %}
+        CROSS JOIN LATERAL json_to_record(COALESCE(i.columns, '{}')) AS c (
+{%- for column in columns %}
+            {{ column.quoted }} {{ column.type }}{{ "," if not loop.last }}
+{%- endfor %}
+        )
+{%- endif %}
+{%- if dedup %}
+        /* In their order, so that of the same work twice in one call the first counts. */
+        ORDER BY i.ordinal
+        ON CONFLICT ({{ dedup.columns | join(", ") }})
+        {%- if dedup.unfinished_only %} WHERE status IN ('Pending', 'Processing', 'Error', 'Paused'){% endif %}
+        DO NOTHING
+        RETURNING enqueued_at
+{%- else %}
+        RETURNING 1 AS one
+{%- endif %}
+    )
+{%- for subtype in subtypes %},
+{% include "part/add_subtype.sql" %}
+{%- endfor %}

@@ -1,0 +1,21 @@
+{#- What is asked for, before anything is done: `asked` names it. #}
+{%- if "worker" in asked %}
+    IF COALESCE(worker_, '') = '' THEN
+        RAISE EXCEPTION '{{ procedure }}: worker_ is empty' USING ERRCODE = 'RP021';
+    END IF;
+{%- endif %}
+{%- if "most" in asked %}
+    IF max_ IS NULL OR max_ < {{ least }} OR max_ > 1000 THEN
+        RAISE EXCEPTION '{{ procedure }}: max_ must be from {{ least }} to 1000' USING ERRCODE = 'RP021';
+    END IF;
+{%- endif %}
+{%- if "lease" in asked %}
+    IF lease_ms_ < 1 THEN
+        RAISE EXCEPTION '{{ procedure }}: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
+    END IF;
+{%- endif %}
+{%- if "items" in asked %}
+    IF json_array_length(items_) > 1000 THEN
+        RAISE EXCEPTION '{{ procedure }}: at most 1000 items a call' USING ERRCODE = 'RP021';
+    END IF;
+{%- endif %}

@@ -1,0 +1,31 @@
+
+    /* What is completed {{ "moves to the history" if completion == "history" else "leaves the table" }}. */
+    removed AS (
+        DELETE FROM {{ table }} AS q
+        USING decided AS d
+        WHERE
+            {{ m.at_found("d") }}
+            AND d.answer = 'OK'
+            AND d.status = 'Completed'
+{%- if own and history_name %}
+        RETURNING
+            q.enqueued_at, q.type, d.status, COALESCE(d.step, q.step), d.attempt_num, COALESCE(d.response, q.response),
+            COALESCE(d.error, ''), q.started_at, {{ m.ms("now_ - q.started_at") }},
+            d.due_at, d.token, q.lease_owner{% for column in columns %},
+            q.{{ column.quoted }}{% endfor %}
+{%- elif not own %}
+        RETURNING d.*
+{%- endif %}
+    ),
+{%- if own and history_name %}
+
+    kept AS (
+        INSERT INTO {{ history_table }} (
+            enqueued_at, type, status, step, attempt_num, response, error, started_at, duration, scheduled_for,
+            updated_at, lease_owner{% for column in columns %},
+            {{ column.quoted }}{% endfor %}
+        )
+        SELECT g.*
+        FROM removed AS g
+    ),
+{%- endif %}

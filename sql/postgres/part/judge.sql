@@ -1,0 +1,166 @@
+{#-
+The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION, OK.
+#}
+    WITH given AS MATERIALIZED (
+        SELECT
+            (i.position - 1)::integer AS ordinal,
+{{- m.key_read("i.key") }},
+            {{ m.time_read("i.token") }} AS token,
+            COALESCE(i.attempt, 0) AS attempt,
+            i.status,
+            i.step,
+            i.response,
+            i.error,
+            COALESCE({{ m.time_read("i.due") }}, now_ + {{ m.interval_ms("i.delay_ms") }}) AS due_at,
+            COALESCE(i.release, FALSE) AS release,
+            i.position
+        FROM
+            ROWS FROM (
+                json_to_recordset(items_) AS (
+                    key {{ m.key_given() }}, token {{ m.time_given() }}, attempt integer, status text, step text, response text,
+                    error text, due {{ m.time_given() }}, delay_ms bigint, release boolean
+                )
+            ) WITH ORDINALITY AS i (
+                key, token, attempt, status, step, response, error, due, delay_ms, release, position
+            )
+    ),
+
+    /* In the order of their keys, so that two calls never wait for each other. */
+    item AS MATERIALIZED (
+        SELECT
+            g.*,
+            ROW_NUMBER() OVER (PARTITION BY {{ m.list("g.key_") }} ORDER BY g.position) AS occurrence
+        FROM given AS g
+        ORDER BY
+            {{ m.list("g.key_") }},
+            g.position
+    ),
+
+    /*
+    Decide each one's answer. The fence of a worker is its name and its attempt (LEASE_LOST); the fence of everybody is
+    the token (CONFLICT); the state machine is queue_transition (ILLEGAL_TRANSITION). A lease past its deadline still
+    counts while nobody has taken the item: finished work is not done twice.
+    */
+    judged AS MATERIALIZED (
+        SELECT
+            i.*,
+            v.*,
+            (v.item_status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
+            CASE
+                WHEN v.item_status IS NULL THEN 'NOT_FOUND'
+                WHEN i.attempt > 0 AND {{ m.holds("i.attempt") }} IS NOT TRUE THEN 'LEASE_LOST'
+                WHEN i.token <> v.item_token THEN 'CONFLICT'
+                WHEN i.token IS NULL AND i.attempt > 0 THEN 'CONFLICT'
+                /* The same item twice in one call: the first of them counts. */
+                WHEN i.occurrence > 1 THEN 'CONFLICT'
+                WHEN t.to_status IS NULL THEN 'ILLEGAL_TRANSITION'
+                /* Response and error data do not go to an item that its status closes to workers. */
+                WHEN
+                    (i.response IS NOT NULL OR i.error IS NOT NULL)
+                    AND NOT {{ object("queue_is_editable_fn") }}(v.item_status)
+                    THEN 'ILLEGAL_TRANSITION'
+                ELSE 'OK'
+            END AS answer
+        FROM item AS i
+        LEFT JOIN LATERAL (
+            {{ m.found("i.key_", ["status", "token", "attempt", "owner", "lease_until", "due_at"], true) }}
+        ) AS v
+            ON TRUE
+        LEFT JOIN {{ object("queue_transition") }} AS t
+            ON t.from_status = v.item_status AND t.to_status = i.status
+    ),
+
+    ruled AS MATERIALIZED (
+        SELECT
+            j.*,
+            CASE
+                WHEN j.answer <> 'OK' THEN j.item_status
+                /* A step keeps the claim, and the attempt is not over. */
+                WHEN j.item_status = 'Processing' AND j.status = 'Processing' THEN 'Processing'
+                /* An item given back unworked gets its attempt back too, so none is spent. */
+                WHEN NOT j.released AND j.item_attempt >= max_attempts_ AND j.status <> 'Completed' THEN 'Failed'
+{%- if not role.due %}
+                WHEN j.status = 'Pending' AND j.due_at > now_ THEN 'Error'
+{%- endif %}
+                ELSE j.status
+            END AS becomes
+        FROM judged AS j
+    ),
+
+    decided AS MATERIALIZED (
+        SELECT
+            r.ordinal,
+            {{ m.list("r.key_") }},
+            {{ m.seeks("r.item_seek_", "seek_") }}r.answer,
+            r.becomes AS status,
+            r.step IS NOT NULL AS steps,
+            CASE WHEN r.answer <> 'OK' THEN r.item_token ELSE {{ m.later("r.item_token") }} END AS token,
+            CASE
+                WHEN r.answer <> 'OK' THEN r.item_attempt
+                WHEN r.released THEN r.item_attempt - 1
+                /* Processing from another state is a claim of this one item. */
+                WHEN r.item_status <> 'Processing' AND r.becomes = 'Processing' THEN r.item_attempt + 1
+                ELSE r.item_attempt
+            END AS attempt_num,
+            n.step,
+            n.response,
+            n.error,
+            COALESCE(
+                r.due_at,
+{%- if backoff %}
+                CASE
+                    WHEN r.becomes = 'Error'
+                        THEN now_ + interval '1 millisecond' * ROUND(
+{% include "part/backoff.sql" %}
+                        )
+                END,
+{%- elif not own and (not role.due or (beside and parks_errors)) %}
+                CASE WHEN r.becomes = 'Error' THEN now_ END,
+{%- endif %}
+                r.item_due_at
+            ) AS due_at,
+            CASE
+                WHEN r.becomes = 'Processing'
+                    THEN {% if lease_sliding %}now_ + {{ m.interval_ms("lease_ms_") }}
+                    {#- The lease is fixed: a step goes on with what is left of it. -#}
+                    {% else %}CASE WHEN n.enters THEN now_ + {{ m.interval_ms("lease_ms_") }} ELSE r.item_lease_until END{% endif %}
+            END AS lease_until,
+{%- if not own %}
+            CASE WHEN n.enters THEN now_ ELSE r.item_started_at END AS started_at,
+            {{ "COALESCE(started_at_, " if run_time }}CASE WHEN n.enters THEN now_ ELSE r.item_started_at END{{ ")" if run_time }} AS run_started_at,
+            CASE WHEN n.finishes THEN {{ m.ms("now_ - r.item_started_at") }} ELSE r.item_duration END AS duration,
+            CASE WHEN n.enters THEN worker_ ELSE r.item_owner END AS owner,
+            NULL::timestamptz AS died_at,
+            FALSE AS reopens,
+            /* Completed work leaves a row beside only for what the table has no column for. */
+            r.becomes <> 'Completed'
+{%- if completion == "keep" %}
+            {%- if not role.step %} OR n.step IS NOT NULL{% endif %}
+            {%- if not role.response %} OR n.response IS NOT NULL{% endif %}
+            {%- if not role.error %} OR n.error IS NOT NULL{% endif %}
+{%- endif %} AS stays,
+{%- endif %}
+            n.enters,
+            n.finishes
+        FROM ruled AS r
+        CROSS JOIN LATERAL (
+            SELECT
+                (r.answer = 'OK' AND r.item_status <> 'Processing' AND r.becomes = 'Processing') AS enters,
+                (r.answer = 'OK' AND {{ object("queue_is_finished_fn") }}(r.becomes)) AS finishes,
+                {{ "r.step" if own else "COALESCE(r.step, r.item_step)" }} AS step,
+                {{ "r.response" if own else "COALESCE(r.response, r.item_response)" }} AS response,
+                CASE
+                    WHEN r.error IS NOT NULL THEN r.error
+                    WHEN r.becomes = 'Failed' AND r.status <> 'Failed'
+                        THEN format(
+                            'Attempts are spent: %s of %s; asked for %s.', r.item_attempt, max_attempts_, r.status
+                        )
+                    /* What went wrong before is over. */
+                    WHEN r.becomes = 'Completed' THEN {{ "''" if own else "NULL" }}
+{%- if not own %}
+                    ELSE r.item_error
+{%- endif %}
+                END AS error
+        ) AS n
+    ),
+

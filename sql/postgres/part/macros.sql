@@ -1,0 +1,282 @@
+{#-
+What is said of a table in more than one place. A table with a column for everything is read and written alone; beside
+another stands <queue>_lease (beside), and {{ queue }}_item_v says what the two tell together. The aliases: q is the
+table, s the lease, v an item as a statement has found it, with columns item_status, item_token and so on; k, i, d have
+the key as key_1, key_2 ...
+-#}
+{%- macro list(before, after="") %}{% for column in key %}{{ before }}{{ loop.index }}{{ after }}{{ ", " if not loop.last }}{% endfor %}{% endmacro -%}
+{%- macro columns(alias="q.") %}{% for column in key %}{{ alias }}{{ column.quoted }}{{ ", " if not loop.last }}{% endfor %}{% endmacro -%}
+{%- macro arrays(to="") %}{% for column in key %}ARRAY_AGG(q.{{ column.quoted }}){{ ", " if not loop.last }}{% endfor %}{% endmacro -%}
+{%- macro seeks(from, to) %}{% for column in seek %}{{ from }}{{ loop.index }} AS {{ to }}{{ loop.index }}, {% endfor %}{% endmacro -%}
+{#- One search per key, whatever the size of the table when this is planned: BETWEEN, see part/attributes. -#}
+{%- macro at_key(of) %}
+{%- for column in key %}{{ " AND " if not loop.first }}q.{{ column.quoted }} BETWEEN {{ of }}{{ loop.index }} AND {{ of }}{{ loop.index }}{% endfor -%}
+{%- for column in seek %} AND q.{{ column.quoted }} IN ({{ column["values"] | join(", ") }}){% endfor -%}
+{% endmacro -%}
+{#- As at_key, of what was read: where its value of the columns that lead the index is known. -#}
+{%- macro at_found(of) %}
+{%- for column in key %}{{ " AND " if not loop.first }}q.{{ column.quoted }} BETWEEN {{ of }}.key_{{ loop.index }} AND {{ of }}.key_{{ loop.index }}{% endfor -%}
+{%- for column in seek %} AND q.{{ column.quoted }} = ANY(ARRAY[{{ of }}.seek_{{ loop.index }}]){% endfor -%}
+{% endmacro -%}
+{%- macro lease_at_key(of) %}
+{%- for column in key %}{{ " AND " if not loop.first }}s.key_{{ loop.index }} BETWEEN {{ of }}{{ loop.index }} AND {{ of }}{{ loop.index }}{% endfor -%}
+{% endmacro -%}
+{%- macro keys_unnested() -%}
+UNNEST({{ list("key_", "_") }}) WITH ORDINALITY AS k ({{ list("key_") }}, position)
+{%- endmacro -%}
+{#- The type of a key in answers, and in what is asked; how it is read and shown. -#}
+{%- macro key_type() %}{{ "timestamptz" if own else "text" }}{% endmacro -%}
+{%- macro key_given() %}{% if own %}timestamptz{% elif composite %}json{% elif key[0].is_time %}text{% else %}{{ key_types[0] }}{% endif %}{% endmacro -%}
+{%- macro key_read(from) %}
+{%- for column in key %}
+{%- set value = "(" ~ from ~ " ->> " ~ loop.index0 ~ ")" if composite else from %}
+            {% if own %}{{ from }}{% elif column.is_time %}{{ object("queue_time_fn") }}({{ value }}){% elif composite %}{{ value }}::{{ key_types[loop.index0] }}{% else %}{{ value }}{% endif %} AS key_{{ loop.index }}{{ "," if not loop.last }}
+{%- endfor -%}
+{% endmacro -%}
+{%- macro shown_time(value) %}to_char({{ value }}::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US'){% endmacro -%}
+{%- macro key_text(of, after="") %}
+{%- if own %}{{ of }}1{{ after }}
+{%- elif composite -%}
+'[' || {% for column in key %}to_json({% if column.is_time %}{{ shown_time(of ~ loop.index ~ after) }}{% else %}{{ of }}{{ loop.index }}{{ after }}::text{% endif %})::text || {{ "']'" if loop.last else "',' || " }}{% endfor -%}
+{%- elif key[0].is_time %}{{ shown_time(of ~ "1" ~ after) }}
+{%- else %}{{ of }}1{{ after }}::text
+{%- endif -%}
+{% endmacro -%}
+{#- A time in a request: its text says UTC, and is read so even where the function goes on in the server's time zone. -#}
+{%- macro time_given() %}{{ "text" if local_time else "timestamptz" }}{% endmacro -%}
+{%- macro time_read(value) %}{% if local_time %}{{ object("queue_time_fn") }}({{ value }}){% else %}{{ value }}{% endif %}{% endmacro -%}
+{#- A time of the table, whose column may be without a time zone. -#}
+{%- macro time(value) %}{% if own %}{{ value }}{% elif local_time %}({{ value }})::timestamptz{% else %}{{ object("queue_utc_fn") }}({{ value }})::timestamptz{% endif %}{% endmacro -%}
+{%- macro interval_ms(value) %}{{ value }} * interval '1 millisecond'{% endmacro -%}
+{%- macro ms(value) %}(EXTRACT(EPOCH FROM {{ value }}) * 1000)::bigint{% endmacro -%}
+{%- macro later(token) %}GREATEST(now_, {{ token }} + interval '1 microsecond'){% endmacro -%}
+{%- macro names(states, width=5) %}{% for state in states %}{{ text(state) }}{{ (",\n                        " if loop.index % width == 0 else ", ") if not loop.last }}{% endfor %}{% endmacro -%}
+{%- macro stands(conditions, alias="q.") %}
+{%- for condition in conditions %}{{ " AND " if not loop.first }}{{ alias }}{{ condition.quoted }}
+    {{- " IS NOT NULL" if condition.holds == "something" else (" IS NULL" if condition.holds == "null" else " = " ~ condition.literal) }}
+{%- endfor %}
+{%- endmacro -%}
+{#- What a claim takes. Beside a table the items that wait for another attempt are made pending when they are due. -#}
+{%- macro waiting(alias="q.") %}
+{%- if beside %}{{ stands(pending, alias) }}
+{%- elif waits.literals | length == 1 %}{{ alias }}{{ waits.quoted }} = {{ waits.literals[0] }}
+{%- else %}{{ alias }}{{ waits.quoted }} IN ({{ waits.literals | join(", ") }}){% endif %}
+{%- endmacro -%}
+{#- The due time as the index has it: without one an item is due. -#}
+{%- macro due(alias="q.") %}{% if own %}{{ alias }}{{ role.due }}{% else %}COALESCE({{ alias }}{{ role.due }}, '-infinity'){% endif %}{% endmacro -%}
+{%- macro setting_or(name, otherwise) -%}
+COALESCE((SELECT a.val_int FROM {{ object("app_settings") }} AS a WHERE a.param = {{ text(setting ~ "." ~ name) }}), {{ otherwise }})
+{%- endmacro -%}
+{#- The state that the columns of the table tell, and the row beside it where they tell several alike. -#}
+{%- macro status() %}
+{%- if state_column and not beside %}q.{{ state_column }}::text
+{%- else %}CASE
+{%- for encoding in encodings %}
+            WHEN {{ stands(encoding.conditions) }}
+{%- if encoding.states | length > 1 %}
+                THEN CASE
+                    WHEN
+                        s.status IN (
+                            {{ names(encoding.states) }}
+                        )
+                        THEN s.status::text
+                    ELSE {{ text(encoding.default) }}
+                END
+{%- else %}
+                THEN {{ text(encoding.default) }}
+{%- endif %}
+{%- endfor %}
+            ELSE 'Processing'
+        END
+{%- endif %}
+{%- endmacro -%}
+{#- What an item is: from the table where it has a column, and else from the row beside it. -#}
+{%- macro of(what) %}
+{%- set state = "c.status" if beside else status() -%}
+{%- if what == "type" %}{% if role.kind %}q.{{ role.kind }}::text{% else %}{{ text(types[0]) }}::text{% endif %}
+{%- elif what == "status" %}{{ state }}
+{%- elif what == "enqueued_at" %}{% if role.enqueued %}{{ time("q." ~ role.enqueued) }}{% else %}NULL::timestamptz{% endif %}
+{%- elif what == "step" %}{% if role.step %}q.{{ role.step }}{{ "::text" if not own }}{% else %}s.step{% endif %}
+{%- elif what == "response" %}{% if role.response %}q.{{ role.response }}{{ "::text" if not own }}{% else %}s.response{% endif %}
+{%- elif what == "error" %}
+    {%- if own %}q.{{ role.error }}
+    {%- elif role.error %}{% if beside %}COALESCE(NULLIF(q.{{ role.error }}::text, ''), s.error){% else %}NULLIF(q.{{ role.error }}::text, ''){% endif %}
+    {%- else %}s.error{% endif %}
+{%- elif what == "attempt" %}
+    {%- if own %}q.{{ role.attempts }}
+    {%- elif role.attempts %}COALESCE(q.{{ role.attempts }}, 0)::integer
+    {%- else %}
+    /* Who makes a finished item pending by hand gives it all its attempts. */
+    CASE
+        WHEN {{ state }} = 'Pending' AND {{ object("queue_is_finished_fn") }}(s.status) THEN 0
+        ELSE COALESCE(s.attempt_num, 0)
+    END
+    {%- endif %}
+{%- elif what == "started_at" %}{% if role.started and not run_time %}{{ time("q." ~ role.started) }}{% else %}s.started_at{% endif %}
+{%- elif what == "finished_at" %}
+    {%- if role.finished %}CASE WHEN {{ object("queue_is_finished_fn") }}({{ state }}) THEN {{ time("q." ~ role.finished) }} END
+    {%- elif beside %}s.finished_at
+    {%- else %}NULL::timestamptz{% endif %}
+{%- elif what == "duration" %}
+    {%- if role.duration %}q.{{ role.duration }}{{ "::bigint" if not own }}
+    {%- elif role.started and role.finished and not run_time %}
+    CASE
+        WHEN {{ object("queue_is_finished_fn") }}({{ state }})
+            THEN {{ ms(time("q." ~ role.finished) ~ " - " ~ time("q." ~ role.started)) }}
+    END
+    {%- else %}s.duration{% endif %}
+{%- elif what == "due_at" %}{% if role.due %}{{ time("q." ~ role.due) }}{% else %}s.due_at{% endif %}
+{%- elif what == "token" %}{% if role.token %}{{ time("q." ~ role.token) }}{% else %}s.updated_at{% endif %}
+{%- elif what == "owner" %}{% if role.owner %}q.{{ role.owner }}{{ "::text" if not own }}{% else %}s.lease_owner{% endif %}
+{%- elif what == "lease_until" %}
+    {%- if own %}q.{{ role.lease_until }}
+    {%- else %}
+    CASE
+        WHEN {{ state }} = 'Processing'
+            THEN COALESCE(
+{%- if role.lease_until %}
+                {{ time("q." ~ role.lease_until) }},
+{%- else %}
+                CASE WHEN s.status = 'Processing'{% if role.owner %} AND s.lease_owner = q.{{ role.owner }}::text{% endif %} THEN s.lease_until END,
+{%- endif %}
+{%- if role.started and not run_time %}
+                /* Taken by somebody else: for as long as one of ours may hold it. */
+                {{ time("q." ~ role.started) }} + interval '1 millisecond' * {{ setting_or("leaseMs", lease_ms) }}
+{%- else %}
+                NULL
+{%- endif %}
+            )
+{%- if not beside %}
+        ELSE {{ time("q." ~ role.lease_until) }}
+{%- endif %}
+    END
+    {%- endif %}
+{%- elif what == "died_at" %}
+    {#- A lease that is over, on an item that waits: it came back from a dead worker. -#}
+    {%- if beside %}CASE
+        WHEN {{ state }} IN ('Pending', 'Error') AND s.status IN ('Pending', 'Error') THEN s.lease_until
+    END
+    {%- else %}CASE WHEN {{ waiting() }} THEN {{ time("q." ~ role.lease_until) }} END{% endif %}
+{%- elif what == "has_lease" %}{{ "s.key_1 IS NOT NULL" if beside else "TRUE" }}
+{%- endif %}
+{%- endmacro -%}
+{#- Whether the caller may see a type. What it may not see is not there for it. -#}
+{%- macro type_seen(type) -%}
+EXISTS (
+        SELECT 1 FROM {{ object("queue_own_type_v") }} AS a
+        WHERE a.queue = '{{ queue }}' AND a.type IN ({{ type }}, '*')
+    )
+{%- endmacro -%}
+{#-
+An item by its key, locked, with what is asked of it as item_status and so on. Where another table stands beside, the rows
+have been locked by the statement before, and the view tells what both hold.
+-#}
+{%- macro found(at, asked, mine=false) -%}
+{%- if beside -%}
+SELECT{% if asked == "shown" %} w.*{% else %}
+{%- for column in seek %}
+                w.item_seek_{{ loop.index }},
+{%- endfor %}
+{%- for what in everything %}
+                w.item_{{ what }}{{ "," if not loop.last }}
+{%- endfor %}
+{%- endif %}
+            FROM {{ object(queue ~ "_item_v") }} AS w
+            WHERE
+{%- for column in key %}
+                {{ "AND " if not loop.first }}w.item_key_{{ loop.index }} = {{ at }}{{ loop.index }}
+{%- endfor %}
+{%- for column in seek %}
+                AND w.item_seek_{{ loop.index }} IN ({{ column["values"] | join(", ") }})
+{%- endfor %}
+{%- if mine and own_types_only %}
+                AND {{ type_seen("w.item_type") }}
+{%- endif %}
+            /* So that it is one search per key, whatever the size of the table when this is planned. */
+            OFFSET 0
+{%- else -%}
+SELECT
+{%- for column in seek %}
+                q.{{ column.quoted }} AS item_seek_{{ loop.index }},
+{%- endfor %}
+{%- for what in (asked if own else everything) %}
+                {{ of(what) }} AS item_{{ what }}{{ "," if not loop.last }}
+{%- endfor %}
+            FROM {{ table }} AS q
+            WHERE
+                {{ at_key(at) }}
+{%- if mine and own_types_only %}
+                AND {{ type_seen("q." ~ role.kind) }}
+{%- endif %}
+            FOR NO KEY UPDATE
+{%- endif -%}
+{%- endmacro -%}
+{%- set everything = [
+    "type", "status", "step", "attempt", "response", "error", "started_at", "duration", "due_at", "token", "owner",
+    "lease_until", "died_at", "has_lease"
+] -%}
+{#- Whether a worker's call still holds the item that was found: the lease is its, and the attempt. -#}
+{%- macro holds(attempt) -%}
+(v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_attempt = {{ attempt }})
+{%- endmacro -%}
+{#- The columns of an answer, of an item in it, and of a row without one. -#}
+{%- macro answer_columns() %}
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key {{ key_type() }}, answer_token timestamptz,
+    answer_attempt integer, answer_status text
+{%- endmacro -%}
+{%- macro item_columns() %}{{ answer_columns() }}
+{%- for column in shown %},
+    {{ column.name }} {{ column.type }}
+{%- endfor %}
+{%- endmacro -%}
+{%- macro no_item() %}
+{%- for column in shown %}
+            NULL::{{ column.type }}{{ "," if not loop.last }}
+{%- endfor %}
+{%- endmacro -%}
+{#- An item as it is shown: from a row of the table (q), or of the view of both tables (v). -#}
+{%- macro item_of_row() %}
+{%- for column in shown %}
+            {% if column.alias %}{{ column.alias }}.{{ column.quoted }}{% elif column.what %}{{ of(column.what) }}{% else %}q.{{ column.quoted }}{{ "::" ~ column.type if column.cast }}{% endif %}{{ "," if not loop.last }}
+{%- endfor %}
+{%- endmacro -%}
+{%- macro item_of_view(cast=true) %}
+{%- for column in shown %}
+            v.{{ "item_" ~ column.what if column.what else column.name }}{{ "::" ~ column.type if column.cast and cast }}{{ "," if not loop.last }}
+{%- endfor %}
+{%- endmacro -%}
+{%- macro subtypes_joined(alias="q", keys=false) %}
+{%- for subtype in subtypes %}
+    LEFT JOIN {{ object(queue ~ "_" ~ subtype.stem) }} AS {{ subtype.alias }}
+        ON {% for column in key %}{{ "AND " if not loop.first }}{{ subtype.alias }}.{{ column.quoted }} BETWEEN {{ alias }}.{{ column.quoted }} AND {{ alias }}.{{ column.quoted }}{% endfor %}
+{%- endfor %}
+{%- endmacro -%}
+{#- The items that are not finished, for the order within groups. -#}
+{%- macro open(alias="") -%}
+{%- if state_column and not beside -%}
+{{ alias }}{{ state_column }} IN ('Pending', 'Processing', 'Error', 'Paused')
+{%- elif beside -%}
+(({{ stands(pending, alias) }}) OR ({{ stands(processing, alias) }}))
+{%- else -%}
+(
+{%- for encoding in encodings if encoding.default in ["Pending", "Processing", "Error", "Paused"] %}
+    {{ "OR " if not loop.first }}({{ stands(encoding.conditions, alias) }})
+{%- endfor %}
+)
+{%- endif -%}
+{%- endmacro -%}
+{%- macro answers_again() -%}
+json_to_recordset(COALESCE(answers_, '[]')) AS a (
+        ordinal integer, answer text, key text, token timestamptz, attempt_num integer, status text
+    )
+{%- endmacro -%}
+{#- A key that comes as text, alone: as a request would have it. -#}
+{%- macro key_from_text(value) %}{{ value }}{{ "::" ~ key_given() }}{% endmacro -%}
+{%- macro key_text_of_row() %}
+{%- if own %}{{ columns() }}
+{%- elif composite -%}
+'[' || {% for column in key %}to_json({% if column.is_time %}{{ shown_time("q." ~ column.quoted) }}{% else %}q.{{ column.quoted }}::text{% endif %})::text || {{ "']'" if loop.last else "',' || " }}{% endfor -%}
+{%- elif key[0].is_time %}{{ shown_time("q." ~ key[0].quoted) }}
+{%- else %}q.{{ key[0].quoted }}::text
+{%- endif -%}
+{% endmacro -%}

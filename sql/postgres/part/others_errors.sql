@@ -1,0 +1,28 @@
+
+
+    /*
+    What others have set to Error waits for its next attempt as our own does: with a row beside the table, from when it
+    is due.
+    */
+    INSERT INTO {{ object(queue ~ "_lease") }} AS s ({{ m.list("key_") }}, status, attempt_num, due_at, updated_at)
+    SELECT {{ m.columns() }}, 'Error', 0, now_, now_
+    FROM {{ table }} AS q
+    WHERE
+        {{ m.stands(errors) }}
+{%- if role.due %}
+        AND {{ m.due() }} <= now_
+{%- endif %}
+        AND NOT EXISTS (
+            SELECT 1
+            FROM {{ object(queue ~ "_lease") }} AS e
+            WHERE
+                {% for column in key %}e.key_{{ loop.index }} = q.{{ column.quoted }} AND {% endfor %}e.status = 'Error'
+{%- if role.due %}
+                AND e.due_at <= now_
+{%- endif %}
+        )
+    ORDER BY {{ m.due() if role.due else m.columns() }}
+    LIMIT max_
+    FOR NO KEY UPDATE OF q SKIP LOCKED
+    ON CONFLICT ({{ m.list("key_") }}) DO UPDATE
+    SET status = excluded.status, due_at = excluded.due_at, lease_until = NULL;

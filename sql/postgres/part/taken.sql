@@ -1,0 +1,57 @@
+{#- What is claimed of the items in `found`, which come in their order: as `decided`, for the writer. #}
+    /*
+    In their order up to the first that goes alone, or that one; the others are let go with the transaction. It came
+    back from a dead worker, which it may have killed.
+    */
+    decided AS MATERIALIZED (
+        SELECT
+            {{ m.list("v.key_") }},
+            {{ m.seeks("v.item_seek_", "seek_") }}'OK' AS answer,
+            v.position,
+            v.alone,
+            /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
+            CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
+            {{ m.later("v.item_token") }} AS token,
+            v.item_attempt + (NOT v.is_spent)::integer AS attempt_num,
+            CASE
+                WHEN v.is_spent THEN format('Attempts are spent: %s of %s.', v.item_attempt, max_attempts_)
+{%- if not own %}
+                ELSE v.item_error
+{%- endif %}
+            END AS error,
+            CASE WHEN NOT v.is_spent THEN now_ + {{ m.interval_ms("lease_ms_") }} END AS lease_until,
+{%- if not own %}
+            v.item_step AS step,
+            v.item_response AS response,
+            CASE WHEN v.is_spent THEN v.item_started_at ELSE now_ END AS started_at,
+            {{ "COALESCE(started_at_, now_)" if run_time else "now_" }} AS run_started_at,
+            CASE WHEN v.is_spent THEN v.item_duration END AS duration,
+            v.item_due_at AS due_at,
+            CASE WHEN v.is_spent THEN v.item_owner ELSE worker_ END AS owner,
+            NULL::timestamptz AS died_at,
+            v.is_spent AS finishes,
+            FALSE AS reopens,
+            TRUE AS stays,
+{%- endif %}
+            NOT v.is_spent AS enters
+        FROM (
+            SELECT
+                r.*,
+                COUNT(*) OVER w AS position,
+                COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
+                COUNT(*) FILTER (WHERE r.alone) OVER w AS alone_so_far
+            FROM (
+                SELECT
+                    f.*,
+                    f.item_attempt >= max_attempts_ AS is_spent,
+                    f.item_attempt < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
+                FROM found AS f
+            ) AS r
+            WINDOW w AS (ROWS UNBOUNDED PRECEDING)
+        ) AS v
+        WHERE
+            v.is_spent
+            OR v.alone_so_far = 0
+            OR (v.alone AND v.place = 1{{ " AND claimed_ = 0" if own and own_types_only }})
+    ),
+

@@ -1,0 +1,71 @@
+
+    /* Retries that were parked until now become pending again in the table, at their old places in the order. */
+    SELECT {{ m.arrays() }}
+    INTO {{ m.list("key_", "_") }}
+    FROM (
+        SELECT {{ m.list("s.key_") }}
+        FROM {{ object(queue ~ "_lease") }} AS s
+        WHERE
+            s.status = 'Error'
+            AND s.due_at <= now_
+        ORDER BY s.due_at
+        LIMIT max_
+    ) AS w
+    CROSS JOIN LATERAL (
+        SELECT {{ m.columns() }}
+        FROM {{ table }} AS q
+        WHERE {{ m.at_key("w.key_") }}
+        FOR NO KEY UPDATE SKIP LOCKED
+    ) AS q;
+    IF key_1_ IS NOT NULL THEN
+        /* Of those that somebody changed by hand, the table is right. */
+        UPDATE {{ object(queue ~ "_lease") }} AS s
+        SET status = v.item_status{% if role.due %}, due_at = v.item_due_at{% endif %}
+        FROM {{ m.keys_unnested() }}
+        INNER JOIN LATERAL (
+            {{ m.found("k.key_", []) }}
+        ) AS v
+            ON TRUE
+        WHERE
+            {{ m.lease_at_key("k.key_") }}
+            AND s.status = 'Error'
+            AND {% if role.due %}(v.item_status <> 'Error' OR v.item_due_at > now_){% else %}v.item_status <> 'Error'{% endif %};
+
+        WITH decided AS MATERIALIZED (
+            SELECT
+                {{ m.list("k.key_") }},
+                {{ m.seeks("v.item_seek_", "seek_") }}'OK' AS answer,
+                'Pending' AS status,
+                {{ m.later("v.item_token") }} AS token,
+                v.item_attempt AS attempt_num,
+                v.item_step AS step,
+                v.item_response AS response,
+                v.item_error AS error,
+                v.item_started_at AS started_at,
+                v.item_started_at AS run_started_at,
+                v.item_duration AS duration,
+                v.item_due_at AS due_at,
+                v.item_owner AS owner,
+                NULL::timestamptz AS lease_until,
+                v.item_died_at AS died_at,
+                FALSE AS enters,
+                FALSE AS finishes,
+                FALSE AS reopens,
+                TRUE AS stays
+            FROM {{ m.keys_unnested() }}
+            INNER JOIN LATERAL (
+                {{ m.found("k.key_", []) }}
+            ) AS v
+                ON TRUE
+            WHERE
+                v.item_status = 'Error'
+                AND COALESCE(v.item_due_at <= now_, TRUE)
+        ),
+
+{% set sets = [] %}{% set clears = [] %}{% set leaves = false %}{% set gives = [] %}{% set returns_row = false %}
+{%- include "part/write.sql" %}
+
+        SELECT COUNT(*)
+        INTO found_
+        FROM changed;
+    END IF;

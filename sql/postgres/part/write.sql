@@ -1,0 +1,122 @@
+{#-
+The writer: what was decided goes into the table, as far as it has columns, and all of it into the row beside, where one
+is. `sets` names what this statement changes of an item of ours besides its state; of a table that was there before all is
+written, since a state may be told by any of its columns.
+#}
+    /* An item that a trigger of the table keeps from changing counts as not changed. */
+    changed AS (
+        UPDATE {{ table }} AS q
+        SET
+{%- if own %}
+            {{ state_column }} = d.status,
+            {{ role.token }} = d.token
+{%- for column in written if column.role in sets %},
+            {{ column.quoted }} = {% if column.role == "attempts" %}d.attempt_num
+            {%- elif column.role in ["step", "response", "error"] %}COALESCE(d.{{ column.role }}, q.{{ column.quoted }})
+            {%- elif column.role == "due" %}COALESCE(d.due_at, q.{{ column.quoted }})
+            {%- elif column.role == "started" %}CASE WHEN d.enters THEN now_ ELSE q.{{ column.quoted }} END
+            {%- elif column.role == "owner" %}CASE WHEN d.enters THEN worker_ ELSE q.{{ column.quoted }} END
+            {%- elif column.role == "duration" %}CASE WHEN d.finishes THEN {{ m.ms("now_ - q." ~ role.started) }} ELSE q.{{ column.quoted }} END
+            {%- else %}d.{{ column.role }}{% endif %}
+{%- endfor %}
+{%- for column in written if column.role in clears %},
+            {{ column.quoted }} = NULL
+{%- endfor %}
+{%- else %}
+{%- for column in written %}
+            {{ column.quoted }} = {% if column.whole %}d.status{% else %}{% if column.cases %}CASE
+{%- for case in column.cases %}
+                WHEN
+                    d.status IN (
+                        {{ m.names(case.states) }}
+                    )
+                    THEN {% if case.holds == "something" -%}
+                {%- if column.role == "error" -%}
+                    COALESCE(NULLIF({% include "part/error_cut.sql" %}, ''), q.{{ column.quoted }}, d.status)
+                {%- elif column.role == "owner" -%}
+                    COALESCE(CASE WHEN d.enters THEN d.owner END, q.{{ column.quoted }}, d.owner, '')
+                {%- elif column.role == "started" -%}
+                    COALESCE(CASE WHEN d.enters THEN d.run_started_at END, q.{{ column.quoted }}, d.run_started_at, now_)
+                {%- elif column.role == "finished" -%}
+                    CASE WHEN d.finishes THEN now_ ELSE COALESCE(q.{{ column.quoted }}, now_) END
+                {%- elif column.role in ["due", "lease_until", "token"] -%}
+                    COALESCE(d.{{ "token" if column.role == "token" else ("due_at" if column.role == "due" else "lease_until") }}, q.{{ column.quoted }}, now_)
+                {%- elif column.role in ["attempts", "duration"] -%}
+                    COALESCE(d.{{ "attempt_num" if column.role == "attempts" else "duration" }}, 0)
+                {%- else -%}
+                    COALESCE(d.{{ column.role }}, q.{{ column.quoted }}, d.status)
+                {%- endif -%}
+                {%- else -%}
+                    {{ case.literal }}
+                {%- endif -%}
+{%- endfor %}
+                ELSE {% endif -%}
+                {%- if not column.role -%}
+                    q.{{ column.quoted }}
+                {%- elif column.role == "due" -%}
+                    COALESCE(d.due_at, q.{{ column.quoted }})
+                {%- elif column.role == "started" -%}
+                    CASE WHEN d.enters THEN d.run_started_at ELSE q.{{ column.quoted }} END
+                {%- elif column.role == "finished" -%}
+                    CASE WHEN d.finishes THEN now_ WHEN d.reopens THEN NULL ELSE q.{{ column.quoted }} END
+                {%- elif column.role == "duration" -%}
+                    CASE WHEN d.finishes OR d.reopens THEN d.duration ELSE q.{{ column.quoted }} END
+                {%- elif column.role == "attempts" -%}
+                    d.attempt_num
+                {%- elif column.role == "owner" -%}
+                    CASE WHEN d.enters THEN d.owner ELSE q.{{ column.quoted }} END
+                {%- elif column.role == "error" -%}
+                    {% include "part/error_cut.sql" %}
+                {%- elif column.role == "lease_until" -%}
+                    {{ "d.lease_until" if beside else "COALESCE(d.lease_until, d.died_at)" }}
+                {%- else -%}
+                    d.{{ column.role }}
+                {%- endif -%}
+                {%- if column.cases %}
+            END{% endif %}{% endif %}{{ "," if not loop.last }}
+{%- endfor %}
+{%- endif %}
+        FROM decided AS d
+        /* They are locked, and decided upon: the key is enough. */
+        WHERE
+            {{ m.at_found("d") }}
+            AND d.answer = 'OK'
+{%- if leaves %}
+            AND d.status <> 'Completed'
+{%- endif %}
+{%- if not own or gives or returns_row %}
+        RETURNING {{ "q.*, " if returns_row }}{% for column in gives %}d.{{ column }} AS {{ column }}_, {% endfor %}
+        {%- if returns_row and not own %}{% for column in key %}d.key_{{ loop.index }} AS key_{{ loop.index }}_, {% endfor %}{% endif %}
+        {%- if own or returns_row %}d.status AS status_{% else %}d.*{% if role.token %}, {{ m.time("q." ~ role.token) }} AS written_token{% endif %}{% endif %}
+{%- endif %}
+    )
+{%- if beside %},
+
+    leased AS (
+        INSERT INTO {{ object(queue ~ "_lease") }} AS s (
+            {{ m.list("key_") }}, status, step, attempt_num, response, error, started_at,
+            finished_at, duration, due_at, updated_at, lease_owner, lease_until
+        )
+        SELECT
+            {{ m.list("c.key_") }}, c.status, c.step, c.attempt_num, c.response, c.error, c.started_at,
+            CASE WHEN c.finishes THEN now_ END, c.duration, c.due_at, c.{{ "written_token" if role.token else "token" }}, c.owner,
+            COALESCE(c.lease_until, c.died_at)
+        FROM changed AS c
+        WHERE c.stays
+        ORDER BY {{ m.list("c.key_") }}
+        ON CONFLICT ({{ m.list("key_") }}) DO UPDATE
+        SET
+            status = excluded.status,
+            step = excluded.step,
+            attempt_num = excluded.attempt_num,
+            response = excluded.response,
+            error = excluded.error,
+            started_at = excluded.started_at,
+            finished_at = excluded.finished_at,
+            duration = excluded.duration,
+            due_at = excluded.due_at,
+            updated_at = excluded.updated_at,
+            lease_owner = excluded.lease_owner,
+            lease_until = excluded.lease_until
+    )
+{%- endif %}

@@ -1,0 +1,56 @@
+{%- import "part/macros.sql" as m -%}
+{%- set given = columns if own else inserted | selectattr("is_given") | list -%}
+{%- set signature = namespace(text="\n    text") -%}
+{%- for column in given -%}
+{%- set signature.text = signature.text ~ ",\n    " ~ column.type -%}
+{%- endfor -%}
+{%- for subtype in subtypes -%}
+{%- set signature.text = signature.text ~ ",\n    json" -%}
+{%- endfor -%}
+{%- set signature.text = signature.text ~ ",\n    timestamptz,\n    text\n" -%}
+{%- set due_given = "scheduled_for_" if own else "due_" -%}
+{%- for transaction in ["utx", "trx"] -%}
+{%- set function = object("add_" ~ queue ~ "_" ~ transaction) -%}
+/*
+Enqueue one item{{ ", with the caller's other work" if transaction == "utx" }}. Returns its key and its concurrency token.
+{%- if dedup %}
+Of work that is there already it returns {{ "that item's key" if dedup.existing else "no key" }}, and no token.
+{%- endif %}
+Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}.
+*/
+CREATE OR REPLACE FUNCTION {{ function }}(
+    type_ text DEFAULT {{ text(types[0]) }},
+{%- for column in given %}
+    {{ column.parameter }} {{ column.type }} DEFAULT NULL,
+{%- endfor %}
+{%- for subtype in subtypes %}
+    {{ subtype.parameter }} json DEFAULT NULL, /* its columns */
+{%- endfor %}
+    {{ due_given }} timestamptz DEFAULT NULL,
+    step_ text DEFAULT NULL
+)
+RETURNS TABLE ({{ "enqueued_at timestamptz, updated_at" if own else "item_key text, item_token" }} timestamptz)
+{% include "part/attributes.sql" %}
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT a.answer_key, a.answer_token
+    FROM {{ object("add_" ~ queue ~ "_set_" ~ transaction) }}(
+        {{ "NULL, " if transaction == "trx" }}json_build_array(json_build_object(
+            'type', type_, 'due', {{ due_given }}, 'step', step_,
+            'columns', json_build_object(
+{%- for column in given %}
+                {{ text(column.name) }}, {{ column.parameter }}{{ "," if not loop.last or subtypes }}
+{%- endfor %}
+{%- for subtype in subtypes %}
+                {{ text(subtype.name) }}, {{ subtype.parameter }}{{ "," if not loop.last }}
+{%- endfor %}
+            )
+        ))
+    ) AS a;
+END;
+$$;
+GO
+REVOKE ALL ON FUNCTION {{ function }}({{ signature.text }}) FROM public;
+GO
+{% endfor %}

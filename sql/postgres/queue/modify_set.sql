@@ -1,0 +1,149 @@
+{%- import "part/macros.sql" as m -%}
+{%- set procedure = "modify_" ~ queue ~ "_set_trx" -%}
+{%- set function = object(procedure) -%}
+{%- set leaves = completion == "delete" or (own and completion == "history") -%}
+/*
+Settle many items in one commit and, with max_ above 0, claim the next ones in the same commit.
+items_ is a JSON array of objects: key, token, attempt (0 for a call that is not a worker's), status, and where wanted
+step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back).
+{%- if composite %}
+A key is an array of its columns' values.
+{%- endif %}
+One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item
+that is not OK is untouched. Then the claimed items, as next_{{ queue }}_set_trx returns them.
+operation_ makes the call repeatable: asked again with the same value, the answers come again and nothing is changed;
+items claimed by the first call are left to their lease.
+{%- if not role.due %}
+The table has no due time: what is given back for later is an Error that waits in {{ queue }}_lease until then.
+{%- endif %}
+Table access order: queue_operation, {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}, queue_transition.
+*/
+CREATE OR REPLACE FUNCTION {{ function }}(
+    operation_ uuid,
+    worker_ text,
+    items_ json,
+    max_ integer DEFAULT 0,
+    lease_ms_ integer DEFAULT NULL,
+    recover_ integer DEFAULT 0{{ ",\n    started_at_ timestamptz DEFAULT NULL" if run_time }}
+)
+RETURNS TABLE ({{ m.item_columns() }}
+)
+{% include "part/attributes.sql" %}
+AS $$
+#variable_conflict use_column
+DECLARE
+    now_ timestamptz := clock_timestamp();
+    replayed_ boolean := FALSE;
+    max_attempts_ integer;
+{%- if not own %}
+    answers_ json;
+{%- endif %}
+BEGIN
+{%- include "part/local_time.sql" %}
+{% include "part/settings.sql" %}
+{%- set asked = ["worker", "most", "lease", "items"] %}{% set least = 0 %}
+{%- include "part/checks.sql" %}
+
+{% include "part/remember.sql" %}
+    IF replayed_ THEN
+{%- if own %}
+        RETURN QUERY
+{%- if not leaves %}
+        SELECT
+            COALESCE(p.result ->> (i.position - 1)::text, 'OK'), (i.position - 1)::integer, NULL::bigint,
+            i.key, q.updated_at, q.attempt_num, q.status::text,
+{{- m.no_item() }}
+        FROM ROWS FROM (json_to_recordset(items_) AS (key timestamptz)) WITH ORDINALITY AS i (key, position)
+{%- else %}
+        /* What was completed has left the table: it was answered for like this. */
+        SELECT
+            COALESCE(p.result ->> (i.position - 1)::text, 'OK'), (i.position - 1)::integer, NULL::bigint,
+            i.key,
+            CASE WHEN g.gone THEN GREATEST(p.at, i.token + interval '1 microsecond') ELSE q.updated_at END,
+            CASE WHEN g.gone THEN COALESCE(i.attempt, 0) ELSE q.attempt_num END,
+            CASE WHEN g.gone THEN 'Completed' ELSE q.status END,
+{{- m.no_item() }}
+        FROM
+            ROWS FROM (
+                json_to_recordset(items_) AS (key timestamptz, token timestamptz, attempt integer, status text)
+            ) WITH ORDINALITY AS i (key, token, attempt, status, position)
+{%- endif %}
+        CROSS JOIN {{ object("queue_operation") }} AS p
+        LEFT JOIN {{ table }} AS q
+            ON q.enqueued_at = i.key
+{%- if leaves %}
+        CROSS JOIN LATERAL (
+            SELECT
+                q.enqueued_at IS NULL AND i.status = 'Completed' AND p.result ->> (i.position - 1)::text IS NULL AS gone
+        ) AS g
+{%- endif %}
+        WHERE p.operation_id = operation_
+        ORDER BY i.position;
+        RETURN;
+    END IF;
+
+{% include "part/forget.sql" %}
+    RETURN QUERY
+{%- else %}
+        answers_ := (SELECT p.result FROM {{ object("queue_operation") }} AS p WHERE p.operation_id = operation_);
+    ELSE
+{% include "part/forget.sql" %}
+{%- if beside %}
+{% include "part/lock_items.sql" %}
+{%- endif %}
+{%- endif %}
+{% include "part/judge.sql" %}
+{%- set sets = ["attempts", "step", "response", "error", "due", "started", "duration", "owner", "lease_until"] %}{% set clears = [] %}
+{%- set gives = [] %}{% set returns_row = false %}
+{%- include "part/write.sql" %},
+{%- if leaves %}
+{% include "part/complete.sql" %}
+{%- endif %}
+{%- if beside %}
+
+    dropped AS (
+        DELETE FROM {{ object(queue ~ "_lease") }} AS s
+        USING decided AS d
+        WHERE
+            {{ m.lease_at_key("d.key_") }}
+            AND d.answer = 'OK'
+            AND NOT d.stays
+    ),
+{%- endif %}
+
+{% if own %}
+{%- include "part/remembered.sql" %}
+
+    SELECT
+        d.answer, d.ordinal, NULL::bigint, d.key_1, d.token, d.attempt_num, d.status,
+{{- m.no_item() }}
+    FROM decided AS d
+    ORDER BY d.ordinal;
+
+    IF max_ > 0 THEN
+{%- else %}
+{%- include "part/told.sql" %}
+{%- if completion == "history" %}
+{% include "part/move.sql" %}
+{%- endif %}
+{% include "part/keep_answers.sql" %}
+    END IF;
+
+    RETURN QUERY
+    SELECT
+        a.answer, a.ordinal, NULL::bigint, a.key, a.token, a.attempt_num, a.status,
+{{- m.no_item() }}
+    FROM {{ m.answers_again() }}
+    ORDER BY a.ordinal;
+
+    IF max_ > 0 AND NOT replayed_ THEN
+{%- endif %}
+        RETURN QUERY
+        SELECT n.*
+        FROM {{ object("next_" ~ queue ~ "_set_trx") }}(worker_, max_, lease_ms_, recover_{{ ", started_at_" if run_time }}) AS n;
+    END IF;
+END;
+$$;
+GO
+REVOKE ALL ON FUNCTION {{ function }}(uuid, text, json, integer, integer, integer{{ ", timestamptz" if run_time }}) FROM public;
+GO

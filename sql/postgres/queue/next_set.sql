@@ -1,0 +1,98 @@
+{%- import "part/macros.sql" as m -%}
+{%- set procedure = "next_" ~ queue ~ "_set_trx" -%}
+{%- set function = object(procedure) -%}
+{%- set by_type = own and own_types_only -%}
+/*
+Claim up to max_ due items. One row per item, in the order they are due, with the answer CLAIMED; or one row EMPTY with
+the milliseconds until the next item is due (NULL when there is none). With recover_ 1, first give back the items of
+dead workers; a caller that polls often need not each time.
+An item that came back from a dead worker may have been its death. It is handed out alone, with the answer
+CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
+{%- if resume_own %}
+With recover_ 2 it first takes up again what is in flight under this worker's own name as well: for a worker that has
+just started, whose predecessor of that name left work behind.
+{%- endif %}
+{%- if run_time %}
+started_at_ is what the table gets for the start: one time for a worker's whole run.
+{%- endif %}
+Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}.
+*/
+CREATE OR REPLACE FUNCTION {{ function }}(
+    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1
+    {{- ",\n    started_at_ timestamptz DEFAULT NULL" if run_time }}
+)
+RETURNS TABLE ({{ m.item_columns() }}
+)
+{% include "part/attributes.sql" %}
+AS $$
+#variable_conflict use_column
+DECLARE
+    now_ timestamptz;
+    max_attempts_ integer;
+{%- if by_type %}
+    own_type_ text;
+    claimed_ integer := 0;
+    alone_ boolean := FALSE;
+{%- endif %}
+{%- if beside %}
+    alone_ boolean;
+{%- include "part/key_variables.sql" %}
+{%- if parks_errors or (due_in_order and index.name) %}
+    found_ integer;
+{%- endif %}
+{%- if due_in_order and index.name %}
+{%- for column in key %}
+    more_{{ loop.index }}_ {{ key_types[loop.index0] }}[];
+{%- endfor %}
+{%- endif %}
+{%- endif %}
+BEGIN
+{%- include "part/local_time.sql" %}
+{% include "part/settings.sql" %}
+{%- set asked = ["worker", "most", "lease"] %}{% set least = 1 %}
+{%- include "part/checks.sql" %}
+{%- if resume_own %}
+    IF recover_ = 2 THEN
+        PERFORM FROM {{ object("recover_" ~ queue ~ "_trx") }}(1000, worker_);
+    END IF;
+{%- endif %}
+    IF recover_ > 0 THEN
+        PERFORM FROM {{ object("recover_" ~ queue ~ "_trx") }}(100);
+    END IF;
+{%- if group %}
+
+    /*
+    One claim at a time, to the end of its transaction: which items are the first of their groups is not decided by two
+    at once. Whoever holds this waits for nobody else. It is a row, since only who may claim can lock it through here.
+    */
+    PERFORM FROM {{ object("queue_turn") }} AS t WHERE t.queue = '{{ queue }}' FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION '{{ procedure }}: the row of {{ queue }} in queue_turn is gone; install the queue again'
+        USING ERRCODE = 'RP014';
+    END IF;
+{%- endif %}
+
+    now_ := clock_timestamp();
+{%- if beside %}
+{% include "part/claim_beside.sql" %}
+{%- elif by_type %}
+{% include "part/claim_by_type.sql" %}
+{%- else %}
+    RETURN QUERY
+{% include "part/claim.sql" %};
+    IF FOUND THEN
+        RETURN;
+    END IF;
+{%- endif %}
+
+    /*
+    Nothing to hand out: say when the next item is due, so that the worker can sleep that long. What was due already is
+    in the hands of others.
+    */
+{%- include "part/next_due.sql" %}
+    RETURN NEXT;
+END;
+$$;
+GO
+REVOKE ALL ON FUNCTION {{ function }}(text, integer, integer, integer{{ ", timestamptz" if run_time }}) FROM public;
+GO

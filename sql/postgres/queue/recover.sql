@@ -1,0 +1,215 @@
+{%- import "part/macros.sql" as m -%}
+{%- set procedure = "recover_" ~ queue ~ "_trx" -%}
+{%- set function = object(procedure) -%}
+{%- set foreign = beside and role.started and not run_time and shows_claims -%}
+{%- set beside_table = ", " ~ queue ~ "_lease" if beside else "" -%}
+/*
+Give the items of dead workers back (Error, due at once), or to Failed when their attempts are spent. One row per item,
+with the answer RECOVERED and the status it has now. An item that its worker had claimed together with others gets its
+attempt back, since nobody knows which of them was begun; whatever comes back is claimed alone next. The items of one
+claim come back together: more than max_ of them, if need be. With worker_, everything that is in flight under this name
+counts, whatever its lease. Claims do this too, so a queue with workers needs no other reaper.
+{%- if foreign %} Items that were taken by
+others than readpast count as well, once they are as old as a lease is long.
+{%- endif %}
+{%- if beside and shows_errors %} What others have set to Error is
+tried again, too; it gives no row here.
+{%- endif %}
+Table access order: {{ table_name }}{{ beside_table }}.
+*/
+CREATE OR REPLACE FUNCTION {{ function }}(
+    max_ integer DEFAULT 100, worker_ text DEFAULT NULL
+)
+RETURNS TABLE ({{ m.answer_columns() }}
+)
+{% include "part/attributes.sql" %}
+AS $$
+#variable_conflict use_column
+DECLARE
+    now_ CONSTANT timestamptz := clock_timestamp();
+    lease_ms_ integer;
+    max_attempts_ integer;
+{%- if beside %}
+{%- include "part/key_variables.sql" %}
+{%- endif %}
+BEGIN
+{%- include "part/local_time.sql" %}
+{% include "part/settings.sql" %}
+    IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
+        RAISE EXCEPTION '{{ procedure }}: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
+    END IF;
+{%- if beside %}
+{% include "part/recover_beside.sql" %}
+{%- endif %}
+
+    RETURN QUERY
+{%- if beside %}
+    /* A lease that is being renewed right now is alive. */
+    WITH held AS MATERIALIZED (
+        SELECT {{ m.list("k.key_") }}, s.together
+        FROM {{ m.keys_unnested() }}
+        CROSS JOIN LATERAL (
+            SELECT FALSE AS together
+            FROM (VALUES (1)) AS one (one)
+            WHERE
+                NOT EXISTS (
+                    SELECT 1
+                    FROM {{ object(queue ~ "_lease") }} AS s
+                    WHERE {{ m.lease_at_key("k.key_") }}
+                )
+        ) AS s
+        UNION ALL
+        SELECT {{ m.list("k.key_") }}, s.together
+        FROM {{ m.keys_unnested() }}
+        CROSS JOIN LATERAL (
+            SELECT
+                /*
+                Of what was claimed together, nobody knows which was begun. Asked of all and not of what is locked here:
+                another recovery may have the rest of it in hands.
+                */
+                s.status = 'Processing'
+                AND EXISTS (
+                    SELECT 1
+                    FROM {{ object(queue ~ "_lease") }} AS o
+                    WHERE
+                        o.status = 'Processing'
+                        AND o.started_at BETWEEN s.started_at AND s.started_at
+                        AND o.lease_owner = s.lease_owner
+                        AND ({{ m.list("o.key_") }}) <> ({{ m.list("s.key_") }})
+                ) AS together
+            FROM {{ object(queue ~ "_lease") }} AS s
+            WHERE
+                {{ m.lease_at_key("k.key_") }}
+                AND (s.lease_until <= now_ OR s.lease_owner = worker_ OR s.status <> 'Processing')
+            FOR NO KEY UPDATE SKIP LOCKED
+        ) AS s
+    ),
+
+    expired AS MATERIALIZED (
+        SELECT
+            {{ m.list("k.key_") }},
+            k.together,
+            v.*
+        FROM held AS k
+        INNER JOIN LATERAL (
+            {{ m.found("k.key_", []) }}
+        ) AS v
+            ON TRUE
+        WHERE
+            v.item_status = 'Processing'
+            AND (v.item_lease_until <= now_ OR v.item_owner = worker_)
+    ),
+{%- else %}
+    /* The oldest claims first, each with all that is left of it: a chunk must not split one. */
+    WITH dead AS MATERIALIZED (
+        SELECT DISTINCT
+            c.started_at,
+            c.owner
+        FROM (
+            SELECT
+                q.{{ role.started }} AS started_at,
+                q.{{ role.owner }} AS owner
+            FROM {{ table }} AS q
+            WHERE
+                {{ m.stands(processing) }}
+                AND ({{ m.of("lease_until") }} <= now_ OR q.{{ role.owner }} = worker_)
+            ORDER BY q.{{ role.started }}
+            LIMIT max_
+        ) AS c
+    ),
+
+    expired AS MATERIALIZED (
+        SELECT
+            v.*,
+            /*
+            Of what was claimed together, nobody knows which was begun. Asked of the table and not of what is locked
+            here: another recovery may have the rest of it in hands.
+            */
+            EXISTS (
+                SELECT 1
+                FROM {{ table }} AS o
+                WHERE
+                    {{ m.stands(processing, "o.") }}
+                    AND o.{{ role.started }} BETWEEN d.started_at AND d.started_at
+                    AND o.{{ role.owner }} {{ "=" if own else "IS NOT DISTINCT FROM" }} d.owner
+                    AND ({{ m.columns("o.") }}) <> ({{ m.list("v.key_") }})
+            ) AS together
+        FROM dead AS d
+        CROSS JOIN LATERAL (
+            SELECT
+{%- for column in key %}
+                q.{{ column.quoted }} AS key_{{ loop.index }},
+{%- endfor %}
+{%- for column in seek %}
+                q.{{ column.quoted }} AS item_seek_{{ loop.index }},
+{%- endfor %}
+{%- for what in (["token", "attempt", "owner", "lease_until"] if own else m.everything) %}
+                {{ m.of(what) }} AS item_{{ what }}{{ "," if not loop.last }}
+{%- endfor %}
+            FROM {{ table }} AS q
+            WHERE
+                {{ m.stands(processing) }}
+                AND q.{{ role.started }} BETWEEN d.started_at AND d.started_at
+                AND q.{{ role.owner }} {{ "=" if own else "IS NOT DISTINCT FROM" }} d.owner
+                AND ({{ m.of("lease_until") }} <= now_ OR q.{{ role.owner }} = worker_)
+            FOR NO KEY UPDATE SKIP LOCKED
+        ) AS v
+    ),
+{%- endif %}
+
+    decided AS MATERIALIZED (
+        SELECT
+            {{ m.list("v.key_") }},
+            {{ m.seeks("v.item_seek_", "seek_") }}'OK' AS answer,
+            CASE WHEN e.ends THEN 'Failed' ELSE 'Error' END AS status,
+            {{ m.later("v.item_token") }} AS token,
+            v.item_attempt - v.together::integer AS attempt_num,
+            CASE
+                WHEN v.item_owner = worker_
+                    THEN format(
+                        'Worker %s began anew on attempt %s of %s; the worker is taken for dead.',
+                        worker_, v.item_attempt, max_attempts_
+                    )
+                ELSE format(
+                    'The lease of worker %s ran out on attempt %s of %s; the worker is taken for dead.',
+                    COALESCE(v.item_owner, '(unknown)'), v.item_attempt, max_attempts_
+                )
+            END || CASE
+                WHEN v.together
+                    THEN ' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
+                ELSE ''
+            END AS error,
+            e.ends AS finishes,
+            FALSE AS enters,
+            /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
+{%- if own %}
+            CASE WHEN NOT e.ends THEN LEAST(v.item_lease_until, now_) END AS lease_until
+{%- else %}
+            CASE WHEN NOT e.ends THEN LEAST(v.item_lease_until, now_) END AS died_at,
+            NULL::timestamptz AS lease_until,
+            v.item_step AS step,
+            v.item_response AS response,
+            v.item_started_at AS started_at,
+            v.item_started_at AS run_started_at,
+            CASE WHEN e.ends THEN {{ m.ms("now_ - v.item_started_at") }} END AS duration,
+            {{ "LEAST(v.item_due_at, now_)" if role.due and not (beside and parks_errors) else "now_" }} AS due_at,
+            v.item_owner AS owner,
+            FALSE AS reopens,
+            TRUE AS stays
+{%- endif %}
+        FROM expired AS v
+        CROSS JOIN LATERAL (SELECT NOT v.together AND v.item_attempt >= max_attempts_ AS ends) AS e
+    ),
+
+{% set sets = ["attempts", "error", "lease_until", "duration"] %}{% set clears = [] %}{% set leaves = false %}{% set returns_row = false %}
+{%- set gives = ["key_1", "token", "attempt_num"] if own else [] %}{% include "part/write.sql" %}
+
+    SELECT
+        'RECOVERED', NULL::integer, NULL::bigint, {% if own %}c.key_1_, c.token_, c.attempt_num_, c.status_{% else %}{{ m.key_text("c.key_") }}, c.token, c.attempt_num, c.status{% endif %}
+    FROM changed AS c
+    ORDER BY {{ "c.key_1_" if own else m.list("c.key_") }};
+END;
+$$;
+GO
+REVOKE ALL ON FUNCTION {{ function }}(integer, text) FROM public;
+GO

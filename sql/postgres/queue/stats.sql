@@ -1,0 +1,166 @@
+{%- import "part/macros.sql" as m -%}
+{%- set function = object("stats_" ~ queue) -%}
+{%- set history = history_table if own and history_name else none -%}
+{%- set knows_arrivals = role.enqueued and (completion == "keep" or history) -%}
+/*
+Figures about the queue, one row each: its name and its value. Counts are exact and cost a scan of the table;
+percentiles and means are of the 10,000 newest items that were started and finished, and are still there. Times in
+milliseconds: wait is from {{ "the due time" if role.due else "the enqueueing" }} to the start, run from there to the end.
+{%- if knows_arrivals %}
+workers.needed is how many must work at once to keep up (Little's law): arrivals per time, times the mean run, at 80 per
+cent of their time, and one at least while there is work.
+{%- else %}
+What has arrived cannot be counted in this table, so workers.needed is NULL.
+{%- endif %}
+Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}{{ ", its history" if history }}.
+*/
+CREATE OR REPLACE FUNCTION {{ function }}()
+RETURNS TABLE (name text, value bigint)
+LANGUAGE plpgsql VOLATILE
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+AS $$
+#variable_conflict use_column
+DECLARE
+    now_ CONSTANT timestamptz := clock_timestamp();
+BEGIN
+{%- include "part/local_time.sql" %}
+    RETURN QUERY
+    WITH item AS {{ "MATERIALIZED" if beside else "NOT MATERIALIZED" }} (
+        SELECT
+{%- if beside %}
+            v.item_status AS status,
+            v.item_started_at AS started_at,
+            v.item_duration AS run_ms,
+            COALESCE({{ "v.item_due_at" if role.due else "CASE WHEN v.item_status = 'Error' THEN v.item_due_at END" }}, v.item_enqueued_at) AS due_at,
+            v.item_enqueued_at AS enqueued_at,
+            v.item_lease_until AS lease_until
+        FROM {{ object(queue ~ "_item_v") }} AS v
+{%- else %}
+            {{ m.of("status") }} AS status,
+            {{ m.of("started_at") }} AS started_at,
+            {{ m.of("duration") }} AS run_ms,
+            {{ m.of("due_at") if own else "COALESCE(" ~ m.of("due_at") ~ ", " ~ m.of("enqueued_at") ~ ")" }} AS due_at,
+            {{ m.of("enqueued_at") }} AS enqueued_at,
+            {{ m.of("lease_until") }} AS lease_until
+        FROM {{ table }} AS q
+{%- endif %}
+    ),
+{%- if history %}
+
+    ended AS NOT MATERIALIZED (
+        SELECT
+            {{ m.of("started_at") }} AS started_at,
+            {{ m.of("duration") }} AS run_ms,
+            {{ m.of("due_at") }} AS due_at,
+            {{ m.of("enqueued_at") }} AS enqueued_at
+        FROM {{ history }} AS q
+    ),
+{%- endif %}
+
+    recent AS MATERIALIZED (
+        SELECT
+            GREATEST(0, EXTRACT(EPOCH FROM i.started_at - COALESCE(i.due_at, i.enqueued_at)) * 1000)::bigint AS wait_ms,
+            i.run_ms
+        FROM {% if history %}(
+            SELECT a.started_at, a.run_ms, a.due_at, a.enqueued_at FROM item AS a
+            UNION ALL
+            SELECT b.started_at, b.run_ms, b.due_at, b.enqueued_at FROM ended AS b
+        ){% else %}item{% endif %} AS i
+        WHERE
+            i.started_at IS NOT NULL
+            AND i.run_ms IS NOT NULL
+{%- if not own %}
+            AND {{ object("queue_is_finished_fn") }}(i.status)
+{%- endif %}
+        ORDER BY {{ "i.enqueued_at" if own else "i.started_at" }} DESC
+        LIMIT 10000
+    ),
+
+    mean AS MATERIALIZED (
+        SELECT ROUND(AVG(r.wait_ms))::bigint AS wait_ms, ROUND(AVG(r.run_ms))::bigint AS run_ms
+        FROM recent AS r
+    ),
+
+    arrived AS MATERIALIZED (
+{%- if knows_arrivals %}
+        SELECT
+            (SELECT COUNT(*) FROM item AS i WHERE i.enqueued_at > now_ - interval '1 hour')
+{%- if history %}
+            + (SELECT COUNT(*) FROM ended AS i WHERE i.enqueued_at > now_ - interval '1 hour')
+{%- endif %} AS items
+{%- else %}
+        SELECT NULL::bigint AS items
+{%- endif %}
+    )
+
+    SELECT
+        'count.' || s.status,
+        COALESCE(c.items, 0)
+    FROM {{ object("queue_status") }} AS s
+    LEFT JOIN (
+        SELECT i.status, COUNT(*) AS items
+        FROM item AS i
+        GROUP BY i.status
+    ) AS c
+        ON c.status = s.status
+    UNION ALL
+    SELECT 'due.count', COUNT(*)
+    FROM item AS i
+    WHERE i.status IN ('Pending', 'Error') AND {{ "i.due_at <= now_" if own else "COALESCE(i.due_at <= now_, TRUE)" }}
+    UNION ALL
+    SELECT 'due.oldest_ms', {{ m.ms("now_ - MIN(i.due_at)") }}
+    FROM item AS i
+    WHERE i.status IN ('Pending', 'Error') AND i.due_at <= now_
+    UNION ALL
+    SELECT 'lease.expired', COUNT(*)
+    FROM item AS i
+    WHERE i.status = 'Processing' AND i.lease_until <= now_
+    UNION ALL
+    SELECT 'sample.items', COUNT(*)
+    FROM recent
+    UNION ALL
+    SELECT
+        f.figure || '.' || p.label || '_ms',
+        (
+            SELECT percentile_disc(p.fraction) WITHIN GROUP (
+                ORDER BY CASE f.figure WHEN 'wait' THEN r.wait_ms ELSE r.run_ms END
+            )
+            FROM recent AS r
+        )
+    FROM (VALUES ('wait'), ('run')) AS f (figure)
+    CROSS JOIN (VALUES ('p50', 0.50), ('p90', 0.90), ('p99', 0.99)) AS p (label, fraction)
+    UNION ALL
+    SELECT 'wait.mean_ms', m.wait_ms
+    FROM mean AS m
+    UNION ALL
+    SELECT 'run.mean_ms', m.run_ms
+    FROM mean AS m
+    UNION ALL
+    SELECT 'arrivals.last_hour', a.items
+    FROM arrived AS a
+    UNION ALL
+    SELECT 'workers.busy', COUNT(*)
+    FROM item AS i
+    /* What other code has taken may have no deadline. */
+    WHERE i.status = 'Processing' AND {{ "i.lease_until > now_" if own else "COALESCE(i.lease_until > now_, TRUE)" }}
+    UNION ALL
+    SELECT
+        'workers.needed',
+        CASE
+            WHEN a.items IS NOT NULL THEN GREATEST(
+                CEIL(a.items * COALESCE(m.run_ms, 0) / (3600000 * 0.8))::bigint,
+                CASE
+                    WHEN EXISTS (SELECT 1 FROM item AS i WHERE i.status IN ('Pending', 'Processing', 'Error')) THEN 1
+                    ELSE 0
+                END
+            )
+        END
+    FROM mean AS m
+    CROSS JOIN arrived AS a;
+END;
+$$;
+GO
+REVOKE ALL ON FUNCTION {{ function }}() FROM public;
+GO

@@ -1,6 +1,0 @@
-    keys_ {{ key_type | default('timestamptz') }}[];
-    statuses_ text[];
-    types_ text[];
-    before_ timestamptz;
-    since_ timestamptz;
-    part_ text;

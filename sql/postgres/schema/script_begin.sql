@@ -1,0 +1,36 @@
+/*
+{{ title }}
+Rendered by readpast {{ library }}; the objects have version {{ version }}. Made anew whenever it is rendered: change the
+description, not this text.
+
+To run it, as a role that may create schemas, tables and functions:
+    psql --set ON_ERROR_STOP=1 --file <file> <database>
+An error takes everything back. What is there already as it should be is left alone, so it may be run again.
+*/
+BEGIN;
+GO
+SET LOCAL client_min_messages = warning;
+GO
+/* Two installs at once take turns. */
+SELECT pg_advisory_xact_lock(hashtextextended({{ text(lock) }}, 0));
+GO
+/* Nothing of anybody else's is run on the way. */
+SET LOCAL search_path = pg_catalog, pg_temp;
+GO
+DO $$
+DECLARE
+    other_ record;
+BEGIN
+{%- set names = text(names) ~ "::json" %}
+    FOR other_ IN
+{% filter indent(4, true) %}{% include "part/owners.sql" %}{% endfilter %}
+    LOOP
+        RAISE EXCEPTION '% % belongs to %', other_.kind, other_.name, other_.owner
+        USING ERRCODE = '42501', HINT =
+{%- for part in remedy %}
+            {{ text(part) }}{{ " ||" if not loop.last }}
+{%- endfor %};
+    END LOOP;
+END;
+$$;
+GO

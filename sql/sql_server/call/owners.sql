@@ -1,0 +1,3 @@
+DECLARE @Names nvarchar(max) = ?;
+{%- set into = ["", "", ""] %}
+{% include "part/owners.sql" %};

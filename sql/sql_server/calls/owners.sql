@@ -1,3 +1,0 @@
-DECLARE @Names nvarchar(max) = ?;
-{%- set into = ["", "", ""] %}
-{% include "script/_owners.sql" %};

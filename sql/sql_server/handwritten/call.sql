@@ -1,5 +1,0 @@
-/* A procedure that somebody wrote by hand, and what it returned. The first result is one that always has rows. */
-DECLARE @Returned int;
-{%- include "handwritten/_declare.sql" %}
-SELECT 1 AS [Begun];
-{% include "handwritten/_execute.sql" %}

@@ -1,0 +1,43 @@
+/*
+{{ title }}
+Rendered by readpast {{ library }}; the objects have version {{ version }}. Made anew whenever it is rendered: change the
+description, not this text.
+
+To run it, as a login that may create schemas, types, tables and procedures:
+    sqlcmd -b -I -S <server> -d <database> -i <file>
+-b stops at an error, which takes everything back. What is there already as it should be is left alone, so it may be run
+again.
+*/
+SET ANSI_NULLS, ANSI_PADDING, ANSI_WARNINGS, ARITHABORT, CONCAT_NULL_YIELDS_NULL, QUOTED_IDENTIFIER ON;
+SET NUMERIC_ROUNDABORT, IMPLICIT_TRANSACTIONS OFF;
+SET NOCOUNT, XACT_ABORT ON;
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+GO
+BEGIN TRANSACTION;
+GO
+/* Two installs at once take turns. */
+DECLARE @Granted int;
+EXECUTE @Granted = sp_getapplock
+    @Resource = {{ text(lock) }}, @LockMode = 'Exclusive', @LockOwner = 'Transaction', @LockTimeout = 60000;
+IF @Granted < 0
+    THROW 50013, N'Another install holds the lock of this schema; try again.', 1;
+GO
+DECLARE @Names nvarchar(max) = {{ text(names) }};
+DECLARE @Kind nvarchar(60);
+DECLARE @Name nvarchar(128);
+DECLARE @Owner nvarchar(128);
+DECLARE @Message nvarchar(2048);
+{%- set into = ["@Kind = ", "@Name = ", "@Owner = "] %}
+{% include "part/owners.sql" %};
+
+IF @Owner IS NOT NULL
+BEGIN
+    SET @Message = CONCAT(
+        @Kind, N' ', @Name, N' belongs to ', @Owner, N'. ',
+{%- for part in remedy %}
+        {{ text(part) }}{{ "," if not loop.last }}
+{%- endfor %}
+    );
+    THROW 50015, @Message, 1;
+END;
+GO

@@ -1,0 +1,81 @@
+//! The columns of an item as workers see them: in the worker view, and in what claims and Find_ give.
+
+use super::Dialect;
+use super::names::Names;
+use super::shape::key_type;
+use crate::ident::Identifier;
+use crate::spec::{ColumnKind, QueueSpec, TableSpec};
+use minijinja::{Value, context};
+
+/// What an item has besides its key and its type, as the templates call it, with the column that shows it: of readpast's own
+/// table, and of an adopted one, whose own columns may have any name.
+const LIFE: [(&str, &str, &str); 11] = [
+    ("status", "Status", "ItemStatus"),
+    ("step", "Step", "ItemStep"),
+    ("attempt", "AttemptNum", "ItemAttempt"),
+    ("response", "Response", "ItemResponse"),
+    ("error", "Error", "ItemError"),
+    ("started_at", "StartedAt", "ItemStartedAt"),
+    ("duration", "Duration", "ItemDuration"),
+    ("due_at", "ScheduledFor", "ItemDueAt"),
+    ("token", "UpdatedAt", "ItemToken"),
+    ("owner", "LeaseOwner", "ItemOwner"),
+    ("lease_until", "LeaseUntil", "ItemLeaseUntil"),
+];
+
+/// All of them in their order, each with `name`, `type`, and where it comes from: `what` it is in an item's life, or the
+/// table's column `quoted`, of a subtype with its `alias`. `cast` says that the column's type is not known to be `type`.
+pub(super) fn columns(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value> {
+    let own = spec.is_own();
+    let style = dialect.quote_style();
+    let names = Names::of(dialect, spec);
+    let life = |what: &str, kind: ColumnKind, ours: &str, theirs: &str| {
+        let name = Names::ours(dialect, if own { ours } else { theirs });
+        listed(name, dialect.column_type(kind), Some(what), None, None, false)
+    };
+    let stored = |name: &Identifier, kind: String| {
+        let shown = if own { names.quoted(name) } else { name.quoted(style) };
+        listed(shown, kind, None, Some(names.quoted(name)), None, !own)
+    };
+    let payload = spec.columns.iter().map(|column| {
+        let kind = if own { dialect.column_type(column.kind) } else { key_type(dialect, column.kind) };
+        stored(&column.name, kind)
+    });
+    let keys = table.key.iter().filter(|key| !spec.columns.iter().any(|column| column.name == key.name));
+    let keys = keys.map(|key| stored(&key.name, key_type(dialect, key.kind)));
+    let kind = table.lifecycle.kind.iter().map(|_| life("type", ColumnKind::Text(None), "Type", "ItemType"));
+    let lived = kind.chain(LIFE.iter().map(|(what, ours, theirs)| life(what, kind_of(what), ours, theirs)));
+    let of_subtypes = spec.subtypes.iter().enumerate().flat_map(|(place, subtype)| {
+        subtype.columns.iter().map(move |column| {
+            let name = format!("{}_{}", subtype.name.as_str(), column.name.as_str());
+            let name = Identifier::new("a column", &name).map(|name| name.quoted(style)).unwrap_or_default();
+            let alias = format!("s{}", place + 1);
+            listed(name, dialect.column_type(column.kind), None, Some(column.name.quoted(style)), Some(alias), false)
+        })
+    });
+    if own {
+        keys.chain(lived).chain(payload).chain(of_subtypes).collect()
+    } else {
+        payload.chain(keys).chain(lived).chain(of_subtypes).collect()
+    }
+}
+
+fn listed(
+    name: String,
+    kind: String,
+    what: Option<&str>,
+    quoted: Option<String>,
+    alias: Option<String>,
+    cast: bool,
+) -> Value {
+    context! { name, type => kind, what, quoted, alias, cast }
+}
+
+fn kind_of(what: &str) -> ColumnKind {
+    match what {
+        "attempt" => ColumnKind::Integer,
+        "duration" => ColumnKind::BigInteger,
+        "started_at" | "due_at" | "token" | "lease_until" => ColumnKind::Timestamp,
+        _ => ColumnKind::Text(None),
+    }
+}

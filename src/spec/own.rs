@@ -1,0 +1,146 @@
+//! Readpast's own table, described as any other: it is a table with nothing missing.
+
+use super::{
+    ColumnKind, Condition, Holds, IndexSpec, KeyColumn, KeySource, LifecycleSpec, Literal, QueueSpec, StateSpec,
+    Storage, TableSpec,
+};
+use crate::ident::Identifier;
+use crate::item::ItemState;
+use std::borrow::Cow;
+
+/// The columns of readpast's own tables that take part in an item's life, as SQL Server's are called.
+pub(crate) const OWN_COLUMNS: [&str; 13] = [
+    "EnqueuedAt",
+    "Type",
+    "Status",
+    "Step",
+    "AttemptNum",
+    "Response",
+    "Error",
+    "StartedAt",
+    "Duration",
+    "ScheduledFor",
+    "UpdatedAt",
+    "LeaseOwner",
+    "LeaseUntil",
+];
+
+impl TableSpec {
+    /// The table that readpast makes for `spec`: it has a column for every role, and its status is the state's name. The key
+    /// is the time of enqueueing, which is stamped so that two items never share it.
+    #[must_use]
+    pub fn own(spec: &QueueSpec) -> Self {
+        let column = Identifier::known;
+        let some = |name| Some(Identifier::known(name));
+        let told = |state: ItemState| Condition {
+            column: column("Status"),
+            holds: Holds::Value(Literal::Text(state.as_str().to_owned())),
+        };
+        Self {
+            schema: None,
+            name: spec.queue.to_identifier(),
+            create: true,
+            key: vec![KeyColumn { name: column("EnqueuedAt"), kind: ColumnKind::Timestamp, source: KeySource::Table }],
+            seek: Vec::new(),
+            local_time: false,
+            states: ItemState::ALL.map(|state| StateSpec { state, conditions: vec![told(state)] }).to_vec(),
+            lifecycle: LifecycleSpec {
+                kind: some("Type"),
+                enqueued: some("EnqueuedAt"),
+                due: some("ScheduledFor"),
+                started: some("StartedAt"),
+                finished: None,
+                duration: some("Duration"),
+                attempts: some("AttemptNum"),
+                owner: some("LeaseOwner"),
+                lease_until: some("LeaseUntil"),
+                step: some("Step"),
+                response: some("Response"),
+                error: some("Error"),
+                token: some("UpdatedAt"),
+            },
+            run_time: false,
+            index: IndexSpec::default(),
+        }
+    }
+
+    /// Whether a table `<queue>_Lease` stands beside this one: when a role that the state machine needs has no column here,
+    /// or the columns do not tell every state.
+    #[must_use]
+    pub fn beside(&self) -> bool {
+        let life = &self.lifecycle;
+        let started = life.started.is_some() && !self.run_time;
+        let duration = life.duration.is_some() || (started && life.finished.is_some());
+        let kept = [&life.due, &life.attempts, &life.owner, &life.lease_until, &life.token];
+        let said = [&life.step, &life.response, &life.error];
+        let has_all = started && duration && kept.into_iter().chain(said).all(Option::is_some);
+        !has_all || self.encodings().iter().any(|encoding| encoding.states.len() > 1) || self.waits().is_none()
+    }
+
+    /// The column that tells what a claim takes, with its values for Pending and for Error (one, when it tells them alike).
+    /// None when it takes more than one column to tell.
+    pub(crate) fn waits(&self) -> Option<(&Identifier, Vec<&Literal>)> {
+        let one = |state| match self.conditions(state) {
+            [Condition { column, holds: Holds::Value(value) }] => Some((column, value)),
+            _ => None,
+        };
+        let ((column, pending), (other, error)) = (one(ItemState::Pending)?, one(ItemState::Error)?);
+        let values = if pending == error { vec![pending] } else { vec![pending, error] };
+        (column == other).then_some((column, values))
+    }
+}
+
+impl QueueSpec {
+    /// The table that holds the items, whoever made it; none where they stand behind somebody else's procedures.
+    pub(crate) fn table(&self) -> Option<Cow<'_, TableSpec>> {
+        match &self.storage {
+            Storage::Own => Some(Cow::Owned(TableSpec::own(self))),
+            Storage::Table(table) => Some(Cow::Borrowed(table)),
+            Storage::Procedures(_) => None,
+        }
+    }
+
+    /// Whether the table is readpast's own.
+    pub(crate) fn is_own(&self) -> bool {
+        matches!(self.storage, Storage::Own)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_stands_beside_a_table_that_has_it_all() {
+        let own = TableSpec::own(&QueueSpec::from_json(r#"{"queue": "Q"}"#).unwrap());
+        assert!(!own.beside());
+        let lacks = |change: fn(&mut TableSpec)| {
+            let mut table = own.clone();
+            change(&mut table);
+            table.beside()
+        };
+        assert!(lacks(|table| table.lifecycle.due = None));
+        assert!(lacks(|table| table.lifecycle.started = None));
+        assert!(lacks(|table| table.lifecycle.lease_until = None));
+        assert!(lacks(|table| table.lifecycle.response = None));
+        assert!(lacks(|table| table.run_time = true), "the start of the attempt is not in it");
+        assert!(lacks(|table| table.states.truncate(8)), "a state is not told");
+        assert!(lacks(|table| table.lifecycle.duration = None));
+        assert!(!lacks(|table| {
+            table.lifecycle.duration = None;
+            table.lifecycle.finished = Some(Identifier::known("FinishedAt"));
+        }));
+        assert!(!lacks(|table| table.lifecycle.kind = None), "one type needs no column");
+    }
+
+    #[test]
+    fn every_column_of_our_own_is_known_by_name() {
+        let own = TableSpec::own(&QueueSpec::from_json(r#"{"queue": "Q"}"#).unwrap());
+        let mut named: Vec<_> = own.lifecycle.columns().into_iter().map(|(_, name)| name.as_str()).collect();
+        named.push("Status");
+        named.sort_unstable();
+        let mut known = OWN_COLUMNS.to_vec();
+        known.sort_unstable();
+        assert_eq!(named, known);
+    }
+}

@@ -1,0 +1,100 @@
+/*
+Enqueue one item, with the caller's other work. Returns its key and its concurrency token.
+Of work that is there already it returns no key, and no token.
+Table access order: four_queue, four_queue_scheduler_lease.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."add_four_queue_scheduler_utx"(
+    type_ text DEFAULT 'Default',
+    "reputation_" integer DEFAULT NULL,
+    due_ timestamptz DEFAULT NULL,
+    step_ text DEFAULT NULL
+)
+RETURNS TABLE (item_key text, item_token timestamptz)
+LANGUAGE plpgsql VOLATILE
+/* With its owner's rights: a role that may execute this needs none on the tables. */
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+/*
+One access path is right, however many rows the table has today: the index, in its order. Tables are joined by BETWEEN
+two equal keys for the same reason: by =, a plan that is made while a table is empty would read all of it, and be kept
+when it is full.
+*/
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+SET jit = off
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT a.answer_key, a.answer_token
+    FROM "readpast"."add_four_queue_scheduler_set_utx"(
+        json_build_array(json_build_object(
+            'type', type_, 'due', due_, 'step', step_,
+            'columns', json_build_object(
+                'reputation', "reputation_"
+            )
+        ))
+    ) AS a;
+END;
+$$;
+GO
+REVOKE ALL ON FUNCTION "readpast"."add_four_queue_scheduler_utx"(
+    text,
+    integer,
+    timestamptz,
+    text
+) FROM public;
+GO
+/*
+Enqueue one item. Returns its key and its concurrency token.
+Of work that is there already it returns no key, and no token.
+Table access order: four_queue, four_queue_scheduler_lease.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."add_four_queue_scheduler_trx"(
+    type_ text DEFAULT 'Default',
+    "reputation_" integer DEFAULT NULL,
+    due_ timestamptz DEFAULT NULL,
+    step_ text DEFAULT NULL
+)
+RETURNS TABLE (item_key text, item_token timestamptz)
+LANGUAGE plpgsql VOLATILE
+/* With its owner's rights: a role that may execute this needs none on the tables. */
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+/*
+One access path is right, however many rows the table has today: the index, in its order. Tables are joined by BETWEEN
+two equal keys for the same reason: by =, a plan that is made while a table is empty would read all of it, and be kept
+when it is full.
+*/
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+SET jit = off
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT a.answer_key, a.answer_token
+    FROM "readpast"."add_four_queue_scheduler_set_trx"(
+        NULL, json_build_array(json_build_object(
+            'type', type_, 'due', due_, 'step', step_,
+            'columns', json_build_object(
+                'reputation', "reputation_"
+            )
+        ))
+    ) AS a;
+END;
+$$;
+GO
+REVOKE ALL ON FUNCTION "readpast"."add_four_queue_scheduler_trx"(
+    text,
+    integer,
+    timestamptz,
+    text
+) FROM public;
+GO

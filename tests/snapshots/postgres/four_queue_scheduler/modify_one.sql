@@ -1,0 +1,98 @@
+/*
+Settle one item: report the result of its processing, or cancel, pause, resume or terminate it. Refused with an error
+when the token is not the item's any more (RP023), the transition is not legal (RP024), the item is not there (RP025),
+or worker_ and attempt_num_ no longer hold its lease (RP026). Returns the item as it is now, where it is still there.
+When its attempts are spent, an item becomes Failed whatever was asked for, unless it is Completed.
+Table access order: four_queue, four_queue_scheduler_lease, queue_transition.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."modify_four_queue_scheduler_trx"(
+    key_ text,
+    token_ timestamptz,
+    status_ text,
+    step_ text DEFAULT NULL,
+    response_ text DEFAULT NULL,
+    error_ text DEFAULT NULL,
+    due_ timestamptz DEFAULT NULL,
+    worker_ text DEFAULT NULL,
+    attempt_num_ integer DEFAULT NULL
+)
+RETURNS SETOF "readpast"."worker_four_queue_scheduler_v"
+LANGUAGE plpgsql VOLATILE
+/* With its owner's rights: a role that may execute this needs none on the tables. */
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+/*
+One access path is right, however many rows the table has today: the index, in its order. Tables are joined by BETWEEN
+two equal keys for the same reason: by =, a plan that is made while a table is empty would read all of it, and be kept
+when it is full.
+*/
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+SET jit = off
+AS $$
+DECLARE
+    result_ record;
+BEGIN
+    SELECT m.answer, m.answer_status AS status
+    INTO result_
+    FROM "readpast"."modify_four_queue_scheduler_set_trx"(
+        NULL,
+        COALESCE(worker_, session_user || '/' || pg_backend_pid()),
+        json_build_array(json_build_object(
+            'key', key_, 'token', token_, 'attempt', attempt_num_,
+            'status', status_, 'step', step_, 'response', response_, 'error', error_,
+            'due', due_
+        ))
+    ) AS m;
+
+    IF result_.answer <> 'OK' THEN
+        RAISE EXCEPTION 'modify_four_queue_scheduler_trx: %; the item is %, asked for was %',
+            result_.answer, COALESCE(result_.status, 'not there'), status_
+        USING ERRCODE = CASE result_.answer
+            WHEN 'CONFLICT' THEN 'RP023'
+            WHEN 'ILLEGAL_TRANSITION' THEN 'RP024'
+            WHEN 'NOT_FOUND' THEN 'RP025'
+            ELSE 'RP026'
+        END;
+    END IF;
+
+    RETURN QUERY
+    SELECT
+            v."reputation",
+            v."id",
+            v.item_status,
+            v.item_step,
+            v.item_attempt,
+            v.item_response,
+            v.item_error,
+            v.item_started_at,
+            v.item_duration,
+            v.item_due_at,
+            v.item_token,
+            v.item_owner,
+            v.item_lease_until
+    FROM (
+        SELECT
+            key_::bigint AS key_1
+    ) AS k
+    INNER JOIN LATERAL (
+        SELECT w.*
+            FROM "readpast"."four_queue_scheduler_item_v" AS w
+            WHERE
+                w.item_key_1 = k.key_1
+                AND w.item_seek_1 IN (FALSE, TRUE)
+            /* So that it is one search per key, whatever the size of the table when this is planned. */
+            OFFSET 0
+    ) AS v
+        ON TRUE;
+END;
+$$;
+GO
+REVOKE ALL ON FUNCTION "readpast"."modify_four_queue_scheduler_trx"(
+    text, timestamptz, text, text, text, text, timestamptz, text, integer
+) FROM public;
+GO
