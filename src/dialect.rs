@@ -11,6 +11,7 @@ mod sql_server;
 mod subtypes;
 mod table;
 mod template;
+mod tsql;
 mod wrap;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -202,11 +203,17 @@ impl Dialect {
         // They are somebody else's where there is no table.
         let Some(table) = spec.table() else { return Ok(Vec::new()) };
         let kind = table::whole(self, schema, spec, &table);
-        let context = minijinja::context! { ..queue, ..kind, ..options };
+        let context = match self {
+            Self::SqlServer => {
+                let table = minijinja::context! { t => tsql::context(schema, spec, &table, &kind) };
+                minijinja::context! { ..table, ..queue, ..kind, ..options }
+            }
+            Self::Postgres => minijinja::context! { ..queue, ..kind, ..options },
+        };
         let scripts = self.queue_files(spec).iter().map(|file| self.templates().render(file, context.clone()));
-        match (&spec.storage, self) {
-            (Storage::Table(_), Self::SqlServer) => scripts.map(|script| Ok(wrap::wrapped(&script?))).collect(),
-            _ => scripts.collect(),
+        match self {
+            Self::SqlServer => scripts.map(|script| Ok(wrap::wrapped(&script?))).collect(),
+            Self::Postgres => scripts.collect(),
         }
     }
 
@@ -214,12 +221,11 @@ impl Dialect {
     #[must_use]
     pub fn queue_files(self, spec: &QueueSpec) -> &'static [&'static str] {
         match (&spec.storage, self) {
-            (Storage::Own, Self::SqlServer) => sql_server::QUEUE_FILES,
-            (Storage::Own, Self::Postgres) => postgres::QUEUE_FILES,
-            (Storage::Table(_), Self::SqlServer) => sql_server::TABLE_FILES,
-            (Storage::Table(_), Self::Postgres) => postgres::TABLE_FILES,
             // They are somebody else's.
             (Storage::Procedures(_), _) => &[],
+            (_, Self::SqlServer) => sql_server::QUEUE_FILES,
+            (Storage::Own, Self::Postgres) => postgres::QUEUE_FILES,
+            (Storage::Table(_), Self::Postgres) => postgres::TABLE_FILES,
         }
     }
 
