@@ -12,6 +12,7 @@ mod sql_server;
 mod subtypes;
 mod table;
 mod template;
+mod tsql;
 mod wrap;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -203,12 +204,15 @@ impl Dialect {
         // They are somebody else's where there is no table.
         let Some(table) = spec.table() else { return Ok(Vec::new()) };
         let kind = table::whole(self, schema, spec, &table);
-        let context = minijinja::context! { ..queue, ..kind, ..options };
+        let context = match self {
+            Self::SqlServer => {
+                let table = minijinja::context! { t => tsql::context(schema, spec, &table, &kind) };
+                minijinja::context! { ..table, ..queue, ..kind, ..options }
+            }
+            Self::Postgres => minijinja::context! { ..queue, ..kind, ..options },
+        };
         let scripts = self.queue_files(spec).iter().map(|file| self.templates().render(file, context.clone()));
-        match (&spec.storage, self) {
-            (Storage::Own, Self::SqlServer) => scripts.collect(),
-            _ => scripts.map(|script| Ok(wrap::wrapped(&script?))).collect(),
-        }
+        scripts.map(|script| Ok(wrap::wrapped(&script?))).collect()
     }
 
     /// The files that [`Self::queue_scripts`] renders, one script each.
@@ -217,8 +221,7 @@ impl Dialect {
         match (&spec.storage, self) {
             // They are somebody else's.
             (Storage::Procedures(_), _) => &[],
-            (Storage::Own, Self::SqlServer) => sql_server::QUEUE_FILES,
-            (Storage::Table(_), Self::SqlServer) => sql_server::TABLE_FILES,
+            (_, Self::SqlServer) => sql_server::QUEUE_FILES,
             (_, Self::Postgres) => postgres::QUEUE_FILES,
         }
     }

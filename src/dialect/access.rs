@@ -6,7 +6,7 @@ use super::shape::group_order;
 use super::table::{in_comment, literal};
 use crate::ident::Identifier;
 use crate::item::ItemState;
-use crate::spec::{ColumnKind, ColumnSpec, Completion, Condition, Holds, KeyColumn, KeySource, QueueSpec, TableSpec};
+use crate::spec::{ColumnKind, Completion, Condition, Holds, KeyColumn, QueueSpec, TableSpec};
 use minijinja::{Value, context};
 
 /// The indexes that are made, their columns, and what the statements may count on.
@@ -74,8 +74,7 @@ pub(super) fn enqueue(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
     let enqueued = table.lifecycle.enqueued.as_ref();
     let listed = |name: &Identifier| spec.columns.iter().any(|column| column.name == *name);
     let given = |name: &Identifier| listed(name) || enqueued == Some(name);
-    // A GUID is made here and not by the table, since otherwise nobody could tell which item got which.
-    let drawn_by_us = |key: &KeyColumn| key.source == KeySource::Producer || key.kind == ColumnKind::Guid;
+    let drawn_by_us = |key: &KeyColumn| super::tsql::drawn_by_us(spec, key);
     let mut names: Vec<&Identifier> = Vec::new();
     let mut added: Vec<Value> = Vec::new();
     let mut add = |name, from: &str, literal: Option<String>| {
@@ -117,21 +116,8 @@ pub(super) fn enqueue(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
             add(&column.name, "item", None);
         }
     }
-    let item_columns: Vec<_> = spec
-        .columns
-        .iter()
-        .filter(|column| !table.key.iter().any(|key| key.name == column.name))
-        .map(|column| dialect.column_context(column, true))
-        .chain(enqueued.filter(|name| !listed(name)).map(|name| {
-            let column = ColumnSpec { name: name.clone(), kind: ColumnKind::Timestamp, nullable: true };
-            dialect.column_context(&column, true)
-        }))
-        .collect();
-    let dedup: Vec<_> = spec.dedup.iter().flat_map(|dedup| dedup.columns.iter().map(quoted)).collect();
-    let given_keys: Vec<_> = table.key.iter().filter(|key| drawn_by_us(key)).map(|key| quoted(&key.name)).collect();
-    let numbered: Vec<_> =
-        table.key.iter().filter(|key| !drawn_by_us(key)).map(|key| format!("t.{}", quoted(&key.name))).collect();
-    context! { added, item_columns, dedup_columns => dedup, given_keys, numbered }
+    let numbered: Vec<_> = table.key.iter().filter(|key| !drawn_by_us(key)).map(|key| quoted(&key.name)).collect();
+    context! { added, numbered }
 }
 
 /// What all pending items have in common, then the order, then the key.

@@ -13,36 +13,20 @@ pub(super) static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| Templates::n
 
 /// What makes up a queue, in the order it is run.
 pub(super) const QUEUE_FILES: &[&str] = &[
-    "relational/table.sql",
-    "relational/view.sql",
-    "relational/add_set.sql",
-    "relational/add_one.sql",
-    "relational/recover.sql",
-    "relational/next_set.sql",
-    "relational/next_one.sql",
-    "relational/modify_set.sql",
-    "relational/modify_one.sql",
-    "relational/renew_set.sql",
-    "relational/stats.sql",
-    "relational/find.sql",
-    "relational/redrive_set.sql",
-    "relational/purge.sql",
-    "queue/roles.sql",
-];
-
-/// What makes up a queue in an adopted table, in the order it is run.
-pub(super) const TABLE_FILES: &[&str] = &[
-    "adopted/table.sql",
-    "adopted/view.sql",
-    "adopted/add_set.sql",
-    "adopted/recover.sql",
-    "adopted/next_set.sql",
-    "adopted/modify_set.sql",
-    "adopted/renew_set.sql",
-    "adopted/find.sql",
-    "adopted/redrive_set.sql",
-    "adopted/purge.sql",
-    "adopted/stats.sql",
+    "queue/table.sql",
+    "queue/view.sql",
+    "queue/add_set.sql",
+    "queue/add_one.sql",
+    "queue/recover.sql",
+    "queue/next_set.sql",
+    "queue/next_one.sql",
+    "queue/modify_set.sql",
+    "queue/modify_one.sql",
+    "queue/renew_set.sql",
+    "queue/stats.sql",
+    "queue/find.sql",
+    "queue/redrive_set.sql",
+    "queue/purge.sql",
     "queue/roles.sql",
 ];
 

@@ -33,7 +33,9 @@ impl Templates {
     /// The file `name` with its placeholders filled from `context`.
     pub(super) fn render(&self, name: &str, context: minijinja::Value) -> Result<String> {
         self.environment.get_template(name).and_then(|template| template.render(context)).map_err(|error| {
-            Error::new(ErrorKind::Protocol, format!("the SQL file {name} cannot be rendered: {error:#}"))
+            let causes = std::iter::successors(std::error::Error::source(&error), |cause| cause.source());
+            let causes: String = causes.map(|cause| format!(": {cause:#}")).collect();
+            Error::new(ErrorKind::Protocol, format!("the SQL file {name} cannot be rendered: {error:#}{causes}"))
         })
     }
 }

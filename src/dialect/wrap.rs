@@ -45,7 +45,7 @@ fn wrap(line: &str, mut inside: Inside, out: &mut String) -> Inside {
             let indent = if inside == Inside::Comment { indent } else { indent + 4 };
             out.extend(std::iter::repeat_n(' ', indent));
             start = place + 1;
-            width = indent + width - up_to - 1;
+            width = (indent + width - up_to).saturating_sub(1);
             (good, possible) = (None, None);
         }
         inside = match (inside, c) {

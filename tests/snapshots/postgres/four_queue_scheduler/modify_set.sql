@@ -121,7 +121,8 @@ BEGIN
         FOR NO KEY UPDATE
     ) AS q;
     now_ := clock_timestamp();
-WITH given AS MATERIALIZED (
+
+    WITH given AS MATERIALIZED (
         SELECT
             (i.position - 1)::integer AS ordinal,
             i.key AS key_1,
@@ -299,7 +300,8 @@ WITH given AS MATERIALIZED (
                 END AS error
         ) AS n
     ),
-/* An item that a trigger of the table keeps from changing counts as not changed. */
+
+    /* An item that a trigger of the table keeps from changing counts as not changed. */
     changed AS (
         UPDATE "public"."four_queue" AS q
         SET

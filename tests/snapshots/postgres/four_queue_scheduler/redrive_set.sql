@@ -179,7 +179,8 @@ BEGIN
         FROM judged AS v
     ),
 
-/* An item that a trigger of the table keeps from changing counts as not changed. */
+
+    /* An item that a trigger of the table keeps from changing counts as not changed. */
     changed AS (
         UPDATE "public"."four_queue" AS q
         SET

@@ -139,7 +139,8 @@ BEGIN
         WHERE p.operation_id BETWEEN o.operation_id AND o.operation_id;
     END IF;
     RETURN QUERY
-WITH given AS MATERIALIZED (
+
+    WITH given AS MATERIALIZED (
         SELECT
             (i.position - 1)::integer AS ordinal,
             i.key AS key_1,
@@ -296,7 +297,8 @@ WITH given AS MATERIALIZED (
                 END AS error
         ) AS n
     ),
-/* An item that a trigger of the table keeps from changing counts as not changed. */
+
+    /* An item that a trigger of the table keeps from changing counts as not changed. */
     changed AS (
         UPDATE "readpast"."notification" AS q
         SET

@@ -76,7 +76,8 @@ BEGIN
 
     now_ := clock_timestamp();
     RETURN QUERY
-/* Materialized, so that the rows are chosen once: a planner that folds the sub-select in may repeat it per row. */
+
+    /* Materialized, so that the rows are chosen once: a planner that folds the sub-select in may repeat it per row. */
     WITH found AS MATERIALIZED (
         SELECT
             q.enqueued_at AS key_1,
@@ -94,10 +95,10 @@ BEGIN
         FOR NO KEY UPDATE SKIP LOCKED
     ),
 
-/*
-    In their order up to the first that goes alone, or that one. The others are let go with the transaction. It came
-    back
-    from a dead worker, which it may have killed.
+
+    /*
+    In their order up to the first that goes alone, or that one; the others are let go with the transaction. It came
+    back from a dead worker, which it may have killed.
     */
     decided AS MATERIALIZED (
         SELECT
@@ -134,7 +135,8 @@ BEGIN
             OR v.alone_so_far = 0
             OR (v.alone AND v.place = 1)
     ),
-/* An item that a trigger of the table keeps from changing counts as not changed. */
+
+    /* An item that a trigger of the table keeps from changing counts as not changed. */
     changed AS (
         UPDATE "readpast"."notification" AS q
         SET

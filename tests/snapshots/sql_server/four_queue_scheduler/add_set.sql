@@ -1,9 +1,10 @@
 
 /*
 Enqueue many items inside the caller's transaction: they are there when it commits, together with its other work.
+Any error ends that transaction (XACT_ABORT), a duplicate key too.
 @Items is a JSON array of objects: columns (an object of the queue's own columns) and, where wanted, type, step,
 due (UTC) or delay_ms.
-One row per element: OK, its position and key; or DUPLICATE, when the same work is there.
+One row per element: OK, its position, key and token; or DUPLICATE, when the same work is there.
 Table access order: four_queue, FourQueueScheduler_Lease.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Add_FourQueueScheduler_Set_utx]
@@ -11,104 +12,105 @@ CREATE OR ALTER PROCEDURE [readpast].[Add_FourQueueScheduler_Set_utx]
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
-    DECLARE @Now datetime2(7); /* UTC */
-    DECLARE @At datetime2(7); /* the same moment as the table tells it */
-    DECLARE @Stamp datetimeoffset(7);
-    DECLARE @Offset int;
-    DECLARE @New TABLE (
+    DECLARE @_Now datetime2(7); /* UTC */
+    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
+    DECLARE @_Stamp datetimeoffset(7);
+    DECLARE @_Offset int;
+    DECLARE @_Count int;
+    /* Each element read once: what is put into the table, and by what it is recognized. */
+    DECLARE @_New TABLE (
         [Ordinal] int NOT NULL PRIMARY KEY,
         [Type] nvarchar(60) NULL,
         [Step] nvarchar(60) NULL,
         [DueAt] datetime2(7) NULL,
+        [Column1] int NULL,
+        [Key1] bigint NULL,
         [First] int NULL,
-        [Work1] int NULL,
-        [id] bigint NULL,
         [IsNew] bit NOT NULL DEFAULT 1
     );
-    DECLARE @Added TABLE (
+    DECLARE @_Added TABLE (
         [Ordinal] int NOT NULL PRIMARY KEY,
         [Answer] varchar(20) NOT NULL,
         [Key] nvarchar(max) NULL
     );
-    DECLARE @Made TABLE (
-        [id] bigint NOT NULL,
-        PRIMARY KEY ([id])
+    DECLARE @_Made TABLE (
+        [Key1] bigint NOT NULL,
+        PRIMARY KEY ([Key1])
     );
-    DECLARE @Count int;
 
     IF @@TRANCOUNT = 0
         THROW 50012, N'Add_FourQueueScheduler_Set_utx works inside the transaction of its caller; begin one first.', 1;
 
     /* One look at the clock: the table's times are the server's, ours are UTC. */
-    SET @Stamp = SYSDATETIMEOFFSET();
-    SET @Offset = DATEPART(TZOFFSET, @Stamp);
-    SET @At = CAST(@Stamp AS datetime2(7));
-    SET @Now = DATEADD(MINUTE, -@Offset, @At);
+    SET @_Stamp = SYSDATETIMEOFFSET();
+    SET @_Offset = DATEPART(TZOFFSET, @_Stamp);
+    SET @_At = CAST(@_Stamp AS datetime2(7));
+    SET @_Now = DATEADD(MINUTE, -@_Offset, @_At);
 
-    INSERT INTO @New (
-        [Ordinal], [Type], [Step], [DueAt], [Work1]
+    INSERT INTO @_New (
+        [Ordinal], [Type], [Step], [DueAt], [Column1]
     )
     SELECT
         CAST(j.[key] AS int),
         r.[Type],
         r.[Step],
         COALESCE(
-            r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @Now))
+            r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @_Now))
         ),
-        r.[Work1]
+        r.[Column1]
     FROM OPENJSON(@Items) AS j
     CROSS APPLY OPENJSON(j.[value]) WITH (
         [Type] nvarchar(max) '$.type',
         [Step] nvarchar(max) '$.step',
         [DueAt] datetime2(7) '$.due',
         [DelayMs] bigint '$.delay_ms',
-        [Work1] int '$.columns."reputation"'
+        [Column1] int '$.columns."reputation"'
     ) AS r;
-    SET @Count = @@ROWCOUNT;
+    SET @_Count = @@ROWCOUNT;
 
-    IF @Count > 1000
+    IF @_Count > 1000
         THROW 50021, N'Add_FourQueueScheduler_Set_utx: at most 1000 items a call.', 1;
+
 
     /*
     What of it is there already. The locks are on the index, in its order, and on the gaps where new rows belong:
-    whoever enqueues the same work at the same time waits, and then finds it.
+    whoever enqueues
+    the same work at the same time waits, and then finds it.
     */
-    INSERT INTO @Added ([Ordinal], [Answer], [Key])
+    INSERT INTO @_Added ([Ordinal], [Answer], [Key])
     SELECT
         w.[Ordinal],
         'DUPLICATE',
         MIN(CAST(q.[id] AS nvarchar(36)))
     FROM (
-        SELECT TOP (1000)
-            m.[Ordinal],
-            m.[Work1]
-        FROM @New AS m
-        ORDER BY m.[Work1], m.[Ordinal]
+        SELECT TOP (@_Count) m.*
+        FROM @_New AS m
+        ORDER BY m.[Column1], m.[Ordinal]
     ) AS w
     INNER JOIN [dbo].[four_queue] AS q WITH (UPDLOCK, HOLDLOCK, ROWLOCK, FORCESEEK)
         ON
-            q.[reputation] = w.[Work1]
+            q.[reputation] = w.[Column1]
     GROUP BY w.[Ordinal]
-    OPTION (LOOP JOIN, FORCE ORDER);
+    OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
 
     /* The same work twice in one call: the first counts. */
     UPDATE n
     SET
         [IsNew] = CASE WHEN a.[Ordinal] IS NOT NULL OR f.[First] < n.[Ordinal] THEN 0 ELSE 1 END,
         [First] = f.[First]
-    FROM @New AS n
+    FROM @_New AS n
     INNER JOIN (
         SELECT
             m.[Ordinal],
             CASE
-                WHEN m.[Work1] IS NOT NULL
-                    THEN MIN(m.[Ordinal]) OVER (PARTITION BY m.[Work1])
+                WHEN m.[Column1] IS NOT NULL
+                    THEN MIN(m.[Ordinal]) OVER (PARTITION BY m.[Column1])
                 ELSE m.[Ordinal]
             END AS [First]
-        FROM @New AS m
+        FROM @_New AS m
     ) AS f
         ON f.[Ordinal] = n.[Ordinal]
-    LEFT JOIN @Added AS a
+    LEFT JOIN @_Added AS a
         ON a.[Ordinal] = n.[Ordinal];
 
     INSERT INTO [dbo].[four_queue] (
@@ -117,60 +119,54 @@ BEGIN
         [attempts],
         [reputation]
     )
-    OUTPUT INSERTED.[id] INTO @Made ([id])
+    OUTPUT inserted.[id] INTO @_Made ([Key1])
     SELECT
-        COALESCE(DATEADD(MINUTE, @Offset, n.[DueAt]), @At),
+        COALESCE(DATEADD(MINUTE, @_Offset, n.[DueAt]), @_At),
         0,
         0,
-        c.[reputation]
-    FROM OPENJSON(@Items) AS j
-    CROSS APPLY OPENJSON(j.[value]) WITH (
-        [reputation] int '$.columns."reputation"'
-    ) AS c
-    INNER JOIN @New AS n
-        ON n.[Ordinal] = CAST(j.[key] AS int)
+        n.[Column1]
+    FROM @_New AS n
     WHERE n.[IsNew] = 1
-    ORDER BY n.[Ordinal]
-    OPTION (LOOP JOIN, FORCE ORDER);
+    ORDER BY n.[Ordinal];
 
-    IF @@ROWCOUNT <> (SELECT COUNT(*) FROM @New AS n WHERE n.[IsNew] = 1)
+    IF @@ROWCOUNT <> (SELECT COUNT(*) FROM @_New AS n WHERE n.[IsNew] = 1)
         THROW 50021,
             N'Add_FourQueueScheduler_Set_utx: an index of the table passed over items; they are duplicates to it.', 1;
 
     /* The table numbers them in the order in which they were put in. */
     UPDATE n
     SET
-        [id] = m.[id]
-    FROM @New AS n
+        [Key1] = m.[Key1]
+    FROM @_New AS n
     INNER JOIN (
         SELECT i.[Ordinal], ROW_NUMBER() OVER (ORDER BY i.[Ordinal]) AS [Place]
-        FROM @New AS i
+        FROM @_New AS i
         WHERE i.[IsNew] = 1
     ) AS o
         ON o.[Ordinal] = n.[Ordinal]
     INNER JOIN (
-        SELECT t.[id], ROW_NUMBER() OVER (ORDER BY t.[id]) AS [Place]
-        FROM @Made AS t
+        SELECT a.[Key1], ROW_NUMBER() OVER (ORDER BY a.[Key1]) AS [Place]
+        FROM @_Made AS a
     ) AS m
         ON m.[Place] = o.[Place];
 
-    INSERT INTO @Added ([Ordinal], [Answer], [Key])
-    SELECT n.[Ordinal], 'OK', CAST(n.[id] AS nvarchar(36))
-    FROM @New AS n
+    INSERT INTO @_Added ([Ordinal], [Answer], [Key])
+    SELECT n.[Ordinal], 'OK', CAST(n.[Key1] AS nvarchar(36))
+    FROM @_New AS n
     WHERE n.[IsNew] = 1;
 
-    INSERT INTO @Added ([Ordinal], [Answer], [Key])
+    INSERT INTO @_Added ([Ordinal], [Answer], [Key])
     SELECT n.[Ordinal], 'DUPLICATE', a.[Key]
-    FROM @New AS n
-    INNER JOIN @Added AS a
+    FROM @_New AS n
+    INNER JOIN @_Added AS a
         ON a.[Ordinal] = n.[First]
     WHERE
         n.[First] < n.[Ordinal]
-        AND NOT EXISTS (SELECT 1 FROM @Added AS o WHERE o.[Ordinal] = n.[Ordinal]);
+        AND NOT EXISTS (SELECT 1 FROM @_Added AS o WHERE o.[Ordinal] = n.[Ordinal]);
 
     INSERT INTO [readpast].[FourQueueScheduler_Lease] ([id], [Status], [Step], [AttemptNum], [UpdatedAt])
-    SELECT n.[id], 'Pending', n.[Step], 0, @Now
-    FROM @New AS n
+    SELECT n.[Key1], 'Pending', n.[Step], 0, @_Now
+    FROM @_New AS n
     WHERE
         n.[IsNew] = 1
         AND n.[Step] IS NOT NULL;
@@ -183,7 +179,7 @@ BEGIN
         CAST(NULL AS datetime2(7)) AS [Token],
         0 AS [AttemptNum],
         CASE WHEN a.[Answer] = 'OK' THEN 'Pending' END AS [Status]
-    FROM @Added AS a
+    FROM @_Added AS a
     ORDER BY a.[Ordinal];
 
     RETURN 0;
@@ -194,7 +190,7 @@ Enqueue many items in one commit of their own.
 @Items is a JSON array of objects: columns (an object of the queue's own columns) and, where wanted, type, step,
 due (UTC) or delay_ms.
 @Operation makes the call repeatable: asked again with the same value, the same keys come again and nothing is added.
-One row per element: OK, its position and key; or DUPLICATE, when the same work is there.
+One row per element: OK, its position, key and token; or DUPLICATE, when the same work is there.
 Table access order: QueueOperation, four_queue, FourQueueScheduler_Lease.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Add_FourQueueScheduler_Set_trx]
@@ -207,226 +203,260 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;
     /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @Replayed bit = 0;
-    DECLARE @Result nvarchar(max);
-    DECLARE @Now datetime2(7); /* UTC */
-    DECLARE @At datetime2(7); /* the same moment as the table tells it */
-    DECLARE @Stamp datetimeoffset(7);
-    DECLARE @Offset int;
-    DECLARE @New TABLE (
+    DECLARE @_Replayed bit = 0;
+    DECLARE @_Result nvarchar(max);
+    DECLARE @_Place uniqueidentifier = NEWID();
+    DECLARE @_Tries int = 0;
+    DECLARE @_Now datetime2(7); /* UTC */
+    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
+    DECLARE @_Stamp datetimeoffset(7);
+    DECLARE @_Offset int;
+    DECLARE @_Count int;
+    /* Each element read once: what is put into the table, and by what it is recognized. */
+    DECLARE @_New TABLE (
         [Ordinal] int NOT NULL PRIMARY KEY,
         [Type] nvarchar(60) NULL,
         [Step] nvarchar(60) NULL,
         [DueAt] datetime2(7) NULL,
+        [Column1] int NULL,
+        [Key1] bigint NULL,
         [First] int NULL,
-        [Work1] int NULL,
-        [id] bigint NULL,
         [IsNew] bit NOT NULL DEFAULT 1
     );
-    DECLARE @Added TABLE (
+    DECLARE @_Added TABLE (
         [Ordinal] int NOT NULL PRIMARY KEY,
         [Answer] varchar(20) NOT NULL,
         [Key] nvarchar(max) NULL
     );
-    DECLARE @Made TABLE (
-        [id] bigint NOT NULL,
-        PRIMARY KEY ([id])
+    DECLARE @_Made TABLE (
+        [Key1] bigint NOT NULL,
+        PRIMARY KEY ([Key1])
     );
-    DECLARE @Count int;
 
     IF @@TRANCOUNT > 0
         THROW 50012, N'Add_FourQueueScheduler_Set_trx commits its own work: not to be called in a transaction.', 1;
 
-    BEGIN TRY
-        BEGIN TRANSACTION;
-        /* One look at the clock: the table's times are the server's, ours are UTC. */
-        SET @Stamp = SYSDATETIMEOFFSET();
-        SET @Offset = DATEPART(TZOFFSET, @Stamp);
-        SET @At = CAST(@Stamp AS datetime2(7));
-        SET @Now = DATEADD(MINUTE, -@Offset, @At);
-
-        /*
-        First of all: if another attempt of this very call is under way, this waits for it, and then fails (2627).
-        */
-        IF @Operation IS NOT NULL
-        BEGIN
-            INSERT INTO [readpast].[QueueOperation] ([OperationId], [At])
-            VALUES (@Operation, @Now);
-
-            /* Answers are asked for again within minutes. One call in 64 clears what is older than an hour. */
-            IF ABS(CHECKSUM(@Operation) % 64) = 0
-                DELETE TOP (256) FROM [readpast].[QueueOperation] WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                WHERE [At] < DATEADD(HOUR, -1, @Now);
-        END;
-
-        INSERT INTO @New (
-            [Ordinal], [Type], [Step], [DueAt], [Work1]
-        )
-        SELECT
-            CAST(j.[key] AS int),
-            r.[Type],
-            r.[Step],
-            COALESCE(
-                r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @Now))
-            ),
-            r.[Work1]
-        FROM OPENJSON(@Items) AS j
-        CROSS APPLY OPENJSON(j.[value]) WITH (
-            [Type] nvarchar(max) '$.type',
-            [Step] nvarchar(max) '$.step',
-            [DueAt] datetime2(7) '$.due',
-            [DelayMs] bigint '$.delay_ms',
-            [Work1] int '$.columns."reputation"'
-        ) AS r;
-        SET @Count = @@ROWCOUNT;
-
-        IF @Count > 1000
-            THROW 50021, N'Add_FourQueueScheduler_Set_trx: at most 1000 items a call.', 1;
-
-        /*
-        What of it is there already. The locks are on the index, in its order, and on the gaps where new rows belong:
-        whoever enqueues the same work at the same time waits, and then finds it.
-        */
-        INSERT INTO @Added ([Ordinal], [Answer], [Key])
-        SELECT
-            w.[Ordinal],
-            'DUPLICATE',
-            MIN(CAST(q.[id] AS nvarchar(36)))
-        FROM (
-            SELECT TOP (1000)
-                m.[Ordinal],
-                m.[Work1]
-            FROM @New AS m
-            ORDER BY m.[Work1], m.[Ordinal]
-        ) AS w
-        INNER JOIN [dbo].[four_queue] AS q WITH (UPDLOCK, HOLDLOCK, ROWLOCK, FORCESEEK)
-            ON
-                q.[reputation] = w.[Work1]
-        GROUP BY w.[Ordinal]
-        OPTION (LOOP JOIN, FORCE ORDER);
-
-        /* The same work twice in one call: the first counts. */
-        UPDATE n
-        SET
-            [IsNew] = CASE WHEN a.[Ordinal] IS NOT NULL OR f.[First] < n.[Ordinal] THEN 0 ELSE 1 END,
-            [First] = f.[First]
-        FROM @New AS n
-        INNER JOIN (
-            SELECT
-                m.[Ordinal],
-                CASE
-                    WHEN m.[Work1] IS NOT NULL
-                        THEN MIN(m.[Ordinal]) OVER (PARTITION BY m.[Work1])
-                    ELSE m.[Ordinal]
-                END AS [First]
-            FROM @New AS m
-        ) AS f
-            ON f.[Ordinal] = n.[Ordinal]
-        LEFT JOIN @Added AS a
-            ON a.[Ordinal] = n.[Ordinal];
-
-        INSERT INTO [dbo].[four_queue] (
-            [scheduled_start_date],
-            [in_process],
-            [attempts],
-            [reputation]
-        )
-        OUTPUT INSERTED.[id] INTO @Made ([id])
-        SELECT
-            COALESCE(DATEADD(MINUTE, @Offset, n.[DueAt]), @At),
-            0,
-            0,
-            c.[reputation]
-        FROM OPENJSON(@Items) AS j
-        CROSS APPLY OPENJSON(j.[value]) WITH (
-            [reputation] int '$.columns."reputation"'
-        ) AS c
-        INNER JOIN @New AS n
-            ON n.[Ordinal] = CAST(j.[key] AS int)
-        WHERE n.[IsNew] = 1
-        ORDER BY n.[Ordinal]
-        OPTION (LOOP JOIN, FORCE ORDER);
-
-        IF @@ROWCOUNT <> (SELECT COUNT(*) FROM @New AS n WHERE n.[IsNew] = 1)
-            THROW 50021,
-                N'Add_FourQueueScheduler_Set_trx: an index of the table passed over items; they are duplicates to it.',
-                1;
-
-        /* The table numbers them in the order in which they were put in. */
-        UPDATE n
-        SET
-            [id] = m.[id]
-        FROM @New AS n
-        INNER JOIN (
-            SELECT i.[Ordinal], ROW_NUMBER() OVER (ORDER BY i.[Ordinal]) AS [Place]
-            FROM @New AS i
-            WHERE i.[IsNew] = 1
-        ) AS o
-            ON o.[Ordinal] = n.[Ordinal]
-        INNER JOIN (
-            SELECT t.[id], ROW_NUMBER() OVER (ORDER BY t.[id]) AS [Place]
-            FROM @Made AS t
-        ) AS m
-            ON m.[Place] = o.[Place];
-
-        INSERT INTO @Added ([Ordinal], [Answer], [Key])
-        SELECT n.[Ordinal], 'OK', CAST(n.[id] AS nvarchar(36))
-        FROM @New AS n
-        WHERE n.[IsNew] = 1;
-
-        INSERT INTO @Added ([Ordinal], [Answer], [Key])
-        SELECT n.[Ordinal], 'DUPLICATE', a.[Key]
-        FROM @New AS n
-        INNER JOIN @Added AS a
-            ON a.[Ordinal] = n.[First]
-        WHERE
-            n.[First] < n.[Ordinal]
-            AND NOT EXISTS (SELECT 1 FROM @Added AS o WHERE o.[Ordinal] = n.[Ordinal]);
-
-        INSERT INTO [readpast].[FourQueueScheduler_Lease] ([id], [Status], [Step], [AttemptNum], [UpdatedAt])
-        SELECT n.[id], 'Pending', n.[Step], 0, @Now
-        FROM @New AS n
-        WHERE
-            n.[IsNew] = 1
-            AND n.[Step] IS NOT NULL;
-
-        IF @Operation IS NOT NULL
-        BEGIN
-            SET @Result = (
-                SELECT
-                    a.[Ordinal] AS [ordinal],
-                    a.[Answer] AS [answer],
-                    a.[Key] AS [key]
-                FROM @Added AS a
-                FOR JSON PATH
-            );
-            UPDATE [readpast].[QueueOperation]
-            SET [Result] = @Result
-            WHERE [OperationId] = @Operation;
-        END;
-
-        COMMIT TRANSACTION;
-    END TRY
-    BEGIN CATCH
-        IF @@TRANCOUNT > 0
-            ROLLBACK TRANSACTION;
-        IF
-            ERROR_NUMBER() <> 2627
-            OR NOT EXISTS (
-                SELECT 1 FROM [readpast].[QueueOperation] AS p WHERE p.[OperationId] = @Operation
-            )
-            THROW;
-        SET @Replayed = 1;
-    END CATCH;
-
-    IF @Replayed = 1
+    WHILE @_Tries < 5
     BEGIN
-        DELETE FROM @Added;
-        SET @Result = (SELECT p.[Result] FROM [readpast].[QueueOperation] AS p WHERE p.[OperationId] = @Operation);
+        BEGIN TRY
+            BEGIN TRANSACTION;
+            /* One look at the clock: the table's times are the server's, ours are UTC. */
+            SET @_Stamp = SYSDATETIMEOFFSET();
+            SET @_Offset = DATEPART(TZOFFSET, @_Stamp);
+            SET @_At = CAST(@_Stamp AS datetime2(7));
+            SET @_Now = DATEADD(MINUTE, -@_Offset, @_At);
+            DELETE FROM @_New;
+            DELETE FROM @_Added;
 
-        INSERT INTO @Added ([Ordinal], [Answer], [Key])
+            /*
+            First of all: if another attempt of this very call is under way, this waits for it, and then fails (2627).
+            */
+            IF @Operation IS NOT NULL
+            BEGIN
+                INSERT INTO [readpast].[QueueOperation] ([OperationId], [At])
+                VALUES (@Operation, @_Now);
+
+                /*
+                Answers are asked for again within minutes. One call in 64 clears what is older than an hour: where the
+                library's own identities begin, which are in the order of time, and at some place among all others.
+                */
+                IF ABS(CHECKSUM(@Operation) % 64) = 0
+                BEGIN
+                    DELETE p
+                    FROM (
+                        SELECT TOP (512) o.[OperationId]
+                        FROM [readpast].[QueueOperation] AS o WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                        ORDER BY o.[OperationId]
+                    ) AS f
+                    INNER JOIN [readpast].[QueueOperation] AS p WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                        ON p.[OperationId] = f.[OperationId]
+                    WHERE p.[At] < DATEADD(HOUR, -1, @_Now)
+                    OPTION (LOOP JOIN, FORCE ORDER);
+
+                    DELETE p
+                    FROM (
+                        SELECT TOP (512) o.[OperationId]
+                        FROM [readpast].[QueueOperation] AS o WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                        WHERE o.[OperationId] > @_Place
+                        ORDER BY o.[OperationId]
+                    ) AS f
+                    INNER JOIN [readpast].[QueueOperation] AS p WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                        ON p.[OperationId] = f.[OperationId]
+                    WHERE p.[At] < DATEADD(HOUR, -1, @_Now)
+                    OPTION (LOOP JOIN, FORCE ORDER);
+                END;
+            END;
+
+            INSERT INTO @_New (
+                [Ordinal], [Type], [Step], [DueAt], [Column1]
+            )
+            SELECT
+                CAST(j.[key] AS int),
+                r.[Type],
+                r.[Step],
+                COALESCE(
+                    r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @_Now))
+                ),
+                r.[Column1]
+            FROM OPENJSON(@Items) AS j
+            CROSS APPLY OPENJSON(j.[value]) WITH (
+                [Type] nvarchar(max) '$.type',
+                [Step] nvarchar(max) '$.step',
+                [DueAt] datetime2(7) '$.due',
+                [DelayMs] bigint '$.delay_ms',
+                [Column1] int '$.columns."reputation"'
+            ) AS r;
+            SET @_Count = @@ROWCOUNT;
+
+            IF @_Count > 1000
+                THROW 50021, N'Add_FourQueueScheduler_Set_trx: at most 1000 items a call.', 1;
+
+
+            /*
+            What of it is there already. The locks are on the index, in its order, and on the gaps where new rows
+            belong: whoever enqueues
+            the same work at the same time waits, and then finds it.
+            */
+            INSERT INTO @_Added ([Ordinal], [Answer], [Key])
+            SELECT
+                w.[Ordinal],
+                'DUPLICATE',
+                MIN(CAST(q.[id] AS nvarchar(36)))
+            FROM (
+                SELECT TOP (@_Count) m.*
+                FROM @_New AS m
+                ORDER BY m.[Column1], m.[Ordinal]
+            ) AS w
+            INNER JOIN [dbo].[four_queue] AS q WITH (UPDLOCK, HOLDLOCK, ROWLOCK, FORCESEEK)
+                ON
+                    q.[reputation] = w.[Column1]
+            GROUP BY w.[Ordinal]
+            OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
+
+            /* The same work twice in one call: the first counts. */
+            UPDATE n
+            SET
+                [IsNew] = CASE WHEN a.[Ordinal] IS NOT NULL OR f.[First] < n.[Ordinal] THEN 0 ELSE 1 END,
+                [First] = f.[First]
+            FROM @_New AS n
+            INNER JOIN (
+                SELECT
+                    m.[Ordinal],
+                    CASE
+                        WHEN m.[Column1] IS NOT NULL
+                            THEN MIN(m.[Ordinal]) OVER (PARTITION BY m.[Column1])
+                        ELSE m.[Ordinal]
+                    END AS [First]
+                FROM @_New AS m
+            ) AS f
+                ON f.[Ordinal] = n.[Ordinal]
+            LEFT JOIN @_Added AS a
+                ON a.[Ordinal] = n.[Ordinal];
+
+            INSERT INTO [dbo].[four_queue] (
+                [scheduled_start_date],
+                [in_process],
+                [attempts],
+                [reputation]
+            )
+            OUTPUT inserted.[id] INTO @_Made ([Key1])
+            SELECT
+                COALESCE(DATEADD(MINUTE, @_Offset, n.[DueAt]), @_At),
+                0,
+                0,
+                n.[Column1]
+            FROM @_New AS n
+            WHERE n.[IsNew] = 1
+            ORDER BY n.[Ordinal];
+
+            IF @@ROWCOUNT <> (SELECT COUNT(*) FROM @_New AS n WHERE n.[IsNew] = 1)
+                THROW 50021,
+                    N'Add_FourQueueScheduler_Set_trx: an index of the table passed over items; they are duplicates to it.',
+                    1;
+
+            /* The table numbers them in the order in which they were put in. */
+            UPDATE n
+            SET
+                [Key1] = m.[Key1]
+            FROM @_New AS n
+            INNER JOIN (
+                SELECT i.[Ordinal], ROW_NUMBER() OVER (ORDER BY i.[Ordinal]) AS [Place]
+                FROM @_New AS i
+                WHERE i.[IsNew] = 1
+            ) AS o
+                ON o.[Ordinal] = n.[Ordinal]
+            INNER JOIN (
+                SELECT a.[Key1], ROW_NUMBER() OVER (ORDER BY a.[Key1]) AS [Place]
+                FROM @_Made AS a
+            ) AS m
+                ON m.[Place] = o.[Place];
+
+            INSERT INTO @_Added ([Ordinal], [Answer], [Key])
+            SELECT n.[Ordinal], 'OK', CAST(n.[Key1] AS nvarchar(36))
+            FROM @_New AS n
+            WHERE n.[IsNew] = 1;
+
+            INSERT INTO @_Added ([Ordinal], [Answer], [Key])
+            SELECT n.[Ordinal], 'DUPLICATE', a.[Key]
+            FROM @_New AS n
+            INNER JOIN @_Added AS a
+                ON a.[Ordinal] = n.[First]
+            WHERE
+                n.[First] < n.[Ordinal]
+                AND NOT EXISTS (SELECT 1 FROM @_Added AS o WHERE o.[Ordinal] = n.[Ordinal]);
+
+            INSERT INTO [readpast].[FourQueueScheduler_Lease] ([id], [Status], [Step], [AttemptNum], [UpdatedAt])
+            SELECT n.[Key1], 'Pending', n.[Step], 0, @_Now
+            FROM @_New AS n
+            WHERE
+                n.[IsNew] = 1
+                AND n.[Step] IS NOT NULL;
+
+            IF @Operation IS NOT NULL
+            BEGIN
+                SET @_Result = (
+                    SELECT
+                        a.[Ordinal] AS [ordinal],
+                        a.[Answer] AS [answer],
+                        a.[Key] AS [key]
+                    FROM @_Added AS a
+                    FOR JSON PATH
+                );
+                UPDATE [readpast].[QueueOperation] WITH (ROWLOCK)
+                SET [Result] = @_Result
+                WHERE [OperationId] = @Operation;
+            END;
+
+            COMMIT TRANSACTION;
+            BREAK;
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            IF ERROR_NUMBER() <> 2627
+                THROW;
+
+            IF EXISTS (SELECT 1 FROM [readpast].[QueueOperation] AS p WHERE p.[OperationId] = @Operation)
+            BEGIN
+                SET @_Replayed = 1;
+                BREAK;
+            END;
+            THROW;
+        END CATCH;
+    END;
+
+    IF @_Replayed = 1
+    BEGIN
+        DELETE FROM @_Added;
+        SELECT
+            @_Result = p.[Result],
+            @_Now = p.[At]
+        FROM [readpast].[QueueOperation] AS p
+        WHERE p.[OperationId] = @Operation;
+
+        INSERT INTO @_Added ([Ordinal], [Answer], [Key])
         SELECT r.[ordinal], r.[answer], r.[key]
-        FROM OPENJSON(@Result) WITH (
+        FROM OPENJSON(@_Result) WITH (
             [ordinal] int '$.ordinal', [answer] varchar(20) '$.answer', [key] nvarchar(max) '$.key'
         ) AS r;
     END;
@@ -439,7 +469,7 @@ BEGIN
         CAST(NULL AS datetime2(7)) AS [Token],
         0 AS [AttemptNum],
         CASE WHEN a.[Answer] = 'OK' THEN 'Pending' END AS [Status]
-    FROM @Added AS a
+    FROM @_Added AS a
     ORDER BY a.[Ordinal];
 
     RETURN 0;

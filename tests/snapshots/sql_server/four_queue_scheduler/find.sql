@@ -17,36 +17,40 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;
     /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @Now datetime2(7); /* UTC */
-    DECLARE @At datetime2(7); /* the same moment as the table tells it */
-    DECLARE @Stamp datetimeoffset(7);
-    DECLARE @Offset int;
-    DECLARE @Keys nvarchar(max);
-    DECLARE @Statuses nvarchar(max);
-    DECLARE @Types nvarchar(max);
-    DECLARE @Before datetime2(7);
-    DECLARE @Since datetime2(7);
-    DECLARE @Error nvarchar(4000);
-    DECLARE @Key TABLE (
-        [id] bigint NOT NULL,
-        PRIMARY KEY CLUSTERED ([id])
+    /* Who only looks gives way. */
+    SET DEADLOCK_PRIORITY LOW;
+    DECLARE @_Now datetime2(7); /* UTC */
+    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
+    DECLARE @_Stamp datetimeoffset(7);
+    DECLARE @_Offset int;
+    DECLARE @_Keys nvarchar(max);
+    DECLARE @_Statuses nvarchar(max);
+    DECLARE @_Types nvarchar(max);
+    DECLARE @_Before datetime2(7);
+    DECLARE @_Since datetime2(7);
+    DECLARE @_Error nvarchar(4000);
+    DECLARE @_Key TABLE (
+        [Key1] bigint NOT NULL,
+        PRIMARY KEY CLUSTERED ([Key1])
     );
-    DECLARE @Given TABLE (
+    DECLARE @_Given TABLE (
         [Ordinal] int NOT NULL PRIMARY KEY,
-        [id] bigint NULL,
-        [Key] nvarchar(max) NULL
+        [Key1] bigint NULL
     );
-    DECLARE @Wanted TABLE ([Status] varchar(20) NOT NULL PRIMARY KEY);
+    DECLARE @_Wanted TABLE ([Status] varchar(20) NOT NULL PRIMARY KEY);
+    DECLARE @_WantedType TABLE ([Ordinal] int NOT NULL PRIMARY KEY, [Type] nvarchar(4000) NOT NULL);
 
     /*
     A condition with a slip in it must not be passed over: what it was to keep out would be met too. OPENJSON counts
     types
-    so: 0 is null, 1 text, 4 an array.
+    so: 0 is null, 1 text, 4 an array. Two steps, since the parts of one condition are evaluated in any order.
     */
+    IF ISJSON(@Filter) = 0 OR CHARINDEX(N'{', @Filter) = 0
+        THROW 50021,
+            N'Find_FourQueueScheduler: @Filter takes keys, status, types (arrays), before, after, error (text), once.',
+            1;
     IF
-        ISJSON(@Filter) = 0
-        OR CHARINDEX(N'{', @Filter) = 0
-        OR EXISTS (
+        EXISTS (
             SELECT 1 FROM OPENJSON(@Filter) AS j
             WHERE
                 j.[key] NOT IN (N'keys', N'status', N'types', N'before', N'after', N'error')
@@ -59,62 +63,64 @@ BEGIN
             N'Find_FourQueueScheduler: @Filter takes keys, status, types (arrays), before, after, error (text), once.',
             1;
 
-    SET @Keys = JSON_QUERY(@Filter, '$.keys');
-    SET @Statuses = JSON_QUERY(@Filter, '$.status');
-    SET @Types = JSON_QUERY(@Filter, '$.types');
-    SET @Error = JSON_VALUE(@Filter, '$.error');
-    SET @Before = TRY_CONVERT(datetime2(7), JSON_VALUE(@Filter, '$.before'));
-    SET @Since = TRY_CONVERT(datetime2(7), JSON_VALUE(@Filter, '$.after'));
+    SET @_Keys = JSON_QUERY(@Filter, '$.keys');
+    SET @_Statuses = JSON_QUERY(@Filter, '$.status');
+    SET @_Types = JSON_QUERY(@Filter, '$.types');
+    SET @_Error = JSON_VALUE(@Filter, '$.error');
+    SET @_Before = TRY_CONVERT(datetime2(7), JSON_VALUE(@Filter, '$.before'));
+    SET @_Since = TRY_CONVERT(datetime2(7), JSON_VALUE(@Filter, '$.after'));
 
     IF
-        (@Before IS NULL AND JSON_VALUE(@Filter, '$.before') IS NOT NULL)
-        OR (@Since IS NULL AND JSON_VALUE(@Filter, '$.after') IS NOT NULL)
+        (@_Before IS NULL AND JSON_VALUE(@Filter, '$.before') IS NOT NULL)
+        OR (@_Since IS NULL AND JSON_VALUE(@Filter, '$.after') IS NOT NULL)
         THROW 50021, N'Find_FourQueueScheduler: before and after are UTC times like 2026-11-21T10:00:00.', 1;
     IF
         EXISTS (
-            SELECT 1 FROM OPENJSON(@Statuses) AS s
+            SELECT 1 FROM OPENJSON(@_Statuses) AS s
             WHERE NOT EXISTS (SELECT 1 FROM [readpast].[QueueStatus] AS k WHERE k.[Status] = s.[value])
         )
         THROW 50021, N'Find_FourQueueScheduler: status names one that there is not.', 1;
 
-    INSERT INTO @Given ([Ordinal], [id], [Key])
+    INSERT INTO @_Given ([Ordinal], [Key1])
     SELECT
         CAST(r.[key] AS int),
-        TRY_CAST(NULLIF(r.[value], N'') AS bigint),
-        r.[value]
-    FROM OPENJSON(@Keys) AS r;
+        TRY_CAST(NULLIF(r.[value], N'') AS bigint)
+    FROM OPENJSON(@_Keys) AS r;
 
     IF @@ROWCOUNT > 1000
         THROW 50021, N'Find_FourQueueScheduler: at most 1000 keys a call.', 1;
-    IF EXISTS (SELECT 1 FROM @Given AS g WHERE g.[id] IS NULL)
+    IF EXISTS (SELECT 1 FROM @_Given AS g WHERE g.[Key1] IS NULL)
         THROW 50021, N'Find_FourQueueScheduler: one of the keys is not a key of FourQueueScheduler.', 1;
 
-    INSERT INTO @Key ([id])
-    SELECT DISTINCT g.[id] FROM @Given AS g;
+    INSERT INTO @_Key ([Key1])
+    SELECT DISTINCT g.[Key1] FROM @_Given AS g;
 
-    INSERT INTO @Wanted ([Status])
+    INSERT INTO @_Wanted ([Status])
     SELECT s.[Status]
     FROM [readpast].[QueueStatus] AS s
-    WHERE @Statuses IS NULL OR s.[Status] IN (SELECT j.[value] FROM OPENJSON(@Statuses) AS j);
+    WHERE @_Statuses IS NULL OR s.[Status] IN (SELECT j.[value] FROM OPENJSON(@_Statuses) AS j);
+
+    INSERT INTO @_WantedType ([Ordinal], [Type])
+    SELECT CAST(j.[key] AS int), j.[value] FROM OPENJSON(@_Types) AS j WHERE j.[value] IS NOT NULL;
 
     IF @Max IS NULL OR @Max < 1 OR @Max > 1000
         THROW 50021, N'Find_FourQueueScheduler: @Max must be from 1 to 1000.', 1;
 
     SET @After = NULLIF(@After, N'');
-    INSERT INTO @Given ([Ordinal], [id])
+    INSERT INTO @_Given ([Ordinal], [Key1])
     SELECT -1,TRY_CAST(NULLIF(a.[After], N'') AS bigint)
     FROM (SELECT @After AS [After]) AS a
     WHERE a.[After] IS NOT NULL;
-    IF EXISTS (SELECT 1 FROM @Given AS g WHERE g.[id] IS NULL)
+    IF EXISTS (SELECT 1 FROM @_Given AS g WHERE g.[Key1] IS NULL)
         THROW 50021, N'Find_FourQueueScheduler: @After is not a key of FourQueueScheduler.', 1;
 
     /* One look at the clock: the table's times are the server's, ours are UTC. */
-    SET @Stamp = SYSDATETIMEOFFSET();
-    SET @Offset = DATEPART(TZOFFSET, @Stamp);
-    SET @At = CAST(@Stamp AS datetime2(7));
-    SET @Now = DATEADD(MINUTE, -@Offset, @At);
+    SET @_Stamp = SYSDATETIMEOFFSET();
+    SET @_Offset = DATEPART(TZOFFSET, @_Stamp);
+    SET @_At = CAST(@_Stamp AS datetime2(7));
+    SET @_Now = DATEADD(MINUTE, -@_Offset, @_At);
 
-    IF @Keys IS NOT NULL
+    IF @_Keys IS NOT NULL
     BEGIN
         SELECT TOP (@Max)
             'FOUND' AS [Answer],
@@ -123,97 +129,56 @@ BEGIN
             CAST(q.[id] AS nvarchar(36)) AS [Key],
             s.[UpdatedAt] AS [Token],
             COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum],
-            CASE
-                WHEN q.[in_process] = 0
-                    THEN CASE
-                        WHEN s.[Status] IN ('Pending', 'Error')
-                            THEN s.[Status]
-                        ELSE 'Pending'
-                    END
-                WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                    THEN CASE
-                        WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
-                            'PartiallyCompleted')
-                            THEN s.[Status]
-                        ELSE 'Processing'
-                    END
-                WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
-                    THEN 'Completed'
-                ELSE 'Processing'
-            END AS [Status],
+            CASE WHEN q.[in_process] = 0 THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status]
+                ELSE 'Pending' END WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
+                WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                THEN s.[Status] ELSE 'Processing' END WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
+                THEN 'Completed' ELSE 'Processing' END AS [Status],
             q.[reputation] AS [reputation],
             q.[id],
-            CASE
-                WHEN q.[in_process] = 0
-                    THEN CASE
-                        WHEN s.[Status] IN ('Pending', 'Error')
-                            THEN s.[Status]
-                        ELSE 'Pending'
-                    END
-                WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                    THEN CASE
-                        WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
-                            'PartiallyCompleted')
-                            THEN s.[Status]
-                        ELSE 'Processing'
-                    END
-                WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
-                    THEN 'Completed'
-                ELSE 'Processing'
-            END AS [ItemStatus],
+            CASE WHEN q.[in_process] = 0 THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status]
+                ELSE 'Pending' END WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
+                WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                THEN s.[Status] ELSE 'Processing' END WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
+                THEN 'Completed' ELSE 'Processing' END AS [ItemStatus],
             s.[Step] AS [ItemStep],
             COALESCE(CAST(q.[attempts] AS int), 0) AS [ItemAttempt],
             s.[Response] AS [ItemResponse],
             s.[Error] AS [ItemError],
-            COALESCE(s.[StartedAt], DATEADD(MINUTE, -@Offset, CAST(q.[start_date] AS datetime2(7)))) AS [ItemStartedAt],
-            /* Of what is completed nothing is kept beside the table, which has both times. */
+            COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
+                AS [ItemStartedAt],
             COALESCE(
                 s.[Duration],
+                /* Of what is completed nothing is kept beside the table, which has both times. */
                 CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN DATEDIFF_BIG(MILLISECOND, q.[start_date],
                     q.[end_date]) END
             ) AS [ItemDuration],
-            DATEADD(MINUTE, -@Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
+            DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
             s.[UpdatedAt] AS [ItemToken],
             CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
             CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE WHEN s.[UpdatedAt] IS NULL
-                OR s.[Status] = 'Pending' THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@Offset,
+                OR s.[Status] = 'Pending' THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@_Offset,
                 CAST(q.[start_date] AS datetime2(7)))) ELSE s.[LeaseUntil] END END AS [ItemLeaseUntil]
-        FROM @Key AS k
+        FROM @_Key AS k
         INNER JOIN [dbo].[four_queue] AS q
-            ON q.[in_process] IN (0, 1) AND q.[id] = k.[id]
-        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
-            ON s.[id] = q.[id]
+            ON q.[in_process] IN (0, 1) AND q.[id] = k.[Key1]
+            LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
+                ON s.[id] = q.[id]
         WHERE
-                CASE
-                    WHEN q.[in_process] = 0
-                        THEN CASE
-                            WHEN s.[Status] IN ('Pending', 'Error')
-                                THEN s.[Status]
-                            ELSE 'Pending'
-                        END
-                    WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                        THEN CASE
-                            WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
-                                'PartiallyCompleted')
-                                THEN s.[Status]
-                            ELSE 'Processing'
-                        END
-                    WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
-                        THEN 'Completed'
-                    ELSE 'Processing'
-                END
-                IN (SELECT w.[Status] FROM @Wanted AS w)
-            AND (@Types IS NULL OR N'Default' IN (SELECT t.[value] FROM OPENJSON(@Types) AS t))
-            AND (@Before IS NULL OR s.[UpdatedAt] < @Before)
-            AND (@Since IS NULL OR s.[UpdatedAt] >= @Since)
+            CASE WHEN q.[in_process] = 0 THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status]
+                ELSE 'Pending' END WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
+                WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                THEN s.[Status] ELSE 'Processing' END WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
+                THEN 'Completed' ELSE 'Processing' END IN (SELECT w.[Status] FROM @_Wanted AS w)
+            AND (@_Types IS NULL OR N'Default' IN (SELECT y.[Type] FROM @_WantedType AS y))
+            AND (@_Before IS NULL OR s.[UpdatedAt] < @_Before)
+            AND (@_Since IS NULL OR s.[UpdatedAt] >= @_Since)
             /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
-            AND (
-                @Error IS NULL
-                OR CHARINDEX(@Error, s.[Error] COLLATE Latin1_General_BIN2) > 0
-            )
-            AND (@After IS NULL OR EXISTS (SELECT 1 FROM @Given AS g WHERE g.[Ordinal] = -1 AND (q.[id] > g.[id])))
+            AND (@_Error IS NULL OR CHARINDEX(@_Error, s.[Error] COLLATE Latin1_General_BIN2) > 0)
+            AND (@After IS NULL OR EXISTS (SELECT 1 FROM @_Given AS g WHERE g.[Ordinal] = -1 AND (q.[id] > g.[Key1])))
         ORDER BY q.[id]
-        OPTION (LOOP JOIN, FORCE ORDER);
+        /* For this filter: which of its members are there decides how the items are reached. */
+        OPTION (LOOP JOIN, FORCE ORDER, RECOMPILE);
 
         RETURN 0;
     END;
@@ -225,94 +190,53 @@ BEGIN
         CAST(q.[id] AS nvarchar(36)) AS [Key],
         s.[UpdatedAt] AS [Token],
         COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum],
-        CASE
-            WHEN q.[in_process] = 0
-                THEN CASE
-                    WHEN s.[Status] IN ('Pending', 'Error')
-                        THEN s.[Status]
-                    ELSE 'Pending'
-                END
-            WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                THEN CASE
-                    WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
-                        'PartiallyCompleted')
-                        THEN s.[Status]
-                    ELSE 'Processing'
-                END
-            WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
-                THEN 'Completed'
-            ELSE 'Processing'
-        END AS [Status],
+        CASE WHEN q.[in_process] = 0 THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status]
+            ELSE 'Pending' END WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
+            WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+            THEN s.[Status] ELSE 'Processing' END WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
+            ELSE 'Processing' END AS [Status],
         q.[reputation] AS [reputation],
         q.[id],
-        CASE
-            WHEN q.[in_process] = 0
-                THEN CASE
-                    WHEN s.[Status] IN ('Pending', 'Error')
-                        THEN s.[Status]
-                    ELSE 'Pending'
-                END
-            WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                THEN CASE
-                    WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
-                        'PartiallyCompleted')
-                        THEN s.[Status]
-                    ELSE 'Processing'
-                END
-            WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
-                THEN 'Completed'
-            ELSE 'Processing'
-        END AS [ItemStatus],
+        CASE WHEN q.[in_process] = 0 THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status]
+            ELSE 'Pending' END WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
+            WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+            THEN s.[Status] ELSE 'Processing' END WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
+            ELSE 'Processing' END AS [ItemStatus],
         s.[Step] AS [ItemStep],
         COALESCE(CAST(q.[attempts] AS int), 0) AS [ItemAttempt],
         s.[Response] AS [ItemResponse],
         s.[Error] AS [ItemError],
-        COALESCE(s.[StartedAt], DATEADD(MINUTE, -@Offset, CAST(q.[start_date] AS datetime2(7)))) AS [ItemStartedAt],
-        /* Of what is completed nothing is kept beside the table, which has both times. */
+        COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))) AS [ItemStartedAt],
         COALESCE(
             s.[Duration],
+            /* Of what is completed nothing is kept beside the table, which has both times. */
             CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN DATEDIFF_BIG(MILLISECOND, q.[start_date],
                 q.[end_date]) END
         ) AS [ItemDuration],
-        DATEADD(MINUTE, -@Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
+        DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
         s.[UpdatedAt] AS [ItemToken],
         CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
         CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE WHEN s.[UpdatedAt] IS NULL
-            OR s.[Status] = 'Pending' THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@Offset, CAST(q.[start_date]
+            OR s.[Status] = 'Pending' THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date]
             AS datetime2(7)))) ELSE s.[LeaseUntil] END END AS [ItemLeaseUntil]
     FROM [dbo].[four_queue] AS q
-    LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
-        ON s.[id] = q.[id]
+        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
+            ON s.[id] = q.[id]
     WHERE
-            CASE
-                WHEN q.[in_process] = 0
-                    THEN CASE
-                        WHEN s.[Status] IN ('Pending', 'Error')
-                            THEN s.[Status]
-                        ELSE 'Pending'
-                    END
-                WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                    THEN CASE
-                        WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
-                            'PartiallyCompleted')
-                            THEN s.[Status]
-                        ELSE 'Processing'
-                    END
-                WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
-                    THEN 'Completed'
-                ELSE 'Processing'
-            END
-            IN (SELECT w.[Status] FROM @Wanted AS w)
-        AND (@Types IS NULL OR N'Default' IN (SELECT t.[value] FROM OPENJSON(@Types) AS t))
-        AND (@Before IS NULL OR s.[UpdatedAt] < @Before)
-        AND (@Since IS NULL OR s.[UpdatedAt] >= @Since)
+        CASE WHEN q.[in_process] = 0 THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status]
+            ELSE 'Pending' END WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
+            WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+            THEN s.[Status] ELSE 'Processing' END WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
+            ELSE 'Processing' END IN (SELECT w.[Status] FROM @_Wanted AS w)
+        AND (@_Types IS NULL OR N'Default' IN (SELECT y.[Type] FROM @_WantedType AS y))
+        AND (@_Before IS NULL OR s.[UpdatedAt] < @_Before)
+        AND (@_Since IS NULL OR s.[UpdatedAt] >= @_Since)
         /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
-        AND (
-            @Error IS NULL
-            OR CHARINDEX(@Error, s.[Error] COLLATE Latin1_General_BIN2) > 0
-        )
-        AND (@After IS NULL OR EXISTS (SELECT 1 FROM @Given AS g WHERE g.[Ordinal] = -1 AND (q.[id] > g.[id])))
-    ORDER BY q.[id];
+        AND (@_Error IS NULL OR CHARINDEX(@_Error, s.[Error] COLLATE Latin1_General_BIN2) > 0)
+        AND (@After IS NULL OR EXISTS (SELECT 1 FROM @_Given AS g WHERE g.[Ordinal] = -1 AND (q.[id] > g.[Key1])))
+    ORDER BY q.[id]
+    /* For this filter: which of its members are there decides how the items are reached. */
+    OPTION (RECOMPILE);
 
     RETURN 0;
 END;

@@ -3,6 +3,8 @@ Claim up to @Max due items in one commit. One row per item, in order, with the a
 milliseconds until the next item is due (NULL when there is none).
 An item that came back from a dead worker may have been its death. It is handed out alone, with the answer
 CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
+With @Recover = 2 it first takes up again what is in flight under this worker's own name: for a worker that has just
+started, whose predecessor of that name left work behind.
 Table access order: four_queue, FourQueueScheduler_Lease.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Next_FourQueueScheduler_Set_trx]
@@ -18,38 +20,39 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;
     /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @Now datetime2(7); /* UTC */
-    DECLARE @At datetime2(7); /* the same moment as the table tells it */
-    DECLARE @Stamp datetimeoffset(7);
-    DECLARE @Offset int;
-    DECLARE @Locked int;
-    DECLARE @Alone int;
-    DECLARE @MaxAttempts int;
-    DECLARE @SilentMs int;
-    DECLARE @Due TABLE (
+    DECLARE @_MaxAttempts int;
+    DECLARE @_SilentMs int; /* how long a lease is when nobody says */
+    DECLARE @_Now datetime2(7); /* UTC */
+    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
+    DECLARE @_Stamp datetimeoffset(7);
+    DECLARE @_Offset int;
+    DECLARE @_Locked int = 0;
+    DECLARE @_Take int;
+    DECLARE @_Alone int;
+    DECLARE @_Due TABLE (
         [Seq] int IDENTITY(1, 1) NOT NULL,
-        [id] bigint NOT NULL,
+        [Key1] bigint NOT NULL,
         [AttemptNum] int NOT NULL,
         [Alone] int NOT NULL DEFAULT 0, /* 1: came back from a dead worker */
         [Token] datetime2(7) NULL,
         [Row] bigint NULL,
-        PRIMARY KEY CLUSTERED ([id])
+        PRIMARY KEY CLUSTERED ([Key1])
     );
-    DECLARE @RecoverMax int = 100;
-    DECLARE @Searched int = 0;
-    DECLARE @Candidate TABLE (
-        [id] bigint NOT NULL,
+    DECLARE @_RecoverMax int = 100;
+    DECLARE @_Searched int = 0;
+    DECLARE @_Candidate TABLE (
+        [Key1] bigint NOT NULL,
         [StartedAt] datetime2(7) NULL,
         [Together] int NOT NULL DEFAULT 0, /* 1: claimed with others */
-        PRIMARY KEY CLUSTERED ([id])
+        PRIMARY KEY CLUSTERED ([Key1])
     );
-    DECLARE @Gone TABLE (
-        [id] bigint NOT NULL,
-        PRIMARY KEY CLUSTERED ([id])
+    DECLARE @_Gone TABLE (
+        [Key1] bigint NOT NULL,
+        PRIMARY KEY CLUSTERED ([Key1])
     );
-    /* What items become: written to the table and to FourQueueScheduler_Lease in one way, whatever the reason. */
-    DECLARE @Change TABLE (
-        [id] bigint NOT NULL,
+    /* What items become, whatever the reason. */
+    DECLARE @_Change TABLE (
+        [Key1] bigint NOT NULL,
         [Was] varchar(20) NOT NULL,
         [Status] varchar(20) NOT NULL,
         [AttemptNum] int NOT NULL,
@@ -63,19 +66,18 @@ BEGIN
         [DueAt] datetime2(7) NULL,
         [LeaseOwner] nvarchar(128) NULL,
         [LeaseUntil] datetime2(7) NULL,
-        /* The token that stood beside the table: it must stand there still when this is written. */
-        [Before] datetime2(7) NULL,
-        PRIMARY KEY CLUSTERED ([id])
+        [Before] datetime2(7) NULL, /* the token that stood beside the table: it must stand there still */
+        PRIMARY KEY CLUSTERED ([Key1])
     );
-    DECLARE @Written int;
-    DECLARE @Kept int;
-    DECLARE @Out TABLE (
+    DECLARE @_Written int = 0;
+    DECLARE @_Kept int;
+    DECLARE @_Out TABLE (
         [Seq] int NOT NULL PRIMARY KEY,
         [Answer] varchar(20) NOT NULL,
         [Ordinal] int NULL,
         [DueMs] bigint NULL,
         [Key] nvarchar(max) NULL,
-        [id] bigint NULL,
+        [Key1] bigint NULL,
         [Token] datetime2(7) NULL,
         [AttemptNum] int NULL,
         [Status] varchar(20) NULL
@@ -84,17 +86,14 @@ BEGIN
     IF @@TRANCOUNT > 0
         THROW 50012, N'Next_FourQueueScheduler_Set_trx commits its own work: not to be called in a transaction.', 1;
 
-    SET @MaxAttempts = COALESCE(
-        (SELECT a.[ValInt] FROM [readpast].[AppSettings] AS a WHERE a.[Param] = 'fourqueuescheduler.maxAttempts'), 3
-    );
-    SET @LeaseMs = COALESCE(
-        @LeaseMs,
-        (SELECT a.[ValInt] FROM [readpast].[AppSettings] AS a WHERE a.[Param] = 'fourqueuescheduler.leaseMs'),
-        600000
-    );
-    SET @SilentMs = COALESCE(
-        (SELECT a.[ValInt] FROM [readpast].[AppSettings] AS a WHERE a.[Param] = 'fourqueuescheduler.leaseMs'), 600000
-    );
+    SELECT
+        @_MaxAttempts = MAX(CASE WHEN a.[Param] = 'fourqueuescheduler.maxAttempts' THEN a.[ValInt] END),
+        @_SilentMs = MAX(CASE WHEN a.[Param] = 'fourqueuescheduler.leaseMs' THEN a.[ValInt] END)
+    FROM [readpast].[AppSettings] AS a
+    WHERE a.[Param] IN ('fourqueuescheduler.maxAttempts', 'fourqueuescheduler.leaseMs');
+    SET @_MaxAttempts = COALESCE(@_MaxAttempts, 3);
+    SET @_SilentMs = COALESCE(@_SilentMs, 600000);
+    SET @LeaseMs = COALESCE(@LeaseMs, @_SilentMs);
     IF @Worker IS NULL OR @Worker = N''
         THROW 50021, N'Next_FourQueueScheduler_Set_trx: @Worker is empty; a lease needs an owner.', 1;
     IF @LeaseMs < 1
@@ -106,73 +105,76 @@ BEGIN
     BEGIN TRY
         BEGIN TRANSACTION;
         /* One look at the clock: the table's times are the server's, ours are UTC. */
-        SET @Stamp = SYSDATETIMEOFFSET();
-        SET @Offset = DATEPART(TZOFFSET, @Stamp);
-        SET @At = CAST(@Stamp AS datetime2(7));
-        SET @Now = DATEADD(MINUTE, -@Offset, @At);
+        SET @_Stamp = SYSDATETIMEOFFSET();
+        SET @_Offset = DATEPART(TZOFFSET, @_Stamp);
+        SET @_At = CAST(@_Stamp AS datetime2(7));
+        SET @_Now = DATEADD(MINUTE, -@_Offset, @_At);
 
         /*
         Which items are to be looked at. The searches take no update locks: they may pass many items in flight whose
         leases are good, and no worker shall wait for them.
         */
-        DELETE FROM @Change;
-        DELETE FROM @Candidate;
+        DELETE FROM @_Change;
+        DELETE FROM @_Candidate;
         IF @Recover > 0
         BEGIN
-            INSERT INTO @Candidate ([id], [StartedAt])
-            SELECT TOP (@RecoverMax) s.[id], s.[StartedAt]
+            INSERT INTO @_Candidate ([Key1], [StartedAt])
+            SELECT TOP (@_RecoverMax) s.[id], s.[StartedAt]
             FROM [readpast].[FourQueueScheduler_Lease] AS s
-                WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_Lease_InFlight]))
+                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_Lease_InFlight]))
             WHERE
                 s.[Status] = 'Processing'
-                AND s.[LeaseUntil] <= @Now
+                AND s.[LeaseUntil] <= @_Now
             ORDER BY s.[StartedAt];
 
-            IF @@ROWCOUNT = @RecoverMax
+            IF @@ROWCOUNT = @_RecoverMax
                 /* All that is left of the last claim: a chunk must not split one. */
-                INSERT INTO @Candidate ([id], [StartedAt])
+                INSERT INTO @_Candidate ([Key1], [StartedAt])
                 SELECT s.[id], s.[StartedAt]
                 FROM [readpast].[FourQueueScheduler_Lease] AS s
-                    WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_Lease_InFlight]))
-                WHERE
-                    s.[Status] = 'Processing'
-                    AND s.[StartedAt] = (SELECT MAX(c.[StartedAt]) FROM @Candidate AS c)
-                    AND s.[LeaseUntil] <= @Now
-                    AND NOT EXISTS (SELECT 1 FROM @Candidate AS c WHERE c.[id] = s.[id]);
+                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_Lease_InFlight]))
+            WHERE
+                s.[Status] = 'Processing'
+                    AND s.[StartedAt] = (SELECT MAX(c.[StartedAt]) FROM @_Candidate AS c)
+                    AND s.[LeaseUntil] <= @_Now
+                    AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE s.[id] = c.[Key1])
+                OPTION (LOOP JOIN, FORCE ORDER);
 
             /* What somebody else took, so that no row beside the table has it in work, and left for a lease's time. */
-            INSERT INTO @Candidate ([id])
-            SELECT TOP (@RecoverMax) q.[id]
+            INSERT INTO @_Candidate ([Key1])
+            SELECT TOP (@_RecoverMax) q.[id]
             FROM [dbo].[four_queue] AS q
-                WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_InFlight]))
+                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_InFlight]))
             WHERE
                 q.[in_process] = 1 AND q.[end_date] IS NULL
-                AND q.[start_date] <= CAST(DATEADD(MILLISECOND, -@SilentMs, @At) AS datetime)
+                AND q.[start_date] <= CAST(DATEADD(MILLISECOND, -@_SilentMs, @_At) AS datetime)
                 AND NOT EXISTS (
                     SELECT 1 FROM [readpast].[FourQueueScheduler_Lease] AS s
                     WHERE s.[id] = q.[id] AND s.[Status] <> 'Pending'
                 )
-                AND NOT EXISTS (SELECT 1 FROM @Candidate AS c WHERE c.[id] = q.[id])
-            ORDER BY q.[start_date];
+                AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE q.[in_process] IN (0, 1) AND q.[id] = c.[Key1])
+            ORDER BY q.[start_date]
+            OPTION (LOOP JOIN, FORCE ORDER);
         END;
 
         /* A worker that begins anew takes up at once what it left. */
         IF @Recover = 2
         BEGIN
-            INSERT INTO @Candidate ([id])
+            INSERT INTO @_Candidate ([Key1])
             SELECT TOP (1000) s.[id]
             FROM [readpast].[FourQueueScheduler_Lease] AS s
-                WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_Lease_InFlight]))
+                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_Lease_InFlight]))
             WHERE
                 s.[Status] = 'Processing'
                 AND s.[LeaseOwner] = @Worker
-                AND NOT EXISTS (SELECT 1 FROM @Candidate AS c WHERE c.[id] = s.[id])
-            ORDER BY s.[StartedAt];
+                AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE s.[id] = c.[Key1])
+            ORDER BY s.[StartedAt]
+            OPTION (LOOP JOIN, FORCE ORDER);
 
-            INSERT INTO @Candidate ([id])
+            INSERT INTO @_Candidate ([Key1])
             SELECT TOP (1000) q.[id]
             FROM [dbo].[four_queue] AS q
-                WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_InFlight]))
+                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_InFlight]))
             WHERE
                 q.[in_process] = 1 AND q.[end_date] IS NULL
                 AND q.[app_server] = @Worker
@@ -180,19 +182,20 @@ BEGIN
                     SELECT 1 FROM [readpast].[FourQueueScheduler_Lease] AS s
                     WHERE s.[id] = q.[id] AND s.[Status] <> 'Pending'
                 )
-                AND NOT EXISTS (SELECT 1 FROM @Candidate AS c WHERE c.[id] = q.[id]);
+                AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE q.[in_process] IN (0, 1) AND q.[id] = c.[Key1])
+            OPTION (LOOP JOIN, FORCE ORDER);
         END;
-        SET @Searched = (SELECT COUNT(*) FROM @Candidate);
-        IF @Searched > 0 AND @Recover > 0
+        SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
+        IF @_Searched > 0 AND @Recover > 0
             /*
             Of what was claimed together, nobody knows which was begun. Read without locks: another recovery may have
             the rest of it in hands.
             */
             UPDATE c
             SET [Together] = 1
-            FROM @Candidate AS c
+            FROM @_Candidate AS c
             INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (READUNCOMMITTED)
-                ON s.[id] = c.[id]
+                ON s.[id] = c.[Key1]
             WHERE
                 s.[Status] = 'Processing'
                 AND EXISTS (
@@ -207,15 +210,15 @@ BEGIN
                 )
             OPTION (LOOP JOIN, FORCE ORDER);
 
-        IF @Searched > 0
+        IF @_Searched > 0
         BEGIN
             /* Lock them, the table first, and judge each as it is now; rows that others hold are passed over. */
-            INSERT INTO @Change (
-                [id], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
+            INSERT INTO @_Change (
+                [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
                 [FinishedAt], [Duration], [DueAt], [LeaseOwner], [LeaseUntil], [Before]
             )
             SELECT
-                x.[id],
+                x.[Key1],
                 x.[Is],
                 CASE
                     WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 AND x.[Ends] = 1 THEN 'Failed'
@@ -223,14 +226,19 @@ BEGIN
                     ELSE x.[Is]
                 END,
                 x.[AttemptNum] - CASE WHEN x.[Is] = 'Processing' THEN x.[Together] ELSE 0 END,
-                x.[Token],
+                CASE WHEN x.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_Now END,
                 x.[Step],
                 x.[Response],
                 CASE
                     WHEN x.[Is] = 'Processing'
                         THEN CONCAT(
-                            N'The lease of worker ', x.[LeaseOwner], N' ran out on attempt ', x.[AttemptNum], N' of ',
-                            @MaxAttempts, N'; the worker is taken for dead.',
+                            CASE
+                                WHEN x.[LeaseUntil] > @_Now
+                                    THEN N'Worker ' + x.[LeaseOwner] + N' began anew on attempt '
+                                ELSE N'The lease of worker ' + x.[LeaseOwner] + N' ran out on attempt '
+                            END,
+                            x.[AttemptNum], N' of ',
+                            @_MaxAttempts, N'; the worker is taken for dead.',
                             CASE
                                 WHEN x.[Together] = 1
                                     THEN
@@ -240,99 +248,86 @@ BEGIN
                     ELSE x.[Error]
                 END,
                 x.[StartedAt],
-                CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN @Now END,
+                CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN @_Now END,
                 CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt],
-                    @Now) END,
+                    @_Now) END,
                 CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END,
                 x.[LeaseOwner],
                 /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
                 CASE
                     WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN NULL
-                    WHEN x.[Is] = 'Processing' AND x.[LeaseUntil] < @Now THEN x.[LeaseUntil]
-                    WHEN x.[Is] = 'Processing' THEN @Now
+                    WHEN x.[Is] = 'Processing' AND x.[LeaseUntil] < @_Now THEN x.[LeaseUntil]
+                    WHEN x.[Is] = 'Processing' THEN @_Now
                     WHEN x.[Died] = 1 THEN x.[LeaseUntil]
                 END,
                 x.[Before]
             FROM (
                 SELECT
-                    q.[id],
+                    q.[id] AS [Key1],
                     c.[Together],
-                    CASE WHEN c.[Together] = 0 AND COALESCE(CAST(q.[attempts] AS int), 0) >= @MaxAttempts THEN 1
+                    CASE WHEN c.[Together] = 0 AND COALESCE(CAST(q.[attempts] AS int), 0) >= @_MaxAttempts THEN 1
                         ELSE 0 END AS [Ends],
                     CASE WHEN s.[Status] IN ('Pending', 'Error') AND s.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END
                         AS [Died],
                     s.[LeaseUntil],
-                    CASE
-                        WHEN q.[in_process] = 0
-                            THEN CASE
-                                WHEN s.[Status] IN ('Pending', 'Error')
-                                    THEN s.[Status]
-                                ELSE 'Pending'
-                            END
-                        WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                            THEN CASE
-                                WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
-                                    'PartiallyCompleted')
-                                    THEN s.[Status]
-                                ELSE 'Processing'
-                            END
-                        WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
-                            THEN 'Completed'
-                        ELSE 'Processing'
-                    END AS [Is],
+                    CASE WHEN q.[in_process] = 0 THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status]
+                        ELSE 'Pending' END WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
+                        WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
+                        'PartiallyCompleted') THEN s.[Status] ELSE 'Processing' END WHEN q.[in_process] = 1
+                        AND q.[end_date] IS NOT NULL THEN 'Completed' ELSE 'Processing' END AS [Is],
                     CASE
                         WHEN CASE WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending' THEN DATEADD(MILLISECOND,
-                            @SilentMs, DATEADD(MINUTE, -@Offset, CAST(q.[start_date] AS datetime2(7))))
-                            ELSE s.[LeaseUntil] END <= @Now THEN 1
+                            @_SilentMs, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
+                            ELSE s.[LeaseUntil] END <= @_Now THEN 1
                         WHEN @Recover = 2 AND CAST(q.[app_server]
                             AS nvarchar(128)) COLLATE Latin1_General_BIN2 = @Worker THEN 1
                         ELSE 0
                     END AS [GivenUp],
                     COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum],
-                    CASE WHEN s.[UpdatedAt] >= @Now THEN DATEADD(MICROSECOND, 1, s.[UpdatedAt]) ELSE @Now END
-                        AS [Token],
+                    s.[UpdatedAt] AS [Token],
                     s.[Step] AS [Step],
                     s.[Response] AS [Response],
                     s.[Error] AS [Error],
-                    COALESCE(s.[StartedAt], DATEADD(MINUTE, -@Offset, CAST(q.[start_date] AS datetime2(7))))
+                    COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
                         AS [StartedAt],
                     s.[DueAt],
                     CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [LeaseOwner],
                     s.[UpdatedAt] AS [Before]
-                FROM @Candidate AS c
+                FROM @_Candidate AS c
                 INNER JOIN [dbo].[four_queue] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                    ON q.[in_process] IN (0, 1) AND q.[id] = c.[id]
+                    ON q.[in_process] IN (0, 1) AND q.[id] = c.[Key1]
                 LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK)
-                    ON s.[id] = c.[id]
+                    ON s.[id] = c.[Key1]
             ) AS x
             WHERE NOT (x.[Is] = 'Processing' AND x.[GivenUp] = 0)
             OPTION (LOOP JOIN, FORCE ORDER);
 
-            IF @@ROWCOUNT < @Searched
+            IF @@ROWCOUNT < @_Searched
             BEGIN
                 /* Items that are in the table no more leave nothing behind. */
-                INSERT INTO @Gone ([id])
-                SELECT c.[id]
-                FROM @Candidate AS c
+                INSERT INTO @_Gone ([Key1])
+                SELECT c.[Key1]
+                FROM @_Candidate AS c
                 WHERE
                     NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WHERE q.[in_process] IN (0, 1)
-                        AND q.[id] = c.[id])
-                    AND NOT EXISTS (SELECT 1 FROM @Gone AS g WHERE g.[id] = c.[id]);
+                        AND q.[id] = c.[Key1])
+                    AND NOT EXISTS (SELECT 1 FROM @_Gone AS g WHERE g.[Key1] = c.[Key1]);
 
                 /* What moved to another place of the index while it was looked for can be missed, once. */
                 DELETE g
-                FROM @Gone AS g
-                WHERE EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WHERE q.[in_process] IN (0, 1) AND q.[id] = g.[id]);
+                FROM @_Gone AS g
+                WHERE EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WHERE q.[in_process] IN (0, 1)
+                    AND q.[id] = g.[Key1]);
 
                 DELETE s
-                FROM @Gone AS g
-                INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s
-                    ON s.[id] = g.[id]
+                FROM @_Gone AS g
+                INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
+                    ON s.[id] = g.[Key1]
                 WHERE s.[Status] IN ('Processing', 'Error')
                 OPTION (LOOP JOIN, FORCE ORDER);
             END;
 
-            IF EXISTS (SELECT 1 FROM @Change AS w WHERE w.[Status] = w.[Was])
+            IF EXISTS (SELECT 1 FROM @_Change AS w WHERE w.[Status] = w.[Was])
             BEGIN
                 /* Somebody has set the table by hand: it is right, and what stands beside it follows. */
                 UPDATE s
@@ -340,30 +335,30 @@ BEGIN
                     [Status] = w.[Status],
                     [DueAt] = NULL,
                     [LeaseUntil] = NULL
-                FROM @Change AS w
-                INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s
-                    ON s.[id] = w.[id]
+                FROM @_Change AS w
+                INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
+                    ON s.[id] = w.[Key1]
                 WHERE
                     w.[Status] = w.[Was]
                     AND s.[Status] <> w.[Status]
                 OPTION (LOOP JOIN, FORCE ORDER);
 
-                DELETE FROM @Change WHERE [Status] = [Was];
+                DELETE FROM @_Change WHERE [Status] = [Was];
             END;
 
-            /* The rows are locked and in @Change: first the table, then what is kept beside it. */
+            /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
             UPDATE q
             SET
-                [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @Offset, w.[DueAt]), q.[scheduled_start_date]),
-                [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @At
+                [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @_Offset, w.[DueAt]), q.[scheduled_start_date]),
+                [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At
                     ELSE q.[start_date] END,
                 [end_date] = CASE
                     WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
                         'PartiallyCompleted', 'Pending', 'Error')
                         THEN NULL
                     WHEN w.[Status] IN ('Completed')
-                        THEN COALESCE(DATEADD(MINUTE, @Offset, w.[FinishedAt]), @At)
-                    ELSE COALESCE(DATEADD(MINUTE, @Offset, w.[FinishedAt]), q.[end_date])
+                        THEN COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), @_At)
+                    ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
                 END,
                 [attempts] = w.[AttemptNum],
                 [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
@@ -376,15 +371,15 @@ BEGIN
                         THEN 1
                     ELSE q.[in_process]
                 END
-            FROM @Change AS w
-            INNER JOIN [dbo].[four_queue] AS q
-                ON q.[in_process] IN (0, 1) AND q.[id] = w.[id]
+            FROM @_Change AS w
+            INNER JOIN [dbo].[four_queue] AS q WITH (ROWLOCK)
+                ON q.[in_process] IN (0, 1) AND q.[id] = w.[Key1]
             OPTION (LOOP JOIN, FORCE ORDER);
-            SET @Written = @@ROWCOUNT;
+            SET @_Written = @@ROWCOUNT;
 
-            IF @Written <> (SELECT COUNT(*) FROM @Change)
+            IF @_Written <> (SELECT COUNT(*) FROM @_Change)
                 THROW 50005, N'FourQueueScheduler: a row that was locked for the change changed all the same.', 1;
-            SET @Kept = 0;
+            SET @_Kept = 0;
 
             UPDATE s
             SET
@@ -400,25 +395,25 @@ BEGIN
                 [UpdatedAt] = w.[Token],
                 [LeaseOwner] = w.[LeaseOwner],
                 [LeaseUntil] = w.[LeaseUntil]
-            FROM @Change AS w
-            INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s
-                ON s.[id] = w.[id]
+            FROM @_Change AS w
+            INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
+                ON s.[id] = w.[Key1]
             WHERE s.[UpdatedAt] = w.[Before]
             OPTION (LOOP JOIN, FORCE ORDER);
-            SET @Kept = @Kept + @@ROWCOUNT;
+            SET @_Kept = @_Kept + @@ROWCOUNT;
 
-            IF @Kept <> (SELECT COUNT(*) FROM @Change AS w WHERE w.[Before] IS NOT NULL)
+            IF @_Kept <> (SELECT COUNT(*) FROM @_Change AS w WHERE w.[Before] IS NOT NULL)
                 THROW 50005, N'FourQueueScheduler: a row that was locked for the change changed all the same.', 1;
 
-            IF @Kept < @Written
+            IF @_Kept < @_Written
                 INSERT INTO [readpast].[FourQueueScheduler_Lease] (
                     [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
                     [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
                 )
                 SELECT
-                    w.[id], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
+                    w.[Key1], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
                     w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
-                FROM @Change AS w
+                FROM @_Change AS w
                 WHERE
                     w.[Before] IS NULL
                 OPTION (LOOP JOIN, FORCE ORDER);
@@ -427,101 +422,98 @@ BEGIN
         /*
         Choose and lock the due items, in order: one seek in one index, as many rows as are asked for. The locks are
         update locks on rows nobody else holds, kept to the end of the transaction, so the updates below never wait for
-        another worker.
+        another worker. It is planned as for one row: a plan for many reads ahead in the index, and locks what it does
+        not
+        take.
         app_server is in no index: reading it visits the row itself and so locks it, not just a key of the index.
         */
-        DELETE FROM @Change;
-        INSERT INTO @Due ([id], [AttemptNum], [Token], [Row])
-        SELECT TOP (@Max)
+        SET @_Take = @Max;
+        INSERT INTO @_Due ([Key1], [AttemptNum], [Alone], [Token], [Row])
+        SELECT TOP (@_Take)
             q.[id],
             COALESCE(CAST(q.[attempts] AS int), 0),
+            0,
             NULL,
             DATALENGTH(q.[app_server])
         FROM [dbo].[four_queue] AS q
             WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([big_idea]))
         WHERE
             q.[in_process] = 0
-            AND (q.[scheduled_start_date] IS NULL OR q.[scheduled_start_date] <= @At)
+            AND (q.[scheduled_start_date] IS NULL OR q.[scheduled_start_date] <= @_At)
         ORDER BY
-            q.[id];
-        SET @Locked = @@ROWCOUNT;
+            q.[id]
+        OPTION (OPTIMIZE FOR (@_Take = 1));
+        SET @_Locked = @@ROWCOUNT;
 
-        IF @Locked > 0
+        IF @_Locked > 0
         BEGIN
             /*
             What came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
-            such item, or with it where it is the first of all. The others are let go with the transaction. Which they
-            are is kept beside the table, and read now that nobody changes it any more.
+            such item, or with it where it is the first of all. The others are let go with the transaction.
             */
             UPDATE d
             SET
                 [Alone] = CASE WHEN s.[Status] IN ('Pending', 'Error') AND s.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END
-            FROM @Due AS d
+            FROM @_Due AS d
             INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s
-                ON s.[id] = d.[id]
+                ON s.[id] = d.[Key1]
             OPTION (LOOP JOIN, FORCE ORDER);
 
-            SET @Alone = (SELECT MIN(d.[Seq]) FROM @Due AS d WHERE d.[Alone] = 1 AND d.[AttemptNum] < @MaxAttempts);
-            IF @Alone IS NOT NULL
+            SET @_Alone = (SELECT MIN(d.[Seq]) FROM @_Due AS d WHERE d.[Alone] = 1 AND d.[AttemptNum] < @_MaxAttempts);
+            IF @_Alone IS NOT NULL
             BEGIN
-                IF EXISTS (SELECT 1 FROM @Due AS d WHERE d.[Seq] < @Alone AND d.[AttemptNum] < @MaxAttempts)
-                    SET @Alone = @Alone - 1;
+                IF EXISTS (SELECT 1 FROM @_Due AS d WHERE d.[Seq] < @_Alone AND d.[AttemptNum] < @_MaxAttempts)
+                    SET @_Alone = @_Alone - 1;
 
-                DELETE FROM @Due WHERE [Seq] > @Alone AND [AttemptNum] < @MaxAttempts;
+                DELETE FROM @_Due WHERE [Seq] > @_Alone AND [AttemptNum] < @_MaxAttempts;
             END;
 
             /* An item with spent attempts (the limit was lowered, say) ends here instead of staying at the head. */
-            INSERT INTO @Change (
-                [id], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
+            INSERT INTO @_Change (
+                [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
                 [FinishedAt], [LeaseOwner], [LeaseUntil], [Before]
             )
             SELECT
-                x.[id],
+                d.[Key1],
                 'Pending',
-                CASE WHEN x.[AttemptNum] >= @MaxAttempts THEN 'Failed' ELSE 'Processing' END,
-                CASE WHEN x.[AttemptNum] >= @MaxAttempts THEN x.[AttemptNum] ELSE x.[AttemptNum] + 1 END,
-                x.[Token],
-                x.[Step],
-                x.[Response],
+                CASE WHEN x.[AttemptNum] >= @_MaxAttempts THEN 'Failed' ELSE 'Processing' END,
+                CASE WHEN x.[AttemptNum] >= @_MaxAttempts THEN x.[AttemptNum] ELSE x.[AttemptNum] + 1 END,
+                CASE WHEN x.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_Now END,
+                s.[Step],
+                s.[Response],
                 CASE
-                    WHEN x.[AttemptNum] >= @MaxAttempts
-                        THEN CONCAT(N'Attempts are spent: ', x.[AttemptNum], N' of ', @MaxAttempts, N'.')
-                    ELSE x.[Error]
+                    WHEN x.[AttemptNum] >= @_MaxAttempts
+                        THEN CONCAT(N'Attempts are spent: ', x.[AttemptNum], N' of ', @_MaxAttempts, N'.')
+                    ELSE s.[Error]
                 END,
-                CASE WHEN x.[AttemptNum] < @MaxAttempts THEN @Now END,
-                CASE WHEN x.[AttemptNum] >= @MaxAttempts THEN @Now END,
-                CASE WHEN x.[AttemptNum] < @MaxAttempts THEN @Worker END,
-                CASE WHEN x.[AttemptNum] < @MaxAttempts THEN DATEADD(MILLISECOND, @LeaseMs, @Now) END,
-                x.[Before]
-            FROM (
+                CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN @_Now END,
+                CASE WHEN x.[AttemptNum] >= @_MaxAttempts THEN @_Now END,
+                CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN @Worker END,
+                CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN DATEADD(MILLISECOND, @LeaseMs, @_Now) END,
+                s.[UpdatedAt]
+            FROM @_Due AS d
+            LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
+                ON s.[id] = d.[Key1]
+            CROSS APPLY (
                 SELECT
-                    d.[id],
-                    d.[AttemptNum],
-                    CASE WHEN s.[UpdatedAt] >= @Now THEN DATEADD(MICROSECOND, 1, s.[UpdatedAt]) ELSE @Now END
-                        AS [Token],
-                    s.[Step],
-                    s.[Response],
-                    s.[Error],
-                    s.[UpdatedAt] AS [Before]
-                FROM @Due AS d
-                LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
-                    ON s.[id] = d.[id]
+                    d.[AttemptNum] AS [AttemptNum],
+                    s.[UpdatedAt] AS [Token]
             ) AS x
             OPTION (LOOP JOIN, FORCE ORDER);
 
-            /* The rows are locked and in @Change: first the table, then what is kept beside it. */
+            /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
             UPDATE q
             SET
-                [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @Offset, w.[DueAt]), q.[scheduled_start_date]),
-                [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @At
+                [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @_Offset, w.[DueAt]), q.[scheduled_start_date]),
+                [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At
                     ELSE q.[start_date] END,
                 [end_date] = CASE
                     WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
                         'PartiallyCompleted', 'Pending', 'Error')
                         THEN NULL
                     WHEN w.[Status] IN ('Completed')
-                        THEN COALESCE(DATEADD(MINUTE, @Offset, w.[FinishedAt]), @At)
-                    ELSE COALESCE(DATEADD(MINUTE, @Offset, w.[FinishedAt]), q.[end_date])
+                        THEN COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), @_At)
+                    ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
                 END,
                 [attempts] = w.[AttemptNum],
                 [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
@@ -534,17 +526,16 @@ BEGIN
                         THEN 1
                     ELSE q.[in_process]
                 END
-            FROM @Change AS w
-            INNER JOIN [dbo].[four_queue] AS q
-                ON q.[in_process] IN (0, 1) AND q.[id] = w.[id]
-            WHERE
-                q.[in_process] = 0
+            FROM @_Change AS w
+            INNER JOIN [dbo].[four_queue] AS q WITH (ROWLOCK)
+                ON q.[in_process] IN (0, 1) AND q.[id] = w.[Key1]
+            WHERE q.[in_process] = 0
             OPTION (LOOP JOIN, FORCE ORDER);
-            SET @Written = @@ROWCOUNT;
+            SET @_Written = @@ROWCOUNT;
 
-            IF @Written <> (SELECT COUNT(*) FROM @Change)
+            IF @_Written <> (SELECT COUNT(*) FROM @_Change)
                 THROW 50005, N'FourQueueScheduler: a row that was locked for the change changed all the same.', 1;
-            SET @Kept = 0;
+            SET @_Kept = 0;
 
             UPDATE s
             SET
@@ -560,25 +551,25 @@ BEGIN
                 [UpdatedAt] = w.[Token],
                 [LeaseOwner] = w.[LeaseOwner],
                 [LeaseUntil] = w.[LeaseUntil]
-            FROM @Change AS w
-            INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s
-                ON s.[id] = w.[id]
+            FROM @_Change AS w
+            INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
+                ON s.[id] = w.[Key1]
             WHERE s.[UpdatedAt] = w.[Before]
             OPTION (LOOP JOIN, FORCE ORDER);
-            SET @Kept = @Kept + @@ROWCOUNT;
+            SET @_Kept = @_Kept + @@ROWCOUNT;
 
-            IF @Kept <> (SELECT COUNT(*) FROM @Change AS w WHERE w.[Before] IS NOT NULL)
+            IF @_Kept <> (SELECT COUNT(*) FROM @_Change AS w WHERE w.[Before] IS NOT NULL)
                 THROW 50005, N'FourQueueScheduler: a row that was locked for the change changed all the same.', 1;
 
-            IF @Kept < @Written
+            IF @_Kept < @_Written
                 INSERT INTO [readpast].[FourQueueScheduler_Lease] (
                     [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
                     [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
                 )
                 SELECT
-                    w.[id], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
+                    w.[Key1], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
                     w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
-                FROM @Change AS w
+                FROM @_Change AS w
                 WHERE
                     w.[Before] IS NULL
                 OPTION (LOOP JOIN, FORCE ORDER);
@@ -592,13 +583,18 @@ BEGIN
         THROW;
     END CATCH;
 
-    INSERT INTO @Out ([Seq], [Answer], [Key], [id], [Token], [AttemptNum], [Status])
+    INSERT INTO @_Out ([Seq], [Answer], [Key], [Key1], [Token], [AttemptNum], [Status])
     SELECT
-        1000000 + d.[Seq], CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, CAST(w.[id]
-            AS nvarchar(36)), w.[id], w.[Token], w.[AttemptNum], w.[Status]
-    FROM @Due AS d
-    INNER JOIN @Change AS w
-        ON w.[id] = d.[id]
+        1000000 + d.[Seq],
+        CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
+        CAST(w.[Key1] AS nvarchar(36)),
+        w.[Key1],
+        w.[Token],
+        w.[AttemptNum],
+        w.[Status]
+    FROM @_Due AS d
+    INNER JOIN @_Change AS w
+        ON w.[Key1] = d.[Key1]
     WHERE w.[Status] = 'Processing';
 
     /*
@@ -606,7 +602,7 @@ BEGIN
     already is in the hands of others.
     */
     IF @@ROWCOUNT = 0
-        INSERT INTO @Out ([Seq], [Answer], [DueMs])
+        INSERT INTO @_Out ([Seq], [Answer], [DueMs])
         SELECT
             1000000,
             'EMPTY',
@@ -614,15 +610,15 @@ BEGIN
         FROM (
             SELECT CAST(NULL AS bigint) AS [DueMs]
             UNION ALL
-            SELECT DATEDIFF_BIG(MILLISECOND, @At, MIN(u.[DueAt])) + 1
+            SELECT DATEDIFF_BIG(MILLISECOND, @_At, MIN(u.[DueAt])) + 1
             FROM (
                 /* Of the thousand that come next. */
                 SELECT TOP (1000) q.[scheduled_start_date] AS [DueAt]
                 FROM [dbo].[four_queue] AS q
-                    WITH (READPAST, READCOMMITTEDLOCK, INDEX ([big_idea]))
+                    WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([big_idea]))
                 WHERE
                     q.[in_process] = 0
-                    AND q.[scheduled_start_date] > @At
+                    AND q.[scheduled_start_date] > @_At
                 ORDER BY q.[id]
             ) AS u
         ) AS x;
@@ -638,46 +634,33 @@ BEGIN
         o.[Status],
         q.[reputation] AS [reputation],
         q.[id],
-        CASE
-            WHEN q.[in_process] = 0
-                THEN CASE
-                    WHEN s.[Status] IN ('Pending', 'Error')
-                        THEN s.[Status]
-                    ELSE 'Pending'
-                END
-            WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                THEN CASE
-                    WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
-                        'PartiallyCompleted')
-                        THEN s.[Status]
-                    ELSE 'Processing'
-                END
-            WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
-                THEN 'Completed'
-            ELSE 'Processing'
-        END AS [ItemStatus],
+        CASE WHEN q.[in_process] = 0 THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status]
+            ELSE 'Pending' END WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
+            WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+            THEN s.[Status] ELSE 'Processing' END WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
+            ELSE 'Processing' END AS [ItemStatus],
         s.[Step] AS [ItemStep],
         COALESCE(CAST(q.[attempts] AS int), 0) AS [ItemAttempt],
         s.[Response] AS [ItemResponse],
         s.[Error] AS [ItemError],
-        COALESCE(s.[StartedAt], DATEADD(MINUTE, -@Offset, CAST(q.[start_date] AS datetime2(7)))) AS [ItemStartedAt],
-        /* Of what is completed nothing is kept beside the table, which has both times. */
+        COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))) AS [ItemStartedAt],
         COALESCE(
             s.[Duration],
+            /* Of what is completed nothing is kept beside the table, which has both times. */
             CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN DATEDIFF_BIG(MILLISECOND, q.[start_date],
                 q.[end_date]) END
         ) AS [ItemDuration],
-        DATEADD(MINUTE, -@Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
+        DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
         s.[UpdatedAt] AS [ItemToken],
         CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
         CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE WHEN s.[UpdatedAt] IS NULL
-            OR s.[Status] = 'Pending' THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@Offset, CAST(q.[start_date]
+            OR s.[Status] = 'Pending' THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date]
             AS datetime2(7)))) ELSE s.[LeaseUntil] END END AS [ItemLeaseUntil]
-    FROM @Out AS o
+    FROM @_Out AS o
     LEFT JOIN [dbo].[four_queue] AS q
-        ON q.[in_process] IN (0, 1) AND q.[id] = o.[id] AND o.[Answer] IN ('CLAIMED', 'CLAIMED_ALONE')
-    LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
-        ON s.[id] = q.[id]
+        ON q.[in_process] IN (0, 1) AND q.[id] = o.[Key1] AND o.[Answer] IN ('CLAIMED', 'CLAIMED_ALONE')
+        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
+            ON s.[id] = q.[id]
     ORDER BY o.[Seq]
     OPTION (LOOP JOIN, FORCE ORDER);
 

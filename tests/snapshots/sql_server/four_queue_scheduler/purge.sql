@@ -2,9 +2,9 @@
 Delete up to @Max finished items that fit @Filter, in the order of their keys, and as many rows of
 FourQueueScheduler_Lease
 whose items are gone. @Filter is that of Find_FourQueueScheduler; without a status it means Completed,
-PartiallyCompleted,
-Cancelled and Terminated. Failed items go only when they are named, since somebody may still want to see to them;
-unfinished ones never do. Rows that others hold are passed over. One row: purged, and how many items it were.
+PartiallyCompleted, Cancelled and Terminated. Failed items go only when they are named, since somebody may still want to
+see to them; unfinished ones never do. Rows that others hold are passed over. One row: purged, and how many items it
+were.
 Table access order: four_queue, FourQueueScheduler_Lease.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Purge_FourQueueScheduler_trx]
@@ -17,45 +17,49 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;
     /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @Now datetime2(7); /* UTC */
-    DECLARE @At datetime2(7); /* the same moment as the table tells it */
-    DECLARE @Stamp datetimeoffset(7);
-    DECLARE @Offset int;
-    DECLARE @Purged int = 0;
-    DECLARE @Found TABLE (
-        [id] bigint NOT NULL,
-        PRIMARY KEY CLUSTERED ([id])
+    /* Who tidies up gives way. */
+    SET DEADLOCK_PRIORITY LOW;
+    DECLARE @_Now datetime2(7); /* UTC */
+    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
+    DECLARE @_Stamp datetimeoffset(7);
+    DECLARE @_Offset int;
+    DECLARE @_Purged int = 0;
+    DECLARE @_Found TABLE (
+        [Key1] bigint NOT NULL,
+        PRIMARY KEY CLUSTERED ([Key1])
     );
-    DECLARE @Locked TABLE (
-        [id] bigint NOT NULL,
-        PRIMARY KEY CLUSTERED ([id])
+    DECLARE @_Locked TABLE (
+        [Key1] bigint NOT NULL,
+        PRIMARY KEY CLUSTERED ([Key1])
     );
-    DECLARE @Keys nvarchar(max);
-    DECLARE @Statuses nvarchar(max);
-    DECLARE @Types nvarchar(max);
-    DECLARE @Before datetime2(7);
-    DECLARE @Since datetime2(7);
-    DECLARE @Error nvarchar(4000);
-    DECLARE @Key TABLE (
-        [id] bigint NOT NULL,
-        PRIMARY KEY CLUSTERED ([id])
+    DECLARE @_Keys nvarchar(max);
+    DECLARE @_Statuses nvarchar(max);
+    DECLARE @_Types nvarchar(max);
+    DECLARE @_Before datetime2(7);
+    DECLARE @_Since datetime2(7);
+    DECLARE @_Error nvarchar(4000);
+    DECLARE @_Key TABLE (
+        [Key1] bigint NOT NULL,
+        PRIMARY KEY CLUSTERED ([Key1])
     );
-    DECLARE @Given TABLE (
+    DECLARE @_Given TABLE (
         [Ordinal] int NOT NULL PRIMARY KEY,
-        [id] bigint NULL,
-        [Key] nvarchar(max) NULL
+        [Key1] bigint NULL
     );
-    DECLARE @Wanted TABLE ([Status] varchar(20) NOT NULL PRIMARY KEY);
+    DECLARE @_Wanted TABLE ([Status] varchar(20) NOT NULL PRIMARY KEY);
+    DECLARE @_WantedType TABLE ([Ordinal] int NOT NULL PRIMARY KEY, [Type] nvarchar(4000) NOT NULL);
 
     /*
     A condition with a slip in it must not be passed over: what it was to keep out would be met too. OPENJSON counts
     types
-    so: 0 is null, 1 text, 4 an array.
+    so: 0 is null, 1 text, 4 an array. Two steps, since the parts of one condition are evaluated in any order.
     */
+    IF ISJSON(@Filter) = 0 OR CHARINDEX(N'{', @Filter) = 0
+        THROW 50021,
+            N'Purge_FourQueueScheduler_trx: @Filter takes keys, status, types (arrays), before, after, error (text), once.',
+            1;
     IF
-        ISJSON(@Filter) = 0
-        OR CHARINDEX(N'{', @Filter) = 0
-        OR EXISTS (
+        EXISTS (
             SELECT 1 FROM OPENJSON(@Filter) AS j
             WHERE
                 j.[key] NOT IN (N'keys', N'status', N'types', N'before', N'after', N'error')
@@ -68,43 +72,45 @@ BEGIN
             N'Purge_FourQueueScheduler_trx: @Filter takes keys, status, types (arrays), before, after, error (text), once.',
             1;
 
-    SET @Keys = JSON_QUERY(@Filter, '$.keys');
-    SET @Statuses = JSON_QUERY(@Filter, '$.status');
-    SET @Types = JSON_QUERY(@Filter, '$.types');
-    SET @Error = JSON_VALUE(@Filter, '$.error');
-    SET @Before = TRY_CONVERT(datetime2(7), JSON_VALUE(@Filter, '$.before'));
-    SET @Since = TRY_CONVERT(datetime2(7), JSON_VALUE(@Filter, '$.after'));
+    SET @_Keys = JSON_QUERY(@Filter, '$.keys');
+    SET @_Statuses = JSON_QUERY(@Filter, '$.status');
+    SET @_Types = JSON_QUERY(@Filter, '$.types');
+    SET @_Error = JSON_VALUE(@Filter, '$.error');
+    SET @_Before = TRY_CONVERT(datetime2(7), JSON_VALUE(@Filter, '$.before'));
+    SET @_Since = TRY_CONVERT(datetime2(7), JSON_VALUE(@Filter, '$.after'));
 
     IF
-        (@Before IS NULL AND JSON_VALUE(@Filter, '$.before') IS NOT NULL)
-        OR (@Since IS NULL AND JSON_VALUE(@Filter, '$.after') IS NOT NULL)
+        (@_Before IS NULL AND JSON_VALUE(@Filter, '$.before') IS NOT NULL)
+        OR (@_Since IS NULL AND JSON_VALUE(@Filter, '$.after') IS NOT NULL)
         THROW 50021, N'Purge_FourQueueScheduler_trx: before and after are UTC times like 2026-11-21T10:00:00.', 1;
     IF
         EXISTS (
-            SELECT 1 FROM OPENJSON(@Statuses) AS s
+            SELECT 1 FROM OPENJSON(@_Statuses) AS s
             WHERE NOT EXISTS (SELECT 1 FROM [readpast].[QueueStatus] AS k WHERE k.[Status] = s.[value])
         )
         THROW 50021, N'Purge_FourQueueScheduler_trx: status names one that there is not.', 1;
 
-    INSERT INTO @Given ([Ordinal], [id], [Key])
+    INSERT INTO @_Given ([Ordinal], [Key1])
     SELECT
         CAST(r.[key] AS int),
-        TRY_CAST(NULLIF(r.[value], N'') AS bigint),
-        r.[value]
-    FROM OPENJSON(@Keys) AS r;
+        TRY_CAST(NULLIF(r.[value], N'') AS bigint)
+    FROM OPENJSON(@_Keys) AS r;
 
     IF @@ROWCOUNT > 1000
         THROW 50021, N'Purge_FourQueueScheduler_trx: at most 1000 keys a call.', 1;
-    IF EXISTS (SELECT 1 FROM @Given AS g WHERE g.[id] IS NULL)
+    IF EXISTS (SELECT 1 FROM @_Given AS g WHERE g.[Key1] IS NULL)
         THROW 50021, N'Purge_FourQueueScheduler_trx: one of the keys is not a key of FourQueueScheduler.', 1;
 
-    INSERT INTO @Key ([id])
-    SELECT DISTINCT g.[id] FROM @Given AS g;
+    INSERT INTO @_Key ([Key1])
+    SELECT DISTINCT g.[Key1] FROM @_Given AS g;
 
-    INSERT INTO @Wanted ([Status])
+    INSERT INTO @_Wanted ([Status])
     SELECT s.[Status]
     FROM [readpast].[QueueStatus] AS s
-    WHERE @Statuses IS NULL OR s.[Status] IN (SELECT j.[value] FROM OPENJSON(@Statuses) AS j);
+    WHERE @_Statuses IS NULL OR s.[Status] IN (SELECT j.[value] FROM OPENJSON(@_Statuses) AS j);
+
+    INSERT INTO @_WantedType ([Ordinal], [Type])
+    SELECT CAST(j.[key] AS int), j.[value] FROM OPENJSON(@_Types) AS j WHERE j.[value] IS NOT NULL;
 
     IF @@TRANCOUNT > 0
         THROW 50012, N'Purge_FourQueueScheduler_trx commits its own work: not to be called in a transaction.', 1;
@@ -112,127 +118,119 @@ BEGIN
     IF @Max IS NULL OR @Max < 1 OR @Max > 1000
         THROW 50021, N'Purge_FourQueueScheduler_trx: @Max must be from 1 to 1000.', 1;
 
-    IF @Statuses IS NULL
-        DELETE FROM @Wanted WHERE [Status] = 'Failed' OR [readpast].[QueueIsFinished_fn]([Status]) = 0;
-    IF EXISTS (SELECT 1 FROM @Wanted AS w WHERE [readpast].[QueueIsFinished_fn](w.[Status]) = 0)
+    IF @_Statuses IS NULL
+        DELETE FROM @_Wanted WHERE [Status] = 'Failed' OR NOT ([Status] NOT IN ('Pending', 'Processing', 'Error',
+            'Paused'));
+    IF EXISTS (SELECT 1 FROM @_Wanted AS w WHERE NOT (w.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused')))
         THROW 50021,
-            N'Purge_FourQueueScheduler_trx: only finished items can be purged; cancel or terminate others first.', 1;
+            N'Purge_FourQueueScheduler_trx: only finished items can be purged; cancel or terminate the others.', 1;
 
     BEGIN TRY
         BEGIN TRANSACTION;
         /* One look at the clock: the table's times are the server's, ours are UTC. */
-        SET @Stamp = SYSDATETIMEOFFSET();
-        SET @Offset = DATEPART(TZOFFSET, @Stamp);
-        SET @At = CAST(@Stamp AS datetime2(7));
-        SET @Now = DATEADD(MINUTE, -@Offset, @At);
+        SET @_Stamp = SYSDATETIMEOFFSET();
+        SET @_Offset = DATEPART(TZOFFSET, @_Stamp);
+        SET @_At = CAST(@_Stamp AS datetime2(7));
+        SET @_Now = DATEADD(MINUTE, -@_Offset, @_At);
 
         /* The search takes no update locks: it passes rows that are not meant, and no worker shall wait for it. */
-        INSERT INTO @Found ([id])
-        SELECT TOP (@Max) q.[id]
-        FROM [dbo].[four_queue] AS q WITH (READPAST, READCOMMITTEDLOCK)
+        IF @_Keys IS NOT NULL
+            INSERT INTO @_Found ([Key1])
+            SELECT TOP (@Max) q.[id]
+            FROM @_Key AS k
+            INNER JOIN [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                ON q.[in_process] IN (0, 1) AND q.[id] = k.[Key1]
         LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
             ON s.[id] = q.[id]
-        WHERE
-            (@Keys IS NULL OR EXISTS (SELECT 1 FROM @Key AS k WHERE k.[id] = q.[id]))
-            AND 
-                CASE
-                    WHEN q.[in_process] = 0
-                        THEN CASE
-                            WHEN s.[Status] IN ('Pending', 'Error')
-                                THEN s.[Status]
-                            ELSE 'Pending'
-                        END
-                    WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                        THEN CASE
-                            WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
-                                'PartiallyCompleted')
-                                THEN s.[Status]
-                            ELSE 'Processing'
-                        END
-                    WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
-                        THEN 'Completed'
-                    ELSE 'Processing'
-                END
-                IN (SELECT w.[Status] FROM @Wanted AS w)
-            AND (@Types IS NULL OR N'Default' IN (SELECT t.[value] FROM OPENJSON(@Types) AS t))
-            AND (@Before IS NULL OR s.[UpdatedAt] < @Before)
-            AND (@Since IS NULL OR s.[UpdatedAt] >= @Since)
-            /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
-            AND (
-                @Error IS NULL
-                OR CHARINDEX(@Error, s.[Error] COLLATE Latin1_General_BIN2) > 0
-            )
-        ORDER BY q.[id];
+            WHERE
+                CASE WHEN q.[in_process] = 0 THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status]
+                    ELSE 'Pending' END WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
+                    WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
+                    'PartiallyCompleted') THEN s.[Status] ELSE 'Processing' END WHEN q.[in_process] = 1
+                    AND q.[end_date] IS NOT NULL THEN 'Completed' ELSE 'Processing' END IN (SELECT w.[Status]
+                    FROM @_Wanted AS w)
+                AND (@_Types IS NULL OR N'Default' IN (SELECT y.[Type] FROM @_WantedType AS y))
+                AND (@_Before IS NULL OR s.[UpdatedAt] < @_Before)
+                AND (@_Since IS NULL OR s.[UpdatedAt] >= @_Since)
+                /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
+                AND (@_Error IS NULL OR CHARINDEX(@_Error, s.[Error] COLLATE Latin1_General_BIN2) > 0)
+            ORDER BY k.[Key1]
+            OPTION (LOOP JOIN, FORCE ORDER);
+        ELSE
+            INSERT INTO @_Found ([Key1])
+            SELECT TOP (@Max) q.[id]
+            FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
+            ON s.[id] = q.[id]
+            WHERE
+                CASE WHEN q.[in_process] = 0 THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status]
+                    ELSE 'Pending' END WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
+                    WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
+                    'PartiallyCompleted') THEN s.[Status] ELSE 'Processing' END WHEN q.[in_process] = 1
+                    AND q.[end_date] IS NOT NULL THEN 'Completed' ELSE 'Processing' END IN (SELECT w.[Status]
+                    FROM @_Wanted AS w)
+                AND (@_Types IS NULL OR N'Default' IN (SELECT y.[Type] FROM @_WantedType AS y))
+                AND (@_Before IS NULL OR s.[UpdatedAt] < @_Before)
+                AND (@_Since IS NULL OR s.[UpdatedAt] >= @_Since)
+                /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
+                AND (@_Error IS NULL OR CHARINDEX(@_Error, s.[Error] COLLATE Latin1_General_BIN2) > 0)
+            ORDER BY q.[id]
+            OPTION (RECOMPILE);
 
-        INSERT INTO @Locked ([id])
+        INSERT INTO @_Locked ([Key1])
         SELECT q.[id]
-        FROM @Found AS f
+        FROM @_Found AS f
         INNER JOIN [dbo].[four_queue] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
-            ON q.[in_process] IN (0, 1) AND q.[id] = f.[id]
+            ON q.[in_process] IN (0, 1) AND q.[id] = f.[Key1]
         LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
             ON s.[id] = q.[id]
         WHERE
-            
-                CASE
-                    WHEN q.[in_process] = 0
-                        THEN CASE
-                            WHEN s.[Status] IN ('Pending', 'Error')
-                                THEN s.[Status]
-                            ELSE 'Pending'
-                        END
-                    WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                        THEN CASE
-                            WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
-                                'PartiallyCompleted')
-                                THEN s.[Status]
-                            ELSE 'Processing'
-                        END
-                    WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
-                        THEN 'Completed'
-                    ELSE 'Processing'
-                END
-                IN (SELECT w.[Status] FROM @Wanted AS w)
-            AND (@Types IS NULL OR N'Default' IN (SELECT t.[value] FROM OPENJSON(@Types) AS t))
-            AND (@Before IS NULL OR s.[UpdatedAt] < @Before)
-            AND (@Since IS NULL OR s.[UpdatedAt] >= @Since)
+            CASE WHEN q.[in_process] = 0 THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status]
+                ELSE 'Pending' END WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
+                WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                THEN s.[Status] ELSE 'Processing' END WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
+                THEN 'Completed' ELSE 'Processing' END IN (SELECT w.[Status] FROM @_Wanted AS w)
+            AND (@_Types IS NULL OR N'Default' IN (SELECT y.[Type] FROM @_WantedType AS y))
+            AND (@_Before IS NULL OR s.[UpdatedAt] < @_Before)
+            AND (@_Since IS NULL OR s.[UpdatedAt] >= @_Since)
             /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
-            AND (
-                @Error IS NULL
-                OR CHARINDEX(@Error, s.[Error] COLLATE Latin1_General_BIN2) > 0
-            )
+            AND (@_Error IS NULL OR CHARINDEX(@_Error, s.[Error] COLLATE Latin1_General_BIN2) > 0)
         OPTION (LOOP JOIN, FORCE ORDER);
 
         DELETE q
-        FROM @Locked AS l
-        INNER JOIN [dbo].[four_queue] AS q
-            ON q.[in_process] IN (0, 1) AND q.[id] = l.[id]
+        FROM @_Locked AS l
+        INNER JOIN [dbo].[four_queue] AS q WITH (ROWLOCK)
+            ON q.[in_process] IN (0, 1) AND q.[id] = l.[Key1]
         OPTION (LOOP JOIN, FORCE ORDER);
-        SET @Purged = @@ROWCOUNT;
+        SET @_Purged = @@ROWCOUNT;
 
         DELETE s
-        FROM @Locked AS l
-        INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s
-            ON s.[id] = l.[id]
+        FROM @_Locked AS l
+        INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
+            ON s.[id] = l.[Key1]
         OPTION (LOOP JOIN, FORCE ORDER);
 
-        DELETE FROM @Found;
-        INSERT INTO @Found ([id])
+        DELETE FROM @_Found;
+        INSERT INTO @_Found ([Key1])
         SELECT TOP (@Max) s.[id]
-        FROM [readpast].[FourQueueScheduler_Lease] AS s WITH (READPAST, READCOMMITTEDLOCK)
+        FROM [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
         WHERE
-            s.[UpdatedAt] < DATEADD(MINUTE, -10, @Now)
-            AND NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WHERE q.[in_process] IN (0, 1) AND q.[id] = s.[id]);
+            s.[UpdatedAt] < DATEADD(MINUTE, -10, @_Now)
+            AND NOT EXISTS (
+                SELECT 1 FROM [dbo].[four_queue] AS q
+                WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id]
+            );
 
         /* What moved to another place of the index while it was looked for can be missed, once. */
         DELETE f
-        FROM @Found AS f
-        WHERE EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WHERE q.[in_process] IN (0, 1) AND q.[id] = f.[id]);
+        FROM @_Found AS f
+        WHERE EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WHERE q.[in_process] IN (0, 1) AND q.[id] = f.[Key1]);
 
         DELETE s
-        FROM @Found AS f
-        INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s
-            ON s.[id] = f.[id]
-        WHERE s.[UpdatedAt] < DATEADD(MINUTE, -10, @Now)
+        FROM @_Found AS f
+        INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
+            ON s.[id] = f.[Key1]
+        WHERE s.[UpdatedAt] < DATEADD(MINUTE, -10, @_Now)
         OPTION (LOOP JOIN, FORCE ORDER);
 
         COMMIT TRANSACTION;
@@ -245,7 +243,7 @@ BEGIN
 
     SELECT
         'purged' AS [Name],
-        CAST(@Purged AS bigint) AS [Value];
+        CAST(@_Purged AS bigint) AS [Value];
 
     RETURN 0;
 END;

@@ -18,17 +18,18 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;
     /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @Replayed bit = 0;
-    DECLARE @Result nvarchar(max);
-    DECLARE @Now datetime2(7); /* UTC */
-    DECLARE @At datetime2(7); /* the same moment as the table tells it */
-    DECLARE @Stamp datetimeoffset(7);
-    DECLARE @Offset int;
+    DECLARE @_Replayed bit = 0;
+    DECLARE @_Result nvarchar(max);
+    DECLARE @_Place uniqueidentifier = NEWID();
+    DECLARE @_Now datetime2(7); /* UTC */
+    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
+    DECLARE @_Stamp datetimeoffset(7);
+    DECLARE @_Offset int;
     /* In the order of the keys, so that rows are locked in it and two calls never wait for each other. */
-    DECLARE @Item TABLE (
+    DECLARE @_Item TABLE (
         [Ordinal] int NOT NULL,
         [Key] nvarchar(max) NULL,
-        [id] bigint NULL,
+        [Key1] bigint NULL,
         [Token] datetime2(7) NULL,
         [Attempt] int NULL,
         [Status] varchar(20) NULL,
@@ -37,9 +38,9 @@ BEGIN
         [Error] nvarchar(max) NULL,
         [DueAt] datetime2(7) NULL,
         [Release] bit NULL,
-        UNIQUE CLUSTERED ([id], [Ordinal])
+        UNIQUE CLUSTERED ([Key1], [Ordinal])
     );
-    DECLARE @Work TABLE (
+    DECLARE @_Work TABLE (
         [Ordinal] int NOT NULL PRIMARY KEY,
         [Answer] varchar(20) NOT NULL,
         [Was] varchar(20) NULL,
@@ -47,10 +48,11 @@ BEGIN
         [Token] datetime2(7) NULL,
         [AttemptNum] int NULL
     );
-    DECLARE @Looks int = 0;
-    /* What items become: written to the table and to FourQueueScheduler_Lease in one way, whatever the reason. */
-    DECLARE @Change TABLE (
-        [id] bigint NOT NULL,
+    DECLARE @_Count int;
+    DECLARE @_Looks int = 0;
+    /* What items become, whatever the reason. */
+    DECLARE @_Change TABLE (
+        [Key1] bigint NOT NULL,
         [Was] varchar(20) NOT NULL,
         [Status] varchar(20) NOT NULL,
         [AttemptNum] int NOT NULL,
@@ -64,19 +66,18 @@ BEGIN
         [DueAt] datetime2(7) NULL,
         [LeaseOwner] nvarchar(128) NULL,
         [LeaseUntil] datetime2(7) NULL,
-        /* The token that stood beside the table: it must stand there still when this is written. */
-        [Before] datetime2(7) NULL,
-        PRIMARY KEY CLUSTERED ([id])
+        [Before] datetime2(7) NULL, /* the token that stood beside the table: it must stand there still */
+        PRIMARY KEY CLUSTERED ([Key1])
     );
-    DECLARE @Written int;
-    DECLARE @Kept int;
-    DECLARE @Out TABLE (
+    DECLARE @_Written int = 0;
+    DECLARE @_Kept int;
+    DECLARE @_Out TABLE (
         [Seq] int NOT NULL PRIMARY KEY,
         [Answer] varchar(20) NOT NULL,
         [Ordinal] int NULL,
         [DueMs] bigint NULL,
         [Key] nvarchar(max) NULL,
-        [id] bigint NULL,
+        [Key1] bigint NULL,
         [Token] datetime2(7) NULL,
         [AttemptNum] int NULL,
         [Status] varchar(20) NULL
@@ -85,14 +86,23 @@ BEGIN
     IF @@TRANCOUNT > 0
         THROW 50012, N'Redrive_FourQueueScheduler_Set_trx commits its own work: not to be called in a transaction.', 1;
 
-    INSERT INTO @Item (
-        [Ordinal], [Key], [id], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt],
-        [Release]
+    IF EXISTS (
+        SELECT 1
+        FROM OPENJSON(@Items) AS j
+        CROSS APPLY OPENJSON(j.[value]) WITH (
+        [Key1] nvarchar(max) '$.key'
+        ) AS r
+        WHERE (r.[Key1] IS NOT NULL AND TRY_CAST(NULLIF(r.[Key1], N'') AS bigint) IS NULL)
+    )
+        THROW 50021, N'Redrive_FourQueueScheduler_Set_trx: one of the keys is not a key of FourQueueScheduler.', 1;
+
+    INSERT INTO @_Item (
+        [Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Release]
     )
     SELECT
         CAST(j.[key] AS int),
-        r.[Key],
-        TRY_CAST(NULLIF(r.[Key], N'') AS bigint),
+        r.[Key1],
+        TRY_CAST(NULLIF(r.[Key1], N'') AS bigint),
         r.[Token],
         r.[Attempt],
         r.[Status],
@@ -106,7 +116,7 @@ BEGIN
         r.[Release]
     FROM OPENJSON(@Items) AS j
     CROSS APPLY OPENJSON(j.[value]) WITH (
-        [Key] nvarchar(max) '$.key',
+        [Key1] nvarchar(max) '$.key',
         [Token] datetime2(7) '$.token',
         [Attempt] int '$.attempt',
         [Status] varchar(20) '$.status',
@@ -117,17 +127,18 @@ BEGIN
         [DelayMs] bigint '$.delay_ms',
         [Release] bit '$.release'
     ) AS r;
+    SET @_Count = @@ROWCOUNT;
 
-    IF @@ROWCOUNT > 1000
+    IF @_Count > 1000
         THROW 50021, N'Redrive_FourQueueScheduler_Set_trx: at most 1000 items a call.', 1;
 
     BEGIN TRY
         BEGIN TRANSACTION;
         /* One look at the clock: the table's times are the server's, ours are UTC. */
-        SET @Stamp = SYSDATETIMEOFFSET();
-        SET @Offset = DATEPART(TZOFFSET, @Stamp);
-        SET @At = CAST(@Stamp AS datetime2(7));
-        SET @Now = DATEADD(MINUTE, -@Offset, @At);
+        SET @_Stamp = SYSDATETIMEOFFSET();
+        SET @_Offset = DATEPART(TZOFFSET, @_Stamp);
+        SET @_At = CAST(@_Stamp AS datetime2(7));
+        SET @_Now = DATEADD(MINUTE, -@_Offset, @_At);
 
         /*
         First of all: if another attempt of this very call is under way, this waits for it, and then fails (2627).
@@ -135,12 +146,37 @@ BEGIN
         IF @Operation IS NOT NULL
         BEGIN
             INSERT INTO [readpast].[QueueOperation] ([OperationId], [At])
-            VALUES (@Operation, @Now);
+            VALUES (@Operation, @_Now);
 
-            /* Answers are asked for again within minutes. One call in 64 clears what is older than an hour. */
+            /*
+            Answers are asked for again within minutes. One call in 64 clears what is older than an hour: where the
+            library's own identities begin, which are in the order of time, and at some place among all others.
+            */
             IF ABS(CHECKSUM(@Operation) % 64) = 0
-                DELETE TOP (256) FROM [readpast].[QueueOperation] WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                WHERE [At] < DATEADD(HOUR, -1, @Now);
+            BEGIN
+                DELETE p
+                FROM (
+                    SELECT TOP (512) o.[OperationId]
+                    FROM [readpast].[QueueOperation] AS o WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                    ORDER BY o.[OperationId]
+                ) AS f
+                INNER JOIN [readpast].[QueueOperation] AS p WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                    ON p.[OperationId] = f.[OperationId]
+                WHERE p.[At] < DATEADD(HOUR, -1, @_Now)
+                OPTION (LOOP JOIN, FORCE ORDER);
+
+                DELETE p
+                FROM (
+                    SELECT TOP (512) o.[OperationId]
+                    FROM [readpast].[QueueOperation] AS o WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                    WHERE o.[OperationId] > @_Place
+                    ORDER BY o.[OperationId]
+                ) AS f
+                INNER JOIN [readpast].[QueueOperation] AS p WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                    ON p.[OperationId] = f.[OperationId]
+                WHERE p.[At] < DATEADD(HOUR, -1, @_Now)
+                OPTION (LOOP JOIN, FORCE ORDER);
+            END;
         END;
 
         /*
@@ -149,112 +185,98 @@ BEGIN
         A lease past its deadline still counts while nobody has taken the item: finished work is not done twice.
         */
         /* What moves to another place of the index while it is looked for can be missed, once. */
-        WHILE @Looks = 0 OR (@Looks = 1 AND EXISTS (SELECT 1 FROM @Work AS w WHERE w.[Answer] = 'NOT_FOUND'))
+        WHILE @_Looks = 0 OR (@_Looks = 1 AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] = 'NOT_FOUND'))
         BEGIN
-            SET @Looks = @Looks + 1;
-            DELETE FROM @Work WHERE [Answer] = 'NOT_FOUND';
+            SET @_Looks = @_Looks + 1;
+            DELETE FROM @_Work WHERE [Answer] = 'NOT_FOUND';
 
-            INSERT INTO @Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
+            INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
             SELECT
                 x.[Ordinal],
-                CASE
-                    WHEN x.[Found] = 0 THEN 'NOT_FOUND'
-                    WHEN x.[Given] IS NOT NULL AND (x.[Token] IS NULL OR x.[Given] <> x.[Token]) THEN 'CONFLICT'
-                    /* The same item twice in one call: the first of them counts. */
-                    WHEN x.[Place] > 1 THEN 'CONFLICT'
-                    WHEN x.[Is] IN ('Pending', 'Processing', 'Completed') THEN 'ILLEGAL_TRANSITION'
-                    ELSE 'OK'
-                END,
+                a.[Answer],
                 x.[Is],
-                'Pending',
-                x.[Token],
-                0
+                /* What is refused shows the item as it is. */
+                CASE a.[Answer]
+                    WHEN 'NOT_FOUND' THEN NULL
+                    WHEN 'OK' THEN 'Pending'
+                    ELSE x.[Is]
+                END,
+                CASE WHEN a.[Answer] = 'OK' THEN CASE WHEN x.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, x.[Token])
+                    ELSE @_Now END ELSE x.[Token] END,
+                CASE a.[Answer]
+                    WHEN 'NOT_FOUND' THEN NULL
+                    WHEN 'OK' THEN 0
+                    ELSE x.[AttemptNum]
+                END
             FROM (
                 SELECT
                     i.[Ordinal],
                     i.[Token] AS [Given],
-                    i.[Status] AS [To],
-                    i.[Attempt],
-                    i.[Release],
-                    i.[DueAt],
-                    CASE WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL THEN 1 ELSE 0 END AS [HasData],
                     CASE WHEN q.[id] IS NULL THEN 0 ELSE 1 END AS [Found],
-                    CASE
-                        WHEN q.[in_process] = 0
-                            THEN CASE
-                                WHEN s.[Status] IN ('Pending', 'Error')
-                                    THEN s.[Status]
-                                ELSE 'Pending'
-                            END
-                        WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                            THEN CASE
-                                WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
-                                    'PartiallyCompleted')
-                                    THEN s.[Status]
-                                ELSE 'Processing'
-                            END
-                        WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
-                            THEN 'Completed'
-                        ELSE 'Processing'
-                    END AS [Is],
+                    CASE WHEN q.[in_process] = 0 THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status]
+                        ELSE 'Pending' END WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
+                        WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
+                        'PartiallyCompleted') THEN s.[Status] ELSE 'Processing' END WHEN q.[in_process] = 1
+                        AND q.[end_date] IS NOT NULL THEN 'Completed' ELSE 'Processing' END AS [Is],
                     COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum],
-                    CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [LeaseOwner],
                     s.[UpdatedAt] AS [Token],
-                    ROW_NUMBER() OVER (PARTITION BY i.[id] ORDER BY i.[Ordinal]) AS [Place]
-                FROM @Item AS i
+                    ROW_NUMBER() OVER (PARTITION BY i.[Key1] ORDER BY i.[Ordinal]) AS [Place]
+                FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY o.[Key1], o.[Ordinal]) AS i
                 LEFT JOIN [dbo].[four_queue] AS q WITH (UPDLOCK, ROWLOCK)
-                    ON q.[in_process] IN (0, 1) AND q.[id] = i.[id]
+                    ON q.[in_process] IN (0, 1) AND q.[id] = i.[Key1]
                 /* Locked too: with row versions it would be read as it was before the wait for the row of the table. */
                 LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK)
                     ON s.[id] = q.[id]
             ) AS x
-            WHERE NOT EXISTS (SELECT 1 FROM @Work AS w WHERE w.[Ordinal] = x.[Ordinal])
-            OPTION (LOOP JOIN, FORCE ORDER);
+            CROSS APPLY (
+                SELECT
+                    CASE
+                        WHEN x.[Found] = 0 THEN 'NOT_FOUND'
+                        WHEN x.[Given] IS NOT NULL AND (x.[Token] IS NULL OR x.[Given] <> x.[Token]) THEN 'CONFLICT'
+                        /* The same item twice in one call: the first of them counts. */
+                        WHEN x.[Place] > 1 THEN 'CONFLICT'
+                        WHEN x.[Is] IN ('Pending', 'Processing', 'Completed') THEN 'ILLEGAL_TRANSITION'
+                        ELSE 'OK'
+                    END AS [Answer]
+            ) AS a
+            WHERE NOT EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Ordinal] = x.[Ordinal])
+            /* One row at a time, so that locks are taken in the order of the keys and none ahead of it. */
+            OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
         END;
 
-        UPDATE @Work
-        SET
-            [Status] = CASE WHEN [Answer] = 'NOT_FOUND' THEN NULL ELSE [Was] END,
-            [AttemptNum] = CASE WHEN [Answer] = 'NOT_FOUND' THEN NULL ELSE [AttemptNum] END
-        WHERE [Answer] <> 'OK';
-
-        UPDATE @Work
-        SET [Token] = CASE WHEN [Token] >= @Now THEN DATEADD(MICROSECOND, 1, [Token]) ELSE @Now END
-        WHERE [Answer] = 'OK';
-
-        INSERT INTO @Change (
-            [id], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [DueAt], [Before]
+        INSERT INTO @_Change (
+            [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [DueAt], [Before]
         )
         SELECT
-            i.[id], w.[Was], w.[Status], w.[AttemptNum], w.[Token],
+            i.[Key1], w.[Was], w.[Status], w.[AttemptNum], w.[Token],
             s.[Step],
             s.[Response],
             s.[Error],
-            @Now,
+            @_Now,
             s.[UpdatedAt]
-        FROM @Item AS i
-        INNER JOIN @Work AS w
+        FROM @_Item AS i
+        INNER JOIN @_Work AS w
             ON w.[Ordinal] = i.[Ordinal]
         INNER JOIN [dbo].[four_queue] AS q
-            ON q.[in_process] IN (0, 1) AND q.[id] = i.[id]
+            ON q.[in_process] IN (0, 1) AND q.[id] = i.[Key1]
         LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
-            ON s.[id] = i.[id]
+            ON s.[id] = i.[Key1]
         WHERE w.[Answer] = 'OK'
         OPTION (LOOP JOIN, FORCE ORDER);
 
-        /* The rows are locked and in @Change: first the table, then what is kept beside it. */
+        /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
         UPDATE q
         SET
-            [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @Offset, w.[DueAt]), q.[scheduled_start_date]),
-            [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @At
+            [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @_Offset, w.[DueAt]), q.[scheduled_start_date]),
+            [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At
                 ELSE q.[start_date] END,
             [end_date] = CASE
                 WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted',
                     'Pending', 'Error')
                     THEN NULL
                 WHEN w.[Status] IN ('Completed')
-                    THEN COALESCE(DATEADD(MINUTE, @Offset, w.[FinishedAt]), @At)
-                ELSE COALESCE(DATEADD(MINUTE, @Offset, w.[FinishedAt]), q.[end_date])
+                    THEN COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), @_At)
+                ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
             END,
             [attempts] = w.[AttemptNum],
             [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
@@ -267,15 +289,15 @@ BEGIN
                     THEN 1
                 ELSE q.[in_process]
             END
-        FROM @Change AS w
-        INNER JOIN [dbo].[four_queue] AS q
-            ON q.[in_process] IN (0, 1) AND q.[id] = w.[id]
+        FROM @_Change AS w
+        INNER JOIN [dbo].[four_queue] AS q WITH (ROWLOCK)
+            ON q.[in_process] IN (0, 1) AND q.[id] = w.[Key1]
         OPTION (LOOP JOIN, FORCE ORDER);
-        SET @Written = @@ROWCOUNT;
+        SET @_Written = @@ROWCOUNT;
 
-        IF @Written <> (SELECT COUNT(*) FROM @Change)
+        IF @_Written <> (SELECT COUNT(*) FROM @_Change)
             THROW 50005, N'FourQueueScheduler: a row that was locked for the change changed all the same.', 1;
-        SET @Kept = 0;
+        SET @_Kept = 0;
 
         UPDATE s
         SET
@@ -291,44 +313,42 @@ BEGIN
             [UpdatedAt] = w.[Token],
             [LeaseOwner] = w.[LeaseOwner],
             [LeaseUntil] = w.[LeaseUntil]
-        FROM @Change AS w
-        INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s
-            ON s.[id] = w.[id]
+        FROM @_Change AS w
+        INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
+            ON s.[id] = w.[Key1]
         WHERE s.[UpdatedAt] = w.[Before]
         OPTION (LOOP JOIN, FORCE ORDER);
-        SET @Kept = @Kept + @@ROWCOUNT;
+        SET @_Kept = @_Kept + @@ROWCOUNT;
 
-        IF @Kept <> (SELECT COUNT(*) FROM @Change AS w WHERE w.[Before] IS NOT NULL)
+        IF @_Kept <> (SELECT COUNT(*) FROM @_Change AS w WHERE w.[Before] IS NOT NULL)
             THROW 50005, N'FourQueueScheduler: a row that was locked for the change changed all the same.', 1;
 
-        IF @Kept < @Written
+        IF @_Kept < @_Written
             INSERT INTO [readpast].[FourQueueScheduler_Lease] (
                 [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
                 [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
             )
             SELECT
-                w.[id], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
+                w.[Key1], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
                 w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
-            FROM @Change AS w
+            FROM @_Change AS w
             WHERE
                 w.[Before] IS NULL
             OPTION (LOOP JOIN, FORCE ORDER);
 
-        /* All of them: what is answered for may be gone when it is asked for again. */
-        IF @Operation IS NOT NULL
+        /* What was OK is read back from the items. */
+        IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] <> 'OK')
         BEGIN
-            SET @Result = (
+            SET @_Result = (
                 SELECT
                     w.[Ordinal] AS [ordinal],
-                    w.[Answer] AS [answer],
-                    w.[Token] AS [token],
-                    w.[AttemptNum] AS [attempt],
-                    w.[Status] AS [status]
-                FROM @Work AS w
+                    w.[Answer] AS [answer]
+                FROM @_Work AS w
+                WHERE w.[Answer] <> 'OK'
                 FOR JSON PATH
             );
-            UPDATE [readpast].[QueueOperation]
-            SET [Result] = @Result
+            UPDATE [readpast].[QueueOperation] WITH (ROWLOCK)
+            SET [Result] = @_Result
             WHERE [OperationId] = @Operation;
         END;
 
@@ -343,26 +363,49 @@ BEGIN
                 SELECT 1 FROM [readpast].[QueueOperation] AS p WHERE p.[OperationId] = @Operation
             )
             THROW;
-        SET @Replayed = 1;
+        SET @_Replayed = 1;
     END CATCH;
 
-    IF @Replayed = 1
+    IF @_Replayed = 1
     BEGIN
-        DELETE FROM @Work;
-        SET @Result = (SELECT p.[Result] FROM [readpast].[QueueOperation] AS p WHERE p.[OperationId] = @Operation);
+        SELECT
+            @_Result = p.[Result],
+            @_Now = p.[At]
+        FROM [readpast].[QueueOperation] AS p
+        WHERE p.[OperationId] = @Operation;
+        DELETE FROM @_Work;
 
-        INSERT INTO @Work ([Ordinal], [Answer], [Token], [AttemptNum], [Status])
-        SELECT r.[ordinal], r.[answer], r.[token], r.[attempt], r.[status]
-        FROM OPENJSON(@Result) WITH (
-            [ordinal] int '$.ordinal', [answer] varchar(20) '$.answer', [token] datetime2(7) '$.token',
-            [attempt] int '$.attempt', [status] varchar(20) '$.status'
-        ) AS r;
+        INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
+        SELECT
+            i.[Ordinal],
+            'OK',
+            CASE WHEN q.[id] IS NOT NULL THEN 'Pending' END,
+            CASE WHEN q.[id] IS NOT NULL THEN CASE WHEN q.[in_process] = 0 THEN CASE WHEN s.[Status] IN ('Pending',
+                'Error') THEN s.[Status] ELSE 'Pending' END WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
+                WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                THEN s.[Status] ELSE 'Processing' END WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
+                THEN 'Completed' ELSE 'Processing' END END,
+            s.[UpdatedAt],
+            CASE WHEN q.[id] IS NOT NULL THEN COALESCE(CAST(q.[attempts] AS int), 0) END
+        FROM @_Item AS i
+        LEFT JOIN [dbo].[four_queue] AS q
+            ON q.[in_process] IN (0, 1) AND q.[id] = i.[Key1]
+        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
+            ON s.[id] = q.[id]
+        OPTION (LOOP JOIN, FORCE ORDER);
+
+        UPDATE k
+        SET [Answer] = r.[answer]
+        FROM OPENJSON(@_Result) WITH ([ordinal] int '$.ordinal', [answer] varchar(20) '$.answer') AS r
+        INNER JOIN @_Work AS k
+            ON k.[Ordinal] = r.[ordinal]
+        OPTION (LOOP JOIN, FORCE ORDER);
     END;
 
-    INSERT INTO @Out ([Seq], [Answer], [Ordinal], [Key], [Token], [AttemptNum], [Status])
+    INSERT INTO @_Out ([Seq], [Answer], [Ordinal], [Key], [Token], [AttemptNum], [Status])
     SELECT w.[Ordinal], w.[Answer], w.[Ordinal], i.[Key], w.[Token], w.[AttemptNum], w.[Status]
-    FROM @Work AS w
-    INNER JOIN @Item AS i
+    FROM @_Work AS w
+    INNER JOIN @_Item AS i
         ON i.[Ordinal] = w.[Ordinal];
 
     SELECT
@@ -373,7 +416,7 @@ BEGIN
         o.[Token],
         o.[AttemptNum],
         o.[Status]
-    FROM @Out AS o
+    FROM @_Out AS o
     ORDER BY o.[Seq];
 
     RETURN 0;

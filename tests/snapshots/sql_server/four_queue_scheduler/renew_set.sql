@@ -15,35 +15,35 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;
     /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @MaxAttempts int;
-    DECLARE @Now datetime2(7); /* UTC */
-    DECLARE @At datetime2(7); /* the same moment as the table tells it */
-    DECLARE @Stamp datetimeoffset(7);
-    DECLARE @Offset int;
+    DECLARE @_Now datetime2(7); /* UTC */
+    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
+    DECLARE @_Stamp datetimeoffset(7);
+    DECLARE @_Offset int;
+    DECLARE @_Count int;
     /* In the order of the keys, so that rows are locked in it and two calls never wait for each other. */
-    DECLARE @Item TABLE (
+    DECLARE @_Item TABLE (
         [Ordinal] int NOT NULL,
         [Key] nvarchar(max) NULL,
-        [id] bigint NULL,
+        [Key1] bigint NULL,
         [Attempt] int NULL,
-        UNIQUE CLUSTERED ([id], [Ordinal])
+        UNIQUE CLUSTERED ([Key1], [Ordinal])
     );
     /* What the table says of them. */
-    DECLARE @Seen TABLE (
-        [id] bigint NOT NULL,
+    DECLARE @_Seen TABLE (
+        [Key1] bigint NOT NULL,
         [InFlight] bit NOT NULL,
         [AttemptNum] int NULL,
         [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
         [Token] datetime2(7) NULL,
-        PRIMARY KEY CLUSTERED ([id])
+        PRIMARY KEY CLUSTERED ([Key1])
     );
-    DECLARE @Out TABLE (
+    DECLARE @_Out TABLE (
         [Seq] int NOT NULL PRIMARY KEY,
         [Answer] varchar(20) NOT NULL,
         [Ordinal] int NULL,
         [DueMs] bigint NULL,
         [Key] nvarchar(max) NULL,
-        [id] bigint NULL,
+        [Key1] bigint NULL,
         [Token] datetime2(7) NULL,
         [AttemptNum] int NULL,
         [Status] varchar(20) NULL
@@ -52,44 +52,41 @@ BEGIN
     IF @@TRANCOUNT > 0
         THROW 50012, N'Renew_FourQueueScheduler_Set_trx commits its own work: not to be called in a transaction.', 1;
 
-    SET @MaxAttempts = COALESCE(
-        (SELECT a.[ValInt] FROM [readpast].[AppSettings] AS a WHERE a.[Param] = 'fourqueuescheduler.maxAttempts'), 3
-    );
     SET @LeaseMs = COALESCE(
         @LeaseMs,
         (SELECT a.[ValInt] FROM [readpast].[AppSettings] AS a WHERE a.[Param] = 'fourqueuescheduler.leaseMs'),
         600000
     );
-
     IF @LeaseMs < 1
         THROW 50021, N'Renew_FourQueueScheduler_Set_trx: @LeaseMs must be at least 1.', 1;
 
-    INSERT INTO @Item ([Ordinal], [Key], [id], [Attempt])
+    INSERT INTO @_Item ([Ordinal], [Key], [Key1], [Attempt])
     SELECT
         CAST(j.[key] AS int),
-        r.[Key],
-        TRY_CAST(NULLIF(r.[Key], N'') AS bigint),
+        r.[Key1],
+        TRY_CAST(NULLIF(r.[Key1], N'') AS bigint),
         r.[Attempt]
     FROM OPENJSON(@Items) AS j
     CROSS APPLY OPENJSON(j.[value]) WITH (
-        [Key] nvarchar(max) '$.key',
+        [Key1] nvarchar(max) '$.key',
         [Attempt] int '$.attempt'
     ) AS r;
+    SET @_Count = @@ROWCOUNT;
 
-    IF @@ROWCOUNT > 1000
+    IF @_Count > 1000
         THROW 50021, N'Renew_FourQueueScheduler_Set_trx: at most 1000 items a call.', 1;
 
     BEGIN TRY
         BEGIN TRANSACTION;
 
-        INSERT INTO @Seen ([id], [InFlight], [AttemptNum], [LeaseOwner], [Token])
+        INSERT INTO @_Seen ([Key1], [InFlight], [AttemptNum], [LeaseOwner], [Token])
         SELECT
-            i.[id],
+            i.[Key1],
             r.[InFlight],
             r.[AttemptNum],
             r.[LeaseOwner],
             r.[Token]
-        FROM (SELECT DISTINCT d.[id] FROM @Item AS d) AS i
+        FROM (SELECT DISTINCT TOP (@_Count) d.[Key1] FROM @_Item AS d ORDER BY d.[Key1]) AS i
         /* The first only: what moves to another place of the index while it is looked for could be found twice. */
         CROSS APPLY (
             SELECT TOP (1)
@@ -99,13 +96,11 @@ BEGIN
                 CAST(NULL AS datetime2(7)) AS [Token]
             FROM [dbo].[four_queue] AS q
             WHERE
-                q.[in_process] IN (0, 1) AND q.[id] = i.[id]
+                q.[in_process] IN (0, 1) AND q.[id] = i.[Key1]
         ) AS r
-        OPTION (LOOP JOIN, FORCE ORDER);
+        OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
 
-        INSERT INTO @Out (
-            [Seq], [Answer], [Ordinal], [Key], [id], [Token], [AttemptNum], [Status]
-        )
+        INSERT INTO @_Out ([Seq], [Answer], [Ordinal], [Key], [Key1], [Token], [AttemptNum], [Status])
         SELECT
             i.[Ordinal],
             CASE
@@ -120,27 +115,27 @@ BEGIN
             END,
             i.[Ordinal],
             i.[Key],
-            i.[id],
+            i.[Key1],
             s.[UpdatedAt],
             e.[AttemptNum],
             s.[Status]
-        FROM @Item AS i
-        LEFT JOIN @Seen AS e
-            ON e.[id] = i.[id]
+        FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY o.[Key1], o.[Ordinal]) AS i
+        LEFT JOIN @_Seen AS e
+            ON e.[Key1] = i.[Key1]
         LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK)
-            ON s.[id] = e.[id]
-        OPTION (LOOP JOIN, FORCE ORDER);
+            ON s.[id] = e.[Key1]
+        OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
         /* One look at the clock: the table's times are the server's, ours are UTC. */
-        SET @Stamp = SYSDATETIMEOFFSET();
-        SET @Offset = DATEPART(TZOFFSET, @Stamp);
-        SET @At = CAST(@Stamp AS datetime2(7));
-        SET @Now = DATEADD(MINUTE, -@Offset, @At);
+        SET @_Stamp = SYSDATETIMEOFFSET();
+        SET @_Offset = DATEPART(TZOFFSET, @_Stamp);
+        SET @_At = CAST(@_Stamp AS datetime2(7));
+        SET @_Now = DATEADD(MINUTE, -@_Offset, @_At);
 
         UPDATE s
-        SET [LeaseUntil] = DATEADD(MILLISECOND, @LeaseMs, @Now)
-        FROM @Out AS o
-        INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s
-            ON s.[id] = o.[id]
+        SET [LeaseUntil] = DATEADD(MILLISECOND, @LeaseMs, @_Now)
+        FROM @_Out AS o
+        INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
+            ON s.[id] = o.[Key1]
         WHERE o.[Answer] = 'OK'
         OPTION (LOOP JOIN, FORCE ORDER);
 
@@ -160,7 +155,7 @@ BEGIN
         o.[Token],
         o.[AttemptNum],
         o.[Status]
-    FROM @Out AS o
+    FROM @_Out AS o
     ORDER BY o.[Seq];
 
     RETURN 0;

@@ -1,8 +1,10 @@
 /*
-Figures about the queue, one row each: its name and its value. Counts are exact and cost a scan; means and percentiles
-are of the 10,000 newest items that a worker has started and finished. Times in milliseconds: wait is from when an item
-was due, or enqueued, to the start of its last attempt, run from there to its end. What four_queue has no column
-for is known only of items that FourQueueScheduler_Lease still keeps.
+Figures about the queue, one row each: its name and its value. One pass over the table gives the counts; rows that
+somebody holds at that moment are not in them, so that nobody is waited for. Means and percentiles are of the 10,000
+newest items that a worker has started and finished. Times in milliseconds: wait is from when an item was due, or
+enqueued, to the start of its last attempt, run from there to its end. What four_queue has no column for
+is known only of items that FourQueueScheduler_Lease still keeps.
+Nobody knows how many have arrived, since what is completed leaves the table: those two are NULL.
 Table access order: four_queue, FourQueueScheduler_Lease.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Stats_FourQueueScheduler]
@@ -13,161 +15,142 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;
     /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @Now datetime2(7); /* UTC */
-    DECLARE @At datetime2(7); /* the same moment as the table tells it */
-    DECLARE @Stamp datetimeoffset(7);
-    DECLARE @Offset int;
-    DECLARE @Count bigint;
-    DECLARE @DueCount bigint;
-    DECLARE @OldestMs bigint;
-    DECLARE @Expired bigint;
-    DECLARE @Busy bigint;
-    DECLARE @Arrivals bigint;
-    DECLARE @RunMean float;
-    DECLARE @WaitMean float;
-    DECLARE @Now_Items TABLE ([Status] varchar(20) NOT NULL PRIMARY KEY, [Items] bigint NOT NULL,
-        [Late] bigint NOT NULL);
-    DECLARE @Recent TABLE ([WaitMs] bigint NULL, [RunMs] bigint NOT NULL);
-    DECLARE @Sample TABLE ([Metric] varchar(10) NOT NULL, [Ms] bigint NOT NULL, [Rank] bigint NOT NULL);
+    /* Who only looks gives way. */
+    SET DEADLOCK_PRIORITY LOW;
+    DECLARE @_Now datetime2(7); /* UTC */
+    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
+    DECLARE @_Stamp datetimeoffset(7);
+    DECLARE @_Offset int;
+    DECLARE @_Count bigint;
+    DECLARE @_Arrivals bigint;
+    DECLARE @_RunMean float;
+    DECLARE @_WaitMean float;
+    DECLARE @_State TABLE (
+        [Status] varchar(20) NOT NULL PRIMARY KEY,
+        [Items] bigint NOT NULL,
+        [Late] bigint NULL, /* in work, the lease over */
+        [Due] bigint NULL,
+        [Oldest] datetime2(7) NULL, /* of those that are due, as the table tells times */
+        [Arrived] bigint NULL /* within the last hour */
+    );
+    DECLARE @_Recent TABLE ([WaitMs] bigint NULL, [RunMs] bigint NOT NULL);
+    DECLARE @_Sample TABLE ([Metric] varchar(10) NOT NULL, [Ms] bigint NOT NULL, [Rank] bigint NOT NULL);
 
     /* One look at the clock: the table's times are the server's, ours are UTC. */
-    SET @Stamp = SYSDATETIMEOFFSET();
-    SET @Offset = DATEPART(TZOFFSET, @Stamp);
-    SET @At = CAST(@Stamp AS datetime2(7));
-    SET @Now = DATEADD(MINUTE, -@Offset, @At);
+    SET @_Stamp = SYSDATETIMEOFFSET();
+    SET @_Offset = DATEPART(TZOFFSET, @_Stamp);
+    SET @_At = CAST(@_Stamp AS datetime2(7));
+    SET @_Now = DATEADD(MINUTE, -@_Offset, @_At);
 
-    INSERT INTO @Now_Items ([Status], [Items], [Late])
+    INSERT INTO @_State ([Status], [Items], [Late], [Due], [Oldest], [Arrived])
     SELECT
-        v.[Status],
+        x.[Status],
         COUNT_BIG(*),
-        SUM(CASE WHEN v.[Status] = 'Processing' AND v.[Until] <= @Now THEN 1 ELSE 0 END)
+        SUM(CASE WHEN x.[Status] = 'Processing' AND x.[Until] <= @_Now THEN 1 ELSE 0 END),
+        SUM(x.[IsDue]),
+        MIN(CASE WHEN x.[IsDue] = 1 THEN x.[Began] END),
+        SUM(x.[IsNew])
     FROM (
         SELECT
-            CASE
-                WHEN q.[in_process] = 0
-                    THEN CASE
-                        WHEN s.[Status] IN ('Pending', 'Error')
-                            THEN s.[Status]
-                        ELSE 'Pending'
-                    END
-                WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                    THEN CASE
-                        WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
-                            'PartiallyCompleted')
-                            THEN s.[Status]
-                        ELSE 'Processing'
-                    END
-                WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
-                    THEN 'Completed'
-                ELSE 'Processing'
-            END AS [Status],
+            CASE WHEN q.[in_process] = 0 THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status]
+                ELSE 'Pending' END WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
+                WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                THEN s.[Status] ELSE 'Processing' END WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
+                THEN 'Completed' ELSE 'Processing' END AS [Status],
             CASE WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending' THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE,
-                -@Offset, CAST(q.[start_date] AS datetime2(7)))) ELSE s.[LeaseUntil] END AS [Until]
-        FROM [dbo].[four_queue] AS q
+                -@_Offset, CAST(q.[start_date] AS datetime2(7)))) ELSE s.[LeaseUntil] END AS [Until],
+            CASE WHEN q.[in_process] = 0 AND (q.[scheduled_start_date] IS NULL OR q.[scheduled_start_date] <= @_At)
+                THEN 1 ELSE 0 END AS [IsDue],
+            CAST(q.[scheduled_start_date] AS datetime2(7)) AS [Began],
+            NULL AS [IsNew]
+        FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
         LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
             ON s.[id] = q.[id]
-    ) AS v
-    GROUP BY v.[Status];
-    SET @Expired = COALESCE((SELECT SUM(i.[Late]) FROM @Now_Items AS i), 0);
-    SET @Busy = COALESCE((SELECT SUM(i.[Items] - i.[Late]) FROM @Now_Items AS i WHERE i.[Status] = 'Processing'), 0);
+    ) AS x
+    GROUP BY x.[Status];
 
-    SELECT
-        @DueCount = COUNT_BIG(*),
-        @OldestMs = DATEDIFF_BIG(MILLISECOND, MIN(q.[scheduled_start_date]), @At)
-    FROM [dbo].[four_queue] AS q
-    WHERE
-        q.[in_process] = 0
-        AND (q.[scheduled_start_date] IS NULL OR q.[scheduled_start_date] <= @At);
-
-    INSERT INTO @Recent ([WaitMs], [RunMs])
+    INSERT INTO @_Recent ([WaitMs], [RunMs])
     SELECT TOP (10000)
-        CASE WHEN x.[StartedAt] > x.[Began] THEN DATEDIFF_BIG(MILLISECOND, x.[Began], x.[StartedAt])
-            WHEN x.[Began] IS NOT NULL THEN 0 END,
-        COALESCE(x.[Duration], DATEDIFF_BIG(MILLISECOND, x.[StartedAt], x.[FinishedAt]))
+        CASE
+            WHEN x.[StartedAt] > x.[Began] THEN DATEDIFF_BIG(MILLISECOND, x.[Began], x.[StartedAt])
+            WHEN x.[Began] IS NOT NULL THEN 0
+        END,
+        x.[Duration]
     FROM (
         SELECT
-            CASE
-                WHEN q.[in_process] = 0
-                    THEN CASE
-                        WHEN s.[Status] IN ('Pending', 'Error')
-                            THEN s.[Status]
-                        ELSE 'Pending'
-                    END
-                WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                    THEN CASE
-                        WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
-                            'PartiallyCompleted')
-                            THEN s.[Status]
-                        ELSE 'Processing'
-                    END
-                WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
-                    THEN 'Completed'
-                ELSE 'Processing'
-            END AS [Status],
-            COALESCE(s.[StartedAt], DATEADD(MINUTE, -@Offset, CAST(q.[start_date] AS datetime2(7)))) AS [StartedAt],
-            DATEADD(MINUTE, -@Offset, CAST(q.[end_date] AS datetime2(7))) AS [FinishedAt],
-            s.[Duration] AS [Duration],
-            DATEADD(MINUTE, -@Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [Began]
-        FROM [dbo].[four_queue] AS q WITH (READPAST, READCOMMITTEDLOCK)
+            CASE WHEN q.[in_process] = 0 THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status]
+                ELSE 'Pending' END WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
+                WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                THEN s.[Status] ELSE 'Processing' END WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
+                THEN 'Completed' ELSE 'Processing' END AS [Status],
+            COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))) AS [Newest],
+            COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))) AS [StartedAt],
+            COALESCE(
+                s.[Duration],
+                DATEDIFF_BIG(MILLISECOND, COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date]
+                    AS datetime2(7)))), DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))))
+            ) AS [Duration],
+            DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [Began]
+        FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
         LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
             ON s.[id] = q.[id]
     ) AS x
     WHERE
-        [readpast].[QueueIsFinished_fn](x.[Status]) = 1
+        x.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused')
         AND x.[StartedAt] IS NOT NULL
-        AND COALESCE(x.[Duration], DATEDIFF_BIG(MILLISECOND, x.[StartedAt], x.[FinishedAt])) >= 0
-    ORDER BY x.[StartedAt] DESC;
+        AND x.[Duration] >= 0
+    ORDER BY x.[Newest] DESC;
 
     SELECT
-        @Count = COUNT_BIG(*),
-        @RunMean = AVG(CAST(r.[RunMs] AS float)),
-        @WaitMean = AVG(CAST(r.[WaitMs] AS float))
-    FROM @Recent AS r;
+        @_Count = COUNT_BIG(*),
+        @_RunMean = AVG(CAST(r.[RunMs] AS float)),
+        @_WaitMean = AVG(CAST(r.[WaitMs] AS float))
+    FROM @_Recent AS r;
 
-    INSERT INTO @Sample ([Metric], [Ms], [Rank])
-    SELECT 'wait', r.[WaitMs], ROW_NUMBER() OVER (ORDER BY r.[WaitMs]) FROM @Recent AS r WHERE r.[WaitMs] IS NOT NULL;
+    INSERT INTO @_Sample ([Metric], [Ms], [Rank])
+    SELECT 'wait', r.[WaitMs], ROW_NUMBER() OVER (ORDER BY r.[WaitMs]) FROM @_Recent AS r WHERE r.[WaitMs] IS NOT NULL;
 
-    INSERT INTO @Sample ([Metric], [Ms], [Rank])
-    SELECT 'run', r.[RunMs], ROW_NUMBER() OVER (ORDER BY r.[RunMs]) FROM @Recent AS r;
+    INSERT INTO @_Sample ([Metric], [Ms], [Rank])
+    SELECT 'run', r.[RunMs], ROW_NUMBER() OVER (ORDER BY r.[RunMs]) FROM @_Recent AS r;
 
     SELECT
         CONCAT('count.', s.[Status]) AS [Name],
         CAST(COALESCE(i.[Items], 0) AS bigint) AS [Value]
     FROM [readpast].[QueueStatus] AS s
-    LEFT JOIN @Now_Items AS i
+    LEFT JOIN @_State AS i
         ON i.[Status] = s.[Status]
     UNION ALL
-    SELECT 'due.count', @DueCount
+    SELECT 'due.count', COALESCE(SUM(i.[Due]), 0) FROM @_State AS i
     UNION ALL
-    SELECT 'due.oldest_ms', @OldestMs
+    SELECT 'due.oldest_ms', DATEDIFF_BIG(MILLISECOND, MIN(i.[Oldest]), @_At) FROM @_State AS i
     UNION ALL
-    SELECT 'lease.expired', @Expired
+    SELECT 'lease.expired', COALESCE(SUM(i.[Late]), 0) FROM @_State AS i
     UNION ALL
-    SELECT 'sample.items', @Count
+    SELECT 'sample.items', @_Count
     UNION ALL
-    SELECT 'run.mean_ms', CAST(@RunMean AS bigint)
+    SELECT 'run.mean_ms', CAST(@_RunMean AS bigint)
     UNION ALL
-    SELECT 'wait.mean_ms', CAST(@WaitMean AS bigint)
+    SELECT 'wait.mean_ms', CAST(@_WaitMean AS bigint)
     UNION ALL
-    SELECT 'arrivals.last_hour', @Arrivals
+    SELECT 'arrivals.last_hour', @_Arrivals
     UNION ALL
-    SELECT 'workers.busy', @Busy
+    SELECT 'workers.busy', COALESCE(SUM(i.[Items] - i.[Late]), 0) FROM @_State AS i WHERE i.[Status] = 'Processing'
     UNION ALL
     SELECT
         'workers.needed',
         CASE
-            WHEN @Arrivals IS NULL THEN NULL
-            WHEN
-                CEILING(@Arrivals / 3600000.0 * COALESCE(@RunMean, 0) / 0.8) < 1
-                THEN CASE WHEN @DueCount + @Busy + @Expired > 0 THEN 1 ELSE 0 END
-            ELSE CAST(CEILING(@Arrivals / 3600000.0 * COALESCE(@RunMean, 0) / 0.8) AS bigint)
+            WHEN @_Arrivals IS NULL THEN NULL
+            WHEN CEILING(@_Arrivals / 3600000.0 * COALESCE(@_RunMean, 0) / 0.8) >= 1
+                THEN CAST(CEILING(@_Arrivals / 3600000.0 * COALESCE(@_RunMean, 0) / 0.8) AS bigint)
+            WHEN EXISTS (SELECT 1 FROM @_State AS i WHERE i.[Status] IN ('Pending', 'Processing', 'Error')) THEN 1
+            ELSE 0
         END
     UNION ALL
     SELECT CONCAT(s.[Metric], '.', p.[Name], '_ms'), s.[Ms]
     FROM (VALUES ('p50', 50), ('p90', 90), ('p99', 99)) AS p ([Name], [Percent])
-    INNER JOIN @Sample AS s
+    INNER JOIN @_Sample AS s
         ON s.[Rank] = (
-            (SELECT COUNT_BIG(*) FROM @Sample AS o WHERE o.[Metric] = s.[Metric]) * p.[Percent] + 99
+            (SELECT COUNT_BIG(*) FROM @_Sample AS o WHERE o.[Metric] = s.[Metric]) * p.[Percent] + 99
         ) / 100;
 
     RETURN 0;

@@ -1,13 +1,29 @@
 /* Stored with what is created below: no filtered index works without the two. */
 SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
 GO
-/* Items that somebody else took and left are found here, oldest first. */
+
+/* Items that were taken and left are found here, oldest first. */
 IF NOT EXISTS (
     SELECT 1 FROM sys.indexes AS i
-    WHERE i.[object_id] = OBJECT_ID(N'[dbo].[four_queue]') AND i.[name] LIKE N'IX_FourQueueScheduler_InFlight%'
+    WHERE
+        i.[object_id] = OBJECT_ID(N'[dbo].[four_queue]')
+        AND (
+            i.[name] = N'IX_FourQueueScheduler_InFlight'
+            OR (
+                LEFT(i.[name], 30) = N'IX_FourQueueScheduler_InFlight'
+                AND LEN(i.[name]) >= 62
+                AND PATINDEX(N'%[^0-9a-f]%', RIGHT(i.[name], 32)) = 0
+            )
+        )
 )
-    CREATE NONCLUSTERED INDEX [IX_FourQueueScheduler_InFlight] ON [dbo].[four_queue] ([in_process], [end_date],
-        [start_date]);
+BEGIN
+    IF CAST(SERVERPROPERTY('EngineEdition') AS int) IN (3, 5, 8)
+        CREATE NONCLUSTERED INDEX [IX_FourQueueScheduler_InFlight] ON [dbo].[four_queue] ([in_process], [end_date],
+            [start_date]) WITH (ONLINE = ON);
+    ELSE
+        CREATE NONCLUSTERED INDEX [IX_FourQueueScheduler_InFlight] ON [dbo].[four_queue] ([in_process], [end_date],
+            [start_date]);
+END;
 GO
 /* The same work is found by an index: one of the table's own that begins with its columns, or else this one. */
 IF NOT EXISTS (
@@ -25,7 +41,12 @@ IF NOT EXISTS (
     GROUP BY i.[index_id]
     HAVING COUNT(*) = 1
 )
-    CREATE NONCLUSTERED INDEX [IX_FourQueueScheduler_Work] ON [dbo].[four_queue] ([reputation]);
+BEGIN
+    IF CAST(SERVERPROPERTY('EngineEdition') AS int) IN (3, 5, 8)
+        CREATE NONCLUSTERED INDEX [IX_FourQueueScheduler_Work] ON [dbo].[four_queue] ([reputation]) WITH (ONLINE = ON);
+    ELSE
+        CREATE NONCLUSTERED INDEX [IX_FourQueueScheduler_Work] ON [dbo].[four_queue] ([reputation]);
+END;
 GO
 /*
 What the table has no column for, in a row per item that a worker has had in hands: four_queue itself keeps its shape.
@@ -50,13 +71,24 @@ IF OBJECT_ID(N'[readpast].[FourQueueScheduler_Lease]', N'U') IS NULL
         CONSTRAINT [PK_FourQueueScheduler_Lease] PRIMARY KEY CLUSTERED ([id])
     );
 GO
+/* Many rows locked by one statement must never become the whole table, which nobody could read past. */
+ALTER TABLE [readpast].[FourQueueScheduler_Lease] SET (LOCK_ESCALATION = DISABLE);
+GO
 /* Recovery walks the items in flight, oldest claim first. LeaseUntil is in no index: a renewal moves no index row. */
 IF NOT EXISTS (
     SELECT 1 FROM sys.indexes AS i
-    WHERE i.[object_id] = OBJECT_ID(N'[readpast].[FourQueueScheduler_Lease]')
-        AND i.[name] LIKE N'IX_FourQueueScheduler_Lease_InFlight%'
+    WHERE
+        i.[object_id] = OBJECT_ID(N'[readpast].[FourQueueScheduler_Lease]')
+        AND (
+            i.[name] = N'IX_FourQueueScheduler_Lease_InFlight'
+            OR (
+                LEFT(i.[name], 36) = N'IX_FourQueueScheduler_Lease_InFlight'
+                AND LEN(i.[name]) >= 68
+                AND PATINDEX(N'%[^0-9a-f]%', RIGHT(i.[name], 32)) = 0
+            )
+        )
 )
     CREATE NONCLUSTERED INDEX [IX_FourQueueScheduler_Lease_InFlight] ON [readpast].[FourQueueScheduler_Lease]
-        ([StartedAt])
+        ([StartedAt]) INCLUDE ([Status])
     WHERE [Status] = 'Processing';
 GO

@@ -15,26 +15,26 @@ CREATE OR ALTER PROCEDURE [readpast].[Add_Notification_utx]
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
-    DECLARE @Items nvarchar(max);
+    DECLARE @_Items nvarchar(max);
 
 
     IF @@TRANCOUNT = 0
         THROW 50012, N'Add_Notification_utx works inside the transaction of its caller; begin one first.', 1;
-    SET @Items = (
+
+    SET @_Items = (
         SELECT
             @Type AS [type],
             @Step AS [step],
-            @ScheduledFor AS [due],
-            @Subject AS [columns.Subject]
+            @ScheduledFor AS [due]
         FOR JSON PATH
     );
-    /* What is JSON itself goes in as it is. */
-    IF JSON_QUERY(@Items, '$[0].columns') IS NULL
-        SET @Items = JSON_MODIFY(@Items, '$[0].columns', JSON_QUERY(N'{}'));
-    SET @Items = JSON_MODIFY(@Items, '$[0].columns."ResetPassword"', JSON_QUERY(@ResetPassword));
-    SET @Items = JSON_MODIFY(@Items, '$[0].columns."Email"', JSON_QUERY(@Email));
-    SET @Items = JSON_MODIFY(@Items, '$[0].columns."Sms"', JSON_QUERY(@Sms));
-    EXECUTE [readpast].[Add_Notification_Set_utx] @Items = @Items;
+    /* Name by name, since a name may hold what separates names in a path. */
+    SET @_Items = JSON_MODIFY(@_Items, '$[0].columns', JSON_QUERY(N'{}'));
+    SET @_Items = JSON_MODIFY(@_Items, '$[0].columns."Subject"', @Subject);
+    SET @_Items = JSON_MODIFY(@_Items, '$[0].columns."ResetPassword"', JSON_QUERY(@ResetPassword));
+    SET @_Items = JSON_MODIFY(@_Items, '$[0].columns."Email"', JSON_QUERY(@Email));
+    SET @_Items = JSON_MODIFY(@_Items, '$[0].columns."Sms"', JSON_QUERY(@Sms));
+    EXECUTE [readpast].[Add_Notification_Set_utx] @Items = @_Items;
 
     RETURN 0;
 END;
@@ -59,25 +59,25 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;
     /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @Items nvarchar(max);
+    DECLARE @_Items nvarchar(max);
 
     IF @@TRANCOUNT > 0
         THROW 50012, N'Add_Notification_trx commits its own work: not to be called in a transaction.', 1;
-    SET @Items = (
+
+    SET @_Items = (
         SELECT
             @Type AS [type],
             @Step AS [step],
-            @ScheduledFor AS [due],
-            @Subject AS [columns.Subject]
+            @ScheduledFor AS [due]
         FOR JSON PATH
     );
-    /* What is JSON itself goes in as it is. */
-    IF JSON_QUERY(@Items, '$[0].columns') IS NULL
-        SET @Items = JSON_MODIFY(@Items, '$[0].columns', JSON_QUERY(N'{}'));
-    SET @Items = JSON_MODIFY(@Items, '$[0].columns."ResetPassword"', JSON_QUERY(@ResetPassword));
-    SET @Items = JSON_MODIFY(@Items, '$[0].columns."Email"', JSON_QUERY(@Email));
-    SET @Items = JSON_MODIFY(@Items, '$[0].columns."Sms"', JSON_QUERY(@Sms));
-    EXECUTE [readpast].[Add_Notification_Set_trx] @Operation = NULL, @Items = @Items;
+    /* Name by name, since a name may hold what separates names in a path. */
+    SET @_Items = JSON_MODIFY(@_Items, '$[0].columns', JSON_QUERY(N'{}'));
+    SET @_Items = JSON_MODIFY(@_Items, '$[0].columns."Subject"', @Subject);
+    SET @_Items = JSON_MODIFY(@_Items, '$[0].columns."ResetPassword"', JSON_QUERY(@ResetPassword));
+    SET @_Items = JSON_MODIFY(@_Items, '$[0].columns."Email"', JSON_QUERY(@Email));
+    SET @_Items = JSON_MODIFY(@_Items, '$[0].columns."Sms"', JSON_QUERY(@Sms));
+    EXECUTE [readpast].[Add_Notification_Set_trx] @Operation = NULL, @Items = @_Items;
 
     RETURN 0;
 END;

@@ -1,9 +1,10 @@
+
 /*
 Enqueue many items inside the caller's transaction: they are there when it commits, together with its other work.
+Any error ends that transaction (XACT_ABORT), a duplicate key too.
 @Items is a JSON array of objects: columns (an object of the queue's own columns) and, where wanted, type, step,
-due (UTC) or delay_ms. What a subtype has is an
-object among the columns, by the subtype's name.
-One row per element: its position, key and token.
+due (UTC) or delay_ms. What a subtype has is an object among the columns, by the subtype's name.
+One row per element: OK, its position, key and token.
 Table access order: Notification.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Add_Notification_Set_utx]
@@ -11,117 +12,167 @@ CREATE OR ALTER PROCEDURE [readpast].[Add_Notification_Set_utx]
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
-    DECLARE @Now datetime2(7) = SYSUTCDATETIME();
-    DECLARE @First bigint;
-    DECLARE @New TABLE (
+    DECLARE @_Now datetime2(7); /* UTC */
+    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
+    DECLARE @_Count int;
+    /* Each element read once: what is put into the table, and by what it is recognized. */
+    DECLARE @_New TABLE (
         [Ordinal] int NOT NULL PRIMARY KEY,
-        [Number] bigint NOT NULL,
-        [EnqueuedAt] datetime2(7) NULL,
-        [ScheduledFor] datetime2(7) NOT NULL,
-        [Type] nvarchar(60) NOT NULL,
-        [Step] nvarchar(60) NULL
+        [Type] nvarchar(60) NULL,
+        [Step] nvarchar(60) NULL,
+        [DueAt] datetime2(7) NULL,
+        [Column1] nvarchar(max) NULL,
+        [s1] nvarchar(max) NULL,
+        [s1_1] nvarchar(max) NULL,
+        [s1_2] int NULL,
+        [s1_3] nvarchar(max) NULL,
+        [s2] nvarchar(max) NULL,
+        [s2_1] nvarchar(max) NULL,
+        [s2_2] nvarchar(max) NULL,
+        [s3] nvarchar(max) NULL,
+        [s3_1] nvarchar(max) NULL,
+        [Key1] datetime2(7) NULL,
+        [First] int NULL,
+        [IsNew] bit NOT NULL DEFAULT 1
     );
+    DECLARE @_Added TABLE (
+        [Ordinal] int NOT NULL PRIMARY KEY,
+        [Answer] varchar(20) NOT NULL,
+        [Key] datetime2(7) NULL
+    );
+    DECLARE @_First bigint;
+    DECLARE @_Number TABLE ([Number] bigint NOT NULL PRIMARY KEY);
+
     IF @@TRANCOUNT = 0
         THROW 50012, N'Add_Notification_Set_utx works inside the transaction of its caller; begin one first.', 1;
 
-    INSERT INTO @New ([Ordinal], [Number], [ScheduledFor], [Type], [Step])
+    SET @_Now = SYSUTCDATETIME();
+    SET @_At = @_Now;
+
+    INSERT INTO @_New (
+        [Ordinal], [Type], [Step], [DueAt], [Column1], [s1], [s1_1], [s1_2], [s1_3], [s2], [s2_1], [s2_2], [s3], [s3_1]
+    )
     SELECT
         CAST(j.[key] AS int),
-        NEXT VALUE FOR [readpast].[Notification_Seq],
+        r.[Type],
+        r.[Step],
         COALESCE(
-            r.[ScheduledFor],
-            DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @Now)),
-            @Now
+            r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @_Now))
         ),
-        COALESCE(r.[Type], N'ResetPassword'),
-        r.[Step]
+        r.[Column1],
+        r.[s1],
+        r.[s1_1],
+        r.[s1_2],
+        r.[s1_3],
+        r.[s2],
+        r.[s2_1],
+        r.[s2_2],
+        r.[s3],
+        r.[s3_1]
     FROM OPENJSON(@Items) AS j
     CROSS APPLY OPENJSON(j.[value]) WITH (
         [Type] nvarchar(max) '$.type',
         [Step] nvarchar(max) '$.step',
-        [ScheduledFor] datetime2(7) '$.due',
-        [DelayMs] bigint '$.delay_ms'
+        [DueAt] datetime2(7) '$.due',
+        [DelayMs] bigint '$.delay_ms',
+        [Column1] nvarchar(max) '$.columns."Subject"',
+        [s1] nvarchar(max) '$.columns."ResetPassword"' AS JSON,
+        [s1_1] nvarchar(max) '$.columns."ResetPassword"."OTP"',
+        [s1_2] int '$.columns."ResetPassword"."UserID"',
+        [s1_3] nvarchar(max) '$.columns."ResetPassword"."Username"',
+        [s2] nvarchar(max) '$.columns."Email"' AS JSON,
+        [s2_1] nvarchar(max) '$.columns."Email"."EmailTo"',
+        [s2_2] nvarchar(max) '$.columns."Email"."PreferredLanguage"',
+        [s3] nvarchar(max) '$.columns."Sms"' AS JSON,
+        [s3_1] nvarchar(max) '$.columns."Sms"."PhoneNumber"'
     ) AS r;
+    SET @_Count = @@ROWCOUNT;
 
-    IF @@ROWCOUNT > 1000
+    IF @_Count > 1000
         THROW 50021, N'Add_Notification_Set_utx: at most 1000 items a call.', 1;
 
     /*
     The key is a time, and a clock ticks seldom: one tick may see thousands of items. So the key is the time on
     a grid of 10 ms plus the item's number in microseconds, modulo 10,000 for the first item of the call: 10,000
-    items in succession have different keys, and the keys of one call ascend with its numbers.
+    items in succession have different keys. In which order numbers are drawn nobody promises: they are sorted.
     */
-    SET @First = (SELECT MIN(n.[Number]) FROM @New AS n);
-    UPDATE @New
-    SET [EnqueuedAt] = DATEADD(
-        MICROSECOND, [Number] - @First + @First % 10000, CAST(CAST(@Now AS datetime2(2)) AS datetime2(7))
-    );
+    INSERT INTO @_Number ([Number])
+    SELECT NEXT VALUE FOR [readpast].[Notification_Seq] FROM @_New AS n;
+    SET @_First = (SELECT MIN(d.[Number]) FROM @_Number AS d);
+    UPDATE n
+    SET [Key1] = DATEADD(
+        MICROSECOND, d.[Number] - @_First + @_First % 10000, CAST(CAST(@_Now AS datetime2(2)) AS datetime2(7))
+    )
+    FROM @_New AS n
+    INNER JOIN (
+        SELECT a.[Number], ROW_NUMBER() OVER (ORDER BY a.[Number]) AS [Place] FROM @_Number AS a
+    ) AS d
+        ON d.[Place] = n.[Ordinal] + 1;
 
     INSERT INTO [readpast].[Notification] (
-        [EnqueuedAt], [Type], [Status], [Step], [AttemptNum], [ScheduledFor], [UpdatedAt],
+        [EnqueuedAt],
+        [Type],
+        [ScheduledFor],
+        [Status],
+        [AttemptNum],
+        [Step],
+        [UpdatedAt],
         [Subject]
     )
     SELECT
-        n.[EnqueuedAt], n.[Type], 'Pending', n.[Step], 0, n.[ScheduledFor], @Now,
-        c.[Subject]
-    FROM OPENJSON(@Items) AS j
-    CROSS APPLY OPENJSON(j.[value]) WITH (
-        [Subject] nvarchar(max) '$.columns."Subject"'
-    ) AS c
-    INNER JOIN @New AS n
-        ON n.[Ordinal] = CAST(j.[key] AS int)
-    OPTION (LOOP JOIN, FORCE ORDER);
+        n.[Key1],
+        COALESCE(n.[Type], N'ResetPassword'),
+        COALESCE(n.[DueAt], @_At),
+        'Pending',
+        0,
+        n.[Step],
+        @_At,
+        n.[Column1]
+    FROM @_New AS n
+    WHERE n.[IsNew] = 1
+    ORDER BY n.[Ordinal];
+
+    IF @@ROWCOUNT <> (SELECT COUNT(*) FROM @_New AS n WHERE n.[IsNew] = 1)
+        THROW 50021, N'Add_Notification_Set_utx: an index of the table passed over items; they are duplicates to it.',
+            1;
 
     INSERT INTO [readpast].[Notification_ResetPassword] ([EnqueuedAt], [OTP], [UserID], [Username])
-    SELECT n.[EnqueuedAt], c.[OTP], c.[UserID], c.[Username]
-    FROM OPENJSON(@Items) AS j
-    CROSS APPLY OPENJSON(j.[value]) WITH (
-        [OTP] nvarchar(max) '$.columns."ResetPassword"."OTP"',
-        [UserID] int '$.columns."ResetPassword"."UserID"',
-        [Username] nvarchar(max) '$.columns."ResetPassword"."Username"'
-    ) AS c
-    INNER JOIN @New AS n
-        ON n.[Ordinal] = CAST(j.[key] AS int)
+    SELECT n.[Key1], n.[s1_1], n.[s1_2], n.[s1_3]
+    FROM @_New AS n
     WHERE
+        n.[IsNew] = 1
         /* Every item of the type has a row; that no other has one is checked by the table. */
-        (n.[Type] = N'ResetPassword' OR JSON_QUERY(j.[value], '$.columns."ResetPassword"') IS NOT NULL)
-    OPTION (LOOP JOIN, FORCE ORDER);
+        AND (COALESCE(n.[Type], N'ResetPassword') = N'ResetPassword' OR n.[s1] IS NOT NULL);
 
     INSERT INTO [readpast].[Notification_Email] ([EnqueuedAt], [EmailTo], [PreferredLanguage])
-    SELECT n.[EnqueuedAt], c.[EmailTo], c.[PreferredLanguage]
-    FROM OPENJSON(@Items) AS j
-    CROSS APPLY OPENJSON(j.[value]) WITH (
-        [EmailTo] nvarchar(max) '$.columns."Email"."EmailTo"',
-        [PreferredLanguage] nvarchar(max) '$.columns."Email"."PreferredLanguage"'
-    ) AS c
-    INNER JOIN @New AS n
-        ON n.[Ordinal] = CAST(j.[key] AS int)
+    SELECT n.[Key1], n.[s2_1], n.[s2_2]
+    FROM @_New AS n
     WHERE
-        JSON_QUERY(j.[value], '$.columns."Email"') IS NOT NULL
-    OPTION (LOOP JOIN, FORCE ORDER);
+        n.[IsNew] = 1
+        AND n.[s2] IS NOT NULL;
 
     INSERT INTO [readpast].[Notification_Sms] ([EnqueuedAt], [PhoneNumber])
-    SELECT n.[EnqueuedAt], c.[PhoneNumber]
-    FROM OPENJSON(@Items) AS j
-    CROSS APPLY OPENJSON(j.[value]) WITH (
-        [PhoneNumber] nvarchar(max) '$.columns."Sms"."PhoneNumber"'
-    ) AS c
-    INNER JOIN @New AS n
-        ON n.[Ordinal] = CAST(j.[key] AS int)
+    SELECT n.[Key1], n.[s3_1]
+    FROM @_New AS n
     WHERE
-        JSON_QUERY(j.[value], '$.columns."Sms"') IS NOT NULL
-    OPTION (LOOP JOIN, FORCE ORDER);
+        n.[IsNew] = 1
+        AND n.[s3] IS NOT NULL;
+
+    INSERT INTO @_Added ([Ordinal], [Answer], [Key])
+    SELECT n.[Ordinal], 'OK', n.[Key1]
+    FROM @_New AS n
+    WHERE n.[IsNew] = 1;
 
     SELECT
-        'OK' AS [Answer],
-        n.[Ordinal],
+        a.[Answer],
+        a.[Ordinal],
         CAST(NULL AS bigint) AS [DueMs],
-        n.[EnqueuedAt] AS [Key],
-        @Now AS [Token],
-        0 AS [AttemptNum],
-        'Pending' AS [Status]
-    FROM @New AS n
-    ORDER BY n.[Ordinal];
+        a.[Key],
+        CASE WHEN a.[Answer] = 'OK' THEN @_Now END AS [Token],
+        CASE WHEN a.[Answer] = 'OK' THEN 0 END AS [AttemptNum],
+        CASE WHEN a.[Answer] = 'OK' THEN 'Pending' END AS [Status]
+    FROM @_Added AS a
+    ORDER BY a.[Ordinal];
 
     RETURN 0;
 END;
@@ -129,10 +180,9 @@ GO
 /*
 Enqueue many items in one commit of their own.
 @Items is a JSON array of objects: columns (an object of the queue's own columns) and, where wanted, type, step,
-due (UTC) or delay_ms. What a subtype has is an
-object among the columns, by the subtype's name.
+due (UTC) or delay_ms. What a subtype has is an object among the columns, by the subtype's name.
 @Operation makes the call repeatable: asked again with the same value, the same keys come again and nothing is added.
-One row per element: its position, key and token.
+One row per element: OK, its position, key and token.
 Table access order: QueueOperation, Notification.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Add_Notification_Set_trx]
@@ -145,29 +195,53 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;
     /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @Now datetime2(7);
-    DECLARE @Tries int = 0;
-    DECLARE @Replayed bit = 0;
-    DECLARE @Result nvarchar(max);
-    DECLARE @First bigint;
-    DECLARE @New TABLE (
+    DECLARE @_Replayed bit = 0;
+    DECLARE @_Result nvarchar(max);
+    DECLARE @_Place uniqueidentifier = NEWID();
+    DECLARE @_Tries int = 0;
+    DECLARE @_Now datetime2(7); /* UTC */
+    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
+    DECLARE @_Count int;
+    /* Each element read once: what is put into the table, and by what it is recognized. */
+    DECLARE @_New TABLE (
         [Ordinal] int NOT NULL PRIMARY KEY,
-        [Number] bigint NOT NULL,
-        [EnqueuedAt] datetime2(7) NULL,
-        [ScheduledFor] datetime2(7) NOT NULL,
-        [Type] nvarchar(60) NOT NULL,
-        [Step] nvarchar(60) NULL
+        [Type] nvarchar(60) NULL,
+        [Step] nvarchar(60) NULL,
+        [DueAt] datetime2(7) NULL,
+        [Column1] nvarchar(max) NULL,
+        [s1] nvarchar(max) NULL,
+        [s1_1] nvarchar(max) NULL,
+        [s1_2] int NULL,
+        [s1_3] nvarchar(max) NULL,
+        [s2] nvarchar(max) NULL,
+        [s2_1] nvarchar(max) NULL,
+        [s2_2] nvarchar(max) NULL,
+        [s3] nvarchar(max) NULL,
+        [s3_1] nvarchar(max) NULL,
+        [Key1] datetime2(7) NULL,
+        [First] int NULL,
+        [IsNew] bit NOT NULL DEFAULT 1
     );
+    DECLARE @_Added TABLE (
+        [Ordinal] int NOT NULL PRIMARY KEY,
+        [Answer] varchar(20) NOT NULL,
+        [Key] datetime2(7) NULL
+    );
+    DECLARE @_First bigint;
+    DECLARE @_Number TABLE ([Number] bigint NOT NULL PRIMARY KEY);
 
     IF @@TRANCOUNT > 0
         THROW 50012, N'Add_Notification_Set_trx commits its own work: not to be called in a transaction.', 1;
 
-    WHILE @Tries < 5
+    WHILE @_Tries < 5
     BEGIN
         BEGIN TRY
             BEGIN TRANSACTION;
-            SET @Now = SYSUTCDATETIME();
-            DELETE FROM @New;
+            SET @_Now = SYSUTCDATETIME();
+            SET @_At = @_Now;
+            DELETE FROM @_New;
+            DELETE FROM @_Added;
+            DELETE FROM @_Number;
 
             /*
             First of all: if another attempt of this very call is under way, this waits for it, and then fails (2627).
@@ -175,113 +249,166 @@ BEGIN
             IF @Operation IS NOT NULL
             BEGIN
                 INSERT INTO [readpast].[QueueOperation] ([OperationId], [At])
-                VALUES (@Operation, @Now);
+                VALUES (@Operation, @_Now);
 
-                /* Answers are asked for again within minutes. One call in 64 clears what is older than an hour. */
+                /*
+                Answers are asked for again within minutes. One call in 64 clears what is older than an hour: where the
+                library's own identities begin, which are in the order of time, and at some place among all others.
+                */
                 IF ABS(CHECKSUM(@Operation) % 64) = 0
-                    DELETE TOP (256) FROM [readpast].[QueueOperation] WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                    WHERE [At] < DATEADD(HOUR, -1, @Now);
+                BEGIN
+                    DELETE p
+                    FROM (
+                        SELECT TOP (512) o.[OperationId]
+                        FROM [readpast].[QueueOperation] AS o WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                        ORDER BY o.[OperationId]
+                    ) AS f
+                    INNER JOIN [readpast].[QueueOperation] AS p WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                        ON p.[OperationId] = f.[OperationId]
+                    WHERE p.[At] < DATEADD(HOUR, -1, @_Now)
+                    OPTION (LOOP JOIN, FORCE ORDER);
+
+                    DELETE p
+                    FROM (
+                        SELECT TOP (512) o.[OperationId]
+                        FROM [readpast].[QueueOperation] AS o WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                        WHERE o.[OperationId] > @_Place
+                        ORDER BY o.[OperationId]
+                    ) AS f
+                    INNER JOIN [readpast].[QueueOperation] AS p WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                        ON p.[OperationId] = f.[OperationId]
+                    WHERE p.[At] < DATEADD(HOUR, -1, @_Now)
+                    OPTION (LOOP JOIN, FORCE ORDER);
+                END;
             END;
 
-            INSERT INTO @New ([Ordinal], [Number], [ScheduledFor], [Type], [Step])
+            INSERT INTO @_New (
+                [Ordinal], [Type], [Step], [DueAt], [Column1], [s1], [s1_1], [s1_2], [s1_3], [s2], [s2_1], [s2_2], [s3],
+                    [s3_1]
+            )
             SELECT
                 CAST(j.[key] AS int),
-                NEXT VALUE FOR [readpast].[Notification_Seq],
+                r.[Type],
+                r.[Step],
                 COALESCE(
-                    r.[ScheduledFor],
-                    DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @Now)),
-                    @Now
+                    r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @_Now))
                 ),
-                COALESCE(r.[Type], N'ResetPassword'),
-                r.[Step]
+                r.[Column1],
+                r.[s1],
+                r.[s1_1],
+                r.[s1_2],
+                r.[s1_3],
+                r.[s2],
+                r.[s2_1],
+                r.[s2_2],
+                r.[s3],
+                r.[s3_1]
             FROM OPENJSON(@Items) AS j
             CROSS APPLY OPENJSON(j.[value]) WITH (
                 [Type] nvarchar(max) '$.type',
                 [Step] nvarchar(max) '$.step',
-                [ScheduledFor] datetime2(7) '$.due',
-                [DelayMs] bigint '$.delay_ms'
+                [DueAt] datetime2(7) '$.due',
+                [DelayMs] bigint '$.delay_ms',
+                [Column1] nvarchar(max) '$.columns."Subject"',
+                [s1] nvarchar(max) '$.columns."ResetPassword"' AS JSON,
+                [s1_1] nvarchar(max) '$.columns."ResetPassword"."OTP"',
+                [s1_2] int '$.columns."ResetPassword"."UserID"',
+                [s1_3] nvarchar(max) '$.columns."ResetPassword"."Username"',
+                [s2] nvarchar(max) '$.columns."Email"' AS JSON,
+                [s2_1] nvarchar(max) '$.columns."Email"."EmailTo"',
+                [s2_2] nvarchar(max) '$.columns."Email"."PreferredLanguage"',
+                [s3] nvarchar(max) '$.columns."Sms"' AS JSON,
+                [s3_1] nvarchar(max) '$.columns."Sms"."PhoneNumber"'
             ) AS r;
+            SET @_Count = @@ROWCOUNT;
 
-            IF @@ROWCOUNT > 1000
+            IF @_Count > 1000
                 THROW 50021, N'Add_Notification_Set_trx: at most 1000 items a call.', 1;
 
             /*
             The key is a time, and a clock ticks seldom: one tick may see thousands of items. So the key is the time on
             a grid of 10 ms plus the item's number in microseconds, modulo 10,000 for the first item of the call: 10,000
-            items in succession have different keys, and the keys of one call ascend with its numbers.
+            items in succession have different keys. In which order numbers are drawn nobody promises: they are sorted.
             */
-            SET @First = (SELECT MIN(n.[Number]) FROM @New AS n);
-            UPDATE @New
-            SET [EnqueuedAt] = DATEADD(
-                MICROSECOND, [Number] - @First + @First % 10000, CAST(CAST(@Now AS datetime2(2)) AS datetime2(7))
-            );
+            INSERT INTO @_Number ([Number])
+            SELECT NEXT VALUE FOR [readpast].[Notification_Seq] FROM @_New AS n;
+            SET @_First = (SELECT MIN(d.[Number]) FROM @_Number AS d);
+            UPDATE n
+            SET [Key1] = DATEADD(
+                MICROSECOND, d.[Number] - @_First + @_First % 10000, CAST(CAST(@_Now AS datetime2(2)) AS datetime2(7))
+            )
+            FROM @_New AS n
+            INNER JOIN (
+                SELECT a.[Number], ROW_NUMBER() OVER (ORDER BY a.[Number]) AS [Place] FROM @_Number AS a
+            ) AS d
+                ON d.[Place] = n.[Ordinal] + 1;
 
             INSERT INTO [readpast].[Notification] (
-                [EnqueuedAt], [Type], [Status], [Step], [AttemptNum], [ScheduledFor], [UpdatedAt],
+                [EnqueuedAt],
+                [Type],
+                [ScheduledFor],
+                [Status],
+                [AttemptNum],
+                [Step],
+                [UpdatedAt],
                 [Subject]
             )
             SELECT
-                n.[EnqueuedAt], n.[Type], 'Pending', n.[Step], 0, n.[ScheduledFor], @Now,
-                c.[Subject]
-            FROM OPENJSON(@Items) AS j
-            CROSS APPLY OPENJSON(j.[value]) WITH (
-                [Subject] nvarchar(max) '$.columns."Subject"'
-            ) AS c
-            INNER JOIN @New AS n
-                ON n.[Ordinal] = CAST(j.[key] AS int)
-            OPTION (LOOP JOIN, FORCE ORDER);
+                n.[Key1],
+                COALESCE(n.[Type], N'ResetPassword'),
+                COALESCE(n.[DueAt], @_At),
+                'Pending',
+                0,
+                n.[Step],
+                @_At,
+                n.[Column1]
+            FROM @_New AS n
+            WHERE n.[IsNew] = 1
+            ORDER BY n.[Ordinal];
+
+            IF @@ROWCOUNT <> (SELECT COUNT(*) FROM @_New AS n WHERE n.[IsNew] = 1)
+                THROW 50021,
+                    N'Add_Notification_Set_trx: an index of the table passed over items; they are duplicates to it.', 1;
 
             INSERT INTO [readpast].[Notification_ResetPassword] ([EnqueuedAt], [OTP], [UserID], [Username])
-            SELECT n.[EnqueuedAt], c.[OTP], c.[UserID], c.[Username]
-            FROM OPENJSON(@Items) AS j
-            CROSS APPLY OPENJSON(j.[value]) WITH (
-                [OTP] nvarchar(max) '$.columns."ResetPassword"."OTP"',
-                [UserID] int '$.columns."ResetPassword"."UserID"',
-                [Username] nvarchar(max) '$.columns."ResetPassword"."Username"'
-            ) AS c
-            INNER JOIN @New AS n
-                ON n.[Ordinal] = CAST(j.[key] AS int)
+            SELECT n.[Key1], n.[s1_1], n.[s1_2], n.[s1_3]
+            FROM @_New AS n
             WHERE
+                n.[IsNew] = 1
                 /* Every item of the type has a row; that no other has one is checked by the table. */
-                (n.[Type] = N'ResetPassword' OR JSON_QUERY(j.[value], '$.columns."ResetPassword"') IS NOT NULL)
-            OPTION (LOOP JOIN, FORCE ORDER);
+                AND (COALESCE(n.[Type], N'ResetPassword') = N'ResetPassword' OR n.[s1] IS NOT NULL);
 
             INSERT INTO [readpast].[Notification_Email] ([EnqueuedAt], [EmailTo], [PreferredLanguage])
-            SELECT n.[EnqueuedAt], c.[EmailTo], c.[PreferredLanguage]
-            FROM OPENJSON(@Items) AS j
-            CROSS APPLY OPENJSON(j.[value]) WITH (
-                [EmailTo] nvarchar(max) '$.columns."Email"."EmailTo"',
-                [PreferredLanguage] nvarchar(max) '$.columns."Email"."PreferredLanguage"'
-            ) AS c
-            INNER JOIN @New AS n
-                ON n.[Ordinal] = CAST(j.[key] AS int)
+            SELECT n.[Key1], n.[s2_1], n.[s2_2]
+            FROM @_New AS n
             WHERE
-                JSON_QUERY(j.[value], '$.columns."Email"') IS NOT NULL
-            OPTION (LOOP JOIN, FORCE ORDER);
+                n.[IsNew] = 1
+                AND n.[s2] IS NOT NULL;
 
             INSERT INTO [readpast].[Notification_Sms] ([EnqueuedAt], [PhoneNumber])
-            SELECT n.[EnqueuedAt], c.[PhoneNumber]
-            FROM OPENJSON(@Items) AS j
-            CROSS APPLY OPENJSON(j.[value]) WITH (
-                [PhoneNumber] nvarchar(max) '$.columns."Sms"."PhoneNumber"'
-            ) AS c
-            INNER JOIN @New AS n
-                ON n.[Ordinal] = CAST(j.[key] AS int)
+            SELECT n.[Key1], n.[s3_1]
+            FROM @_New AS n
             WHERE
-                JSON_QUERY(j.[value], '$.columns."Sms"') IS NOT NULL
-            OPTION (LOOP JOIN, FORCE ORDER);
+                n.[IsNew] = 1
+                AND n.[s3] IS NOT NULL;
+
+            INSERT INTO @_Added ([Ordinal], [Answer], [Key])
+            SELECT n.[Ordinal], 'OK', n.[Key1]
+            FROM @_New AS n
+            WHERE n.[IsNew] = 1;
 
             IF @Operation IS NOT NULL
             BEGIN
-                SET @Result = (
+                SET @_Result = (
                     SELECT
-                        n.[Ordinal] AS [ordinal],
-                        n.[EnqueuedAt] AS [key]
-                    FROM @New AS n
+                        a.[Ordinal] AS [ordinal],
+                        a.[Answer] AS [answer],
+                        a.[Key] AS [key]
+                    FROM @_Added AS a
                     FOR JSON PATH
                 );
-                UPDATE [readpast].[QueueOperation]
-                SET [Result] = @Result
+                UPDATE [readpast].[QueueOperation] WITH (ROWLOCK)
+                SET [Result] = @_Result
                 WHERE [OperationId] = @Operation;
             END;
 
@@ -296,38 +423,43 @@ BEGIN
 
             IF EXISTS (SELECT 1 FROM [readpast].[QueueOperation] AS p WHERE p.[OperationId] = @Operation)
             BEGIN
-                SET @Replayed = 1;
+                SET @_Replayed = 1;
                 BREAK;
             END;
 
-            /* A key was taken (the clock was set back): the sequence has moved on, so the next keys differ. */
-            SET @Tries = @Tries + 1;
-            IF @Tries = 5
+            /* A key was taken (the clock was set back): another try sees it. */
+            SET @_Tries = @_Tries + 1;
+            IF @_Tries = 5
                 THROW;
         END CATCH;
     END;
 
-    IF @Replayed = 1
+    IF @_Replayed = 1
     BEGIN
-        DELETE FROM @New;
-        SET @Result = (SELECT p.[Result] FROM [readpast].[QueueOperation] AS p WHERE p.[OperationId] = @Operation);
-        SET @Now = (SELECT p.[At] FROM [readpast].[QueueOperation] AS p WHERE p.[OperationId] = @Operation);
+        DELETE FROM @_Added;
+        SELECT
+            @_Result = p.[Result],
+            @_Now = p.[At]
+        FROM [readpast].[QueueOperation] AS p
+        WHERE p.[OperationId] = @Operation;
 
-        INSERT INTO @New ([Ordinal], [Number], [EnqueuedAt], [ScheduledFor], [Type])
-        SELECT r.[ordinal], 0, r.[key], @Now, N''
-        FROM OPENJSON(@Result) WITH ([ordinal] int '$.ordinal', [key] datetime2(7) '$.key') AS r;
+        INSERT INTO @_Added ([Ordinal], [Answer], [Key])
+        SELECT r.[ordinal], r.[answer], r.[key]
+        FROM OPENJSON(@_Result) WITH (
+            [ordinal] int '$.ordinal', [answer] varchar(20) '$.answer', [key] datetime2(7) '$.key'
+        ) AS r;
     END;
 
     SELECT
-        'OK' AS [Answer],
-        n.[Ordinal],
+        a.[Answer],
+        a.[Ordinal],
         CAST(NULL AS bigint) AS [DueMs],
-        n.[EnqueuedAt] AS [Key],
-        @Now AS [Token],
-        0 AS [AttemptNum],
-        'Pending' AS [Status]
-    FROM @New AS n
-    ORDER BY n.[Ordinal];
+        a.[Key],
+        CASE WHEN a.[Answer] = 'OK' THEN @_Now END AS [Token],
+        CASE WHEN a.[Answer] = 'OK' THEN 0 END AS [AttemptNum],
+        CASE WHEN a.[Answer] = 'OK' THEN 'Pending' END AS [Status]
+    FROM @_Added AS a
+    ORDER BY a.[Ordinal];
 
     RETURN 0;
 END;

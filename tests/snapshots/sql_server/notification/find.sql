@@ -8,7 +8,7 @@ Table access order: Notification.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Find_Notification]
     @Filter nvarchar(max) = NULL,
-    @After nvarchar(400) = NULL,
+    @After nvarchar(4000) = NULL,
     @Max int = 100
 AS
 BEGIN
@@ -17,24 +17,37 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;
     /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @From datetime2(7) = '0001-01-01';
-    DECLARE @Keys nvarchar(max);
-    DECLARE @Statuses nvarchar(max);
-    DECLARE @Types nvarchar(max);
-    DECLARE @Before datetime2(7);
-    DECLARE @Since datetime2(7);
-    DECLARE @Error nvarchar(4000);
-    DECLARE @Key TABLE ([EnqueuedAt] datetime2(7) NOT NULL PRIMARY KEY);
-    DECLARE @Wanted TABLE ([Status] varchar(20) NOT NULL PRIMARY KEY);
+    /* Who only looks gives way. */
+    SET DEADLOCK_PRIORITY LOW;
+    DECLARE @_Now datetime2(7); /* UTC */
+    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
+    DECLARE @_Keys nvarchar(max);
+    DECLARE @_Statuses nvarchar(max);
+    DECLARE @_Types nvarchar(max);
+    DECLARE @_Before datetime2(7);
+    DECLARE @_Since datetime2(7);
+    DECLARE @_Error nvarchar(4000);
+    DECLARE @_Key TABLE (
+        [Key1] datetime2(7) NOT NULL,
+        PRIMARY KEY CLUSTERED ([Key1])
+    );
+    DECLARE @_Given TABLE (
+        [Ordinal] int NOT NULL PRIMARY KEY,
+        [Key1] datetime2(7) NULL
+    );
+    DECLARE @_Wanted TABLE ([Status] varchar(20) NOT NULL PRIMARY KEY);
+    DECLARE @_WantedType TABLE ([Ordinal] int NOT NULL PRIMARY KEY, [Type] nvarchar(4000) NOT NULL);
 
     /*
-    A condition with a slip in it must not be passed over: what it was to keep out would be met too. OPENJSON counts types
-    so: 0 is null, 1 text, 4 an array.
+    A condition with a slip in it must not be passed over: what it was to keep out would be met too. OPENJSON counts
+    types
+    so: 0 is null, 1 text, 4 an array. Two steps, since the parts of one condition are evaluated in any order.
     */
+    IF ISJSON(@Filter) = 0 OR CHARINDEX(N'{', @Filter) = 0
+        THROW 50021,
+            N'Find_Notification: @Filter takes keys, status, types (arrays), before, after, error (text), once.', 1;
     IF
-        ISJSON(@Filter) = 0
-        OR CHARINDEX(N'{', @Filter) = 0
-        OR EXISTS (
+        EXISTS (
             SELECT 1 FROM OPENJSON(@Filter) AS j
             WHERE
                 j.[key] NOT IN (N'keys', N'status', N'types', N'before', N'after', N'error')
@@ -43,71 +56,169 @@ BEGIN
                 OR (j.[type] = 1 AND DATALENGTH(j.[value]) > 8000)
         )
         OR EXISTS (SELECT 1 FROM OPENJSON(@Filter) AS j GROUP BY j.[key] HAVING COUNT(*) > 1)
-        THROW 50021, N'Find_Notification: @Filter takes keys, status, types (arrays), before, after, error (text), once.', 1;
+        THROW 50021,
+            N'Find_Notification: @Filter takes keys, status, types (arrays), before, after, error (text), once.', 1;
 
-    SET @Keys = JSON_QUERY(@Filter, '$.keys');
-    SET @Statuses = JSON_QUERY(@Filter, '$.status');
-    SET @Types = JSON_QUERY(@Filter, '$.types');
-    SET @Error = JSON_VALUE(@Filter, '$.error');
-    SET @Before = TRY_CONVERT(datetime2(7), JSON_VALUE(@Filter, '$.before'));
-    SET @Since = TRY_CONVERT(datetime2(7), JSON_VALUE(@Filter, '$.after'));
+    SET @_Keys = JSON_QUERY(@Filter, '$.keys');
+    SET @_Statuses = JSON_QUERY(@Filter, '$.status');
+    SET @_Types = JSON_QUERY(@Filter, '$.types');
+    SET @_Error = JSON_VALUE(@Filter, '$.error');
+    SET @_Before = TRY_CONVERT(datetime2(7), JSON_VALUE(@Filter, '$.before'));
+    SET @_Since = TRY_CONVERT(datetime2(7), JSON_VALUE(@Filter, '$.after'));
 
     IF
-        (@Before IS NULL AND JSON_VALUE(@Filter, '$.before') IS NOT NULL)
-        OR (@Since IS NULL AND JSON_VALUE(@Filter, '$.after') IS NOT NULL)
+        (@_Before IS NULL AND JSON_VALUE(@Filter, '$.before') IS NOT NULL)
+        OR (@_Since IS NULL AND JSON_VALUE(@Filter, '$.after') IS NOT NULL)
         THROW 50021, N'Find_Notification: before and after are UTC times like 2026-11-21T10:00:00.', 1;
-    IF EXISTS (SELECT 1 FROM OPENJSON(@Keys) AS k WHERE TRY_CONVERT(datetime2(7), k.[value]) IS NULL)
-        THROW 50021, N'Find_Notification: one of the keys is not a key of Notification.', 1;
     IF
         EXISTS (
-            SELECT 1 FROM OPENJSON(@Statuses) AS s
+            SELECT 1 FROM OPENJSON(@_Statuses) AS s
             WHERE NOT EXISTS (SELECT 1 FROM [readpast].[QueueStatus] AS k WHERE k.[Status] = s.[value])
         )
         THROW 50021, N'Find_Notification: status names one that there is not.', 1;
 
-    INSERT INTO @Key ([EnqueuedAt])
-    SELECT DISTINCT CAST(k.[value] AS datetime2(7)) FROM OPENJSON(@Keys) AS k;
+    INSERT INTO @_Given ([Ordinal], [Key1])
+    SELECT
+        CAST(r.[key] AS int),
+        TRY_CAST(NULLIF(r.[value], N'') AS datetime2(7))
+    FROM OPENJSON(@_Keys) AS r;
 
     IF @@ROWCOUNT > 1000
         THROW 50021, N'Find_Notification: at most 1000 keys a call.', 1;
+    IF EXISTS (SELECT 1 FROM @_Given AS g WHERE g.[Key1] IS NULL)
+        THROW 50021, N'Find_Notification: one of the keys is not a key of Notification.', 1;
 
-    INSERT INTO @Wanted ([Status])
+    INSERT INTO @_Key ([Key1])
+    SELECT DISTINCT g.[Key1] FROM @_Given AS g;
+
+    INSERT INTO @_Wanted ([Status])
     SELECT s.[Status]
     FROM [readpast].[QueueStatus] AS s
-    WHERE @Statuses IS NULL OR s.[Status] IN (SELECT j.[value] FROM OPENJSON(@Statuses) AS j);
+    WHERE @_Statuses IS NULL OR s.[Status] IN (SELECT j.[value] FROM OPENJSON(@_Statuses) AS j);
+
+    INSERT INTO @_WantedType ([Ordinal], [Type])
+    SELECT CAST(j.[key] AS int), j.[value] FROM OPENJSON(@_Types) AS j WHERE j.[value] IS NOT NULL;
 
     IF @Max IS NULL OR @Max < 1 OR @Max > 1000
         THROW 50021, N'Find_Notification: @Max must be from 1 to 1000.', 1;
 
-    IF @After <> N''
-        SET @From = TRY_CONVERT(datetime2(7), @After);
-    IF @From IS NULL
+    SET @After = NULLIF(@After, N'');
+    INSERT INTO @_Given ([Ordinal], [Key1])
+    SELECT -1,TRY_CAST(NULLIF(a.[After], N'') AS datetime2(7))
+    FROM (SELECT @After AS [After]) AS a
+    WHERE a.[After] IS NOT NULL;
+    IF EXISTS (SELECT 1 FROM @_Given AS g WHERE g.[Key1] IS NULL)
         THROW 50021, N'Find_Notification: @After is not a key of Notification.', 1;
 
-    IF @Keys IS NOT NULL
+    SET @_Now = SYSUTCDATETIME();
+    SET @_At = @_Now;
+
+    IF @_Keys IS NOT NULL
     BEGIN
         SELECT TOP (@Max)
-        'FOUND' AS [Answer],
-        CAST(NULL AS int) AS [Ordinal],
-        CAST(NULL AS bigint) AS [DueMs],
-        v.[EnqueuedAt] AS [Key],
-        v.[UpdatedAt] AS [Token],
-        v.[AttemptNum],
-        v.[Status],
-        v.*
-        FROM @Key AS k
-        INNER JOIN [readpast].[Worker_Notification_V] AS v
-            ON v.[EnqueuedAt] = k.[EnqueuedAt]
+            'FOUND' AS [Answer],
+            CAST(NULL AS int) AS [Ordinal],
+            CAST(NULL AS bigint) AS [DueMs],
+            q.[EnqueuedAt] AS [Key],
+            CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
+            q.[AttemptNum] AS [AttemptNum],
+            q.[Status] AS [Status],
+            q.[EnqueuedAt],
+            q.[Type],
+            q.[Status],
+            q.[Step],
+            q.[AttemptNum],
+            q.[Response],
+            q.[Error],
+            q.[StartedAt],
+            q.[Duration],
+            q.[ScheduledFor],
+            q.[UpdatedAt],
+            q.[LeaseOwner],
+            q.[LeaseUntil],
+            q.[Subject],
+            s1.[OTP] AS [ResetPassword_OTP],
+            s1.[UserID] AS [ResetPassword_UserID],
+            s1.[Username] AS [ResetPassword_Username],
+            s2.[EmailTo] AS [Email_EmailTo],
+            s2.[PreferredLanguage] AS [Email_PreferredLanguage],
+            s3.[PhoneNumber] AS [Sms_PhoneNumber]
+        FROM @_Key AS k
+        INNER JOIN [readpast].[Notification] AS q
+            ON q.[EnqueuedAt] = k.[Key1]
+        LEFT JOIN [readpast].[Notification_ResetPassword] AS s1
+            ON s1.[EnqueuedAt] = q.[EnqueuedAt]
+        LEFT JOIN [readpast].[Notification_Email] AS s2
+            ON s2.[EnqueuedAt] = q.[EnqueuedAt]
+        LEFT JOIN [readpast].[Notification_Sms] AS s3
+            ON s3.[EnqueuedAt] = q.[EnqueuedAt]
         WHERE
-            v.[EnqueuedAt] > @From
-            AND v.[Status] IN (SELECT w.[Status] FROM @Wanted AS w)
-            AND (@Types IS NULL OR v.[Type] IN (SELECT t.[value] FROM OPENJSON(@Types) AS t))
-            AND (@Before IS NULL OR v.[UpdatedAt] < @Before)
-            AND (@Since IS NULL OR v.[UpdatedAt] >= @Since)
+            q.[Status] IN (SELECT w.[Status] FROM @_Wanted AS w)
+            AND (@_Types IS NULL OR q.[Type] IN (SELECT y.[Type] FROM @_WantedType AS y))
+            AND (@_Before IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) < @_Before)
+            AND (@_Since IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) >= @_Since)
             /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
-            AND (@Error IS NULL OR CHARINDEX(@Error COLLATE Latin1_General_BIN2, v.[Error]) > 0)
-        ORDER BY v.[EnqueuedAt]
-        OPTION (LOOP JOIN, FORCE ORDER);
+            AND (@_Error IS NULL OR CHARINDEX(@_Error, q.[Error] COLLATE Latin1_General_BIN2) > 0)
+            AND q.[EnqueuedAt] > COALESCE((SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1), CAST('0001-01-01'
+                AS datetime2(7)))
+        ORDER BY q.[EnqueuedAt]
+        /* For this filter: which of its members are there decides how the items are reached. */
+        OPTION (LOOP JOIN, FORCE ORDER, RECOMPILE);
+
+        RETURN 0;
+    END;
+
+    IF NOT EXISTS (SELECT 1 FROM @_Wanted AS w WHERE w.[Status] IN ('Pending', 'Processing', 'Error', 'Completed'))
+    BEGIN
+        /* They have an index of their own. */
+        SELECT TOP (@Max)
+            'FOUND' AS [Answer],
+            CAST(NULL AS int) AS [Ordinal],
+            CAST(NULL AS bigint) AS [DueMs],
+            q.[EnqueuedAt] AS [Key],
+            CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
+            q.[AttemptNum] AS [AttemptNum],
+            q.[Status] AS [Status],
+            q.[EnqueuedAt],
+            q.[Type],
+            q.[Status],
+            q.[Step],
+            q.[AttemptNum],
+            q.[Response],
+            q.[Error],
+            q.[StartedAt],
+            q.[Duration],
+            q.[ScheduledFor],
+            q.[UpdatedAt],
+            q.[LeaseOwner],
+            q.[LeaseUntil],
+            q.[Subject],
+            s1.[OTP] AS [ResetPassword_OTP],
+            s1.[UserID] AS [ResetPassword_UserID],
+            s1.[Username] AS [ResetPassword_Username],
+            s2.[EmailTo] AS [Email_EmailTo],
+            s2.[PreferredLanguage] AS [Email_PreferredLanguage],
+            s3.[PhoneNumber] AS [Sms_PhoneNumber]
+        FROM [readpast].[Notification] AS q WITH (INDEX ([IX_Notification_Ended]))
+        LEFT JOIN [readpast].[Notification_ResetPassword] AS s1
+            ON s1.[EnqueuedAt] = q.[EnqueuedAt]
+        LEFT JOIN [readpast].[Notification_Email] AS s2
+            ON s2.[EnqueuedAt] = q.[EnqueuedAt]
+        LEFT JOIN [readpast].[Notification_Sms] AS s3
+            ON s3.[EnqueuedAt] = q.[EnqueuedAt]
+        WHERE
+            q.[Status] IN (SELECT w.[Status] FROM @_Wanted AS w)
+            AND (@_Types IS NULL OR q.[Type] IN (SELECT y.[Type] FROM @_WantedType AS y))
+            AND (@_Before IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) < @_Before)
+            AND (@_Since IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) >= @_Since)
+            /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
+            AND (@_Error IS NULL OR CHARINDEX(@_Error, q.[Error] COLLATE Latin1_General_BIN2) > 0)
+            AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+            AND q.[EnqueuedAt] > COALESCE((SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1), CAST('0001-01-01'
+                AS datetime2(7)))
+        ORDER BY q.[EnqueuedAt]
+        /* For this filter: which of its members are there decides how the items are reached. */
+        OPTION (RECOMPILE);
 
         RETURN 0;
     END;
@@ -116,21 +227,49 @@ BEGIN
         'FOUND' AS [Answer],
         CAST(NULL AS int) AS [Ordinal],
         CAST(NULL AS bigint) AS [DueMs],
-        v.[EnqueuedAt] AS [Key],
-        v.[UpdatedAt] AS [Token],
-        v.[AttemptNum],
-        v.[Status],
-        v.*
-    FROM [readpast].[Worker_Notification_V] AS v
+        q.[EnqueuedAt] AS [Key],
+        CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
+        q.[AttemptNum] AS [AttemptNum],
+        q.[Status] AS [Status],
+        q.[EnqueuedAt],
+        q.[Type],
+        q.[Status],
+        q.[Step],
+        q.[AttemptNum],
+        q.[Response],
+        q.[Error],
+        q.[StartedAt],
+        q.[Duration],
+        q.[ScheduledFor],
+        q.[UpdatedAt],
+        q.[LeaseOwner],
+        q.[LeaseUntil],
+        q.[Subject],
+        s1.[OTP] AS [ResetPassword_OTP],
+        s1.[UserID] AS [ResetPassword_UserID],
+        s1.[Username] AS [ResetPassword_Username],
+        s2.[EmailTo] AS [Email_EmailTo],
+        s2.[PreferredLanguage] AS [Email_PreferredLanguage],
+        s3.[PhoneNumber] AS [Sms_PhoneNumber]
+    FROM [readpast].[Notification] AS q
+    LEFT JOIN [readpast].[Notification_ResetPassword] AS s1
+        ON s1.[EnqueuedAt] = q.[EnqueuedAt]
+    LEFT JOIN [readpast].[Notification_Email] AS s2
+        ON s2.[EnqueuedAt] = q.[EnqueuedAt]
+    LEFT JOIN [readpast].[Notification_Sms] AS s3
+        ON s3.[EnqueuedAt] = q.[EnqueuedAt]
     WHERE
-        v.[EnqueuedAt] > @From
-        AND v.[Status] IN (SELECT w.[Status] FROM @Wanted AS w)
-        AND (@Types IS NULL OR v.[Type] IN (SELECT t.[value] FROM OPENJSON(@Types) AS t))
-        AND (@Before IS NULL OR v.[UpdatedAt] < @Before)
-        AND (@Since IS NULL OR v.[UpdatedAt] >= @Since)
+        q.[Status] IN (SELECT w.[Status] FROM @_Wanted AS w)
+        AND (@_Types IS NULL OR q.[Type] IN (SELECT y.[Type] FROM @_WantedType AS y))
+        AND (@_Before IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) < @_Before)
+        AND (@_Since IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) >= @_Since)
         /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
-        AND (@Error IS NULL OR CHARINDEX(@Error COLLATE Latin1_General_BIN2, v.[Error]) > 0)
-    ORDER BY v.[EnqueuedAt];
+        AND (@_Error IS NULL OR CHARINDEX(@_Error, q.[Error] COLLATE Latin1_General_BIN2) > 0)
+        AND q.[EnqueuedAt] > COALESCE((SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1), CAST('0001-01-01'
+            AS datetime2(7)))
+    ORDER BY q.[EnqueuedAt]
+    /* For this filter: which of its members are there decides how the items are reached. */
+    OPTION (RECOMPILE);
 
     RETURN 0;
 END;

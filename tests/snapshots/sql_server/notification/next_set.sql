@@ -1,6 +1,6 @@
 /*
-Claim up to @Max due items in one commit. One row per item, in the order they are due, with the answer CLAIMED; or one
-row EMPTY with the milliseconds until the next item is due (NULL when there is none).
+Claim up to @Max due items in one commit. One row per item, in order, with the answer CLAIMED; or one row EMPTY with the
+milliseconds until the next item is due (NULL when there is none).
 An item that came back from a dead worker may have been its death. It is handed out alone, with the answer
 CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
 Table access order: Notification.
@@ -9,7 +9,8 @@ CREATE OR ALTER PROCEDURE [readpast].[Next_Notification_Set_trx]
     @Worker nvarchar(128),
     @Max int,
     @LeaseMs int = NULL,
-    @Recover int = 1 /* 1: first give back the items of dead workers; a caller that polls often need not each time */
+    /* 1: first give back the items of dead workers. 2: and what this worker left, who begins anew under its name. */
+    @Recover int = 1
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -17,39 +18,56 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;
     /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @RecoverMax int = 100;
-    DECLARE @MaxAttempts int;
-    DECLARE @Now datetime2(7);
-    DECLARE @Locked int;
-    DECLARE @Claimed int;
-    DECLARE @Alone int;
-    DECLARE @Expired TABLE (
-        [EnqueuedAt] datetime2(7) NOT NULL PRIMARY KEY,
-        [StartedAt] datetime2(7) NOT NULL,
-        [Together] int NOT NULL DEFAULT 0 /* 1: claimed with others */
-    );
-    DECLARE @Recovered TABLE (
-        [EnqueuedAt] datetime2(7) NOT NULL PRIMARY KEY,
-        [AttemptNum] int NOT NULL,
-        [Status] varchar(20) NOT NULL,
-        [UpdatedAt] datetime2(7) NOT NULL,
-        [Error] nvarchar(max) NULL
-    );
-    DECLARE @Due TABLE (
+    DECLARE @_MaxAttempts int;
+    DECLARE @_SilentMs int; /* how long a lease is when nobody says */
+    DECLARE @_Now datetime2(7); /* UTC */
+    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
+    DECLARE @_Locked int = 0;
+    DECLARE @_Take int;
+    DECLARE @_Alone int;
+    DECLARE @_Due TABLE (
         [Seq] int IDENTITY(1, 1) NOT NULL,
-        [EnqueuedAt] datetime2(7) NOT NULL PRIMARY KEY,
-        [ScheduledFor] datetime2(7) NOT NULL,
+        [Key1] datetime2(7) NOT NULL,
         [AttemptNum] int NOT NULL,
-        [UpdatedAt] datetime2(7) NOT NULL,
-        [Status] varchar(20) NOT NULL,
-        [Alone] int NOT NULL /* 1: came back from a dead worker */
+        [Alone] int NOT NULL DEFAULT 0, /* 1: came back from a dead worker */
+        [Token] datetime2(7) NULL,
+        PRIMARY KEY CLUSTERED ([Key1])
     );
-    DECLARE @Out TABLE (
+    DECLARE @_RecoverMax int = 100;
+    DECLARE @_Searched int = 0;
+    DECLARE @_Candidate TABLE (
+        [Key1] datetime2(7) NOT NULL,
+        [StartedAt] datetime2(7) NULL,
+        [Together] int NOT NULL DEFAULT 0, /* 1: claimed with others */
+        PRIMARY KEY CLUSTERED ([Key1])
+    );
+    /* What items become, whatever the reason. */
+    DECLARE @_Change TABLE (
+        [Key1] datetime2(7) NOT NULL,
+        [Was] varchar(20) NOT NULL,
+        [Status] varchar(20) NOT NULL,
+        [AttemptNum] int NOT NULL,
+        [Token] datetime2(7) NOT NULL,
+        [Step] nvarchar(60) NULL,
+        [Response] nvarchar(max) NULL,
+        [Error] nvarchar(max) NULL,
+        [StartedAt] datetime2(7) NULL,
+        [FinishedAt] datetime2(7) NULL,
+        [Duration] bigint NULL,
+        [DueAt] datetime2(7) NULL,
+        [LeaseOwner] nvarchar(128) NULL,
+        [LeaseUntil] datetime2(7) NULL,
+        [Before] datetime2(7) NULL, /* the token that stood beside the table: it must stand there still */
+        PRIMARY KEY CLUSTERED ([Key1])
+    );
+    DECLARE @_Written int = 0;
+    DECLARE @_Out TABLE (
         [Seq] int NOT NULL PRIMARY KEY,
         [Answer] varchar(20) NOT NULL,
         [Ordinal] int NULL,
         [DueMs] bigint NULL,
-        [EnqueuedAt] datetime2(7) NULL,
+        [Key] datetime2(7) NULL,
+        [Key1] datetime2(7) NULL,
         [Token] datetime2(7) NULL,
         [AttemptNum] int NULL,
         [Status] varchar(20) NULL
@@ -58,14 +76,14 @@ BEGIN
     IF @@TRANCOUNT > 0
         THROW 50012, N'Next_Notification_Set_trx commits its own work: not to be called in a transaction.', 1;
 
-    SET @MaxAttempts = COALESCE(
-        (SELECT a.[ValInt] FROM [readpast].[AppSettings] AS a WHERE a.[Param] = 'notification.maxAttempts'), 3
-    );
-    SET @LeaseMs = COALESCE(
-        @LeaseMs,
-        (SELECT a.[ValInt] FROM [readpast].[AppSettings] AS a WHERE a.[Param] = 'notification.leaseMs'),
-        60000
-    );
+    SELECT
+        @_MaxAttempts = MAX(CASE WHEN a.[Param] = 'notification.maxAttempts' THEN a.[ValInt] END),
+        @_SilentMs = MAX(CASE WHEN a.[Param] = 'notification.leaseMs' THEN a.[ValInt] END)
+    FROM [readpast].[AppSettings] AS a
+    WHERE a.[Param] IN ('notification.maxAttempts', 'notification.leaseMs');
+    SET @_MaxAttempts = COALESCE(@_MaxAttempts, 3);
+    SET @_SilentMs = COALESCE(@_SilentMs, 60000);
+    SET @LeaseMs = COALESCE(@LeaseMs, @_SilentMs);
     IF @Worker IS NULL OR @Worker = N''
         THROW 50021, N'Next_Notification_Set_trx: @Worker is empty; a lease needs an owner.', 1;
     IF @LeaseMs < 1
@@ -76,192 +94,276 @@ BEGIN
 
     BEGIN TRY
         BEGIN TRANSACTION;
-        SET @Now = SYSUTCDATETIME();
+        SET @_Now = SYSUTCDATETIME();
+        SET @_At = @_Now;
 
+        /*
+        Which items are to be looked at. The searches take no update locks: they may pass many items in flight whose
+        leases are good, and no worker shall wait for them.
+        */
+        DELETE FROM @_Change;
+        DELETE FROM @_Candidate;
         IF @Recover > 0
         BEGIN
-            /*
-            Give back the items whose lease has run out, or fail them when their attempts are spent. The search
-            takes no update locks: it may pass many items in flight whose leases are good, and no worker shall wait
-            for it.
-            */
-            INSERT INTO @Expired ([EnqueuedAt], [StartedAt])
-            SELECT TOP (@RecoverMax)
-                q.[EnqueuedAt],
-                q.[StartedAt]
+            INSERT INTO @_Candidate ([Key1], [StartedAt])
+            SELECT TOP (@_RecoverMax) q.[EnqueuedAt], q.[StartedAt]
             FROM [readpast].[Notification] AS q
-                WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_Notification_InFlight]))
+                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Notification_InFlight]))
             WHERE
                 q.[Status] = 'Processing'
-                AND q.[LeaseUntil] <= @Now
+                AND q.[LeaseUntil] <= @_Now
             ORDER BY q.[StartedAt];
-            SET @Locked = @@ROWCOUNT;
 
-            IF @Locked = @RecoverMax
+            IF @@ROWCOUNT = @_RecoverMax
                 /* All that is left of the last claim: a chunk must not split one. */
-                INSERT INTO @Expired ([EnqueuedAt], [StartedAt])
-                SELECT
-                    q.[EnqueuedAt],
-                    q.[StartedAt]
+                INSERT INTO @_Candidate ([Key1], [StartedAt])
+                SELECT q.[EnqueuedAt], q.[StartedAt]
                 FROM [readpast].[Notification] AS q
-                    WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_Notification_InFlight]))
-                WHERE
-                    q.[Status] = 'Processing'
-                    AND q.[StartedAt] = (SELECT MAX(e.[StartedAt]) FROM @Expired AS e)
-                    AND q.[LeaseUntil] <= @Now
-                    AND NOT EXISTS (SELECT 1 FROM @Expired AS e WHERE e.[EnqueuedAt] = q.[EnqueuedAt]);
-
-            IF @Locked > 0
-            BEGIN
-                /*
-                Of what was claimed together, nobody knows which was begun. Read without locks: another recovery may have
-                the rest of it in hands.
-                */
-                UPDATE e
-                SET [Together] = 1
-                FROM @Expired AS e
-                INNER JOIN [readpast].[Notification] AS q WITH (READUNCOMMITTED)
-                    ON q.[EnqueuedAt] = e.[EnqueuedAt]
-                WHERE
-                    q.[Status] = 'Processing'
-                    AND EXISTS (
-                        SELECT 1
-                        FROM [readpast].[Notification] AS o WITH (READUNCOMMITTED, INDEX ([IX_Notification_InFlight]))
-                        WHERE
-                            o.[Status] = 'Processing'
-                            AND o.[StartedAt] = q.[StartedAt]
-                            AND o.[LeaseOwner] = q.[LeaseOwner]
-                            AND o.[EnqueuedAt] <> q.[EnqueuedAt]
-                    )
+                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Notification_InFlight]))
+            WHERE
+                q.[Status] = 'Processing'
+                    AND q.[StartedAt] = (SELECT MAX(c.[StartedAt]) FROM @_Candidate AS c)
+                    AND q.[LeaseUntil] <= @_Now
+                    AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE q.[EnqueuedAt] = c.[Key1])
                 OPTION (LOOP JOIN, FORCE ORDER);
+        END;
+        SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
+        IF @_Searched > 0 AND @Recover > 0
+            /*
+            Of what was claimed together, nobody knows which was begun. Read without locks: another recovery may have
+            the rest of it in hands.
+            */
+            UPDATE c
+            SET [Together] = 1
+            FROM @_Candidate AS c
+            INNER JOIN [readpast].[Notification] AS q WITH (READUNCOMMITTED)
+                ON q.[EnqueuedAt] = c.[Key1]
+            WHERE
+                q.[Status] = 'Processing'
+                AND EXISTS (
+                    SELECT 1
+                    FROM [readpast].[Notification] AS o WITH (READUNCOMMITTED, INDEX ([IX_Notification_InFlight]))
+                    WHERE
+                        o.[Status] = 'Processing'
+                        AND o.[StartedAt] = q.[StartedAt]
+                        AND o.[LeaseOwner] = q.[LeaseOwner]
+                        AND NOT (o.[EnqueuedAt] = q.[EnqueuedAt])
+                )
+            OPTION (LOOP JOIN, FORCE ORDER);
 
-                INSERT INTO @Recovered ([EnqueuedAt], [AttemptNum], [Status], [UpdatedAt], [Error])
+        IF @_Searched > 0
+        BEGIN
+            /* Lock them, the table first, and judge each as it is now; rows that others hold are passed over. */
+            INSERT INTO @_Change (
+                [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
+                [FinishedAt], [Duration], [DueAt], [LeaseOwner], [LeaseUntil], [Before]
+            )
+            SELECT
+                x.[Key1],
+                x.[Is],
+                CASE
+                    WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 AND x.[Ends] = 1 THEN 'Failed'
+                    WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 THEN 'Error'
+                    ELSE x.[Is]
+                END,
+                x.[AttemptNum] - CASE WHEN x.[Is] = 'Processing' THEN x.[Together] ELSE 0 END,
+                CASE WHEN x.[Token] >= @_At THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_At END,
+                x.[Step],
+                x.[Response],
+                CASE
+                    WHEN x.[Is] = 'Processing'
+                        THEN CONCAT(
+                            N'The lease of worker ', x.[LeaseOwner], N' ran out on attempt ', x.[AttemptNum], N' of ',
+                            @_MaxAttempts, N'; the worker is taken for dead.',
+                            CASE
+                                WHEN x.[Together] = 1
+                                    THEN
+                                        N' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
+                            END
+                        )
+                    ELSE x.[Error]
+                END,
+                x.[StartedAt],
+                CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN @_Now END,
+                CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt],
+                    @_Now) END,
+                CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END,
+                x.[LeaseOwner],
+                /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
+                CASE
+                    WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN NULL
+                    WHEN x.[Is] = 'Processing' AND x.[LeaseUntil] < @_Now THEN x.[LeaseUntil]
+                    WHEN x.[Is] = 'Processing' THEN @_Now
+                    WHEN x.[Died] = 1 THEN x.[LeaseUntil]
+                END,
+                x.[Before]
+            FROM (
                 SELECT
-                    q.[EnqueuedAt],
-                    q.[AttemptNum] - e.[Together],
-                    CASE WHEN e.[Together] = 0 AND q.[AttemptNum] >= @MaxAttempts THEN 'Failed' ELSE 'Error' END,
+                    q.[EnqueuedAt] AS [Key1],
+                    c.[Together],
+                    CASE WHEN c.[Together] = 0 AND q.[AttemptNum] >= @_MaxAttempts THEN 1 ELSE 0 END AS [Ends],
+                    CASE WHEN q.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END AS [Died],
+                    q.[LeaseUntil] AS [LeaseUntil],
+                    q.[Status] AS [Is],
                     CASE
-                        WHEN @Now > q.[UpdatedAt] THEN @Now
-                        ELSE DATEADD(MICROSECOND, 1, CAST(q.[UpdatedAt] AS datetime2(7)))
-                    END,
-                    CONCAT(
-                        N'The lease of worker ', q.[LeaseOwner], N' ran out on attempt ', q.[AttemptNum], N' of ',
-                        @MaxAttempts, N'; the worker is taken for dead.',
-                        CASE
-                            WHEN e.[Together] = 1
-                                THEN N' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
-                        END
-                    )
-                FROM @Expired AS e
+                        WHEN q.[LeaseUntil] <= @_Now THEN 1
+                        ELSE 0
+                    END AS [GivenUp],
+                    q.[AttemptNum] AS [AttemptNum],
+                    CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
+                    CAST(NULL AS nvarchar(60)) AS [Step],
+                    CAST(NULL AS nvarchar(max)) AS [Response],
+                    CAST(NULL AS nvarchar(max)) AS [Error],
+                    CAST(q.[StartedAt] AS datetime2(7)) AS [StartedAt],
+                    CAST(NULL AS datetime2(7)) AS [DueAt],
+                    q.[LeaseOwner] AS [LeaseOwner],
+                    CAST(NULL AS datetime2(7)) AS [Before]
+                FROM @_Candidate AS c
                 INNER JOIN [readpast].[Notification] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                    ON q.[EnqueuedAt] = e.[EnqueuedAt]
-                WHERE
-                    q.[Status] = 'Processing'
-                    AND q.[LeaseUntil] <= @Now
-                OPTION (LOOP JOIN, FORCE ORDER);
+                    ON q.[EnqueuedAt] = c.[Key1]
+            ) AS x
+            WHERE x.[Is] = 'Processing' AND x.[GivenUp] = 1
+            OPTION (LOOP JOIN, FORCE ORDER);
 
-                UPDATE q
-                SET
-                    [Status] = r.[Status],
-                    [UpdatedAt] = r.[UpdatedAt],
-                    [Error] = r.[Error],
-                    [AttemptNum] = r.[AttemptNum],
-                    /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
-                    [LeaseUntil] = CASE
-                        WHEN r.[Status] <> 'Failed' AND q.[LeaseUntil] > @Now THEN @Now
-                        WHEN r.[Status] <> 'Failed' THEN q.[LeaseUntil]
-                    END,
-                    [Duration] = CASE
-                        WHEN r.[Status] = 'Failed' THEN DATEDIFF_BIG(MILLISECOND, q.[StartedAt], @Now)
-                        ELSE q.[Duration]
-                    END
-                FROM @Recovered AS r
-                INNER JOIN [readpast].[Notification] AS q
-                    ON q.[EnqueuedAt] = r.[EnqueuedAt]
-                WHERE
-                    q.[Status] = 'Processing'
-                    AND q.[LeaseUntil] <= @Now
-                OPTION (LOOP JOIN, FORCE ORDER);
-            END;
+            /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
+            UPDATE q
+            SET
+                [ScheduledFor] = COALESCE(w.[DueAt], q.[ScheduledFor]),
+                [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At
+                    ELSE q.[StartedAt] END,
+                [Duration] = COALESCE(w.[Duration], q.[Duration]),
+                [AttemptNum] = w.[AttemptNum],
+                [LeaseOwner] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[LeaseOwner] END,
+                [LeaseUntil] = w.[LeaseUntil],
+                [Step] = COALESCE(w.[Step], q.[Step]),
+                [Response] = COALESCE(w.[Response], q.[Response]),
+                [Error] = COALESCE(w.[Error], CASE WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
+                    ELSE q.[Error] END),
+                [UpdatedAt] = w.[Token],
+                [Status] = w.[Status]
+            FROM @_Change AS w
+            INNER JOIN [readpast].[Notification] AS q WITH (ROWLOCK)
+                ON q.[EnqueuedAt] = w.[Key1]
+            WHERE q.[Status] = 'Processing'
+            OPTION (LOOP JOIN, FORCE ORDER);
+            SET @_Written = @@ROWCOUNT;
+
+            IF @_Written <> (SELECT COUNT(*) FROM @_Change)
+                THROW 50005, N'Notification: a row that was locked for the change changed all the same.', 1;
         END;
 
         /*
-        Choose and lock the due items, in order. The locks are update locks on rows nobody else holds, kept to the
-        end of the transaction, so the updates below never wait for another worker. An item with spent attempts (the
-        limit was lowered, say) ends here instead of staying at the head of the queue.
+        Choose and lock the due items, in order: one seek in one index, as many rows as are asked for. The locks are
+        update locks on rows nobody else holds, kept to the end of the transaction, so the updates below never wait for
+        another worker. It is planned as for one row: a plan for many reads ahead in the index, and locks what it does
+        not
+        take.
         */
-        INSERT INTO @Due ([EnqueuedAt], [ScheduledFor], [AttemptNum], [UpdatedAt], [Status], [Alone])
-        SELECT TOP (@Max)
+        SET @_Take = @Max;
+        INSERT INTO @_Due ([Key1], [AttemptNum], [Alone], [Token])
+        SELECT TOP (@_Take)
             q.[EnqueuedAt],
-            q.[ScheduledFor],
             q.[AttemptNum],
-            CASE
-                WHEN @Now > q.[UpdatedAt] THEN @Now
-                ELSE DATEADD(MICROSECOND, 1, CAST(q.[UpdatedAt] AS datetime2(7)))
-            END,
-            CASE WHEN q.[AttemptNum] >= @MaxAttempts THEN 'Failed' ELSE 'Processing' END,
-            /* Such a row keeps its lease that is over. */
-            CASE WHEN q.[AttemptNum] < @MaxAttempts AND q.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END
+            CASE WHEN q.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END,
+            CAST(q.[UpdatedAt] AS datetime2(7))
         FROM [readpast].[Notification] AS q
             WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Notification_Due]))
         WHERE
             q.[Status] IN ('Pending', 'Error')
-            AND q.[ScheduledFor] <= @Now
+            AND q.[ScheduledFor] <= @_At
         ORDER BY
             q.[ScheduledFor],
-            q.[EnqueuedAt];
-        SET @Locked = @@ROWCOUNT;
+            q.[EnqueuedAt]
+        OPTION (OPTIMIZE FOR (@_Take = 1));
+        SET @_Locked = @@ROWCOUNT;
 
-        /*
-        What came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
-        such item, or with it where it is the first of all. The others are let go with the transaction.
-        */
-        SET @Alone = (SELECT MIN(d.[Seq]) FROM @Due AS d WHERE d.[Alone] = 1);
-        IF @Alone IS NOT NULL
+        IF @_Locked > 0
         BEGIN
-            IF EXISTS (SELECT 1 FROM @Due AS d WHERE d.[Seq] < @Alone AND d.[Status] = 'Processing')
-                SET @Alone = @Alone - 1;
+            /*
+            What came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
+            such item, or with it where it is the first of all. The others are let go with the transaction.
+            */
+            SET @_Alone = (SELECT MIN(d.[Seq]) FROM @_Due AS d WHERE d.[Alone] = 1 AND d.[AttemptNum] < @_MaxAttempts);
+            IF @_Alone IS NOT NULL
+            BEGIN
+                IF EXISTS (SELECT 1 FROM @_Due AS d WHERE d.[Seq] < @_Alone AND d.[AttemptNum] < @_MaxAttempts)
+                    SET @_Alone = @_Alone - 1;
 
-            DELETE FROM @Due WHERE [Seq] > @Alone AND [Status] = 'Processing';
-            SET @Locked = @Locked - @@ROWCOUNT;
-        END;
+                DELETE FROM @_Due WHERE [Seq] > @_Alone AND [AttemptNum] < @_MaxAttempts;
+            END;
 
-        UPDATE q
-        SET
-            [Status] = 'Processing',
-            [UpdatedAt] = d.[UpdatedAt],
-            [AttemptNum] = d.[AttemptNum] + 1,
-            [StartedAt] = @Now,
-            [LeaseOwner] = @Worker,
-            [LeaseUntil] = DATEADD(MILLISECOND, @LeaseMs, @Now)
-        FROM @Due AS d
-        INNER JOIN [readpast].[Notification] AS q
-            ON q.[EnqueuedAt] = d.[EnqueuedAt]
-        WHERE
-            d.[Status] = 'Processing'
-            AND q.[Status] IN ('Pending', 'Error')
-            AND q.[ScheduledFor] <= @Now
-        OPTION (LOOP JOIN, FORCE ORDER);
-        SET @Claimed = @@ROWCOUNT;
+            UPDATE @_Due SET [Token] = CASE WHEN [Token] >= @_At THEN DATEADD(MICROSECOND, 1, [Token]) ELSE @_At END;
 
-        IF @Claimed < @Locked
-        BEGIN
             UPDATE q
             SET
-                [Status] = 'Failed',
-                [UpdatedAt] = d.[UpdatedAt],
-                [Error] = CONCAT(N'Attempts are spent: ', d.[AttemptNum], N' of ', @MaxAttempts, N'.'),
-                [LeaseUntil] = NULL
-            FROM @Due AS d
-            INNER JOIN [readpast].[Notification] AS q
-                ON q.[EnqueuedAt] = d.[EnqueuedAt]
+            [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At
+                ELSE q.[StartedAt] END,
+            [AttemptNum] = w.[AttemptNum],
+            [LeaseOwner] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[LeaseOwner] END,
+            [LeaseUntil] = w.[LeaseUntil],
+            [UpdatedAt] = w.[Token],
+            [Status] = w.[Status]
+            FROM @_Due AS d
+            INNER JOIN [readpast].[Notification] AS q WITH (ROWLOCK)
+                ON q.[EnqueuedAt] = d.[Key1]
+            CROSS APPLY (
+                SELECT
+                    'Pending' AS [Was],
+                    'Processing' AS [Status],
+                    d.[AttemptNum] + 1 AS [AttemptNum],
+                    d.[Token] AS [Token],
+                    CAST(NULL AS nvarchar(60)) AS [Step],
+                    CAST(NULL AS nvarchar(max)) AS [Response],
+                    CAST(NULL AS nvarchar(max)) AS [Error],
+                    CAST(NULL AS datetime2(7)) AS [FinishedAt],
+                    CAST(NULL AS bigint) AS [Duration],
+                    CAST(NULL AS datetime2(7)) AS [DueAt],
+                    @Worker AS [LeaseOwner],
+                    DATEADD(MILLISECOND, @LeaseMs, @_Now) AS [LeaseUntil]
+            ) AS w
             WHERE
-                d.[Status] = 'Failed'
+                d.[AttemptNum] < @_MaxAttempts
                 AND q.[Status] IN ('Pending', 'Error')
-                AND q.[ScheduledFor] <= @Now
             OPTION (LOOP JOIN, FORCE ORDER);
+            SET @_Written = @@ROWCOUNT;
 
-            IF @Claimed + @@ROWCOUNT <> @Locked
+            IF EXISTS (SELECT 1 FROM @_Due AS d WHERE d.[AttemptNum] >= @_MaxAttempts)
+            BEGIN
+                /* An item with spent attempts (the limit was lowered, say) ends here instead of staying at the head. */
+                UPDATE q
+                SET
+            [LeaseOwner] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[LeaseOwner] END,
+            [LeaseUntil] = w.[LeaseUntil],
+            [Error] = COALESCE(w.[Error], CASE WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
+                ELSE q.[Error] END),
+            [UpdatedAt] = w.[Token],
+            [Status] = w.[Status]
+                FROM @_Due AS d
+                INNER JOIN [readpast].[Notification] AS q WITH (ROWLOCK)
+                    ON q.[EnqueuedAt] = d.[Key1]
+                CROSS APPLY (
+                    SELECT
+                    'Pending' AS [Was],
+                    'Failed' AS [Status],
+                    d.[AttemptNum] AS [AttemptNum],
+                    d.[Token] AS [Token],
+                    CAST(NULL AS nvarchar(60)) AS [Step],
+                    CAST(NULL AS nvarchar(max)) AS [Response],
+                    CONCAT(N'Attempts are spent: ', d.[AttemptNum], N' of ', @_MaxAttempts, N'.') AS [Error],
+                    @_Now AS [FinishedAt],
+                    CAST(NULL AS bigint) AS [Duration],
+                    CAST(NULL AS datetime2(7)) AS [DueAt],
+                    CAST(NULL AS nvarchar(128)) AS [LeaseOwner],
+                    CAST(NULL AS datetime2(7)) AS [LeaseUntil]
+                ) AS w
+                WHERE
+                    d.[AttemptNum] >= @_MaxAttempts
+                    AND q.[Status] IN ('Pending', 'Error')
+                OPTION (LOOP JOIN, FORCE ORDER);
+                SET @_Written = @_Written + @@ROWCOUNT;
+            END;
+
+            IF @_Written <> (SELECT COUNT(*) FROM @_Due)
                 THROW 50005, N'Notification: a row that was locked for the claim changed all the same.', 1;
         END;
 
@@ -273,51 +375,82 @@ BEGIN
         THROW;
     END CATCH;
 
-    INSERT INTO @Out ([Seq], [Answer], [EnqueuedAt], [Token], [AttemptNum], [Status])
+    INSERT INTO @_Out ([Seq], [Answer], [Key], [Key1], [Token], [AttemptNum], [Status])
     SELECT
-        1000000 + ROW_NUMBER() OVER (ORDER BY d.[ScheduledFor], d.[EnqueuedAt]),
-        CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, d.[EnqueuedAt], d.[UpdatedAt], d.[AttemptNum] + 1, d.[Status]
-    FROM @Due AS d
-    WHERE d.[Status] = 'Processing';
+        1000000 + d.[Seq],
+        CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
+        d.[Key1],
+        d.[Key1],
+        d.[Token],
+        d.[AttemptNum] + 1,
+        'Processing'
+    FROM @_Due AS d
+    WHERE d.[AttemptNum] < @_MaxAttempts;
 
     /*
     Nothing to hand out: say when the next item is due, so that the worker can sleep that long. What was due
     already is in the hands of others.
     */
     IF @@ROWCOUNT = 0
-        INSERT INTO @Out ([Seq], [Answer], [DueMs])
+        INSERT INTO @_Out ([Seq], [Answer], [DueMs])
         SELECT
             1000000,
             'EMPTY',
-            (
-                SELECT TOP (1) DATEDIFF_BIG(MILLISECOND, @Now, q.[ScheduledFor]) + 1
+            MIN(x.[DueMs])
+        FROM (
+            SELECT CAST(NULL AS bigint) AS [DueMs]
+            UNION ALL
+            SELECT DATEDIFF_BIG(MILLISECOND, @_At, MIN(u.[DueAt])) + 1
+            FROM (
+                /* The first of them. */
+                SELECT TOP (1) q.[ScheduledFor] AS [DueAt]
                 FROM [readpast].[Notification] AS q
-                    WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_Notification_Due]))
+                    WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Notification_Due]))
                 WHERE
                     q.[Status] IN ('Pending', 'Error')
-                    AND q.[ScheduledFor] > @Now
-                ORDER BY
-                    q.[ScheduledFor],
-                    q.[EnqueuedAt]
-            );
+                    AND q.[ScheduledFor] > @_At
+                ORDER BY q.[ScheduledFor]
+            ) AS u
+        ) AS x;
 
     /* After the commit, and in an order that no OUTPUT clause promises. */
     SELECT
         o.[Answer],
         o.[Ordinal],
         o.[DueMs],
-        o.[EnqueuedAt] AS [Key],
+        o.[Key],
         o.[Token],
         o.[AttemptNum],
         o.[Status],
-        v.*
-    FROM @Out AS o
-    /* Applied, so that each key is sought, through all tables of the view. */
-    OUTER APPLY (
-        SELECT v.*
-        FROM [readpast].[Worker_Notification_V] AS v
-        WHERE v.[EnqueuedAt] = o.[EnqueuedAt] AND o.[Answer] IN ('CLAIMED', 'CLAIMED_ALONE')
-    ) AS v
+        q.[EnqueuedAt],
+        q.[Type],
+        q.[Status],
+        q.[Step],
+        q.[AttemptNum],
+        q.[Response],
+        q.[Error],
+        q.[StartedAt],
+        q.[Duration],
+        q.[ScheduledFor],
+        q.[UpdatedAt],
+        q.[LeaseOwner],
+        q.[LeaseUntil],
+        q.[Subject],
+        s1.[OTP] AS [ResetPassword_OTP],
+        s1.[UserID] AS [ResetPassword_UserID],
+        s1.[Username] AS [ResetPassword_Username],
+        s2.[EmailTo] AS [Email_EmailTo],
+        s2.[PreferredLanguage] AS [Email_PreferredLanguage],
+        s3.[PhoneNumber] AS [Sms_PhoneNumber]
+    FROM @_Out AS o
+    LEFT JOIN [readpast].[Notification] AS q
+        ON q.[EnqueuedAt] = o.[Key1] AND o.[Answer] IN ('CLAIMED', 'CLAIMED_ALONE')
+    LEFT JOIN [readpast].[Notification_ResetPassword] AS s1
+        ON s1.[EnqueuedAt] = q.[EnqueuedAt]
+    LEFT JOIN [readpast].[Notification_Email] AS s2
+        ON s2.[EnqueuedAt] = q.[EnqueuedAt]
+    LEFT JOIN [readpast].[Notification_Sms] AS s3
+        ON s3.[EnqueuedAt] = q.[EnqueuedAt]
     ORDER BY o.[Seq]
     OPTION (LOOP JOIN, FORCE ORDER);
 

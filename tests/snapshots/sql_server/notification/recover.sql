@@ -15,96 +15,102 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;
     /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @RecoverMax int = @Max;
-    DECLARE @LeaseMs int;
-    DECLARE @MaxAttempts int;
-    DECLARE @Now datetime2(7);
-    DECLARE @Locked int;
-    DECLARE @Claimed int;
-    DECLARE @Alone int;
-    DECLARE @Expired TABLE (
-        [EnqueuedAt] datetime2(7) NOT NULL PRIMARY KEY,
-        [StartedAt] datetime2(7) NOT NULL,
-        [Together] int NOT NULL DEFAULT 0 /* 1: claimed with others */
+    /* Who tidies up gives way. */
+    SET DEADLOCK_PRIORITY LOW;
+    DECLARE @Recover int = 1;
+    DECLARE @_MaxAttempts int;
+    DECLARE @_SilentMs int; /* how long a lease is when nobody says */
+    DECLARE @_Now datetime2(7); /* UTC */
+    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
+    DECLARE @_RecoverMax int = @Max;
+    DECLARE @_Searched int = 0;
+    DECLARE @_Candidate TABLE (
+        [Key1] datetime2(7) NOT NULL,
+        [StartedAt] datetime2(7) NULL,
+        [Together] int NOT NULL DEFAULT 0, /* 1: claimed with others */
+        PRIMARY KEY CLUSTERED ([Key1])
     );
-    DECLARE @Recovered TABLE (
-        [EnqueuedAt] datetime2(7) NOT NULL PRIMARY KEY,
-        [AttemptNum] int NOT NULL,
+    /* What items become, whatever the reason. */
+    DECLARE @_Change TABLE (
+        [Key1] datetime2(7) NOT NULL,
+        [Was] varchar(20) NOT NULL,
         [Status] varchar(20) NOT NULL,
-        [UpdatedAt] datetime2(7) NOT NULL,
-        [Error] nvarchar(max) NULL
-    );
-    DECLARE @Due TABLE (
-        [Seq] int IDENTITY(1, 1) NOT NULL,
-        [EnqueuedAt] datetime2(7) NOT NULL PRIMARY KEY,
-        [ScheduledFor] datetime2(7) NOT NULL,
         [AttemptNum] int NOT NULL,
-        [UpdatedAt] datetime2(7) NOT NULL,
-        [Status] varchar(20) NOT NULL,
-        [Alone] int NOT NULL /* 1: came back from a dead worker */
+        [Token] datetime2(7) NOT NULL,
+        [Step] nvarchar(60) NULL,
+        [Response] nvarchar(max) NULL,
+        [Error] nvarchar(max) NULL,
+        [StartedAt] datetime2(7) NULL,
+        [FinishedAt] datetime2(7) NULL,
+        [Duration] bigint NULL,
+        [DueAt] datetime2(7) NULL,
+        [LeaseOwner] nvarchar(128) NULL,
+        [LeaseUntil] datetime2(7) NULL,
+        [Before] datetime2(7) NULL, /* the token that stood beside the table: it must stand there still */
+        PRIMARY KEY CLUSTERED ([Key1])
     );
+    DECLARE @_Written int = 0;
 
     IF @@TRANCOUNT > 0
         THROW 50012, N'Recover_Notification_trx commits its own work: not to be called in a transaction.', 1;
 
-    SET @MaxAttempts = COALESCE(
-        (SELECT a.[ValInt] FROM [readpast].[AppSettings] AS a WHERE a.[Param] = 'notification.maxAttempts'), 3
-    );
-    SET @LeaseMs = COALESCE(
-        @LeaseMs,
-        (SELECT a.[ValInt] FROM [readpast].[AppSettings] AS a WHERE a.[Param] = 'notification.leaseMs'),
-        60000
-    );
+    SELECT
+        @_MaxAttempts = MAX(CASE WHEN a.[Param] = 'notification.maxAttempts' THEN a.[ValInt] END),
+        @_SilentMs = MAX(CASE WHEN a.[Param] = 'notification.leaseMs' THEN a.[ValInt] END)
+    FROM [readpast].[AppSettings] AS a
+    WHERE a.[Param] IN ('notification.maxAttempts', 'notification.leaseMs');
+    SET @_MaxAttempts = COALESCE(@_MaxAttempts, 3);
+    SET @_SilentMs = COALESCE(@_SilentMs, 60000);
 
     IF @Max IS NULL OR @Max < 1 OR @Max > 1000
         THROW 50021, N'Recover_Notification_trx: @Max must be from 1 to 1000.', 1;
 
     BEGIN TRY
         BEGIN TRANSACTION;
-        SET @Now = SYSUTCDATETIME();
+        SET @_Now = SYSUTCDATETIME();
+        SET @_At = @_Now;
 
         /*
-        Give back the items whose lease has run out, or fail them when their attempts are spent. The search
-        takes no update locks: it may pass many items in flight whose leases are good, and no worker shall wait
-        for it.
+        Which items are to be looked at. The searches take no update locks: they may pass many items in flight whose
+        leases are good, and no worker shall wait for them.
         */
-        INSERT INTO @Expired ([EnqueuedAt], [StartedAt])
-        SELECT TOP (@RecoverMax)
-            q.[EnqueuedAt],
-            q.[StartedAt]
-        FROM [readpast].[Notification] AS q
-            WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_Notification_InFlight]))
-        WHERE
-            q.[Status] = 'Processing'
-            AND q.[LeaseUntil] <= @Now
-        ORDER BY q.[StartedAt];
-        SET @Locked = @@ROWCOUNT;
-
-        IF @Locked = @RecoverMax
-            /* All that is left of the last claim: a chunk must not split one. */
-            INSERT INTO @Expired ([EnqueuedAt], [StartedAt])
-            SELECT
-                q.[EnqueuedAt],
-                q.[StartedAt]
+        DELETE FROM @_Change;
+        DELETE FROM @_Candidate;
+        IF @Recover > 0
+        BEGIN
+            INSERT INTO @_Candidate ([Key1], [StartedAt])
+            SELECT TOP (@_RecoverMax) q.[EnqueuedAt], q.[StartedAt]
             FROM [readpast].[Notification] AS q
-                WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_Notification_InFlight]))
+                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Notification_InFlight]))
             WHERE
                 q.[Status] = 'Processing'
-                AND q.[StartedAt] = (SELECT MAX(e.[StartedAt]) FROM @Expired AS e)
-                AND q.[LeaseUntil] <= @Now
-                AND NOT EXISTS (SELECT 1 FROM @Expired AS e WHERE e.[EnqueuedAt] = q.[EnqueuedAt]);
+                AND q.[LeaseUntil] <= @_Now
+            ORDER BY q.[StartedAt];
 
-        IF @Locked > 0
-        BEGIN
+            IF @@ROWCOUNT = @_RecoverMax
+                /* All that is left of the last claim: a chunk must not split one. */
+                INSERT INTO @_Candidate ([Key1], [StartedAt])
+                SELECT q.[EnqueuedAt], q.[StartedAt]
+                FROM [readpast].[Notification] AS q
+                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Notification_InFlight]))
+            WHERE
+                q.[Status] = 'Processing'
+                    AND q.[StartedAt] = (SELECT MAX(c.[StartedAt]) FROM @_Candidate AS c)
+                    AND q.[LeaseUntil] <= @_Now
+                    AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE q.[EnqueuedAt] = c.[Key1])
+                OPTION (LOOP JOIN, FORCE ORDER);
+        END;
+        SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
+        IF @_Searched > 0 AND @Recover > 0
             /*
             Of what was claimed together, nobody knows which was begun. Read without locks: another recovery may have
             the rest of it in hands.
             */
-            UPDATE e
+            UPDATE c
             SET [Together] = 1
-            FROM @Expired AS e
+            FROM @_Candidate AS c
             INNER JOIN [readpast].[Notification] AS q WITH (READUNCOMMITTED)
-                ON q.[EnqueuedAt] = e.[EnqueuedAt]
+                ON q.[EnqueuedAt] = c.[Key1]
             WHERE
                 q.[Status] = 'Processing'
                 AND EXISTS (
@@ -114,57 +120,109 @@ BEGIN
                         o.[Status] = 'Processing'
                         AND o.[StartedAt] = q.[StartedAt]
                         AND o.[LeaseOwner] = q.[LeaseOwner]
-                        AND o.[EnqueuedAt] <> q.[EnqueuedAt]
+                        AND NOT (o.[EnqueuedAt] = q.[EnqueuedAt])
                 )
             OPTION (LOOP JOIN, FORCE ORDER);
 
-            INSERT INTO @Recovered ([EnqueuedAt], [AttemptNum], [Status], [UpdatedAt], [Error])
+        IF @_Searched > 0
+        BEGIN
+            /* Lock them, the table first, and judge each as it is now; rows that others hold are passed over. */
+            INSERT INTO @_Change (
+                [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
+                [FinishedAt], [Duration], [DueAt], [LeaseOwner], [LeaseUntil], [Before]
+            )
             SELECT
-                q.[EnqueuedAt],
-                q.[AttemptNum] - e.[Together],
-                CASE WHEN e.[Together] = 0 AND q.[AttemptNum] >= @MaxAttempts THEN 'Failed' ELSE 'Error' END,
+                x.[Key1],
+                x.[Is],
                 CASE
-                    WHEN @Now > q.[UpdatedAt] THEN @Now
-                    ELSE DATEADD(MICROSECOND, 1, CAST(q.[UpdatedAt] AS datetime2(7)))
+                    WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 AND x.[Ends] = 1 THEN 'Failed'
+                    WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 THEN 'Error'
+                    ELSE x.[Is]
                 END,
-                CONCAT(
-                    N'The lease of worker ', q.[LeaseOwner], N' ran out on attempt ', q.[AttemptNum], N' of ',
-                    @MaxAttempts, N'; the worker is taken for dead.',
+                x.[AttemptNum] - CASE WHEN x.[Is] = 'Processing' THEN x.[Together] ELSE 0 END,
+                CASE WHEN x.[Token] >= @_At THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_At END,
+                x.[Step],
+                x.[Response],
+                CASE
+                    WHEN x.[Is] = 'Processing'
+                        THEN CONCAT(
+                            N'The lease of worker ', x.[LeaseOwner], N' ran out on attempt ', x.[AttemptNum], N' of ',
+                            @_MaxAttempts, N'; the worker is taken for dead.',
+                            CASE
+                                WHEN x.[Together] = 1
+                                    THEN
+                                        N' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
+                            END
+                        )
+                    ELSE x.[Error]
+                END,
+                x.[StartedAt],
+                CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN @_Now END,
+                CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt],
+                    @_Now) END,
+                CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END,
+                x.[LeaseOwner],
+                /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
+                CASE
+                    WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN NULL
+                    WHEN x.[Is] = 'Processing' AND x.[LeaseUntil] < @_Now THEN x.[LeaseUntil]
+                    WHEN x.[Is] = 'Processing' THEN @_Now
+                    WHEN x.[Died] = 1 THEN x.[LeaseUntil]
+                END,
+                x.[Before]
+            FROM (
+                SELECT
+                    q.[EnqueuedAt] AS [Key1],
+                    c.[Together],
+                    CASE WHEN c.[Together] = 0 AND q.[AttemptNum] >= @_MaxAttempts THEN 1 ELSE 0 END AS [Ends],
+                    CASE WHEN q.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END AS [Died],
+                    q.[LeaseUntil] AS [LeaseUntil],
+                    q.[Status] AS [Is],
                     CASE
-                        WHEN e.[Together] = 1
-                            THEN N' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
-                    END
-                )
-            FROM @Expired AS e
-            INNER JOIN [readpast].[Notification] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                ON q.[EnqueuedAt] = e.[EnqueuedAt]
-            WHERE
-                q.[Status] = 'Processing'
-                AND q.[LeaseUntil] <= @Now
+                        WHEN q.[LeaseUntil] <= @_Now THEN 1
+                        ELSE 0
+                    END AS [GivenUp],
+                    q.[AttemptNum] AS [AttemptNum],
+                    CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
+                    CAST(NULL AS nvarchar(60)) AS [Step],
+                    CAST(NULL AS nvarchar(max)) AS [Response],
+                    CAST(NULL AS nvarchar(max)) AS [Error],
+                    CAST(q.[StartedAt] AS datetime2(7)) AS [StartedAt],
+                    CAST(NULL AS datetime2(7)) AS [DueAt],
+                    q.[LeaseOwner] AS [LeaseOwner],
+                    CAST(NULL AS datetime2(7)) AS [Before]
+                FROM @_Candidate AS c
+                INNER JOIN [readpast].[Notification] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                    ON q.[EnqueuedAt] = c.[Key1]
+            ) AS x
+            WHERE x.[Is] = 'Processing' AND x.[GivenUp] = 1
             OPTION (LOOP JOIN, FORCE ORDER);
 
+            /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
             UPDATE q
             SET
-                [Status] = r.[Status],
-                [UpdatedAt] = r.[UpdatedAt],
-                [Error] = r.[Error],
-                [AttemptNum] = r.[AttemptNum],
-                /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
-                [LeaseUntil] = CASE
-                    WHEN r.[Status] <> 'Failed' AND q.[LeaseUntil] > @Now THEN @Now
-                    WHEN r.[Status] <> 'Failed' THEN q.[LeaseUntil]
-                END,
-                [Duration] = CASE
-                    WHEN r.[Status] = 'Failed' THEN DATEDIFF_BIG(MILLISECOND, q.[StartedAt], @Now)
-                    ELSE q.[Duration]
-                END
-            FROM @Recovered AS r
-            INNER JOIN [readpast].[Notification] AS q
-                ON q.[EnqueuedAt] = r.[EnqueuedAt]
-            WHERE
-                q.[Status] = 'Processing'
-                AND q.[LeaseUntil] <= @Now
+                [ScheduledFor] = COALESCE(w.[DueAt], q.[ScheduledFor]),
+                [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At
+                    ELSE q.[StartedAt] END,
+                [Duration] = COALESCE(w.[Duration], q.[Duration]),
+                [AttemptNum] = w.[AttemptNum],
+                [LeaseOwner] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[LeaseOwner] END,
+                [LeaseUntil] = w.[LeaseUntil],
+                [Step] = COALESCE(w.[Step], q.[Step]),
+                [Response] = COALESCE(w.[Response], q.[Response]),
+                [Error] = COALESCE(w.[Error], CASE WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
+                    ELSE q.[Error] END),
+                [UpdatedAt] = w.[Token],
+                [Status] = w.[Status]
+            FROM @_Change AS w
+            INNER JOIN [readpast].[Notification] AS q WITH (ROWLOCK)
+                ON q.[EnqueuedAt] = w.[Key1]
+            WHERE q.[Status] = 'Processing'
             OPTION (LOOP JOIN, FORCE ORDER);
+            SET @_Written = @@ROWCOUNT;
+
+            IF @_Written <> (SELECT COUNT(*) FROM @_Change)
+                THROW 50005, N'Notification: a row that was locked for the change changed all the same.', 1;
         END;
 
         COMMIT TRANSACTION;
@@ -179,12 +237,13 @@ BEGIN
         'RECOVERED' AS [Answer],
         CAST(NULL AS int) AS [Ordinal],
         CAST(NULL AS bigint) AS [DueMs],
-        r.[EnqueuedAt] AS [Key],
-        r.[UpdatedAt] AS [Token],
-        r.[AttemptNum],
-        r.[Status]
-    FROM @Recovered AS r
-    ORDER BY r.[EnqueuedAt];
+        w.[Key1] AS [Key],
+        w.[Token],
+        w.[AttemptNum],
+        w.[Status]
+    FROM @_Change AS w
+    WHERE w.[Was] = 'Processing'
+    ORDER BY w.[Key1];
 
     RETURN 0;
 END;

@@ -18,39 +18,62 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;
     /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @Now datetime2(7);
-    DECLARE @Replayed bit = 0;
-    DECLARE @Result nvarchar(max);
-    DECLARE @Changed int;
+    DECLARE @_Replayed bit = 0;
+    DECLARE @_Result nvarchar(max);
+    DECLARE @_Place uniqueidentifier = NEWID();
+    DECLARE @_Now datetime2(7); /* UTC */
+    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
     /* In the order of the keys, so that rows are locked in it and two calls never wait for each other. */
-    DECLARE @Item TABLE (
-        [EnqueuedAt] datetime2(7) NULL,
+    DECLARE @_Item TABLE (
         [Ordinal] int NOT NULL,
+        [Key] datetime2(7) NULL,
+        [Key1] datetime2(7) NULL,
         [Token] datetime2(7) NULL,
         [Attempt] int NULL,
         [Status] varchar(20) NULL,
         [Step] nvarchar(60) NULL,
         [Response] nvarchar(max) NULL,
         [Error] nvarchar(max) NULL,
-        [ScheduledFor] datetime2(7) NULL,
-        [DelayMs] bigint NULL,
+        [DueAt] datetime2(7) NULL,
         [Release] bit NULL,
-        UNIQUE CLUSTERED ([EnqueuedAt], [Ordinal])
+        UNIQUE CLUSTERED ([Key1], [Ordinal])
     );
-    DECLARE @Work TABLE (
+    DECLARE @_Work TABLE (
         [Ordinal] int NOT NULL PRIMARY KEY,
-        [EnqueuedAt] datetime2(7) NULL,
         [Answer] varchar(20) NOT NULL,
+        [Was] varchar(20) NULL,
         [Status] varchar(20) NULL,
         [Token] datetime2(7) NULL,
         [AttemptNum] int NULL
     );
-    DECLARE @Out TABLE (
+    DECLARE @_Count int;
+    /* What items become, whatever the reason. */
+    DECLARE @_Change TABLE (
+        [Key1] datetime2(7) NOT NULL,
+        [Was] varchar(20) NOT NULL,
+        [Status] varchar(20) NOT NULL,
+        [AttemptNum] int NOT NULL,
+        [Token] datetime2(7) NOT NULL,
+        [Step] nvarchar(60) NULL,
+        [Response] nvarchar(max) NULL,
+        [Error] nvarchar(max) NULL,
+        [StartedAt] datetime2(7) NULL,
+        [FinishedAt] datetime2(7) NULL,
+        [Duration] bigint NULL,
+        [DueAt] datetime2(7) NULL,
+        [LeaseOwner] nvarchar(128) NULL,
+        [LeaseUntil] datetime2(7) NULL,
+        [Before] datetime2(7) NULL, /* the token that stood beside the table: it must stand there still */
+        PRIMARY KEY CLUSTERED ([Key1])
+    );
+    DECLARE @_Written int = 0;
+    DECLARE @_Out TABLE (
         [Seq] int NOT NULL PRIMARY KEY,
         [Answer] varchar(20) NOT NULL,
         [Ordinal] int NULL,
         [DueMs] bigint NULL,
-        [EnqueuedAt] datetime2(7) NULL,
+        [Key] datetime2(7) NULL,
+        [Key1] datetime2(7) NULL,
         [Token] datetime2(7) NULL,
         [AttemptNum] int NULL,
         [Status] varchar(20) NULL
@@ -62,28 +85,53 @@ BEGIN
     IF EXISTS (
         SELECT 1
         FROM OPENJSON(@Items) AS j
-        CROSS APPLY OPENJSON(j.[value]) WITH ([Key] nvarchar(400) '$.key') AS r
-        WHERE r.[Key] IS NOT NULL AND TRY_CONVERT(datetime2(7), r.[Key]) IS NULL
+        CROSS APPLY OPENJSON(j.[value]) WITH (
+        [Key1] datetime2(7) '$.key'
+        ) AS r
+        WHERE (r.[Key1] IS NOT NULL AND TRY_CAST(NULLIF(r.[Key1], N'') AS datetime2(7)) IS NULL)
     )
         THROW 50021, N'Redrive_Notification_Set_trx: one of the keys is not a key of Notification.', 1;
 
-    INSERT INTO @Item ([Ordinal], [EnqueuedAt], [Token])
+    INSERT INTO @_Item (
+        [Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Release]
+    )
     SELECT
         CAST(j.[key] AS int),
-        r.[EnqueuedAt],
-        r.[Token]
+        r.[Key1],
+        r.[Key1],
+        r.[Token],
+        r.[Attempt],
+        r.[Status],
+        r.[Step],
+        r.[Response],
+        r.[Error],
+        COALESCE(
+            r.[DueAt],
+            DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, SYSUTCDATETIME()))
+        ),
+        r.[Release]
     FROM OPENJSON(@Items) AS j
     CROSS APPLY OPENJSON(j.[value]) WITH (
-        [EnqueuedAt] datetime2(7) '$.key',
-        [Token] datetime2(7) '$.token'
+        [Key1] datetime2(7) '$.key',
+        [Token] datetime2(7) '$.token',
+        [Attempt] int '$.attempt',
+        [Status] varchar(20) '$.status',
+        [Step] nvarchar(max) '$.step',
+        [Response] nvarchar(max) '$.response',
+        [Error] nvarchar(max) '$.error',
+        [DueAt] datetime2(7) '$.due',
+        [DelayMs] bigint '$.delay_ms',
+        [Release] bit '$.release'
     ) AS r;
+    SET @_Count = @@ROWCOUNT;
 
-    IF @@ROWCOUNT > 1000
+    IF @_Count > 1000
         THROW 50021, N'Redrive_Notification_Set_trx: at most 1000 items a call.', 1;
 
     BEGIN TRY
         BEGIN TRANSACTION;
-        SET @Now = SYSUTCDATETIME();
+        SET @_Now = SYSUTCDATETIME();
+        SET @_At = @_Now;
 
         /*
         First of all: if another attempt of this very call is under way, this waits for it, and then fails (2627).
@@ -91,74 +139,157 @@ BEGIN
         IF @Operation IS NOT NULL
         BEGIN
             INSERT INTO [readpast].[QueueOperation] ([OperationId], [At])
-            VALUES (@Operation, @Now);
+            VALUES (@Operation, @_Now);
 
-            /* Answers are asked for again within minutes. One call in 64 clears what is older than an hour. */
+            /*
+            Answers are asked for again within minutes. One call in 64 clears what is older than an hour: where the
+            library's own identities begin, which are in the order of time, and at some place among all others.
+            */
             IF ABS(CHECKSUM(@Operation) % 64) = 0
-                DELETE TOP (256) FROM [readpast].[QueueOperation] WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                WHERE [At] < DATEADD(HOUR, -1, @Now);
+            BEGIN
+                DELETE p
+                FROM (
+                    SELECT TOP (512) o.[OperationId]
+                    FROM [readpast].[QueueOperation] AS o WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                    ORDER BY o.[OperationId]
+                ) AS f
+                INNER JOIN [readpast].[QueueOperation] AS p WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                    ON p.[OperationId] = f.[OperationId]
+                WHERE p.[At] < DATEADD(HOUR, -1, @_Now)
+                OPTION (LOOP JOIN, FORCE ORDER);
+
+                DELETE p
+                FROM (
+                    SELECT TOP (512) o.[OperationId]
+                    FROM [readpast].[QueueOperation] AS o WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                    WHERE o.[OperationId] > @_Place
+                    ORDER BY o.[OperationId]
+                ) AS f
+                INNER JOIN [readpast].[QueueOperation] AS p WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                    ON p.[OperationId] = f.[OperationId]
+                WHERE p.[At] < DATEADD(HOUR, -1, @_Now)
+                OPTION (LOOP JOIN, FORCE ORDER);
+            END;
         END;
 
-        INSERT INTO @Work ([Ordinal], [EnqueuedAt], [Answer], [Status], [Token], [AttemptNum])
+        /*
+        Lock the items and decide each one's answer. The fence of a worker is its name and its attempt (LEASE_LOST);
+        the fence of everybody is the token (CONFLICT); the state machine is QueueTransition (ILLEGAL_TRANSITION).
+        A lease past its deadline still counts while nobody has taken the item: finished work is not done twice.
+        */
+
+        INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
         SELECT
-            i.[Ordinal],
-            i.[EnqueuedAt],
-            CASE
-                WHEN q.[EnqueuedAt] IS NULL THEN 'NOT_FOUND'
-                WHEN i.[Token] IS NOT NULL AND i.[Token] <> q.[UpdatedAt] THEN 'CONFLICT'
-                /* The same item twice in one call: the first of them counts. */
-                WHEN ROW_NUMBER() OVER (PARTITION BY i.[EnqueuedAt] ORDER BY i.[Ordinal]) > 1 THEN 'CONFLICT'
-                WHEN q.[Status] IN ('Pending', 'Processing', 'Completed') THEN 'ILLEGAL_TRANSITION'
-                ELSE 'OK'
+            x.[Ordinal],
+            a.[Answer],
+            x.[Is],
+            /* What is refused shows the item as it is. */
+            CASE a.[Answer]
+                WHEN 'NOT_FOUND' THEN NULL
+                WHEN 'OK' THEN 'Pending'
+                ELSE x.[Is]
             END,
-            q.[Status],
-            q.[UpdatedAt],
-            q.[AttemptNum]
-        FROM @Item AS i
-        LEFT JOIN [readpast].[Notification] AS q WITH (UPDLOCK, ROWLOCK)
-            ON q.[EnqueuedAt] = i.[EnqueuedAt]
-        OPTION (LOOP JOIN, FORCE ORDER);
-
-        UPDATE @Work
-        SET
-            [Status] = 'Pending',
-            [AttemptNum] = 0,
-            [Token] = CASE
-                WHEN @Now > [Token] THEN @Now
-                ELSE DATEADD(MICROSECOND, 1, [Token])
+            CASE WHEN a.[Answer] = 'OK' THEN CASE WHEN x.[Token] >= @_At THEN DATEADD(MICROSECOND, 1, x.[Token])
+                ELSE @_At END ELSE x.[Token] END,
+            CASE a.[Answer]
+                WHEN 'NOT_FOUND' THEN NULL
+                WHEN 'OK' THEN 0
+                ELSE x.[AttemptNum]
             END
-        WHERE [Answer] = 'OK';
+        FROM (
+            SELECT
+                i.[Ordinal],
+                i.[Token] AS [Given],
+                CASE WHEN q.[EnqueuedAt] IS NULL THEN 0 ELSE 1 END AS [Found],
+                q.[Status] AS [Is],
+                q.[AttemptNum] AS [AttemptNum],
+                CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
+                ROW_NUMBER() OVER (PARTITION BY i.[Key1] ORDER BY i.[Ordinal]) AS [Place]
+            FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY o.[Key1], o.[Ordinal]) AS i
+            LEFT JOIN [readpast].[Notification] AS q WITH (UPDLOCK, ROWLOCK)
+                ON q.[EnqueuedAt] = i.[Key1]
+        ) AS x
+        CROSS APPLY (
+            SELECT
+                CASE
+                    WHEN x.[Found] = 0 THEN 'NOT_FOUND'
+                    WHEN x.[Given] IS NOT NULL AND (x.[Token] IS NULL OR x.[Given] <> x.[Token]) THEN 'CONFLICT'
+                    /* The same item twice in one call: the first of them counts. */
+                    WHEN x.[Place] > 1 THEN 'CONFLICT'
+                    WHEN x.[Is] IN ('Pending', 'Processing', 'Completed') THEN 'ILLEGAL_TRANSITION'
+                    ELSE 'OK'
+                END AS [Answer]
+        ) AS a
+        /* One row at a time, so that locks are taken in the order of the keys and none ahead of it. */
+        OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
 
-        UPDATE q
-        SET
-            [Status] = w.[Status],
-            [UpdatedAt] = w.[Token],
-            [AttemptNum] = w.[AttemptNum],
-            [ScheduledFor] = @Now,
-            [StartedAt] = NULL,
-            [Duration] = NULL,
-            [LeaseOwner] = NULL,
-            [LeaseUntil] = NULL
-        FROM @Item AS i
-        INNER JOIN @Work AS w
+        INSERT INTO @_Change (
+            [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [DueAt], [Before]
+        )
+        SELECT
+            i.[Key1], w.[Was], w.[Status], w.[AttemptNum], w.[Token],
+            q.[Step],
+            q.[Response],
+            q.[Error],
+            @_Now,
+            NULL
+        FROM @_Item AS i
+        INNER JOIN @_Work AS w
             ON w.[Ordinal] = i.[Ordinal]
         INNER JOIN [readpast].[Notification] AS q
-            ON q.[EnqueuedAt] = i.[EnqueuedAt]
+            ON q.[EnqueuedAt] = i.[Key1]
         WHERE w.[Answer] = 'OK'
         OPTION (LOOP JOIN, FORCE ORDER);
 
-        IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @Work AS w WHERE w.[Answer] <> 'OK')
+        /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
+        UPDATE q
+        SET
+            [ScheduledFor] = COALESCE(w.[DueAt], q.[ScheduledFor]),
+            [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At
+                ELSE q.[StartedAt] END,
+            [Duration] = COALESCE(w.[Duration], q.[Duration]),
+            [AttemptNum] = w.[AttemptNum],
+            [LeaseOwner] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[LeaseOwner] END,
+            [LeaseUntil] = w.[LeaseUntil],
+            [Step] = COALESCE(w.[Step], q.[Step]),
+            [Response] = COALESCE(w.[Response], q.[Response]),
+            [Error] = COALESCE(w.[Error], CASE WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
+                ELSE q.[Error] END),
+            [UpdatedAt] = w.[Token],
+            [Status] = w.[Status]
+        FROM @_Change AS w
+        INNER JOIN [readpast].[Notification] AS q WITH (ROWLOCK)
+            ON q.[EnqueuedAt] = w.[Key1]
+        OPTION (LOOP JOIN, FORCE ORDER);
+        SET @_Written = @@ROWCOUNT;
+
+        IF @_Written <> (SELECT COUNT(*) FROM @_Change)
+            THROW 50005, N'Notification: a row that was locked for the change changed all the same.', 1;
+
+        /* As if it were new. */
+        UPDATE q
+        SET
+            [StartedAt] = NULL,
+            [Duration] = NULL,
+            [LeaseOwner] = NULL
+        FROM @_Change AS w
+        INNER JOIN [readpast].[Notification] AS q WITH (ROWLOCK)
+            ON q.[EnqueuedAt] = w.[Key1]
+        OPTION (LOOP JOIN, FORCE ORDER);
+
+        /* What was OK is read back from the items. */
+        IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] <> 'OK')
         BEGIN
-            SET @Result = (
+            SET @_Result = (
                 SELECT
                     w.[Ordinal] AS [ordinal],
                     w.[Answer] AS [answer]
-                FROM @Work AS w
+                FROM @_Work AS w
                 WHERE w.[Answer] <> 'OK'
                 FOR JSON PATH
             );
-            UPDATE [readpast].[QueueOperation]
-            SET [Result] = @Result
+            UPDATE [readpast].[QueueOperation] WITH (ROWLOCK)
+            SET [Result] = @_Result
             WHERE [OperationId] = @Operation;
         END;
 
@@ -173,43 +304,54 @@ BEGIN
                 SELECT 1 FROM [readpast].[QueueOperation] AS p WHERE p.[OperationId] = @Operation
             )
             THROW;
-        SET @Replayed = 1;
+        SET @_Replayed = 1;
     END CATCH;
 
-    IF @Replayed = 1
+    IF @_Replayed = 1
     BEGIN
-        SET @Result = (SELECT p.[Result] FROM [readpast].[QueueOperation] AS p WHERE p.[OperationId] = @Operation);
-
-        INSERT INTO @Out ([Seq], [Answer], [Ordinal], [EnqueuedAt], [Token], [AttemptNum], [Status])
         SELECT
-            i.[Ordinal], 'OK', i.[Ordinal], i.[EnqueuedAt], q.[UpdatedAt], q.[AttemptNum], q.[Status]
-        FROM @Item AS i
+            @_Result = p.[Result],
+            @_Now = p.[At]
+        FROM [readpast].[QueueOperation] AS p
+        WHERE p.[OperationId] = @Operation;
+        DELETE FROM @_Work;
+
+        INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
+        SELECT
+            i.[Ordinal],
+            'OK',
+            CASE WHEN q.[EnqueuedAt] IS NOT NULL THEN 'Pending' END,
+            CASE WHEN q.[EnqueuedAt] IS NOT NULL THEN q.[Status] END,
+            CAST(q.[UpdatedAt] AS datetime2(7)),
+            CASE WHEN q.[EnqueuedAt] IS NOT NULL THEN q.[AttemptNum] END
+        FROM @_Item AS i
         LEFT JOIN [readpast].[Notification] AS q
-            ON q.[EnqueuedAt] = i.[EnqueuedAt]
+            ON q.[EnqueuedAt] = i.[Key1]
         OPTION (LOOP JOIN, FORCE ORDER);
 
-        UPDATE o
+        UPDATE k
         SET [Answer] = r.[answer]
-        FROM OPENJSON(@Result) WITH ([ordinal] int '$.ordinal', [answer] varchar(20) '$.answer') AS r
-        INNER JOIN @Out AS o
-            ON o.[Seq] = r.[ordinal]
+        FROM OPENJSON(@_Result) WITH ([ordinal] int '$.ordinal', [answer] varchar(20) '$.answer') AS r
+        INNER JOIN @_Work AS k
+            ON k.[Ordinal] = r.[ordinal]
         OPTION (LOOP JOIN, FORCE ORDER);
-    END
-    ELSE
-        INSERT INTO @Out ([Seq], [Answer], [Ordinal], [EnqueuedAt], [Token], [AttemptNum], [Status])
-        SELECT
-            w.[Ordinal], w.[Answer], w.[Ordinal], w.[EnqueuedAt], w.[Token], w.[AttemptNum], w.[Status]
-        FROM @Work AS w;
+    END;
+
+    INSERT INTO @_Out ([Seq], [Answer], [Ordinal], [Key], [Token], [AttemptNum], [Status])
+    SELECT w.[Ordinal], w.[Answer], w.[Ordinal], i.[Key], w.[Token], w.[AttemptNum], w.[Status]
+    FROM @_Work AS w
+    INNER JOIN @_Item AS i
+        ON i.[Ordinal] = w.[Ordinal];
 
     SELECT
         o.[Answer],
         o.[Ordinal],
         o.[DueMs],
-        o.[EnqueuedAt] AS [Key],
+        o.[Key],
         o.[Token],
         o.[AttemptNum],
         o.[Status]
-    FROM @Out AS o
+    FROM @_Out AS o
     ORDER BY o.[Seq];
 
     RETURN 0;

@@ -31,8 +31,8 @@ IF OBJECT_ID(N'[readpast].[Notification]', N'U') IS NULL
         [Status] [readpast].[QueueState] NOT NULL,
         [Step] [readpast].[QueueStep] NULL,
         [AttemptNum] [readpast].[AttemptNum] NOT NULL,
-        [Response] [readpast].[WebResponse] NULL DEFAULT (''),
-        [Error] [readpast].[WebResponse] NULL DEFAULT (''),
+        [Response] [readpast].[WebResponse] NULL CONSTRAINT [DF_Notification_Response] DEFAULT (''),
+        [Error] [readpast].[WebResponse] NULL CONSTRAINT [DF_Notification_Error] DEFAULT (''),
         [StartedAt] [readpast].[_Timestamp] NULL,
         [Duration] [readpast].[Duration] NULL,
         [ScheduledFor] [readpast].[_Timestamp] NOT NULL,
@@ -44,31 +44,72 @@ IF OBJECT_ID(N'[readpast].[Notification]', N'U') IS NULL
         CONSTRAINT [PK_Notification] PRIMARY KEY CLUSTERED ([EnqueuedAt]),
         CONSTRAINT [Notification_IsDiscriminatedBy_NotificationType]
             FOREIGN KEY ([Type]) REFERENCES [readpast].[NotificationType] ([Type]),
-        CONSTRAINT [Notification_IsStatedBy_QueueStatus]
-            FOREIGN KEY ([Status]) REFERENCES [readpast].[QueueStatus] ([Status])
+        CONSTRAINT [CK_Notification_Status] CHECK ([Status] IN (
+            'Pending', 'Processing', 'Error', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated',
+                'PartiallyCompleted'
+        ))
     );
+GO
+/* Many rows locked by one statement must never become the whole table, which nobody could read past. */
+ALTER TABLE [readpast].[Notification] SET (LOCK_ESCALATION = DISABLE);
 GO
 /*
 The claim seeks here in the order it takes. Finished and in-flight rows are not in it, so it stays as small as the
 backlog. UpdatedAt is left out on purpose: the claim must visit the row itself, and so lock it, while READPAST still
 lets it pass over rows that others hold; were the index to cover the claim, the row would be locked only by the update,
-in the opposite order to a procedure that goes by the key.
+in the opposite order to a procedure that goes by the key. In each index the columns of its filter stand too: without
+them a query may visit, and lock, the row only to look at them once more.
 */
 IF NOT EXISTS (
     SELECT 1 FROM sys.indexes AS i
-    /* LIKE: there are servers that add to the name of an index what makes it unique in the database. */
-    WHERE i.[object_id] = OBJECT_ID(N'[readpast].[Notification]') AND i.[name] LIKE N'IX_Notification_Due%'
+    WHERE
+        i.[object_id] = OBJECT_ID(N'[readpast].[Notification]')
+        AND (
+            i.[name] = N'IX_Notification_Due'
+            OR (
+                LEFT(i.[name], 19) = N'IX_Notification_Due'
+                AND LEN(i.[name]) >= 51
+                AND PATINDEX(N'%[^0-9a-f]%', RIGHT(i.[name], 32)) = 0
+            )
+        )
 )
-    CREATE NONCLUSTERED INDEX [IX_Notification_Due] ON [readpast].[Notification] ([ScheduledFor], [EnqueuedAt])
+    CREATE NONCLUSTERED INDEX [IX_Notification_Due] ON [readpast].[Notification] ([ScheduledFor],
+        [EnqueuedAt]) INCLUDE ([Status])
     WHERE [Status] IN ('Pending', 'Error');
 GO
 /* Recovery walks the items in flight, oldest claim first. LeaseUntil is in no index: a renewal moves no index row. */
 IF NOT EXISTS (
     SELECT 1 FROM sys.indexes AS i
-    WHERE i.[object_id] = OBJECT_ID(N'[readpast].[Notification]') AND i.[name] LIKE N'IX_Notification_InFlight%'
+    WHERE
+        i.[object_id] = OBJECT_ID(N'[readpast].[Notification]')
+        AND (
+            i.[name] = N'IX_Notification_InFlight'
+            OR (
+                LEFT(i.[name], 24) = N'IX_Notification_InFlight'
+                AND LEN(i.[name]) >= 56
+                AND PATINDEX(N'%[^0-9a-f]%', RIGHT(i.[name], 32)) = 0
+            )
+        )
 )
-    CREATE NONCLUSTERED INDEX [IX_Notification_InFlight] ON [readpast].[Notification] ([StartedAt])
+    CREATE NONCLUSTERED INDEX [IX_Notification_InFlight] ON [readpast].[Notification] ([StartedAt]) INCLUDE ([Status])
     WHERE [Status] = 'Processing';
+GO
+/* What somebody may look for, or take up again: without it each look would read all that is completed. */
+IF NOT EXISTS (
+    SELECT 1 FROM sys.indexes AS i
+    WHERE
+        i.[object_id] = OBJECT_ID(N'[readpast].[Notification]')
+        AND (
+            i.[name] = N'IX_Notification_Ended'
+            OR (
+                LEFT(i.[name], 21) = N'IX_Notification_Ended'
+                AND LEN(i.[name]) >= 53
+                AND PATINDEX(N'%[^0-9a-f]%', RIGHT(i.[name], 32)) = 0
+            )
+        )
+)
+    CREATE NONCLUSTERED INDEX [IX_Notification_Ended] ON [readpast].[Notification] ([EnqueuedAt]) INCLUDE ([Status])
+    WHERE [Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted');
 GO
 
 /*

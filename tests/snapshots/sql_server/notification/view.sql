@@ -1,4 +1,4 @@
-/* All that a worker may see of Notification. */
+/* All that a worker may see of Notification: its columns, and where each item is. Times of the item are UTC. */
 CREATE OR ALTER VIEW [readpast].[Worker_Notification_V]
 AS
 SELECT
@@ -23,10 +23,10 @@ SELECT
     s2.[PreferredLanguage] AS [Email_PreferredLanguage],
     s3.[PhoneNumber] AS [Sms_PhoneNumber]
 FROM [readpast].[Notification] AS q
-LEFT JOIN [readpast].[Notification_ResetPassword] AS s1
-    ON s1.[EnqueuedAt] = q.[EnqueuedAt]
-LEFT JOIN [readpast].[Notification_Email] AS s2
-    ON s2.[EnqueuedAt] = q.[EnqueuedAt]
-LEFT JOIN [readpast].[Notification_Sms] AS s3
-    ON s3.[EnqueuedAt] = q.[EnqueuedAt];
+    LEFT JOIN [readpast].[Notification_ResetPassword] AS s1
+        ON s1.[EnqueuedAt] = q.[EnqueuedAt]
+    LEFT JOIN [readpast].[Notification_Email] AS s2
+        ON s2.[EnqueuedAt] = q.[EnqueuedAt]
+    LEFT JOIN [readpast].[Notification_Sms] AS s3
+        ON s3.[EnqueuedAt] = q.[EnqueuedAt];
 GO

@@ -1,0 +1,159 @@
+        INSERT INTO @_New (
+            [Ordinal], [Type], [Step], [DueAt]
+{%- for c in t.given %}, {{ c.var }}{% endfor %}
+{%- for u in t.subtypes %}, [{{ u.alias }}]{% for c in u.columns %}, {{ c.var }}{% endfor %}{% endfor %}
+{%- for k in t.key if k.given %}, {{ k.var }}{% endfor %}
+        )
+        SELECT
+            CAST(j.[key] AS int),
+            r.[Type],
+            r.[Step],
+            COALESCE(
+                r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @_Now))
+            )
+{%- for c in t.given %},
+            r.{{ c.var }}
+{%- endfor %}
+{%- for u in t.subtypes %},
+            r.[{{ u.alias }}]
+{%- for c in u.columns %},
+            r.{{ c.var }}
+{%- endfor %}{% endfor %}
+{%- for k in t.key if k.given %},
+            {% if k.is_guid %}COALESCE(r.{{ k.var }}, NEWID()){% else %}r.{{ k.var }}{% endif %}
+{%- endfor %}
+        FROM OPENJSON(@Items) AS j
+        CROSS APPLY OPENJSON(j.[value]) WITH (
+            [Type] nvarchar(max) '$.type',
+            [Step] nvarchar(max) '$.step',
+            [DueAt] datetime2(7) '$.due',
+            [DelayMs] bigint '$.delay_ms'
+{%- for c in t.given %},
+            {{ c.var }} {{ c.json_type }} '{{ c.path | replace("'", "''") }}'{{ " AS JSON" if c.is_json }}
+{%- endfor %}
+{%- for u in t.subtypes %},
+            [{{ u.alias }}] nvarchar(max) '{{ u.path }}' AS JSON
+{%- for c in u.columns %},
+            {{ c.var }} {{ c.json_type }} '{{ c.path }}'{{ " AS JSON" if c.is_json }}
+{%- endfor %}{% endfor %}
+{%- for k in t.key if k.given %},
+            {{ k.var }} {{ "nvarchar(max)" if k.type is startingwith("nvarchar") else k.type }} '{{ k.path | replace("'", "''") }}'
+{%- endfor %}
+        ) AS r;
+        SET @_Count = @@ROWCOUNT;
+
+        IF @_Count > 1000
+            THROW 50021, N'{{ procedure }}: at most 1000 items a call.', 1;
+{%- if not role.due %}
+        IF EXISTS (SELECT 1 FROM @_New AS n WHERE n.[DueAt] > @_Now)
+            THROW 50021, N'{{ procedure }}: the table has no column for when an item is due.', 1;
+{%- endif %}
+{%- if own %}
+
+        /*
+        The key is a time, and a clock ticks seldom: one tick may see thousands of items. So the key is the time on
+        a grid of 10 ms plus the item's number in microseconds, modulo 10,000 for the first item of the call: 10,000
+        items in succession have different keys. In which order numbers are drawn nobody promises: they are sorted.
+        */
+        INSERT INTO @_Number ([Number])
+        SELECT NEXT VALUE FOR {{ object(queue ~ "_Seq") }} FROM @_New AS n;
+        SET @_First = (SELECT MIN(d.[Number]) FROM @_Number AS d);
+        UPDATE n
+        SET {{ t.key[0].var }} = DATEADD(
+            MICROSECOND, d.[Number] - @_First + @_First % 10000, CAST(CAST(@_Now AS datetime2(2)) AS datetime2(7))
+        )
+        FROM @_New AS n
+        INNER JOIN (
+            SELECT a.[Number], ROW_NUMBER() OVER (ORDER BY a.[Number]) AS [Place] FROM @_Number AS a
+        ) AS d
+            ON d.[Place] = n.[Ordinal] + 1;
+{%- endif %}
+{%- if dedup %}
+
+{% include "part/same_work.sql" %}
+{%- endif %}
+
+        INSERT INTO {{ table }} (
+{%- for a in t.added %}
+            {{ a.quoted }}{{ "," if not loop.last }}
+{%- endfor %}
+        )
+{%- if t.numbered and not own %}
+        OUTPUT {% for k in t.key %}inserted.{{ k.quoted }}{{ ", " if not loop.last }}{% endfor %} INTO @_Made ({{ item.names(t) }})
+{%- endif %}
+        SELECT
+{%- for a in t.added %}
+            {% if a.from in ["key", "item"] %}n.{{ a.var }}
+            {%- elif a.from == "literal" %}{{ a.literal }}
+            {%- elif a.from == "kind" %}COALESCE(n.[Type], {{ text(types[0]) }})
+            {%- elif a.from == "step" %}n.[Step]
+            {%- elif a.from == "due" %}COALESCE({{ item.theirs(t, "n.[DueAt]") }}, {{ item.theirs(t, "n." ~ a.var) ~ ", " if a.var }}@_At)
+            {%- elif a.var %}COALESCE({{ item.theirs(t, "n." ~ a.var) }}, @_At)
+            {%- else %}@_At{% endif %}{{ "," if not loop.last }}
+{%- endfor %}
+        FROM @_New AS n
+        WHERE n.[IsNew] = 1
+        ORDER BY n.[Ordinal];
+
+        IF @@ROWCOUNT <> (SELECT COUNT(*) FROM @_New AS n WHERE n.[IsNew] = 1)
+            THROW 50021, N'{{ procedure }}: an index of the table passed over items; they are duplicates to it.', 1;
+{%- if t.numbered and not own %}
+
+        /* The table numbers them in the order in which they were put in. */
+        UPDATE n
+        SET
+{%- for k in t.key %}
+            {{ k.var }} = m.{{ k.var }}{{ "," if not loop.last }}
+{%- endfor %}
+        FROM @_New AS n
+        INNER JOIN (
+            SELECT i.[Ordinal], ROW_NUMBER() OVER (ORDER BY i.[Ordinal]) AS [Place]
+            FROM @_New AS i
+            WHERE i.[IsNew] = 1
+        ) AS o
+            ON o.[Ordinal] = n.[Ordinal]
+        INNER JOIN (
+            SELECT {{ item.list(t, "a") }}, ROW_NUMBER() OVER (ORDER BY {% for k in t.key if not k.given %}a.{{ k.var }}{{ ", " if not loop.last }}{% endfor %}) AS [Place]
+            FROM @_Made AS a
+        ) AS m
+            ON m.[Place] = o.[Place];
+{%- endif %}
+{%- for u in t.subtypes %}
+
+        INSERT INTO {{ u.table }} ({{ item.kept_names(t) }}{% for c in u.columns %}, {{ c.quoted }}{% endfor %})
+        SELECT {{ item.list(t, "n") }}{% for c in u.columns %}, n.{{ c.var }}{% endfor %}
+        FROM @_New AS n
+        WHERE
+            n.[IsNew] = 1
+{%- if u.exclusive %}
+            /* Every item of the type has a row; that no other has one is checked by the table. */
+            AND (COALESCE(n.[Type], {{ text(types[0]) }}) = {{ text(u.name) }} OR n.[{{ u.alias }}] IS NOT NULL);
+{%- else %}
+            AND n.[{{ u.alias }}] IS NOT NULL;
+{%- endif %}
+{%- endfor %}
+
+        INSERT INTO @_Added ([Ordinal], [Answer], [Key])
+        SELECT n.[Ordinal], 'OK', {{ item.as_text(t, "n") }}
+        FROM @_New AS n
+        WHERE n.[IsNew] = 1;
+{%- if dedup %}
+
+        INSERT INTO @_Added ([Ordinal], [Answer], [Key])
+        SELECT n.[Ordinal], 'DUPLICATE', a.[Key]
+        FROM @_New AS n
+        INNER JOIN @_Added AS a
+            ON a.[Ordinal] = n.[First]
+        WHERE
+            n.[First] < n.[Ordinal]
+            AND NOT EXISTS (SELECT 1 FROM @_Added AS o WHERE o.[Ordinal] = n.[Ordinal]);
+{%- endif %}
+{%- if not role.step %}
+
+        INSERT INTO {{ t.lease }} ({{ item.kept_names(t) }}, [Status], [Step], [AttemptNum], [UpdatedAt])
+        SELECT {{ item.list(t, "n") }}, 'Pending', n.[Step], 0, @_Now
+        FROM @_New AS n
+        WHERE
+            n.[IsNew] = 1
+            AND n.[Step] IS NOT NULL;
+{%- endif %}

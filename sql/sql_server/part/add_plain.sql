@@ -1,0 +1,11 @@
+    SET @_Number = NEXT VALUE FOR {{ object(queue ~ "_Seq") }};
+    SET @_EnqueuedAt = DATEADD(MICROSECOND, @_Number % 10000, CAST(CAST(@_Now AS datetime2(2)) AS datetime2(7)));
+
+    INSERT INTO {{ table }} (
+        [EnqueuedAt], [Type], [Status], [Step], [AttemptNum], [ScheduledFor], [UpdatedAt]{% for c in t.columns %},
+        {{ c.quoted }}{% endfor %}
+    )
+    VALUES (
+        @_EnqueuedAt, @Type, 'Pending', @Step, 0, COALESCE(@ScheduledFor, @_Now), @_Now{% for c in t.columns %},
+        {{ c.parameter }}{% endfor %}
+    );

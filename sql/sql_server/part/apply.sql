@@ -1,0 +1,99 @@
+        /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
+        UPDATE q
+        SET
+{{- write.assignments(t) }}
+        FROM @_Change AS w
+        INNER JOIN {{ table }} AS q WITH (ROWLOCK)
+            ON {{ item.found(t, "w") }}
+{%- if guard %}
+        WHERE {{ item.stands(guard) }}
+{%- elif completes and completion == "delete" %}
+        WHERE w.[Status] <> 'Completed'
+{%- endif %}
+        OPTION (LOOP JOIN, FORCE ORDER);
+        SET @_Written = @@ROWCOUNT;
+{%- if completes and completion != "keep" %}
+{%- set gone = "@_Change" %}
+{% include "part/complete.sql" %}
+{%- endif %}
+
+        IF @_Written <> (SELECT COUNT(*) FROM @_Change)
+            THROW 50005, N'{{ queue }}: a row that was locked for the change changed all the same.', 1;
+{%- if not own and role.token %}
+
+        /* As the column keeps it. */
+        UPDATE w
+        SET [Token] = q.{{ role.token }}
+        FROM @_Change AS w
+        INNER JOIN {{ table }} AS q
+            ON {{ item.found(t, "w") }}
+        OPTION (LOOP JOIN, FORCE ORDER);
+{%- endif %}
+{%- if beside %}
+        SET @_Kept = 0;
+{%- if completes and (completion != "keep" or t.completed_is_told) %}
+
+        DELETE s
+        FROM @_Change AS w
+        INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK)
+            ON {{ item.kept_for(t, "w") }}
+        WHERE
+            w.[Status] = 'Completed'
+            AND s.[UpdatedAt] = w.[Before]
+{%- if completion == "keep" %}
+            /* What the table has a column for, or nobody gave, is not kept twice. */
+{%- for column in ["step", "response", "error"] %}{% if not role[column] %}
+            AND w.[{{ column | title }}] IS NULL
+{%- endif %}{% endfor %}
+{%- endif %}
+        OPTION (LOOP JOIN, FORCE ORDER);
+        SET @_Kept = @@ROWCOUNT;
+{%- endif %}
+
+        UPDATE s
+        SET
+            [Status] = w.[Status],
+            [Step] = w.[Step],
+            [AttemptNum] = w.[AttemptNum],
+            [Response] = w.[Response],
+            [Error] = w.[Error],
+            [StartedAt] = w.[StartedAt],
+            [FinishedAt] = w.[FinishedAt],
+            [Duration] = w.[Duration],
+            [DueAt] = w.[DueAt],
+            [UpdatedAt] = w.[Token],
+            [LeaseOwner] = w.[LeaseOwner],
+            [LeaseUntil] = w.[LeaseUntil]
+        FROM @_Change AS w
+        INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK)
+            ON {{ item.kept_for(t, "w") }}
+        WHERE s.[UpdatedAt] = w.[Before]
+        OPTION (LOOP JOIN, FORCE ORDER);
+        SET @_Kept = @_Kept + @@ROWCOUNT;
+
+        IF @_Kept <> (SELECT COUNT(*) FROM @_Change AS w WHERE w.[Before] IS NOT NULL)
+            THROW 50005, N'{{ queue }}: a row that was locked for the change changed all the same.', 1;
+
+        IF @_Kept < @_Written
+            INSERT INTO {{ t.lease }} (
+                {{ item.kept_names(t) }}, [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
+                [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
+            )
+            SELECT
+                {{ item.list(t, "w") }}, w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
+                w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
+            FROM @_Change AS w
+            WHERE
+                w.[Before] IS NULL
+{%- if completes and completion != "keep" %}
+                AND w.[Status] <> 'Completed'
+{%- elif completes and t.completed_is_told %}
+                AND (
+                    w.[Status] <> 'Completed'
+{%- for column in ["step", "response", "error"] %}{% if not role[column] %}
+                    OR w.[{{ column | title }}] IS NOT NULL
+{%- endif %}{% endfor %}
+                )
+{%- endif %}
+            OPTION (LOOP JOIN, FORCE ORDER);
+{%- endif %}

@@ -1,0 +1,84 @@
+    INSERT INTO @_Out ([Seq], [Answer], [Key], {{ item.names(t) }}, [Token], [AttemptNum], [Status])
+{%- if beside %}
+    SELECT
+        1000000 + d.[Seq],
+        CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
+        {{ item.as_text(t, "w") }},
+        {{ item.list(t, "w") }},
+        w.[Token],
+        w.[AttemptNum],
+        w.[Status]
+    FROM @_Due AS d
+    INNER JOIN @_Change AS w
+        ON {{ item.same(t, "w", "d") }}
+    WHERE w.[Status] = 'Processing';
+{%- else %}
+    SELECT
+        1000000 + {% if t.by_type %}ROW_NUMBER() OVER (
+            ORDER BY {{ "d.[Priority]" ~ (" DESC" if priority.descending else "") ~ ", " if priority }}d.[DueAt]{{ " DESC" if direction == "lifo" }}, {{ item.list(t, "d") }}{{ " DESC" if direction == "lifo" }}
+        ){% else %}d.[Seq]{% endif %},
+        CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
+        {{ item.as_text(t, "d") }},
+        {{ item.list(t, "d") }},
+        d.[Token],
+        d.[AttemptNum] + 1,
+        'Processing'
+    FROM @_Due AS d
+    WHERE d.[AttemptNum] < @_MaxAttempts;
+{%- endif %}
+
+    /*
+    Nothing to hand out: say when the next item is due, so that the worker can sleep that long. What was due
+    already is in the hands of others.
+    */
+    IF @@ROWCOUNT = 0
+        INSERT INTO @_Out ([Seq], [Answer], [DueMs])
+        SELECT
+            1000000,
+            'EMPTY',
+            MIN(x.[DueMs])
+        FROM (
+            SELECT CAST(NULL AS bigint) AS [DueMs]
+{%- if t.by_type %}
+            UNION ALL
+            SELECT DATEDIFF_BIG(MILLISECOND, @_At, MIN(u.[DueAt])) + 1
+            FROM {{ object(queue ~ "Type") }} AS y
+            CROSS APPLY (
+                SELECT TOP (1) q.{{ role.due }} AS [DueAt]
+                FROM {{ table }} AS q
+                    WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ t.due_index }}))
+                WHERE
+                    q.{{ role.kind }} = y.[Type]
+                    AND {{ item.waits(t) }}
+                    AND q.{{ role.due }} > @_At
+                ORDER BY q.{{ role.due }}
+            ) AS u
+            WHERE {% filter indent(12) %}{% include "part/type_list.sql" %}{% endfilter %}
+{%- elif role.due %}
+            UNION ALL
+            SELECT DATEDIFF_BIG(MILLISECOND, @_At, MIN(u.[DueAt])) + 1
+            FROM (
+                /* {{ "The first of them." if t.due_leads or own else "Of the thousand that come next." }} */
+                SELECT TOP ({{ 1 if t.due_leads or own else 1000 }}) q.{{ role.due }} AS [DueAt]
+                FROM {{ table }} AS q
+                    WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ t.due_index }}))
+                WHERE
+                    {{ item.waits(t) }}
+                    AND q.{{ role.due }} > @_At
+                ORDER BY {% if t.due_leads or own %}q.{{ role.due }}{% else %}{% for c in order %}q.{{ c.quoted }}{{ " DESC" if c.descending }}{{ ", " if not loop.last }}{% endfor %}{% endif %}
+            ) AS u
+{%- endif %}
+{%- if t.parks_errors %}
+            UNION ALL
+            SELECT DATEDIFF_BIG(MILLISECOND, @_Now, u.[DueAt]) + 1
+            FROM (
+                SELECT TOP (1) s.[DueAt]
+                FROM {{ t.lease }} AS s
+                    WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_Lease_Waiting]))
+                WHERE
+                    s.[Status] = 'Error'
+                    AND s.[DueAt] > @_Now
+                ORDER BY s.[DueAt]
+            ) AS u
+{%- endif %}
+        ) AS x;

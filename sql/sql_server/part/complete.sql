@@ -1,0 +1,29 @@
+{%- if completion == "history" %}
+
+        /* What is completed moves to the history. */
+{%- if own %}
+        INSERT INTO {{ t.history }} ({% for c in t.row %}{{ c }}{{ ", " if not loop.last }}{% endfor %})
+        SELECT {% for c in t.row %}q.{{ c }}{{ ", " if not loop.last }}{% endfor %}
+{%- else %}
+        INSERT INTO {{ object(queue ~ "_History_V") }}
+        SELECT q.*
+{%- endif %}
+        FROM {{ gone }} AS w
+        INNER JOIN {{ table if own else object(queue ~ "_Row_V") }} AS q
+            ON {{ item.found(t, "w") }}
+        WHERE w.[Status] = 'Completed'
+        OPTION (LOOP JOIN, FORCE ORDER);
+{%- else %}
+
+        /* What is completed leaves the table. */
+{%- endif %}
+
+        DELETE q
+        FROM {{ gone }} AS w
+        INNER JOIN {{ table }} AS q WITH (ROWLOCK)
+            ON {{ item.found(t, "w") }}
+        WHERE w.[Status] = 'Completed'
+        OPTION (LOOP JOIN, FORCE ORDER);
+{%- if completion == "delete" %}
+        SET @_Written = @_Written + @@ROWCOUNT;
+{%- endif %}

@@ -1,0 +1,7 @@
+{%- set changed = item.token(t) if not beside else "COALESCE(s.[UpdatedAt], " ~ item.utc(t, "q." ~ role.enqueued) ~ ")" if role.enqueued else "s.[UpdatedAt]" %}
+        {{ item.status(t) }} IN (SELECT w.[Status] FROM @_Wanted AS w)
+        AND (@_Types IS NULL OR {{ item.plain(t, "q." ~ role.kind) if role.kind else text(types[0]) }} IN (SELECT y.[Type] FROM @_WantedType AS y))
+        AND (@_Before IS NULL OR {{ changed }} < @_Before)
+        AND (@_Since IS NULL OR {{ changed }} >= @_Since)
+        /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
+        AND (@_Error IS NULL OR CHARINDEX(@_Error, {{ item.error(t) }} COLLATE Latin1_General_BIN2) > 0)

@@ -1,0 +1,146 @@
+{% include "part/candidates.sql" %}
+
+        IF @_Searched > 0
+        BEGIN
+            /* Lock them, the table first, and judge each as it is now; rows that others hold are passed over. */
+            INSERT INTO @_Change (
+                {{ item.names(t) }}, [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
+                [FinishedAt], [Duration], [DueAt], [LeaseOwner], [LeaseUntil], [Before]
+            )
+            SELECT
+                {{ item.list(t, "x") }},
+                x.[Is],
+                CASE
+                    WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 AND x.[Ends] = 1 THEN 'Failed'
+                    WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 THEN '{{ "Pending" if t.parks_errors and claims else "Error" }}'
+{%- if t.parks_errors %}
+                    WHEN x.[Is] = 'Error' AND x.[DueAt] <= @_Now THEN 'Pending'
+{%- endif %}
+                    ELSE x.[Is]
+                END,
+                x.[AttemptNum] - CASE WHEN x.[Is] = 'Processing' THEN x.[Together] ELSE 0 END,
+                {{ item.later(t, "x.[Token]") }},
+                x.[Step],
+                x.[Response],
+                CASE
+                    WHEN x.[Is] = 'Processing'
+                        THEN CONCAT(
+{%- if resume_own %}
+                            CASE
+                                WHEN x.[LeaseUntil] > @_Now THEN N'Worker ' + x.[LeaseOwner] + N' began anew on attempt '
+                                ELSE N'The lease of worker ' + x.[LeaseOwner] + N' ran out on attempt '
+                            END,
+                            x.[AttemptNum], N' of ',
+{%- else %}
+                            N'The lease of worker ', x.[LeaseOwner], N' ran out on attempt ', x.[AttemptNum], N' of ',
+{%- endif %}
+                            @_MaxAttempts, N'; the worker is taken for dead.',
+                            CASE
+                                WHEN x.[Together] = 1
+                                    THEN N' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
+                            END
+                        )
+                    ELSE x.[Error]
+                END,
+                x.[StartedAt],
+                CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN @_Now END,
+                CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @_Now) END,
+                CASE WHEN x.[Is] = 'Processing' THEN {{ "@_Now" if not role.due else "CAST(NULL AS datetime2(7))" }} END,
+                x.[LeaseOwner],
+                /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
+                CASE
+                    WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN NULL
+                    WHEN x.[Is] = 'Processing' AND x.[LeaseUntil] < @_Now THEN x.[LeaseUntil]
+                    WHEN x.[Is] = 'Processing' THEN @_Now
+                    WHEN x.[Died] = 1 THEN x.[LeaseUntil]
+                END,
+                x.[Before]
+            FROM (
+                SELECT
+                    {% for k in t.key %}q.{{ k.quoted }} AS {{ k.var }},{{ " " if not loop.last }}{% endfor %}
+                    c.[Together],
+                    CASE WHEN c.[Together] = 0 AND {{ item.attempts(t) }} >= @_MaxAttempts THEN 1 ELSE 0 END AS [Ends],
+                    {{ item.died(t) }} AS [Died],
+                    {{ "s.[LeaseUntil]" if beside else item.until(t, "@_SilentMs") ~ " AS [LeaseUntil]" }},
+                    {{ item.status(t) }} AS [Is],
+                    CASE
+                        WHEN {{ item.until(t, "@_SilentMs") }} <= @_Now THEN 1
+{%- if resume_own %}
+                        WHEN @Recover = 2 AND {{ item.owner(t) }} = @Worker THEN 1
+{%- endif %}
+                        ELSE 0
+                    END AS [GivenUp],
+                    {{ item.attempts(t) }} AS [AttemptNum],
+                    {{ item.token(t) }} AS [Token],
+                    {{ "CAST(NULL AS nvarchar(60))" if own else item.step(t) }} AS [Step],
+                    {{ "CAST(NULL AS nvarchar(max))" if own else item.response(t) }} AS [Response],
+                    {{ "CAST(NULL AS nvarchar(max))" if own else item.error(t) }} AS [Error],
+                    {{ item.started(t) }} AS [StartedAt],
+                    {% if not beside or not t.shows_errors %}{{ "CAST(NULL AS datetime2(7)) AS [DueAt]" if not beside else "s.[DueAt]" }}
+{%- elif role.due %}COALESCE({{ item.utc(t, "q." ~ role.due) }}, @_Now) AS [DueAt]
+{%- else %}CASE WHEN s.[Status] = 'Error' AND s.[DueAt] IS NOT NULL THEN s.[DueAt] ELSE @_Now END AS [DueAt]
+{%- endif %},
+                    {{ item.owner(t) }} AS [LeaseOwner],
+                    {{ "s.[UpdatedAt]" if beside else "CAST(NULL AS datetime2(7))" }} AS [Before]
+                FROM @_Candidate AS c
+                INNER JOIN {{ table }} AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                    ON {{ item.found(t, "c") }}
+{%- if beside %}
+                LEFT JOIN {{ t.lease }} AS s WITH (UPDLOCK, ROWLOCK)
+                    ON {{ item.kept_for(t, "c") }}
+{%- endif %}
+            ) AS x
+            WHERE {{ "NOT (x.[Is] = 'Processing' AND x.[GivenUp] = 0)" if beside else "x.[Is] = 'Processing' AND x.[GivenUp] = 1" }}
+            OPTION (LOOP JOIN, FORCE ORDER);
+{%- if beside %}
+
+            IF @@ROWCOUNT < @_Searched
+            BEGIN
+                /* Items that are in the table no more leave nothing behind. */
+                INSERT INTO @_Gone ({{ item.names(t) }})
+                SELECT {{ item.list(t, "c") }}
+                FROM @_Candidate AS c
+                WHERE
+                    NOT EXISTS (SELECT 1 FROM {{ table }} AS q WHERE {{ item.found(t, "c") }})
+                    AND NOT EXISTS (SELECT 1 FROM @_Gone AS g WHERE {{ item.same(t, "g", "c") }});
+
+{%- if seek %}
+
+                /* What moved to another place of the index while it was looked for can be missed, once. */
+                DELETE g
+                FROM @_Gone AS g
+                WHERE EXISTS (SELECT 1 FROM {{ table }} AS q WHERE {{ item.found(t, "g") }});
+{%- endif %}
+
+                DELETE s
+                FROM @_Gone AS g
+                INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK)
+                    ON {{ item.kept_for(t, "g") }}
+                WHERE s.[Status] IN ('Processing', 'Error')
+                OPTION (LOOP JOIN, FORCE ORDER);
+            END;
+
+            IF EXISTS (SELECT 1 FROM @_Change AS w WHERE w.[Status] = w.[Was])
+            BEGIN
+                /* Somebody has set the table by hand: it is right, and what stands beside it follows. */
+                UPDATE s
+                SET
+                    [Status] = w.[Status],
+                    [DueAt] = NULL,
+                    [LeaseUntil] = NULL
+                FROM @_Change AS w
+                INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK)
+                    ON {{ item.kept_for(t, "w") }}
+                WHERE
+                    w.[Status] = w.[Was]
+                    AND s.[Status] <> w.[Status]
+                OPTION (LOOP JOIN, FORCE ORDER);
+
+                DELETE FROM @_Change WHERE [Status] = [Was];
+            END;
+{%- endif %}
+{%- set completes = false %}
+{%- set guard = false if beside else processing %}
+
+{% filter indent(4, true) %}{% include "part/apply.sql" %}{% endfilter %}
+        END;

@@ -1,0 +1,13 @@
+{#- Where claims in flight are found, oldest first: beside the table, or in it. -#}
+{%- import "part/item.sql" as item -%}
+{%- macro from(t, queue) -%}
+FROM {{ t.lease if t.beside else t.table }} AS {{ "s" if t.beside else "q" }}
+                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_{{ "Lease_" if t.beside }}InFlight]))
+            WHERE
+                {{ "s.[Status] = 'Processing'" if t.beside else item.stands(t.processing) }}
+{%- endmacro -%}
+{%- macro key(t) %}{{ item.of_kept(t) if t.beside else item.of_item(t) }}{% endmacro -%}
+{%- macro is(t, v) %}{{ item.kept_for(t, v) if t.beside else item.found(t, v) }}{% endmacro -%}
+{%- macro began(t) %}{% if t.beside %}s.[StartedAt]{% elif t.own %}q.{{ t.role.started }}{% else %}CAST(q.{{ t.role.started }} AS datetime2(7)){% endif %}{% endmacro -%}
+{%- macro ordered(t) %}{% if t.beside %}s.[StartedAt]{% else %}q.{{ t.role.started }}{% endif %}{% endmacro -%}
+{%- macro over(t) %}{{ "s.[LeaseUntil]" if t.beside else item.until(t, "@_SilentMs") }} <= @_Now{% endmacro -%}

@@ -1,0 +1,27 @@
+    /* In the order of the keys, so that rows are locked in it and two calls never wait for each other. */
+    DECLARE @_Item TABLE (
+        [Ordinal] int NOT NULL,
+        [Key] {{ item.key_type(t) }} NULL,
+{{- item.declared(t, "NULL") }}
+        [Token] datetime2(7) NULL,
+        [Attempt] int NULL,
+        [Status] varchar(20) NULL,
+        [Step] nvarchar(60) NULL,
+        [Response] nvarchar(max) NULL,
+        [Error] nvarchar(max) NULL,
+        [DueAt] datetime2(7) NULL,
+        [Release] bit NULL,
+        UNIQUE CLUSTERED ({{ item.names(t) }}, [Ordinal])
+    );
+    DECLARE @_Work TABLE (
+        [Ordinal] int NOT NULL PRIMARY KEY,
+        [Answer] varchar(20) NOT NULL,
+        [Was] varchar(20) NULL,
+        [Status] varchar(20) NULL,
+        [Token] datetime2(7) NULL,
+        [AttemptNum] int NULL
+    );
+    DECLARE @_Count int;
+{%- if seek %}
+    DECLARE @_Looks int = 0;
+{%- endif %}

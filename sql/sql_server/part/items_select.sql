@@ -1,0 +1,17 @@
+    /* After the commit, and in an order that no OUTPUT clause promises. */
+    SELECT
+        o.[Answer],
+        o.[Ordinal],
+        o.[DueMs],
+        o.[Key],
+        o.[Token],
+        o.[AttemptNum],
+        o.[Status],
+{%- filter indent(4) %}{{ item.columns(t) | trim(",") }}{% endfilter %}
+    FROM @_Out AS o
+    LEFT JOIN {{ table }} AS q
+        ON {{ item.found(t, "o") }} AND o.[Answer] IN ('CLAIMED', 'CLAIMED_ALONE')
+{{- item.beside(t) }}
+{{- item.subtypes(t) }}
+    ORDER BY o.[Seq]
+    OPTION (LOOP JOIN, FORCE ORDER);

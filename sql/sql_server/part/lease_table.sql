@@ -1,0 +1,40 @@
+/*
+What the table has no column for, in a row per item that a worker has had in hands: {{ called.table }} itself keeps its shape.
+Times are UTC. Where the table has a column, that column counts, and this is a copy.
+*/
+IF OBJECT_ID({{ literal(queue ~ "_Lease") }}, N'U') IS NULL
+    CREATE TABLE {{ t.lease }} (
+{%- for k in t.key %}
+        {{ k.kept }} {{ k.type }} NOT NULL,
+{%- endfor %}
+        [Status] varchar(20) NOT NULL,
+        [Step] nvarchar(60) NULL,
+        [AttemptNum] int NOT NULL,
+        [Response] nvarchar(max) NULL,
+        [Error] nvarchar(max) NULL,
+        [StartedAt] datetime2(7) NULL,
+        [FinishedAt] datetime2(7) NULL,
+        [Duration] bigint NULL,
+        [DueAt] datetime2(7) NULL,
+        [UpdatedAt] datetime2(7) NOT NULL,
+        /* Compared by code point: two workers whose names differ only in case are two workers. */
+        [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
+        [LeaseUntil] datetime2(7) NULL,
+        CONSTRAINT [PK_{{ queue }}_Lease] PRIMARY KEY CLUSTERED ({{ item.kept_names(t) }})
+    );
+GO
+/* Many rows locked by one statement must never become the whole table, which nobody could read past. */
+ALTER TABLE {{ t.lease }} SET (LOCK_ESCALATION = DISABLE);
+GO
+/* Recovery walks the items in flight, oldest claim first. LeaseUntil is in no index: a renewal moves no index row. */
+IF {{ index_of.lacks(literal(queue ~ "_Lease"), "IX_" ~ queue ~ "_Lease_InFlight") }}
+    CREATE NONCLUSTERED INDEX [IX_{{ queue }}_Lease_InFlight] ON {{ t.lease }} ([StartedAt]) INCLUDE ([Status])
+    WHERE [Status] = 'Processing';
+GO
+{%- if t.parks_errors %}
+/* The table has no due time: items that wait for their next attempt stand in it as taken, and here until they are due. */
+IF {{ index_of.lacks(literal(queue ~ "_Lease"), "IX_" ~ queue ~ "_Lease_Waiting") }}
+    CREATE NONCLUSTERED INDEX [IX_{{ queue }}_Lease_Waiting] ON {{ t.lease }} ([DueAt]) INCLUDE ([Status])
+    WHERE [Status] = 'Error';
+GO
+{%- endif %}

@@ -1,0 +1,34 @@
+    DECLARE @_Count int;
+    /* Each element read once: what is put into the table, and by what it is recognized. */
+    DECLARE @_New TABLE (
+        [Ordinal] int NOT NULL PRIMARY KEY,
+        [Type] nvarchar(60) NULL,
+        [Step] nvarchar(60) NULL,
+        [DueAt] datetime2(7) NULL,
+{%- for c in t.given %}
+        {{ c.var }} {{ c.read_type }} NULL,
+{%- endfor %}
+{%- for u in t.subtypes %}
+        [{{ u.alias }}] nvarchar(max) NULL,
+{%- for c in u.columns %}
+        {{ c.var }} {{ c.json_type }} NULL,
+{%- endfor %}
+{%- endfor %}
+{{- item.declared(t, "NULL") }}
+        [First] int NULL,
+        [IsNew] bit NOT NULL DEFAULT 1
+    );
+    DECLARE @_Added TABLE (
+        [Ordinal] int NOT NULL PRIMARY KEY,
+        [Answer] varchar(20) NOT NULL,
+        [Key] {{ item.key_type(t) }} NULL
+    );
+{%- if own %}
+    DECLARE @_First bigint;
+    DECLARE @_Number TABLE ([Number] bigint NOT NULL PRIMARY KEY);
+{%- elif t.numbered %}
+    DECLARE @_Made TABLE (
+{{- item.declared(t) }}
+        PRIMARY KEY ({{ item.names(t) }})
+    );
+{%- endif %}

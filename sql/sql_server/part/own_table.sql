@@ -1,0 +1,119 @@
+/* {{ queue }}: the items. A row is both a domain record and a work item. */
+IF OBJECT_ID({{ literal(queue ~ "Type") }}, N'U') IS NULL
+    CREATE TABLE {{ object(queue ~ "Type") }} (
+        [Type] {{ object("_Type") }} NOT NULL,
+        CONSTRAINT [PK_{{ queue }}Type] PRIMARY KEY CLUSTERED ([Type])
+    );
+GO
+{%- for type in types %}
+INSERT INTO {{ object(queue ~ "Type") }} ([Type])
+SELECT {{ text(type) }}
+WHERE NOT EXISTS (SELECT 1 FROM {{ object(queue ~ "Type") }} AS t WHERE t.[Type] = {{ text(type) }});
+GO
+{%- endfor %}
+/* Items are numbered so that two of them enqueued within one tick of the clock get different keys. */
+IF OBJECT_ID({{ literal(queue ~ "_Seq") }}, N'SO') IS NULL
+    CREATE SEQUENCE {{ object(queue ~ "_Seq") }} AS bigint START WITH 1 INCREMENT BY 1 CACHE 1000;
+GO
+IF OBJECT_ID({{ literal(queue) }}, N'U') IS NULL
+    CREATE TABLE {{ table }} (
+        [EnqueuedAt] {{ object("_Timestamp") }} NOT NULL,
+        [Type] {{ object("_Type") }} NOT NULL,
+        [Status] {{ object("QueueState") }} NOT NULL,
+        [Step] {{ object("QueueStep") }} NULL,
+        [AttemptNum] {{ object("AttemptNum") }} NOT NULL,
+        [Response] {{ object("WebResponse") }} NULL CONSTRAINT [DF_{{ queue }}_Response] DEFAULT (''),
+        [Error] {{ object("WebResponse") }} NULL CONSTRAINT [DF_{{ queue }}_Error] DEFAULT (''),
+        [StartedAt] {{ object("_Timestamp") }} NULL,
+        [Duration] {{ object("Duration") }} NULL,
+        [ScheduledFor] {{ object("_Timestamp") }} NOT NULL,
+        [UpdatedAt] {{ object("_Timestamp") }} NOT NULL,
+        /* Compared by code point: two workers whose names differ only in case are two workers. */
+        [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
+        [LeaseUntil] datetime2(7) NULL,
+{%- for c in t.columns %}
+        {{ c.quoted }} {{ c.type }} {{ "NULL" if c.nullable else "NOT NULL" }},
+{%- endfor %}
+        CONSTRAINT [PK_{{ queue }}] PRIMARY KEY CLUSTERED ([EnqueuedAt]),
+        CONSTRAINT [{{ queue }}_IsDiscriminatedBy_{{ queue }}Type]
+            FOREIGN KEY ([Type]) REFERENCES {{ object(queue ~ "Type") }} ([Type]),
+        CONSTRAINT [CK_{{ queue }}_Status] CHECK ([Status] IN (
+            'Pending', 'Processing', 'Error', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted'
+        ))
+    );
+GO
+/* Many rows locked by one statement must never become the whole table, which nobody could read past. */
+ALTER TABLE {{ table }} SET (LOCK_ESCALATION = DISABLE);
+GO
+/*
+The claim seeks here in the order it takes. Finished and in-flight rows are not in it, so it stays as small as the
+backlog. UpdatedAt is left out on purpose: the claim must visit the row itself, and so lock it, while READPAST still
+lets it pass over rows that others hold; were the index to cover the claim, the row would be locked only by the update,
+in the opposite order to a procedure that goes by the key. In each index the columns of its filter stand too: without
+them a query may visit, and lock, the row only to look at them once more.
+*/
+IF {{ index_of.lacks(literal(queue), "IX_" ~ queue ~ "_" ~ ("Type" if own_types_only else "") ~ "Due") }}
+    CREATE NONCLUSTERED INDEX [IX_{{ queue }}_{{ "Type" if own_types_only }}Due] ON {{ table }} (
+        {{- "[Type], " if own_types_only }}{{ index_of.listed(due_columns) -}}
+    ) INCLUDE ([Status]{{ ", " ~ group if group and not t.group_in_due }})
+    WHERE [Status] IN ('Pending', 'Error');
+GO
+/* Recovery walks the items in flight, oldest claim first. LeaseUntil is in no index: a renewal moves no index row. */
+IF {{ index_of.lacks(literal(queue), "IX_" ~ queue ~ "_InFlight") }}
+    CREATE NONCLUSTERED INDEX [IX_{{ queue }}_InFlight] ON {{ table }} ([StartedAt]) INCLUDE ([Status])
+    WHERE [Status] = 'Processing';
+GO
+/* What somebody may look for, or take up again: without it each look would read all that is completed. */
+IF {{ index_of.lacks(literal(queue), "IX_" ~ queue ~ "_Ended") }}
+    CREATE NONCLUSTERED INDEX [IX_{{ queue }}_Ended] ON {{ table }} ([EnqueuedAt]) INCLUDE ([Status])
+    WHERE [Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted');
+GO
+{%- if group %}
+/* The claim asks here whether an item is the first unfinished one of its group, and whether one of it is in flight. */
+IF {{ index_of.lacks(literal(queue), "IX_" ~ queue ~ "_Group") }}
+    CREATE NONCLUSTERED INDEX [IX_{{ queue }}_Group] ON {{ table }} ({{ group }}, [EnqueuedAt]) INCLUDE ([Status])
+    WHERE [Status] IN ('Pending', 'Processing', 'Error', 'Paused');
+GO
+IF {{ index_of.lacks(literal(queue), "IX_" ~ queue ~ "_Held") }}
+    CREATE NONCLUSTERED INDEX [IX_{{ queue }}_Held] ON {{ table }} ({{ group }}) INCLUDE ([Status])
+    WHERE [Status] = 'Processing';
+GO
+{%- endif %}
+{%- if dedup %}
+/* What makes an item unique{{ " among the unfinished ones" if dedup.unfinished_only }}. Enqueueing asks here. */
+{%- set nullable = t.work | selectattr("nullable") | list %}
+IF {{ index_of.lacks(literal(queue), "IX_" ~ queue ~ "_Work") }}
+    CREATE UNIQUE NONCLUSTERED INDEX [IX_{{ queue }}_Work] ON {{ table }} ({{ dedup.columns | join(", ") }}){{ " INCLUDE ([Status])" if dedup.unfinished_only }}
+    {%- if dedup.unfinished_only or nullable %}
+    WHERE {{ "[Status] IN ('Pending', 'Processing', 'Error', 'Paused')" if dedup.unfinished_only }}
+    {%- for c in nullable %}
+    {{- " AND " if dedup.unfinished_only or not loop.first }}{{ c.quoted }} IS NOT NULL
+    {%- endfor %}
+    {%- endif -%}
+;
+GO
+{%- endif %}
+{%- if t.history %}
+/* What is completed is moved here. */
+IF OBJECT_ID({{ text(t.history) }}, N'U') IS NULL
+    CREATE TABLE {{ t.history }} (
+        [EnqueuedAt] {{ object("_Timestamp") }} NOT NULL,
+        [Type] {{ object("_Type") }} NOT NULL,
+        [Status] {{ object("QueueState") }} NOT NULL,
+        [Step] {{ object("QueueStep") }} NULL,
+        [AttemptNum] {{ object("AttemptNum") }} NOT NULL,
+        [Response] {{ object("WebResponse") }} NULL,
+        [Error] {{ object("WebResponse") }} NULL,
+        [StartedAt] {{ object("_Timestamp") }} NULL,
+        [Duration] {{ object("Duration") }} NULL,
+        [ScheduledFor] {{ object("_Timestamp") }} NOT NULL,
+        [UpdatedAt] {{ object("_Timestamp") }} NOT NULL,
+        [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
+        [LeaseUntil] datetime2(7) NULL,
+{%- for c in t.columns %}
+        {{ c.quoted }} {{ c.type }} {{ "NULL" if c.nullable else "NOT NULL" }},
+{%- endfor %}
+        CONSTRAINT [PK_{{ queue }}_History] PRIMARY KEY CLUSTERED ([EnqueuedAt])
+    );
+GO
+{%- endif %}

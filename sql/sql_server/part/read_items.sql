@@ -1,0 +1,35 @@
+    INSERT INTO @_Item (
+        [Ordinal], [Key], {{ item.names(t) }}, [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Release]
+    )
+    SELECT
+        CAST(j.[key] AS int),
+        {{ "JSON_QUERY(j.[value], '$.key')" if composite else "r." ~ t.key[0].var }},
+{{- item.reads(t, "r") }}
+        r.[Token],
+        r.[Attempt],
+        r.[Status],
+        r.[Step],
+        r.[Response],
+        r.[Error],
+        COALESCE(
+            r.[DueAt],
+            DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, SYSUTCDATETIME()))
+        ),
+        r.[Release]
+    FROM OPENJSON(@Items) AS j
+    CROSS APPLY OPENJSON(j.[value]) WITH (
+{{- item.asked(t) }}
+        [Token] datetime2(7) '$.token',
+        [Attempt] int '$.attempt',
+        [Status] varchar(20) '$.status',
+        [Step] nvarchar(max) '$.step',
+        [Response] nvarchar(max) '$.response',
+        [Error] nvarchar(max) '$.error',
+        [DueAt] datetime2(7) '$.due',
+        [DelayMs] bigint '$.delay_ms',
+        [Release] bit '$.release'
+    ) AS r;
+    SET @_Count = @@ROWCOUNT;
+
+    IF @_Count > 1000
+        THROW 50021, N'{{ procedure }}: at most 1000 items a call.', 1;

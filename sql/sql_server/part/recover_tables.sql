@@ -1,0 +1,14 @@
+    DECLARE @_RecoverMax int = {{ recover_max }};
+    DECLARE @_Searched int = 0;
+    DECLARE @_Candidate TABLE (
+{{- item.declared(t) }}
+        [StartedAt] datetime2(7) NULL,
+        [Together] int NOT NULL DEFAULT 0, /* 1: claimed with others */
+        PRIMARY KEY CLUSTERED ({{ item.names(t) }})
+    );
+{%- if beside %}
+    DECLARE @_Gone TABLE (
+{{- item.declared(t) }}
+        PRIMARY KEY CLUSTERED ({{ item.names(t) }})
+    );
+{%- endif %}

@@ -1,0 +1,15 @@
+        /* What was OK is read back from the items. */
+        IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] <> 'OK')
+        BEGIN
+            SET @_Result = (
+                SELECT
+                    w.[Ordinal] AS [ordinal],
+                    w.[Answer] AS [answer]
+                FROM @_Work AS w
+                WHERE w.[Answer] <> 'OK'
+                FOR JSON PATH
+            );
+            UPDATE {{ object("QueueOperation") }} WITH (ROWLOCK)
+            SET [Result] = @_Result
+            WHERE [OperationId] = @Operation;
+        END;

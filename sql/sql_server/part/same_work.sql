@@ -1,0 +1,57 @@
+{%- set waits = transaction == "utx" or not own %}
+        /*
+        What of it is there already.
+{%- if waits %} The locks are on the index, in its order, and on the gaps where new rows belong: whoever enqueues
+        the same work at the same time waits, and then finds it.
+{%- else %} No lock waits for it: of two who enqueue the same work at once, the index refuses the second, who looks
+        again.
+{%- endif %}
+        */
+        INSERT INTO @_Added ([Ordinal], [Answer], [Key])
+        SELECT
+            w.[Ordinal],
+            'DUPLICATE',
+            MIN({{ item.as_text(t, "q", "quoted") }})
+        FROM (
+            SELECT TOP (@_Count) m.*
+            FROM @_New AS m
+            ORDER BY {% for c in t.work %}m.{{ c.var }}, {% endfor %}m.[Ordinal]
+        ) AS w
+        INNER JOIN {{ table }} AS q WITH ({{ "UPDLOCK, HOLDLOCK, ROWLOCK" if waits else "ROWLOCK, READCOMMITTEDLOCK" }}, {{ "INDEX ([IX_" ~ queue ~ "_Work])" if own else "FORCESEEK" }})
+            ON
+{%- for c in t.work %}
+                {{ "AND " if not loop.first }}q.{{ c.quoted }} = w.{{ c.var }}
+{%- if own and c.nullable %}
+                AND q.{{ c.quoted }} IS NOT NULL
+{%- endif %}
+{%- endfor %}
+{%- if own and dedup.unfinished_only %}
+                AND q.[Status] IN ('Pending', 'Processing', 'Error', 'Paused')
+{%- elif dedup.unfinished_only %}
+{{- item.beside(t) }}
+        WHERE
+            {{ item.status(t) }}
+            IN ('Pending', 'Processing', 'Error', 'Paused')
+{%- endif %}
+        GROUP BY w.[Ordinal]
+        OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
+
+        /* The same work twice in one call: the first counts. */
+        UPDATE n
+        SET
+            [IsNew] = CASE WHEN a.[Ordinal] IS NOT NULL OR f.[First] < n.[Ordinal] THEN 0 ELSE 1 END,
+            [First] = f.[First]
+        FROM @_New AS n
+        INNER JOIN (
+            SELECT
+                m.[Ordinal],
+                CASE
+                    WHEN {% for c in t.work %}m.{{ c.var }} IS NOT NULL{{ " AND " if not loop.last }}{% endfor %}
+                        THEN MIN(m.[Ordinal]) OVER (PARTITION BY {% for c in t.work %}m.{{ c.var }}{{ ", " if not loop.last }}{% endfor %})
+                    ELSE m.[Ordinal]
+                END AS [First]
+            FROM @_New AS m
+        ) AS f
+            ON f.[Ordinal] = n.[Ordinal]
+        LEFT JOIN @_Added AS a
+            ON a.[Ordinal] = n.[Ordinal];

@@ -1,0 +1,47 @@
+{%- if subtypes | selectattr("exclusive") | list %}
+/*
+Whether this item is of this type: what the tables of the exclusive subtypes check. Made once, since what a constraint
+refers to cannot be altered.
+*/
+IF OBJECT_ID({{ literal(queue ~ "_IsType_fn") }}, N'FN') IS NULL
+    EXECUTE (N'CREATE FUNCTION {{ object(queue ~ "_IsType_fn") | replace("'", "''") }} (@EnqueuedAt datetime2(7), @Type nvarchar(60))
+RETURNS bit
+AS
+BEGIN
+    RETURN CASE
+        WHEN EXISTS (
+            SELECT 1 FROM {{ object(queue) | replace("'", "''") }} AS q
+            WHERE q.[EnqueuedAt] = @EnqueuedAt AND q.[Type] = @Type
+        ) THEN 1
+        ELSE 0
+    END;
+END;');
+GO
+{%- endif %}
+{%- for subtype in subtypes %}
+{%- set part = queue ~ "_" ~ subtype.stem %}
+/* {{ "What items of the type " ~ subtype.name ~ " have besides, and no others." if subtype.exclusive else "What some items have besides: any may." }} A row is a part of its item, and goes with it. */
+IF OBJECT_ID({{ literal(part) }}, N'U') IS NULL
+    CREATE TABLE {{ object(part) }} (
+        [EnqueuedAt] {{ object("_Timestamp") }} NOT NULL,
+{%- for column in subtype.columns %}
+        {{ column.quoted }} {{ column.type }} {{ "NULL" if column.nullable else "NOT NULL" }},
+{%- endfor %}
+        CONSTRAINT [PK_{{ part }}] PRIMARY KEY CLUSTERED ([EnqueuedAt]),
+        CONSTRAINT [{{ subtype.name }}_Is_{{ queue }}]
+            FOREIGN KEY ([EnqueuedAt]) REFERENCES {{ object(queue) }} ([EnqueuedAt]) ON DELETE CASCADE
+    );
+GO
+{%- if subtype.exclusive %}
+IF NOT EXISTS (
+    SELECT 1 FROM sys.check_constraints AS k
+    WHERE
+        k.[parent_object_id] = OBJECT_ID({{ literal(part) }})
+        AND k.[name] = N'{{ subtype.name }}_IsType_{{ queue }}'
+)
+    ALTER TABLE {{ object(part) }}
+    ADD CONSTRAINT [{{ subtype.name }}_IsType_{{ queue }}]
+        CHECK ({{ object(queue ~ "_IsType_fn") }}([EnqueuedAt], {{ text(subtype.name) }}) = 1);
+GO
+{%- endif %}
+{%- endfor %}

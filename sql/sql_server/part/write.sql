@@ -1,0 +1,69 @@
+{#-
+How a change of items is written: the one place where columns of a table change. `t` is the table; `w` is a row of what an
+item becomes, with the columns that `_change.sql` declares.
+-#}
+{%- import "part/item.sql" as item -%}
+
+{#- What a column that plays a role becomes. -#}
+{%- macro value(t, w) %}
+{%- if w.role == "due" %}COALESCE({{ item.theirs(t, "w.[DueAt]") }}, q.{{ w.quoted }})
+{%- elif w.role == "started" %}CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN {{ "@_RunAt" if t.run_time else "@_At" }} ELSE q.{{ w.quoted }} END
+{%- elif w.role == "finished" %}COALESCE({{ item.theirs(t, "w.[FinishedAt]") }}, q.{{ w.quoted }})
+{%- elif w.role == "duration" %}COALESCE(w.[Duration], q.{{ w.quoted }})
+{%- elif w.role == "attempts" %}w.[AttemptNum]
+{%- elif w.role == "owner" %}CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE {{ item.plain(t, "q." ~ w.quoted) }} END
+{%- elif w.role == "lease_until" and t.beside %}CASE WHEN w.[Status] = 'Processing' THEN {{ item.theirs(t, "w.[LeaseUntil]") }} END
+{%- elif w.role == "lease_until" %}{{ item.theirs(t, "w.[LeaseUntil]") }}
+{%- elif w.role == "step" %}COALESCE(w.[Step], {{ item.plain(t, "q." ~ w.quoted) }})
+{%- elif w.role == "response" %}COALESCE(w.[Response], {{ item.plain(t, "q." ~ w.quoted) }})
+{%- elif w.role == "error" %}COALESCE({{ message(t) }}, CASE WHEN w.[Status] = 'Completed' THEN LEFT({{ item.plain(t, "q." ~ w.quoted) }}, 0) ELSE {{ item.plain(t, "q." ~ w.quoted) }} END)
+{%- elif w.role == "token" %}w.[Token]
+{%- else %}q.{{ w.quoted }}
+{%- endif %}
+{%- endmacro -%}
+
+{#- What a column becomes of which the state says only that it holds something. -#}
+{%- macro something(t, w) %}
+{%- if w.role == "started" %}CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN {{ "@_RunAt" if t.run_time else "@_At" }} ELSE COALESCE(q.{{ w.quoted }}, @_At) END
+{%- elif w.role == "finished" %}COALESCE({{ item.theirs(t, "w.[FinishedAt]") }}, @_At)
+{%- elif w.role == "owner" %}COALESCE(w.[LeaseOwner], {{ item.plain(t, "q." ~ w.quoted) }})
+{%- elif w.role == "error" %}COALESCE({{ message(t) }}, {{ item.plain(t, "q." ~ w.quoted) }}, w.[Status])
+{%- elif w.role in ["step", "response"] %}COALESCE(w.[{{ w.role | title }}], {{ item.plain(t, "q." ~ w.quoted) }}, w.[Status])
+{%- else %}COALESCE(q.{{ w.quoted }}, @_At)
+{%- endif %}
+{%- endmacro -%}
+
+{#- As much of an error as its column takes. -#}
+{%- macro message(t) %}{{ "w.[Error]" if t.own else "LEFT(w.[Error], @_ErrorChars)" }}{% endmacro -%}
+
+{#- The columns that change, but for those of the roles in `untouched`. -#}
+{%- macro assignments(t, untouched=[]) %}
+{%- for w in t.written if w.role not in untouched or w.cases %}
+            {{ w.quoted }} = {% if w.quoted == t.state_column %}w.[Status]
+{%- elif not w.cases %}{{ value(t, w) }}
+{%- else %}CASE
+{%- for case in w.cases %}
+                WHEN w.[Status] IN ({{ item.states(case.states) }})
+                    THEN {% if case.holds == "something" %}{{ something(t, w) }}{% else %}{{ case.literal }}{% endif %}
+{%- endfor %}
+                ELSE {{ value(t, w) }}
+            END
+{%- endif %}{{ "," if not loop.last }}
+{%- endfor %}
+{%- endmacro -%}
+
+{#- What an item becomes, as a row: what is not given stays. -#}
+{%- macro change(was, status, attempts, token, error="CAST(NULL AS nvarchar(max))", finished="CAST(NULL AS datetime2(7))", owner="CAST(NULL AS nvarchar(128))", until="CAST(NULL AS datetime2(7))") %}
+                    '{{ was }}' AS [Was],
+                    '{{ status }}' AS [Status],
+                    {{ attempts }} AS [AttemptNum],
+                    {{ token }} AS [Token],
+                    CAST(NULL AS nvarchar(60)) AS [Step],
+                    CAST(NULL AS nvarchar(max)) AS [Response],
+                    {{ error }} AS [Error],
+                    {{ finished }} AS [FinishedAt],
+                    CAST(NULL AS bigint) AS [Duration],
+                    CAST(NULL AS datetime2(7)) AS [DueAt],
+                    {{ owner }} AS [LeaseOwner],
+                    {{ until }} AS [LeaseUntil]
+{%- endmacro -%}

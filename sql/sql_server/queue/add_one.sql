@@ -1,0 +1,97 @@
+{%- set plain = own and not dedup and not t.subtypes -%}
+{%- set at = "@ScheduledFor" -%}
+{%- for transaction in ["utx", "trx"] %}
+{%- set procedure = "Add_" ~ queue ~ "_" ~ transaction %}
+/*
+Enqueue one item {{ "inside the caller's transaction" if transaction == "utx" else "in a commit of its own" }}.
+{%- if plain %}
+Returns its key and its concurrency token.
+{%- else %}
+Returns the answer of Add_{{ queue }}_Set_{{ transaction }}, with its key and its concurrency token.
+{%- endif %}
+Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
+*/
+CREATE OR ALTER PROCEDURE {{ object(procedure) }}
+    @Type {{ object("_Type") }} = {{ text(types[0]) }},
+{%- for c in t.parameters %}
+    {{ c.parameter }} {{ c.type }}{{ " = NULL" if c.nullable }},
+{%- endfor %}
+{%- for u in t.subtypes %}
+    {{ u.parameter }} nvarchar(max) = NULL, /* a JSON object of its columns */
+{%- endfor %}
+    @ScheduledFor datetime2(7) = NULL, /* UTC; NULL is now */
+    @Step {{ object("QueueStep") }} = NULL
+AS
+BEGIN
+{%- if transaction == "trx" %}
+{% include "part/head.sql" %}
+{%- else %}
+    SET NOCOUNT, XACT_ABORT ON;
+{%- endif %}
+{%- if plain %}
+    DECLARE @_Number bigint;
+    DECLARE @_Now datetime2(7) = SYSUTCDATETIME();
+    DECLARE @_EnqueuedAt datetime2(7);
+{%- if transaction == "trx" %}
+    DECLARE @_Tries int = 0;
+{%- endif %}
+{%- else %}
+    DECLARE @_Items nvarchar(max);
+{%- endif %}
+
+{% if transaction == "trx" -%}
+{% include "part/no_transaction.sql" %}
+{%- else %}
+    IF @@TRANCOUNT = 0
+        THROW 50012, N'{{ procedure }} works inside the transaction of its caller; begin one first.', 1;
+{%- endif %}
+{% if plain %}
+{%- if transaction == "trx" %}
+    WHILE @_EnqueuedAt IS NULL
+    BEGIN
+        BEGIN TRY
+{%- endif %}
+{% filter indent(8 if transaction == "trx" else 0, true) %}{% include "part/add_plain.sql" %}{% endfilter %}
+{%- if transaction == "trx" %}
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            /* A key was taken (the clock was set back): the sequence has moved on, so the next key differs. */
+            SET @_EnqueuedAt = NULL;
+            SET @_Tries = @_Tries + 1;
+            IF ERROR_NUMBER() <> 2627 OR @_Tries = 5
+                THROW;
+        END CATCH;
+    END;
+{%- endif %}
+
+    SELECT
+        @_EnqueuedAt AS [EnqueuedAt],
+        @_Now AS [UpdatedAt];
+{%- else %}
+{%- if t.parameters | selectattr("type", "equalto", "float") | list %}
+    /* JSON has 16 digits of a float; style 3 has all 17. */
+{%- endif %}
+    SET @_Items = (
+        SELECT
+            @Type AS [type],
+            @Step AS [step],
+            @ScheduledFor AS [due]
+        FOR JSON PATH
+    );
+    /* Name by name, since a name may hold what separates names in a path. */
+    SET @_Items = JSON_MODIFY(@_Items, '$[0].columns', JSON_QUERY(N'{}'));
+{%- for c in t.parameters %}
+    SET @_Items = JSON_MODIFY(@_Items, '{{ c.place | replace("'", "''") }}', {% if c.is_json %}JSON_QUERY({{ c.parameter }}){% elif c.type == "float" %}CONVERT(nvarchar(30), {{ c.parameter }}, 3){% elif c.type is startingwith("nvarchar") %}{{ c.parameter }}{% elif c.type is startingwith("datetime") %}CONVERT(nvarchar(30), {{ c.parameter }}, 126){% else %}CAST({{ c.parameter }} AS nvarchar(50)){% endif %});
+{%- endfor %}
+{%- for u in t.subtypes %}
+    SET @_Items = JSON_MODIFY(@_Items, '$[0].columns."{{ u.name }}"', JSON_QUERY({{ u.parameter }}));
+{%- endfor %}
+    EXECUTE {{ object("Add_" ~ queue ~ "_Set_" ~ transaction) }} {{ "@Operation = NULL, " if transaction == "trx" }}@Items = @_Items;
+{%- endif %}
+
+    RETURN 0;
+END;
+GO
+{%- endfor %}

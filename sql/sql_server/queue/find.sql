@@ -1,0 +1,92 @@
+{% import "part/item.sql" as item -%}
+{%- set procedure = "Find_" ~ queue -%}
+/*
+The items that fit @Filter, in the order of their keys, after the key @After, at most @Max of them: a page, and the
+last key of it begins the next one. @Filter is a JSON object, of which every member narrows the choice: keys, status and
+types (arrays), before and after (UTC, of the last change), error (a part of its text). NULL is all items.
+One row per item, with the answer FOUND. It changes nothing, and its locks on rows are let go one by one. Without keys
+it reads the table in order until the page is full.
+Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
+*/
+CREATE OR ALTER PROCEDURE {{ object(procedure) }}
+    @Filter nvarchar(max) = NULL,
+    @After nvarchar(4000) = NULL,
+    @Max int = 100
+AS
+BEGIN
+{% include "part/head.sql" %}
+    /* Who only looks gives way. */
+    SET DEADLOCK_PRIORITY LOW;
+{% include "part/clock_variables.sql" %}
+{% include "part/filter.sql" %}
+
+    IF @Max IS NULL OR @Max < 1 OR @Max > 1000
+        THROW 50021, N'{{ procedure }}: @Max must be from 1 to 1000.', 1;
+
+    SET @After = NULLIF(@After, N'');
+    INSERT INTO @_Given ([Ordinal], {{ item.names(t) }})
+    SELECT -1,{{ item.reads_text(t, "a.[After]") | trim | trim(",") }}
+    FROM (SELECT @After AS [After]) AS a
+    WHERE a.[After] IS NOT NULL;
+    IF EXISTS (SELECT 1 FROM @_Given AS g WHERE {{ item.missing(t, "g") }})
+        THROW 50021, N'{{ procedure }}: @After is not a key of {{ queue }}.', 1;
+{% filter replace("\n        ", "\n    ") %}{% include "part/clock.sql" %}{% endfilter %}
+{% for by in ["keys", "ended", "all"] if own or by != "ended" %}
+{%- if by == "keys" %}
+    IF @_Keys IS NOT NULL
+    BEGIN
+{%- elif by == "ended" %}
+    IF NOT EXISTS (SELECT 1 FROM @_Wanted AS w WHERE w.[Status] IN ('Pending', 'Processing', 'Error', 'Completed'))
+    BEGIN
+        /* They have an index of their own. */
+{%- endif %}
+{%- filter indent(4 if by != "all" else 0) %}
+    SELECT TOP (@Max)
+        'FOUND' AS [Answer],
+        CAST(NULL AS int) AS [Ordinal],
+        CAST(NULL AS bigint) AS [DueMs],
+        {{ item.as_text(t, "q", "quoted") }} AS [Key],
+        {{ item.token(t) }} AS [Token],
+        {{ item.attempts(t) }} AS [AttemptNum],
+        {{ item.status(t) }} AS [Status],
+{%- filter indent(4) %}{{ item.columns(t) | trim(",") }}{% endfilter %}
+{%- if by == "keys" %}
+    FROM @_Key AS k
+    INNER JOIN {{ table }} AS q
+        ON {{ item.found(t, "k") }}
+{%- elif by == "ended" %}
+    FROM {{ table }} AS q WITH (INDEX ([IX_{{ queue }}_Ended]))
+{%- else %}
+    FROM {{ table }} AS q
+{%- endif %}
+{{- item.beside(t) }}
+{{- item.subtypes(t) }}
+    WHERE
+{%- include "part/fits.sql" %}
+{%- if by == "ended" %}
+        AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+{%- endif %}
+{%- if own_types_only %}
+        AND {% filter indent(8) %}{% include "part/type_access.sql" %}{% endfilter %}
+{%- endif %}
+{%- if own %}
+        AND q.[EnqueuedAt] > COALESCE((SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1), CAST('0001-01-01' AS datetime2(7)))
+{%- else %}
+        AND (@After IS NULL OR EXISTS (SELECT 1 FROM @_Given AS g WHERE g.[Ordinal] = -1 AND (
+{%- for k in t.key %}{{ " OR (" if not loop.first }}{% for before in t.key[:loop.index0] %}q.{{ before.quoted }} = g.{{ before.var }} AND {% endfor %}q.{{ k.quoted }} > g.{{ k.var }}{{ ")" if not loop.first }}{% endfor -%}
+        )))
+{%- endif %}
+    ORDER BY {{ item.of_item(t) }}
+    /* For this filter: which of its members are there decides how the items are reached. */
+    OPTION ({{ "LOOP JOIN, FORCE ORDER, " if by == "keys" }}RECOMPILE);
+{% endfilter %}
+{%- if by != "all" %}
+
+        RETURN 0;
+    END;
+{% endif %}
+{%- endfor %}
+
+    RETURN 0;
+END;
+GO

@@ -1,0 +1,109 @@
+{% import "part/item.sql" as item -%}
+{%- import "part/in_flight.sql" as flight -%}
+{%- import "part/judge.sql" as judge -%}
+{%- import "part/write.sql" as write -%}
+{%- set procedure = "Modify_" ~ queue ~ "_Set_trx" -%}
+{%- set claims = true -%}
+{%- set redrive = false -%}
+{%- set recover_max = "100" -%}
+/*
+Settle many items in one commit and, with @Max above 0, claim the next ones in the same commit.
+@Items is a JSON array of objects: key{{ " (an array, with a value for each column)" if composite }}, token, attempt (0 for a call that is not a worker's), status, and where wanted
+step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back).
+One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item
+that is not OK is untouched. Then the claimed items, as Next_{{ queue }}_Set_trx returns them.
+{%- if completion == "delete" %}
+Completed items are deleted.
+{%- elif completion == "history" %}
+Completed items move to {{ called.history }}.
+{%- endif %}
+@Operation makes the call repeatable: asked again with the same value, the answers come again and nothing is changed;
+items claimed by the first call are left to their lease.
+Table access order: QueueOperation, {{ called.table }}, {{ queue ~ "_Lease, " if beside }}QueueTransition.
+*/
+CREATE OR ALTER PROCEDURE {{ object(procedure) }}
+    @Operation uniqueidentifier,
+    @Worker nvarchar(128),
+    @Items nvarchar(max),
+    @Max int = 0,
+    @LeaseMs int = NULL,
+    @Recover int = 0{% if run_time %},
+    @StartedAt datetime2(7) = NULL /* UTC: the time of the worker's whole run; NULL is now */{% endif %}
+AS
+BEGIN
+{% include "part/head.sql" %}
+{% include "part/remember_variables.sql" %}
+{% include "part/settings_variables.sql" %}
+{% include "part/clock_variables.sql" %}
+{%- if run_time %}
+    DECLARE @_RunAt datetime2(7);
+{%- endif %}
+{% include "part/item_table.sql" %}
+{% include "part/claim_tables.sql" %}
+{% include "part/recover_tables.sql" %}
+{% include "part/change_table.sql" %}
+{% include "part/out_table.sql" %}
+
+{% include "part/no_transaction.sql" %}
+
+{% include "part/settings.sql" %}
+{% include "part/check_lease.sql" %}
+
+    IF @Max IS NULL OR @Max < 0 OR @Max > 1000
+        THROW 50021, N'{{ procedure }}: @Max must be from 0 to 1000.', 1;
+
+{% include "part/read_items.sql" %}
+
+    BEGIN TRY
+        BEGIN TRANSACTION;
+{%- include "part/clock.sql" %}
+{%- if run_time %}
+        SET @_RunAt = COALESCE({{ item.theirs(t, "@StartedAt") }}, @_At);
+{%- endif %}
+
+{% include "part/remember.sql" %}
+{%- if group %}
+
+        IF @Max > 0
+        BEGIN
+{% filter indent(4, true) %}{% include "part/group_lock.sql" %}{% endfilter %}
+{%- filter indent(4) %}{% include "part/clock.sql" %}{% endfilter %}
+        END;
+{%- endif %}
+
+{% include "part/modify.sql" %}
+
+{% include "part/remember_answers.sql" %}
+
+        IF @Max > 0
+        BEGIN
+{% filter indent(4, true) %}{% include "part/give_back.sql" %}{% endfilter %}
+
+{% filter indent(4, true) %}{% include "part/claim.sql" %}{% endfilter %}
+        END;
+
+        COMMIT TRANSACTION;
+    END TRY
+    BEGIN CATCH
+{% include "part/replayed.sql" %}
+    END CATCH;
+
+{% include "part/answers.sql" %}
+
+    IF @Max > 0 AND @_Replayed = 0
+    BEGIN
+{% filter indent(4, true) %}{% include "part/claimed_out.sql" %}{% endfilter %}
+    END;
+
+    IF @Max = 0
+    BEGIN
+{% filter indent(4, true) %}{% include "part/answers_select.sql" %}{% endfilter %}
+
+        RETURN 0;
+    END;
+
+{% include "part/items_select.sql" %}
+
+    RETURN 0;
+END;
+GO

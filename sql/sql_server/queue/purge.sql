@@ -1,0 +1,125 @@
+{% import "part/item.sql" as item -%}
+{%- set procedure = "Purge_" ~ queue ~ "_trx" -%}
+/*
+Delete up to @Max finished items that fit @Filter, in the order of their keys{{ ", and as many rows of " ~ queue ~ "_Lease\nwhose items are gone" if beside }}. @Filter is that of Find_{{ queue }}; without a status it means Completed,
+PartiallyCompleted, Cancelled and Terminated. Failed items go only when they are named, since somebody may still want to
+see to them; unfinished ones never do. Rows that others hold are passed over. One row: purged, and how many items it were.
+Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
+*/
+CREATE OR ALTER PROCEDURE {{ object(procedure) }}
+    @Filter nvarchar(max) = NULL,
+    @Max int = 1000
+AS
+BEGIN
+{% include "part/head.sql" %}
+    /* Who tidies up gives way. */
+    SET DEADLOCK_PRIORITY LOW;
+{% include "part/clock_variables.sql" %}
+    DECLARE @_Purged int = 0;
+    DECLARE @_Found TABLE (
+{{- item.declared(t) }}
+        PRIMARY KEY CLUSTERED ({{ item.names(t) }})
+    );
+    DECLARE @_Locked TABLE (
+{{- item.declared(t) }}
+        PRIMARY KEY CLUSTERED ({{ item.names(t) }})
+    );
+{% include "part/filter.sql" %}
+
+{% include "part/no_transaction.sql" %}
+
+    IF @Max IS NULL OR @Max < 1 OR @Max > 1000
+        THROW 50021, N'{{ procedure }}: @Max must be from 1 to 1000.', 1;
+
+    IF @_Statuses IS NULL
+        DELETE FROM @_Wanted WHERE [Status] = 'Failed' OR NOT ({{ item.finished("[Status]") }});
+    IF EXISTS (SELECT 1 FROM @_Wanted AS w WHERE NOT ({{ item.finished("w.[Status]") }}))
+        THROW 50021, N'{{ procedure }}: only finished items can be purged; cancel or terminate the others.', 1;
+
+    BEGIN TRY
+        BEGIN TRANSACTION;
+{%- include "part/clock.sql" %}
+
+        /* The search takes no update locks: it passes rows that are not meant, and no worker shall wait for it. */
+        IF @_Keys IS NOT NULL
+            INSERT INTO @_Found ({{ item.names(t) }})
+            SELECT TOP (@Max) {{ item.of_item(t) }}
+            FROM @_Key AS k
+            INNER JOIN {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                ON {{ item.found(t, "k") }}
+{{- item.beside(t) }}
+            WHERE
+{%- filter indent(8) %}{% include "part/fits.sql" %}{% endfilter %}
+            ORDER BY {{ item.list(t, "k") }}
+            OPTION (LOOP JOIN, FORCE ORDER);
+        ELSE
+            INSERT INTO @_Found ({{ item.names(t) }})
+            SELECT TOP (@Max) {{ item.of_item(t) }}
+            FROM {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+{{- item.beside(t) }}
+            WHERE
+{%- filter indent(8) %}{% include "part/fits.sql" %}{% endfilter %}
+            ORDER BY {{ item.of_item(t) }}
+            OPTION (RECOMPILE);
+
+        INSERT INTO @_Locked ({{ item.names(t) }})
+        SELECT {{ item.of_item(t) }}
+        FROM @_Found AS f
+        INNER JOIN {{ table }} AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
+            ON {{ item.found(t, "f") }}
+{{- item.beside(t) }}
+        WHERE
+{%- filter indent(4) %}{% include "part/fits.sql" %}{% endfilter %}
+        OPTION (LOOP JOIN, FORCE ORDER);
+
+        DELETE q
+        FROM @_Locked AS l
+        INNER JOIN {{ table }} AS q WITH (ROWLOCK)
+            ON {{ item.found(t, "l") }}
+        OPTION (LOOP JOIN, FORCE ORDER);
+        SET @_Purged = @@ROWCOUNT;
+{%- if beside %}
+
+        DELETE s
+        FROM @_Locked AS l
+        INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK)
+            ON {{ item.kept_for(t, "l") }}
+        OPTION (LOOP JOIN, FORCE ORDER);
+
+        DELETE FROM @_Found;
+        INSERT INTO @_Found ({{ item.names(t) }})
+        SELECT TOP (@Max) {{ item.of_kept(t) }}
+        FROM {{ t.lease }} AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+        WHERE
+            s.[UpdatedAt] < DATEADD(MINUTE, -10, @_Now)
+            AND NOT EXISTS (
+                SELECT 1 FROM {{ table }} AS q
+                WHERE {% for c in t.seek %}q.{{ c.quoted }} IN ({{ c["values"] | join(", ") }}) AND {% endfor %}{{ item.kept_of(t) }}
+            );
+{%- if seek %}
+
+        /* What moved to another place of the index while it was looked for can be missed, once. */
+        DELETE f
+        FROM @_Found AS f
+        WHERE EXISTS (SELECT 1 FROM {{ table }} AS q WHERE {{ item.found(t, "f") }});
+{%- endif %}
+
+        DELETE s
+        FROM @_Found AS f
+        INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK)
+            ON {{ item.kept_for(t, "f") }}
+        WHERE s.[UpdatedAt] < DATEADD(MINUTE, -10, @_Now)
+        OPTION (LOOP JOIN, FORCE ORDER);
+{%- endif %}
+
+        COMMIT TRANSACTION;
+    END TRY
+{% include "part/rollback.sql" %}
+
+    SELECT
+        'purged' AS [Name],
+        CAST(@_Purged AS bigint) AS [Value];
+
+    RETURN 0;
+END;
+GO

@@ -1,0 +1,65 @@
+{% import "part/item.sql" as item -%}
+{%- import "part/in_flight.sql" as flight -%}
+{%- import "part/write.sql" as write -%}
+{%- set procedure = "Recover_" ~ queue ~ "_trx" -%}
+{%- set claims = false -%}
+{%- set recover_max = "@Max" -%}
+/*
+Give the items of dead workers back (Error, due at once), or to Failed when their attempts are spent. One row per item,
+with the answer RECOVERED and the status it has now. Claims do this too, so a queue with workers needs no other reaper.
+An item that its worker had claimed together with others gets its attempt back, since nobody knows which of them was
+begun; whatever comes back is claimed alone next. The items of one claim come back together: more than @Max of them, if
+need be.
+Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
+*/
+CREATE OR ALTER PROCEDURE {{ object(procedure) }}
+    @Max int = 100
+AS
+BEGIN
+{% include "part/head.sql" %}
+    /* Who tidies up gives way. */
+    SET DEADLOCK_PRIORITY LOW;
+    DECLARE @Recover int = 1;
+{%- if resume_own %}
+    DECLARE @Worker nvarchar(128);
+{%- endif %}
+{%- if run_time %}
+    DECLARE @_RunAt datetime2(7);
+{%- endif %}
+{% include "part/settings_variables.sql" %}
+{% include "part/clock_variables.sql" %}
+{% include "part/recover_tables.sql" %}
+{% include "part/change_table.sql" %}
+
+{% include "part/no_transaction.sql" %}
+
+{% include "part/settings.sql" %}
+
+    IF @Max IS NULL OR @Max < 1 OR @Max > 1000
+        THROW 50021, N'{{ procedure }}: @Max must be from 1 to 1000.', 1;
+
+    BEGIN TRY
+        BEGIN TRANSACTION;
+{%- include "part/clock.sql" %}
+
+{% include "part/give_back.sql" %}
+
+        COMMIT TRANSACTION;
+    END TRY
+{% include "part/rollback.sql" %}
+
+    SELECT
+        'RECOVERED' AS [Answer],
+        CAST(NULL AS int) AS [Ordinal],
+        CAST(NULL AS bigint) AS [DueMs],
+        {{ item.as_text(t, "w") }} AS [Key],
+        w.[Token],
+        w.[AttemptNum],
+        w.[Status]
+    FROM @_Change AS w
+    WHERE w.[Was] = 'Processing'
+    ORDER BY {{ item.list(t, "w") }};
+
+    RETURN 0;
+END;
+GO

@@ -1,0 +1,108 @@
+{% import "part/item.sql" as item -%}
+{%- import "part/judge.sql" as judge -%}
+{%- import "part/write.sql" as write -%}
+{%- set procedure = "Redrive_" ~ queue ~ "_Set_trx" -%}
+{%- set redrive = true -%}
+/*
+An operator's way back: let items that ended, or wait, be worked on as if they were new. Failed, Cancelled, Terminated,
+PartiallyCompleted, Error and Paused become Pending, due now, with all their attempts; response, error and step stay.
+Completed work is not done twice, and what is Pending or in a worker's hands needs none of this.
+@Items is a JSON array of objects: key and, where only the item as the caller saw it is meant, token.
+One row per element with its position and its answer: OK, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item that is not
+OK is untouched.{{ " DUPLICATE is work that is in the queue again, unfinished." if dedup and dedup.unfinished_only }}
+@Operation makes the call repeatable: asked again with the same value, the answers come again and nothing is changed.
+Table access order: QueueOperation, {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
+*/
+CREATE OR ALTER PROCEDURE {{ object(procedure) }}
+    @Operation uniqueidentifier,
+    @Items nvarchar(max)
+AS
+BEGIN
+{% include "part/head.sql" %}
+{% include "part/remember_variables.sql" %}
+{%- if run_time %}
+    DECLARE @_RunAt datetime2(7);
+{%- endif %}
+{%- if role.error and not own %}
+    DECLARE @_ErrorChars int = COALESCE(
+        (SELECT a.[ValInt] FROM {{ object("AppSettings") }} AS a WHERE a.[Param] = '{{ setting }}.errorChars'), 2147483647
+    );
+{%- endif %}
+{% include "part/clock_variables.sql" %}
+{% include "part/item_table.sql" %}
+{% include "part/change_table.sql" %}
+{% include "part/out_table.sql" %}
+
+{% include "part/no_transaction.sql" %}
+
+    IF EXISTS (
+        SELECT 1
+        FROM OPENJSON(@Items) AS j
+        CROSS APPLY OPENJSON(j.[value]) WITH (
+{{- item.asked(t) | trim(",") }}
+        ) AS r
+        WHERE {% for k in t.key %}(r.{{ k.var }} IS NOT NULL AND {{ item.read(k, "r." ~ k.var) }} IS NULL){{ " OR " if not loop.last }}{% endfor %}
+    )
+        THROW 50021, N'{{ procedure }}: one of the keys is not a key of {{ queue }}.', 1;
+
+{% include "part/read_items.sql" %}
+
+    BEGIN TRY
+        BEGIN TRANSACTION;
+{%- include "part/clock.sql" %}
+
+{% include "part/remember.sql" %}
+
+{% include "part/judge_items.sql" %}
+
+        INSERT INTO @_Change (
+            {{ item.names(t) }}, [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [DueAt], [Before]
+        )
+        SELECT
+            {{ item.list(t, "i") }}, w.[Was], w.[Status], w.[AttemptNum], w.[Token],
+            {{ item.step(t) }},
+            {{ item.response(t) }},
+            {{ item.error(t) }},
+            {{ "@_Now" if role.due else "NULL" }},
+            {{ "s.[UpdatedAt]" if beside else "NULL" }}
+        FROM @_Item AS i
+        INNER JOIN @_Work AS w
+            ON w.[Ordinal] = i.[Ordinal]
+        INNER JOIN {{ table }} AS q
+            ON {{ item.found(t, "i") }}
+{{- item.beside_of(t, "i") }}
+        WHERE w.[Answer] = 'OK'
+        OPTION (LOOP JOIN, FORCE ORDER);
+{%- set completes = false %}
+{%- set guard = false %}
+
+{% include "part/apply.sql" %}
+{%- if own %}
+
+        /* As if it were new. */
+        UPDATE q
+        SET
+            [StartedAt] = NULL,
+            [Duration] = NULL,
+            [LeaseOwner] = NULL
+        FROM @_Change AS w
+        INNER JOIN {{ table }} AS q WITH (ROWLOCK)
+            ON {{ item.found(t, "w") }}
+        OPTION (LOOP JOIN, FORCE ORDER);
+{%- endif %}
+
+{% include "part/remember_answers.sql" %}
+
+        COMMIT TRANSACTION;
+    END TRY
+    BEGIN CATCH
+{% include "part/replayed.sql" %}
+    END CATCH;
+
+{% include "part/answers.sql" %}
+
+{% include "part/answers_select.sql" %}
+
+    RETURN 0;
+END;
+GO

@@ -1,0 +1,159 @@
+{% import "part/item.sql" as item -%}
+{%- set procedure = "Stats_" ~ queue -%}
+{%- set began = role.due or role.enqueued -%}
+{%- set arrivals = role.enqueued and (completion == "keep" or (t.history and not beside)) -%}
+/*
+Figures about the queue, one row each: its name and its value. One pass over the table gives the counts; rows that
+somebody holds at that moment are not in them, so that nobody is waited for. Means and percentiles are of the 10,000
+newest items that a worker has started and finished. Times in milliseconds: wait is from when an item was due, or
+enqueued, to the start of its last attempt, run from there to its end.
+{%- if beside %} What {{ called.table }} has no column for
+is known only of items that {{ queue }}_Lease still keeps.
+{%- endif %}
+{%- if arrivals %}
+workers.needed is Little's law: the arrivals of the last hour per millisecond, times the mean run, divided by 0.8 so that
+workers are idle for a fifth of their time and waits stay short; at least one while there is work.
+{%- else %}
+Nobody knows how many have arrived, since what is completed leaves the table: those two are NULL.
+{%- endif %}
+Table access order: {{ called.table }}{{ ", its history" if t.history and not beside }}{{ ", " ~ queue ~ "_Lease" if beside }}.
+*/
+CREATE OR ALTER PROCEDURE {{ object(procedure) }}
+AS
+BEGIN
+{% include "part/head.sql" %}
+    /* Who only looks gives way. */
+    SET DEADLOCK_PRIORITY LOW;
+{% include "part/clock_variables.sql" %}
+    DECLARE @_Count bigint;
+    DECLARE @_Arrivals bigint;
+    DECLARE @_RunMean float;
+    DECLARE @_WaitMean float;
+    DECLARE @_State TABLE (
+        [Status] varchar(20) NOT NULL PRIMARY KEY,
+        [Items] bigint NOT NULL,
+        [Late] bigint NULL, /* in work, the lease over */
+        [Due] bigint NULL,
+        [Oldest] datetime2(7) NULL, /* of those that are due, as the table tells times */
+        [Arrived] bigint NULL /* within the last hour */
+    );
+    DECLARE @_Recent TABLE ([WaitMs] bigint NULL, [RunMs] bigint NOT NULL);
+    DECLARE @_Sample TABLE ([Metric] varchar(10) NOT NULL, [Ms] bigint NOT NULL, [Rank] bigint NOT NULL);
+{% filter replace("\n        ", "\n    ") %}{% include "part/clock.sql" %}{% endfilter %}
+
+    INSERT INTO @_State ([Status], [Items], [Late], [Due], [Oldest], [Arrived])
+    SELECT
+        x.[Status],
+        COUNT_BIG(*),
+        SUM(CASE WHEN x.[Status] = 'Processing' AND x.[Until] <= @_Now THEN 1 ELSE 0 END),
+        SUM(x.[IsDue]),
+        MIN(CASE WHEN x.[IsDue] = 1 THEN x.[Began] END),
+        SUM(x.[IsNew])
+    FROM (
+        SELECT
+            {{ item.status(t) }} AS [Status],
+            {{ item.until(t, lease_ms) }} AS [Until],
+            CASE WHEN {{ item.waits(t) }}{% if role.due %} AND (q.{{ role.due }} IS NULL OR q.{{ role.due }} <= @_At){% endif %} THEN 1 ELSE 0 END AS [IsDue],
+            {{ "CAST(q." ~ began ~ " AS datetime2(7))" if began else "CAST(NULL AS datetime2(7))" }} AS [Began],
+            {% if arrivals %}CASE WHEN q.{{ role.enqueued }} > DATEADD(HOUR, -1, @_At) AND q.{{ role.enqueued }} <= DATEADD(MINUTE, 1, @_At) THEN 1 ELSE 0 END{% else %}NULL{% endif %} AS [IsNew]
+        FROM {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+{{- item.beside(t) }}
+    ) AS x
+    GROUP BY x.[Status];
+{%- if arrivals %}
+    SET @_Arrivals = COALESCE((SELECT SUM(s.[Arrived]) FROM @_State AS s), 0);
+{%- if t.history and not beside %}
+    SET @_Arrivals = @_Arrivals + (
+        SELECT COUNT_BIG(*)
+        FROM {{ t.history }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+        WHERE q.{{ role.enqueued }} > DATEADD(HOUR, -1, @_At)
+    );
+{%- endif %}
+{%- endif %}
+
+    INSERT INTO @_Recent ([WaitMs], [RunMs])
+    SELECT TOP (10000)
+        CASE
+            WHEN x.[StartedAt] > x.[Began] THEN DATEDIFF_BIG(MILLISECOND, x.[Began], x.[StartedAt])
+            WHEN x.[Began] IS NOT NULL THEN 0
+        END,
+        x.[Duration]
+    FROM (
+{%- for source in [table] + ([t.history] if t.history and not beside else []) %}
+{%- if not loop.first %}
+        UNION ALL
+{%- endif %}
+        SELECT
+            {{ item.status(t) }} AS [Status],
+            {{ item.of_item(t) if own else item.started(t) ~ " AS [Newest]" }},
+            {{ item.started(t) }} AS [StartedAt],
+            {% if role.duration and not beside %}CAST({{ item.duration(t) }} AS bigint){% elif beside %}COALESCE(
+                {{ "CAST(q." ~ role.duration ~ " AS bigint)" if role.duration else "s.[Duration]" }},
+                DATEDIFF_BIG(MILLISECOND, {{ item.started(t) }}, {{ item.utc(t, "q." ~ role.finished) if role.finished else "s.[FinishedAt]" }})
+            ){% else %}{{ item.duration(t) }}{% endif %} AS [Duration],
+            {{ item.utc(t, "q." ~ began) if began else "CAST(NULL AS datetime2(7))" }} AS [Began]
+        FROM {{ source }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+{{- item.beside(t) }}
+{%- endfor %}
+    ) AS x
+    WHERE
+        {{ "x.[Duration] IS NOT NULL" if own else item.finished("x.[Status]") }}
+        AND x.[StartedAt] IS NOT NULL
+        AND x.[Duration] >= 0
+    ORDER BY x.{{ key[0].quoted if own else "[Newest]" }} DESC;
+
+    SELECT
+        @_Count = COUNT_BIG(*),
+        @_RunMean = AVG(CAST(r.[RunMs] AS float)),
+        @_WaitMean = AVG(CAST(r.[WaitMs] AS float))
+    FROM @_Recent AS r;
+
+    INSERT INTO @_Sample ([Metric], [Ms], [Rank])
+    SELECT 'wait', r.[WaitMs], ROW_NUMBER() OVER (ORDER BY r.[WaitMs]) FROM @_Recent AS r WHERE r.[WaitMs] IS NOT NULL;
+
+    INSERT INTO @_Sample ([Metric], [Ms], [Rank])
+    SELECT 'run', r.[RunMs], ROW_NUMBER() OVER (ORDER BY r.[RunMs]) FROM @_Recent AS r;
+
+    SELECT
+        CONCAT('count.', s.[Status]) AS [Name],
+        CAST(COALESCE(i.[Items], 0) AS bigint) AS [Value]
+    FROM {{ object("QueueStatus") }} AS s
+    LEFT JOIN @_State AS i
+        ON i.[Status] = s.[Status]
+    UNION ALL
+    SELECT 'due.count', COALESCE(SUM(i.[Due]), 0) FROM @_State AS i
+    UNION ALL
+    SELECT 'due.oldest_ms', DATEDIFF_BIG(MILLISECOND, MIN(i.[Oldest]), @_At) FROM @_State AS i
+    UNION ALL
+    SELECT 'lease.expired', COALESCE(SUM(i.[Late]), 0) FROM @_State AS i
+    UNION ALL
+    SELECT 'sample.items', @_Count
+    UNION ALL
+    SELECT 'run.mean_ms', CAST(@_RunMean AS bigint)
+    UNION ALL
+    SELECT 'wait.mean_ms', CAST(@_WaitMean AS bigint)
+    UNION ALL
+    SELECT 'arrivals.last_hour', @_Arrivals
+    UNION ALL
+    SELECT 'workers.busy', COALESCE(SUM(i.[Items] - i.[Late]), 0) FROM @_State AS i WHERE i.[Status] = 'Processing'
+    UNION ALL
+    SELECT
+        'workers.needed',
+        CASE
+            WHEN @_Arrivals IS NULL THEN NULL
+            WHEN CEILING(@_Arrivals / 3600000.0 * COALESCE(@_RunMean, 0) / 0.8) >= 1
+                THEN CAST(CEILING(@_Arrivals / 3600000.0 * COALESCE(@_RunMean, 0) / 0.8) AS bigint)
+            WHEN EXISTS (SELECT 1 FROM @_State AS i WHERE i.[Status] IN ('Pending', 'Processing', 'Error')) THEN 1
+            ELSE 0
+        END
+    UNION ALL
+    SELECT CONCAT(s.[Metric], '.', p.[Name], '_ms'), s.[Ms]
+    FROM (VALUES ('p50', 50), ('p90', 90), ('p99', 99)) AS p ([Name], [Percent])
+    INNER JOIN @_Sample AS s
+        ON s.[Rank] = (
+            (SELECT COUNT_BIG(*) FROM @_Sample AS o WHERE o.[Metric] = s.[Metric]) * p.[Percent] + 99
+        ) / 100;
+
+    RETURN 0;
+END;
+GO

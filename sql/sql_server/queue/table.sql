@@ -1,0 +1,22 @@
+{% import "part/item.sql" as item -%}
+{%- import "part/index.sql" as index_of -%}
+/* Stored with what is created below: no filtered index works without the two. */
+SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
+GO
+{%- if own %}
+{% include "part/own_table.sql" %}
+{%- else %}
+{% include "part/table_of_others.sql" %}
+{%- endif %}
+{%- if t.subtypes %}
+{% include "part/subtypes.sql" %}
+{%- endif %}
+{%- if beside %}
+{% include "part/lease_table.sql" %}
+{%- endif %}
+{%- if group %}
+/* What its claims lock in turn. */
+IF NOT EXISTS (SELECT 1 FROM {{ object("QueueTurn") }} AS t WHERE t.[Queue] = '{{ queue }}')
+    INSERT INTO {{ object("QueueTurn") }} ([Queue]) VALUES ('{{ queue }}');
+GO
+{%- endif %}

@@ -1,0 +1,88 @@
+{% import "part/item.sql" as item -%}
+{%- set offset = "DATEPART(TZOFFSET, SYSDATETIMEOFFSET())" -%}
+/* All that a worker may see of {{ queue }}: its columns, and where each item is. Times of the item are UTC. */
+CREATE OR ALTER VIEW {{ object("Worker_" ~ queue ~ "_V") }}
+AS
+SELECT
+{{- item.columns(t, offset) | trim(",") }}
+FROM {{ table }} AS q
+{{- item.beside(t) }}
+{{- item.subtypes(t) }}
+{%- if own_types_only %}
+WHERE
+{% filter indent(4, true) %}{% include "part/type_access.sql" %}{% endfilter %}
+{%- endif -%}
+;
+GO
+{%- if group %}
+{%- if own %}
+/*
+The groups of {{ queue }} that wait: whose next item waits behind one that is in flight, paused, or not due yet. With the
+item that they wait for, and how many wait.
+*/
+CREATE OR ALTER VIEW {{ object(queue ~ "_Blocked_V") }}
+AS
+SELECT
+    q.{{ group }},
+    q.[EnqueuedAt],
+    q.[Status],
+    q.[ScheduledFor],
+    q.[LeaseOwner],
+    g.[Items] - 1 AS [Waiting]
+FROM (
+    SELECT
+        u.{{ group }},
+        COUNT(*) AS [Items],
+        COALESCE(
+            MIN(CASE WHEN u.[Status] = 'Processing' THEN u.[EnqueuedAt] END), MIN(u.[EnqueuedAt])
+        ) AS [EnqueuedAt]
+    FROM {{ table }} AS u
+    WHERE
+        u.[Status] IN ('Pending', 'Processing', 'Error', 'Paused')
+        AND u.{{ group }} IS NOT NULL
+    GROUP BY u.{{ group }}
+) AS g
+INNER JOIN {{ table }} AS q
+    ON q.[EnqueuedAt] = g.[EnqueuedAt]
+WHERE
+    g.[Items] > 1
+    AND (q.[Status] IN ('Processing', 'Paused') OR q.[ScheduledFor] > SYSUTCDATETIME());
+GO
+{%- else %}
+/* Groups whose first unfinished item keeps others waiting: which item it is, where it stands, how many wait. */
+CREATE OR ALTER VIEW {{ object(queue ~ "_Blocked_V") }}
+AS
+SELECT
+    b.[ItemGroup],
+    b.[HeadKey],
+    b.[HeadStatus],
+    b.[Items] - 1 AS [Waiting]
+FROM (
+    SELECT
+        v.[ItemGroup],
+        v.[ItemKey] AS [HeadKey],
+        v.[ItemStatus] AS [HeadStatus],
+        COUNT_BIG(*) OVER (PARTITION BY v.[ItemGroup]) AS [Items],
+        ROW_NUMBER() OVER (
+            PARTITION BY v.[ItemGroup]
+            ORDER BY {% for c in group_order %}v.[Order{{ loop.index }}]{{ ", " if not loop.last }}{% endfor %}
+        ) AS [Place]
+    FROM (
+        SELECT
+            q.{{ group }} AS [ItemGroup],
+            {{ item.as_text(t, "q", "quoted") }} AS [ItemKey],
+{%- for c in group_order %}
+            q.{{ c }} AS [Order{{ loop.index }}],
+{%- endfor %}
+            {{ item.status(t) }} AS [ItemStatus]
+        FROM {{ table }} AS q
+{{- item.beside(t) }}
+    ) AS v
+    WHERE v.[ItemStatus] IN ('Pending', 'Processing', 'Error', 'Paused')
+) AS b
+WHERE
+    b.[Place] = 1
+    AND b.[Items] > 1;
+GO
+{%- endif %}
+{%- endif %}

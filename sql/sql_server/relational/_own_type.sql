@@ -1,4 +1,0 @@
-EXISTS (
-        SELECT 1 FROM {{ object("QueueOwnType_V") }} AS a
-        WHERE a.[Queue] = '{{ queue }}' AND a.[Type] IN ({{ own }}.[Type], N'*')
-    )

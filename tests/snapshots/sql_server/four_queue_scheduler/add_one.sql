@@ -1,0 +1,72 @@
+
+/*
+Enqueue one item inside the caller's transaction.
+Returns the answer of Add_FourQueueScheduler_Set_utx, with its key and its concurrency token.
+Table access order: four_queue, FourQueueScheduler_Lease.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[Add_FourQueueScheduler_utx]
+    @Type [readpast].[_Type] = N'Default',
+    @reputation int = NULL,
+    @ScheduledFor datetime2(7) = NULL, /* UTC; NULL is now */
+    @Step [readpast].[QueueStep] = NULL
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    DECLARE @_Items nvarchar(max);
+
+
+    IF @@TRANCOUNT = 0
+        THROW 50012, N'Add_FourQueueScheduler_utx works inside the transaction of its caller; begin one first.', 1;
+
+    SET @_Items = (
+        SELECT
+            @Type AS [type],
+            @Step AS [step],
+            @ScheduledFor AS [due]
+        FOR JSON PATH
+    );
+    /* Name by name, since a name may hold what separates names in a path. */
+    SET @_Items = JSON_MODIFY(@_Items, '$[0].columns', JSON_QUERY(N'{}'));
+    SET @_Items = JSON_MODIFY(@_Items, '$[0].columns."reputation"', CAST(@reputation AS nvarchar(50)));
+    EXECUTE [readpast].[Add_FourQueueScheduler_Set_utx] @Items = @_Items;
+
+    RETURN 0;
+END;
+GO
+/*
+Enqueue one item in a commit of its own.
+Returns the answer of Add_FourQueueScheduler_Set_trx, with its key and its concurrency token.
+Table access order: four_queue, FourQueueScheduler_Lease.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[Add_FourQueueScheduler_trx]
+    @Type [readpast].[_Type] = N'Default',
+    @reputation int = NULL,
+    @ScheduledFor datetime2(7) = NULL, /* UTC; NULL is now */
+    @Step [readpast].[QueueStep] = NULL
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
+    SET IMPLICIT_TRANSACTIONS OFF;
+    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @_Items nvarchar(max);
+
+    IF @@TRANCOUNT > 0
+        THROW 50012, N'Add_FourQueueScheduler_trx commits its own work: not to be called in a transaction.', 1;
+
+    SET @_Items = (
+        SELECT
+            @Type AS [type],
+            @Step AS [step],
+            @ScheduledFor AS [due]
+        FOR JSON PATH
+    );
+    /* Name by name, since a name may hold what separates names in a path. */
+    SET @_Items = JSON_MODIFY(@_Items, '$[0].columns', JSON_QUERY(N'{}'));
+    SET @_Items = JSON_MODIFY(@_Items, '$[0].columns."reputation"', CAST(@reputation AS nvarchar(50)));
+    EXECUTE [readpast].[Add_FourQueueScheduler_Set_trx] @Operation = NULL, @Items = @_Items;
+
+    RETURN 0;
+END;
+GO
