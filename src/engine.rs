@@ -188,10 +188,12 @@ impl Engine {
             let message = format!("the number of items to take is {max}; it must be from 1 to {MAX_ITEMS}");
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
-        self.start()?;
         let deadline = Instant::now().checked_add(wait);
         let max = max as usize;
         let mut state = self.0.0.state.lock();
+        if state.phase == Phase::New {
+            MutexGuard::unlocked(&mut state, || self.start())?;
+        }
         loop {
             if state.phase >= Phase::Stopping {
                 return state.failure.clone().map_or(Ok(Taken::Stopping), Err);

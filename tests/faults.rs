@@ -15,6 +15,7 @@ mod installing;
 mod interrupts;
 #[path = "faults/ledger.rs"]
 mod ledger;
+mod limit;
 #[path = "faults/memory.rs"]
 mod memory;
 #[path = "faults/results.rs"]

@@ -5,6 +5,7 @@
 mod connections;
 #[path = "postgres_faults/errors.rs"]
 mod errors;
+mod limit;
 mod scratch;
 #[path = "postgres_faults/silence.rs"]
 mod silence;

@@ -90,3 +90,23 @@ fn change(change: impl Fn(u64) -> u64) -> u64 {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_in_which_too_many_hang_opens_no_more() {
+        let pool: Arc<GivenUp> = Arc::default();
+        check().unwrap();
+        let mut hanging: Vec<_> = (0..MOST).map(|_| pool.leave()).collect();
+        let error = check().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unavailable);
+        assert!(error.is_retryable() && error.message().contains("fell silent"), "{error}");
+        assert_eq!((pool.count(), pool.hanging()), (MOST, MOST));
+        // Those of other tests, too, are counted.
+        hanging.truncate(MOST as usize / 2);
+        check().unwrap();
+        assert_eq!((pool.count(), pool.hanging()), (MOST, MOST / 2));
+    }
+}

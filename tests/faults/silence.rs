@@ -1,6 +1,7 @@
 //! Connections that fall silent, through Microsoft's driver: its own time-out asks the server to cancel, and then waits four
 //! minutes for the word of that. Every call comes to an end before, and on another connection to its outcome.
 
+use crate::limit::{SOON, in_time};
 use crate::server::{Fault, Server};
 use crate::starting::{CONNECTION, again};
 use crate::tds_peer::{LoginReply, Reply};
@@ -11,20 +12,10 @@ use readpast::queue::Queue;
 use readpast::{Engine, engine::Taken, engine::Terms};
 use std::io::{Write, stdin};
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Calls are given up after this and a few seconds.
 const SHORT: &[(&str, &str)] = &[("query.timeout_ms", "1000"), ("login.timeout_ms", "1000")];
-
-/// What takes no time, whatever the machine has to do besides, and far less than the driver takes.
-const SOON: Duration = Duration::from_secs(90);
-
-fn in_time<T>(work: impl FnOnce() -> T) -> T {
-    let begun = Instant::now();
-    let result = work();
-    assert!(begun.elapsed() < SOON, "it took {:?}", begun.elapsed());
-    result
-}
 
 fn deaf() -> Fault {
     Fault::Instead(Reply::deaf())

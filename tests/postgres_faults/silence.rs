@@ -2,6 +2,7 @@
 //! ever then. Every call comes to an end, and on another connection to its outcome.
 
 use crate::connections::open_through;
+use crate::limit::{SOON, in_time};
 use crate::scratch::{Proxy, Scratch, Silence, all, changed, config, item};
 use crate::{claim_new, completions, watch_completions};
 use readpast::error::{Error, ErrorKind};
@@ -16,17 +17,6 @@ use std::time::{Duration, Instant};
 
 /// Calls are given up after this and a few seconds.
 const SHORT: &[(&str, &str)] = &[("query.timeout_ms", "1000"), ("login.timeout_ms", "1000")];
-
-/// What takes no time, whatever the machine has to do besides. Without an end of its own it would take for ever.
-const SOON: Duration = Duration::from_secs(60);
-
-/// Within a bound far above what is promised, and far below for ever.
-fn in_time<T>(work: impl FnOnce() -> T) -> T {
-    let begun = Instant::now();
-    let result = work();
-    assert!(begun.elapsed() < SOON, "it took {:?}", begun.elapsed());
-    result
-}
 
 fn proxy_to(scratch: &Scratch) -> (Proxy, String) {
     let connection = scratch.connection();
