@@ -108,3 +108,42 @@ fn encryption_turned_off_and_options_that_harm() {
         assert_found(&findings, Severity::Warning, "driver", &["the connection string says", "leave it out"]);
     }
 }
+
+#[test]
+fn what_makes_workers_wait_on_sql_server() {
+    for database in installed().into_iter().filter(Database::is_sql_server) {
+        database.run("CREATE TABLE dbo.Note (Id int NOT NULL, Item datetime2(7) NULL)");
+        database.run(
+            "ALTER TABLE dbo.Note ADD CONSTRAINT FK_Note_Job FOREIGN KEY (Item) REFERENCES [readpast].Job (EnqueuedAt)",
+        );
+        let findings = check(&database, Some("Job"));
+        assert_found(&findings, Severity::Warning, "foreign-key", &["FK_Note_Job", "no index begins"]);
+        assert_found(&findings, Severity::Ok, "plan", &["Job"]);
+        database.run("CREATE INDEX IX_Note_Item ON dbo.Note (Item)");
+        let findings = check(&database, Some("Job"));
+        assert!(findings.iter().all(|finding| finding.check != "foreign-key"), "{findings:#?}");
+        let unseen: Vec<_> =
+            findings.iter().filter(|finding| finding.what.starts_with("could not be checked")).collect();
+        assert!(unseen.is_empty(), "{unseen:#?}");
+    }
+}
+
+/// The procedures of a schema of somebody else's work on a table of dbo's only for who has rights on it.
+#[test]
+fn a_table_of_another_owner() {
+    for database in Database::each().into_iter().filter(Database::is_sql_server) {
+        database.run("CREATE TABLE dbo.jobs (id bigint IDENTITY NOT NULL PRIMARY KEY, state int NOT NULL)");
+        let spec = r#"{"queue": "Job", "columns": [], "table": {"name": "jobs", "key": ["id"],
+            "status": {"column": "state", "values": {"Pending": 0, "Processing": 1, "Completed": 2}}}}"#;
+        install(&database.config(&[]), Some(&QueueSpec::from_json(spec).unwrap())).unwrap();
+        let of_owner = |findings: &[Finding]| findings.iter().any(|finding| finding.check == "owner");
+        assert!(!of_owner(&check(&database, Some("Job"))), "one owner");
+        let owners = database.look("SELECT COUNT(*) FROM sys.database_principals AS p WHERE p.name = 'db_owner'");
+        assert_eq!(owners, "1");
+        // There are servers on which a schema's owner cannot be changed.
+        let mut session = database.session();
+        if session.execute("ALTER AUTHORIZATION ON SCHEMA::[readpast] TO [db_owner]", &[]).is_ok() {
+            assert_found(&check(&database, Some("Job")), Severity::Warning, "owner", &["jobs", "error 229"]);
+        }
+    }
+}
