@@ -3,14 +3,14 @@
 languages := c cpp csharp python go rust
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo workers test test-core $(languages:%=test-%) bench lint semver install clean
+.PHONY: help setup demo workers test test-core $(languages:%=test-%) bench lint semver verify-sqlserver install clean
 
 # What .ci/setup.sh had to install itself.
 export PATH := $(CURDIR)/.local/go/bin:$(PATH)
 
 # Of each target line below, its name and the sentence after the two number signs.
 help: ## Lists these targets.
-	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 26
 
 setup: ## Installs what is missing: apt packages, both ODBC drivers, the SQL linter (the latter below .local/).
 	@.ci/setup.sh
@@ -52,6 +52,12 @@ bench: setup workers ## Measures throughput, and what each language adds to it, 
 lint: ## Runs those checks that need no database server.
 	@.ci/setup.sh lint
 	@.ci/test.sh lint
+
+# On whatever SQL Server or Azure SQL somebody has: the login needs the right to make a database, and VIEW SERVER STATE for all
+# that the report can tell.
+verify-sqlserver: ## Runs on READPAST_TEST_SQLSERVER, a real server, what no stand-in shows; writes target/verify-sqlserver.md.
+	@.ci/setup.sh drivers
+	@ODBCSYSINI="$${ODBCSYSINI:-$(CURDIR)/.local/odbc}" cargo run --release --example verify_sqlserver
 
 semver: setup ## Compares the crate's API with the last release's; builds the tool for it first, once, for ten minutes.
 	@bindings/rust/check_semver.sh

@@ -5,8 +5,11 @@ mod clock;
 mod driver;
 mod handwritten;
 mod objects;
+mod plans;
 mod queue;
 mod server;
+mod table;
+mod transactions;
 
 use crate::adopt;
 use crate::config::Config;
@@ -29,6 +32,7 @@ pub fn check(config: &Config, queue: Option<&str>) -> Result<Vec<Finding>> {
     let mut examined = Examined { session: Session::open(config)?, schema, findings: Vec::new() };
     driver::check(config, &mut examined);
     examined.run("server", server::check)?;
+    examined.run("transactions", transactions::check)?;
     examined.run("clock", clock::check)?;
     let queues = examined.run("schema", |examined| installed(examined, queue))?.unwrap_or_default();
     for spec in &queues {

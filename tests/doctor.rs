@@ -108,3 +108,42 @@ fn encryption_turned_off_and_options_that_harm() {
         assert_found(&findings, Severity::Warning, "driver", &["the connection string says", "leave it out"]);
     }
 }
+
+#[test]
+fn what_makes_workers_wait_on_sql_server() {
+    for database in installed().into_iter().filter(Database::is_sql_server) {
+        database.run("CREATE TABLE dbo.Note (Id int NOT NULL, Item datetime2(7) NULL)");
+        database.run(
+            "ALTER TABLE dbo.Note ADD CONSTRAINT FK_Note_Job FOREIGN KEY (Item) REFERENCES [readpast].Job (EnqueuedAt)",
+        );
+        let findings = check(&database, Some("Job"));
+        assert_found(&findings, Severity::Warning, "foreign-key", &["FK_Note_Job", "no index begins"]);
+        assert_found(&findings, Severity::Ok, "plan", &["Job"]);
+        database.run("CREATE INDEX IX_Note_Item ON dbo.Note (Item)");
+        let findings = check(&database, Some("Job"));
+        assert!(findings.iter().all(|finding| finding.check != "foreign-key"), "{findings:#?}");
+        let unseen: Vec<_> =
+            findings.iter().filter(|finding| finding.what.starts_with("could not be checked")).collect();
+        assert!(unseen.is_empty(), "{unseen:#?}");
+    }
+}
+
+/// The procedures of a schema of somebody else's work on a table of dbo's only for who has rights on it.
+#[test]
+fn a_table_of_another_owner() {
+    for database in Database::each().into_iter().filter(Database::is_sql_server) {
+        database.run("CREATE TABLE dbo.jobs (id bigint IDENTITY NOT NULL PRIMARY KEY, state int NOT NULL)");
+        let spec = r#"{"queue": "Job", "columns": [], "table": {"name": "jobs", "key": ["id"],
+            "status": {"column": "state", "values": {"Pending": 0, "Processing": 1, "Completed": 2}}}}"#;
+        install(&database.config(&[]), Some(&QueueSpec::from_json(spec).unwrap())).unwrap();
+        // There are servers on which dbo is not its own owner.
+        let owners =
+            "SELECT COUNT(DISTINCT s.principal_id) FROM sys.schemas AS s WHERE s.name IN (N'dbo', N'readpast')";
+        let are_two = database.look(owners) == "2";
+        let findings = check(&database, Some("Job"));
+        assert_eq!(findings.iter().any(|finding| finding.check == "owner"), are_two, "{findings:#?}");
+        if are_two {
+            assert_found(&findings, Severity::Warning, "owner", &["jobs", "belongs to", "error 229"]);
+        }
+    }
+}

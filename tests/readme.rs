@@ -95,13 +95,14 @@ fn each_language_s_own_page_shows_the_same_worker() {
 }
 
 /// The pages that a reader comes to from the README.
-const PAGES: [&str; 8] = [
+const PAGES: [&str; 9] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
     "docs/developer.md",
     "docs/operator.md",
     "docs/reference.md",
+    "docs/scale.md",
     "docs/speed.md",
     "docs/worker.md",
 ];

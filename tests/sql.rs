@@ -103,6 +103,17 @@ const SCHEMA_SCRIPTS: [(Dialect, &str, u64); 6] = [
     (Dialect::Postgres, "schema/0003_turn.sql", 0x16e1_547b_ce12_b04e),
 ];
 
+/// What only SQL Server is asked: how its locks, plans and owners can stand in the way.
+const ASKED_OF_SQL_SERVER: [&str; 7] = [
+    "/owner_chain.sql",
+    "/foreign_keys.sql",
+    "/indexed_views.sql",
+    "/plans_cached.sql",
+    "/plans_stored.sql",
+    "/row_locks.sql",
+    "/transactions.sql",
+];
+
 /// A queue before and after a change of everything that an upgrade script has something to do for.
 const CHANGED: [&str; 2] = [
     r#"{"queue": "Job", "columns": [{"name": "A", "type": "text(9)", "nullable": false}],
@@ -264,7 +275,9 @@ fn both_dialects_have_the_same_parts() {
     let parts = |dialect: Dialect| -> BTreeSet<String> {
         let parts = dialect.files().iter().map(|(name, _)| (*name).to_owned());
         // Only PostgreSQL makes functions anew that an upgrade changes, and then gives back who may use them.
-        parts.filter(|name| !is_part(name) && name != "schema/upgrade_after.sql").collect()
+        let alone = |name: &str| name == "schema/upgrade_after.sql";
+        let of_sql_server = |name: &str| ASKED_OF_SQL_SERVER.iter().any(|asked| name.ends_with(asked));
+        parts.filter(|name| !is_part(name) && !alone(name) && !of_sql_server(name)).collect()
     };
     assert_eq!(parts(Dialect::SqlServer), parts(Dialect::Postgres));
 }

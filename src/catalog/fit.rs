@@ -4,6 +4,7 @@
 mod columns;
 mod filled;
 mod indexes;
+mod owner;
 mod rows;
 
 use super::{Table, find_table};
@@ -44,6 +45,9 @@ pub(crate) fn fit(
     filled::check(&mut check);
     indexes::check(&mut check);
     let mut findings = check.findings;
+    let stored = |name| super::table::stored(dialect, name);
+    let place = (stored(&their_schema), stored(&table.name));
+    owner::check(session, schema.as_str(), (&place.0, &place.1), &found.name, &mut findings)?;
     if is_whole && counts_rows {
         rows::check(session, schema, spec, table, &found, &mut findings)?;
     }

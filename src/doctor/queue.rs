@@ -1,7 +1,8 @@
 //! One queue: its objects, its table, its items.
 
-use super::{Examined, Finding, handwritten, objects};
+use super::{Examined, Finding, handwritten, objects, plans, table};
 use crate::catalog;
+use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::spec::{QueueSpec, Storage};
 
@@ -21,6 +22,20 @@ pub(super) fn check(examined: &mut Examined, spec: &QueueSpec) -> Result<()> {
     let scripts = examined.session.dialect().queue_scripts(&examined.schema, spec)?;
     if !scripts.is_empty() {
         examined.run("object", |examined| objects::check(examined, spec, &scripts))?;
+    }
+    if examined.session.dialect() == Dialect::SqlServer {
+        let place = match &spec.storage {
+            Storage::Own => Some((examined.schema.as_str().to_owned(), queue.to_owned())),
+            Storage::Table(table) => {
+                let schema = Dialect::SqlServer.schema_of(table.schema.as_ref());
+                Some((schema.as_str().to_owned(), table.name.as_str().to_owned()))
+            }
+            Storage::Procedures(_) => None,
+        };
+        if let Some((schema, name)) = place {
+            examined.run("table", |examined| table::check(examined, &schema, &name))?;
+            plans::check(examined, queue, &schema, &name);
+        }
     }
     examined.findings.push(Finding::ok("queue", queue, "looked at"));
     Ok(())

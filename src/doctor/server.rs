@@ -82,6 +82,16 @@ fn sql_server(facts: &Facts, findings: &mut Vec<Finding>) {
             "connect to one that is writable",
         ));
     }
+    if facts.number("delayed_durability") == Some(2) {
+        let what = "DELAYED_DURABILITY is FORCED: a crash of the server can lose the last settles, and items are worked on twice";
+        let remedy = "ALTER DATABASE ... SET DELAYED_DURABILITY = ALLOWED (or DISABLED)";
+        findings.push(Finding::warning("durability", database, what, remedy));
+    }
+    if facts.number("optimized_locking") == Some(1) {
+        let what =
+            "optimized locking is on: the claim's hints are honoured, and keep row locks to the commit as without it";
+        findings.push(Finding::ok("isolation", database, what));
+    }
     for option in ["quoted_identifier", "ansi_nulls", "arithabort", "ansi_warnings", "ansi_padding", "concat_null"] {
         if facts.number(option) == Some(0) {
             let what = format!("{option} is off in the session: filtered indexes can then be neither used nor written");
@@ -147,4 +157,30 @@ fn postgres(facts: &Facts, findings: &mut Vec<Finding>) {
 fn login(facts: &Facts, findings: &mut Vec<Finding>) {
     let what = format!("checked as {} in the database {}", facts.get("login"), facts.get("database"));
     findings.push(Finding::ok("login", facts.get("login"), what));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Severity;
+
+    fn found(facts: &[(&str, &str)]) -> Vec<Finding> {
+        let facts = facts.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let mut findings = Vec::new();
+        sql_server(&Facts(facts), &mut findings);
+        findings
+    }
+
+    #[test]
+    fn durability_and_optimized_locking_are_told_where_they_matter() {
+        for (value, warns) in [("0", false), ("1", false), ("2", true)] {
+            let findings = found(&[("delayed_durability", value)]);
+            let warned = findings.iter().any(|f| f.check == "durability" && f.severity == Severity::Warning);
+            assert_eq!(warned, warns, "{value}");
+        }
+        for (value, tells) in [("0", false), ("", false), ("1", true)] {
+            let findings = found(&[("optimized_locking", value)]);
+            assert_eq!(findings.iter().any(|f| f.what.contains("optimized locking is on")), tells, "{value}");
+        }
+    }
 }

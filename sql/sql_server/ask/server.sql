@@ -11,6 +11,8 @@ CROSS APPLY (
     (N'compatibility_level', CAST(CAST(d.[compatibility_level] AS int) AS nvarchar(200))),
     (N'read_committed_snapshot', CAST(CAST(d.[is_read_committed_snapshot_on] AS int) AS nvarchar(200))),
     (N'read_only', CAST(CAST(d.[is_read_only] AS int) AS nvarchar(200))),
+    (N'delayed_durability', CAST(CAST(d.[delayed_durability] AS int) AS nvarchar(200))),
+    (N'optimized_locking', CAST(DATABASEPROPERTYEX(d.[name], 'IsOptimizedLockingOn') AS nvarchar(200))),
     (N'isolation_level', CAST(CAST(s.[transaction_isolation_level] AS int) AS nvarchar(200))),
     (N'quoted_identifier', CAST(CAST(s.[quoted_identifier] AS int) AS nvarchar(200))),
     (N'ansi_nulls', CAST(CAST(s.[ansi_nulls] AS int) AS nvarchar(200))),

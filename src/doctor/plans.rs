@@ -1,0 +1,148 @@
+//! How the server executes the procedures of a queue, by the plans that it keeps: whether one reads all of the table, or locks
+//! more rows than it takes.
+
+use super::{Examined, Finding};
+use crate::catalog::{number, optional_text, text};
+use crate::session::Param;
+use std::collections::BTreeSet;
+
+/// What the deviation costs, by how the plan says it.
+const DEVIATIONS: [(&str, &str); 7] = [
+    (r#"PhysicalOp="Clustered Index Scan""#, "scans the table"),
+    (r#"PhysicalOp="Table Scan""#, "scans the table"),
+    (r#"PhysicalOp="Hash Match""#, "joins by hash: it locks rows that it does not take"),
+    (r#"PhysicalOp="Merge Join""#, "joins by merge: it locks rows that it does not take"),
+    (r#"WithOrderedPrefetch="true""#, PREFETCH),
+    (r#"WithOrderedPrefetch="1""#, PREFETCH),
+    (r#"WithUnorderedPrefetch="#, "reads ahead out of order: rows are not locked in the order of the keys"),
+];
+
+const PREFETCH: &str = "reads ahead: it locks rows that it does not take";
+
+/// Looks at the plans of the calls that workers and producers wait for. Find, Purge and Stats read much by design.
+pub(super) fn check(examined: &mut Examined, queue: &str, schema: &str, table: &str) {
+    let mut seen = false;
+    let mut told = BTreeSet::new();
+    let mut refused = None;
+    for query in ["ask/plans_cached", "ask/plans_stored"] {
+        let dialect = examined.session.dialect();
+        let params = [Param::Text(examined.schema.as_str())];
+        let rows = match dialect.query(query).and_then(|query| examined.session.execute(&query, &params)) {
+            Ok(rows) => rows,
+            Err(error) => {
+                refused.get_or_insert(error);
+                continue;
+            }
+        };
+        for row in 0..rows.len() {
+            let procedure = text(&rows, row, 0);
+            let Some(plan) = optional_text(&rows, row, 3).filter(|_| is_waited_for(&procedure, queue)) else {
+                continue;
+            };
+            seen = true;
+            for deviation in deviations(&plan, schema, table) {
+                let (calls, reads) = (number(&rows, row, 1).unwrap_or(0), number(&rows, row, 2).unwrap_or(0));
+                if told.insert((procedure.clone(), deviation)) {
+                    let what = format!("{deviation} ({calls} calls, {reads} pages read by each)");
+                    let remedy = "see \"The plan of each statement\" in sql/README.md: mend the index, update the \
+                                  statistics, then sp_recompile the procedure";
+                    examined.findings.push(Finding::warning("plan", &procedure, what, remedy));
+                }
+            }
+        }
+    }
+    if told.is_empty() {
+        let what = match refused {
+            _ if seen => "the plans that the server keeps seek, and read nothing ahead".to_owned(),
+            Some(error) => format!("the server's plans cannot be seen by this login ({})", error.message()),
+            None => "the server keeps no plan of its procedures at the moment".to_owned(),
+        };
+        examined.findings.push(Finding::ok("plan", queue, what));
+    }
+}
+
+fn is_waited_for(procedure: &str, queue: &str) -> bool {
+    ["Add_", "Next_", "Modify_", "Renew_"].iter().any(|verb| {
+        let rest = procedure.strip_prefix(verb).and_then(|rest| rest.strip_prefix(queue));
+        rest.is_some_and(|rest| ["_trx", "_utx", "_Set_trx", "_Set_utx"].contains(&rest))
+    })
+}
+
+/// What is wrong in a plan (showplan XML), of the statements that touch the table. A scan counts where it is one of the table
+/// itself: a filtered index may well be read from its beginning.
+fn deviations(plan: &str, schema: &str, table: &str) -> BTreeSet<&'static str> {
+    let bracketed = |name: &str| escaped(&format!("[{}]", name.replace(']', "]]")));
+    let (schema, table) = (format!("Schema=\"{}\"", bracketed(schema)), format!("Table=\"{}\"", bracketed(table)));
+    let is_of_table = |part: &str| {
+        part.split("<Object ").skip(1).any(|object| {
+            let object = object.split('>').next().unwrap_or_default();
+            object.contains(&schema) && object.contains(&table)
+        })
+    };
+    let mut found = BTreeSet::new();
+    for statement in plan.split("<StmtSimple ").skip(1).filter(|statement| is_of_table(statement)) {
+        // An operator, with what it says of itself; the operators below it follow.
+        for operator in statement.split("<RelOp ").skip(1) {
+            let met = DEVIATIONS.iter().filter(|(mark, what)| {
+                operator.contains(mark) && (!what.starts_with("scans") || is_of_table(operator))
+            });
+            found.extend(met.map(|(_, what)| *what));
+        }
+    }
+    found
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(loops: &str, first: &str, table: &str) -> String {
+        format!(
+            r#"<ShowPlanXML><StmtSimple StatementId="1"><RelOp NodeId="0" PhysicalOp="Clustered Index Scan"><IndexScan><Object Table="[@Due]"/></IndexScan></RelOp></StmtSimple>
+            <StmtSimple StatementId="2"><RelOp NodeId="1" PhysicalOp="Nested Loops"><NestedLoops {loops}>
+            <RelOp NodeId="2" PhysicalOp="{first}"><IndexScan Ordered="true"><Object Database="[d]" Schema="[dbo]" Table="{table}" Index="[IX]"/></IndexScan></RelOp>
+            <RelOp NodeId="3" PhysicalOp="Clustered Index Seek"><IndexScan><Object Database="[d]" Schema="[dbo]" Table="{table}" Index="[PK]"/></IndexScan></RelOp>
+            </NestedLoops></RelOp></StmtSimple></ShowPlanXML>"#
+        )
+    }
+
+    #[test]
+    fn what_is_not_as_it_should_be_is_found() {
+        let of = |loops: &str, first: &str| {
+            deviations(&plan(loops, first, "[Job]"), "dbo", "Job").into_iter().collect::<Vec<_>>()
+        };
+        assert_eq!(of(r#"Optimized="false""#, "Index Seek"), [""; 0]);
+        assert_eq!(of("", "Index Scan"), [""; 0], "a filtered index from its beginning");
+        assert_eq!(of("", "Clustered Index Scan"), ["scans the table"]);
+        assert_eq!(of(r#"WithOrderedPrefetch="true""#, "Index Seek"), [PREFETCH]);
+        assert_eq!(of(r#"WithUnorderedPrefetch="1""#, "Index Seek").len(), 1);
+        assert_eq!(of("", "Hash Match").len(), 1);
+    }
+
+    #[test]
+    fn other_tables_may_be_scanned() {
+        for table in ["[Jobs]", "[@Job]"] {
+            let found = deviations(&plan(r#"WithOrderedPrefetch="true""#, "Table Scan", table), "dbo", "Job");
+            assert!(found.is_empty(), "{table}: {found:?}");
+        }
+        assert!(!deviations(&plan("", "Table Scan", "[a]]b&amp;c]"), "dbo", "a]b&c").is_empty());
+    }
+
+    #[test]
+    fn only_what_somebody_waits_for_is_looked_at() {
+        for (name, is_one) in [
+            ("Next_Job_trx", true),
+            ("Modify_Job_Set_trx", true),
+            ("Add_Job_Set_utx", true),
+            ("Stats_Job", false),
+            ("Next_Jobs_trx", false),
+            ("Purge_Job_trx", false),
+        ] {
+            assert_eq!(is_waited_for(name, "Job"), is_one, "{name}");
+        }
+    }
+}

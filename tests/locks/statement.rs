@@ -1,0 +1,148 @@
+//! What each procedure does to the queue's table, statement by statement. `rendered` holds this list to the rendered SQL, and the
+//! search runs it.
+
+use crate::world::{Index, Mode};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum To {
+    InFlight,
+    Waits,
+    /// The same, of an item whose lease is over.
+    Recovered,
+    Finished,
+    /// Of an item that waits: an operator's change.
+    Cancelled,
+    /// Nothing that an index has: a lease, a step.
+    Same,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Statement {
+    /// Rows are looked for in an index, `most` of them; those that are found are the next statements'.
+    Search {
+        index: Index,
+        mode: Mode,
+        readpast: bool,
+        holds: bool,
+        visits_row: bool,
+        most: u8,
+    },
+    /// The rows of the call, or those that were found, one by one by their key.
+    ByKey {
+        mode: Mode,
+        readpast: bool,
+        holds: bool,
+    },
+    /// The rows that were found, by their key.
+    Update(To),
+    Delete,
+    /// Whether the works of the call are there already.
+    LookUpWork {
+        mode: Mode,
+        ranges: bool,
+    },
+    /// Rows for those that are not.
+    Insert,
+}
+
+/// A procedure as one session runs it.
+#[derive(Debug, Clone)]
+pub struct Program {
+    pub name: &'static str,
+    pub statements: Vec<Statement>,
+    /// What the call is about: keys, or works.
+    pub arguments: Vec<u8>,
+    /// `SET DEADLOCK_PRIORITY LOW`: it is the victim, and its caller tries again.
+    pub yields: bool,
+}
+
+impl Program {
+    pub fn new(name: &'static str, statements: &[Statement], arguments: &[u8]) -> Self {
+        Self { name, statements: statements.to_vec(), arguments: arguments.to_vec(), yields: false }
+    }
+}
+
+use Statement::{ByKey, Delete, Insert, LookUpWork, Search, Update};
+
+/// What the due index has of a row.
+pub const DUE_INDEX: [&str; 3] = ["ScheduledFor", "EnqueuedAt", "Status"];
+/// What the claim reads of it.
+pub const CLAIM_READS: [&str; 4] = ["EnqueuedAt", "ScheduledFor", "UpdatedAt", "AttemptNum"];
+
+/// The search of a claim. Only where it reads what its index has not does it visit the row itself, and lock it.
+pub fn due(reads: &[&str], index: &[&str]) -> Statement {
+    let visits_row = reads.iter().any(|column| !index.contains(column));
+    Search { index: Index::Due, mode: Mode::U, readpast: true, holds: true, visits_row, most: 2 }
+}
+
+const LOCK_ITEMS: Statement = ByKey { mode: Mode::U, readpast: false, holds: true };
+const LOCK_FREE: Statement = ByKey { mode: Mode::U, readpast: true, holds: true };
+const EXPIRED: Statement =
+    Search { index: Index::InFlight, mode: Mode::S, readpast: true, holds: false, visits_row: true, most: 2 };
+
+/// Takes due items.
+pub fn claim_statements() -> [Statement; 2] {
+    [due(&CLAIM_READS, &DUE_INDEX), Update(To::InFlight)]
+}
+
+/// Ends claims, in the order of the keys.
+pub const SETTLE: [Statement; 2] = [LOCK_ITEMS, Update(To::Finished)];
+/// Gives an item back, to be tried again.
+pub const GIVE_BACK: [Statement; 2] = [LOCK_ITEMS, Update(To::Waits)];
+/// An operator's change of items that wait.
+pub const CANCEL: [Statement; 2] = [LOCK_ITEMS, Update(To::Cancelled)];
+pub const RENEW: [Statement; 2] = [LOCK_ITEMS, Update(To::Same)];
+/// Gives back what dead workers held.
+pub const RECOVER: [Statement; 3] = [EXPIRED, LOCK_FREE, Update(To::Recovered)];
+/// Adds items whose work must not be there, in the order of their works.
+pub const ADD: [Statement; 2] = [LookUpWork { mode: Mode::S, ranges: false }, Insert];
+pub const PURGE: [Statement; 3] = [
+    Search { index: Index::Row, mode: Mode::S, readpast: true, holds: false, visits_row: false, most: 2 },
+    LOCK_FREE,
+    Delete,
+];
+/// Counts: reads entries of an index and the rows that they are of.
+pub const STATS: [Statement; 1] =
+    [Search { index: Index::Due, mode: Mode::S, readpast: false, holds: false, visits_row: true, most: u8::MAX }];
+
+pub fn claim() -> Program {
+    Program::new("claim", &claim_statements(), &[])
+}
+
+pub fn settle(keys: &[u8]) -> Program {
+    Program::new("settle", &SETTLE, keys)
+}
+
+pub fn cancel(keys: &[u8]) -> Program {
+    Program::new("cancel", &CANCEL, keys)
+}
+
+pub fn give_back(keys: &[u8]) -> Program {
+    Program::new("give back", &GIVE_BACK, keys)
+}
+
+/// The three in one transaction, as a worker calls them.
+pub fn settle_and_claim(keys: &[u8]) -> Program {
+    let statements: Vec<_> = SETTLE.into_iter().chain(RECOVER).chain(claim_statements()).collect();
+    Program::new("settle and claim", &statements, keys)
+}
+
+pub fn renew(keys: &[u8]) -> Program {
+    Program::new("renew", &RENEW, keys)
+}
+
+pub fn recover() -> Program {
+    Program { yields: true, ..Program::new("recover", &RECOVER, &[]) }
+}
+
+pub fn add(works: &[u8]) -> Program {
+    Program::new("add", &ADD, works)
+}
+
+pub fn purge() -> Program {
+    Program { yields: true, ..Program::new("purge", &PURGE, &[]) }
+}
+
+pub fn stats() -> Program {
+    Program { yields: true, ..Program::new("stats", &STATS, &[]) }
+}

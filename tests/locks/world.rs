@@ -1,0 +1,115 @@
+//! A table with its indexes, and who has locked what in them: as much of SQL Server's lock manager as our procedures meet.
+//!
+//! Left out: locks of pages and tables (every statement asks for rows, and 1,000 items stay below escalation), the queue of those
+//! who wait for one lock (any of them may be first here, which allows more than the server does), and optimized locking.
+
+use std::collections::BTreeMap;
+
+/// A row's place in the order of keys; an index has the row at the same place, but for the one of works.
+pub type Key = u8;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Index {
+    /// The clustered index: the row itself.
+    Row,
+    /// Items that wait, in the order in which they are due.
+    Due,
+    /// Items in flight.
+    InFlight,
+    /// What makes an item unique among the unfinished ones.
+    Work,
+    /// The gap before an entry of the index of works.
+    Gap,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Mode {
+    S,
+    U,
+    X,
+    /// Into a gap something is to be put.
+    Insert,
+}
+
+impl Mode {
+    /// Whether one session may have `self` while another has `other`.
+    fn goes_with(self, other: Mode) -> bool {
+        use Mode::{Insert, S, U};
+        matches!((self, other), (S, S | U) | (U, S) | (Insert, Insert))
+    }
+
+    fn covers(self, other: Mode) -> bool {
+        self == other || self != Mode::Insert && other != Mode::Insert && self > other
+    }
+}
+
+pub type Resource = (Index, Key);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum State {
+    Waits,
+    /// Held by the worker that this session is.
+    InFlight(u8),
+    Finished,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Row {
+    pub state: State,
+    /// Whether the lease is over.
+    pub expired: bool,
+    /// The place of its work, if it has one.
+    pub work: Option<Key>,
+}
+
+impl Row {
+    /// The entries that the indexes have of it.
+    pub fn entries(&self, key: Key) -> Vec<Resource> {
+        let mut entries = Vec::new();
+        match self.state {
+            State::Waits => entries.push((Index::Due, key)),
+            State::InFlight(_) => entries.push((Index::InFlight, key)),
+            State::Finished => return entries,
+        }
+        entries.extend(self.work.map(|work| (Index::Work, work)));
+        entries
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct Table {
+    pub rows: BTreeMap<Key, Row>,
+}
+
+impl Table {
+    /// The first entry of an index at `from` or behind it.
+    pub fn first(&self, index: Index, from: Key) -> Option<Key> {
+        let entries = self
+            .rows
+            .iter()
+            .filter(|(key, row)| index == Index::Row || { row.entries(**key).iter().any(|entry| entry.0 == index) });
+        entries
+            .map(|(key, row)| if index == Index::Work { row.work.unwrap_or(*key) } else { *key })
+            .filter(|key| *key >= from)
+            .min()
+    }
+
+    pub fn has_work(&self, work: Key) -> bool {
+        self.first(Index::Work, work) == Some(work)
+    }
+}
+
+/// What one session has locked.
+pub type Held = BTreeMap<Resource, Mode>;
+
+/// Whether `session` may have the lock now; else who is in the way.
+pub fn in_the_way(held: &[Held], session: usize, resource: Resource, mode: Mode) -> Vec<usize> {
+    if held[session].get(&resource).is_some_and(|own| own.covers(mode)) {
+        return Vec::new();
+    }
+    let others = held.iter().enumerate().filter(|(other, _)| *other != session);
+    others
+        .filter(|(_, held)| held.get(&resource).is_some_and(|theirs| !mode.goes_with(*theirs)))
+        .map(|(other, _)| other)
+        .collect()
+}

@@ -1,0 +1,70 @@
+//! The actual plans of claim, settle and renew, of one item and of a thousand.
+
+use crate::place::Place;
+use crate::report::{Report, cell};
+use readpast::Result;
+use readpast::item::Rows;
+use serde_json::json;
+
+pub fn run(place: &Place, report: &mut Report) -> Result<()> {
+    report.chapter("Actual plans");
+    for count in [1, 1000] {
+        place.empty()?;
+        place.fill(2000)?;
+        let claim = format!("EXECUTE [readpast].[Next_Job_Set_trx] N'plans', {count}, 60000, 1");
+        with_plan(place, report, &format!("claim of {count}"), &claim)?;
+        let held = place.execute(&format!(
+            "SELECT TOP ({count}) CONVERT(varchar(30), q.[EnqueuedAt], 126), CONVERT(varchar(30), q.[UpdatedAt], 126) \
+             FROM [readpast].[Job] AS q WHERE q.[Status] = 'Processing'"
+        ))?;
+        let leases: Vec<_> = (0..held.len()).map(|row| json!({"key": cell(&held, row, 0), "attempt": 1})).collect();
+        let renew = format!("EXECUTE [readpast].[Renew_Job_Set_trx] N'plans', N'{}', 60000", json!(leases));
+        with_plan(place, report, &format!("renewal of {count}"), &renew)?;
+        let ends: Vec<_> = (0..held.len())
+            .map(|row| json!({"key": cell(&held, row, 0), "token": cell(&held, row, 1), "attempt": 1, "status": "Completed"}))
+            .collect();
+        let settle = format!("EXECUTE [readpast].[Modify_Job_Set_trx] NULL, N'plans', N'{}', 0", json!(ends));
+        with_plan(place, report, &format!("settle of {count}"), &settle)?;
+    }
+    Ok(())
+}
+
+fn with_plan(place: &Place, report: &mut Report, what: &str, call: &str) -> Result<()> {
+    let mut session = place.session()?;
+    if let Err(error) = session.execute("SET STATISTICS XML ON", &[]) {
+        report.unseen(&format!("the plan of the {what}"), error);
+        return Ok(());
+    }
+    let results = match session.results(call, &[]) {
+        Ok(results) => results,
+        Err(error) => {
+            report.expect(false, format!("the {what} under STATISTICS XML: {error}"));
+            return Ok(());
+        }
+    };
+    let is_plan = |rows: &&Rows| rows.len() == 1 && cell(rows, 0, 0).starts_with("<ShowPlanXML");
+    let plans: Vec<_> = results.iter().filter(is_plan).map(|rows| cell(rows, 0, 0)).collect();
+    let on_table: Vec<_> = plans.iter().filter(|plan| plan.contains("Table=\"[Job]\"")).collect();
+    if on_table.is_empty() {
+        report.unseen(&format!("the plan of the {what}"), "the server gave none");
+        return Ok(());
+    }
+    for (mark, harm) in [
+        ("PhysicalOp=\"Clustered Index Scan\"", "scans a table"),
+        ("PhysicalOp=\"Hash Match\"", "joins by hash"),
+        ("PhysicalOp=\"Merge Join\"", "joins by merge"),
+        ("OrderedPrefetch=\"", "reads ahead"),
+        ("<PlanAffectingConvert", "converts a column"),
+    ] {
+        // Table variables may be scanned: an operator on the table itself is meant.
+        let found = on_table.iter().filter(|plan| {
+            let parts: Vec<_> = plan.split("<RelOp ").collect();
+            parts.iter().any(|part| part.contains(mark) && (!mark.contains("Scan") || part.contains("Table=\"[Job]\"")))
+        });
+        report.expect(found.count() == 0, format!("the {what}: no plan {harm}"));
+    }
+    for plan in on_table {
+        report.block(plan);
+    }
+    Ok(())
+}
