@@ -33,6 +33,7 @@ test: setup ## Runs every check, on PostgreSQL and, when READPAST_TEST_SQLSERVER
 	@.ci/test.sh
 
 bench: setup workers ## Measures throughput, and what each language adds to it, on a throw-away PostgreSQL that syncs to disk.
+	@benches/peers/setup.sh
 	.ci/with_cluster.sh cargo bench
 
 lint: setup ## Runs those checks that need no database server.
