@@ -47,6 +47,7 @@ $(languages:%=test-%): test-%: ## A binding's own part of `make test`.
 	@.ci/test.sh $*
 
 bench: setup workers ## Measures throughput, and what each language adds to it, on a throw-away PostgreSQL that syncs to disk.
+	@benches/peers/setup.sh
 	.ci/with_cluster.sh cargo bench
 
 lint: ## Runs those checks that need no database server.

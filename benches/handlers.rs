@@ -1,5 +1,6 @@
 //! What handlers of one item get: items per second of a `Worker` with handlers that do nothing, by how many there are, by
-//! lanes and by how much is claimed ahead; and whether handlers that wait are all kept busy.
+//! lanes and by how much is claimed ahead; what Python's `Worker` gets beside it; whether handlers that wait are all kept
+//! busy; and how soon a handler has an item that the same process enqueues.
 //!
 //! Why: most handlers are of one item. The engine is to make them as fast as batches: while one call is under way, what ends
 //! gathers, and the next call settles all of it and claims as much as there is room for.
@@ -10,9 +11,15 @@
 mod common;
 
 use common::{Server, median, verdict};
-use readpast::{Action, Queue, Settlement, Worker};
+use readpast::{Action, Queue, Settlement, Worker, item::NewItem};
+use serde_json::Value;
 use std::{
-    sync::atomic::{AtomicU64, AtomicUsize, Ordering},
+    path::Path,
+    process::Command,
+    sync::{
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+        mpsc,
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -56,8 +63,66 @@ fn main() {
         for (case, figures) in CASES.iter().zip(figures) {
             println!("  {:<40}{:>12.0}", case.name, median(figures));
         }
+        python(server, items);
         waiting(server);
+        pick_up(server);
     });
+}
+
+/// Python's `Worker` with 10 handlers of one item against Rust's: the median of the ratios of neighbouring rounds.
+fn python(server: &Server, items: u32) {
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("bindings/python/build/drain");
+    if !program.exists() {
+        return;
+    }
+    let case = &CASES[1];
+    let rounds: Vec<_> = (0..ROUNDS)
+        .map(|_| {
+            let ours = filled(server, items, || work(&server.open("Bench", case.settings), case, items));
+            let mut theirs = 0.0;
+            filled(server, items, || {
+                let done = Command::new(&program)
+                    .args(["-w", "10", "Bench", &items.to_string()])
+                    .env("READPAST_CONNECTION", server.scratch())
+                    .output()
+                    .unwrap();
+                assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+                let told: Value = serde_json::from_slice(&done.stdout).expect("a line of JSON");
+                theirs = f64::from(items) / told["seconds"].as_f64().expect("seconds");
+            });
+            (theirs, theirs / ours)
+        })
+        .collect();
+    let (rate, ratio) =
+        (median(rounds.iter().map(|round| round.0).collect()), median(rounds.iter().map(|round| round.1).collect()));
+    println!("  {:<40}{rate:>12.0}", "Python, 10 handlers");
+    verdict("Python's Worker against Rust's, 10 handlers", &format!("{ratio:.2} x"), ">= 0.6 x", ratio >= 0.6);
+}
+
+/// From the end of an enqueue to the begin of the handler, of a worker that has nothing else to do.
+fn pick_up(server: &Server) {
+    const TIMES: usize = 200;
+    server.empty("Bench");
+    let queue = server.open("Bench", &[]);
+    let worker = Worker::new(&queue).threads(10);
+    let stop = worker.stop_handle();
+    let (tell, told) = mpsc::channel();
+    let waits = thread::scope(|scope| {
+        scope.spawn(|| worker.run(|_| tell.send(Instant::now()).unwrap()).unwrap());
+        let waits = (0..TIMES).map(|_| {
+            // It has settled the one before, and sleeps.
+            thread::sleep(Duration::from_millis(15));
+            queue.enqueue(&[NewItem::default()], None).unwrap();
+            let enqueued = Instant::now();
+            told.recv().unwrap().saturating_duration_since(enqueued).as_secs_f64() * 1e3
+        });
+        let waits: Vec<_> = waits.collect();
+        stop.stop();
+        waits
+    });
+    let (longest, middle) = (waits.iter().copied().fold(0.0, f64::max), median(waits));
+    let what = format!("pick-up by a handler, median (longest {longest:.1} ms)");
+    verdict(&what, &format!("{middle:.2} ms"), "<= 1 ms", middle <= 1.0);
 }
 
 /// Items per second of `work` on a queue with that many items.

@@ -56,7 +56,7 @@
 
 #define READPAST_NEW_ITEM_INIT {sizeof(readpast_new_item), NULL, NULL, -1, NULL, NULL}
 #define READPAST_RECEIPT_INIT {sizeof(readpast_receipt), NULL, NULL, 0, 0}
-#define READPAST_SETTLEMENT_INIT {sizeof(readpast_settlement), NULL, NULL, 0, 0, NULL, NULL, NULL, -1, NULL}
+#define READPAST_SETTLEMENT_INIT {sizeof(readpast_settlement), NULL, NULL, 0, 0, NULL, NULL, NULL, -1, NULL, 0, 0, 0, 0}
 #define READPAST_OUTCOME_INIT {sizeof(readpast_outcome), 0, 0, 0, 0, {0}}
 #define READPAST_LEASE_INIT {sizeof(readpast_lease), NULL, 0, 0}
 #define READPAST_ITEM_REF_INIT {sizeof(readpast_item_ref), NULL, NULL}
@@ -65,7 +65,7 @@
 #define READPAST_COLUMN_INIT {sizeof(readpast_column), NULL, 0, 0}
 #define READPAST_WORKER_OPTIONS_INIT {sizeof(readpast_worker_options), 0, 0}
 #define READPAST_WORKER_FIGURES_INIT {sizeof(readpast_worker_figures), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
-#define READPAST_EVENT_INIT {sizeof(readpast_event), 0, 0, NULL, 0, 0, NULL}
+#define READPAST_EVENT_INIT {sizeof(readpast_event), 0, 0, NULL, 0, 0, 0, NULL, NULL, NULL}
 #define READPAST_VALUE_INIT {sizeof(readpast_value), 0, 0, 0, 0, NULL, NULL, 0}
 
 
@@ -424,6 +424,8 @@ typedef struct {
 } readpast_lease;
 
 /// What to do with an item. Initialise it with `READPAST_SETTLEMENT_INIT`.
+///
+/// A text with a length is so many bytes. Without, it ends with its first NUL.
 typedef struct {
     /// The size of this struct.
     size_t struct_size;
@@ -445,6 +447,14 @@ typedef struct {
     int64_t delay_ms;
     /// When the item is due again, a UTC time like `"2026-11-21T08:30:00Z"`. NULL: as it was, or after `delay_ms`.
     const char *due;
+    /// The length of `step` in bytes. 0: it ends in NUL.
+    size_t step_length;
+    /// The same of `response`.
+    size_t response_length;
+    /// The same of `error`.
+    size_t error_length;
+    /// The same of `due`.
+    size_t due_length;
 } readpast_settlement;
 
 /// Figures about a queue at one moment. Initialise it with `READPAST_STATS_INIT`.
@@ -583,10 +593,17 @@ typedef struct {
     const char *key;
     /// The attempt of the claim; 0 for TROUBLE.
     int32_t attempt;
-    /// Of SETTLED: the state the item is in now, a `READPAST_STATE_`. Else 0.
+    /// Of SETTLED: the state the item is in now, a `READPAST_STATE_`; of LOST, if it is known. Else 0.
     int32_t state;
+    /// What the item was to be settled as, a `READPAST_ACTION_`; 0 for TROUBLE, and for LOST before it was to be.
+    int32_t action;
     /// Why; NULL for SETTLED and LOST.
     const char *message;
+    /// What was left out of what was given with the item, by name and length, like `response of 31 characters, delay`. Of
+    /// REFUSED, and of LOST, which leaves out everything; else NULL.
+    const char *left_out;
+    /// A line for a log that tells all of it, and no text of the item's; NULL for SETTLED, which is in order.
+    const char *line;
 } readpast_event;
 
 /// How a worker is to work, besides its queue's settings. Initialise it with `READPAST_WORKER_OPTIONS_INIT`.
@@ -1473,7 +1490,9 @@ readpast_status readpast_worker_take(readpast_worker worker,
 /// Returns at once: the worker settles them, with what else has ended, in its next call. What becomes of them is told by
 /// `readpast_worker_events`. To record a step and keep the item, see `readpast_worker_step`.
 ///
-/// What cannot be stored is left out, and the item's error says so; what is done stays done.
+/// What is done stays done. A text that is none and a time out of range are left out, as is what the database cannot store,
+/// and the item's error says so; an error's own text is made UTF-8, with U+FFFD for what is not. An action that does not
+/// end an item fails it. READPAST_EVENT_REFUSED tells of all these.
 ///
 /// *Ownership*: what `settlements` points to is copied.
 ///
@@ -1482,8 +1501,8 @@ readpast_status readpast_worker_take(readpast_worker worker,
 /// *Returns*:
 /// - `READPAST_OK`: all have ended.
 /// - `READPAST_NOT_FOUND`: one at least is not in hand: it ended before, or was never taken. The others have ended.
-/// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it. None has
-///   ended.
+/// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: a key, an attempt, or the array itself cannot be taken; the
+///   message names it. None has ended.
 ///
 /// *Since* 0.1.
 readpast_status readpast_worker_end(readpast_worker worker,
@@ -1556,7 +1575,7 @@ readpast_status readpast_worker_stop(readpast_worker worker, readpast_error *err
 int32_t readpast_worker_is_stopping(readpast_worker worker);
 
 /// Stops a worker, and waits up to `wait_ms` (0 to 86400000) until all that was taken has ended and is settled. Then it
-/// is given up: leases run out, and other workers take over what was in hand.
+/// is given up: leases run out, and other workers take over what was in hand. Whatever it returns, no more events come.
 ///
 /// *Threads*: any, at once.
 ///
@@ -1582,7 +1601,8 @@ readpast_status readpast_worker_get_figures(readpast_worker worker,
                                             readpast_error *err);
 
 /// Takes up to `max_events` (1 to 1000) of the events that nobody has read yet, oldest first, waiting up to `wait_ms` (0
-/// to 86400000) for the first. A worker keeps as many as its options said; when more come, the oldest are dropped.
+/// to 86400000) for the first. A worker keeps as many as its options said; when more come, the oldest are dropped, of those
+/// first that tell of items settled in order.
 ///
 /// *Ownership*: the caller frees `*events` with `readpast_events_free`.
 ///
@@ -1590,7 +1610,9 @@ readpast_status readpast_worker_get_figures(readpast_worker worker,
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*events` holds at least one.
-/// - `READPAST_EMPTY`: there was none in time, or the worker keeps none; `*events` is null.
+/// - `READPAST_EMPTY`: there was none in time; `*events` is null.
+/// - `READPAST_INTERRUPTED`: all are read and there will be no more: the worker was closed or freed, or keeps none.
+///   `*events` is null.
 ///
 /// *Since* 0.1.
 readpast_status readpast_worker_events(readpast_worker worker,

@@ -9,11 +9,13 @@ mod event;
 mod figures;
 mod hand;
 mod lane;
-mod note;
+pub(crate) mod note;
 mod pace;
+mod said;
 mod settling;
 
 pub use self::{event::Event, figures::Figures};
+pub(crate) use said::Said;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Action, Answer, Batch, Settlement, Verdict};
@@ -23,6 +25,7 @@ use figures::Durations;
 use hand::{Claim, Hand};
 use pace::Pace;
 use parking_lot::{Condvar, Mutex, MutexGuard};
+use said::LeftOut;
 use std::{
     any::Any,
     fmt,
@@ -220,17 +223,23 @@ impl Engine {
     /// each is [`Answer::Ok`], or [`Answer::NotFound`] when this worker does not have it in hand: it ended before.
     ///
     /// The token of a settlement is left aside; the engine knows it. What the library cannot send (a NUL in a text, a step
-    /// that is too long) is left out, and the item's error says so.
-    #[expect(clippy::must_use_candidate, reason = "who ends what it has just taken need not ask")]
+    /// that is too long) is left out, and the item's error says so; an error's text is made to fit. What does not end a
+    /// claim fails the item.
     pub fn end(&self, settlements: &[Settlement<'_>]) -> Vec<Answer> {
-        let ends: Vec<_> = settlements.iter().map(|settlement| self.0.0.sendable(settlement)).collect();
+        let said: Vec<_> = settlements.iter().map(Said::from).collect();
+        self.end_as_said(&said)
+    }
+
+    /// As [`Engine::end`], for what comes from elsewhere.
+    pub(crate) fn end_as_said(&self, said: &[Said<'_>]) -> Vec<Answer> {
+        let ends: Vec<_> = said.iter().map(|said| self.0.0.sendable(said)).collect();
         let mut state = self.0.0.state.lock();
         let mut count = 0;
-        let answers = settlements
+        let answers = said
             .iter()
             .zip(ends)
-            .map(|(settlement, verdict)| {
-                if state.hand.end(&(settlement.key.to_owned(), settlement.attempt), verdict) {
+            .map(|(said, verdict)| {
+                if state.hand.end(&(said.key.to_owned(), said.attempt), verdict) {
                     count += 1;
                     Answer::Ok
                 } else {
@@ -387,40 +396,38 @@ impl Drop for Owner {
 }
 
 impl Shared {
-    /// What a settlement asks for, as far as it can be sent.
-    fn sendable(&self, settlement: &Settlement<'_>) -> Verdict {
-        let verdict = Verdict::from(settlement);
-        // The engine's own token takes the place of the settlement's.
-        match check_settlement(&Settlement { token: Some("-"), ..settlement.clone() }) {
-            Ok(()) => verdict,
-            Err(refusal) => {
-                self.refused(settlement, &refusal);
-                settling::reworded(&verdict, &refusal)
-            }
+    /// What is said of an end, as far as it can be sent.
+    fn sendable(&self, said: &Said<'_>) -> Verdict {
+        let (verdict, left_out) = said.sendable();
+        if let Some(LeftOut { what, why }) = left_out {
+            self.refused(said.key, said.attempt, verdict.action(), &what, &why);
         }
+        verdict
     }
 
     fn is_stopping(&self) -> bool {
         self.state.lock().phase >= Phase::Stopping
     }
 
+    /// Logs what happened, and tells who observes.
     fn tell(&self, event: &Event<'_>) {
+        if let Some(line) = event.line() {
+            log::warn!("queue {}: {line}", self.queue.name());
+        }
         if let Some(observer) = &self.terms.observer {
             observer(event);
         }
     }
 
     /// A part of what was given with an item was refused.
-    fn refused(&self, settlement: &Settlement<'_>, error: &Error) {
-        note::refused(settlement, error);
+    fn refused(&self, key: &str, attempt: i32, action: Action, left_out: &str, error: &Error) {
         self.state.lock().tallies.refused += 1;
-        self.tell(&Event::Refused { key: settlement.key, attempt: settlement.attempt, error });
+        self.tell(&Event::Refused { key, attempt, action, left_out, error });
     }
 
     fn trouble(&self, doing: &str, error: &Error) {
-        log::warn!("queue {}: cannot {doing}, and will try again: {error}", self.queue.name());
         self.state.lock().tallies.troubles += 1;
-        self.tell(&Event::Trouble { error });
+        self.tell(&Event::Trouble { doing, error });
     }
 
     /// An item was found not to be ours any more.
@@ -429,7 +436,6 @@ impl Shared {
         if state.hand.lose(claim) {
             state.tallies.lost += 1;
             drop(state);
-            note::lost(claim);
             self.tell(&Event::Lost { key: &claim.0, attempt: claim.1 });
         }
     }

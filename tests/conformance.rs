@@ -51,6 +51,11 @@ fn main() -> ExitCode {
         eprintln!("no scenario expects these statuses: {missing:?}");
         return ExitCode::FAILURE;
     }
+    let unproven = driver::unproven(include_str!("../docs/worker.md"), &scenarios);
+    if !unproven.is_empty() {
+        eprintln!("no scenario holds languages to these policies of docs/worker.md: {unproven:#?}");
+        return ExitCode::FAILURE;
+    }
     let chosen: Vec<_> = scenarios.into_iter().filter(|scenario| is_chosen(&arguments, &scenario.name)).collect();
     if arguments.list {
         chosen.iter().for_each(|scenario| println!("{}: test", scenario.name));

@@ -94,6 +94,10 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
         error: ptr::null(),
         delay_ms: -1,
         due: ptr::null(),
+        step_length: 0,
+        response_length: 0,
+        error_length: 0,
+        due_length: 0,
     };
     let item_ref = readpast_item_ref { struct_size: size_of::<readpast_item_ref>(), key: text, token: ptr::null() };
     let lease = readpast_lease { struct_size: size_of::<readpast_lease>(), key: text, attempt: 1, reserved: 0 };

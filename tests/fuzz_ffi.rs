@@ -373,6 +373,7 @@ impl World {
             .collect();
         let numbers: Vec<_> = (0..6).map(|_| (input.attempt(), input.action())).collect();
         let (count, delay, operation) = (input.elements(6), input.delay(), input.operation());
+        let lengths = input.below(2) == 0;
         let settlements = Memory::filled(input, 6, |i, struct_size| readpast_settlement {
             struct_size,
             key: texts[i][0].as_ptr(),
@@ -384,6 +385,10 @@ impl World {
             error: texts[i][4].as_ptr(),
             delay_ms: delay,
             due: texts[i][5].as_ptr(),
+            step_length: texts[i][2].length(lengths),
+            response_length: texts[i][3].length(lengths),
+            error_length: texts[i][4].length(lengths),
+            due_length: texts[i][5].length(lengths),
         });
         let mut outcomes = Memory::<readpast_outcome>::unset(input, 6);
         let (from, to) = (settlements.first(input), outcomes.place(input));
@@ -434,17 +439,23 @@ impl World {
                     }
                 }
                 3 | 4 => {
+                    let (error, due) = (input.text(), input.time());
+                    let (action, delay_ms, lengths) = (input.action(), input.delay(), input.below(2) == 0);
                     let settlements = Memory::filled(input, 1, |_, struct_size| readpast_settlement {
                         struct_size,
                         key: key.as_ptr(),
                         token: ptr::null(),
                         attempt,
-                        action: READPAST_ACTION_COMPLETE,
-                        step: ptr::null(),
+                        action,
+                        step: text.as_ptr(),
                         response: text.as_ptr(),
-                        error: ptr::null(),
-                        delay_ms: -1,
-                        due: ptr::null(),
+                        error: error.as_ptr(),
+                        delay_ms,
+                        due: due.as_ptr(),
+                        step_length: text.length(lengths),
+                        response_length: text.length(!lengths),
+                        error_length: error.length(lengths),
+                        due_length: due.length(lengths),
                     });
                     let from = settlements.first(input);
                     self.tell(input, |err| readpast_worker_end(worker, from, 1, err));

@@ -54,6 +54,11 @@ impl Server {
         server
     }
 
+    /// One more scratch database on the same server.
+    pub fn another_database(&self, name: &str) -> Self {
+        Self::prepare(self.label, self.connection.clone(), name)
+    }
+
     pub fn is_sql_server(&self) -> bool {
         self.label == "SQL Server"
     }

@@ -54,7 +54,7 @@ kill -TERM "$pid"
 wait "$pid" || fail "it ended with exit status $?"
 failed='^warning: item [^ ]*, attempt 1 failed (RETRY): the mail server said: 451 try again later$'
 [ "$(grep --count "$failed" "$log")" -eq 4 ] || fail "it does not tell of the 4 of 20 that failed: $(cat "$log")"
-grep --quiet '^info: worker .* started: items a batch: 50$' "$log" || fail 'it does not tell that it started'
+grep --quiet '^info: worker .* started: threads: 1, items a batch: 50$' "$log" || fail 'it does not tell that it started'
 grep --quiet '^info: worker .* stopped$' "$log" || fail 'it does not tell that it stopped'
 ! grep 'customer-' "$log" || fail 'it tells of what is in the items'
 

@@ -44,12 +44,6 @@ var actionNames = map[Action]string{
 	ActionStep:              "Step",
 }
 
-// ends tells whether it ends a claim.
-func (a Action) ends() bool {
-	_, known := actionNames[a]
-	return known && a != ActionStep && a != ActionResume
-}
-
 // String is the name of the constant, without what they all begin with: "CompletePartially".
 func (a Action) String() string {
 	if name, known := actionNames[a]; known {

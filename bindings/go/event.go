@@ -52,51 +52,54 @@ type Event struct {
 	Attempt int
 	// State is the one that a settled item is in now; StateNone where it is not known.
 	State State
+	// Action is what the item was to be settled as; 0 for EventTrouble, and for EventLost before it was to be.
+	Action Action
 	// Message tells why, of EventRefused and EventTrouble.
 	Message string
+	// LeftOut is what was left out of what was given with the item, by name and length: of EventRefused, and of
+	// EventLost, which leaves out everything.
+	LeftOut string
+	// Line is one for a log, which tells all of it; empty for EventSettled, which is in order.
+	Line string
 }
 
-const (
-	// So many events are kept until they are read: enough for a logger, and for an observer.
-	keptEvents, mostEvents = 1000, 1000000
-	// eventWaitMs is how long a read of events waits, and so the end of a run for that read.
-	eventWaitMs = 100
-)
+// So many events are kept until they are read: enough for a logger, and for an observer.
+const keptEvents, mostEvents = 1000, 1000000
 
-// tell tells of what happens until the worker is over, and all has been told.
-func (r *run) tell(over <-chan struct{}) {
-	for isOver := false; ; {
-		wait := int64(eventWaitMs)
-		select {
-		case <-over:
-			isOver, wait = true, 0
-		default:
-		}
-		events, failure := r.engine.Events(keptEvents, wait)
+// tell tells of what happens until the worker has closed, and all has been told.
+func (r *run) tell() {
+	for {
+		events, failure := r.engine.Events(keptEvents, milliseconds(longestWait))
 		if failure != nil {
 			r.fail(failed(failure))
 			return
 		}
-		for i := range events {
-			event := eventOf(&events[i])
-			r.logEvent(&event)
-			if r.Observe != nil {
-				r.Observe(event)
-			}
-		}
-		if isOver && len(events) == 0 {
+		if events == nil {
 			return
+		}
+		for i := range events {
+			r.tellOf(&events[i])
 		}
 	}
 }
 
-func eventOf(told *capi.Event) Event {
-	return Event{
+func (r *run) tellOf(told *capi.Event) {
+	event := Event{
 		Kind:    EventKind(told.Kind),
 		Answer:  Status(told.Answer),
 		Key:     told.Key,
 		Attempt: told.Attempt,
 		State:   State(told.State),
+		Action:  Action(told.Action),
 		Message: told.Message,
+		LeftOut: told.LeftOut,
+		Line:    told.Line,
+	}
+	if event.Kind == EventLost {
+		r.watch.lost(Lease{Key: event.Key, Attempt: event.Attempt}, event.Line)
+	}
+	r.logEvent(&event)
+	if r.Observe != nil {
+		r.Observe(event)
 	}
 }

@@ -33,26 +33,14 @@ func (r *run) logHandled(settlement *Settlement, isMistake bool) {
 
 // logEvent tells of what the engine has met with. What was settled as was asked for is not worth a line.
 func (r *run) logEvent(event *Event) {
-	of := []slog.Attr{slog.String("key", event.Key), slog.Int("attempt", event.Attempt)}
-	switch event.Kind {
-	case EventLost:
-		of = append(of, slog.String("answer", event.Answer.String()))
-		if event.State != StateNone {
-			of = append(of, slog.String("state", event.State.String()))
-		}
-		r.log(slog.LevelWarn, "an item was lost, and is left to whoever has it", of...)
-	case EventRefused:
-		r.logRefused(event.Key, event.Attempt, &Error{Status: event.Answer, Message: event.Message})
-	case EventTrouble:
-		err := &Error{Status: event.Answer, Message: event.Message}
-		r.log(slog.LevelWarn, "a call failed and is tried again", slog.Any("error", err))
+	if event.Line == "" {
+		return
 	}
-}
-
-func (r *run) logRefused(key string, attempt int, err error) {
-	r.log(slog.LevelWarn,
-		"what the handler gave was refused, and is left out: shorten or correct it, or widen its column",
-		slog.String("key", key), slog.Int("attempt", attempt), slog.Any("error", err))
+	var of []slog.Attr
+	if event.Key != "" {
+		of = []slog.Attr{slog.String("key", event.Key), slog.Int("attempt", event.Attempt)}
+	}
+	r.log(slog.LevelWarn, event.Line, append(of, slog.String("answer", event.Answer.String()))...)
 }
 
 // log passes the values of Run's context on, for handlers that look for a trace in it.

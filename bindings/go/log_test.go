@@ -83,8 +83,8 @@ func TestTheLogTellsOfEveryFailedAttemptAndOfNoPayload(t *testing.T) {
 	}
 	equal(t, len(of["long"]), 1)
 	equal(t, of["long"][0]["level"], any("WARN"))
-	if why := of["long"][0]["error"].(string); !strings.Contains(why, "step") {
-		t.Error(why)
+	if line := of["long"][0]["msg"].(string); !strings.Contains(line, "what the handler gave (step of ") {
+		t.Error(line)
 	}
 	equal(t, len(of["another's"]), 1) // what was done is not done again
 	equal(t, of["another's"][0]["level"], any("ERROR"))

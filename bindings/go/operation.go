@@ -121,9 +121,6 @@ func (o Operation) settle(
 	}
 	packed := capi.MakeSettlements(len(settlements))
 	for i := range settlements {
-		if delay := settlements[i].Delay; delay != nil && *delay < 0 {
-			return nil, capi.Claimed{}, negativeDelay(*delay)
-		}
 		packed.Add(settlements[i].native())
 	}
 	defer runtime.KeepAlive(o.queue)

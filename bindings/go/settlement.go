@@ -76,10 +76,16 @@ func (s *Settlement) native() *capi.Settlement {
 		Response: s.Response,
 		Error:    s.Error,
 		DelayMs:  -1,
-		Due:      s.Due,
+	}
+	if s.Due != "" {
+		settlement.Due = &s.Due
 	}
 	if s.Delay != nil {
 		settlement.DelayMs = milliseconds(*s.Delay)
+	}
+	if s.Delay != nil && *s.Delay < 0 {
+		// For the library to refuse, of which -1 is none.
+		settlement.DelayMs = min(settlement.DelayMs, -2)
 	}
 	return settlement
 }

@@ -51,7 +51,8 @@ type Worker struct {
 	// Claimed, if any, is called with each batch that a goroutine has taken, before the first of its items is handled.
 	Claimed func(*Batch)
 	// Observe, if any, is called for each event, one after the other, in a goroutine of its own: also for items that were
-	// claimed ahead and given back unworked. Should it fall behind by a million events, it does not see the oldest.
+	// claimed ahead and given back unworked. It had better be quick: while it works, no context of a lost item ends, and
+	// should it fall behind by a million events, it does not see the oldest of items that were settled.
 	Observe func(Event)
 }
 
@@ -59,7 +60,7 @@ type Worker struct {
 type run struct {
 	*Worker
 	engine capi.Worker
-	watch  *leaseWatch
+	watch  leaseWatch
 	// ctx is the context of Run, and given the same without its end.
 	ctx, given context.Context
 	hands      sync.WaitGroup
@@ -85,23 +86,22 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	defer engine.Free()
 	r := &run{
-		Worker: w, engine: engine, watch: watchLeases(w.Queue.Lease()), ctx: ctx, given: context.WithoutCancel(ctx),
+		Worker: w, engine: engine, ctx: ctx, given: context.WithoutCancel(ctx),
+		watch: leaseWatch{begun: map[Lease]context.CancelCauseFunc{}},
 	}
 	defer context.AfterFunc(ctx, r.stop)()
 	r.logStart()
-	over, told := make(chan struct{}), make(chan struct{})
+	told := make(chan struct{})
 	go func() {
 		defer close(told)
-		r.tell(over)
+		r.tell()
 	}()
 	for range max(w.Concurrency, 1) {
 		r.hands.Add(1)
 		go r.work()
 	}
 	r.hands.Wait()
-	r.watch.end()
 	r.fail(failed(engine.Close(milliseconds(w.patience()))))
-	close(over)
 	<-told
 	r.logEnd()
 	return r.err

@@ -1,7 +1,7 @@
 //! What a worker tells about itself.
 
 use crate::error::Error;
-use crate::item::{Batch, Outcome, Settlement};
+use crate::item::{Action, Batch, Outcome, Settlement};
 use std::time::Duration;
 
 /// Something that happened in a worker.
@@ -42,12 +42,18 @@ pub enum Event<'a> {
         key: &'a str,
         /// The attempt of the claim.
         attempt: i32,
+        /// What the item is settled as.
+        action: Action,
+        /// What was left out, by name and length: `response of 31 characters, delay`.
+        left_out: &'a str,
         /// What was wrong with it.
         error: &'a Error,
     },
     /// A call failed in a way that may pass. It is made again in a while.
     #[non_exhaustive]
     Trouble {
+        /// What cannot be done: `settle`.
+        doing: &'a str,
         /// Why it failed.
         error: &'a Error,
     },

@@ -1,39 +1,76 @@
-//! What a worker logs of single items. What is in an item, and what handlers say, is nobody's business: it is told by kind
-//! and length. `bindings/README.md` has the list that all languages keep to.
+//! What a worker's log says of what happens, in every language. What is in an item, and what handlers say, is nobody's
+//! business: it is told by kind and length. `bindings/README.md` has the list that all languages keep to.
 
-use super::hand::Claim;
-use crate::error::Error;
-use crate::item::{Outcome, Settlement};
+use super::Event;
+use crate::item::{Answer, Outcome, Settlement};
 
-/// A part of what a handler gave was refused.
-pub(super) fn refused(settlement: &Settlement<'_>, refusal: &Error) {
-    let Settlement { key, attempt, action, .. } = settlement;
-    let texts = [("step", settlement.step), ("response", settlement.response), ("error", settlement.error)];
-    let mut given: Vec<_> = texts
-        .iter()
-        .filter_map(|(name, text)| text.map(|text| format!("{name} of {} characters", text.chars().count())))
-        .collect();
-    given.extend(settlement.delay_ms.map(|_| "delay".to_owned()));
-    given.extend(settlement.due.map(|_| "due".to_owned()));
-    let given = given.join(", ");
-    log::warn!(
-        "item {key}, attempt {attempt}: what the handler gave ({given}) was refused, and is left out of its {action:?}: \
-         {refusal}; shorten or correct it, or widen its column"
-    );
+impl Event<'_> {
+    /// The line that a log has of it, a warning; `None` for what is in order, and for [`Event::Settled`], of which
+    /// [`not_settled`] tells item by item.
+    #[must_use]
+    pub fn line(&self) -> Option<String> {
+        match self {
+            Self::Claimed { .. } | Self::Settled { .. } => None,
+            Self::Lost { key, attempt } => {
+                Some(format!("item {key}, attempt {attempt} was lost: its lease ran out, or an operator took it"))
+            }
+            Self::Refused { key, attempt, action, left_out, error } => Some(format!(
+                "item {key}, attempt {attempt}: what the handler gave ({left_out}) was refused, and is left out of its \
+                 {action:?}: {error}; shorten or correct it, or widen its column"
+            )),
+            Self::Trouble { doing, error } => Some(format!("cannot {doing}, and will try again: {error}")),
+        }
+    }
 }
 
-/// The database answered that the item is not ours.
-pub(super) fn not_settled(settlement: &Settlement<'_>, outcome: &Outcome) {
+/// The line of an item of which the database answered that it is not ours; `None` when all is well.
+pub(crate) fn not_settled(settlement: &Settlement<'_>, outcome: &Outcome) -> Option<String> {
+    if outcome.answer == Answer::Ok {
+        return None;
+    }
     let Settlement { key, attempt, action, .. } = settlement;
     let (answer, now) = (outcome.answer, outcome.state);
     let now = now.map_or_else(|| "not there".to_owned(), |state| state.to_string());
-    log::warn!(
-        "item {key}, attempt {attempt} could not be settled as {action:?} ({answer:?}): it is {now} now, and left to whoever \
-         has it"
-    );
+    Some(format!(
+        "item {key}, attempt {attempt} was lost: it could not be settled as {action:?} ({answer:?}), is {now} now, and is \
+         left to whoever has it"
+    ))
 }
 
-/// A renewal found that the item is not ours.
-pub(super) fn lost((key, attempt): &Claim) {
-    log::warn!("item {key}, attempt {attempt} was lost: its lease ran out, or an operator took it");
+/// What a settlement gives besides its action, by name and length.
+pub(crate) fn given(settlement: &Settlement<'_>) -> String {
+    let texts = [("step", settlement.step), ("response", settlement.response), ("error", settlement.error)];
+    let mut given: Vec<_> = texts.iter().filter_map(|(name, text)| text.map(|text| length(name, text))).collect();
+    given.extend(settlement.delay_ms.map(|_| "delay".to_owned()));
+    given.extend(settlement.due.map(|_| "due".to_owned()));
+    given.join(", ")
+}
+
+/// A text by its name and length.
+pub(super) fn length(name: &str, text: &str) -> String {
+    format!("{name} of {} characters", text.chars().count())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::{Error, ErrorKind};
+    use crate::item::Action;
+
+    #[test]
+    fn lines_tell_lengths_and_no_text() {
+        let settlement = Settlement {
+            step: Some("\u{e9}t\u{e9}"),
+            response: Some("secret"),
+            delay_ms: Some(5),
+            ..Settlement::control("7", None, Action::Retry)
+        };
+        let left_out = given(&settlement);
+        assert_eq!(left_out, "step of 3 characters, response of 6 characters, delay");
+        let error = Error::new(ErrorKind::InvalidItem, "too long");
+        let event = Event::Refused { key: "7", attempt: 2, action: Action::Retry, left_out: &left_out, error: &error };
+        let line = event.line().unwrap();
+        assert!(line.starts_with("item 7, attempt 2: what the handler gave (step of 3 characters, "), "{line}");
+        assert!(line.contains("left out of its Retry: ") && !line.contains("secret"), "{line}");
+    }
 }

@@ -1,9 +1,9 @@
 //! Settling so that the outcome is known in the end, and nothing that a handler gave is dropped for the server's sake.
 
 use super::hand::Ended;
-use super::{Event, Phase, Shared, note};
+use super::{Event, Phase, Shared, note, said};
 use crate::error::{Error, ErrorKind, Result};
-use crate::item::{Answer, Batch, Outcome, Settlement, Verdict};
+use crate::item::{Batch, Outcome, Settlement, Verdict};
 use std::time::{Duration, Instant};
 
 /// Between two tries of a call that the library has given up on.
@@ -12,7 +12,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// The longest pause before an item is tried again that the server has refused to settle.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// The most characters of an error that says what was refused: what every column that is there for errors should take.
+/// The most characters of an error after a refusal: what every column that is there for errors should take.
 const SHORT: usize = 100;
 
 /// What came of a call.
@@ -64,7 +64,8 @@ fn refused(shared: &Shared, ended: &Ended, error: &Error) -> Settled {
         let reworded = reworded(ended.verdict(), error);
         let bare = Verdict::new(ended.verdict().action());
         if !ended.is_reworded() {
-            shared.refused(&ended.settlement(), error);
+            let Settlement { key, attempt, action, .. } = ended.settlement();
+            shared.refused(key, attempt, action, &note::given(&ended.settlement()), error);
             return alone(shared, &ended.with_verdict(reworded));
         }
         if *ended.verdict() != bare {
@@ -127,8 +128,8 @@ fn note(shared: &Shared, settlements: &[Settlement<'_>], outcomes: &[Outcome], c
     state.durations.add(took);
     drop(state);
     for (settlement, outcome) in settlements.iter().zip(outcomes) {
-        if outcome.answer != Answer::Ok {
-            note::not_settled(settlement, outcome);
+        if let Some(line) = note::not_settled(settlement, outcome) {
+            log::warn!("queue {}: {line}", shared.queue.name());
         }
     }
     shared.tell(&Event::Settled { settlements, outcomes, claimed, took });
@@ -163,11 +164,9 @@ fn is_of_the_handler(error: &Error) -> bool {
 }
 
 /// The same end without what was refused about it, and why it was. What is done stays done.
-pub(super) fn reworded(verdict: &Verdict, refusal: &Error) -> Verdict {
-    let own = verdict.error_text().map(|error| format!("{error}; ")).unwrap_or_default();
-    let text = format!("{own}what the handler gave was refused: {}", refusal.message());
-    let text = text.chars().take(SHORT).map(|c| if c == '\0' { '\u{fffd}' } else { c });
-    Verdict::new(verdict.action()).error(text.collect::<String>())
+fn reworded(verdict: &Verdict, refusal: &Error) -> Verdict {
+    let text = said::with_refusal(verdict.error_text(), refusal.message());
+    Verdict::new(verdict.action()).error(text.chars().take(SHORT).collect::<String>())
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::args::Field;
 use super::failure::Failure;
-use crate::item::{Action, Settlement};
+use crate::item::Action;
 
 /// Done.
 pub const READPAST_ACTION_COMPLETE: i32 = 1;
@@ -27,7 +27,12 @@ pub const READPAST_ACTION_STEP: i32 = 10;
 
 /// The action of a number from C.
 pub(super) fn read(name: Field, action: i32) -> Result<Action, Failure> {
-    Ok(match action {
+    known(action).ok_or_else(|| Failure::argument(format!("{name} is {action}; it must be a READPAST_ACTION_")))
+}
+
+/// The same, if there is one.
+pub(super) fn known(action: i32) -> Option<Action> {
+    Some(match action {
         READPAST_ACTION_COMPLETE => Action::Complete,
         READPAST_ACTION_COMPLETE_PARTIALLY => Action::CompletePartially,
         READPAST_ACTION_FAIL => Action::Fail,
@@ -38,18 +43,34 @@ pub(super) fn read(name: Field, action: i32) -> Result<Action, Failure> {
         READPAST_ACTION_RESUME => Action::Resume,
         READPAST_ACTION_TERMINATE => Action::Terminate,
         READPAST_ACTION_STEP => Action::Step,
-        _ => return Err(Failure::argument(format!("{name} is {action}; it must be a READPAST_ACTION_"))),
+        _ => return None,
     })
 }
 
-/// Whether all of these are ends of a claim; a worker's item ends in one of them.
-pub(super) fn ends(settlements: &[Settlement<'_>]) -> Result<(), Failure> {
-    let other = settlements.iter().position(|settlement| matches!(settlement.action, Action::Step | Action::Resume));
-    match other {
-        None => Ok(()),
-        Some(i) => Err(Failure::argument(format!(
-            "{} does not end an item; record a step with readpast_worker_step",
-            Field("settlements", i, "action")
-        ))),
+/// The number of an action.
+pub(super) fn number(action: Action) -> i32 {
+    match action {
+        Action::Complete => READPAST_ACTION_COMPLETE,
+        Action::CompletePartially => READPAST_ACTION_COMPLETE_PARTIALLY,
+        Action::Fail => READPAST_ACTION_FAIL,
+        Action::Retry => READPAST_ACTION_RETRY,
+        Action::Release => READPAST_ACTION_RELEASE,
+        Action::Cancel => READPAST_ACTION_CANCEL,
+        Action::Pause => READPAST_ACTION_PAUSE,
+        Action::Resume => READPAST_ACTION_RESUME,
+        Action::Terminate => READPAST_ACTION_TERMINATE,
+        Action::Step => READPAST_ACTION_STEP,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_action_and_back_is_the_same() {
+        let known: Vec<_> = (-1..100).filter_map(|at| known(at).map(|action| (at, number(action)))).collect();
+        assert_eq!(known.len(), 10);
+        assert!(known.iter().all(|(there, back)| there == back));
     }
 }

@@ -5,6 +5,7 @@ use super::sized::{self, Versioned};
 use std::ffi::{CStr, c_char};
 use std::fmt::{self, Display};
 use std::ops::RangeInclusive;
+use std::slice;
 use std::time::Duration;
 
 /// The most items of one call.
@@ -37,9 +38,7 @@ pub(super) unsafe fn text<'a>(name: impl Display, text: *const c_char) -> Result
         return Err(Failure::argument(format!("{name} is NULL; it must be text")));
     }
     // SAFETY: not NULL, so as the caller promises.
-    unsafe { CStr::from_ptr(text) }
-        .to_str()
-        .map_err(|error| Failure::argument(format!("{name} is not UTF-8: see its byte {}", error.valid_up_to())))
+    utf8(name, unsafe { CStr::from_ptr(text) }.to_bytes())
 }
 
 /// Text that may be NULL.
@@ -49,6 +48,29 @@ pub(super) unsafe fn text<'a>(name: impl Display, text: *const c_char) -> Result
 pub(super) unsafe fn optional_text<'a>(name: impl Display, text: *const c_char) -> Result<Option<&'a str>, Failure> {
     // SAFETY: as the caller promises.
     (!text.is_null()).then(|| unsafe { self::text(name, text) }).transpose()
+}
+
+/// The bytes of a text that may be NULL: `length` of them or, where that is 0, those before the first NUL.
+///
+/// # Safety
+/// `text` is NULL, or so many bytes lie there, or text that ends in NUL, and stay as they are for `'a`.
+pub(super) unsafe fn optional_bytes<'a>(text: *const c_char, length: usize) -> Option<&'a [u8]> {
+    if text.is_null() {
+        return None;
+    }
+    // SAFETY: as the caller promises.
+    Some(unsafe {
+        match length {
+            0 => CStr::from_ptr(text).to_bytes(),
+            length => slice::from_raw_parts(text.cast(), length),
+        }
+    })
+}
+
+/// The text that these bytes are to be.
+pub(super) fn utf8(name: impl Display, bytes: &[u8]) -> Result<&str, Failure> {
+    std::str::from_utf8(bytes)
+        .map_err(|error| Failure::argument(format!("{name} is not UTF-8: see its byte {}", error.valid_up_to())))
 }
 
 /// A struct that may be NULL.

@@ -1,5 +1,6 @@
 //! `readpast_events`: what happened in a worker, kept until somebody reads it.
 
+use super::action;
 use super::answer::answer;
 use super::batch::count;
 use super::boundary::{contained, read};
@@ -8,8 +9,8 @@ use super::handle::Handle;
 use super::sized::{Places, Versioned};
 use super::status::{of_answer, of_kind, readpast_status};
 use super::text;
-use crate::engine::{Event, Observer};
-use crate::item::Answer;
+use crate::engine::{Event, Observer, note};
+use crate::item::{Answer, Outcome, Settlement};
 use std::collections::VecDeque;
 use std::ffi::{CString, c_char};
 use std::ptr;
@@ -51,10 +52,17 @@ pub struct readpast_event {
     pub key: *const c_char,
     /// The attempt of the claim; 0 for TROUBLE.
     pub attempt: i32,
-    /// Of SETTLED: the state the item is in now, a `READPAST_STATE_`. Else 0.
+    /// Of SETTLED: the state the item is in now, a `READPAST_STATE_`; of LOST, if it is known. Else 0.
     pub state: i32,
+    /// What the item was to be settled as, a `READPAST_ACTION_`; 0 for TROUBLE, and for LOST before it was to be.
+    pub action: i32,
     /// Why; NULL for SETTLED and LOST.
     pub message: *const c_char,
+    /// What was left out of what was given with the item, by name and length, like `response of 31 characters, delay`. Of
+    /// REFUSED, and of LOST, which leaves out everything; else NULL.
+    pub left_out: *const c_char,
+    /// A line for a log that tells all of it, and no text of the item's; NULL for SETTLED, which is in order.
+    pub line: *const c_char,
 }
 
 // SAFETY: numbers and pointers only, the size first.
@@ -83,19 +91,74 @@ pub(super) struct Told {
     key: Option<CString>,
     attempt: i32,
     state: i32,
+    action: i32,
     message: Option<CString>,
+    left_out: Option<CString>,
+    line: Option<CString>,
+}
+
+impl Told {
+    /// What a settlement came to.
+    fn settled(settlement: &Settlement<'_>, outcome: &Outcome) -> Self {
+        let line = note::not_settled(settlement, outcome);
+        Self {
+            kind: if line.is_none() { READPAST_EVENT_SETTLED } else { READPAST_EVENT_LOST },
+            answer: of_answer(outcome.answer),
+            key: Some(text::c_text(settlement.key)),
+            attempt: settlement.attempt,
+            state: super::outcome::state(outcome.state),
+            action: action::number(settlement.action),
+            message: None,
+            left_out: line.is_some().then(|| text::c_text(&note::given(settlement))),
+            line: line.as_deref().map(text::c_text),
+        }
+    }
+
+    /// What happened, if it is not told item by item.
+    fn of(event: &Event<'_>) -> Option<Self> {
+        let (kind, answer, item, action, error, left_out) = match *event {
+            Event::Lost { key, attempt } => {
+                (READPAST_EVENT_LOST, of_answer(Answer::LeaseLost), Some((key, attempt)), None, None, None)
+            }
+            Event::Refused { key, attempt, action, left_out, error } => {
+                let item = Some((key, attempt));
+                (READPAST_EVENT_REFUSED, of_kind(error.kind()), item, Some(action), Some(error), Some(left_out))
+            }
+            Event::Trouble { error, .. } => {
+                (READPAST_EVENT_TROUBLE, of_kind(error.kind()), None, None, Some(error), None)
+            }
+            Event::Claimed { .. } | Event::Settled { .. } => return None,
+        };
+        Some(Self {
+            kind,
+            answer,
+            key: item.map(|(key, _)| text::c_text(key)),
+            attempt: item.map_or(0, |(_, attempt)| attempt),
+            state: 0,
+            action: action.map_or(0, action::number),
+            message: error.map(|error| text::c_text(error.message())),
+            left_out: left_out.map(text::c_text),
+            line: event.line().as_deref().map(text::c_text),
+        })
+    }
 }
 
 /// The events that nobody has read yet.
 pub(super) struct Log {
     most: usize,
-    events: Mutex<VecDeque<Told>>,
+    kept: Mutex<Kept>,
     more: Condvar,
+}
+
+#[derive(Default)]
+struct Kept {
+    events: VecDeque<Told>,
+    has_ended: bool,
 }
 
 impl Log {
     pub(super) fn new(most: usize) -> Self {
-        Self { most, events: Mutex::default(), more: Condvar::new() }
+        Self { most, kept: Mutex::default(), more: Condvar::new() }
     }
 
     /// What writes into `log`.
@@ -105,74 +168,56 @@ impl Log {
     }
 
     fn note(&self, event: &Event<'_>) {
-        match *event {
-            Event::Settled { settlements, outcomes, .. } => {
-                for (settlement, outcome) in settlements.iter().zip(outcomes) {
-                    let is_ours = outcome.answer == Answer::Ok;
-                    self.put(Told {
-                        kind: if is_ours { READPAST_EVENT_SETTLED } else { READPAST_EVENT_LOST },
-                        answer: of_answer(outcome.answer),
-                        key: Some(text::c_text(settlement.key)),
-                        attempt: settlement.attempt,
-                        state: super::outcome::state(outcome.state),
-                        message: None,
-                    });
-                }
-            }
-            Event::Lost { key, attempt } => self.put(Told {
-                kind: READPAST_EVENT_LOST,
-                answer: of_answer(Answer::LeaseLost),
-                key: Some(text::c_text(key)),
-                attempt,
-                state: 0,
-                message: None,
-            }),
-            Event::Refused { key, attempt, error } => self.put(Told {
-                kind: READPAST_EVENT_REFUSED,
-                answer: of_kind(error.kind()),
-                key: Some(text::c_text(key)),
-                attempt,
-                state: 0,
-                message: Some(text::c_text(error.message())),
-            }),
-            Event::Trouble { error } => self.put(Told {
-                kind: READPAST_EVENT_TROUBLE,
-                answer: of_kind(error.kind()),
-                key: None,
-                attempt: 0,
-                state: 0,
-                message: Some(text::c_text(error.message())),
-            }),
-            Event::Claimed { .. } => {}
+        if let Event::Settled { settlements, outcomes, .. } = event {
+            settlements
+                .iter()
+                .zip(*outcomes)
+                .for_each(|(settlement, outcome)| self.put(Told::settled(settlement, outcome)));
+        } else if let Some(told) = Told::of(event) {
+            self.put(told);
         }
     }
 
+    /// Keeps an event. Those that somebody waits for to act on are the last to be dropped.
     fn put(&self, event: Told) {
-        let mut events = self.lock();
-        if events.len() == self.most {
-            events.pop_front();
+        let mut kept = self.lock();
+        if kept.has_ended {
+            return;
         }
-        events.push_back(event);
+        if kept.events.len() == self.most {
+            let settled = kept.events.iter().position(|told| told.kind == READPAST_EVENT_SETTLED);
+            kept.events.remove(settled.unwrap_or(0));
+        }
+        kept.events.push_back(event);
         self.more.notify_one();
     }
 
-    /// Up to `max` events, waiting up to `wait` for the first.
-    pub(super) fn read(&self, max: usize, wait: Duration) -> Vec<Told> {
-        let deadline = Instant::now() + wait;
-        let mut events = self.lock();
-        while events.is_empty() {
-            let rest = deadline.saturating_duration_since(Instant::now());
-            if rest.is_zero() {
-                return Vec::new();
-            }
-            events = self.more.wait_timeout(events, rest).unwrap_or_else(PoisonError::into_inner).0;
-        }
-        let count = max.min(events.len());
-        events.drain(..count).collect()
+    /// There will be no more: what nobody has read is read, and then nobody waits.
+    pub(super) fn end(&self) {
+        self.lock().has_ended = true;
+        self.more.notify_all();
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Told>> {
-        self.events.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Up to `max` events, waiting up to `wait` for the first. `None`: there will be no more.
+    pub(super) fn read(&self, max: usize, wait: Duration) -> Option<Vec<Told>> {
+        let deadline = Instant::now() + wait;
+        let mut kept = self.lock();
+        while kept.events.is_empty() {
+            let rest = deadline.saturating_duration_since(Instant::now());
+            if kept.has_ended {
+                return None;
+            }
+            if rest.is_zero() {
+                return Some(Vec::new());
+            }
+            kept = self.more.wait_timeout(kept, rest).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        let count = max.min(kept.events.len());
+        Some(kept.events.drain(..count).collect())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -237,6 +282,64 @@ fn c_event(told: &Told) -> readpast_event {
         key: lend(&told.key),
         attempt: told.attempt,
         state: told.state,
+        action: told.action,
         message: lend(&told.message),
+        left_out: lend(&told.left_out),
+        line: lend(&told.line),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::item::{Action, ItemState};
+    use std::thread;
+
+    const LONG: Duration = Duration::from_secs(86_400);
+
+    fn settle(log: &Log, key: &str, answer: Answer) {
+        let settlement = Settlement { response: Some("abc"), ..Settlement::control(key, Some("t"), Action::Complete) };
+        let outcome = Outcome { answer, state: Some(ItemState::Paused), attempt: 1, token: "t".to_owned() };
+        log.put(Told::settled(&settlement, &outcome));
+    }
+
+    fn keys(events: &[Told]) -> Vec<&str> {
+        events.iter().map(|told| told.key.as_deref().unwrap().to_str().unwrap()).collect()
+    }
+
+    #[test]
+    fn a_reader_is_woken_by_the_end_when_it_has_read_all() {
+        let log = Log::new(10);
+        settle(&log, "1", Answer::Ok);
+        thread::scope(|scope| {
+            let reader = scope.spawn(|| {
+                let first = log.read(10, LONG).unwrap();
+                (keys(&first).len(), log.read(10, LONG).is_none())
+            });
+            log.end();
+            assert_eq!(reader.join().unwrap(), (1, true));
+        });
+        settle(&log, "2", Answer::Ok);
+        assert!(log.read(10, LONG).is_none(), "what comes later is nobody's");
+        assert!(Log::new(10).read(10, Duration::ZERO).unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_was_settled_in_order_is_dropped_first() {
+        let log = Log::new(3);
+        for (key, answer) in [("1", Answer::LeaseLost), ("2", Answer::Ok), ("3", Answer::Ok), ("4", Answer::Ok)] {
+            settle(&log, key, answer);
+        }
+        assert_eq!(keys(&log.read(10, Duration::ZERO).unwrap()), ["1", "3", "4"]);
+    }
+
+    #[test]
+    fn a_loss_tells_what_it_leaves_out() {
+        let log = Log::new(3);
+        settle(&log, "7", Answer::LeaseLost);
+        let told = log.read(1, Duration::ZERO).unwrap().remove(0);
+        assert_eq!((told.kind, told.action), (READPAST_EVENT_LOST, action::READPAST_ACTION_COMPLETE));
+        assert_eq!(told.left_out.as_deref(), Some(c"response of 3 characters"));
+        assert!(told.line.unwrap().to_str().unwrap().starts_with("item 7, attempt 0 was lost"));
     }
 }

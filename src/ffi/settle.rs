@@ -13,10 +13,13 @@ use super::outcome::{readpast_outcome, write_outcomes};
 use super::queue::readpast_queue;
 use super::sized::{Places, Versioned, read_array};
 use super::status::readpast_status;
+use crate::engine::Said;
 use crate::item::Settlement;
 use std::ffi::c_char;
 
 /// What to do with an item. Initialise it with `READPAST_SETTLEMENT_INIT`.
+///
+/// A text with a length is so many bytes. Without, it ends with its first NUL.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct readpast_settlement {
@@ -40,6 +43,14 @@ pub struct readpast_settlement {
     pub delay_ms: i64,
     /// When the item is due again, a UTC time like `"2026-11-21T08:30:00Z"`. NULL: as it was, or after `delay_ms`.
     pub due: *const c_char,
+    /// The length of `step` in bytes. 0: it ends in NUL.
+    pub step_length: usize,
+    /// The same of `response`.
+    pub response_length: usize,
+    /// The same of `error`.
+    pub error_length: usize,
+    /// The same of `due`.
+    pub due_length: usize,
 }
 
 // SAFETY: numbers and pointers only, the size first.
@@ -150,16 +161,48 @@ unsafe fn read_settlement<'a>(i: usize, settlement: &readpast_settlement) -> Res
     let name = |field| Field("settlements", i, field);
     // SAFETY: as the caller promises.
     unsafe {
+        let text = |field, text, length| {
+            args::optional_bytes(text, length).map(|bytes| args::utf8(name(field), bytes)).transpose()
+        };
         Ok(Settlement {
             key: args::text(name("key"), settlement.key)?,
             token: args::optional_text(name("token"), settlement.token)?,
             attempt: args::attempt(name("attempt"), settlement.attempt)?,
             action: action::read(name("action"), settlement.action)?,
-            step: args::optional_text(name("step"), settlement.step)?,
-            response: args::optional_text(name("response"), settlement.response)?,
-            error: args::optional_text(name("error"), settlement.error)?,
+            step: text("step", settlement.step, settlement.step_length)?,
+            response: text("response", settlement.response, settlement.response_length)?,
+            error: text("error", settlement.error, settlement.error_length)?,
             delay_ms: args::delay(name("delay_ms"), settlement.delay_ms)?,
-            due: args::optional_text(name("due"), settlement.due)?,
+            due: text("due", settlement.due, settlement.due_length)?,
         })
     }
+}
+
+/// The ends of items as they are said: what is wrong with more than the name of an item is for the engine to judge.
+///
+/// # Safety
+/// As [`read_settlements`].
+pub(super) unsafe fn read_ends<'a>(
+    settlements: *const readpast_settlement,
+    count: i32,
+) -> Result<Vec<Said<'a>>, Failure> {
+    // SAFETY: as the caller promises.
+    let settlements = unsafe { read_array("settlements", settlements, count) }?;
+    let read = |(i, settlement): (usize, &readpast_settlement)| {
+        let name = |field| Field("settlements", i, field);
+        // SAFETY: as the caller promises.
+        unsafe {
+            Ok(Said {
+                key: args::text(name("key"), settlement.key)?,
+                attempt: args::attempt(name("attempt"), settlement.attempt)?,
+                action: action::known(settlement.action),
+                step: args::optional_bytes(settlement.step, settlement.step_length),
+                response: args::optional_bytes(settlement.response, settlement.response_length),
+                error: args::optional_bytes(settlement.error, settlement.error_length),
+                delay_ms: (settlement.delay_ms != -1).then_some(settlement.delay_ms),
+                due: args::optional_bytes(settlement.due, settlement.due_length),
+            })
+        }
+    };
+    settlements.iter().enumerate().map(read).collect()
 }

@@ -1,6 +1,5 @@
 //! `readpast_worker`: items taken and ended, with the engine between the caller and the database.
 
-use super::action;
 use super::answer::answer;
 use super::args;
 use super::batch::readpast_batch;
@@ -11,7 +10,7 @@ use super::events::{Log, readpast_events};
 use super::handle::Handle;
 use super::out::Place;
 use super::queue::readpast_queue;
-use super::settle::{read_settlements, readpast_settlement};
+use super::settle::{read_ends, readpast_settlement};
 use super::sized::{Places, Versioned};
 use super::status::{
     READPAST_EMPTY, READPAST_INTERRUPTED, READPAST_NOT_FOUND, READPAST_OK, of_answer, readpast_status,
@@ -41,6 +40,15 @@ pub struct readpast_worker {
 pub(super) struct RunningWorker {
     engine: Engine,
     log: Option<Arc<Log>>,
+}
+
+impl RunningWorker {
+    /// Whoever reads events learns that there will be no more.
+    fn end_log(&self) {
+        if let Some(log) = &self.log {
+            log.end();
+        }
+    }
 }
 
 impl Handle for readpast_worker {
@@ -196,7 +204,9 @@ pub unsafe extern "C" fn readpast_worker_take(
 /// Returns at once: the worker settles them, with what else has ended, in its next call. What becomes of them is told by
 /// `readpast_worker_events`. To record a step and keep the item, see `readpast_worker_step`.
 ///
-/// What cannot be stored is left out, and the item's error says so; what is done stays done.
+/// What is done stays done. A text that is none and a time out of range are left out, as is what the database cannot store,
+/// and the item's error says so; an error's own text is made UTF-8, with U+FFFD for what is not. An action that does not
+/// end an item fails it. READPAST_EVENT_REFUSED tells of all these.
 ///
 /// *Ownership*: what `settlements` points to is copied.
 ///
@@ -205,8 +215,8 @@ pub unsafe extern "C" fn readpast_worker_take(
 /// *Returns*:
 /// - `READPAST_OK`: all have ended.
 /// - `READPAST_NOT_FOUND`: one at least is not in hand: it ended before, or was never taken. The others have ended.
-/// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it. None has
-///   ended.
+/// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: a key, an attempt, or the array itself cannot be taken; the
+///   message names it. None has ended.
 ///
 /// *Since* 0.1.
 #[unsafe(no_mangle)]
@@ -219,9 +229,8 @@ pub unsafe extern "C" fn readpast_worker_end(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(worker, err, || {
-            let settlements = read_settlements(settlements, count)?;
-            action::ends(&settlements)?;
-            let answers = worker.get()?.engine.end(&settlements);
+            let ends = read_ends(settlements, count)?;
+            let answers = worker.get()?.engine.end_as_said(&ends);
             Ok(if answers.iter().all(|answer| *answer == Answer::Ok) { READPAST_OK } else { READPAST_NOT_FOUND })
         })
     }
@@ -330,7 +339,7 @@ pub extern "C" fn readpast_worker_is_stopping(worker: readpast_worker) -> i32 {
 }
 
 /// Stops a worker, and waits up to `wait_ms` (0 to 86400000) until all that was taken has ended and is settled. Then it
-/// is given up: leases run out, and other workers take over what was in hand.
+/// is given up: leases run out, and other workers take over what was in hand. Whatever it returns, no more events come.
 ///
 /// *Threads*: any, at once.
 ///
@@ -350,7 +359,10 @@ pub unsafe extern "C" fn readpast_worker_close(
     unsafe {
         answer(worker, err, || {
             let wait = args::wait("wait_ms", wait_ms)?;
-            worker.get()?.engine.close(wait)?;
+            let worker = worker.get()?;
+            let closed = worker.engine.close(wait);
+            worker.end_log();
+            closed?;
             Ok(READPAST_OK)
         })
     }
@@ -382,7 +394,8 @@ pub unsafe extern "C" fn readpast_worker_get_figures(
 }
 
 /// Takes up to `max_events` (1 to 1000) of the events that nobody has read yet, oldest first, waiting up to `wait_ms` (0
-/// to 86400000) for the first. A worker keeps as many as its options said; when more come, the oldest are dropped.
+/// to 86400000) for the first. A worker keeps as many as its options said; when more come, the oldest are dropped, of those
+/// first that tell of items settled in order.
 ///
 /// *Ownership*: the caller frees `*events` with `readpast_events_free`.
 ///
@@ -390,7 +403,9 @@ pub unsafe extern "C" fn readpast_worker_get_figures(
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*events` holds at least one.
-/// - `READPAST_EMPTY`: there was none in time, or the worker keeps none; `*events` is null.
+/// - `READPAST_EMPTY`: there was none in time; `*events` is null.
+/// - `READPAST_INTERRUPTED`: all are read and there will be no more: the worker was closed or freed, or keeps none.
+///   `*events` is null.
 ///
 /// *Since* 0.1.
 #[unsafe(no_mangle)]
@@ -407,9 +422,10 @@ pub unsafe extern "C" fn readpast_worker_events(
             let place = Place::new("events", events)?;
             let (max, wait) = (args::item_count("max_events", max_events)?, args::wait("wait_ms", wait_ms)?);
             let worker = worker.get()?;
-            match worker.log.as_ref().map(|log| log.read(max as usize, wait)) {
-                Some(events) if !events.is_empty() => place.put(events).map(|()| READPAST_OK),
-                _ => Ok(READPAST_EMPTY),
+            match worker.log.as_ref().and_then(|log| log.read(max as usize, wait)) {
+                None => Ok(READPAST_INTERRUPTED),
+                Some(events) if events.is_empty() => Ok(READPAST_EMPTY),
+                Some(events) => place.put(events).map(|()| READPAST_OK),
             }
         })
     }
@@ -424,7 +440,12 @@ pub unsafe extern "C" fn readpast_worker_events(
 /// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_worker_free(worker: readpast_worker) {
-    contained((), || worker.free());
+    contained((), || {
+        if let Ok(worker) = worker.get() {
+            worker.end_log();
+        }
+        worker.free();
+    });
 }
 
 fn c_figures(figures: &Figures) -> readpast_worker_figures {

@@ -43,6 +43,11 @@ impl Action {
             Self::Step => ItemState::Processing,
         }
     }
+
+    /// Whether it ends the claim of who works on the item.
+    pub(crate) fn ends_a_claim(self) -> bool {
+        !matches!(self, Self::Step | Self::Resume)
+    }
 }
 
 /// One item of a settle. The fence is `token`, `attempt` and the worker of the queue handle.

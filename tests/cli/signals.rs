@@ -93,7 +93,7 @@ fn what_a_killed_worker_held_is_done_by_another() {
 fn recover_gives_back_what_a_killed_worker_held() {
     let shell = Shell::new();
     shell.fill(2);
-    let worker = shell.start(&shell.script(&["--lease", "100ms", "--batch", "2"], WAITS));
+    let worker = shell.start(&shell.script(&["--lease", "3s", "--batch", "2"], WAITS));
     shell.wait_for_file("begun");
     assert_eq!(shell.ok(&["recover", "Mail"]), "items recovered: 0\n");
     worker.signal("KILL");

@@ -6,6 +6,8 @@ mod adapter;
 mod expand;
 #[path = "pattern.rs"]
 mod pattern;
+#[path = "policy.rs"]
+mod policy;
 #[path = "run.rs"]
 mod run;
 #[path = "scenario.rs"]
@@ -19,6 +21,8 @@ mod table;
 pub use self::scenario::{Place, Scenario, load};
 pub use adapter::Program;
 pub use pattern::{Variables, matches};
+#[allow(unused_imports, reason = "each of two test binaries uses its part of them")]
+pub use policy::unproven;
 pub use run::{Surroundings, run};
 pub use statuses::missing;
 pub use table::{Cell, render};

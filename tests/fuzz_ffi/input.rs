@@ -12,6 +12,11 @@ impl Text {
         self.0.as_ref().map_or(ptr::null(), |text| text.as_ptr())
     }
 
+    /// With the NUL at its end, where lengths are given.
+    pub fn length(&self, given: bool) -> usize {
+        if given { self.0.as_ref().map_or(7, |text| text.as_bytes_with_nul().len()) } else { 0 }
+    }
+
     pub fn is_null(&self) -> bool {
         self.0.is_none()
     }

@@ -83,8 +83,7 @@ fn each_failed_attempt_is_logged_and_no_payload() {
         }
         assert_eq!(KEPT.with(&format!("item {}, attempt 1 failed (Retry): 452 full", keys[2])).len(), 1);
         assert_eq!(KEPT.with(&format!("item {}, attempt 1 failed (Fail): 553 no such address", keys[3])).len(), 1);
-        let refused =
-            "attempt 1: what the handler gave (step of 600 characters, response of 18 characters) was refused";
+        let refused = "attempt 1: what the handler gave (step of 600 characters) was refused";
         let [(Level::Warn, line)] = &KEPT.with(&format!("item {}, {refused}", keys[4]))[..] else {
             panic!("the refusal is not logged once: {:?}", KEPT.with(&keys[4]));
         };
@@ -103,7 +102,9 @@ fn what_is_lost_is_logged_with_key_and_attempt() {
             given.queue.settle(&[steered], None).unwrap();
         });
         let key = key_of(&given, "lost");
-        let line = format!("item {key}, attempt 1 could not be settled as Complete (LeaseLost): it is Terminated now");
+        let line = format!(
+            "item {key}, attempt 1 was lost: it could not be settled as Complete (LeaseLost), is Terminated now"
+        );
         assert_eq!(KEPT.with(&line).len(), 1, "{:?}", KEPT.with(&key));
     }
 }

@@ -1,31 +1,22 @@
-/*
- * A worker of several threads, on the loop of the example worker: its handler does what the script says for the payload
- * of an item.
- */
+/* A worker of several threads, whose handler does what the script says for the payload of an item. */
 #define _POSIX_C_SOURCE 200809L
 
-#include "../examples/worker/loop.h"
 #include "adapter.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { MOST_THREADS = 16 };
+enum { MOST_THREADS = 16, DAY_MS = 86400000, LOST_LOOK_MS = 10 };
 
 struct play {
+    readpast_worker worker;
     const cJSON *script;
+    int32_t batch_size;
     int64_t until;
-    pthread_mutex_t lock;
-    int64_t handled;
-};
-
-/* One thread of the worker. */
-struct hand {
-    struct loop *loop;
-    pthread_t thread;
-    readpast_status status;
-    readpast_error error;
+    pthread_mutex_t lock; /* of what follows */
+    int64_t handled, at_once, most_at_once;
 };
 
 static void sleep_ms(int64_t ms) {
@@ -43,85 +34,124 @@ static int32_t action_of(const char *verb) {
     return action;
 }
 
-static void follow(const cJSON *line, struct task *task) {
-    readpast_settlement *settlement = task->settlement;
+/* A text of the script; one that is to be spoilt ends in a NUL and a byte that is no UTF-8. */
+static char *given(const cJSON *line, const char *name, size_t *length) {
+    const char *text = text_of(line, name), *spoil = text_of(line, "spoil");
+    if (!text)
+        return NULL;
+    *length = strlen(text);
+    char *copy = malloc(*length + sizeof "\0\xFF");
+    if (!copy)
+        give_up("not enough memory");
+    memcpy(copy, text, *length + 1);
+    if (spoil && strcmp(spoil, name) == 0) {
+        memcpy(copy + *length, "\0\xFF", sizeof "\0\xFF");
+        *length += sizeof "\0\xFF" - 1;
+    }
+    return copy;
+}
+
+static void follow(const cJSON *line, struct play *play, readpast_settlement *end) {
     const char *verb = text_of(line, "do");
     if (!verb)
-        return; /* not in the script: complete */
-    settlement->step = text_of(line, "step");
-    settlement->response = text_of(line, "response");
-    settlement->error = text_of(line, "error");
-    settlement->delay_ms = number_of(line, "delay_ms", -1);
-    if (strcmp(verb, "step") == 0) {
-        settlement->step = NULL;
-        task_step(task, text_of(line, "step"), NULL); /* if it is refused, so will the settlement be */
+        return;                      /* not in the script: complete */
+    if (strcmp(verb, "step") == 0) { /* if it is refused, so will the settlement be */
+        readpast_worker_step(play->worker, end->key, end->attempt, text_of(line, "step"), NULL);
     } else if (strcmp(verb, "sleep") == 0) {
         sleep_ms(number_of(line, "ms", 0));
+    } else if (strcmp(verb, "wait_lost") == 0) {
+        while (!readpast_worker_is_lost(play->worker, end->key, end->attempt))
+            sleep_ms(LOST_LOOK_MS);
     } else if (strcmp(verb, "raise") == 0) { /* C has no exceptions: a handler says that it failed, and why */
-        task_retry(task, "%s", text_of(line, "message"));
+        end->action = READPAST_ACTION_RETRY;
+        end->error = given(line, "message", &end->error_length);
     } else {
-        settlement->action = action_of(verb);
+        end->action = action_of(verb);
+        end->step = given(line, "step", &end->step_length);
+        end->response = given(line, "response", &end->response_length);
+        end->error = given(line, "error", &end->error_length);
+        end->due = given(line, "due", &end->due_length);
+        end->delay_ms = number_of(line, "delay_ms", -1);
     }
 }
 
-static void handle(struct task *task, void *context) {
-    struct play *play = context;
-    readpast_value payload = READPAST_VALUE_INIT;
-    readpast_batch_value_by_name(task->batch, task->index, "Payload", &payload, NULL);
-    follow(cJSON_GetObjectItemCaseSensitive(play->script, payload.text ? payload.text : ""), task);
+static void count(struct play *play, int64_t begun) {
     pthread_mutex_lock(&play->lock);
-    bool enough = ++play->handled >= play->until;
+    play->at_once += begun;
+    if (play->at_once > play->most_at_once)
+        play->most_at_once = play->at_once;
+    bool enough = begun < 0 && ++play->handled >= play->until;
     pthread_mutex_unlock(&play->lock);
     if (enough)
-        loop_stop(task->loop);
+        readpast_worker_stop(play->worker, NULL);
+}
+
+static void work_on(struct play *play, readpast_batch batch, int32_t index) {
+    readpast_item item = READPAST_ITEM_INIT;
+    readpast_value payload = READPAST_VALUE_INIT;
+    readpast_settlement end = READPAST_SETTLEMENT_INIT;
+    readpast_batch_item(batch, index, &item, NULL);
+    end.key = item.key;
+    end.attempt = item.attempt;
+    if (readpast_worker_is_stopping(play->worker) || readpast_worker_is_lost(play->worker, item.key, item.attempt)) {
+        end.action = READPAST_ACTION_RELEASE;
+        readpast_worker_end(play->worker, &end, 1, NULL);
+        return;
+    }
+    readpast_batch_value_by_name(batch, index, "Payload", &payload, NULL);
+    end.action = READPAST_ACTION_COMPLETE;
+    count(play, 1);
+    follow(cJSON_GetObjectItemCaseSensitive(play->script, payload.text ? payload.text : ""), play, &end);
+    count(play, -1);
+    readpast_worker_end(play->worker, &end, 1, NULL);
+    free((char *)end.step);
+    free((char *)end.response);
+    free((char *)end.error);
+    free((char *)end.due);
 }
 
 static void *run(void *data) {
-    struct hand *hand = data;
-    hand->status = loop_run(hand->loop, &hand->error);
-    if (hand->status < 0)
-        loop_stop(hand->loop); /* the others shall not go on without it */
-    return NULL;
+    struct play *play = data;
+    readpast_batch batch;
+    for (;;) {
+        /* What makes the worker stop is told by its close. */
+        readpast_status status = readpast_worker_take(play->worker, play->batch_size, DAY_MS, &batch, NULL);
+        if (status < 0 || status == READPAST_INTERRUPTED)
+            return NULL;
+        for (int32_t i = 0; i < readpast_batch_count(batch); i++)
+            work_on(play, batch, i);
+        readpast_batch_free(batch);
+    }
 }
 
 cJSON *call_work(const cJSON *request) {
     struct play play = {
         .script = cJSON_GetObjectItemCaseSensitive(request, "script"),
+        .batch_size = small_number_of(request, "batch", 1),
         .until = number_of(request, "until", 1),
         .lock = PTHREAD_MUTEX_INITIALIZER,
     };
-    struct loop loop = {.batch_size = small_number_of(request, "batch", 1), .handle = handle, .context = &play};
-    struct hand hands[MOST_THREADS];
+    pthread_t hands[MOST_THREADS];
     int32_t threads = small_number_of(request, "threads", 1);
     if (threads < 1 || threads > MOST_THREADS)
         give_up("a worker of so many threads cannot be had");
 
-    readpast_queue given = {kept_for(QUEUE, request, "queue")};
+    readpast_queue queue = {kept_for(QUEUE, request, "queue")};
     readpast_error error;
-    /* A handle of its own: to stop it is not to stop its neighbours. */
-    readpast_status status = readpast_queue_share(given, &loop.queue, &error);
+    readpast_status status = readpast_worker_start(queue, NULL, &play.worker, &error);
     if (status < 0)
         return answer_of(status, error);
-    if (!loop_make(&loop))
-        give_up("the system has no more locks");
-    for (int32_t i = 0; i < threads; i++) {
-        hands[i] = (struct hand){.loop = &loop};
-        if (pthread_create(&hands[i].thread, NULL, run, &hands[i]) != 0)
+    for (int32_t i = 0; i < threads; i++)
+        if (pthread_create(&hands[i], NULL, run, &play) != 0)
             give_up("no thread can be started");
-    }
-    for (int32_t i = 0; i < threads; i++) {
-        pthread_join(hands[i].thread, NULL);
-        if (hands[i].status < 0 && status == READPAST_OK) {
-            status = hands[i].status;
-            error = hands[i].error;
-        } else {
-            readpast_error_free(hands[i].error);
-        }
-    }
-    loop_free(&loop);
-    readpast_queue_free(loop.queue);
+    for (int32_t i = 0; i < threads; i++)
+        pthread_join(hands[i], NULL);
+    const int64_t patience = number_of(request, "patience_ms", readpast_queue_lease_ms(queue));
+    status = readpast_worker_close(play.worker, patience, &error);
+    readpast_worker_free(play.worker);
 
     cJSON *answer = answer_of(status, error);
     cJSON_AddNumberToObject(answer, "handled", (double)play.handled);
+    cJSON_AddNumberToObject(answer, "most_at_once", (double)play.most_at_once);
     return answer;
 }

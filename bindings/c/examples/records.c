@@ -3,6 +3,7 @@
 #include "records.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -24,15 +25,12 @@ void record_claim(FILE *to, readpast_batch batch) {
     write_out(to);
 }
 
-void record_settlements(FILE *to, const readpast_settlement *settlements, const readpast_outcome *outcomes,
-                        int32_t count, int64_t took_us) {
-    if (!to)
+void record_event(FILE *to, const readpast_event *event) {
+    const bool is_end = event->kind == READPAST_EVENT_SETTLED || event->kind == READPAST_EVENT_LOST;
+    if (!to || !is_end || event->action == READPAST_ACTION_RELEASE)
         return;
-    for (int32_t i = 0; i < count; i++)
-        fprintf(to, "S\t%s\t%" PRId32 "\t%" PRId32 "\t%" PRId32 "\n", settlements[i].key, settlements[i].attempt,
-                outcomes[i].answer, outcomes[i].state);
-    if (took_us >= 0)
-        fprintf(to, "L\t%" PRId64 "\n", took_us);
+    fprintf(to, "S\t%s\t%" PRId32 "\t%" PRId32 "\t%" PRId32 "\n", event->key, event->attempt, event->answer,
+            event->state);
     write_out(to);
 }
 

@@ -19,9 +19,8 @@
 /* Both do nothing if `to` is NULL, and end the program if they cannot write: a proof with gaps is none. */
 void record_claim(FILE *to, readpast_batch batch);
 
-/* A call that claimed nothing has no time of interest: `took_us` is below 0. */
-void record_settlements(FILE *to, const readpast_settlement *settlements, const readpast_outcome *outcomes,
-                        int32_t count, int64_t took_us);
+/* What became of an item that was taken. What was claimed ahead and given back is nobody's. */
+void record_event(FILE *to, const readpast_event *event);
 
 /* Microseconds on a clock that nobody sets. */
 int64_t record_clock(void);

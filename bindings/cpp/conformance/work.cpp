@@ -1,7 +1,9 @@
 // The verb `work`: a worker whose handler does what a script says.
 #include "adapter.hpp"
 
-#include <atomic>
+#include <algorithm>
+#include <chrono>
+#include <mutex>
 #include <stdexcept>
 #include <thread>
 
@@ -25,44 +27,68 @@ answer follow(const json &script, readpast::job &job) {
         std::this_thread::sleep_for(*time_of(*line, "ms"));
         return std::nullopt;
     }
+    if (verb == "wait_lost") {
+        while (!job.lost())
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        return std::nullopt;
+    }
+    const auto text = [&line](const char *name) {
+        auto given = text_of(*line, name);
+        if (given && text_of(*line, "spoil") == name)
+            given->append("\0\xFF", 2); // what no text may hold
+        return given;
+    };
     auto settlement = job.settle(action_of(line->at("do")));
-    settlement.response = text_of(*line, "response");
-    settlement.error = text_of(*line, "error");
+    settlement.step = text("step");
+    settlement.response = text("response");
+    settlement.error = text("error");
+    settlement.due = text("due");
     settlement.delay = time_of(*line, "delay_ms");
     return settlement;
 }
 
 /// Counts what is handled, also what was raised, and stops the worker in time.
+struct counts {
+    int until;
+    readpast::worker &worker;
+    std::mutex lock = {};
+    int handled = 0, at_once = 0, most_at_once = 0;
+};
+
 class counted {
 public:
-    counted(std::atomic<int> &handled, int until, readpast::worker &worker)
-        : handled_(handled), until_(until), worker_(worker) {}
+    explicit counted(counts &all) : all_(all) {
+        const std::lock_guard<std::mutex> guard(all_.lock);
+        all_.most_at_once = std::max(++all_.at_once, all_.most_at_once);
+    }
     counted(const counted &) = delete;
     counted &operator=(const counted &) = delete;
     ~counted() {
-        if (++handled_ == until_)
-            worker_.stop();
+        const std::lock_guard<std::mutex> guard(all_.lock);
+        all_.at_once--;
+        if (++all_.handled == all_.until)
+            all_.worker.stop();
     }
 
 private:
-    std::atomic<int> &handled_;
-    int until_;
-    readpast::worker &worker_;
+    counts &all_;
 };
 
 } // namespace
 
 json work(const readpast::queue &queue, const json &request) {
-    const int until = number_of(request, "until", 1);
-    std::atomic<int> handled = 0;
     readpast::worker worker(queue);
+    counts all{number_of(request, "until", 1), worker};
+    if (const auto patience = time_of(request, "patience_ms"))
+        worker.patience(*patience);
     worker.threads(static_cast<std::size_t>(number_of(request, "threads", 1)));
     worker.batch_size(number_of(request, "batch", 1));
     worker.run([&](readpast::job &job) {
-        const counted one(handled, until, worker);
+        const counted one(all);
         return follow(request.at("script"), job);
     });
     json answer = answer_of(readpast::status::ok);
-    answer["handled"] = handled.load();
+    answer["handled"] = all.handled;
+    answer["most_at_once"] = all.most_at_once;
     return answer;
 }

@@ -7,8 +7,6 @@
 #include <stdexcept>
 #include <string>
 
-using readpast::detail::fit;
-
 namespace {
 
 template <class Throw> std::string description_of(const Throw &thrower) {
@@ -67,26 +65,4 @@ TEST_CASE("whatever is thrown, there is a text") {
         }
     });
     CHECK(nested.find("caused by: int") != std::string::npos);
-}
-
-TEST_CASE("text that is no UTF-8 is made some") {
-    const std::string replaced = "\xEF\xBF\xBD";
-    CHECK(fit("grüß \U0001F600", 100) == "grüß \U0001F600");
-    CHECK(fit(std::string("a\0b", 3), 100) == "a" + replaced + "b");
-    CHECK(fit("a\xFF"
-              "b\x80",
-              100) == "a" + replaced + "b" + replaced);
-    CHECK(fit("\xC3", 100) == replaced);                               // cut off
-    CHECK(fit("\xC0\xAF", 100) == replaced + replaced);                // overlong
-    CHECK(fit("\xE0\x80\xAF", 100) == replaced + replaced + replaced); // overlong
-    CHECK(fit("\xED\xA0\x80", 100) == replaced + replaced + replaced); // a surrogate
-    CHECK(fit("\xF4\x90\x80\x80", 100).size() == 4 * replaced.size()); // beyond the last
-    CHECK(fit("\xF0\x9F\x98", 100) == replaced + replaced + replaced); // cut off
-    CHECK(fit("\xED\x9F\xBF\xEE\x80\x80\xF4\x8F\xBF\xBF", 100).size() == 10);
-}
-
-TEST_CASE("long text is cut between characters") {
-    CHECK(fit("äöü", 2) == "äö");
-    CHECK(fit("\U0001F600\U0001F600", 1) == "\U0001F600");
-    CHECK(description_of([] { throw std::string(20000, 'x'); }).size() == readpast::detail::longest_error);
 }

@@ -141,10 +141,10 @@ TEST_CASE("an exception is the item's error, and the worker goes on") {
     const auto errors = column(queue, "error");
     CHECK(errors[0].empty());
     CHECK(contains(errors[1], "it is bad: ä\U0001F600\ncaused by: std::out_of_range: inner"));
-    CHECK(errors[2] == "std::runtime_error: half of \xEF\xBF\xBD\xEF\xBF\xBD a character");
+    CHECK(errors[2] == "std::runtime_error: half of \xEF\xBF\xBD a character");
     CHECK(errors[3] == "int, which is no std::exception");
     CHECK(contains(errors[4], "settled item another"));
-    CHECK(contains(errors[5], "returned STEP, which does not end it"));
+    CHECK(contains(errors[5], "the action Step does not end an item"));
     CHECK(handled == 3 * 3 + 2 + 2); // what was done, and settled wrongly, is not done again
 }
 
@@ -176,13 +176,13 @@ TEST_CASE("what cannot be stored is left out, and holds up nobody") {
         },
         [&] { return queue.stats().completed == 5; });
     const auto errors = column(queue, "error");
-    CHECK(contains(errors[0], "what the handler gave was refused: a text has a NUL inside"));
-    CHECK(contains(errors[1], "is no text; what the handler gave was refused"));
+    CHECK(contains(errors[0], "what the handler gave was refused: the response contains U+0000"));
+    CHECK(errors[1] == "\xEF\xBF\xBD is no text");
     CHECK(contains(errors[2], "what the handler gave was refused"));
     CHECK(contains(errors[3], "what the handler gave was refused"));
     CHECK(errors[4].empty());
-    CHECK(column(queue, "response") == std::vector<std::string>{"", "", "", "", "sent"});
-    CHECK(notices.size() == 4);
+    CHECK(column(queue, "response") == std::vector<std::string>{"", "sent", "sent", "sent", "sent"});
+    CHECK(notices.size() == 3);
 }
 
 TEST_CASE("leases outlast the work") {
@@ -230,7 +230,7 @@ TEST_CASE("a handler learns that its item is lost") {
             return !notices.empty();
         });
     CHECK(was_lost);
-    CHECK(contains(notices[0], " was lost (READPAST_LEASE_LOST)"));
+    CHECK(contains(notices[0], " was lost: "));
 }
 
 TEST_CASE("observers are told what happens") {

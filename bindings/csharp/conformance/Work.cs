@@ -12,16 +12,25 @@ namespace Conformance
         internal static Dictionary<string, object> Run(Request request)
         {
             var script = (Request)request["script"];
-            int until = request.Number("until", 1), handled = 0;
+            int until = request.Number("until", 1), handled = 0, atOnce = 0, mostAtOnce = 0;
+            var counting = new object();
             Worker worker = null;
             worker = new Worker(Verbs.QueueOf(request), item =>
             {
+                lock (counting)
+                {
+                    mostAtOnce = Math.Max(++atOnce, mostAtOnce);
+                }
                 try
                 {
                     return Play(item, script);
                 }
                 finally
                 {
+                    lock (counting)
+                    {
+                        atOnce--;
+                    }
                     if (Interlocked.Increment(ref handled) == until)
                     {
                         worker.Stop();
@@ -31,9 +40,10 @@ namespace Conformance
             {
                 Threads = request.Number("threads", 1),
                 BatchSize = request.Number("batch", 1),
+                Patience = request.Milliseconds("patience_ms"),
             };
             worker.Run();
-            return Verbs.Ok().With("handled", handled);
+            return Verbs.Ok().With("handled", handled).With("most_at_once", mostAtOnce);
         }
 
         private static Settlement Play(Item item, Request script)
@@ -52,15 +62,30 @@ namespace Conformance
                 case "sleep":
                     Thread.Sleep(play.Milliseconds("ms").Value);
                     return null;
+                case "wait_lost":
+                    while (!item.IsLost)
+                    {
+                        Thread.Sleep(10);
+                    }
+                    return null;
                 case "raise":
                     throw new InvalidOperationException(play.Text("message"));
                 default:
                     Settlement settlement = item.Settle(Requests.Action(play.Text("do")));
-                    settlement.Response = play.Text("response");
-                    settlement.Error = play.Text("error");
+                    settlement.Step = play.Text("step");
+                    settlement.Response = Spoilt(play, "response");
+                    settlement.Error = Spoilt(play, "error");
+                    settlement.Due = play.Text("due");
                     settlement.Delay = play.Milliseconds("delay_ms");
                     return settlement;
             }
+        }
+
+        /// <summary>The text with what none may hold, if the script says so.</summary>
+        private static string Spoilt(Request play, string name)
+        {
+            string text = play.Text(name);
+            return play.Text("spoil") == name ? text + "\0\ud83d" : text;
         }
     }
 }

@@ -184,7 +184,7 @@ namespace Readpast.Tests
                 });
                 var entries = new ConcurrentQueue<WorkerLogEntry>();
                 worker.Logged += entries.Enqueue;
-                RunUntil(worker, () => entries.Any(entry => entry.Message.Contains("LeaseLost")));
+                RunUntil(worker, () => entries.Any(entry => entry.Message.Contains("was lost: ")));
                 Assert.IsTrue(wasCancelled);
                 Assert.IsTrue(entries.Any(entry => entry.Message.Contains("was cancelled: the item is lost")));
                 Assert.AreEqual(1, brief.Stats().Terminated);
@@ -247,7 +247,7 @@ namespace Readpast.Tests
             CollectionAssert.Contains(warnings, "item " + keys[2] + ", attempt 1 failed (Fail): 550 no such user");
             string refused = warnings.Single(line => line.StartsWith("item " + keys[3], StringComparison.Ordinal));
             StringAssert.Contains(
-                "attempt 1: what the handler gave was refused, and is left out: ",
+                "attempt 1: what the handler gave (step of 600 characters) was refused, and is left out of its ",
                 refused);
             StringAssert.Contains("widen its column", refused);
             Assert.IsFalse(warnings.Any(line => line.Contains(keys[4])));

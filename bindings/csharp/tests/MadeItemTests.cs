@@ -70,8 +70,9 @@ namespace Readpast.Tests
                     var refused = Assert.Throws<ArgumentOutOfRangeException>(
                         () => queue.Enqueue(new NewItem { Delay = delay }));
                     Assert.AreEqual("Delay", refused.ParamName);
-                    Assert.Throws<ArgumentOutOfRangeException>(
+                    var settled = Assert.Throws<QueueException>(
                         () => queue.Settle(Batch.FromJson("[{}]")[0].Release(delay)));
+                    Assert.AreEqual(Status.InvalidArgument, settled.Status);
                 }
             }
         }

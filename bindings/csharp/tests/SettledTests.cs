@@ -61,9 +61,9 @@ namespace Readpast.Tests
                 () => queue.Stats().Paused == 1 && queue.Stats().Failed == 2);
             string[] errors = TestQueue.Column(queue, "error");
             StringAssert.StartsWith("what the handler gave was refused: ", errors[0]);
-            StringAssert.Contains("a delay must not be negative", errors[0]);
-            StringAssert.Contains("returned Step, which ends no item", errors[1]);
-            StringAssert.Contains("what the handler gave was refused: ", errors[2]);
+            StringAssert.Contains("the delay of -1000 ms is not from 0", errors[0]);
+            StringAssert.Contains("the action Step does not end an item", errors[1]);
+            StringAssert.Contains("the action that was given does not end an item", errors[2]);
         }
 
         [Test]

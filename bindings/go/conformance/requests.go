@@ -28,6 +28,7 @@ type request struct {
 	Status     int32
 	WaitMs     int64  `json:"wait_ms"`
 	TimeoutMs  int64  `json:"timeout_ms"`
+	PatienceMs int64  `json:"patience_ms"`
 	IntervalMs *int64 `json:"interval_ms"`
 
 	Threads, Until int

@@ -13,7 +13,9 @@ import (
 type play struct {
 	Do              string
 	Response, Error *string
-	Message, Step   string
+	Message, Due    string
+	Step            *string
+	Spoil           string
 	Ms              int64
 	DelayMs         *int64 `json:"delay_ms"`
 }
@@ -22,11 +24,17 @@ type play struct {
 func work(ctx context.Context, r *request) (answer, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	var handled atomic.Int64
+	var handled, atOnce, mostAtOnce atomic.Int64
 	worker := readpast.Worker{
 		Queue: r.queue(), Concurrency: r.Threads, BatchSize: r.BatchSize,
+		Patience: time.Duration(r.PatienceMs) * time.Millisecond,
 		Handler: func(ctx context.Context, item *readpast.Item) (readpast.Settlement, error) {
+			now := atOnce.Add(1)
+			for most := mostAtOnce.Load(); now > most && !mostAtOnce.CompareAndSwap(most, now); {
+				most = mostAtOnce.Load()
+			}
 			defer func() {
+				atOnce.Add(-1)
 				if handled.Add(1) == int64(r.Until) {
 					stop()
 				}
@@ -36,7 +44,7 @@ func work(ctx context.Context, r *request) (answer, error) {
 		},
 	}
 	err := worker.Run(ctx)
-	return ok().with("handled", handled.Load()), err
+	return ok().with("handled", handled.Load()).with("most_at_once", mostAtOnce.Load()), err
 }
 
 func (p play) run(ctx context.Context, item *readpast.Item) (settlement readpast.Settlement, err error) {
@@ -44,16 +52,28 @@ func (p play) run(ctx context.Context, item *readpast.Item) (settlement readpast
 	case "":
 		// Not in the script.
 	case "step":
-		_, err = item.RecordStep(ctx, p.Step)
+		_, err = item.RecordStep(ctx, *p.Step)
 	case "sleep":
 		time.Sleep(time.Duration(p.Ms) * time.Millisecond)
+	case "wait_lost":
+		<-ctx.Done()
 	case "raise":
 		panic(p.Message)
 	default:
 		settlement = item.Settle(actionNamed(p.Do))
-		settlement.Response, settlement.Error, settlement.Delay = p.Response, p.Error, duration(p.DelayMs)
+		settlement.Step, settlement.Due, settlement.Delay = p.Step, p.Due, duration(p.DelayMs)
+		settlement.Response, settlement.Error = p.spoilt("response", p.Response), p.spoilt("error", p.Error)
 	}
 	return settlement, err
+}
+
+// spoilt is the text with what none may hold, if the script says so.
+func (p play) spoilt(name string, text *string) *string {
+	if text == nil || p.Spoil != name {
+		return text
+	}
+	spoilt := *text + "\x00\xff"
+	return &spoilt
 }
 
 // toJSON reads what is to be told before the batch that it is read from is closed.

@@ -2,13 +2,16 @@
 
 The same as bindings/c/bench/drain.c:
 
-  READPAST_CONNECTION='Driver={...};Server=...;' drain [-o key=value]... queue count
+  READPAST_CONNECTION='Driver={...};Server=...;' drain [-o key=value]... [-w handlers] queue count
+
+With -w, a Worker does it: so many handlers of one item, which do nothing.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
+import itertools
 import json
 import os
 import resource
@@ -24,13 +27,28 @@ WARM = 50_000
 def main() -> int:
     parser = argparse.ArgumentParser(prog="drain")
     parser.add_argument("-o", metavar="key=value", action="append", default=[])
+    parser.add_argument("-w", metavar="handlers", type=int)
     parser.add_argument("queue")
     parser.add_argument("count", type=int)
     arguments = parser.parse_args()
     settings = dict(setting.split("=", 1) for setting in arguments.o)
     settings.setdefault("connection", os.environ.get("READPAST_CONNECTION", ""))
     with readpast.Queue(arguments.queue, **settings) as queue:
-        return drain(queue, arguments.count)
+        return work(queue, arguments.w, arguments.count) if arguments.w else drain(queue, arguments.count)
+
+
+def work(queue: readpast.Queue, handlers: int, wanted: int) -> int:
+    done = itertools.count(1)
+
+    def handle(_: readpast.Item) -> None:
+        if next(done) == wanted:
+            worker.stop()
+
+    worker = readpast.Worker(queue, handle, threads=handlers)
+    begun = time.perf_counter()
+    worker.run()
+    print(json.dumps({"items": wanted, "seconds": time.perf_counter() - begun}))
+    return 0
 
 
 def drain(queue: readpast.Queue, wanted: int) -> int:

@@ -206,7 +206,7 @@ def _claim_in_child(request: Request) -> Answer:
 
 @_verb("work")
 def _work(request: Request) -> Answer:
-    return _done(handled=work.run(queue_of(request), request))
+    return _done(**work.run(queue_of(request), request))
 
 
 def _done(**members: Any) -> Answer:

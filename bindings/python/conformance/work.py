@@ -11,23 +11,33 @@ from arguments import Request, action, milliseconds
 from readpast import Item, Queue, Settlement, Worker
 
 
-def run(queue: Queue, request: Request) -> int:
+def run(queue: Queue, request: Request) -> dict[str, int]:
     until, counting = request.get("until", 1), threading.Lock()
-    handled = 0
+    handled = at_once = most_at_once = 0
 
     def handle(item: Item) -> Settlement | None:
-        nonlocal handled
+        nonlocal handled, at_once, most_at_once
+        with counting:
+            at_once += 1
+            most_at_once = max(at_once, most_at_once)
         try:
             return _play(item, request["script"])
         finally:
             with counting:
+                at_once -= 1
                 handled += 1
                 if handled == until:
                     worker.stop()
 
-    worker = Worker(queue, handle, threads=request.get("threads", 1), batch_size=request.get("batch", 1))
+    worker = Worker(
+        queue,
+        handle,
+        threads=request.get("threads", 1),
+        batch_size=request.get("batch", 1),
+        settle_timeout=milliseconds(request, "patience_ms"),
+    )
     worker.run()
-    return handled
+    return {"handled": handled, "most_at_once": most_at_once}
 
 
 def _play(item: Item, script: dict[str, Any]) -> Settlement | None:
@@ -41,8 +51,14 @@ def _play(item: Item, script: dict[str, Any]) -> Settlement | None:
     if does == "sleep":
         time.sleep(play["ms"] / 1000)
         return None
+    if does == "wait_lost":
+        while not item.is_lost:
+            time.sleep(0.01)
+        return None
     if does == "raise":
         raise RuntimeError(play["message"])
-    return item.settle(action(does))._replace(
-        response=play.get("response"), error=play.get("error"), delay=milliseconds(play, "delay_ms")
-    )
+    spoil = play.get("spoil")
+    texts = {name: play.get(name) for name in ("step", "response", "error", "due")}
+    if spoil:
+        texts[spoil] += "\0\ud83d"
+    return item.settle(action(does))._replace(**texts, delay=milliseconds(play, "delay_ms"))

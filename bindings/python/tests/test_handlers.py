@@ -206,12 +206,13 @@ def test_an_action_that_ends_no_item_is_a_mistake(queue: Queue) -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"delay": float("nan")}, "NaN"),
-        ({"delay": 1e300}, "no such time will come"),
+        ({"delay": float("nan")}, "the delay of -9223372036854775808 ms is not from 0"),
+        ({"delay": 1e300}, "the delay of 9223372036854775807 ms is not from 0"),
         ({"due": datetime(2030, 1, 1)}, "time zone"),  # noqa: DTZ001
         ({"due": "tomorrow"}, "due"),
         ({"step": "x" * 61}, "step"),
-        ({"response": 5}, "response must be text, not int"),
+        ({"response": "half \ud83d"}, "the response is not UTF-8"),
+        ({"response": "a\0b"}, "U+0000"),
     ],
 )
 def test_what_cannot_be_stored_is_left_out_and_the_action_kept(
@@ -226,7 +227,16 @@ def test_what_cannot_be_stored_is_left_out_and_the_action_kept(
     assert "what the handler gave was refused: " in str(error)
     assert said in str(error)
     assert not other
-    assert "attempt 1: what the handler gave was refused, and is left out: " in log.text
+    assert "attempt 1: what the handler gave (" in log.text
+    assert "was refused, and is left out of its Complete: " in log.text
+
+
+@pytest.mark.parametrize(("name", "value"), [("response", 5), ("due", 7), ("delay", "soon"), ("action", 1)])
+def test_a_settlement_of_wrong_types_is_a_mistake(queue: Queue, name: str, value: Any) -> None:
+    support.enqueue(queue, "a")
+    wrong = {name: value}
+    run_until(Worker(queue, lambda item: item.complete()._replace(**wrong)), lambda: queue.stats().failed == 1)
+    assert f"whose {name} is a value of type {type(value).__name__}" in str(support.column(queue, "error")[0])
 
 
 def test_a_step_keeps_the_claim_and_a_lost_item_says_so(queue: Queue) -> None:
@@ -302,7 +312,7 @@ def test_the_log_tells_of_every_failed_attempt_and_of_no_payload(queue: Queue, l
     assert f"item {key['retries']}, attempt 1 failed (RETRY): 452 full" in warnings
     assert f"item {key['fails']}, attempt 1 failed (FAIL): 550 no such user" in warnings
     (refused,) = (line for line in warnings if line.startswith(f"item {key['long']}, "))
-    assert "attempt 1: what the handler gave was refused, and is left out: " in refused
+    assert "attempt 1: what the handler gave (step of 600 characters) was refused, and is left out of its " in refused
     assert not any(f"item {key['completes']}" in line for line in warnings)
     assert "s3cret" not in log.text
     password = os.environ["READPAST_CONNECTION"].partition("Pwd=")[2].partition(";")[0]

@@ -108,9 +108,9 @@ def test_an_exception_is_the_items_error_and_the_worker_goes_on(queue: Queue, ca
     assert "in raise_for" in bad
     assert "worker.py" not in bad.replace(__file__, ""), "our own part of the stack helps nobody"
     assert good in {"", "None"}
-    assert 16000 <= len(long) <= 16 * 1024
-    assert unsendable == "what the handler gave was refused: delay is -1; it must not be negative"
-    assert support.column(queue, "response")[3] == "half \ufffd", "what was done stays done"
+    assert len(long) == 16000
+    assert "the response is not UTF-8: see its byte 5; the delay of -1000 ms is not from 0" in unsendable
+    assert not support.column(queue, "response")[3]
     assert "returned a value of type str" in strange
     assert "settled item x" in anothers
     record = next(record for record in caplog.records if "attempt 1" in record.getMessage())
@@ -171,7 +171,7 @@ def test_a_handler_learns_that_its_item_is_lost(caplog: pytest.LogCaptureFixture
         worker = Worker(queue, work)
         with caplog.at_level(logging.WARNING, "readpast.worker"):
             worker.run()
-        assert "attempt 1 was lost (LEASE_LOST)" in caplog.text
+        assert "attempt 1 was lost: " in caplog.text
         assert queue.stats().terminated == 1
 
 

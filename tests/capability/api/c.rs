@@ -236,6 +236,10 @@ impl Settlements {
                 error: pointer(error),
                 delay_ms: settlement.delay_ms.unwrap_or(-1),
                 due: pointer(due),
+                step_length: 0,
+                response_length: 0,
+                error_length: 0,
+                due_length: 0,
             })
             .collect();
         Self { structs, _texts: texts }

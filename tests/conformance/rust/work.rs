@@ -3,7 +3,7 @@
 use super::answer::Result;
 use super::given;
 use readpast::worker::{Job, Stop, trace_panics};
-use readpast::{Queue, Verdict, Worker};
+use readpast::{Action, Queue, Settlement, Verdict, Worker};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -12,28 +12,38 @@ use std::time::Duration;
 pub fn work(queue: &Queue, request: &Value) -> Result {
     trace_panics();
     let worker = Worker::new(queue).threads(given::number(request, "threads"));
-    let worker = worker.batch_size(given::number(request, "batch"));
+    let mut worker = worker.batch_size(given::number(request, "batch"));
+    if let Some(ms) = request["patience_ms"].as_u64() {
+        worker = worker.patience(Duration::from_millis(ms));
+    }
     let play = Play {
         script: &request["script"],
         until: given::number(request, "until").into(),
         handled: AtomicU64::new(0),
+        at_once: AtomicU64::new(0),
+        most_at_once: AtomicU64::new(0),
         stop: worker.stop_handle(),
     };
     worker.run(|job| play.handle(job))?;
-    Ok(json!({"handled": play.handled.load(Ordering::SeqCst)}))
+    let [handled, most_at_once] = [play.handled, play.most_at_once].map(|count| count.load(Ordering::SeqCst));
+    Ok(json!({"handled": handled, "most_at_once": most_at_once}))
 }
 
 struct Play<'a> {
     script: &'a Value,
     until: u64,
     handled: AtomicU64,
+    at_once: AtomicU64,
+    most_at_once: AtomicU64,
     stop: Stop,
 }
 
 impl Play<'_> {
     fn handle(&self, job: &Job<'_>) -> Verdict {
         let line = &self.script[job.text("Payload").unwrap_or_default()];
+        self.most_at_once.fetch_max(self.at_once.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
         let verdict = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| follow(line, job)));
+        self.at_once.fetch_sub(1, Ordering::SeqCst);
         if self.handled.fetch_add(1, Ordering::SeqCst) + 1 >= self.until {
             self.stop.stop();
         }
@@ -44,32 +54,43 @@ impl Play<'_> {
 
 fn follow(line: &Value, job: &Job<'_>) -> Verdict {
     let text = |name: &str| line[name].as_str();
-    let verdict = match text("do") {
-        None | Some("complete") => Verdict::complete(),
-        Some("complete_partially") => Verdict::complete_partially(),
-        Some("fail") => Verdict::fail(text("error").unwrap_or_default()),
-        Some("retry") => Verdict::retry(text("error").unwrap_or_default()),
-        Some("release") => Verdict::release(),
-        Some("cancel") => Verdict::cancel(),
-        Some("pause") => Verdict::pause(),
+    let action = match text("do") {
+        None | Some("complete") => Action::Complete,
+        Some("complete_partially") => Action::CompletePartially,
+        Some("fail") => Action::Fail,
+        Some("retry") => Action::Retry,
+        Some("release") => Action::Release,
+        Some("cancel") => Action::Cancel,
+        Some("pause") => Action::Pause,
+        Some("resume") => Action::Resume,
         Some("raise") => panic!("{}", given::text(line, "message")),
         Some("step") => {
             // A step that is refused leaves an item that is lost, which its settlement finds out too.
             let _ = job.step(given::text(line, "step"));
-            Verdict::complete()
+            return Verdict::complete();
         }
         Some("sleep") => {
             thread::sleep(Duration::from_millis(given::number(line, "ms").into()));
-            Verdict::complete()
+            return Verdict::complete();
+        }
+        Some("wait_lost") => {
+            while !job.is_lost() {
+                thread::sleep(Duration::from_millis(10));
+            }
+            return Verdict::complete();
         }
         Some(other) => unreachable!("no handler can {other}"),
     };
-    let verdict = match line["delay_ms"].as_u64() {
-        Some(ms) => verdict.after(Duration::from_millis(ms)),
-        None => verdict,
-    };
-    match text("response") {
-        Some(response) => verdict.response(response),
-        None => verdict,
-    }
+    // The one thing that text in Rust can hold and none in a database.
+    let spoilt =
+        |name: &str| text(name).map(|given| format!("{given}{}", if text("spoil") == Some(name) { "\0" } else { "" }));
+    let (response, error) = (spoilt("response"), spoilt("error"));
+    Verdict::from(&Settlement {
+        step: text("step"),
+        response: response.as_deref(),
+        error: error.as_deref(),
+        delay_ms: line["delay_ms"].as_i64(),
+        due: text("due"),
+        ..Settlement::control(job.key(), None, action)
+    })
 }

@@ -118,7 +118,7 @@ static void print_speed(const char *what, int32_t count, double seconds) {
 }
 
 bool report(const struct run *run, const struct ledger *ledger, const struct crew *crew) {
-    struct verdict verdict = judge(ledger, crew, run->batch_size, run->asked);
+    struct verdict verdict = judge(ledger, crew, run->asked);
     print_workers(run, crew, &verdict);
     print_states(run, ledger);
     screen_say("Taken twice       %s", grouped(verdict.twice));

@@ -2,6 +2,10 @@
 
 #include <sys/wait.h>
 
+/* So many items a worker may have settled when it is killed, and not have written so: a call settles up to 1000, and the
+ * thread that writes may be a call behind. */
+enum { MOST_UNRECORDED = 2000 };
+
 static bool was_killed(const struct crew *crew, int16_t worker) {
     return worker >= 0 && WIFSIGNALED(crew->members[worker].status);
 }
@@ -30,14 +34,14 @@ static void judge_item(struct verdict *verdict, const struct item *item, const s
     }
 }
 
-struct verdict judge(const struct ledger *ledger, const struct crew *crew, int32_t batch_size, bool asked) {
+struct verdict judge(const struct ledger *ledger, const struct crew *crew, bool asked) {
     struct verdict verdict = {.asked = asked};
     for (int32_t i = 0; i < ledger->count; i++)
         judge_item(&verdict, &ledger->items[i], crew);
 
     int32_t possible = 0;
     for (int16_t i = 0; i < crew->count; i++)
-        possible += was_killed(crew, i) ? batch_size : 0; /* one call settles one batch */
+        possible += was_killed(crew, i) ? MOST_UNRECORDED : 0;
     if (verdict.unrecorded_settlements > possible)
         verdict.unexplained += verdict.unrecorded_settlements - possible;
     return verdict;

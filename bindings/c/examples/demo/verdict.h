@@ -15,7 +15,7 @@ struct verdict {
     int32_t unrecorded_claims;      /* the same, and claims whose answer got lost on the way */
 };
 
-struct verdict judge(const struct ledger *ledger, const struct crew *crew, int32_t batch_size, bool asked);
+struct verdict judge(const struct ledger *ledger, const struct crew *crew, bool asked);
 
 bool is_good(const struct verdict *verdict);
 

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,6 +27,7 @@ struct log_entry {
         text;             ///< A line without its end, with key and attempt in it. An exception's text may have several.
     std::string_view key; ///< Of the item that it is about, or empty.
     std::int32_t attempt; ///< The one that it is about, or 0.
+    std::string_view reason = {}; ///< The library's or the database's, of what was refused or is tried again.
 };
 
 /// What became of an item that a worker had in hand, for worker::on_settled. Lives as long as the call.
@@ -34,6 +36,8 @@ struct settled {
     std::int32_t attempt;    ///< The one that it is about.
     readpast::status answer; ///< status::ok, or why the item is not this worker's any more.
     readpast::state state;   ///< The one it is in now; state::none when it was found lost before it was settled.
+    std::optional<readpast::action> action; ///< What it was to be settled as; none when it was found lost before.
+    std::string_view left_out;              ///< Of a lost item: what its handler gave, by name and length, or empty.
 };
 
 namespace detail {

@@ -80,24 +80,12 @@ namespace Readpast
         }
 
         /// <summary>Ends an item as a settlement says. One that ended before is left as it is.</summary>
-        /// <exception cref="ArgumentException">The delay is negative.</exception>
-        /// <exception cref="QueueException">The action ends no item.</exception>
         internal void End(Item item, Settlement settlement)
         {
             using (var texts = new Arena())
             {
-                var native = new SettlementStruct
-                {
-                    StructSize = (UIntPtr)sizeof(SettlementStruct),
-                    Key = texts.Text(item.Key, "Key"),
-                    Attempt = item.Attempt,
-                    Action = (int)settlement.Action,
-                    Step = texts.Text(Utf8.Sendable(settlement.Step), "Step"),
-                    Response = texts.Text(Utf8.Sendable(settlement.Response), "Response"),
-                    Error = texts.Text(Utf8.Sendable(settlement.Error), "Error"),
-                    DelayMs = Queue.DelayOf(settlement.Delay),
-                    Due = texts.Text(Utf8.Sendable(settlement.Due), "Due"),
-                };
+                SettlementStruct native = settlement.ToNative(texts);
+                native.Attempt = item.Attempt;
                 using (var use = handle.Borrow())
                 {
                     QueueException.Check(
@@ -151,17 +139,19 @@ namespace Readpast
             }
         }
 
-        /// <summary>What has happened that nobody has read yet; waits for the first.</summary>
-        internal IReadOnlyList<EngineEvent> Events(TimeSpan wait)
+        /// <summary>
+        /// What has happened that nobody has read yet; waits for the first. Null: there will be nothing more.
+        /// </summary>
+        internal IReadOnlyList<EngineEvent> Events()
         {
             using (var use = handle.Borrow())
             {
-                QueueException.Check(
+                Status status = QueueException.Check(
                     WorkerMethods.readpast_worker_events(
-                        use.Handle, MostEvents, Queue.Milliseconds(wait), out Handle events, out Handle error), error);
+                        use.Handle, MostEvents, Queue.Milliseconds(Day), out Handle events, out Handle error), error);
                 using (var owned = new EventsHandle(events))
                 {
-                    return EngineEvent.Read(events);
+                    return status == Status.Interrupted ? null : EngineEvent.Read(events);
                 }
             }
         }

@@ -13,7 +13,7 @@ namespace Readpast
             Key = Utf8.Read(from.Key);
             Attempt = from.Attempt;
             State = (ItemState)from.State;
-            Message = Utf8.Read(from.Message);
+            Line = Utf8.Read(from.Line);
         }
 
         internal EventKind Kind { get; }
@@ -26,7 +26,8 @@ namespace Readpast
 
         internal ItemState State { get; }
 
-        internal string Message { get; }
+        /// <summary>What a log says of it, or null.</summary>
+        internal string Line { get; }
 
         /// <summary>Copies of all events there are.</summary>
         internal static EngineEvent[] Read(Handle events)

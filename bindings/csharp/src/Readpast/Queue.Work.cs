@@ -215,16 +215,7 @@ namespace Readpast
             for (int i = 0; i < all.Length; i++)
             {
                 Settlement settlement = all[i] ?? throw new ArgumentNullException(nameof(settlements));
-                native[i].StructSize = (UIntPtr)sizeof(SettlementStruct);
-                native[i].Key = texts.Text(settlement.Key, "Key");
-                native[i].Token = texts.Text(settlement.Token, "Token");
-                native[i].Attempt = settlement.Attempt;
-                native[i].Action = (int)settlement.Action;
-                native[i].Step = texts.Text(settlement.Step, "Step");
-                native[i].Response = texts.Text(settlement.Response, "Response");
-                native[i].Error = texts.Text(settlement.Error, "Error");
-                native[i].DelayMs = DelayOf(settlement.Delay);
-                native[i].Due = texts.Text(settlement.Due, "Due");
+                native[i] = settlement.ToNative(texts);
             }
             count = all.Length;
             return native;

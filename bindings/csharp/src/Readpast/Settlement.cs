@@ -1,4 +1,5 @@
 using System;
+using Readpast.Native;
 
 namespace Readpast
 {
@@ -62,6 +63,31 @@ namespace Readpast
         public static Settlement Operator(string key, SettlementAction action, string token = null)
         {
             return new Settlement(key, token, 0, action);
+        }
+
+        /// <summary>What it says, for the library to judge.</summary>
+        internal unsafe SettlementStruct ToNative(Arena texts)
+        {
+            // Of delays below zero, -1 would be none.
+            long delay = Queue.Milliseconds(Delay ?? TimeSpan.Zero);
+            delay = Delay == null ? -1 : Delay < TimeSpan.Zero ? Math.Min(delay, -2) : delay;
+            return new SettlementStruct
+            {
+                StructSize = (UIntPtr)sizeof(SettlementStruct),
+                Key = texts.Text(Key, nameof(Key)),
+                Token = texts.Text(Token, nameof(Token)),
+                Attempt = Attempt,
+                Action = (int)Action,
+                Step = texts.Any(Step, out UIntPtr step),
+                StepLength = step,
+                Response = texts.Any(Response, out UIntPtr response),
+                ResponseLength = response,
+                Error = texts.Any(Error, out UIntPtr error),
+                ErrorLength = error,
+                DelayMs = delay,
+                Due = texts.Any(Due, out UIntPtr due),
+                DueLength = due,
+            };
         }
     }
 

@@ -7,11 +7,6 @@ namespace Readpast
     /// <content>What a worker tells.</content>
     public sealed partial class Worker
     {
-        /// <summary>Between two looks at whether the worker is closed, while nothing happens.</summary>
-        private static readonly TimeSpan Look = TimeSpan.FromMilliseconds(200);
-
-        private volatile bool isClosed;
-
         /// <summary>
         /// What a person may want to know: start and end, each attempt that failed, what was lost or refused, calls
         /// that are tried again. No column of an item is in it. Raised on the worker's threads. While nobody listens,
@@ -56,7 +51,7 @@ namespace Readpast
 
         private void LogThrown(Item item, Exception exception)
         {
-            string what = Utf8.Sendable(exception.GetType() + ": " + exception.Message, LongestError);
+            string what = exception.GetType() + ": " + exception.Message;
             Log(WorkerLogLevel.Warning, item.Key, item.Attempt, " failed: the handler threw " + what, exception);
         }
 
@@ -77,42 +72,16 @@ namespace Readpast
             }
         }
 
-        private void LogLost(EngineEvent lost)
-        {
-            Log(
-                WorkerLogLevel.Warning, lost.Key, lost.Attempt,
-                " was lost (" + lost.Answer + "): " +
-                (lost.State == ItemState.None
-                    ? "its lease ran out, or an operator took it"
-                    : "it could not be settled, and is " + lost.State + " now") +
-                "; it is left to whoever has it");
-        }
-
-        private void LogRefused(string key, int attempt, string why)
-        {
-            Log(
-                WorkerLogLevel.Warning, key, attempt,
-                ": what the handler gave was refused, and is left out: " + why +
-                "; shorten or correct it, or widen its column");
-        }
-
         /// <summary>Tells what the library tells, until the worker is closed and nothing is left to tell.</summary>
         private void Tell(Engine running)
         {
             try
             {
-                while (true)
+                for (IReadOnlyList<EngineEvent> events; (events = running.Events()) != null;)
                 {
-                    // To be asked before: what happened until then is among what is read.
-                    bool isLast = isClosed;
-                    IReadOnlyList<EngineEvent> events = running.Events(isLast ? TimeSpan.Zero : Look);
                     foreach (EngineEvent each in events)
                     {
                         Tell(each);
-                    }
-                    if (isLast && events.Count == 0)
-                    {
-                        return;
                     }
                 }
             }
@@ -125,33 +94,30 @@ namespace Readpast
 
         private void Tell(EngineEvent told)
         {
-            switch (told.Kind)
+            if (told.Line != null)
             {
-                case EventKind.Settled:
-                    Settled?.Invoke(new SettledItem(told.Key, told.Attempt, told.Answer, told.State));
-                    break;
-                case EventKind.Lost:
-                    LogLost(told);
-                    Settled?.Invoke(new SettledItem(told.Key, told.Attempt, told.Answer, told.State));
-                    break;
-                case EventKind.Refused:
-                    LogRefused(told.Key, told.Attempt, told.Message);
-                    break;
-                case EventKind.Trouble:
-                    Log(WorkerLogLevel.Warning, null, 0, "a call failed and is made again: " + told.Message);
-                    break;
+                Log(new WorkerLogEntry(WorkerLogLevel.Warning, told.Key, told.Attempt, told.Line, null));
+            }
+            if (told.Kind == EventKind.Settled || told.Kind == EventKind.Lost)
+            {
+                Settled?.Invoke(new SettledItem(told.Key, told.Attempt, told.Answer, told.State));
             }
         }
 
         private void Log(WorkerLogLevel level, string key, int attempt, string what, Exception exception = null)
         {
-            var entry = new WorkerLogEntry(level, key, attempt, what, exception);
+            string line = key == null ? what : "item " + key + ", attempt " + attempt + what;
+            Log(new WorkerLogEntry(level, key, attempt, line, exception));
+        }
+
+        private void Log(WorkerLogEntry entry)
+        {
             Action<WorkerLogEntry> listeners = Logged;
             if (listeners != null)
             {
                 listeners(entry);
             }
-            else if (level >= WorkerLogLevel.Warning)
+            else if (entry.Level >= WorkerLogLevel.Warning)
             {
                 Console.Error.WriteLine("readpast: " + entry);
             }

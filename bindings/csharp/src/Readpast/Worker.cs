@@ -169,7 +169,6 @@ namespace Readpast
             }
             threads.ForEach(thread => thread.Join());
             Close(running, patience);
-            isClosed = true;
             teller.Join();
         }
 

@@ -20,12 +20,12 @@ namespace Readpast
     /// <summary>Something that <see cref="Worker.Logged"/> tells of.</summary>
     public sealed class WorkerLogEntry
     {
-        internal WorkerLogEntry(WorkerLogLevel level, string key, int attempt, string what, Exception exception)
+        internal WorkerLogEntry(WorkerLogLevel level, string key, int attempt, string message, Exception exception)
         {
             Level = level;
             Key = key;
             Attempt = attempt;
-            Message = key == null ? what : "item " + key + ", attempt " + attempt + what;
+            Message = message;
             Exception = exception;
         }
 

@@ -18,8 +18,15 @@ struct packed_item {
     int64_t delay_ms;
 };
 
+/* A text that may hold anything. */
+struct any_text {
+    text_place at;
+    size_t length;
+};
+
 struct packed_settlement {
-    text_place key, token, step, response, error, due;
+    text_place key, token;
+    struct any_text step, response, error, due;
     int64_t delay_ms;
     int32_t attempt, action;
 };
@@ -75,11 +82,15 @@ static inline readpast_settlement settlement_of(const char *texts, const struct 
     settlement.token = text_at(texts, packed->token);
     settlement.attempt = packed->attempt;
     settlement.action = packed->action;
-    settlement.step = text_at(texts, packed->step);
-    settlement.response = text_at(texts, packed->response);
-    settlement.error = text_at(texts, packed->error);
+    settlement.step = text_at(texts, packed->step.at);
+    settlement.step_length = packed->step.length;
+    settlement.response = text_at(texts, packed->response.at);
+    settlement.response_length = packed->response.length;
+    settlement.error = text_at(texts, packed->error.at);
+    settlement.error_length = packed->error.length;
     settlement.delay_ms = packed->delay_ms;
-    settlement.due = text_at(texts, packed->due);
+    settlement.due = text_at(texts, packed->due.at);
+    settlement.due_length = packed->due.length;
     return settlement;
 }
 

@@ -14,13 +14,12 @@ func MakeSettlements(count int) *Settlements {
 	return &Settlements{packed: make([]C.struct_packed_settlement, 0, count+1)}
 }
 
-// Settlement is a readpast_settlement: nil, and an empty token or due time, stand for NULL.
+// Settlement is a readpast_settlement: nil, and an empty token, stand for NULL.
 type Settlement struct {
-	Key, Token            string
-	Attempt, Action       int32
-	Step, Response, Error *string
-	DelayMs               int64
-	Due                   string
+	Key, Token                 string
+	Attempt, Action            int32
+	Step, Response, Error, Due *string
+	DelayMs                    int64
 }
 
 // Add appends one.
@@ -28,10 +27,10 @@ func (s *Settlements) Add(settlement *Settlement) {
 	s.packed = append(s.packed, C.struct_packed_settlement{
 		key:      s.texts.Add("a key", settlement.Key),
 		token:    s.texts.Given("a token", settlement.Token),
-		step:     s.texts.Optional("a step", settlement.Step),
-		response: s.texts.Optional("a response", settlement.Response),
-		error:    s.texts.Optional("an error", settlement.Error),
-		due:      s.texts.Given("a due time", settlement.Due),
+		step:     s.texts.any(settlement.Step),
+		response: s.texts.any(settlement.Response),
+		error:    s.texts.any(settlement.Error),
+		due:      s.texts.any(settlement.Due),
 		delay_ms: C.int64_t(settlement.DelayMs),
 		attempt:  C.int32_t(settlement.Attempt),
 		action:   C.int32_t(settlement.Action),

@@ -1,6 +1,6 @@
 package capi
 
-// #include <readpast.h>
+// #include "arrays.h"
 import "C"
 
 import (
@@ -33,12 +33,14 @@ func (t *Texts) Given(name, text string) C.int64_t {
 	return t.Add(name, text)
 }
 
-// Optional is Add, but for nil.
-func (t *Texts) Optional(name string, text *string) C.int64_t {
+// any is the place of a text that may hold anything, for the library to judge; nil stands for none.
+func (t *Texts) any(text *string) C.struct_any_text {
 	if text == nil {
-		return -1
+		return C.struct_any_text{at: -1}
 	}
-	return t.Add(name, *text)
+	place := len(t.bytes)
+	t.bytes = append(append(t.bytes, *text...), 0)
+	return C.struct_any_text{at: C.text_place(place), length: C.size_t(len(*text))}
 }
 
 func (t *Texts) failure() *Failure {

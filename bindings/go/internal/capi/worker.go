@@ -85,18 +85,24 @@ type Event struct {
 	Key          string
 	Attempt      int
 	State        int32
+	Action       int32
 	Message      string
+	LeftOut      string
+	Line         string
 }
 
-// Events is readpast_worker_events, copied; none if there was none in time.
+// Events is readpast_worker_events, copied; nil if there will be no more, and none if there was none in time.
 func (w Worker) Events(maxEvents int32, waitMs int64) ([]Event, *Failure) {
 	result := C.worker_events(C.uint64_t(w), C.int32_t(maxEvents), C.int64_t(waitMs))
 	defer C.readpast_events_free(C.readpast_events{id: result.made})
 	lent := make([]C.readpast_event, result.count)
-	if len(lent) == 0 || C.events_all(result.made, result.count, &lent[0]) != C.READPAST_OK {
+	if result.status == C.READPAST_INTERRUPTED || result.status < 0 {
 		return nil, failed(result)
 	}
 	events := make([]Event, len(lent))
+	if len(lent) > 0 {
+		C.events_all(result.made, result.count, &lent[0])
+	}
 	for i := range lent {
 		events[i] = Event{
 			Kind:    int32(lent[i].kind),
@@ -104,7 +110,10 @@ func (w Worker) Events(maxEvents int32, waitMs int64) ([]Event, *Failure) {
 			Key:     C.GoString(lent[i].key),
 			Attempt: int(lent[i].attempt),
 			State:   int32(lent[i].state),
+			Action:  int32(lent[i].action),
 			Message: C.GoString(lent[i].message),
+			LeftOut: C.GoString(lent[i].left_out),
+			Line:    C.GoString(lent[i].line),
 		}
 	}
 	return events, nil

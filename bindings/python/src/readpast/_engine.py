@@ -46,7 +46,10 @@ class Event(NamedTuple):
     key: str
     attempt: int
     state: int
+    action: int
     message: str
+    left_out: str
+    line: str
 
 
 class Engine:
@@ -97,10 +100,11 @@ class Engine:
         self._open().call(lib.readpast_worker_get_figures, figures)
         return Figures(*(getattr(figures, figure) for figure in Figures._fields))
 
-    def events(self, wait_ms: int) -> list[Event]:
-        """What happened since the last time; waits for the first."""
+    def events(self) -> list[Event] | None:
+        """What happened since the last time; waits for the first. None: the worker has closed, and all is read."""
         events = ffi.new("readpast_events *")
-        self._open().call(lib.readpast_worker_events, _EVENTS_AT_ONCE, wait_ms, events)
+        if self._open().call(lib.readpast_worker_events, _EVENTS_AT_ONCE, _DAY_MS, events) is Status.INTERRUPTED:
+            return None
         return list(_copied(Handle(events[0], lib.readpast_events_free)))
 
     def _settle(self, settlement: Settlement) -> Outcome:
@@ -123,4 +127,5 @@ def _copied(events: Handle) -> Iterator[Event]:
         # It cannot fail: the index is below the count.
         lib.readpast_events_get(events.c, index, event, ffi.NULL)
         key, message = string(event.key) or "", string(event.message) or ""
-        yield Event(event.kind, event.answer, key, event.attempt, event.state, message)
+        left_out, line = string(event.left_out) or "", string(event.line) or ""
+        yield Event(event.kind, event.answer, key, event.attempt, event.state, event.action, message, left_out, line)

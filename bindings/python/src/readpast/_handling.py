@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import inspect
 import logging
-import re
 import traceback
 from collections.abc import Coroutine
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Callable, Optional, Union
 
 from ._coroutines import Cancelled, Coroutines
-from ._texts import Moment, Seconds, delay, encoded, moment
+from ._texts import Seconds
 from .item import Item
 from .settlement import Settlement
 from .status import Action
@@ -23,13 +23,14 @@ _log = logging.getLogger("readpast.worker")
 Handler = Callable[[Item], Union[Optional[Settlement], Coroutine[Any, Any, Optional[Settlement]]]]
 """Does the work, and says what came of it by what it returns: None is `Item.complete`. May be `async def`."""
 
-_LONGEST_ERROR = 16 * 1024
-"""What an error column holds at most, in characters; stacks can be long."""
-
-_ENDS = set(Action) - {Action.STEP, Action.RESUME}
-_LONGEST_MS = 2**63 - 1
-_UNSENDABLE = re.compile("[\0\ud800-\udfff]")
-
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "action": Action,
+    "step": str,
+    "response": str,
+    "error": str,
+    "delay": (int, float, timedelta),
+    "due": (str, datetime),
+}
 _OURS = str(Path(__file__).parent)
 
 
@@ -93,7 +94,7 @@ def _check(handler: object) -> None:
 
 
 def _proper(given: object, item: Item) -> Settlement:
-    """What ends the item, as the library can take it. It judges the rest."""
+    """What ends the item. The library judges what its texts and times hold."""
     if given is None:
         return item.complete()
     if not isinstance(given, Settlement):
@@ -103,52 +104,11 @@ def _proper(given: object, item: Item) -> Settlement:
         )
     if given.key != item.key:
         raise _Mistake(f"the handler of item {item.key} settled item {given.key}; it may only settle its own")
-    if given.action not in _ENDS:
-        raise _Mistake(f"the handler returned a Settlement with {given.action!r}, which does not end an item")
-    return _passable(given, item)
-
-
-def _passable(given: Settlement, item: Item) -> Settlement:
-    """Leaves out what is nothing of C's, and lets the item's error say so, as the library does with what it refuses."""
-    refusals: list[str] = []
-
-    def kept(name: str, check: Callable[[Any, str], object]) -> Any:
-        value = _whole(getattr(given, name))
-        try:
-            check(value, name)
-        except (ValueError, TypeError, OverflowError, AttributeError) as error:
-            refusals.append(str(error))
-            return None
-        return value
-
-    settlement = given._replace(
-        attempt=item.attempt,
-        step=kept("step", encoded),
-        response=kept("response", encoded),
-        error=kept("error", encoded),
-        delay=kept("delay", _check_delay),
-        due=kept("due", _check_due),
-    )
-    if not refusals:
-        return settlement
-    reason = "; ".join(refusals)
-    _log.warning("item %s, attempt %d: what the handler gave was refused, and is left out: %s", *_of(item), reason)
-    own = f"{settlement.error}; " if settlement.error else ""
-    return settlement._replace(error=_whole(f"{own}what the handler gave was refused: {reason}"))
-
-
-def _check_delay(given: Seconds | None, name: str) -> None:
-    if delay(given) > _LONGEST_MS:
-        raise OverflowError(f"{name} is {given}; no such time will come")
-
-
-def _check_due(given: Moment | None, name: str) -> None:
-    encoded(moment(given), name)
-
-
-def _whole(text: Any) -> Any:
-    """A text without what no text of the library's may hold: half a character is no reason to lose the rest."""
-    return _UNSENDABLE.sub("\N{REPLACEMENT CHARACTER}", text) if isinstance(text, str) else text
+    for name, types in _TYPES.items():
+        value = getattr(given, name)
+        if value is not None and not isinstance(value, types):
+            raise _Mistake(f"the handler returned a Settlement whose {name} is {_named(value)}")
+    return given._replace(attempt=item.attempt)
 
 
 def _named(given: object) -> str:
@@ -161,10 +121,10 @@ def _named(given: object) -> str:
 
 
 def _described(error: BaseException) -> str:
-    """The exception, then its stack without our own part of it, as a text that every column takes."""
+    """The exception, then its stack without our own part of it."""
     stack: TracebackType | None = error.__traceback__
     while stack is not None and stack.tb_next is not None and stack.tb_frame.f_code.co_filename.startswith(_OURS):
         stack = stack.tb_next
     what = "".join(traceback.format_exception_only(type(error), error))
     where = "".join(traceback.format_exception(type(error), error, stack))
-    return str(_whole(f"{what}\n{where}"[:_LONGEST_ERROR]))
+    return f"{what}\n{where}"

@@ -15,6 +15,8 @@ Seconds = Union[float, timedelta]
 Moment = Union[str, datetime]
 """A moment: a datetime with a time zone, or a UTC time like `2026-11-21T08:30:00Z`."""
 
+_LEAST = -(2**63)
+
 
 def encoded(text: str | None, name: str) -> bytes | CData:
     """The text as an argument; NULL for None."""
@@ -42,7 +44,19 @@ class Texts:
     def __call__(self, text: str | None, name: str) -> CData:
         if text is None:
             return ffi.NULL
-        kept = ffi.new("char[]", encoded(text, name))
+        return self._keep(encoded(text, name))
+
+    def with_length(self, text: str | None, name: str) -> tuple[CData, int]:
+        """A text that may hold anything, also a NUL or half a character: for the library to judge."""
+        if text is None:
+            return ffi.NULL, 0
+        if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"{name} must be text, not {type(text).__name__}")
+        data = text.encode("utf-8", "surrogatepass")
+        return self._keep(data), len(data)
+
+    def _keep(self, data: bytes | CData) -> CData:
+        kept = ffi.new("char[]", data)
         self._kept.append(kept)
         return kept
 
@@ -62,6 +76,25 @@ def delay(time: Seconds | None) -> int:
     if ms < 0 or time != abs(time):
         raise refused(f"delay is {time}; it must not be negative")
     return ms
+
+
+def any_delay(time: Seconds | None) -> int:
+    """A delay as the library takes it, whatever it is: for the library to judge."""
+    if time is None:
+        return -1
+    try:
+        ms = milliseconds(time)
+    except (ValueError, OverflowError):  # NaN, infinity
+        ms = _LEAST
+    # Of those below zero, -1 would be none.
+    return max(_LEAST, min(ms, -_LEAST - 1)) if time == abs(time) else max(_LEAST, min(ms, -2))
+
+
+def any_moment(time: Moment | None) -> str | None:
+    """A moment as the library takes it, or refuses it."""
+    if isinstance(time, datetime) and time.tzinfo is None:
+        return f"{time.isoformat()} without a time zone"
+    return moment(time)
 
 
 def moment(time: Moment | None) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ._library import CData, ffi
-from ._texts import Moment, Seconds, Texts, delay, moment
+from ._texts import Moment, Seconds, Texts, any_delay, any_moment
 from .status import Action
 
 
@@ -66,21 +66,21 @@ def settlements_for(settlements: Sequence[Settlement], texts: Texts) -> CData:
     array = ffi.new("readpast_settlement[]", len(settlements))
     for native, settlement in zip(array, settlements):
         # This runs for every item: what is not there stays as the array has it, zero.
-        key, token, attempt, action, step, response, error, delay_, due = settlement
+        key, token, attempt, action, step, response, error, delay, due = settlement
         native.struct_size = _SETTLEMENT
         native.key = texts(key, "key")
         native.token = texts(token, "token")
         native.attempt = attempt
         native.action = action
-        native.delay_ms = delay(delay_)
+        native.delay_ms = any_delay(delay)
         if step is not None:
-            native.step = texts(step, "step")
+            native.step, native.step_length = texts.with_length(step, "step")
         if response is not None:
-            native.response = texts(response, "response")
+            native.response, native.response_length = texts.with_length(response, "response")
         if error is not None:
-            native.error = texts(error, "error")
+            native.error, native.error_length = texts.with_length(error, "error")
         if due is not None:
-            native.due = texts(moment(due), "due")
+            native.due, native.due_length = texts.with_length(any_moment(due), "due")
     return array
 
 

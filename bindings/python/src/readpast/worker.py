@@ -10,7 +10,6 @@ from typing import NamedTuple
 from ._engine import Engine, Event, EventKind
 from ._handling import Handler, Handling
 from ._signals import stopping_on_signals
-from ._telling import tell
 from ._texts import Seconds, milliseconds
 from ._waiting import AWAKE
 from .batch import Batch
@@ -22,10 +21,6 @@ from .settlement import Settlement
 from .status import State, Status
 
 _log = logging.getLogger(__name__)
-
-_LOOK_MS = 500
-"""How long the thread that reads events sleeps at most while the worker works."""
-_LOOK_AT_THE_END_MS = 20
 
 
 class Settled(NamedTuple):
@@ -92,7 +87,6 @@ class Worker:
         self._engine: Engine | None = None
         self._has_run = False
         self._stopping = False
-        self._has_closed = False
         self._failure: BaseException | None = None
 
     def claimed(self, batch: Batch) -> None:
@@ -199,7 +193,6 @@ class Worker:
         try:
             engine.close(self._patience_ms)
         finally:
-            self._has_closed = True
             reader.join()
 
     def _work(self, engine: Engine) -> None:
@@ -235,13 +228,10 @@ class Worker:
     def _read_events(self, engine: Engine) -> None:
         """Logs what happens and tells subclasses, until the worker has closed and nothing is left to read."""
         try:
-            while True:
-                has_closed = self._has_closed
-                events = engine.events(_LOOK_AT_THE_END_MS if self._is_stopping() else _LOOK_MS)
-                if has_closed and not events:
-                    return
+            while (events := engine.events()) is not None:
                 for event in events:
-                    tell(event)
+                    if event.line:
+                        _log.warning("%s", event.line)
                 self._tell_subclass(events)
         except BaseException as failure:
             self._fail(failure)

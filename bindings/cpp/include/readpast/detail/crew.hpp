@@ -46,9 +46,7 @@ public:
         try {
             std::future<void> end = std::async(std::launch::async, [this, threads] { work(threads); });
             const stop_at_end before(engine_); // since the future waits
-            while (end.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
-                tell_events(engine_, std::chrono::milliseconds(100));
-            while (tell_events(engine_, std::chrono::milliseconds(0))) {
+            while (tell_events(engine_)) {
             }
             end.get();
             engine_.rethrow();
@@ -167,43 +165,22 @@ private:
         }
         if (!made)
             return job.complete();
-        const std::string whose = "the handler of item " + std::string(job.key());
-        if (made->key != job.key())
-            return mistaken(job, whose + " settled item " + made->key + "; it may only settle its own");
-        if (made->action == action::step || made->action == action::resume)
-            return mistaken(job, whose + " returned " + std::string(name(made->action)) +
-                                     ", which does not end it; to record a step there is job::step");
+        if (made->key != job.key()) {
+            // Work that was done is not to be done again.
+            const std::string mistake = "the handler of item " + std::string(job.key()) + " settled item " + made->key +
+                                        "; it may only settle its own";
+            log(job, log_level::error, ": " + mistake + "; the item is not tried again");
+            return job.fail(mistake);
+        }
         if (made->action == action::retry || made->action == action::fail)
             log(job, log_level::warning,
                 " failed (" + std::string(name(made->action)) + "): " + made->error.value_or("no error is given"));
         return *std::move(made);
     }
 
-    /// For what no handler may give: work that was done is not to be done again.
-    settlement mistaken(const job &job, const std::string &what) {
-        log(job, log_level::error, ": " + what + "; the item is not tried again");
-        return job.fail(what);
-    }
-
-    /// What is done stays done: of what the library cannot be given, such as a NUL, the item's error tells.
-    void end(const job &job, settlement made) {
+    void end(const job &job, settlement made) const {
         made.attempt = job.attempt();
         made.token = std::nullopt; // the library has the one that a step left
-        try {
-            end(made);
-        } catch (const error &why) {
-            if (why.status() != status::invalid_argument)
-                throw;
-            log(job, log_level::warning, refusal(why.what()));
-            settlement bare(made.key, made.action, std::nullopt, made.attempt);
-            bare.error =
-                fit((made.error ? *made.error + "; " : "") + "what the handler gave was refused: " + why.what(),
-                    longest_error);
-            end(bare);
-        }
-    }
-
-    void end(const settlement &made) const {
         const readpast_settlement given = raw(made);
         call(readpast_worker_end, engine_.get(), &given, 1);
     }

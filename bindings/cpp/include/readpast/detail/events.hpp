@@ -11,55 +11,42 @@
 
 #include <chrono>
 #include <cstdint>
-#include <string>
+#include <optional>
 #include <string_view>
 
 namespace readpast::detail {
-
-/// Follows the key and attempt of an item.
-inline std::string refusal(std::string_view why) {
-    std::string text = ": what the handler gave was refused, and is left out: ";
-    return text.append(why).append("; shorten or correct it, or widen its column");
-}
 
 inline std::string_view text_or_empty(const char *text) noexcept {
     return text != nullptr ? std::string_view(text) : std::string_view();
 }
 
 inline void tell_event(engine &engine, const readpast_event &each) {
-    const settled item = {text_or_empty(each.key), each.attempt, static_cast<status>(each.answer),
-                          static_cast<state>(each.state)};
-    switch (each.kind) {
-    case READPAST_EVENT_LOST:
-        engine.log(log_level::warning, item.key, item.attempt,
-                   " was lost (" + std::string(name(item.answer)) + ")" +
-                       (item.state == state::none ? "" : ": it is " + std::string(name(item.state)) + " now") +
-                       ", and is left to whoever has it");
-        [[fallthrough]];
-    case READPAST_EVENT_SETTLED: engine.tell(engine.told.settled, item); break;
-    case READPAST_EVENT_REFUSED:
-        engine.log(log_level::warning, item.key, item.attempt, refusal(text_or_empty(each.message)));
-        break;
-    case READPAST_EVENT_TROUBLE:
-        engine.log(log_level::warning, "a call failed, and is made again: " + std::string(text_or_empty(each.message)));
-        break;
-    default: break; // of a later version of the library
-    }
+    const settled item = {text_or_empty(each.key),
+                          each.attempt,
+                          static_cast<status>(each.answer),
+                          static_cast<state>(each.state),
+                          each.action != 0 ? std::optional(static_cast<action>(each.action)) : std::nullopt,
+                          text_or_empty(each.left_out)};
+    if (each.line != nullptr)
+        engine.tell(engine.told.log,
+                    log_entry{log_level::warning, each.line, item.key, item.attempt, text_or_empty(each.message)});
+    if (each.kind == READPAST_EVENT_SETTLED || each.kind == READPAST_EVENT_LOST)
+        engine.tell(engine.told.settled, item);
 }
 
-/// Tells of what has happened, waiting so long for the first of it. False when there was nothing.
-inline bool tell_events(engine &engine, std::chrono::milliseconds wait) {
+/// Waits for what happens, and tells of it. False when there will be nothing more.
+inline bool tell_events(engine &engine) {
     constexpr std::int32_t at_once = 1000;
+    constexpr std::chrono::milliseconds day = std::chrono::hours(24);
     readpast_events raw = {0};
-    if (call(readpast_worker_events, engine.get(), at_once, std::int64_t{wait.count()}, &raw) != status::ok)
-        return false;
+    const auto answer = call(readpast_worker_events, engine.get(), at_once, std::int64_t{day.count()}, &raw);
     const handle<readpast_events, readpast_events_free> events(raw);
     for (std::int32_t i = 0, count = readpast_events_count(raw); i < count; i++) {
         readpast_event each = READPAST_EVENT_INIT;
         call(readpast_events_get, raw, i, &each);
         tell_event(engine, each);
     }
-    return true;
+    return answer != status::interrupted;
 }
 
 } // namespace readpast::detail

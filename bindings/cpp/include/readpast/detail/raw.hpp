@@ -21,7 +21,7 @@ namespace readpast::detail {
 inline std::int64_t raw(const std::optional<std::chrono::milliseconds> &delay) noexcept {
     if (!delay)
         return -1;
-    return delay->count() < 0 ? std::numeric_limits<std::int64_t>::min() : delay->count();
+    return delay->count() == -1 ? -2 : delay->count();
 }
 
 /// How many there are. Numbers beyond 32 bits are as much out of range as the greatest of 32 bits.
@@ -48,11 +48,16 @@ inline readpast_settlement raw(const settlement &given) {
     made.token = c_str(given.token);
     made.attempt = given.attempt;
     made.action = static_cast<std::int32_t>(given.action);
-    made.step = c_str(given.step);
-    made.response = c_str(given.response);
-    made.error = c_str(given.error);
+    // These may hold any bytes, which the library judges.
+    const auto put = [](const std::optional<std::string> &text, const char *&to, std::size_t &length) {
+        to = text ? text->c_str() : nullptr;
+        length = text ? text->size() : 0;
+    };
+    put(given.step, made.step, made.step_length);
+    put(given.response, made.response, made.response_length);
+    put(given.error, made.error, made.error_length);
+    put(given.due, made.due, made.due_length);
     made.delay_ms = raw(given.delay);
-    made.due = c_str(given.due);
     return made;
 }
 

@@ -45,6 +45,26 @@ namespace Readpast.Native
             }
         }
 
+        /// <summary>
+        /// Any text, with its length in bytes: whether it may hold a NUL, or half a surrogate pair, is for the library
+        /// to judge.
+        /// </summary>
+        internal IntPtr Any(string text, out UIntPtr length)
+        {
+            if (text == null)
+            {
+                length = UIntPtr.Zero;
+                return IntPtr.Zero;
+            }
+            int room = 3 * text.Length;
+            byte* to = Take(room + 1);
+            int used = Utf8.WriteAny(text, to, room);
+            to[used] = 0;
+            GiveBack(room - used);
+            length = (UIntPtr)used;
+            return (IntPtr)to;
+        }
+
         public void Dispose()
         {
             foreach (IntPtr chunk in chunks)

@@ -47,6 +47,10 @@ namespace Readpast.Native
         public IntPtr Error;
         public long DelayMs;
         public IntPtr Due;
+        public UIntPtr StepLength;
+        public UIntPtr ResponseLength;
+        public UIntPtr ErrorLength;
+        public UIntPtr DueLength;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -138,6 +142,7 @@ namespace Readpast.Native
         public long WorkersBusy;
         public long WorkersNeeded;
     }
+
     [StructLayout(LayoutKind.Sequential)]
     internal struct WorkerOptionsStruct
     {
@@ -173,6 +178,9 @@ namespace Readpast.Native
         public IntPtr Key;
         public int Attempt;
         public int State;
+        public int Action;
         public IntPtr Message;
+        public IntPtr LeftOut;
+        public IntPtr Line;
     }
 }

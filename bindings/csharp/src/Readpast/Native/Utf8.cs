@@ -11,29 +11,30 @@ namespace Readpast.Native
         /// <summary>Refuses half a surrogate pair instead of sending something else.</summary>
         internal static readonly UTF8Encoding Encoding = new UTF8Encoding(false, true);
 
-        /// <summary>
-        /// The text, or as much of it as <paramref name="longest"/> says, with U+FFFD for what cannot be sent: half a
-        /// character is no reason to lose the rest. Null for null.
-        /// </summary>
-        internal static string Sendable(string text, int longest = int.MaxValue)
+        /// <summary>Any text; half a surrogate pair is written as if it were a character.</summary>
+        /// <returns>How many bytes there are.</returns>
+        internal static int WriteAny(string text, byte* to, int room)
         {
-            if (text == null)
+            byte* end = to;
+            fixed (char* from = text)
             {
-                return null;
-            }
-            var told = new StringBuilder(Math.Min(text.Length, longest));
-            for (int i = 0; i < text.Length && told.Length < longest; i++)
-            {
-                if (char.IsSurrogatePair(text, i))
+                for (int i = 0; i < text.Length;)
                 {
-                    told.Append(text, i++, 2);
-                }
-                else
-                {
-                    told.Append(text[i] == '\0' || char.IsSurrogate(text[i]) ? '\uFFFD' : text[i]);
+                    int whole = i;
+                    while (i < text.Length && !IsHalf(text, i))
+                    {
+                        i += char.IsSurrogate(text[i]) ? 2 : 1;
+                    }
+                    end += i == whole ? 0 : Encoding.GetBytes(from + whole, i - whole, end, room - (int)(end - to));
+                    for (; i < text.Length && IsHalf(text, i); i++)
+                    {
+                        *end++ = 0xED;
+                        *end++ = (byte)(0x80 | ((text[i] >> 6) & 0x3F));
+                        *end++ = (byte)(0x80 | (text[i] & 0x3F));
+                    }
                 }
             }
-            return told.ToString();
+            return (int)(end - to);
         }
 
         /// <summary>Text that ends in NUL, or null.</summary>
@@ -56,6 +57,11 @@ namespace Readpast.Native
         internal static string Read(byte* text, int length)
         {
             return length == 0 ? string.Empty : Encoding.GetString(text, length);
+        }
+
+        private static bool IsHalf(string text, int i)
+        {
+            return char.IsSurrogate(text[i]) && !char.IsSurrogatePair(text, i);
         }
     }
 }

@@ -1,0 +1,228 @@
+//! What is said of an item's end, from whatever language, as far as it can be sent. This is the one place where it is decided
+//! what becomes of text that is no text and of values out of range; `docs/worker.md` has the rule.
+
+use super::note;
+use crate::error::{Error, ErrorKind};
+use crate::item::{Action, Settlement, Verdict};
+use crate::queue::check_settlement;
+
+/// The most characters of an error that are kept: enough for a backtrace, and not for a dump.
+const LONGEST_ERROR: usize = 16_000;
+
+/// The end of an item as somebody outside says it: what is to be text may be any bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Said<'a> {
+    pub(crate) key: &'a str,
+    pub(crate) attempt: i32,
+    /// `None`: there is no such action.
+    pub(crate) action: Option<Action>,
+    pub(crate) step: Option<&'a [u8]>,
+    pub(crate) response: Option<&'a [u8]>,
+    pub(crate) error: Option<&'a [u8]>,
+    pub(crate) delay_ms: Option<i64>,
+    pub(crate) due: Option<&'a [u8]>,
+}
+
+/// What was left out of what was said, and why.
+#[derive(Debug)]
+pub(super) struct LeftOut {
+    /// By name and length.
+    pub(super) what: String,
+    pub(super) why: Error,
+}
+
+impl<'a> From<&Settlement<'a>> for Said<'a> {
+    fn from(settlement: &Settlement<'a>) -> Self {
+        Self {
+            key: settlement.key,
+            attempt: settlement.attempt,
+            action: Some(settlement.action),
+            step: settlement.step.map(str::as_bytes),
+            response: settlement.response.map(str::as_bytes),
+            error: settlement.error.map(str::as_bytes),
+            delay_ms: settlement.delay_ms,
+            due: settlement.due.map(str::as_bytes),
+        }
+    }
+}
+
+impl Said<'_> {
+    /// What can be sent of it. An error is for people: what is no text in it becomes U+FFFD. Anything else is for programs:
+    /// it is sent as it is or left out, and then the error says so. An action that ends nothing is a mistake of a program
+    /// whose work is done: the item has failed, and is not tried again.
+    pub(super) fn sendable(&self) -> (Verdict, Option<LeftOut>) {
+        let mut refused = Refused::default();
+        let action = match self.action {
+            Some(action) if action.ends_a_claim() => action,
+            given => {
+                let name = given.map_or("that was given".to_owned(), |action| format!("{action:?}"));
+                refused.add("action".to_owned(), format!("the action {name} does not end an item"));
+                Action::Fail
+            }
+        };
+        let bare = Settlement { attempt: 1, ..Settlement::control("-", Some("-"), action) };
+        let step = refused.checked("step", self.step, |step| Settlement { step, ..bare.clone() });
+        let response = refused.checked("response", self.response, |response| Settlement { response, ..bare.clone() });
+        let mut due = refused.checked("due", self.due, |due| Settlement { due, ..bare.clone() });
+        let mut delay_ms = self.delay_ms;
+        if delay_ms.is_some()
+            && let Err(why) = check_settlement(&Settlement { delay_ms, due, ..bare.clone() })
+        {
+            refused.add("delay".to_owned(), why.message().to_owned());
+            // Of two times nobody knows which is meant.
+            (delay_ms, due) = (None, None);
+        }
+        let own = self.error.map(text_of);
+        let left_out = refused.told();
+        let error = match (own, &left_out) {
+            (own, Some(left_out)) => Some(with_refusal(own.as_deref(), left_out.why.message())),
+            (own, None) => own,
+        };
+        let error = error.as_deref();
+        (Verdict::from(&Settlement { step, response, error, delay_ms, due, ..bare }), left_out)
+    }
+}
+
+/// What is refused, one after the other.
+#[derive(Default)]
+struct Refused {
+    what: Vec<String>,
+    why: Vec<String>,
+}
+
+impl Refused {
+    fn add(&mut self, what: String, why: String) {
+        self.what.push(what);
+        self.why.push(why);
+    }
+
+    /// The text, if it is one and a settlement with it can be sent.
+    fn checked<'a>(
+        &mut self,
+        name: &str,
+        given: Option<&'a [u8]>,
+        with: impl Fn(Option<&'a str>) -> Settlement<'a>,
+    ) -> Option<&'a str> {
+        let given = given?;
+        let checked = match std::str::from_utf8(given) {
+            Ok(text) => check_settlement(&with(Some(text))).map(|()| text).map_err(|why| why.message().to_owned()),
+            Err(why) => Err(format!("the {name} is not UTF-8: see its byte {}", why.valid_up_to())),
+        };
+        checked.map_err(|why| self.add(note::length(name, &String::from_utf8_lossy(given)), why)).ok()
+    }
+
+    fn told(self) -> Option<LeftOut> {
+        let why = Error::new(ErrorKind::InvalidArgument, self.why.join("; "));
+        (!self.what.is_empty()).then(|| LeftOut { what: self.what.join(", "), why })
+    }
+}
+
+/// The text of an error, with U+FFFD for each thing in it that is no character, or NUL. Half of a surrogate pair, encoded as
+/// if it were a character, is one thing.
+fn text_of(given: &[u8]) -> String {
+    let mut text = String::with_capacity(given.len());
+    let mut goes_on = false;
+    for chunk in given.utf8_chunks() {
+        text.push_str(chunk.valid());
+        goes_on &= chunk.valid().is_empty() && chunk.invalid().first().is_some_and(|byte| byte & 0xC0 == 0x80);
+        if !chunk.invalid().is_empty() && !goes_on {
+            text.push(char::REPLACEMENT_CHARACTER);
+        }
+        goes_on = !chunk.invalid().is_empty();
+    }
+    if text.contains('\0') {
+        text = text.replace('\0', "\u{fffd}");
+    }
+    if let Some((end, _)) = text.char_indices().nth(LONGEST_ERROR) {
+        text.truncate(end);
+    }
+    text
+}
+
+/// An error that says besides what it says itself that something was refused.
+pub(super) fn with_refusal(own: Option<&str>, why: &str) -> String {
+    let own = own.map(|error| format!("{error}; ")).unwrap_or_default();
+    text_of(format!("{own}what the handler gave was refused: {why}").as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COMPLETE: Said<'_> = Said {
+        key: "k",
+        attempt: 1,
+        action: Some(Action::Complete),
+        step: None,
+        response: None,
+        error: None,
+        delay_ms: None,
+        due: None,
+    };
+
+    fn said(said: Said<'_>) -> (Verdict, String) {
+        let (verdict, left_out) = said.sendable();
+        let told = left_out.map(|left_out| format!("{}: {}", left_out.what, left_out.why.message()));
+        (verdict, told.unwrap_or_default())
+    }
+
+    #[test]
+    fn an_error_is_made_text_and_nobody_is_told() {
+        for (given, text) in [
+            (&b"a\0b"[..], "a\u{fffd}b"),
+            (b"a\xffb\xc3", "a\u{fffd}b\u{fffd}"),
+            (b"half \xed\xa0\xbd of it", "half \u{fffd} of it"),
+            (b"\xed\xa0\xbd\xed\xb2\xa5", "\u{fffd}\u{fffd}"),
+            (b"\xf0\x9f\x92\xa5", "\u{1f4a5}"),
+        ] {
+            let (verdict, told) = said(Said { action: Some(Action::Retry), error: Some(given), ..COMPLETE });
+            assert_eq!((verdict, told.as_str()), (Verdict::retry(text), ""));
+        }
+        let long = "\u{e9}".repeat(20_000);
+        let (verdict, _) = said(Said { error: Some(long.as_bytes()), ..COMPLETE });
+        assert_eq!(verdict.error_text().unwrap().chars().count(), LONGEST_ERROR);
+    }
+
+    #[test]
+    fn anything_else_is_kept_or_left_out_by_itself() {
+        let (verdict, told) = said(Said { response: Some(b"a\xff"), step: Some(b"one"), ..COMPLETE });
+        assert_eq!(told, "response of 2 characters: the response is not UTF-8: see its byte 1");
+        let error = "what the handler gave was refused: the response is not UTF-8: see its byte 1";
+        assert_eq!(verdict, Verdict::complete().step("one").error(error));
+
+        let (verdict, told) = said(Said { response: Some(b"a\0"), error: Some(b"own"), ..COMPLETE });
+        assert!(told.contains("U+0000"), "{told}");
+        assert!(verdict.error_text().unwrap().starts_with("own; what the handler gave was refused"), "{verdict:?}");
+
+        let step = [b's'; 61];
+        let (verdict, told) = said(Said { step: Some(&step), response: Some(b"pong"), ..COMPLETE });
+        assert!(told.starts_with("step of 61 characters: ") && verdict.error_text().is_some(), "{told}");
+        assert_eq!(verdict.clone().error(""), Verdict::complete().response("pong").error(""));
+    }
+
+    #[test]
+    fn times_out_of_range_keep_the_action() {
+        let retry = Said { action: Some(Action::Retry), error: Some(b"busy"), ..COMPLETE };
+        for (said_so, part) in [
+            (Said { delay_ms: Some(-5), ..retry }, "-5"),
+            (Said { due: Some(b"soon"), ..retry }, "soon"),
+            (Said { due: Some(b"2026-01-01T00:00:00Z"), delay_ms: Some(1), ..retry }, "not both"),
+        ] {
+            let (verdict, told) = said(said_so);
+            assert!(told.contains(part), "{told}");
+            let error = verdict.error_text().unwrap().to_owned();
+            assert!(error.starts_with("busy; what the handler gave was refused: ") && error.contains(part), "{error}");
+            assert_eq!(verdict, Verdict::retry(error));
+        }
+    }
+
+    #[test]
+    fn what_ends_nothing_has_failed() {
+        for action in [Some(Action::Step), Some(Action::Resume), None] {
+            let (verdict, told) = said(Said { action, response: Some(b"done"), ..COMPLETE });
+            assert!(told.starts_with("action: ") && told.contains("does not end an item"), "{told}");
+            assert_eq!(verdict.action(), Action::Fail);
+            assert!(verdict.error_text().unwrap().contains("does not end an item"));
+        }
+    }
+}
