@@ -22,7 +22,11 @@ fn kinds() -> Vec<Kind> {
         ("Numbers", json!([key("Id", "bigint", "table")]), |_| json!({})),
         ("Guids", json!([key("Id", "guid", "producer")]), |_| json!({})),
         ("Texts", json!([key("Id", "text(40)", "producer")]), |i| json!({"Id": TEXTS[i]})),
-        ("Times", json!([key("Id", "timestamp", "producer")]), |i| json!({"Id": format!("2026-11-2{i}T08:30:00.12345")})),
+        (
+            "Times",
+            json!([key("Id", "timestamp", "producer")]),
+            |i| json!({"Id": format!("2026-11-2{i}T08:30:00.12345")}),
+        ),
         (
             "Pairs",
             json!([key("Region", "text(40)", "producer"), key("Number", "bigint", "producer")]),
@@ -30,7 +34,11 @@ fn kinds() -> Vec<Kind> {
         ),
         (
             "Triples",
-            json!([key("At", "timestamp", "producer"), key("Mark", "guid", "producer"), key("Name", "text(9)", "producer")]),
+            json!([
+                key("At", "timestamp", "producer"),
+                key("Mark", "guid", "producer"),
+                key("Name", "text(9)", "producer")
+            ]),
             |i| json!({"At": "2026-11-22T08:30:00", "Name": i.to_string()}),
         ),
     ]
@@ -100,14 +108,15 @@ fn drain(database: &Database, name: &str, columns: fn(usize) -> Value) {
     settle(&queue, &first, Action::Retry, name);
 
     // Taken by one that dies, and given back: alone each.
-    let dies = open("1");
+    let dies = open("10");
     let lost = dies.claim(2, Duration::ZERO).unwrap();
     let recovered = (0..1000).any(|_| {
         std::thread::sleep(Duration::from_millis(2));
         queue.recover(100).unwrap() as usize == lost.len()
     });
     assert!(lost.len() == 2 && recovered, "{name}");
-    let refused = dies.settle(&lost.iter().map(|item| Settlement::new(&item, Action::Complete)).collect::<Vec<_>>(), None);
+    let refused =
+        dies.settle(&lost.iter().map(|item| Settlement::new(&item, Action::Complete)).collect::<Vec<_>>(), None);
     assert!(refused.unwrap().iter().all(|outcome| outcome.answer == Answer::LeaseLost), "{name}");
 
     let mut seen = BTreeSet::new();

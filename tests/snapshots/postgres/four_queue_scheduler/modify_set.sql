@@ -121,7 +121,8 @@ BEGIN
         FOR NO KEY UPDATE
     ) AS q;
     now_ := clock_timestamp();
-WITH given AS MATERIALIZED (
+
+    WITH given AS (
         SELECT
             (i.position - 1)::integer AS ordinal,
             i.key AS key_1,
@@ -212,7 +213,7 @@ WITH given AS MATERIALIZED (
             ON t.from_status = v.item_status AND t.to_status = i.status
     ),
 
-    ruled AS MATERIALIZED (
+    ruled AS (
         SELECT
             j.*,
             CASE
@@ -224,6 +225,8 @@ WITH given AS MATERIALIZED (
                 ELSE j.status
             END AS becomes
         FROM judged AS j
+        /* So that it is told once for each. */
+        OFFSET 0
     ),
 
     decided AS MATERIALIZED (
@@ -299,7 +302,8 @@ WITH given AS MATERIALIZED (
                 END AS error
         ) AS n
     ),
-/* An item that a trigger of the table keeps from changing counts as not changed. */
+
+    /* An item that a trigger of the table keeps from changing counts as not changed. */
     changed AS (
         UPDATE "public"."four_queue" AS q
         SET

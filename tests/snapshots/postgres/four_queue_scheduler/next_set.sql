@@ -132,10 +132,10 @@ BEGIN
             ORDER BY k.position
         ),
 
-/*
-    In their order up to the first that goes alone, or that one. The others are let go with the transaction. It came
-    back
-    from a dead worker, which it may have killed.
+
+    /*
+    In their order up to the first that goes alone, or that one; the others are let go with the transaction. It came
+    back from a dead worker, which it may have killed.
     */
     decided AS MATERIALIZED (
         SELECT
@@ -167,7 +167,7 @@ BEGIN
         FROM (
             SELECT
                 r.*,
-                COUNT(*) OVER w AS position,
+                ROW_NUMBER() OVER w AS position,
                 COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
                 COUNT(*) FILTER (WHERE r.alone) OVER w AS alone_so_far
             FROM (
@@ -184,7 +184,8 @@ BEGIN
             OR v.alone_so_far = 0
             OR (v.alone AND v.place = 1)
     ),
-/* An item that a trigger of the table keeps from changing counts as not changed. */
+
+    /* An item that a trigger of the table keeps from changing counts as not changed. */
     changed AS (
         UPDATE "public"."four_queue" AS q
         SET

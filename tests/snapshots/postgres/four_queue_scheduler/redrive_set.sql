@@ -85,7 +85,7 @@ BEGIN
         FOR NO KEY UPDATE
     ) AS q;
     now_ := clock_timestamp();
-    WITH given AS MATERIALIZED (
+    WITH given AS (
         SELECT
             (i.position - 1)::integer AS ordinal,
             i.key AS key_1,
@@ -179,7 +179,8 @@ BEGIN
         FROM judged AS v
     ),
 
-/* An item that a trigger of the table keeps from changing counts as not changed. */
+
+    /* An item that a trigger of the table keeps from changing counts as not changed. */
     changed AS (
         UPDATE "public"."four_queue" AS q
         SET

@@ -139,7 +139,8 @@ BEGIN
         WHERE p.operation_id BETWEEN o.operation_id AND o.operation_id;
     END IF;
     RETURN QUERY
-WITH given AS MATERIALIZED (
+
+    WITH given AS (
         SELECT
             (i.position - 1)::integer AS ordinal,
             i.key AS key_1,
@@ -211,7 +212,7 @@ WITH given AS MATERIALIZED (
                 q.scheduled_for AS item_due_at
             FROM "readpast"."notification" AS q
             WHERE
-                q.enqueued_at BETWEEN i.key_1 AND i.key_1
+                q.enqueued_at = i.key_1
             FOR NO KEY UPDATE
         ) AS v
             ON TRUE
@@ -219,7 +220,7 @@ WITH given AS MATERIALIZED (
             ON t.from_status = v.item_status AND t.to_status = i.status
     ),
 
-    ruled AS MATERIALIZED (
+    ruled AS (
         SELECT
             j.*,
             CASE
@@ -231,6 +232,8 @@ WITH given AS MATERIALIZED (
                 ELSE j.status
             END AS becomes
         FROM judged AS j
+        /* So that it is told once for each. */
+        OFFSET 0
     ),
 
     decided AS MATERIALIZED (
@@ -296,7 +299,8 @@ WITH given AS MATERIALIZED (
                 END AS error
         ) AS n
     ),
-/* An item that a trigger of the table keeps from changing counts as not changed. */
+
+    /* An item that a trigger of the table keeps from changing counts as not changed. */
     changed AS (
         UPDATE "readpast"."notification" AS q
         SET

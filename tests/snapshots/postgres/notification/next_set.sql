@@ -76,7 +76,8 @@ BEGIN
 
     now_ := clock_timestamp();
     RETURN QUERY
-/* Materialized, so that the rows are chosen once: a planner that folds the sub-select in may repeat it per row. */
+
+    /* Materialized, so that the rows are chosen once: a planner that folds the sub-select in may repeat it per row. */
     WITH found AS MATERIALIZED (
         SELECT
             q.enqueued_at AS key_1,
@@ -94,15 +95,15 @@ BEGIN
         FOR NO KEY UPDATE SKIP LOCKED
     ),
 
-/*
-    In their order up to the first that goes alone, or that one. The others are let go with the transaction. It came
-    back
-    from a dead worker, which it may have killed.
+
+    /*
+    In their order up to the first that goes alone, or that one; the others are let go with the transaction. It came
+    back from a dead worker, which it may have killed.
     */
     decided AS MATERIALIZED (
         SELECT
             v.key_1,
-            'OK' AS answer,
+            
             v.position,
             v.alone,
             /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
@@ -117,7 +118,7 @@ BEGIN
         FROM (
             SELECT
                 r.*,
-                COUNT(*) OVER w AS position,
+                ROW_NUMBER() OVER w AS position,
                 COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
                 COUNT(*) FILTER (WHERE r.alone) OVER w AS alone_so_far
             FROM (
@@ -134,7 +135,8 @@ BEGIN
             OR v.alone_so_far = 0
             OR (v.alone AND v.place = 1)
     ),
-/* An item that a trigger of the table keeps from changing counts as not changed. */
+
+    /* An item that a trigger of the table keeps from changing counts as not changed. */
     changed AS (
         UPDATE "readpast"."notification" AS q
         SET
@@ -149,7 +151,6 @@ BEGIN
         /* They are locked, and decided upon: the key is enough. */
         WHERE
             q.enqueued_at BETWEEN d.key_1 AND d.key_1
-            AND d.answer = 'OK'
         RETURNING q.*, d.position AS position_, d.alone AS alone_, d.status AS status_
     )
 
