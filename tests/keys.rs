@@ -108,7 +108,7 @@ fn drain(database: &Database, name: &str, columns: fn(usize) -> Value) {
     settle(&queue, &first, Action::Retry, name);
 
     // Taken by one that dies, and given back: alone each.
-    let dies = open("1");
+    let dies = open("10");
     let lost = dies.claim(2, Duration::ZERO).unwrap();
     let recovered = (0..1000).any(|_| {
         std::thread::sleep(Duration::from_millis(2));

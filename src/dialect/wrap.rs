@@ -32,6 +32,7 @@ fn wrap(line: &str, mut inside: Inside, out: &mut String) -> Inside {
     // The last places for a break, with the width up to there: a good one, and one at all.
     let (mut good, mut possible) = (None, None);
     for (at, c) in line.char_indices() {
+        let mut counted = 1;
         if c == ' ' && at > indent && !matches!(inside, Inside::Quoted(_)) {
             let next = line[at + 1..].split([' ', '(']).next().unwrap_or_default();
             possible = Some((at, width));
@@ -45,7 +46,9 @@ fn wrap(line: &str, mut inside: Inside, out: &mut String) -> Inside {
             let indent = if inside == Inside::Comment { indent } else { indent + 4 };
             out.extend(std::iter::repeat_n(' ', indent));
             start = place + 1;
-            width = (indent + width - up_to).saturating_sub(1);
+            // The space at the break is in neither line; it may be the character at hand.
+            width = indent + width - up_to;
+            counted = 0;
             (good, possible) = (None, None);
         }
         inside = match (inside, c) {
@@ -57,7 +60,7 @@ fn wrap(line: &str, mut inside: Inside, out: &mut String) -> Inside {
             (state, _) => state,
         };
         before = c;
-        width += 1;
+        width += counted;
     }
     out.push_str(&line[start..]);
     inside
@@ -78,5 +81,11 @@ mod tests {
         let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(words(&wrapped), words(&script));
         assert_eq!(super::wrapped(&wrapped), wrapped);
+    }
+
+    #[test]
+    fn a_line_may_be_broken_where_it_gets_too_long() {
+        let script = format!("/*\n{} {}\n*/\n", "a".repeat(WIDTH), "b".repeat(9));
+        assert_eq!(wrapped(&script), format!("/*\n{}\n{}\n*/\n", "a".repeat(WIDTH), "b".repeat(9)));
     }
 }

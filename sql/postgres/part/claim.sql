@@ -33,7 +33,7 @@
 
 {% include "part/taken.sql" %}
 {%- set sets = ["attempts", "started", "error", "owner", "lease_until"] %}{% set clears = [] %}{% set leaves = false %}
-{%- set gives = ["position", "alone"] %}{% set returns_row = true %}
+{%- set gives = ["position", "alone"] %}{% set returns_row = true %}{% set taken = true %}
 {%- include "part/write.sql" %}
 
     SELECT

@@ -37,7 +37,7 @@
         ),
 
 {% include "part/taken.sql" %}
-{%- set sets = [] %}{% set clears = [] %}{% set leaves = false %}{% set gives = [] %}{% set returns_row = false %}
+{%- set sets = [] %}{% set clears = [] %}{% set leaves = false %}{% set gives = [] %}{% set returns_row = false %}{% set taken = false %}
 {%- include "part/write.sql" %}
 
         SELECT {% for column in key %}ARRAY_AGG(c.key_{{ loop.index }} ORDER BY c.position), {% endfor %}BOOL_OR(c.alone)

@@ -1,7 +1,7 @@
 {#-
 The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION, OK.
 #}
-    WITH given AS MATERIALIZED (
+    WITH given AS (
         SELECT
             (i.position - 1)::integer AS ordinal,
 {{- m.key_read("i.key") }},
@@ -70,7 +70,7 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
             ON t.from_status = v.item_status AND t.to_status = i.status
     ),
 
-    ruled AS MATERIALIZED (
+    ruled AS (
         SELECT
             j.*,
             CASE
@@ -85,6 +85,8 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
                 ELSE j.status
             END AS becomes
         FROM judged AS j
+        /* So that it is told once for each. */
+        OFFSET 0
     ),
 
     decided AS MATERIALIZED (

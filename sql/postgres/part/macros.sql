@@ -204,7 +204,12 @@ SELECT
 {%- endfor %}
             FROM {{ table }} AS q
             WHERE
-                {{ at_key(at) }}
+{%- for column in key %}
+                {{ "AND " if not loop.first }}q.{{ column.quoted }} = {{ at }}{{ loop.index }}
+{%- endfor %}
+{%- for column in seek %}
+                AND q.{{ column.quoted }} IN ({{ column["values"] | join(", ") }})
+{%- endfor %}
 {%- if mine and own_types_only %}
                 AND {{ type_seen("q." ~ role.kind) }}
 {%- endif %}

@@ -6,7 +6,7 @@
     decided AS MATERIALIZED (
         SELECT
             {{ m.list("v.key_") }},
-            {{ m.seeks("v.item_seek_", "seek_") }}'OK' AS answer,
+            {{ m.seeks("v.item_seek_", "seek_") }}{{ "'OK' AS answer," if not own }}
             v.position,
             v.alone,
             /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
@@ -37,7 +37,7 @@
         FROM (
             SELECT
                 r.*,
-                COUNT(*) OVER w AS position,
+                ROW_NUMBER() OVER w AS position,
                 COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
                 COUNT(*) FILTER (WHERE r.alone) OVER w AS alone_so_far
             FROM (

@@ -62,7 +62,7 @@
                 AND COALESCE(v.item_due_at <= now_, TRUE)
         ),
 
-{% set sets = [] %}{% set clears = [] %}{% set leaves = false %}{% set gives = [] %}{% set returns_row = false %}
+{% set sets = [] %}{% set clears = [] %}{% set leaves = false %}{% set gives = [] %}{% set returns_row = false %}{% set taken = false %}
 {%- include "part/write.sql" %}
 
         SELECT COUNT(*)

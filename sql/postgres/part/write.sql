@@ -80,7 +80,9 @@ written, since a state may be told by any of its columns.
         /* They are locked, and decided upon: the key is enough. */
         WHERE
             {{ m.at_found("d") }}
+{%- if not (own and taken) %}
             AND d.answer = 'OK'
+{%- endif %}
 {%- if leaves %}
             AND d.status <> 'Completed'
 {%- endif %}

@@ -94,7 +94,7 @@ BEGIN
 {%- endif %}
 {% include "part/judge.sql" %}
 {%- set sets = ["attempts", "step", "response", "error", "due", "started", "duration", "owner", "lease_until"] %}{% set clears = [] %}
-{%- set gives = [] %}{% set returns_row = false %}
+{%- set gives = [] %}{% set returns_row = false %}{% set taken = false %}
 {%- include "part/write.sql" %},
 {%- if leaves %}
 {% include "part/complete.sql" %}

@@ -201,7 +201,7 @@ BEGIN
         CROSS JOIN LATERAL (SELECT NOT v.together AND v.item_attempt >= max_attempts_ AS ends) AS e
     ),
 
-{% set sets = ["attempts", "error", "lease_until", "duration"] %}{% set clears = [] %}{% set leaves = false %}{% set returns_row = false %}
+{% set sets = ["attempts", "error", "lease_until", "duration"] %}{% set clears = [] %}{% set leaves = false %}{% set returns_row = false %}{% set taken = false %}
 {%- set gives = ["key_1", "token", "attempt_num"] if own else [] %}{% include "part/write.sql" %}
 
     SELECT

@@ -56,7 +56,7 @@ BEGIN
 {% include "part/lock_items.sql" %}
 {%- endif %}
 {%- endif %}
-    WITH given AS MATERIALIZED (
+    WITH given AS (
         SELECT
             (i.position - 1)::integer AS ordinal,
 {{- m.key_read("i.key") }},
@@ -162,7 +162,7 @@ BEGIN
     ),
 
 {% set sets = ["attempts", "due"] %}{% set clears = ["started", "duration", "owner", "lease_until"] %}
-{%- set gives = [] %}{% set returns_row = false %}
+{%- set gives = [] %}{% set returns_row = false %}{% set taken = false %}
 {%- include "part/write.sql" %},
 
 {% if own %}

@@ -122,7 +122,7 @@ BEGIN
     ) AS q;
     now_ := clock_timestamp();
 
-    WITH given AS MATERIALIZED (
+    WITH given AS (
         SELECT
             (i.position - 1)::integer AS ordinal,
             i.key AS key_1,
@@ -213,7 +213,7 @@ BEGIN
             ON t.from_status = v.item_status AND t.to_status = i.status
     ),
 
-    ruled AS MATERIALIZED (
+    ruled AS (
         SELECT
             j.*,
             CASE
@@ -225,6 +225,8 @@ BEGIN
                 ELSE j.status
             END AS becomes
         FROM judged AS j
+        /* So that it is told once for each. */
+        OFFSET 0
     ),
 
     decided AS MATERIALIZED (

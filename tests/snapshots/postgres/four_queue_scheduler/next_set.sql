@@ -167,7 +167,7 @@ BEGIN
         FROM (
             SELECT
                 r.*,
-                COUNT(*) OVER w AS position,
+                ROW_NUMBER() OVER w AS position,
                 COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
                 COUNT(*) FILTER (WHERE r.alone) OVER w AS alone_so_far
             FROM (

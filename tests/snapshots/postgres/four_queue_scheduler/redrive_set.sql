@@ -85,7 +85,7 @@ BEGIN
         FOR NO KEY UPDATE
     ) AS q;
     now_ := clock_timestamp();
-    WITH given AS MATERIALIZED (
+    WITH given AS (
         SELECT
             (i.position - 1)::integer AS ordinal,
             i.key AS key_1,

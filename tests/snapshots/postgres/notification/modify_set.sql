@@ -140,7 +140,7 @@ BEGIN
     END IF;
     RETURN QUERY
 
-    WITH given AS MATERIALIZED (
+    WITH given AS (
         SELECT
             (i.position - 1)::integer AS ordinal,
             i.key AS key_1,
@@ -212,7 +212,7 @@ BEGIN
                 q.scheduled_for AS item_due_at
             FROM "readpast"."notification" AS q
             WHERE
-                q.enqueued_at BETWEEN i.key_1 AND i.key_1
+                q.enqueued_at = i.key_1
             FOR NO KEY UPDATE
         ) AS v
             ON TRUE
@@ -220,7 +220,7 @@ BEGIN
             ON t.from_status = v.item_status AND t.to_status = i.status
     ),
 
-    ruled AS MATERIALIZED (
+    ruled AS (
         SELECT
             j.*,
             CASE
@@ -232,6 +232,8 @@ BEGIN
                 ELSE j.status
             END AS becomes
         FROM judged AS j
+        /* So that it is told once for each. */
+        OFFSET 0
     ),
 
     decided AS MATERIALIZED (

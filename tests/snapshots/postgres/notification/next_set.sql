@@ -103,7 +103,7 @@ BEGIN
     decided AS MATERIALIZED (
         SELECT
             v.key_1,
-            'OK' AS answer,
+            
             v.position,
             v.alone,
             /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
@@ -118,7 +118,7 @@ BEGIN
         FROM (
             SELECT
                 r.*,
-                COUNT(*) OVER w AS position,
+                ROW_NUMBER() OVER w AS position,
                 COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
                 COUNT(*) FILTER (WHERE r.alone) OVER w AS alone_so_far
             FROM (
@@ -151,7 +151,6 @@ BEGIN
         /* They are locked, and decided upon: the key is enough. */
         WHERE
             q.enqueued_at BETWEEN d.key_1 AND d.key_1
-            AND d.answer = 'OK'
         RETURNING q.*, d.position AS position_, d.alone AS alone_, d.status AS status_
     )
 

@@ -76,7 +76,7 @@ BEGIN
         WHERE p.operation_id BETWEEN o.operation_id AND o.operation_id;
     END IF;
     RETURN QUERY
-    WITH given AS MATERIALIZED (
+    WITH given AS (
         SELECT
             (i.position - 1)::integer AS ordinal,
             i.key AS key_1,
@@ -110,7 +110,7 @@ BEGIN
                 q.attempt_num AS item_attempt
             FROM "readpast"."notification" AS q
             WHERE
-                q.enqueued_at BETWEEN i.key_1 AND i.key_1
+                q.enqueued_at = i.key_1
             FOR NO KEY UPDATE
         ) AS v
             ON TRUE

@@ -79,7 +79,7 @@ BEGIN
                 q.lease_owner AS item_owner
             FROM "readpast"."notification" AS q
             WHERE
-                q.enqueued_at BETWEEN i.key_1 AND i.key_1
+                q.enqueued_at = i.key_1
             FOR NO KEY UPDATE
         ) AS v
             ON TRUE
