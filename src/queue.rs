@@ -15,7 +15,7 @@ mod wake;
 mod why;
 
 use crate::config::Config;
-use crate::dialect::Calls;
+use crate::dialect::{Calls, Dialect};
 use crate::error::{Error, ErrorKind, Excerpt, Result};
 use crate::install;
 use crate::item::{
@@ -58,6 +58,7 @@ struct Inner {
 struct Shared {
     spec: QueueSpec,
     worker: String,
+    dialect: Dialect,
     calls: Calls,
     /// Of a queue whose procedures are somebody's own.
     handwritten: Option<handwritten::Handwritten>,
@@ -118,6 +119,7 @@ impl Queue {
             Ok((spec, dialect, handwritten))
         })?;
         let shared = Shared {
+            dialect,
             calls: dialect.calls(&schema, &spec)?,
             signal: Signal::shared(&config.connection_string()?, schema.as_str(), name),
             worker: config.worker(),

@@ -14,7 +14,7 @@ pub(super) fn enqueue(queue: &Inner, items: &[NewItem], operation: Option<&str>)
     let checked = check_items(&queue.spec, items)?;
     items.iter().enumerate().try_for_each(|(i, item)| check_size(queue.most_item_bytes, i, item))?;
     let pairs: Vec<_> = items.iter().zip(checked).collect();
-    in_parts(&pairs, operation, |part| match &queue.handwritten {
+    in_parts(queue.dialect, &pairs, operation, |part| match &queue.handwritten {
         Some(theirs) => handwritten::enqueue(queue, theirs, part.items, &part.operation),
         None => one_part(queue, part.items, &part.operation),
     })

@@ -35,7 +35,7 @@ pub(super) fn redrive(queue: &Inner, items: &[ItemRef<'_>], operation: Option<&s
     for (i, item) in items.iter().enumerate() {
         queue.spec.check_key(item.key).map_err(|error| error.in_context(format!("item {i}")))?;
     }
-    in_parts(items, operation, |part| {
+    in_parts(queue.dialect, items, operation, |part| {
         let json: Vec<_> = part.items.iter().map(|item| json!({"key": item.key, "token": item.token})).collect();
         let json = serde_json::Value::Array(json).to_string();
         let params = [Param::Text(&part.operation.id), Param::Text(&json)];

@@ -2,6 +2,7 @@
 //! without doing its work twice, and its outcome be learnt after the answer was lost.
 
 use super::MAX_ITEMS;
+use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Excerpt, Result};
 use uuid::Uuid;
 
@@ -16,10 +17,9 @@ pub(super) struct Operation {
 impl Operation {
     /// The identity that the caller gave, checked, or a new one; and of it that of the part numbered `part`, if the call goes
     /// out in parts. A part's is made of the whole's and its number, so that a repetition with the same items has the same.
-    fn new(given: Option<&str>, part: Option<usize>) -> Result<Self> {
+    fn new(dialect: Dialect, given: Option<&str>, part: Option<usize>) -> Result<Self> {
         let call = match given {
-            // By time, so that the server's index of them grows at one end.
-            None => Uuid::now_v7(),
+            None => by_time(dialect, Uuid::now_v7()),
             Some(text) => Uuid::try_parse(text).map_err(|_| {
                 Error::new(
                     ErrorKind::InvalidArgument,
@@ -30,9 +30,36 @@ impl Operation {
                 )
             })?,
         };
-        let id = part.map_or(call, |part| Uuid::new_v5(&call, part.to_string().as_bytes()));
+        let of_part = |part: usize| beside(dialect, call, Uuid::new_v5(&call, part.to_string().as_bytes()));
+        let id = part.map_or(call, of_part);
         Ok(Self { id: id.to_string(), of_call: call.to_string() })
     }
+}
+
+/// `drawn`, which begins with its time, in the order of time as the server sorts GUIDs, so that its index of them grows at one
+/// end. PostgreSQL goes by the bytes from the first on; SQL Server looks at the last six first.
+fn by_time(dialect: Dialect, drawn: Uuid) -> Uuid {
+    if dialect == Dialect::Postgres {
+        return drawn;
+    }
+    let mut bytes = *drawn.as_bytes();
+    // The random part comes first, but for the marks of version and variant, which stay in their places.
+    let (time, random) = (bytes[..6].to_owned(), bytes[10..].to_owned());
+    bytes[..6].copy_from_slice(&random);
+    bytes[10..].copy_from_slice(&time);
+    // Version 8: its own layout.
+    bytes[6] = 0x80 | (bytes[6] & 0x0f);
+    Uuid::from_bytes(bytes)
+}
+
+/// `part` next to the `call` that it is a part of, where the server sorts by the end.
+fn beside(dialect: Dialect, call: Uuid, part: Uuid) -> Uuid {
+    if dialect == Dialect::Postgres {
+        return part;
+    }
+    let mut bytes = *part.as_bytes();
+    bytes[10..].copy_from_slice(&call.as_bytes()[10..]);
+    Uuid::from_bytes(bytes)
 }
 
 /// A part of a call: as many items as one transaction takes.
@@ -46,16 +73,17 @@ pub(super) struct Part<'a, T> {
 /// Does `work` for [`MAX_ITEMS`] of `items` after the other; of none it is not called. When a part fails, those before it are
 /// done: the error says so, and has the operation with which the whole call is repeated, which does them no second time.
 pub(super) fn in_parts<T, R>(
+    dialect: Dialect,
     items: &[T],
     operation: Option<&str>,
     mut work: impl FnMut(Part<'_, T>) -> Result<Vec<R>>,
 ) -> Result<Vec<R>> {
-    let whole = Operation::new(operation, None)?;
+    let whole = Operation::new(dialect, operation, None)?;
     let size = MAX_ITEMS as usize;
     let parts = items.len().div_ceil(size);
     let mut results = Vec::with_capacity(items.len());
     for (number, items) in items.chunks(size).enumerate() {
-        let operation = Operation::new(Some(&whole.of_call), (parts > 1).then_some(number))?;
+        let operation = Operation::new(dialect, Some(&whole.of_call), (parts > 1).then_some(number))?;
         let done = work(Part { number, items, is_last: number + 1 == parts, operation });
         match done {
             Ok(done) => results.extend(done),
@@ -163,10 +191,47 @@ mod tests {
 
     #[test]
     fn identities_are_guids() {
-        let id = |given| Operation::new(given, None).map(|operation| operation.id);
+        let id = |given| Operation::new(Dialect::SqlServer, given, None).map(|operation| operation.id);
         assert_ne!(id(None).unwrap(), id(None).unwrap());
         assert_eq!(id(Some("D6513312-4DCC-4C44-B044-08B98257037C")).unwrap(), "d6513312-4dcc-4c44-b044-08b98257037c");
         assert_eq!(id(Some("x")).unwrap_err().kind(), ErrorKind::InvalidArgument);
+    }
+
+    /// How each server sorts GUIDs.
+    fn sorted_as(dialect: Dialect, id: &str) -> Vec<u8> {
+        let bytes = *Uuid::try_parse(id).unwrap().as_bytes();
+        match dialect {
+            Dialect::Postgres => bytes.to_vec(),
+            Dialect::SqlServer => {
+                let order = [10, 11, 12, 13, 14, 15, 8, 9, 7, 6, 5, 4, 3, 2, 1, 0];
+                order.map(|at| bytes[at]).to_vec()
+            }
+        }
+    }
+
+    #[test]
+    fn identities_come_in_the_order_of_time() {
+        for dialect in [Dialect::SqlServer, Dialect::Postgres] {
+            let draw = || Operation::new(dialect, None, None).unwrap().id;
+            let mut ids: Vec<String> = Vec::new();
+            while ids.len() < 20 {
+                let last = ids.last().cloned();
+                ids.extend(std::iter::repeat_with(draw).find(|id| {
+                    // Those of one millisecond come as they come.
+                    let time = |id: &str| sorted_as(dialect, id)[..6].to_vec();
+                    last.as_ref().is_none_or(|last| time(last) != time(id))
+                }));
+            }
+            assert!(ids.is_sorted_by_key(|id| sorted_as(dialect, id)), "{dialect:?}: {ids:?}");
+            let part = Operation::new(dialect, Some(&ids[3]), Some(7)).unwrap().id;
+            assert_ne!(part, ids[3]);
+            if dialect == Dialect::SqlServer {
+                assert_eq!(sorted_as(dialect, &part)[..6], sorted_as(dialect, &ids[3])[..6], "beside its call");
+            }
+        }
+        let many: std::collections::BTreeSet<_> =
+            (0..10_000).map(|_| Operation::new(Dialect::SqlServer, None, None).unwrap().id).collect();
+        assert_eq!(many.len(), 10_000);
     }
 
     const GIVEN: &str = "d6513312-4dcc-4c44-b044-08b98257037c";
@@ -174,7 +239,7 @@ mod tests {
     /// The identities that a call of so many items goes out with.
     fn sent(items: usize) -> Vec<String> {
         let mut sent = Vec::new();
-        let done = in_parts(&vec![(); items], Some(GIVEN), |part| {
+        let done = in_parts(Dialect::SqlServer, &vec![(); items], Some(GIVEN), |part| {
             assert!(part.items.len() <= 1000 && part.is_last == (part.number == items.saturating_sub(1) / 1000));
             sent.push(part.operation.id);
             Ok(part.items.to_vec())
@@ -195,7 +260,7 @@ mod tests {
     #[test]
     fn after_a_part_that_failed_the_call_is_repeated_as_a_whole() {
         let fail_at = |at| {
-            in_parts(&[(); 2500], Some(GIVEN), |part| {
+            in_parts(Dialect::SqlServer, &[(); 2500], Some(GIVEN), |part| {
                 if part.number == at {
                     failing(ErrorKind::Deadlock)?
                 }

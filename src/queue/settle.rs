@@ -25,7 +25,7 @@ pub(super) fn settle(
     let json = settlements.chunks(size).enumerate().map(|(i, part)| to_json(part, i * size));
     let json: Vec<_> = json.collect::<Result<_>>()?;
     let mut batch = Batch::default();
-    let outcomes = in_parts(settlements, operation, |part| {
+    let outcomes = in_parts(queue.dialect, settlements, operation, |part| {
         let max = if part.is_last { max } else { 0 };
         let (outcomes, claimed) = one_part(queue, part.items, &json[part.number], &part.operation, max)?;
         batch = claimed;
