@@ -323,6 +323,15 @@ states = { Pending = { State = 0 }, Processing = { State = 1 }, Completed = { St
 "#;
         let plan = adopt::plan(&database.config(&[]), &spec(composite)).unwrap();
         assert!(plan.is_possible(), "a composite key is no fault: {:#?}", plan.findings);
+        if database.is_sql_server() {
+            database.run("CREATE TABLE dbo.Slow (A varchar(10) NOT NULL PRIMARY KEY, State int NOT NULL)");
+            let slow = composite.replace("\"Pairs\"", "\"Slow\"").replace(
+                r#"{ name = "A", type = "integer", source = "producer" }, { name = "B", type = "text(10)", source = "producer" }"#,
+                r#"{ name = "A", type = "text(10)", source = "producer" }"#,
+            );
+            let found = adopt::plan(&database.config(&[]), &spec(&slow)).unwrap().findings;
+            assert_found(&found, Severity::Error, "slow", &["varchar", "reads and locks the whole table"]);
+        }
         let half = composite.replace(r#", { name = "B", type = "text(10)", source = "producer" }"#, "");
         let found = adopt::plan(&database.config(&[]), &spec(&half)).unwrap().findings;
         assert_found(&found, Severity::Error, "pairs", &["no unique index keeps the key (A)"]);

@@ -69,7 +69,10 @@ fn of_statement(words: &[&str]) -> Vec<Made> {
         let (index, rest) = name(rest);
         let ["ON", rest @ ..] = rest else { continue };
         let end = words.iter().skip(place).position(|word| *word == ";").map_or(words.len(), |end| place + end);
-        made.push(Made::Index { name: index, table: name(rest).0, definition: joined(&words[place..end]) });
+        // One that is made in this way or that, as the server can, is one all the same.
+        if !made.iter().any(|made| matches!(made, Made::Index { name, .. } if *name == index)) {
+            made.push(Made::Index { name: index, table: name(rest).0, definition: joined(&words[place..end]) });
+        }
     }
     made
 }

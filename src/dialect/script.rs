@@ -207,10 +207,10 @@ impl Dialect {
         self.templates().render("schema/script_end.sql", context)
     }
 
-    /// One script. SQL Server's tools send what stands between two lines that say GO; in PostgreSQL a statement ends where it
-    /// ends.
+    /// One script. SQL Server's tools send what stands between two lines that say GO, and most go on with the next after an
+    /// error, which ended the transaction: nothing more is done then. In PostgreSQL a statement ends where it ends.
     fn joined(self, scripts: &[String]) -> String {
-        let separator = if self == Self::SqlServer { "\nGO\n" } else { "\n\n" };
+        let separator = if self == Self::SqlServer { "\nGO\nIF @@TRANCOUNT = 0 SET NOEXEC ON;\nGO\n" } else { "\n\n" };
         let mut text = String::new();
         for statement in scripts.iter().flat_map(|script| statements(script)) {
             text.push_str(statement);

@@ -19,7 +19,7 @@ impl Operation {
     /// out in parts. A part's is made of the whole's and its number, so that a repetition with the same items has the same.
     fn new(dialect: Dialect, given: Option<&str>, part: Option<usize>) -> Result<Self> {
         let call = match given {
-            None => growing(dialect, Uuid::now_v7()),
+            None => by_time(dialect, Uuid::now_v7()),
             Some(text) => Uuid::try_parse(text).map_err(|_| {
                 Error::new(
                     ErrorKind::InvalidArgument,
@@ -30,21 +30,36 @@ impl Operation {
                 )
             })?,
         };
-        let id = part.map_or(call, |part| Uuid::new_v5(&call, part.to_string().as_bytes()));
+        let of_part = |part: usize| beside(dialect, call, Uuid::new_v5(&call, part.to_string().as_bytes()));
+        let id = part.map_or(call, of_part);
         Ok(Self { id: id.to_string(), of_call: call.to_string() })
     }
 }
 
-/// A new identity with its time where the server's index looks first, so that it grows at one end. PostgreSQL compares from the
-/// left, as `by_time` is made; SQL Server the last six bytes first, then the two before them, and so on to the left.
-fn growing(dialect: Dialect, by_time: Uuid) -> Uuid {
-    match dialect {
-        Dialect::Postgres => by_time,
-        Dialect::SqlServer => {
-            let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = by_time.into_bytes();
-            Uuid::from_bytes([m, n, o, p, k, l, i, j, g, h, a, b, c, d, e, f])
-        }
+/// `drawn`, which begins with its time, in the order of time as the server sorts GUIDs, so that its index of them grows at one
+/// end. PostgreSQL goes by the bytes from the first on; SQL Server looks at the last six first.
+fn by_time(dialect: Dialect, drawn: Uuid) -> Uuid {
+    if dialect == Dialect::Postgres {
+        return drawn;
     }
+    let mut bytes = *drawn.as_bytes();
+    // The random part comes first, but for the marks of version and variant, which stay in their places.
+    let (time, random) = (bytes[..6].to_owned(), bytes[10..].to_owned());
+    bytes[..6].copy_from_slice(&random);
+    bytes[10..].copy_from_slice(&time);
+    // Version 8: its own layout.
+    bytes[6] = 0x80 | (bytes[6] & 0x0f);
+    Uuid::from_bytes(bytes)
+}
+
+/// `part` next to the `call` that it is a part of, where the server sorts by the end.
+fn beside(dialect: Dialect, call: Uuid, part: Uuid) -> Uuid {
+    if dialect == Dialect::Postgres {
+        return part;
+    }
+    let mut bytes = *part.as_bytes();
+    bytes[10..].copy_from_slice(&call.as_bytes()[10..]);
+    Uuid::from_bytes(bytes)
 }
 
 /// A part of a call: as many items as one transaction takes.
@@ -95,17 +110,13 @@ impl Attempts {
     pub(super) fn note<T>(&mut self, result: Result<T>) -> Result<T> {
         if let Err(error) = &result {
             self.open |= match error.kind() {
-                // Of a lost connection nobody knows what the server did last; and one that is short of memory may be so when
-                // it has committed, and reads the answers.
-                ErrorKind::ConnectionLost | ErrorKind::Unavailable | ErrorKind::Busy | ErrorKind::Protocol => true,
+                // Of a lost connection nobody knows what the server did last.
+                ErrorKind::ConnectionLost | ErrorKind::Unavailable | ErrorKind::Protocol => true,
                 // There was an answer, and not the memory to read it.
                 ErrorKind::Exhausted => true,
                 // The driver has given up (HYT00), perhaps while the server committed. When the server itself says that
-                // a lock or the statement took too long (1222 in whatever state a driver puts it, 55P03, 57014), it has
-                // rolled back.
-                ErrorKind::TimedOut => {
-                    error.native_code() != 1222 && error.sqlstate().is_none_or(|state| state.starts_with("HY"))
-                }
+                // a lock or the statement took too long (1222, 55P03, 57014), it has rolled back.
+                ErrorKind::TimedOut => error.sqlstate().is_none_or(|state| state.starts_with("HY")),
                 // Refused or, as a deadlock victim, rolled back.
                 _ => false,
             };
@@ -171,37 +182,11 @@ mod tests {
 
     #[test]
     fn a_time_out_is_open_unless_the_server_itself_tells_of_it() {
-        for (sqlstate, native_code, is_open) in [
-            ("HYT00", 0, true),
-            ("HYT00", 1222, false),
-            ("42000", 1222, false),
-            ("55P03", 7, false),
-            ("57014", 7, false),
-        ] {
+        for (sqlstate, is_open) in [("HYT00", true), ("42000", false), ("55P03", false), ("57014", false)] {
             let mut attempts = Attempts::default();
-            let _ = attempts.note::<()>(Err(Error::new(ErrorKind::TimedOut, "").with_codes(sqlstate, native_code)));
-            assert_eq!(attempts.open, is_open, "{sqlstate} {native_code}");
+            let _ = attempts.note::<()>(Err(Error::new(ErrorKind::TimedOut, "").with_codes(sqlstate, 1222)));
+            assert_eq!(attempts.open, is_open, "{sqlstate}");
         }
-    }
-
-    /// SQL Server's order of `uniqueidentifier`, as .NET's `SqlGuid` documents it: these bytes first.
-    fn in_sql_server(id: Uuid) -> [u8; 8] {
-        let [.., i, j, a, b, c, d, e, f] = id.into_bytes();
-        [a, b, c, d, e, f, i, j]
-    }
-
-    #[test]
-    fn new_identities_stand_at_the_end_of_the_servers_index() {
-        // A second apart: what is left of them is at random.
-        let at = |second| Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, second, 0));
-        let ids: Vec<_> = (1_800_000_000..1_800_001_000).map(at).collect();
-        let of = |dialect| -> Vec<_> { ids.iter().map(|id| growing(dialect, *id)).collect() };
-        assert!(of(Dialect::Postgres).is_sorted());
-        let of_sql_server = of(Dialect::SqlServer);
-        assert!(of_sql_server.iter().map(|id| in_sql_server(*id)).is_sorted());
-        assert!(!ids.iter().map(|id| in_sql_server(*id)).is_sorted(), "as they are made they would not");
-        let distinct: std::collections::BTreeSet<_> = of_sql_server.iter().collect();
-        assert_eq!(distinct.len(), ids.len());
     }
 
     #[test]
@@ -210,6 +195,43 @@ mod tests {
         assert_ne!(id(None).unwrap(), id(None).unwrap());
         assert_eq!(id(Some("D6513312-4DCC-4C44-B044-08B98257037C")).unwrap(), "d6513312-4dcc-4c44-b044-08b98257037c");
         assert_eq!(id(Some("x")).unwrap_err().kind(), ErrorKind::InvalidArgument);
+    }
+
+    /// How each server sorts GUIDs.
+    fn sorted_as(dialect: Dialect, id: &str) -> Vec<u8> {
+        let bytes = *Uuid::try_parse(id).unwrap().as_bytes();
+        match dialect {
+            Dialect::Postgres => bytes.to_vec(),
+            Dialect::SqlServer => {
+                let order = [10, 11, 12, 13, 14, 15, 8, 9, 7, 6, 5, 4, 3, 2, 1, 0];
+                order.map(|at| bytes[at]).to_vec()
+            }
+        }
+    }
+
+    #[test]
+    fn identities_come_in_the_order_of_time() {
+        for dialect in [Dialect::SqlServer, Dialect::Postgres] {
+            let draw = || Operation::new(dialect, None, None).unwrap().id;
+            let mut ids: Vec<String> = Vec::new();
+            while ids.len() < 20 {
+                let last = ids.last().cloned();
+                ids.extend(std::iter::repeat_with(draw).find(|id| {
+                    // Those of one millisecond come as they come.
+                    let time = |id: &str| sorted_as(dialect, id)[..6].to_vec();
+                    last.as_ref().is_none_or(|last| time(last) != time(id))
+                }));
+            }
+            assert!(ids.is_sorted_by_key(|id| sorted_as(dialect, id)), "{dialect:?}: {ids:?}");
+            let part = Operation::new(dialect, Some(&ids[3]), Some(7)).unwrap().id;
+            assert_ne!(part, ids[3]);
+            if dialect == Dialect::SqlServer {
+                assert_eq!(sorted_as(dialect, &part)[..6], sorted_as(dialect, &ids[3])[..6], "beside its call");
+            }
+        }
+        let many: std::collections::BTreeSet<_> =
+            (0..10_000).map(|_| Operation::new(Dialect::SqlServer, None, None).unwrap().id).collect();
+        assert_eq!(many.len(), 10_000);
     }
 
     const GIVEN: &str = "d6513312-4dcc-4c44-b044-08b98257037c";

@@ -1,2 +1,2 @@
 SELECT COUNT(*) AS [Found] FROM sys.tables AS t
-WHERE t.[schema_id] = SCHEMA_ID(?) AND t.[name] = N'QueueSchemaVersion'
+WHERE SCHEMA_NAME(t.[schema_id]) = ? AND t.[name] = N'QueueSchemaVersion'

@@ -7,6 +7,7 @@
         {{ called.witness }} is in no index: reading it visits the row itself and so locks it, not just a key of the index.
 {%- endif %}
         */
+        DELETE FROM @_Change;
         SET @_Take = @Max;
 {%- if t.by_type %}
         /*

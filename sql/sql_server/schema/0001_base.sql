@@ -7,7 +7,16 @@ The vocabulary and the book-keeping that every queue of this schema shares.
 Table access order in all procedures: QueueOperation, then the queue's table, then QueueTransition.
 */
 IF SCHEMA_ID({{ text(schema_name) }}) IS NULL
-    EXECUTE (N'CREATE SCHEMA {{ schema | replace("'", "''") }}');
+BEGIN
+    /*
+    It belongs to dbo where the login may give it to dbo: what procedures here may do with tables of the schema dbo follows
+    from both having one owner, else who only executes them is refused.
+    */
+    IF IS_ROLEMEMBER(N'db_owner') = 1
+        EXECUTE (N'CREATE SCHEMA {{ schema | replace("'", "''") }} AUTHORIZATION [dbo]');
+    ELSE
+        EXECUTE (N'CREATE SCHEMA {{ schema | replace("'", "''") }}');
+END;
 GO
 /* What a value looks like. Whether it may be missing is said where the type is used. */
 IF TYPE_ID({{ literal("_Timestamp") }}) IS NULL
@@ -135,13 +144,6 @@ IF OBJECT_ID({{ literal("QueueOperation") }}, N'U') IS NULL
         [OperationId] uniqueidentifier NOT NULL,
         [At] datetime2(7) NOT NULL,
         [Result] nvarchar(max) NULL,
-        CONSTRAINT [PK_QueueOperation] PRIMARY KEY NONCLUSTERED ([OperationId])
+        CONSTRAINT [PK_QueueOperation] PRIMARY KEY CLUSTERED ([OperationId])
     );
-GO
-IF NOT EXISTS (
-    SELECT 1 FROM sys.indexes AS i
-    /* LIKE: there are servers that add to the name of an index what makes it unique in the database. */
-    WHERE i.[object_id] = OBJECT_ID({{ literal("QueueOperation") }}) AND i.[name] LIKE N'IX_QueueOperation_At%'
-)
-    CREATE CLUSTERED INDEX [IX_QueueOperation_At] ON {{ object("QueueOperation") }} ([At]);
 GO

@@ -4,15 +4,16 @@ Rendered by readpast {{ library }}; the objects have version {{ version }}. Made
 description, not this text.
 
 To run it, as a login that may create schemas, types, tables and procedures:
-    sqlcmd -b -I -S <server> -d <database> -i <file>
--b stops at an error, which takes everything back. What is there already as it should be is left alone, so it may be run
-again.
+    sqlcmd -b -I -x -f 65001 -S <server> -d <database> -i <file>
+An error takes everything back; -b stops there, and where a tool goes on (SSMS), nothing more is done. -x leaves $(...) in
+names alone, -f 65001 reads the file as the UTF-8 that it is. What is there already as it should be is left alone, so it
+may be run again.
 */
+SET NOEXEC OFF;
 SET ANSI_NULLS, ANSI_PADDING, ANSI_WARNINGS, ARITHABORT, CONCAT_NULL_YIELDS_NULL, QUOTED_IDENTIFIER ON;
 SET NUMERIC_ROUNDABORT, IMPLICIT_TRANSACTIONS OFF;
 SET NOCOUNT, XACT_ABORT ON;
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-GO
 BEGIN TRANSACTION;
 GO
 /* Two installs at once take turns. */

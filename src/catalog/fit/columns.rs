@@ -147,8 +147,18 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// What a call gives is in the database's collation, and the servers compare no text with text of another one.
+    /// What a call gives is in the database's collation, and the servers compare no text with text of another one. On SQL
+    /// Server it is nvarchar: beside it a varchar column is converted row by row, and no index is sought in.
     fn collation(&mut self, place: &str, column: &Column) {
+        if self.found.dialect == Dialect::SqlServer && matches!(column.type_name.as_str(), "varchar" | "char" | "text")
+        {
+            let what = format!(
+                "is {}, and {place} has it compared with nvarchar: its index would not be sought in, so that each call reads \
+                 and locks the whole table",
+                column.type_name
+            );
+            self.error("type", column, what, "make it nvarchar, or name another column");
+        }
         let Some(collation) = &column.collation else { return };
         let what = format!("has the collation {collation}, which is not the database's, and {place} has it compared");
         self.error("collation", column, what, "give the column the database's collation, or name another column");

@@ -4,16 +4,19 @@ Rendered by readpast (version); the objects have version 3. Made anew whenever i
 description, not this text.
 
 To run it, as a login that may create schemas, types, tables and procedures:
-    sqlcmd -b -I -S <server> -d <database> -i <file>
--b stops at an error, which takes everything back. What is there already as it should be is left alone, so it may be run
-again.
+    sqlcmd -b -I -x -f 65001 -S <server> -d <database> -i <file>
+An error takes everything back; -b stops there, and where a tool goes on (SSMS), nothing more is done. -x leaves $(...) in
+names alone, -f 65001 reads the file as the UTF-8 that it is. What is there already as it should be is left alone, so it
+may be run again.
 */
+SET NOEXEC OFF;
 SET ANSI_NULLS, ANSI_PADDING, ANSI_WARNINGS, ARITHABORT, CONCAT_NULL_YIELDS_NULL, QUOTED_IDENTIFIER ON;
 SET NUMERIC_ROUNDABORT, IMPLICIT_TRANSACTIONS OFF;
 SET NOCOUNT, XACT_ABORT ON;
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-GO
 BEGIN TRANSACTION;
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* Two installs at once take turns. */
 DECLARE @Granted int;
@@ -21,6 +24,8 @@ EXECUTE @Granted = sp_getapplock
     @Resource = N'readpast/install/readpast', @LockMode = 'Exclusive', @LockOwner = 'Transaction', @LockTimeout = 60000;
 IF @Granted < 0
     THROW 50013, N'Another install holds the lock of this schema; try again.', 1;
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DECLARE @Names nvarchar(max) = N'["AppSettings", "AttemptNum", "Duration",
 "QueueCatalog", "QueueIsEditable_fn", "QueueIsFinished_fn",
@@ -98,40 +103,71 @@ BEGIN
     THROW 50015, @Message, 1;
 END;
 GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
 /* Stored with what is created below: no filtered index works without the two. */
 SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 The vocabulary and the book-keeping that every queue of this schema shares.
 Table access order in all procedures: QueueOperation, then the queue's table, then QueueTransition.
 */
 IF SCHEMA_ID(N'readpast') IS NULL
-    EXECUTE (N'CREATE SCHEMA [readpast]');
+BEGIN
+    /*
+    It belongs to dbo where the login may give it to dbo: what procedures here may do with tables of the schema dbo follows
+    from both having one owner, else who only executes them is refused.
+    */
+    IF IS_ROLEMEMBER(N'db_owner') = 1
+        EXECUTE (N'CREATE SCHEMA [readpast] AUTHORIZATION [dbo]');
+    ELSE
+        EXECUTE (N'CREATE SCHEMA [readpast]');
+END;
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* What a value looks like. Whether it may be missing is said where the type is used. */
 IF TYPE_ID(N'[readpast].[_Timestamp]') IS NULL
     CREATE TYPE [readpast].[_Timestamp] FROM datetime2(7) NULL;
 GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
 IF TYPE_ID(N'[readpast].[_Int]') IS NULL
     CREATE TYPE [readpast].[_Int] FROM int NULL;
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 IF TYPE_ID(N'[readpast].[_Type]') IS NULL
     CREATE TYPE [readpast].[_Type] FROM nvarchar(60) NULL;
 GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
 IF TYPE_ID(N'[readpast].[QueueState]') IS NULL
     CREATE TYPE [readpast].[QueueState] FROM varchar(20) NULL;
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 IF TYPE_ID(N'[readpast].[QueueStep]') IS NULL
     CREATE TYPE [readpast].[QueueStep] FROM nvarchar(60) NULL;
 GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
 IF TYPE_ID(N'[readpast].[AttemptNum]') IS NULL
     CREATE TYPE [readpast].[AttemptNum] FROM int NULL;
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 IF TYPE_ID(N'[readpast].[WebResponse]') IS NULL
     CREATE TYPE [readpast].[WebResponse] FROM nvarchar(max) NULL;
 GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
 IF TYPE_ID(N'[readpast].[Duration]') IS NULL
     CREATE TYPE [readpast].[Duration] FROM bigint NULL;
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* One row per version that was applied here: an audit trail, never updated. */
 IF OBJECT_ID(N'[readpast].[QueueSchemaVersion]', N'U') IS NULL
@@ -141,6 +177,8 @@ IF OBJECT_ID(N'[readpast].[QueueSchemaVersion]', N'U') IS NULL
         [Library] varchar(20) NOT NULL,
         CONSTRAINT [PK_QueueSchemaVersion] PRIMARY KEY CLUSTERED ([Version])
     );
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* The queues of this schema, each with the specification it was rendered from. */
 IF OBJECT_ID(N'[readpast].[QueueSpec]', N'U') IS NULL
@@ -153,6 +191,8 @@ IF OBJECT_ID(N'[readpast].[QueueSpec]', N'U') IS NULL
         CONSTRAINT [PK_QueueSpec] PRIMARY KEY CLUSTERED ([Queue])
     );
 GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
 /* Settings that procedures read, such as notification.maxAttempts. */
 IF OBJECT_ID(N'[readpast].[AppSettings]', N'U') IS NULL
     CREATE TABLE [readpast].[AppSettings] (
@@ -162,11 +202,15 @@ IF OBJECT_ID(N'[readpast].[AppSettings]', N'U') IS NULL
         CONSTRAINT [PK_AppSettings] PRIMARY KEY CLUSTERED ([Param])
     );
 GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
 IF OBJECT_ID(N'[readpast].[QueueStatus]', N'U') IS NULL
     CREATE TABLE [readpast].[QueueStatus] (
         [Status] [readpast].[QueueState] NOT NULL,
         CONSTRAINT [PK_QueueStatus] PRIMARY KEY CLUSTERED ([Status])
     );
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 INSERT INTO [readpast].[QueueStatus] ([Status])
 SELECT v.[Status]
@@ -183,6 +227,8 @@ FROM (VALUES
 ) AS v ([Status])
 WHERE NOT EXISTS (SELECT 1 FROM [readpast].[QueueStatus] AS s WHERE s.[Status] = v.[Status]);
 GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
 /* The legal transitions. What is not a row here is refused as ILLEGAL_TRANSITION. */
 IF OBJECT_ID(N'[readpast].[QueueTransition]', N'U') IS NULL
     CREATE TABLE [readpast].[QueueTransition] (
@@ -190,6 +236,8 @@ IF OBJECT_ID(N'[readpast].[QueueTransition]', N'U') IS NULL
         [ToStatus] [readpast].[QueueState] NOT NULL,
         CONSTRAINT [PK_QueueTransition] PRIMARY KEY CLUSTERED ([FromStatus], [ToStatus])
     );
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 INSERT INTO [readpast].[QueueTransition] ([FromStatus], [ToStatus])
 SELECT v.[FromStatus], v.[ToStatus]
@@ -225,6 +273,8 @@ WHERE NOT EXISTS (
     WHERE t.[FromStatus] = v.[FromStatus] AND t.[ToStatus] = v.[ToStatus]
 );
 GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
 /*
 One row per call that changed items, written in the same transaction: whoever lost the answer asks again with the same
 identity and gets the same answer instead of a second effect. Result holds what cannot be read back from the items.
@@ -234,15 +284,10 @@ IF OBJECT_ID(N'[readpast].[QueueOperation]', N'U') IS NULL
         [OperationId] uniqueidentifier NOT NULL,
         [At] datetime2(7) NOT NULL,
         [Result] nvarchar(max) NULL,
-        CONSTRAINT [PK_QueueOperation] PRIMARY KEY NONCLUSTERED ([OperationId])
+        CONSTRAINT [PK_QueueOperation] PRIMARY KEY CLUSTERED ([OperationId])
     );
 GO
-IF NOT EXISTS (
-    SELECT 1 FROM sys.indexes AS i
-    /* LIKE: there are servers that add to the name of an index what makes it unique in the database. */
-    WHERE i.[object_id] = OBJECT_ID(N'[readpast].[QueueOperation]') AND i.[name] LIKE N'IX_QueueOperation_At%'
-)
-    CREATE CLUSTERED INDEX [IX_QueueOperation_At] ON [readpast].[QueueOperation] ([At]);
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Which logins see which types, of queues whose description says own_types_only. UserName is a user or a role of the
@@ -255,6 +300,8 @@ IF OBJECT_ID(N'[readpast].[QueueTypeAccess]', N'U') IS NULL
         [UserName] sysname NOT NULL,
         CONSTRAINT [PK_QueueTypeAccess] PRIMARY KEY CLUSTERED ([Queue], [UserName], [Type])
     );
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 The types that the caller may see, by queue: the user it is in this database, and the roles that user is in. Procedures
@@ -270,6 +317,8 @@ WHERE
     a.[UserName] = USER_NAME()
     OR IS_ROLEMEMBER(a.[UserName]) = 1;
 GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
 /*
 A row for each queue with groups. Claims of such a queue take turns: each locks the row to the end of its transaction.
 Nothing is ever written to it, and only the procedures can lock it, hence nobody who may not claim: an application lock
@@ -281,8 +330,12 @@ IF OBJECT_ID(N'[readpast].[QueueTurn]', N'U') IS NULL
         CONSTRAINT [PK_QueueTurn] PRIMARY KEY CLUSTERED ([Queue])
     );
 GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
 /* Stored with what is created below: no filtered index works without the two. */
 SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* What a status means, in one place. Re-created by every install. */
 CREATE OR ALTER FUNCTION [readpast].[QueueIsProcessable_fn] (@Status [readpast].[QueueState])
@@ -294,6 +347,8 @@ BEGIN
     RETURN CASE WHEN @Status IN ('Pending', 'Paused', 'Error') THEN 1 ELSE 0 END;
 END;
 GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
 CREATE OR ALTER FUNCTION [readpast].[QueueIsFinished_fn] (@Status [readpast].[QueueState])
 RETURNS bit
 WITH SCHEMABINDING
@@ -302,6 +357,8 @@ BEGIN
     /* Is this item in a terminal state? */
     RETURN CASE WHEN @Status IN ('Pending', 'Processing', 'Error', 'Paused') THEN 0 ELSE 1 END;
 END;
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 CREATE OR ALTER FUNCTION [readpast].[QueueIsEditable_fn] (@Status [readpast].[QueueState])
 RETURNS bit
@@ -314,6 +371,8 @@ BEGIN
         ELSE 1
     END;
 END;
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 What is installed here: the version of the objects, and a row per queue, or one without a queue. A handle reads this
@@ -341,6 +400,8 @@ BEGIN
     ORDER BY q.[Queue];
 END;
 GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
 /* What is installed now. */
 INSERT INTO [readpast].[QueueSchemaVersion] ([Version], [AppliedAt], [Library])
 SELECT v.[Version], SYSUTCDATETIME(), N'(version)'
@@ -350,6 +411,8 @@ FROM (VALUES
     (3)
 ) AS v ([Version])
 WHERE NOT EXISTS (SELECT 1 FROM [readpast].[QueueSchemaVersion] AS s WHERE s.[Version] = v.[Version]);
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DECLARE @Spec nvarchar(max) = N'{
   "queue": "Notification",
@@ -374,5 +437,13 @@ IF @@ROWCOUNT = 0
     INSERT INTO [readpast].[QueueSpec] ([Queue], [Preset], [Spec], [RenderedBy], [InstalledAt])
     VALUES (N'Notification', N'procedures', @Spec, 3, SYSUTCDATETIME());
 GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
 COMMIT TRANSACTION;
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+SET NOEXEC OFF;
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO

@@ -427,6 +427,7 @@ BEGIN
         take.
         app_server is in no index: reading it visits the row itself and so locks it, not just a key of the index.
         */
+        DELETE FROM @_Change;
         SET @_Take = @Max;
         INSERT INTO @_Due ([Key1], [AttemptNum], [Alone], [Token], [Row])
         SELECT TOP (@_Take)

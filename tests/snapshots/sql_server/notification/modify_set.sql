@@ -701,6 +701,7 @@ k.[Was],
             does not
             take.
             */
+            DELETE FROM @_Change;
             SET @_Take = @Max;
             INSERT INTO @_Due ([Key1], [AttemptNum], [Alone], [Token])
             SELECT TOP (@_Take)

@@ -243,6 +243,7 @@ BEGIN
         not
         take.
         */
+        DELETE FROM @_Change;
         SET @_Take = @Max;
         INSERT INTO @_Due ([Key1], [AttemptNum], [Alone], [Token])
         SELECT TOP (@_Take)
