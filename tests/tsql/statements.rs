@@ -20,7 +20,7 @@ pub fn numbers_of_many_rows_are_ordered(batch: &Batch, found: &mut Vec<Finding>)
     }
 }
 
-/// Without a list the statement fails on the day that somebody adds a column.
+/// Without a list the statement fails on the day that somebody adds a column. (To a view of ours nobody does.)
 pub fn inserts_name_their_columns(batch: &Batch, found: &mut Vec<Finding>) {
     for (at, token) in batch.tokens.iter().enumerate() {
         if !token.is("INSERT") || batch.object.starts_with("TRIGGER") {
@@ -34,14 +34,15 @@ pub fn inserts_name_their_columns(batch: &Batch, found: &mut Vec<Finding>) {
         if follow(rest, behind, &["WITH", "("]) {
             behind = closing(rest, behind + 1);
         }
+        let into_view = target > 0 && rest[target - 1].text.ends_with("_V");
         // A grant of INSERT names no table here.
-        if target > 0 && !follow(rest, behind, &["("]) {
+        if target > 0 && !into_view && !follow(rest, behind, &["("]) {
             found.push(Finding::new("insert-without-columns", batch, token.line));
         }
     }
 }
 
-/// All columns only of a view of ours, whose columns no DBA adds to.
+/// All columns only of a view or variable of ours, whose columns no DBA adds to.
 pub fn only_views_are_taken_whole(batch: &Batch, found: &mut Vec<Finding>) {
     for statement in batch.statements() {
         for (at, token) in statement.iter().enumerate().filter(|(_, token)| token.is("*")) {
@@ -52,11 +53,11 @@ pub fn only_views_are_taken_whole(batch: &Batch, found: &mut Vec<Finding>) {
                 continue;
             }
             let alias = before(2).map_or("", |token| &token.text);
-            let of_view = is_dotted
-                && statement.windows(3).any(|three| {
-                    three[0].is_name() && three[0].text.ends_with("_V") && three[1].is("AS") && three[2].text == alias
-                });
-            if !of_view {
+            let is_ours =
+                |token: &Token| token.kind == Kind::Variable || (token.is_name() && token.text.ends_with("_V"));
+            let of_ours = is_dotted
+                && statement.windows(3).any(|three| is_ours(&three[0]) && three[1].is("AS") && three[2].text == alias);
+            if !of_ours {
                 found.push(Finding::new("all-columns-of-a-table", batch, token.line));
             }
         }

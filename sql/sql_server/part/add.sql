@@ -93,7 +93,12 @@
 {%- endfor %}
         FROM @_New AS n
         WHERE n.[IsNew] = 1
+{%- if dedup and own %}
+        /* In the order of the work: two calls that bring the same work do not wait for each other in turn. */
+        ORDER BY {% for c in t.work %}n.{{ c.var }}, {% endfor %}n.[Ordinal];
+{%- else %}
         ORDER BY n.[Ordinal];
+{%- endif %}
 
         IF @@ROWCOUNT <> (SELECT COUNT(*) FROM @_New AS n WHERE n.[IsNew] = 1)
             THROW 50021, N'{{ procedure }}: an index of the table passed over items; they are duplicates to it.', 1;
