@@ -15,7 +15,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 /// Calls are given up after this and a few seconds.
-const SHORT: &[(&str, &str)] = &[("query.timeout_ms", "1000"), ("login.timeout_ms", "1000")];
+const SHORT: &[(&str, &str)] = &[("query.timeout_ms", "2000"), ("login.timeout_ms", "5000")];
 
 fn deaf() -> Fault {
     Fault::Instead(Reply::deaf())

@@ -15,8 +15,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Calls are given up after this and a few seconds.
-const SHORT: &[(&str, &str)] = &[("query.timeout_ms", "1000"), ("login.timeout_ms", "1000")];
+/// Calls are given up after this and a few seconds. What is not silent has to be done in this time on a busy machine.
+const SHORT: &[(&str, &str)] = &[("query.timeout_ms", "2000"), ("login.timeout_ms", "5000")];
 
 fn proxy_to(scratch: &Scratch) -> (Proxy, String) {
     let connection = scratch.connection();
@@ -32,8 +32,15 @@ fn open_beside(silence: &Silence) -> Error {
     let (proxy, through) = proxy_to(&scratch);
     proxy.fall_silent(silence.clone());
     let once = [SHORT, &[("retry.budget_ms", "0")]].concat();
-    let error = in_time(|| Queue::open(&config(&through, &once), "Job").unwrap_err());
-    assert!(proxy.has_fallen_silent(), "{silence:?}");
+    let error = in_time(|| {
+        loop {
+            let error = Queue::open(&config(&through, &once), "Job").unwrap_err();
+            // A busy machine may take too long before it comes to that.
+            if proxy.has_fallen_silent() {
+                break error;
+            }
+        }
+    });
     proxy.fall_silent(silence.clone());
     let queue = in_time(|| Queue::open(&config(&through, SHORT), "Job").unwrap());
     assert!(proxy.has_fallen_silent(), "{silence:?}");
@@ -231,7 +238,7 @@ const CONNECTION: &str = "READPAST_TEST_SILENCE";
 #[test]
 fn while_a_program_ends() {
     if let Ok(through) = env::var(CONNECTION) {
-        let settings = [("query.timeout_ms", "1000"), ("retry.budget_ms", "0")];
+        let settings = [("query.timeout_ms", "2000"), ("retry.budget_ms", "0")];
         let queue = Queue::open(&config(&through, &settings), "Job").unwrap();
         println!("\nopen");
         stdin().read_line(&mut String::new()).unwrap();
