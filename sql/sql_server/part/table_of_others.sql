@@ -82,16 +82,26 @@ GO
 What of a row goes to the history: all columns that both tables had at the install, but for those that the server fills
 itself. Written once for each, so that a column that is added later ends no move; it goes along after the next install.
 */
-DECLARE @_Columns nvarchar(max) = (
-    SELECT STRING_AGG(CAST(QUOTENAME(c.[name]) AS nvarchar(max)), N', ') WITHIN GROUP (ORDER BY c.[column_id])
-    FROM sys.columns AS c
-    INNER JOIN sys.columns AS h
-        ON h.[object_id] = OBJECT_ID({{ text(t.history) }}) AND h.[name] = c.[name]
-    WHERE
-        c.[object_id] = OBJECT_ID({{ text(table) }})
-        AND c.[is_computed] = 0
-        AND TYPE_NAME(c.[system_type_id]) <> N'timestamp'
-);
+DECLARE @_Columns nvarchar(max);
+DECLARE @_Column int = 0;
+WHILE @_Column IS NOT NULL
+BEGIN
+    SET @_Column = (
+        SELECT MIN(c.[column_id])
+        FROM sys.columns AS c
+        INNER JOIN sys.columns AS h
+            ON h.[object_id] = OBJECT_ID({{ text(t.history) }}) AND h.[name] = c.[name]
+        WHERE
+            c.[object_id] = OBJECT_ID({{ text(table) }})
+            AND c.[column_id] > @_Column
+            AND c.[is_computed] = 0
+            AND TYPE_NAME(c.[system_type_id]) <> N'timestamp'
+    );
+    IF @_Column IS NOT NULL
+        SET @_Columns = CONCAT(
+            @_Columns + N', ', QUOTENAME(COL_NAME(OBJECT_ID({{ text(table) }}), @_Column))
+        );
+END;
 DECLARE @_Row nvarchar(max) = CONCAT(
     N'CREATE VIEW {{ object(queue ~ "_Row_V") | replace("'", "''") }} AS SELECT ', @_Columns, N' FROM {{ table | replace("'", "''") }};'
 );
