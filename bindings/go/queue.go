@@ -95,6 +95,11 @@ func (q *Queue) WorkerName() string {
 	return q.worker
 }
 
+// GivenUp is how many connections were given up so far, since they fell silent without being closed; see docs/worker.md.
+func (q *Queue) GivenUp() int64 {
+	return q.handle.GivenUp()
+}
+
 // Lease is how long a claim holds: the setting lease.ms, or what the queue's description says. The queue's setting in
 // AppSettings, if there is one, counts above both and is not asked for.
 func (q *Queue) Lease() time.Duration {

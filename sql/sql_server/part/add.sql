@@ -56,7 +56,7 @@
         items in succession have different keys. In which order numbers are drawn nobody promises: they are sorted.
         */
         INSERT INTO @_Number ([Number])
-        SELECT NEXT VALUE FOR {{ object(queue ~ "_Seq") }} FROM @_New AS n;
+        SELECT NEXT VALUE FOR {{ object(queue ~ "_Seq") }} FROM @_New;
         SET @_First = (SELECT MIN(d.[Number]) FROM @_Number AS d);
         UPDATE n
         SET {{ t.key[0].var }} = DATEADD(

@@ -69,6 +69,9 @@ public:
         return std::chrono::milliseconds(readpast_queue_lease_ms(handle_.get()));
     }
 
+    /// How many connections were given up so far, since they fell silent without being closed; see docs/worker.md.
+    [[nodiscard]] std::int64_t given_up() const noexcept { return readpast_queue_given_up(handle_.get()); }
+
     /// Makes every claim on this handle and on those shared of it, waiting or to come, return with status::interrupted until
     /// resume(). Settling and renewing go on, so that work in hand can be finished. Returns at once. Not from a signal
     /// handler.

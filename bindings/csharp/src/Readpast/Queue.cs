@@ -63,6 +63,20 @@ namespace Readpast
         }
 
         /// <summary>
+        /// How many connections were given up so far, since they fell silent without being closed; see docs/worker.md.
+        /// </summary>
+        public long GivenUp
+        {
+            get
+            {
+                using (var use = handle.Borrow())
+                {
+                    return QueueMethods.readpast_queue_given_up(use.Handle);
+                }
+            }
+        }
+
+        /// <summary>
         /// Installs readpast's own objects, or upgrades them, and the queue that <paramref name="spec"/> describes.
         /// What is there already is left alone, so it can be called at every start. Needs the rights to create objects.
         /// </summary>

@@ -80,6 +80,11 @@ func (q Queue) LeaseMs() int64 {
 	return int64(C.readpast_queue_lease_ms(q.native()))
 }
 
+// GivenUp is readpast_queue_given_up.
+func (q Queue) GivenUp() int64 {
+	return int64(C.readpast_queue_given_up(q.native()))
+}
+
 // Interrupt is readpast_queue_interrupt.
 func (q Queue) Interrupt() *Failure {
 	return failed(C.queue_interrupt(C.uint64_t(q)))

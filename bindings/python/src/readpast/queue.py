@@ -100,6 +100,11 @@ class Queue(Operating):
         shared._take(_shared_c(self._open()))
         return shared
 
+    @property
+    def given_up(self) -> int:
+        """How many connections were given up so far, since they fell silent without being closed (docs/worker.md)."""
+        return int(lib.readpast_queue_given_up(self._open().c))
+
     def interrupt(self) -> None:
         """Makes every claim on this handle, and on those shared of it, end at once with `Status.INTERRUPTED`.
 

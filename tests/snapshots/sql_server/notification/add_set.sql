@@ -97,7 +97,7 @@ BEGIN
     items in succession have different keys. In which order numbers are drawn nobody promises: they are sorted.
     */
     INSERT INTO @_Number ([Number])
-    SELECT NEXT VALUE FOR [readpast].[Notification_Seq] FROM @_New AS n;
+    SELECT NEXT VALUE FOR [readpast].[Notification_Seq] FROM @_New;
     SET @_First = (SELECT MIN(d.[Number]) FROM @_Number AS d);
     UPDATE n
     SET [Key1] = DATEADD(
@@ -331,7 +331,7 @@ BEGIN
             items in succession have different keys. In which order numbers are drawn nobody promises: they are sorted.
             */
             INSERT INTO @_Number ([Number])
-            SELECT NEXT VALUE FOR [readpast].[Notification_Seq] FROM @_New AS n;
+            SELECT NEXT VALUE FOR [readpast].[Notification_Seq] FROM @_New;
             SET @_First = (SELECT MIN(d.[Number]) FROM @_Number AS d);
             UPDATE n
             SET [Key1] = DATEADD(

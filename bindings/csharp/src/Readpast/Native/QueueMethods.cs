@@ -20,6 +20,9 @@ namespace Readpast.Native
         internal static extern long readpast_queue_lease_ms(Handle queue);
 
         [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern long readpast_queue_given_up(Handle queue);
+
+        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int readpast_queue_enqueue(
             Handle queue, NewItemStruct* items, int count, IntPtr operation, out Handle receipts,
             out Handle error);
