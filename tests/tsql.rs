@@ -80,7 +80,7 @@ fn place(path: &str) -> std::path::PathBuf {
 /// Queries that are no templates: what looks at catalogs.
 fn queries() -> impl Iterator<Item = (String, String)> {
     let files = Dialect::SqlServer.files().iter().filter(|(_, text)| !text.contains("{{") && !text.contains("{%"));
-    files.filter(|(name, _)| !name.contains("/_") && name.contains('/')).map(|(name, text)| {
+    files.filter(|(name, _)| name.contains('/') && !name.starts_with("part/")).map(|(name, text)| {
         let mut parts = text.split('?');
         let first = parts.next().unwrap().to_owned();
         let text = parts.enumerate().fold(first, |text, (number, part)| format!("{text}@p{number}{part}"));
