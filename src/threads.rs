@@ -2,18 +2,16 @@
 #![allow(unsafe_code, reason = "only the C library can say which signals a thread blocks")]
 
 use crate::error::{Error, ErrorKind, Result};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
-/// Starts a thread that takes no signals and is never joined.
+/// Starts a thread that takes no signals. Dropping the handle leaves it to itself.
 ///
 /// # Errors
 /// [`ErrorKind::Unavailable`] when the system has no thread left.
-pub(crate) fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<()> {
+pub(crate) fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
     let thread = thread::Builder::new().name(name.to_owned());
     let started = blocked(|| thread.spawn(work));
-    started
-        .map(drop)
-        .map_err(|error| Error::new(ErrorKind::Unavailable, format!("no thread could be started: {error}")))
+    started.map_err(|error| Error::new(ErrorKind::Unavailable, format!("no thread could be started: {error}")))
 }
 
 /// Runs `start` while this thread blocks all signals, as a thread that it starts then does for good: a signal to the

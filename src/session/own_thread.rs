@@ -13,6 +13,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     process,
     sync::Arc,
+    thread::JoinHandle,
     time::{Duration, Instant},
 };
 
@@ -23,6 +24,7 @@ const CLOSING: Duration = Duration::from_secs(2);
 /// The thread, and the one who gives it work. `L` is what it works with, and never leaves it.
 pub(super) struct OwnThread<L> {
     desk: Arc<Desk<L>>,
+    handle: Option<JoinHandle<()>>,
     given_up: Arc<GivenUp>,
     /// The process that it belongs to. In the child of a fork it is not there.
     process: u32,
@@ -75,8 +77,8 @@ impl<L> OwnThread<L> {
     {
         let desk = Arc::new(Desk { state: Mutex::new(State::Resting), given: Condvar::new(), done: Condvar::new() });
         let theirs = Arc::clone(&desk);
-        threads::start("readpast-session", move || theirs.serve())?;
-        Ok(Self { desk, given_up: Arc::clone(given_up), process: process::id(), closing: None })
+        let handle = Some(threads::start("readpast-session", move || theirs.serve())?);
+        Ok(Self { desk, handle, given_up: Arc::clone(given_up), process: process::id(), closing: None })
     }
 
     /// Has `work` done on the thread, and waits for it no longer than `limit`.
@@ -136,6 +138,13 @@ impl<L> Drop for OwnThread<L> {
             if self.desk.done.wait_until(&mut state, deadline).timed_out() && matches!(*state, State::Ending) {
                 *state = State::Left { _hanging: self.given_up.leave() };
             }
+        }
+        let has_ended = matches!(*state, State::Ended);
+        drop(state);
+        // What libraries keep for each thread (OpenSSL its random numbers) is freed as the last thing it does; a program that
+        // ends before that would leave it behind.
+        if let (true, Some(handle)) = (has_ended, self.handle.take()) {
+            let _ = handle.join();
         }
     }
 }
