@@ -126,7 +126,8 @@ def test_fields_are_those_of_the_structs() -> None:
 
 
 def test_every_setting_can_be_a_keyword() -> None:
-    table = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8").split("<!-- settings -->")[1].split("<!-- end -->")[0]
+    page = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    table = page.split("<!-- settings -->")[1].split("<!-- end -->")[0]
     keys = re.findall(r"^\| `([\w.]+)` \|", table, re.MULTILINE)
     assert len(keys) > 15
     for key in keys:
