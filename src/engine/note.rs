@@ -6,7 +6,7 @@ use crate::item::{Answer, Outcome, Settlement};
 
 impl Event<'_> {
     /// The line that a log has of it, a warning; `None` for what is in order, and for [`Event::Settled`], of which
-    /// [`not_settled`] tells item by item.
+    /// `not_settled` tells item by item.
     #[must_use]
     pub fn line(&self) -> Option<String> {
         match self {
