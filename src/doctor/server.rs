@@ -40,7 +40,7 @@ fn sql_server(facts: &Facts, findings: &mut Vec<Finding>) {
     findings.push(if azure || major >= 13 {
         Finding::ok("version", "server", format!("version {shown}"))
     } else {
-        let what = format!("version {shown}; readpast relies on what came with SQL Server 2016 (13)");
+        let what = format!("version {shown}; readpast relies on what came with SQL Server 2016 SP1 (13)");
         Finding::warning("version", "server", what, "use SQL Server 2016 or later, or Azure SQL")
     });
     let database = facts.get("database");
