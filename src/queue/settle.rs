@@ -226,10 +226,10 @@ mod tests {
         let text = to_json(true, &[Settlement::control(key, None, Action::Pause)], 0).unwrap();
         assert_eq!(
             text,
-            r#"[{"key":["a \"b\" \u00e9\\",12345678901234567890],"token":null,"attempt":0,"status":"Paused"}]"#
+            r#"[{"key":["a \"b\" \u00e9\\", 12345678901234567890],"token":null,"attempt":0,"status":"Paused"}]"#
         );
         let text = leases_to_json(true, &[Lease { key, attempt: 2 }, Lease { key: "[]", attempt: 1 }]).unwrap();
-        assert_eq!(text, r#"[{"key":["a \"b\" \u00e9\\",12345678901234567890],"attempt":2},{"key":[],"attempt":1}]"#);
+        assert_eq!(text, r#"[{"key":["a \"b\" \u00e9\\", 12345678901234567890],"attempt":2},{"key":[],"attempt":1}]"#);
         for wrong in ["a", "\"a\"", "[\"a\"", "[\"a\"],1", "{}"] {
             let error = to_json(true, &[Settlement::control(wrong, None, Action::Pause)], 0).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidArgument);
