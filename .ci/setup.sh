@@ -28,6 +28,9 @@ fail() {
 }
 
 needs() { [[ $asked == *" $1 "* ]]; }
+for part; do
+    [[ " ${parts[*]} " == *" $part "* ]] || fail "there is no part \"$part\"; there are: ${parts[*]}"
+done
 
 # Runs a command with its output in the log; the log's end is shown only if the command fails.
 quietly() {
