@@ -2,10 +2,11 @@
 
 use crate::catalog;
 use crate::config::Config;
-use crate::dialect::{Dialect, SCHEMA_VERSION};
+use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::finding::{Finding, Severity};
 use crate::install;
+use crate::render::{self, SCHEMA_VERSION};
 use crate::session::Session;
 use crate::spec::{QueueSpec, Storage};
 
@@ -14,9 +15,8 @@ use crate::spec::{QueueSpec, Storage};
 pub struct Plan {
     /// What was found out about the table, its columns, indexes and rows.
     pub findings: Vec<Finding>,
-    /// The scripts that [`Plan::apply`] runs, in their order, in one transaction. Statements are separated by lines that say
-    /// GO.
-    pub scripts: Vec<String>,
+    /// What [`Plan::apply`] runs, in one transaction, as this server's own tools take it; nothing where it cannot be done.
+    pub script: String,
     spec: QueueSpec,
 }
 
@@ -38,14 +38,15 @@ pub fn plan(config: &Config, spec: &QueueSpec) -> Result<Plan> {
     let mut findings = catalog::fit(&mut session, &schema, spec, table, true)?;
     install::check_owners(&mut session, &schema, spec)?;
     let there = install::installed(&mut session, &schema)?;
-    let scripts = match install::scripts(session.dialect(), &schema, &there, spec) {
+    let dialect = session.dialect();
+    let script = match install::objects(dialect, &schema, &there, spec) {
         Err(error) if error.kind() == ErrorKind::SchemaMismatch => {
             findings.push(Finding::error("change", spec.queue.as_str(), error.message(), ""));
-            Vec::new()
+            String::new()
         }
-        scripts => scripts?,
+        objects => render::text(dialect, &objects?),
     };
-    findings.extend(beside(session.dialect(), &there, spec));
+    findings.extend(beside(dialect, &there, spec));
     findings.push(match there.version {
         None => Finding::ok("schema", schema.as_str(), "readpast's own objects will be installed into this schema"),
         Some(found) if found < SCHEMA_VERSION => Finding::ok(
@@ -57,7 +58,7 @@ pub fn plan(config: &Config, spec: &QueueSpec) -> Result<Plan> {
         ),
         Some(_) => Finding::ok("schema", schema.as_str(), "readpast's own objects are there, in this version"),
     });
-    Ok(Plan { findings, scripts, spec: spec.clone() })
+    Ok(Plan { findings, script, spec: spec.clone() })
 }
 
 /// Of other queues over the same table: two descriptions of one life seldom agree.
@@ -65,7 +66,7 @@ pub(crate) fn beside(dialect: Dialect, there: &install::Catalog, spec: &QueueSpe
     let place = |spec: &QueueSpec| match &spec.storage {
         Storage::Table(table) => {
             let schema = dialect.schema_of(table.schema.as_ref());
-            Some(format!("{}.{}", catalog::stored(dialect, &schema), catalog::stored(dialect, &table.name)))
+            Some(format!("{}.{}", dialect.in_catalog(&schema), dialect.in_catalog(&table.name)))
         }
         _ => None,
     };

@@ -11,7 +11,7 @@ pub(crate) use self::{
     fit::{fit, refuse_unfit},
     handwritten::{Call, Meaning, Shape, shape},
     procedure::{Parameter, bare},
-    table::{Column, Index, Table, find_table, stored},
+    table::{Column, Index, Table, find_table},
     types::Family,
 };
 

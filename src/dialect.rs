@@ -1,19 +1,8 @@
 //! The two kinds of server: statement texts, quoting and error classification, nothing else.
 
-mod access;
-mod names;
-mod objects;
-mod own;
 mod postgres;
-mod script;
-mod shape;
-mod shown;
 mod sql_server;
-mod subtypes;
-mod table;
 mod template;
-mod tsql;
-mod wrap;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::{Identifier, QuoteStyle};
@@ -21,10 +10,7 @@ use crate::spec::{ColumnKind, QueueSpec, Storage};
 use std::sync::Arc;
 use template::Templates;
 
-pub(crate) use script::{OWNER_REMEDY, Upgrade};
-
-/// The version of the objects that this library installs and works with: the number of the last schema script.
-pub const SCHEMA_VERSION: i32 = 3;
+pub(crate) use template::Statement;
 
 /// The longest name that PostgreSQL keeps whole.
 const POSTGRES_NAME_BYTES: usize = 63;
@@ -139,22 +125,6 @@ impl Dialect {
         Ok(self.templates().render(&format!("{name}.sql"), minijinja::context! {})?.trim_end().to_owned())
     }
 
-    /// A query about an adopted table, by its file without the ending: `ask/states`.
-    pub fn table_query(
-        self,
-        name: &str,
-        schema: &Identifier,
-        spec: &QueueSpec,
-        table: &crate::spec::TableSpec,
-    ) -> Result<String> {
-        let context = minijinja::context! {
-            schema => schema.quoted(self.quote_style()),
-            queue => self.queue_stem(&spec.queue),
-            ..table::context(self, schema, spec, table)
-        };
-        Ok(self.templates().render(&format!("{name}.sql"), context)?.trim_end().to_owned())
-    }
-
     /// A statement around a procedure that somebody wrote by hand, by its file without the ending: `foreign/call`.
     pub(crate) fn statement(self, name: &str, context: minijinja::Value) -> Result<String> {
         Ok(self.templates().render(&format!("{name}.sql"), context)?.trim_end().to_owned())
@@ -166,64 +136,9 @@ impl Dialect {
         Ok(format!("{}.{}", quoted(schema)?, quoted(name)?))
     }
 
-    /// The script that takes a schema from `version - 1` to `version`; `None` when there is no such version. Statements
-    /// are separated by lines that say GO.
-    pub fn schema_script(self, version: i32, schema: &Identifier) -> Result<Option<String>> {
-        let name = match version {
-            1 => "schema/0001_base.sql",
-            2 => "schema/0002_type_access.sql",
-            3 => "schema/0003_turn.sql",
-            _ => return Ok(None),
-        };
-        self.render_objects(name, schema).map(Some)
-    }
-
-    /// The script of what every install makes anew: the functions that classify a status.
-    pub fn functions_script(self, schema: &Identifier) -> Result<String> {
-        self.render_objects("schema/functions.sql", schema)
-    }
-
-    /// The scripts of one queue, in the order to run them.
-    pub fn queue_scripts(self, schema: &Identifier, spec: &QueueSpec) -> Result<Vec<String>> {
-        for (role, name) in
-            [("producer", &spec.roles.producer), ("worker", &spec.roles.worker), ("operator", &spec.roles.operator)]
-        {
-            name.iter().try_for_each(|name| self.check_length(&format!("roles.{role}"), name))?;
-        }
-        if let Storage::Table(table) = &spec.storage {
-            table.names().into_iter().try_for_each(|(key, name)| self.check_length(&key, name))?;
-        }
-        let adopted = matches!(spec.storage, Storage::Table(_));
-        let columns: Vec<_> = spec.columns.iter().map(|column| self.column_context(column, adopted)).collect();
-        let queue = minijinja::context! {
-            schema => schema.quoted(self.quote_style()),
-            queue => self.queue_stem(&spec.queue),
-            columns,
-        };
-        let options = table::options(self, spec);
-        // They are somebody else's where there is no table.
-        let Some(table) = spec.table() else { return Ok(Vec::new()) };
-        let kind = table::whole(self, schema, spec, &table);
-        let context = match self {
-            Self::SqlServer => {
-                let table = minijinja::context! { t => tsql::context(schema, spec, &table, &kind) };
-                minijinja::context! { ..table, ..queue, ..kind, ..options }
-            }
-            Self::Postgres => minijinja::context! { ..queue, ..kind, ..options },
-        };
-        let scripts = self.queue_files(spec).iter().map(|file| self.templates().render(file, context.clone()));
-        scripts.map(|script| Ok(wrap::wrapped(&script?))).collect()
-    }
-
-    /// The files that [`Self::queue_scripts`] renders, one script each.
-    #[must_use]
-    pub fn queue_files(self, spec: &QueueSpec) -> &'static [&'static str] {
-        match (&spec.storage, self) {
-            // They are somebody else's.
-            (Storage::Procedures(_), _) => &[],
-            (_, Self::SqlServer) => sql_server::QUEUE_FILES,
-            (_, Self::Postgres) => postgres::QUEUE_FILES,
-        }
+    /// The statements of a file that makes objects, each with what it makes.
+    pub(crate) fn statements(self, file: &str, context: minijinja::Value) -> Result<Vec<Statement>> {
+        self.templates().statements(file, context)
     }
 
     /// The SQL files that are compiled in: their names below `sql/<dialect>/`, and their text.
@@ -263,9 +178,19 @@ impl Dialect {
         }
     }
 
+    /// A name of somebody else's as the catalog has it: PostgreSQL makes one that is written without quotes lower case.
+    pub(crate) fn in_catalog(self, name: &Identifier) -> String {
+        let text = name.as_str();
+        match (self, text.strip_prefix('"').and_then(|text| text.strip_suffix('"'))) {
+            (Self::SqlServer, _) => text.to_owned(),
+            (Self::Postgres, Some(exact)) => exact.to_owned(),
+            (Self::Postgres, None) => text.to_lowercase(),
+        }
+    }
+
     /// PostgreSQL cuts names at 63 bytes without a word, and the schema would then not be found under its whole name. (The
     /// other names are short enough on either server: see `ident`.)
-    fn check_length(self, what: &str, name: &Identifier) -> Result<()> {
+    pub(crate) fn check_length(self, what: &str, name: &Identifier) -> Result<()> {
         let bytes = name.as_str().len();
         if self == Self::SqlServer || bytes <= POSTGRES_NAME_BYTES {
             return Ok(());
@@ -284,7 +209,7 @@ impl Dialect {
     }
 
     /// The queue's name as it stands in the names of its objects.
-    fn queue_stem(self, queue: &crate::ident::QueueName) -> String {
+    pub(crate) fn queue_stem(self, queue: &crate::ident::QueueName) -> String {
         match self {
             Self::SqlServer => queue.as_str().to_owned(),
             Self::Postgres => queue.snake_case(),
@@ -299,32 +224,8 @@ impl Dialect {
         self.templates().render(name, context)
     }
 
-    fn column_context(self, column: &crate::spec::ColumnSpec, adopted: bool) -> minijinja::Value {
-        let name = column.name.as_str();
-        let parameter = match self {
-            Self::SqlServer => format!("@{name}"),
-            Self::Postgres => format!("\"{name}_\""),
-        };
-        let quoted = column.name.quoted(self.quote_style());
-        // Text is read from JSON at any length, so that what is too long is an error instead of being cut.
-        let json_kind = match column.kind {
-            ColumnKind::Text(_) => ColumnKind::Text(None),
-            kind => kind,
-        };
-        minijinja::context! {
-            name,
-            quoted => if adopted { column.name.quoted_as_written(self.quote_style()) } else { quoted.clone() },
-            shown => quoted,
-            type => self.column_type(column.kind),
-            json_type => self.column_type(json_kind),
-            parameter,
-            path => column_path(name),
-            is_json => column.kind == ColumnKind::Json,
-            nullable => column.nullable,
-        }
-    }
-
-    fn column_type(self, kind: ColumnKind) -> String {
+    /// What a column of this kind is called here.
+    pub(crate) fn column_type(self, kind: ColumnKind) -> String {
         match self {
             Self::SqlServer => sql_server::column_type(kind),
             Self::Postgres => postgres::column_type(kind),
@@ -337,33 +238,4 @@ impl Dialect {
             Self::Postgres => &postgres::TEMPLATES,
         }
     }
-}
-
-/// Where a column stands in the JSON of an item.
-fn column_path(name: &str) -> String {
-    format!("$.columns.\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
-}
-
-/// What installs of one schema lock, so that they take turns.
-pub(crate) fn install_lock(schema: &Identifier) -> String {
-    format!("readpast/install/{}", schema.as_str())
-}
-
-/// The statements of a script: it is cut at lines that say GO, as SQL Server's own tools do.
-pub fn statements(script: &str) -> impl Iterator<Item = &str> {
-    let mut rest = Some(script);
-    std::iter::from_fn(move || {
-        let text = rest?;
-        let mut end = 0;
-        for line in text.split_inclusive('\n') {
-            if line.trim_end() == "GO" {
-                rest = Some(&text[end + line.len()..]);
-                return Some(text[..end].trim());
-            }
-            end += line.len();
-        }
-        rest = None;
-        Some(text.trim())
-    })
-    .filter(|statement| !statement.is_empty())
 }

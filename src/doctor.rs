@@ -13,10 +13,10 @@ mod transactions;
 
 use crate::adopt;
 use crate::config::Config;
-use crate::dialect::SCHEMA_VERSION;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::{Identifier, QueueName, nearest};
 use crate::install;
+use crate::render::SCHEMA_VERSION;
 use crate::session::{MISSING_RIGHT, Session};
 use crate::spec::QueueSpec;
 

@@ -3,10 +3,11 @@
 mod owners;
 
 use crate::config::Config;
-use crate::dialect::{self, Dialect, SCHEMA_VERSION, Upgrade};
+use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::Identifier;
 use crate::item::{Rows, Value};
+use crate::render::{self, Made, Object, SCHEMA_VERSION, Target, Upgrade};
 use crate::session::{MISSING_RIGHT, Param, Session};
 use crate::spec::{QueueSpec, Storage};
 
@@ -31,7 +32,7 @@ pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
     let mut session = Session::open(config.clone().set("query.timeout_ms", INSTALL_TIMEOUT_MS)?)?;
     let installed = session.transaction(|session| {
         let dialect = session.dialect();
-        let lock = dialect::install_lock(&schema);
+        let lock = render::install_lock(&schema);
         let granted = session.execute(&dialect.schema_call("lock_install", &schema)?, &[Param::Text(&lock)])?;
         if number(&granted, 0, 0) != Some(1) {
             return Err(Error::new(ErrorKind::TimedOut, "another install holds the lock of this schema; try again"));
@@ -44,17 +45,15 @@ pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
         }
         let found_out = session.execute(&dialect.schema_call("creates_or_alters", &schema)?, &[])?;
         let creates_or_alters = number(&found_out, 0, 0) == Some(1);
+        let place = Place { schema: &schema, creates_or_alters };
         for version in found + 1..=SCHEMA_VERSION {
-            let Some(script) = dialect.schema_script(version, &schema)? else {
-                return Err(Error::new(ErrorKind::Protocol, format!("there is no schema script {version}")));
-            };
-            run(session, &script, creates_or_alters)?;
+            place.run(session, &place.target(dialect).version(version)?)?;
             session.execute(
                 &dialect.schema_call("record_version", &schema)?,
                 &[Param::Integer(version), Param::Text(env!("CARGO_PKG_VERSION"))],
             )?;
         }
-        run(session, &dialect.functions_script(&schema)?, creates_or_alters)?;
+        place.run(session, &place.target(dialect).functions()?)?;
         let queues = catalog(session, &schema)?.queues;
         // Those of an earlier release would refuse to be opened now.
         let wanted = spec.map(|spec| spec.queue.as_str());
@@ -62,14 +61,14 @@ pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
             if Some(known.name.as_str()) != wanted {
                 known
                     .read()
-                    .and_then(|spec| install_queue(session, &schema, Some(known), &spec, creates_or_alters))
+                    .and_then(|spec| install_queue(session, place, Some(known), &spec))
                     .map_err(|error| error.in_context(format!("upgrading queue {}", known.name)))?;
             }
         }
         match spec {
             Some(spec) => {
                 let known = queues.iter().find(|known| known.name == spec.queue.as_str());
-                install_queue(session, &schema, known, spec, creates_or_alters)
+                install_queue(session, place, known, spec)
             }
             None => Ok(()),
         }
@@ -95,22 +94,22 @@ fn for_installer(error: Error) -> Error {
 ///
 /// # Errors
 /// As [`install`], before it runs anything.
-pub(crate) fn scripts(dialect: Dialect, schema: &Identifier, there: &Catalog, spec: &QueueSpec) -> Result<Vec<String>> {
+pub(crate) fn objects(dialect: Dialect, schema: &Identifier, there: &Catalog, spec: &QueueSpec) -> Result<Vec<Object>> {
     if let Some(found) = there.version.filter(|found| *found > SCHEMA_VERSION) {
         return Err(newer(schema, found));
     }
-    let mut scripts = Vec::new();
+    let target = Target::new(dialect, schema);
+    let mut objects = Vec::new();
     for version in there.version.unwrap_or(0) + 1..=SCHEMA_VERSION {
-        scripts.extend(dialect.schema_script(version, schema)?);
+        objects.extend(target.version(version)?);
     }
-    scripts.push(dialect.functions_script(schema)?);
+    objects.extend(target.functions()?);
     let known = there.queues.iter().find(|known| known.name == spec.queue.as_str());
-    let Upgrade { before, after } = upgrade(dialect, schema, known, spec)?.unwrap_or_default();
-    scripts.push(before);
-    scripts.extend(dialect.queue_scripts(schema, spec)?);
-    scripts.push(after);
-    scripts.retain(|script| !script.trim().is_empty());
-    Ok(scripts)
+    let Upgrade { before, after } = upgrade(target, known, spec)?;
+    objects.extend(before);
+    objects.extend(target.queue(spec)?);
+    objects.extend(after);
+    Ok(objects)
 }
 
 /// The description of the queue called `name`, once schema and queue are found fit for this library.
@@ -203,30 +202,46 @@ fn version(session: &mut Session, schema: &Identifier) -> Result<Option<i32>> {
     Ok(number(&rows, 0, 0))
 }
 
-fn install_queue(
-    session: &mut Session,
-    schema: &Identifier,
-    known: Option<&Known>,
-    spec: &QueueSpec,
+/// Where an install makes objects, and whether the server makes or alters them in one statement.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    schema: &'a Identifier,
     creates_or_alters: bool,
-) -> Result<()> {
-    let dialect = session.dialect();
+}
+
+impl<'a> Place<'a> {
+    fn target(self, dialect: Dialect) -> Target<'a> {
+        let target = Target::new(dialect, self.schema);
+        if self.creates_or_alters { target } else { target.creating_only() }
+    }
+
+    fn run(self, session: &mut Session, objects: &[Object]) -> Result<()> {
+        let dialect = session.dialect();
+        for object in objects {
+            let mut made = Ok(());
+            if let (Made::Code { kind, name }, false) = (&object.makes, self.creates_or_alters) {
+                made = session.execute(&format!("DROP {kind} IF EXISTS {}", name.quoted(dialect)?), &[]).map(drop);
+            }
+            let made = made.and_then(|()| session.execute(&object.definition, &[]).map(drop));
+            made.map_err(|error| error.in_context(format!("installing failed at {}", object.told())))?;
+        }
+        Ok(())
+    }
+}
+
+fn install_queue(session: &mut Session, place: Place<'_>, known: Option<&Known>, spec: &QueueSpec) -> Result<()> {
+    let (dialect, schema) = (session.dialect(), place.schema);
     let text = spec.to_json();
     if let Some(known) = known {
         owners::check(session, schema, &[&known.read()?, spec])?;
     }
-    let upgrade = upgrade(dialect, schema, known, spec)?;
-    if let Some(upgrade) = &upgrade {
-        run(session, &upgrade.before, creates_or_alters)?;
-    }
+    let target = place.target(dialect);
+    let Upgrade { before, after } = upgrade(target, known, spec)?;
+    place.run(session, &before)?;
     // Once changed: a table that was made after this description, has what is new in it only now.
     check_foreign(session, schema, spec)?;
-    for script in dialect.queue_scripts(schema, spec)? {
-        run(session, &script, creates_or_alters)?;
-    }
-    if let Some(upgrade) = &upgrade {
-        run(session, &upgrade.after, creates_or_alters)?;
-    }
+    place.run(session, &target.queue(spec)?)?;
+    place.run(session, &after)?;
     session.execute(
         &dialect.schema_call("record_queue", schema)?,
         &[
@@ -240,11 +255,11 @@ fn install_queue(
 }
 
 /// What has to change first, and follow, where another description is installed, or an earlier release has installed this one.
-fn upgrade(dialect: Dialect, schema: &Identifier, known: Option<&Known>, spec: &QueueSpec) -> Result<Option<Upgrade>> {
-    let Some(known) = known else { return Ok(None) };
+fn upgrade(target: Target<'_>, known: Option<&Known>, spec: &QueueSpec) -> Result<Upgrade> {
+    let Some(known) = known else { return Ok(Upgrade::default()) };
     let installed = known.read()?;
     let is_same = installed == *spec && known.rendered_by == SCHEMA_VERSION;
-    if is_same { Ok(None) } else { dialect.upgrade(schema, &installed, spec).map(Some) }
+    if is_same { Ok(Upgrade::default()) } else { target.upgrade(&installed, spec) }
 }
 
 /// What is somebody else's must fit the description before anything is made beside it.
@@ -256,32 +271,6 @@ fn check_foreign(session: &mut Session, schema: &Identifier, spec: &QueueSpec) -
         }
         Storage::Procedures(procedures) => crate::catalog::shape(session, spec, procedures).map(drop),
     }
-}
-
-fn run(session: &mut Session, script: &str, creates_or_alters: bool) -> Result<()> {
-    for statement in dialect::statements(script) {
-        let result = match split_create_or_alter(statement) {
-            Some((drop, create)) if !creates_or_alters => {
-                session.execute(&drop, &[]).and_then(|_| session.execute(&create, &[]))
-            }
-            _ => session.execute(statement, &[]),
-        };
-        result.map_err(|error| {
-            // What is told of a statement is its first line, without the comment before it.
-            let comment = statement.strip_prefix("/*").and_then(|text| text.split_once("*/"));
-            let bare = comment.map_or(statement, |(_, rest)| rest.trim_start());
-            error.in_context(format!("installing failed at \"{}\"", bare.lines().next().unwrap_or_default()))
-        })?;
-    }
-    Ok(())
-}
-
-/// For SQL Servers older than 2016 SP1: `CREATE OR ALTER kind name ...` as a drop and a create.
-fn split_create_or_alter(statement: &str) -> Option<(String, String)> {
-    let (comment, definition) = statement.split_once("CREATE OR ALTER ")?;
-    let mut words = definition.split_whitespace();
-    let (kind, name) = (words.next()?, words.next()?);
-    Some((format!("DROP {kind} IF EXISTS {name}"), format!("{comment}CREATE {definition}")))
 }
 
 fn missing(schema: &Identifier) -> Error {

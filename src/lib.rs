@@ -41,6 +41,8 @@ pub mod spec;
 
 pub mod dialect;
 
+pub mod render;
+
 pub mod session;
 
 pub mod pool;

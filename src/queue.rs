@@ -1,6 +1,7 @@
 //! A queue: the face of the library. Each capability is one method here and one file below.
 
 mod answers;
+mod backend;
 mod claim;
 mod enqueue;
 mod handwritten;
@@ -15,7 +16,7 @@ mod wake;
 mod why;
 
 use crate::config::Config;
-use crate::dialect::{Calls, Dialect};
+use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Excerpt, Result};
 use crate::install;
 use crate::item::{
@@ -25,7 +26,8 @@ use crate::item::{
 pub use crate::pool::Connections;
 use crate::pool::{Pool, closed};
 use crate::session::{Param, Session, Shape};
-use crate::spec::{QueueSpec, Storage};
+use crate::spec::QueueSpec;
+use backend::Backend;
 use std::{
     fmt,
     ops::Deref,
@@ -60,9 +62,7 @@ struct Shared {
     spec: QueueSpec,
     worker: String,
     dialect: Dialect,
-    calls: Calls,
-    /// Of a queue whose procedures are somebody's own.
-    handwritten: Option<handwritten::Handwritten>,
+    backend: Backend,
     pool: Pool,
     /// The columns that hold JSON, which only the description tells from text.
     json_columns: Vec<String>,
@@ -107,24 +107,18 @@ impl Queue {
         let pool = Pool::new(config);
         let retry = retry::Policy::new(config);
         let interrupt = Interrupt::default();
-        let (spec, dialect, handwritten) = retry.run(&interrupt, YieldsTo::Closing, || {
+        let (spec, dialect, backend) = retry.run(&interrupt, YieldsTo::Closing, || {
             let mut session = pool.acquire()?;
             let dialect = session.dialect();
             let spec = install::look_up(&mut session, &schema, name)?;
-            let handwritten = match &spec.storage {
-                Storage::Procedures(procedures) => {
-                    Some(handwritten::Handwritten::open(&mut session, &spec, procedures)?)
-                }
-                Storage::Own | Storage::Table(_) => None,
-            };
-            Ok((spec, dialect, handwritten))
+            let backend = Backend::open(&mut session, &schema, &spec)?;
+            Ok((spec, dialect, backend))
         })?;
         let shared = Shared {
             dialect,
-            calls: dialect.calls(&schema, &spec)?,
+            backend,
             signal: Signal::shared(&config.connection_string()?, schema.as_str(), name),
             worker: config.worker(),
-            handwritten,
             pool,
             lease_ms: config.lease_ms(),
             run_at: run_at.filter(|_| spec.run_time()),
@@ -332,7 +326,7 @@ impl Queue {
     /// Has the leases of `holder` renewed every `interval`, for as long as it is there. `None` for a queue that keeps no
     /// leases.
     pub(crate) fn keep(&self, holder: Weak<dyn LeaseHolder>, interval: Duration) -> Result<Option<Keeping>> {
-        if self.0.handwritten.is_some() {
+        if !self.0.backend.keeps_leases() {
             return Ok(None);
         }
         self.0.keeper.keep(self, holder, interval).map(Some)
@@ -372,11 +366,6 @@ impl Inner {
             rows.say_json(|name| self.json_columns.iter().any(|json| json.to_lowercase() == name.to_lowercase()));
         }
         Batch::new(rows, first)
-    }
-
-    /// Refuses what hand-written procedures have nothing for.
-    fn needs_own_procedures(&self, what: &str, why: &str) -> Result<()> {
-        if self.handwritten.is_some() { Err(handwritten::unsupported(what, why)) } else { Ok(()) }
     }
 
     /// Runs `work` on a session, again and again while its errors are transient and the budget lasts. Everything that

@@ -3,6 +3,8 @@
 //! `READPAST_TEST_POSTGRES` and `READPAST_TEST_SQLSERVER` hold the connection strings of the servers; each test gets a
 //! database of its own on each.
 
+#[path = "both/batches.rs"]
+mod batches;
 #[path = "evolution/changes.rs"]
 mod changes;
 #[path = "evolution/database.rs"]

@@ -4,9 +4,10 @@ use proptest::prelude::*;
 use readpast::{
     Config, ErrorKind, QueueSpec,
     config::{Kind, SETTINGS},
-    dialect::{self, Dialect},
+    dialect::Dialect,
     ident::{Identifier, QueueName, QuoteStyle},
     item::normalize_utc,
+    render,
 };
 
 /// What a server makes of quoted text: the name, and what is left after it.
@@ -110,10 +111,8 @@ proptest! {
         // And it renders, for any schema, into statements that say GO nowhere.
         let schema = Identifier::new("the schema", "s]\"'").unwrap();
         for dialect in [Dialect::SqlServer, Dialect::Postgres] {
-            for script in dialect.queue_scripts(&schema, &spec).unwrap() {
-                for statement in dialect::statements(&script) {
-                    prop_assert!(!statement.lines().any(|line| line.trim() == "GO"));
-                }
+            for object in render::queue(dialect, &schema, &spec).unwrap() {
+                prop_assert!(!object.definition.lines().any(|line| line.trim() == "GO"));
             }
         }
     }

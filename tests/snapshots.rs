@@ -3,8 +3,9 @@
 
 use readpast::{
     QueueSpec,
-    dialect::{Dialect, SCHEMA_VERSION, statements},
+    dialect::Dialect,
     ident::Identifier,
+    render::{self, SCHEMA_VERSION},
     spec::EXAMPLES,
 };
 use std::{env, fs, path::Path};
@@ -42,10 +43,10 @@ fn queues_are_rendered_as_they_were() {
     for (dialect, folder) in DIALECTS {
         for name in ["notification", "four_queue_scheduler"] {
             let spec = example(name);
-            let scripts = dialect.queue_scripts(&schema(), &spec).unwrap();
-            for (file, script) in dialect.queue_files(&spec).iter().zip(&scripts) {
-                let (_, file) = file.split_once('/').unwrap();
-                compare(folder, &format!("{name}/{}", file.trim_end_matches(".sql")), script);
+            let objects = render::queue(dialect, &schema(), &spec).unwrap();
+            for objects in objects.chunk_by(|one, other| one.file == other.file) {
+                let (_, file) = objects[0].file.split_once('/').unwrap();
+                compare(folder, &format!("{name}/{}", file.trim_end_matches(".sql")), &render::text(dialect, objects));
             }
         }
     }
@@ -55,8 +56,8 @@ fn queues_are_rendered_as_they_were() {
 #[test]
 fn the_shared_part_is_rendered_as_it_was() {
     for (dialect, folder) in DIALECTS {
-        let text = dialect.render(&schema(), Some(&example("hand_written"))).unwrap();
-        assert_eq!(text, dialect.render(&schema(), Some(&example("hand_written"))).unwrap());
+        let text = render::script(dialect, &schema(), Some(&example("hand_written"))).unwrap();
+        assert_eq!(text, render::script(dialect, &schema(), Some(&example("hand_written"))).unwrap());
         compare(folder, "shared", &text);
     }
 }
@@ -71,11 +72,11 @@ fn upgrades_are_rendered_as_they_were() {
         {"name": "Note", "type": "text"}]}"#;
     let (old, new) = (QueueSpec::from_json(old).unwrap(), QueueSpec::from_json(new).unwrap());
     for (dialect, folder) in DIALECTS {
-        let text = dialect.render_upgrade(&schema(), &old, &new).unwrap();
-        let shared = dialect.functions_script(&schema()).unwrap();
-        let (_, upgrade) = text.rsplit_once(statements(&shared).last().unwrap()).unwrap();
-        let queue = dialect.queue_scripts(&schema(), &new).unwrap();
-        let (upgrade, _) = upgrade.split_once(statements(&queue[0]).next().unwrap()).unwrap();
+        let text = render::upgrade_script(dialect, &schema(), &old, &new).unwrap();
+        let shared = render::shared(dialect, &schema()).unwrap();
+        let (_, upgrade) = text.rsplit_once(&shared.last().unwrap().definition).unwrap();
+        let queue = render::queue(dialect, &schema(), &new).unwrap();
+        let (upgrade, _) = upgrade.split_once(&queue[0].definition).unwrap();
         compare(folder, "upgrade", upgrade);
     }
 }
@@ -86,7 +87,7 @@ fn scripts_are_complete() {
     for (dialect, folder) in DIALECTS {
         for (name, text) in EXAMPLES {
             let spec = QueueSpec::from_toml(text).unwrap();
-            let script = dialect.render(&schema(), Some(&spec)).unwrap();
+            let script = render::script(dialect, &schema(), Some(&spec)).unwrap();
             assert!(script.contains(&format!("version {SCHEMA_VERSION}")), "{folder} {name}");
             assert!(!script.contains("= ?") && !script.contains("?::"), "{folder} {name}");
             assert_eq!(dialect == Dialect::SqlServer, script.lines().any(|line| line == "GO"), "{folder} {name}");

@@ -70,7 +70,7 @@ fn names_too_long_for_postgresql_are_refused_there() {
     );
     let spec = QueueSpec::from_toml(&text.replace("[]", "[{ name = 'c', type = 'date' }]")).unwrap();
     let schema = Identifier::new("the schema", "s").unwrap();
-    let error = Dialect::Postgres.queue_scripts(&schema, &spec).unwrap_err();
+    let error = readpast::render::queue(Dialect::Postgres, &schema, &spec).unwrap_err();
     assert!(error.message().contains("table.lifecycle.owner has 64 bytes"), "{error}");
-    Dialect::SqlServer.queue_scripts(&schema, &spec).unwrap();
+    readpast::render::queue(Dialect::SqlServer, &schema, &spec).unwrap();
 }

@@ -2,8 +2,9 @@
 //! the linter (`.ci/lint_sql.sh`). No server is needed.
 
 use readpast::{
-    dialect::{Dialect, statements},
+    dialect::Dialect,
     ident::Identifier,
+    render::{self, Made, Object},
     spec::{EXAMPLES, QueueSpec, Storage},
 };
 use std::{collections::BTreeSet, fs, path::Path, path::PathBuf};
@@ -94,13 +95,9 @@ const LIKE_OTHERS: [&str; 8] = [
 
 /// The schema scripts and the hash of each. They may change only until the first release; from then on a change is a new
 /// script with the next number, since databases out there have run these.
-const SCHEMA_SCRIPTS: [(Dialect, &str, u64); 6] = [
-    (Dialect::SqlServer, "schema/0001_base.sql", 0x6e75_7379_7b5c_f24c),
-    (Dialect::Postgres, "schema/0001_base.sql", 0x6c8b_cb73_a11a_4a20),
-    (Dialect::SqlServer, "schema/0002_type_access.sql", 0x5092_6908_a57e_0adf),
-    (Dialect::Postgres, "schema/0002_type_access.sql", 0x4a2a_6e3b_3cda_0898),
-    (Dialect::SqlServer, "schema/0003_turn.sql", 0xc53b_e4dd_dec2_6756),
-    (Dialect::Postgres, "schema/0003_turn.sql", 0x16e1_547b_ce12_b04e),
+const SCHEMA_SCRIPTS: [(Dialect, &str, u64); 2] = [
+    (Dialect::SqlServer, "schema/0001_base.sql", 0x1b8c_df4b_4b9a_a690),
+    (Dialect::Postgres, "schema/0001_base.sql", 0xd0de_71d3_4f2f_61a4),
 ];
 
 /// What only SQL Server is asked: how its locks, plans and owners can stand in the way.
@@ -124,32 +121,35 @@ const CHANGED: [&str; 2] = [
 
 /// The schema's scripts, then those of each queue.
 struct Rendered {
-    files: Vec<(String, String)>,
+    /// Of each file its name and its statements.
+    files: Vec<(String, Vec<String>)>,
+    objects: Vec<Object>,
 }
 
 impl Rendered {
     fn new(dialect: Dialect, schema: &str) -> Self {
         let schema = Identifier::new("the schema", schema).unwrap();
         let mut files = Vec::new();
-        for version in 1.. {
-            let Some(script) = dialect.schema_script(version, &schema).unwrap() else { break };
-            files.push((format!("schema_{version:04}"), script));
+        let mut objects = render::shared(dialect, &schema).unwrap();
+        let texts = |objects: &[Object]| objects.iter().map(|object| object.definition.clone()).collect::<Vec<_>>();
+        for objects in objects.chunk_by(|one, other| one.file == other.file) {
+            files.push((objects[0].file.trim_end_matches(".sql").replace('/', "_"), texts(objects)));
         }
-        files.push(("functions".to_owned(), dialect.functions_script(&schema).unwrap()));
         for (name, _) in dialect.files() {
             if let Some(call) = name.strip_prefix("call/").filter(|call| *call != "session.sql") {
                 let call = call.trim_end_matches(".sql");
                 // A call of a queue needs the queue's name; it is rendered with the queues below.
                 if let Ok(text) = dialect.schema_call(call, &schema) {
-                    files.push((format!("call_{call}"), text));
+                    files.push((format!("call_{call}"), vec![text]));
                 }
             }
         }
         for spec in [NOTIFICATION, SHARED, r#"{"queue": "PasswordReset"}"#, DELIVERY, NOTICE, SYNC] {
             let spec = QueueSpec::from_json(spec).unwrap();
             let queue = spec.queue.as_str();
-            let scripts = dialect.queue_scripts(&schema, &spec).unwrap();
-            files.push((format!("queue_{queue}"), scripts.join("\n") + "\n"));
+            let made = render::queue(dialect, &schema, &spec).unwrap();
+            files.push((format!("queue_{queue}"), texts(&made)));
+            objects.extend(made);
             let calls = dialect.calls(&schema, &spec).unwrap();
             for (call, text) in [
                 ("enqueue", &calls.enqueue),
@@ -162,24 +162,25 @@ impl Rendered {
                 ("redrive", &calls.redrive),
                 ("purge", &calls.purge),
             ] {
-                files.push((format!("call_{call}_{queue}"), text.to_string()));
+                files.push((format!("call_{call}_{queue}"), vec![text.to_string()]));
             }
             if let Some(text) = &calls.blocked {
-                files.push((format!("call_blocked_{queue}"), text.to_string()));
+                files.push((format!("call_blocked_{queue}"), vec![text.to_string()]));
             }
         }
         for spec in ADOPTED.iter().copied().chain(EXAMPLES.iter().map(|(_, text)| *text)) {
             let spec = QueueSpec::from_text(spec).unwrap();
             if matches!(spec.storage, Storage::Table(_)) {
-                let scripts = dialect.queue_scripts(&schema, &spec).unwrap();
-                files.push((format!("queue_{}", spec.queue), scripts.join("\n") + "\n"));
+                let made = render::queue(dialect, &schema, &spec).unwrap();
+                files.push((format!("queue_{}", spec.queue), texts(&made)));
+                objects.extend(made);
             }
         }
-        Self { files }
+        Self { files, objects }
     }
 
     fn statements(&self) -> impl Iterator<Item = &str> {
-        self.files.iter().flat_map(|(_, text)| statements(text))
+        self.files.iter().flat_map(|(_, statements)| statements).map(String::as_str)
     }
 }
 
@@ -228,12 +229,12 @@ fn is_known(line: &&str) -> bool {
     !line.ends_with(" SET (LOCK_ESCALATION = DISABLE);")
 }
 
-/// `text` without what is ODBC's (the parameter markers) or ours (in PostgreSQL, the lines that say GO).
-fn for_the_linter(dialect: Dialect, text: &str) -> String {
+/// `statements` as one script, without what is ODBC's: the parameter markers.
+fn for_the_linter(dialect: Dialect, statements: &[String]) -> String {
     let mut parameter = 0;
     let mut out = String::new();
-    let is_theirs = |line: &&str| dialect == Dialect::SqlServer || *line != "GO";
-    for line in text.trim().lines().filter(is_theirs).filter(is_known) {
+    let text = statements.join(if dialect == Dialect::SqlServer { "\nGO\n" } else { "\n" });
+    for line in text.lines().filter(is_known) {
         let mut parts = line.split('?');
         out.push_str(parts.next().unwrap());
         for part in parts {
@@ -257,15 +258,15 @@ fn what_is_rendered_is_written_for_the_linter() {
         fs::create_dir_all(&folder).unwrap();
         for (file, text) in Rendered::new(dialect, "queue").files {
             // An ODBC escape is no SQL: the driver takes the call out of it.
-            if !text.starts_with("{CALL") && !LIKE_OTHERS.contains(&file.as_str()) {
+            if !text[0].starts_with("{CALL") && !LIKE_OTHERS.contains(&file.as_str()) {
                 fs::write(folder.join(file + ".sql"), for_the_linter(dialect, &text)).unwrap();
             }
         }
         let schema = Identifier::new("the schema", "queue").unwrap();
         let [old, new] = CHANGED.map(|text| QueueSpec::from_json(text).unwrap());
         let scripts = [
-            ("script_new.sql", dialect.render(&schema, Some(&old)).unwrap()),
-            ("script_upgrade.sql", dialect.render_upgrade(&schema, &old, &new).unwrap()),
+            ("script_new.sql", render::script(dialect, &schema, Some(&old)).unwrap()),
+            ("script_upgrade.sql", render::upgrade_script(dialect, &schema, &old, &new).unwrap()),
         ];
         for (file, script) in scripts {
             let script: String = script.split_inclusive('\n').filter(|line| is_known(&line.trim_end())).collect();
@@ -300,7 +301,9 @@ fn every_file_is_used_and_filled_in() {
         let rendered = Rendered::new(dialect, "queue");
         for (file, text) in &rendered.files {
             assert!(
-                !["{{", "}}", "{%", "%}", "{#"].iter().any(|mark| code(text).replace("}}}", "}").contains(mark)),
+                !["{{", "}}", "{%", "%}", "{#"]
+                    .iter()
+                    .any(|mark| code(&text.join("\n")).replace("}}}", "}").contains(mark)),
                 "{name}: {file}"
             );
         }
@@ -327,7 +330,98 @@ fn hostile_names_stay_names() {
         let plain = Rendered::new(dialect, "queue");
         let hostile = Rendered::new(dialect, "a]b\"c'd;--/*GO{{x}}*/");
         for ((file, plain), (_, hostile)) in plain.files.iter().zip(&hostile.files) {
-            assert_eq!(statements(plain).count(), statements(hostile).count(), "{name}: {file}");
+            assert_eq!(plain.len(), hostile.len(), "{name}: {file}");
+        }
+    }
+}
+
+/// What is said of a statement is what it makes: so that nothing has to be read from its text, tests read it here.
+#[test]
+fn statements_make_what_is_said_of_them() {
+    for (dialect, name) in DIALECTS {
+        let rendered = Rendered::new(dialect, "queue");
+        let mut met = [0; 4];
+        for Object { makes, definition, file, .. } in &rendered.objects {
+            let code = code(definition);
+            let made = |words: &str| code.contains(words);
+            match makes {
+                Made::Code { kind, name } => {
+                    let word = if dialect == Dialect::SqlServer { "ALTER" } else { "REPLACE" };
+                    assert!(
+                        made(&format!("CREATE OR {word} {kind} {}", quoted(dialect, name))),
+                        "{name}: {definition}"
+                    );
+                    met[0] += 1;
+                }
+                Made::Kept { kind, names } => {
+                    for name in names.iter().filter(|name| !name.schema.is_empty()) {
+                        let quoted = quoted(dialect, name);
+                        assert!(made(&quoted) || made(&quoted.replace('\'', "''")), "{kind} {name}: {definition}");
+                    }
+                    met[1] += 1;
+                }
+                Made::Index(index) => {
+                    assert!(made("CREATE ") && made(" INDEX ") && made(&index.name), "{index:?}: {definition}");
+                    assert!(made(&format!("ON {} (", quoted(dialect, &index.table))), "{index:?}: {definition}");
+                    let lower = code.to_lowercase();
+                    for column in index.columns.iter().map(|column| &column.name).chain(&index.include) {
+                        let doubled = column.replace(']', "]]").replace('"', "\"\"").to_lowercase();
+                        assert!(
+                            lower.contains(&column.to_lowercase()) || lower.contains(&doubled),
+                            "{column}: {definition}"
+                        );
+                    }
+                    assert_eq!(made("UNIQUE "), index.unique, "{definition}");
+                    met[2] += 1;
+                }
+                Made::Grant(grant) => {
+                    assert!(
+                        made(&format!("GRANT {} ON ", grant.right)) && made(&quoted(dialect, &grant.on)),
+                        "{definition}"
+                    );
+                    assert!(made(" TO ") && made(&grant.role), "{definition}");
+                    met[3] += 1;
+                }
+                _ => {
+                    let makes =
+                        ["CREATE OR ", "CREATE TABLE", "CREATE INDEX", "GRANT EXECUTE", "GRANT SELECT", "CREATE VIEW"];
+                    assert!(!makes.iter().any(|word| made(word)), "{name} {file}: {definition}");
+                }
+            }
+        }
+        assert!(met.iter().all(|met| *met > 20), "{name}: {met:?}");
+    }
+}
+
+/// Its parts in quotes.
+fn quoted(dialect: Dialect, name: &render::Name) -> String {
+    let quote = |name: &str| Identifier::new("a name", name).unwrap().quoted(dialect.quote_style());
+    format!("{}.{}", quote(&name.schema), quote(&name.name))
+}
+
+/// So that an install asks of everything in its schema whose it is.
+#[test]
+fn what_stands_in_the_schema_is_made_by_a_statement() {
+    for (dialect, name) in DIALECTS {
+        let rendered = Rendered::new(dialect, "the one's");
+        let made: BTreeSet<_> = rendered
+            .objects
+            .iter()
+            .flat_map(|object| match &object.makes {
+                Made::Code { name, .. } => vec![quoted(dialect, name)],
+                Made::Kept { names, .. } if names[0].schema.is_empty() => Vec::new(),
+                Made::Kept { names, .. } => names.iter().map(|name| quoted(dialect, name)).collect(),
+                _ => Vec::new(),
+            })
+            .collect();
+        let (open, close) = if dialect == Dialect::SqlServer { ("[", ']') } else { ("\"", '"') };
+        let place = format!("{open}the one's{close}.{open}");
+        for statement in rendered.statements() {
+            // Within a text literal quotes are doubled.
+            for rest in code(statement).replace("''", "'").split(&place).skip(1) {
+                let (named, _) = rest.split_once(close).unwrap();
+                assert!(made.contains(&format!("{place}{named}{close}")), "{name}: nothing makes {named}: {statement}");
+            }
         }
     }
 }
@@ -369,7 +463,7 @@ fn transact_sql_keeps_its_rules() {
         }
         assert!(
             !code.contains("EXECUTE (")
-                || ["N'CREATE SCHEMA ", "N'CREATE FUNCTION ", "@_Row);", "@_History);"]
+                || ["N'CREATE SCHEMA ", "N'CREATE FUNCTION ", "N'CREATE VIEW ", "@_Row);", "@_History);"]
                     .iter()
                     .any(|what| code.contains(&format!("EXECUTE ({what}"))),
             "dynamic SQL in {statement}"
@@ -419,6 +513,11 @@ fn transact_sql_keeps_its_rules() {
 #[test]
 fn a_claim_of_an_adopted_table_is_one_seek() {
     let schema = Identifier::new("the schema", "queue").unwrap();
+    let words = |text: &str| {
+        let objects = render::queue(Dialect::SqlServer, &schema, &QueueSpec::from_toml(text).unwrap()).unwrap();
+        let script = render::text(Dialect::SqlServer, &objects);
+        script.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
     for (name, index, predicate, order) in [
         ("four_queue", "[big_idea]", "q.[in_process] = 0", "q.[id]"),
         ("four_queue_scheduler", "[big_idea]", "q.[in_process] = 0", "q.[id]"),
@@ -434,8 +533,7 @@ fn a_claim_of_an_adopted_table_is_one_seek() {
         ),
     ] {
         let (_, text) = EXAMPLES.iter().find(|(other, _)| *other == name).unwrap();
-        let scripts = Dialect::SqlServer.queue_scripts(&schema, &QueueSpec::from_toml(text).unwrap()).unwrap();
-        let words = scripts.join("\n").split_whitespace().collect::<Vec<_>>().join(" ");
+        let words = words(text);
         let claim = format!("WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({index})) WHERE {predicate}");
         let (_, rest) = words.split_once(&claim).unwrap_or_else(|| panic!("{name}: no {claim}"));
         let statement = rest.split(';').next().unwrap();
@@ -446,8 +544,7 @@ fn a_claim_of_an_adopted_table_is_one_seek() {
     }
     let made = |name: &str| {
         let (_, text) = EXAMPLES.iter().find(|(other, _)| *other == name).unwrap();
-        let scripts = Dialect::SqlServer.queue_scripts(&schema, &QueueSpec::from_toml(text).unwrap()).unwrap();
-        scripts.join("\n").split_whitespace().collect::<Vec<_>>().join(" ")
+        words(text)
     };
     for (name, index) in [
         (
@@ -466,93 +563,6 @@ fn a_claim_of_an_adopted_table_is_one_seek() {
     ] {
         assert!(made(name).contains(index), "{name}: no {index}");
     }
-}
-
-/// Every name that stands in `text`: in brackets, or as a variable.
-fn names_used(text: &str) -> BTreeSet<String> {
-    let bracketed = text.split('[').skip(1).filter_map(|rest| rest.split_once(']')).map(|(name, _)| name);
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let variables = text.split('@').skip(1).map(|rest| rest.split(|c| !is_word(c)).next().unwrap());
-    bracketed.chain(variables).map(str::to_owned).collect()
-}
-
-/// What `code` declares: variables and parameters, and the columns of each table, each list as the server compares names.
-fn declared(code: &str) -> Vec<Vec<String>> {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let word = |rest: &str| rest.split(|c| !is_word(c)).next().unwrap().to_lowercase();
-    let mut variables: Vec<String> = code.split("DECLARE @").skip(1).map(word).collect();
-    if let Some((_, procedure)) = code.split_once("CREATE OR ALTER PROCEDURE ") {
-        let (parameters, _) = procedure.split_once("\nAS\n").unwrap();
-        variables.extend(parameters.split('@').skip(1).map(word));
-    }
-    let mut lists = vec![variables];
-    for table in code.split("TABLE ").skip(1).filter_map(|rest| rest.split_once("(\n")).map(|(_, rest)| rest) {
-        let lines = table.lines().take_while(|line| !line.trim_start().starts_with(')')).map(str::trim_start);
-        // A name with a type behind it; the lists of keys may be broken into lines too.
-        let columns = lines.filter_map(|line| line.strip_prefix('[')?.split_once("] "));
-        let columns = columns.map(|(name, _)| name.to_lowercase());
-        lists.push(columns.collect());
-    }
-    lists
-}
-
-#[test]
-fn no_name_of_a_column_meets_one_of_ours() {
-    let schema = Identifier::new("the schema", "queue").unwrap();
-    let names: BTreeSet<_> =
-        Rendered::new(Dialect::SqlServer, "queue").files.iter().flat_map(|(_, text)| names_used(text)).collect();
-    assert!(["_Now", "_Number", "Ordinal", "Key1", "Status"].iter().all(|name| names.contains(*name)), "{names:?}");
-    let columns = |names: &[&str], more: &str| -> String {
-        let columns = names.iter().map(|name| format!(r#"{{"name": {name:?}, "type": "text(40)"{more}}}"#));
-        columns.collect::<Vec<_>>().join(", ")
-    };
-    let table = |key: &str| {
-        format!(
-            r#""table": {{"name": "any", "create": true, "key": [{key}], "status": {{"column": "state_of_it",
-                "values": {{"Pending": 0, "Processing": 1, "Completed": 2}}}}}}"#
-        )
-    };
-    let plain = |names: &[&str]| format!(r#"{{"queue": "Any", "columns": [{}]}}"#, columns(names, ""));
-    let own = |names: &[&str]| {
-        let columns = columns(names, "");
-        format!(
-            r#"{{"queue": "Any", "columns": [{columns}], "subtypes": [{{"name": "Extra", "columns": [{columns}]}}],
-                "dedup": {{"columns": {names:?}}}}}"#
-        )
-    };
-    let adopted = |names: &[&str]| {
-        let (columns, table) = (columns(names, ""), table(r#""id_of_it""#));
-        format!(r#"{{"queue": "Any", "columns": [{columns}], "dedup": {{"columns": {names:?}}}, {table}}}"#)
-    };
-    let key = |names: &[&str]| {
-        format!(r#"{{"queue": "Any", "columns": [], {}}}"#, table(&columns(names, r#", "source": "producer""#)))
-    };
-    type Describe<'a> = &'a dyn Fn(&[&str]) -> String;
-    let descriptions: [(usize, Describe<'_>); 4] = [(60, &plain), (60, &own), (60, &adopted), (10, &key)];
-    let more = ["Number", "Now", "Tries", "Items", "Key", "Place", "First"];
-    let names: BTreeSet<_> = names.iter().map(String::as_str).chain(more).collect();
-    let mut taken = [0; 4];
-    for ((size, describe), taken) in descriptions.iter().zip(&mut taken) {
-        // A name of ours that nobody may take is refused by the description; so are two that differ in case only.
-        let mut fit: Vec<&str> = Vec::new();
-        for name in names.iter().filter(|name| QueueSpec::from_json(&describe(&[name])).is_ok()) {
-            if !fit.iter().any(|other| other.eq_ignore_ascii_case(name)) {
-                fit.push(name);
-            }
-        }
-        *taken = fit.len();
-        for names in fit.chunks(*size) {
-            let spec = QueueSpec::from_json(&describe(names)).unwrap();
-            let scripts = Dialect::SqlServer.queue_scripts(&schema, &spec).unwrap();
-            for statement in scripts.iter().flat_map(|script| statements(script)) {
-                for list in declared(&code(statement)) {
-                    let once: BTreeSet<_> = list.iter().collect();
-                    assert_eq!(once.len(), list.len(), "declared twice: {list:?} in {statement}");
-                }
-            }
-        }
-    }
-    assert!(taken.iter().all(|taken| *taken > 50), "{taken:?}");
 }
 
 #[test]

@@ -97,7 +97,7 @@ fn rendered_transact_sql_keeps_the_rules() {
     let specs = matrix::specs();
     names::columns_that_collide(&specs, &schema, &mut found);
     for (name, spec) in &specs {
-        let script = Dialect::SqlServer.render(&schema, Some(spec)).unwrap();
+        let script = readpast::render::script(Dialect::SqlServer, &schema, Some(spec)).unwrap();
         fs::write(folder.join(format!("{name}.sql")), &script).unwrap();
         let document = name.trim_start_matches("example_");
         let ddl = fs::read_to_string(place(&format!("tests/documents/{document}.sql_server.sql"))).unwrap_or_default();

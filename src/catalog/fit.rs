@@ -11,6 +11,7 @@ use super::{Table, find_table};
 use crate::error::{Error, ErrorKind, Result};
 use crate::finding::{Finding, Severity};
 use crate::ident::{Identifier, nearest};
+use crate::render;
 use crate::session::Session;
 use crate::spec::{QueueSpec, TableSpec};
 
@@ -37,7 +38,7 @@ pub(crate) fn fit(
     let Some(found) = find_table(session, &their_schema, &table.name)? else {
         return Ok(vec![missing_table(session, &their_schema, table)?]);
     };
-    let made = dialect.indexes_on(schema, spec, table)?;
+    let made = render::indexes_on(dialect, schema, spec, table)?;
     let mut check = Check { spec, table, found: &found, made, findings: Vec::new() };
     columns::check(&mut check);
     // What follows speaks of columns that are there.
@@ -45,8 +46,7 @@ pub(crate) fn fit(
     filled::check(&mut check);
     indexes::check(&mut check);
     let mut findings = check.findings;
-    let stored = |name| super::table::stored(dialect, name);
-    let place = (stored(&their_schema), stored(&table.name));
+    let place = (dialect.in_catalog(&their_schema), dialect.in_catalog(&table.name));
     owner::check(session, schema.as_str(), (&place.0, &place.1), &found.name, &mut findings)?;
     if is_whole && counts_rows {
         rows::check(session, schema, spec, table, &found, &mut findings)?;
@@ -80,7 +80,7 @@ fn missing_table(session: &mut Session, schema: &Identifier, table: &TableSpec) 
     }
     let rows = session.execute(&dialect.query("ask/tables")?, &[])?;
     let names: Vec<_> = (0..rows.len()).map(|row| (super::text(&rows, row, 0), super::text(&rows, row, 1))).collect();
-    let wanted = super::table::stored(dialect, &table.name);
+    let wanted = dialect.in_catalog(&table.name);
     let elsewhere = names.iter().find(|(_, name)| name.eq_ignore_ascii_case(&wanted));
     let near = nearest(&wanted, names.iter().map(|(_, name)| name.as_str()));
     let near = near.and_then(|near| names.iter().find(|(_, name)| name == near));

@@ -1,7 +1,6 @@
 //! Procedures that somebody wrote by hand against the description of their queue: what each of their parameters means.
 
 use super::procedure::{Parameter, Procedure, bare, find_procedure};
-use super::table::stored;
 use super::{Column, Family, Table, find_table};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::{Identifier, nearest};
@@ -64,7 +63,7 @@ pub(crate) fn shape(session: &mut Session, spec: &QueueSpec, procedures: &Proced
     let dialect = session.dialect();
     let schema = dialect.schema_of(procedures.schema.as_ref());
     let view = find_table(session, &schema, &procedures.view)?.ok_or_else(|| {
-        let view = stored(dialect, &procedures.view);
+        let view = dialect.in_catalog(&procedures.view);
         refuse(format!(
             "there is no view {}.{view}, which procedures.view names, or this login has no right on it",
             schema.as_str()
@@ -95,7 +94,7 @@ pub(crate) fn shape(session: &mut Session, spec: &QueueSpec, procedures: &Proced
     let names = Names { key: bare(&key.name), token: bare(&token.name), spec };
     let mut call = |place: &str, name: &Identifier, is_add: bool| -> Result<Call> {
         let found = find_procedure(session, &schema, name)?.ok_or_else(|| {
-            let name = stored(dialect, name);
+            let name = dialect.in_catalog(name);
             refuse(format!(
                 "there is no procedure {}.{name}, which {place} names, or this login may not execute it",
                 schema.as_str()

@@ -1,6 +1,5 @@
 //! Procedures that somebody wrote by hand, as the catalog has them: what they are called and which parameters they take.
 
-use super::table::stored;
 use super::{Family, flag, text};
 use crate::dialect::Dialect;
 use crate::error::Result;
@@ -56,7 +55,7 @@ pub(crate) fn find_procedure(
     name: &Identifier,
 ) -> Result<Option<Procedure>> {
     let dialect = session.dialect();
-    let (schema, name) = (stored(dialect, schema), stored(dialect, name));
+    let (schema, name) = (dialect.in_catalog(schema), dialect.in_catalog(name));
     let rows = session.execute(&dialect.query("ask/parameters")?, &[Param::Text(&schema), Param::Text(&name)])?;
     if rows.is_empty() {
         return Ok(None);

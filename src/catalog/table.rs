@@ -59,7 +59,7 @@ pub(crate) struct Index {
 /// The table or view called so; `None` when there is none, or none that the login may see.
 pub(crate) fn find_table(session: &mut Session, schema: &Identifier, name: &Identifier) -> Result<Option<Table>> {
     let dialect = session.dialect();
-    let (schema, name) = (stored(dialect, schema), stored(dialect, name));
+    let (schema, name) = (dialect.in_catalog(schema), dialect.in_catalog(name));
     let params = [Param::Text(&schema), Param::Text(&name)];
 
     let rows = session.execute(&dialect.query("ask/columns")?, &params)?;
@@ -131,7 +131,7 @@ impl Table {
     /// The index that a description calls `name`. There are servers that add to the name of an index what makes it unique
     /// in the database.
     pub(crate) fn index(&self, name: &Identifier) -> Option<&Index> {
-        let wanted = stored(self.dialect, name);
+        let wanted = self.dialect.in_catalog(name);
         self.indexes.iter().find(|index| same(self.dialect, name, &index.name)).or_else(|| {
             let begins = |index: &&Index| {
                 let longer = index.name.get(..wanted.len()).is_some_and(|start| start.eq_ignore_ascii_case(&wanted));
@@ -152,19 +152,9 @@ impl Table {
     }
 }
 
-/// A name of somebody else's object as the catalog has it: PostgreSQL keeps names in lower case unless they were quoted.
-pub(crate) fn stored(dialect: Dialect, name: &Identifier) -> String {
-    let text = name.as_str();
-    match (dialect, text.strip_prefix('"').and_then(|text| text.strip_suffix('"'))) {
-        (Dialect::SqlServer, _) => text.to_owned(),
-        (Dialect::Postgres, Some(exact)) => exact.to_owned(),
-        (Dialect::Postgres, None) => text.to_lowercase(),
-    }
-}
-
 /// Whether a description's `name` is what the catalog calls `found`. SQL Server mostly goes by no case.
 pub(crate) fn same(dialect: Dialect, name: &Identifier, found: &str) -> bool {
-    let wanted = stored(dialect, name);
+    let wanted = dialect.in_catalog(name);
     match dialect {
         Dialect::SqlServer => wanted.to_lowercase() == found.to_lowercase(),
         Dialect::Postgres => wanted == found,

@@ -9,25 +9,6 @@ use std::sync::LazyLock;
 pub(super) static TEMPLATES: LazyLock<Templates> =
     LazyLock::new(|| Templates::new(FILES, QuoteStyle::DoubleQuotes, ""));
 
-/// What makes up a queue, in the order it is run.
-pub(super) const QUEUE_FILES: &[&str] = &[
-    "queue/table.sql",
-    "queue/view.sql",
-    "queue/add_set.sql",
-    "queue/add_one.sql",
-    "queue/recover.sql",
-    "queue/next_set.sql",
-    "queue/next_one.sql",
-    "queue/modify_set.sql",
-    "queue/modify_one.sql",
-    "queue/renew_set.sql",
-    "queue/stats.sql",
-    "queue/find.sql",
-    "queue/redrive_set.sql",
-    "queue/purge.sql",
-    "queue/roles.sql",
-];
-
 /// All that lies below `sql/postgres`: `build.rs` makes the list.
 pub(super) const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/postgres.rs"));
 

@@ -2,7 +2,25 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::{Identifier, QuoteStyle};
+use minijinja::value::{Kwargs, Value};
 use minijinja::{Environment, ErrorKind as TemplateError, State, UndefinedBehavior};
+
+/// A statement of a file that makes objects, with what the file says of it: `{% filter made("VIEW", name) %}` stands
+/// before its text, `{% filter statement %}` before one that makes nothing of a name.
+#[derive(Debug, Clone)]
+pub(crate) struct Statement {
+    /// `VIEW`, say; `None` of one that makes nothing of a name.
+    pub(crate) kind: Option<String>,
+    /// The name of what it makes: a text where that stands in the schema of readpast's own objects.
+    pub(crate) name: Value,
+    /// What else is said: on which table an index is, say.
+    pub(crate) said: Value,
+    pub(crate) text: String,
+}
+
+/// The statements of a file, as far as it is rendered.
+#[derive(Default)]
+struct Statements(Vec<Statement>);
 
 /// The files of one dialect.
 pub(super) struct Templates {
@@ -21,6 +39,24 @@ impl Templates {
             qualified(state, style, name).map(|name| format!("{text_prefix}'{}'", name.replace('\'', "''")))
         });
         environment.add_function("text", move |value: &str| text_literal(text_prefix, value));
+        // A column of ours, of an index.
+        environment.add_function("column", move |name: &str| -> Result<Value, minijinja::Error> {
+            let quoted = match style {
+                QuoteStyle::Brackets => identifier(name)?.quoted(style),
+                // Ours need no quotes there.
+                QuoteStyle::DoubleQuotes => name.to_owned(),
+            };
+            Ok(minijinja::context! { name, quoted, expression => (), descending => false })
+        });
+        environment.add_filter("statement", |state: &mut State<'_, '_>, text: &str| {
+            put(state, None, Value::UNDEFINED, Value::UNDEFINED, text)
+        });
+        environment.add_filter(
+            "made",
+            |state: &mut State<'_, '_>, text: &str, kind: &str, name: Value, said: Kwargs| {
+                put(state, Some(kind.to_owned()), name, Value::from(said), text)
+            },
+        );
         for (name, text) in files {
             // The files are compiled in and every one is rendered by a test: this cannot fail in a release.
             if let Err(error) = environment.add_template(name, text) {
@@ -31,13 +67,35 @@ impl Templates {
     }
 
     /// The file `name` with its placeholders filled from `context`.
-    pub(super) fn render(&self, name: &str, context: minijinja::Value) -> Result<String> {
-        self.environment.get_template(name).and_then(|template| template.render(context)).map_err(|error| {
-            let causes = std::iter::successors(std::error::Error::source(&error), |cause| cause.source());
-            let causes: String = causes.map(|cause| format!(": {cause:#}")).collect();
-            Error::new(ErrorKind::Protocol, format!("the SQL file {name} cannot be rendered: {error:#}{causes}"))
-        })
+    pub(super) fn render(&self, name: &str, context: Value) -> Result<String> {
+        let template = self.environment.get_template(name);
+        template.and_then(|template| template.render(context)).map_err(|error| unfit(name, &error))
     }
+
+    /// The statements that the file `name` consists of, in their order.
+    pub(super) fn statements(&self, name: &str, context: Value) -> Result<Vec<Statement>> {
+        let template = self.environment.get_template(name).map_err(|error| unfit(name, &error))?;
+        let mut captured = template.render_captured(context).map_err(|error| unfit(name, &error))?;
+        if let Some(line) = captured.output().lines().find(|line| !line.trim().is_empty()) {
+            let why = format!("the SQL file {name} has text that is in no statement: {}", line.trim());
+            return Err(Error::new(ErrorKind::Protocol, why));
+        }
+        let statements = captured.with_state_mut(|state| state.get_extension_mut::<Statements>().map(std::mem::take));
+        Ok(statements.unwrap_or_default().0)
+    }
+}
+
+fn unfit(name: &str, error: &minijinja::Error) -> Error {
+    let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
+    let causes: String = causes.map(|cause| format!(": {cause:#}")).collect();
+    Error::new(ErrorKind::Protocol, format!("the SQL file {name} cannot be rendered: {error:#}{causes}"))
+}
+
+/// Takes in a statement; nothing of it stays where it stood.
+fn put(state: &mut State<'_, '_>, kind: Option<String>, name: Value, said: Value, text: &str) -> String {
+    let statements = state.get_or_insert_extension(Statements::default());
+    statements.0.push(Statement { kind, name, said, text: text.trim().to_owned() });
+    String::new()
 }
 
 /// `value` as a text literal. Bodies of PostgreSQL's functions stand between double dollar signs, which no text may end:
@@ -53,7 +111,10 @@ pub(super) fn text_literal(prefix: &str, value: &str) -> String {
 fn qualified(state: &State<'_, '_>, style: QuoteStyle, name: &str) -> Result<String, minijinja::Error> {
     let schema = state.lookup("schema").filter(|value| !value.is_undefined());
     let schema = schema.ok_or_else(|| minijinja::Error::new(TemplateError::UndefinedError, "schema"))?;
-    let name = Identifier::new("an object's name", name)
-        .map_err(|error| minijinja::Error::new(TemplateError::InvalidOperation, error.message().to_owned()))?;
-    Ok(format!("{schema}.{}", name.quoted(style)))
+    Ok(format!("{schema}.{}", identifier(name)?.quoted(style)))
+}
+
+fn identifier(name: &str) -> Result<Identifier, minijinja::Error> {
+    Identifier::new("an object's name", name)
+        .map_err(|error| minijinja::Error::new(TemplateError::InvalidOperation, error.message().to_owned()))
 }

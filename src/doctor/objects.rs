@@ -1,15 +1,13 @@
-//! The objects of a queue against the scripts that make them: there, usable by this login, stored with the settings that
+//! The objects of a queue against what an install makes: there, usable by this login, stored with the settings that
 //! filtered indexes need; the indexes there, enabled and of the shape that the claim seeks in.
-
-mod script;
 
 use super::{Examined, Finding};
 use crate::catalog::{find_table, flag, number, text};
-use crate::dialect::{Dialect, statements};
+use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::ident::Identifier;
+use crate::render::{Index, Made, Object};
 use crate::spec::QueueSpec;
-use script::{Made, made};
 
 /// An object as the catalog has it.
 struct Known {
@@ -20,8 +18,8 @@ struct Known {
     pinned: bool,
 }
 
-/// Checks what `scripts` make for a queue.
-pub(super) fn check(examined: &mut Examined, spec: &QueueSpec, scripts: &[String]) -> Result<()> {
+/// Checks what is made for a queue.
+pub(super) fn check(examined: &mut Examined, spec: &QueueSpec, made: &[Object]) -> Result<()> {
     let queue = spec.queue.as_str();
     let dialect = examined.session.dialect();
     let schema = examined.schema.clone();
@@ -38,11 +36,11 @@ pub(super) fn check(examined: &mut Examined, spec: &QueueSpec, scripts: &[String
         .collect();
     let (mut there, mut usable) = (0, 0);
     let mut denied = Vec::new();
-    for made in scripts.iter().flat_map(|script| statements(script)).filter_map(made) {
-        match made {
-            Made::Code { name } => {
-                let object = format!("{}.{name}", schema.as_str());
-                let Some(found) = known.iter().find(|known| known.name.eq_ignore_ascii_case(&name)) else {
+    for made in made {
+        match &made.makes {
+            Made::Code { name, .. } => {
+                let object = name.to_string();
+                let Some(found) = known.iter().find(|known| known.name.eq_ignore_ascii_case(&name.name)) else {
                     let what = "is not there, or this login has no right on it at all";
                     examined.findings.push(Finding::error(
                         "object",
@@ -56,13 +54,13 @@ pub(super) fn check(examined: &mut Examined, spec: &QueueSpec, scripts: &[String
                 if found.may_use {
                     usable += 1;
                 } else {
-                    denied.push(name);
+                    denied.push(name.name.as_str());
                 }
                 settings(examined, &object, found);
             }
-            Made::Index { name, table, columns, filter } => {
-                index(examined, &name, &table, &columns, filter.as_deref())?;
-            }
+            // One that another index may serve for may rightly not be there.
+            Made::Index(wanted) if !wanted.optional => index(examined, wanted)?,
+            _ => {}
         }
     }
     if there > 0 && dialect == Dialect::SqlServer {
@@ -118,22 +116,16 @@ fn settings(examined: &mut Examined, object: &str, found: &Known) {
     }
 }
 
-fn index(
-    examined: &mut Examined,
-    name: &str,
-    table: &[String],
-    columns: &[(String, bool)],
-    filter: Option<&str>,
-) -> Result<()> {
-    let [schema, table] = table else { return Ok(()) };
+fn index(examined: &mut Examined, wanted: &Index) -> Result<()> {
+    let Index { name, table, filter, .. } = wanted;
     let dialect = examined.session.dialect();
     // As the catalog has them, and not as somebody would write them.
     let exact = |name: &str| match dialect {
         Dialect::SqlServer => Identifier::new("a name", name),
         Dialect::Postgres => Identifier::new("a name", &format!("\"{name}\"")),
     };
-    let object = format!("{schema}.{table}.{name}");
-    let Some(found) = find_table(&mut examined.session, &exact(schema)?, &exact(table)?)? else {
+    let object = format!("{table}.{name}");
+    let Some(found) = find_table(&mut examined.session, &exact(&table.schema)?, &exact(&table.name)?)? else {
         let what = "the table is not there, or this login has no right on it and does not see it";
         let finding = Finding::warning("index", object, what, "check again as its owner");
         examined.findings.push(finding);
@@ -149,14 +141,15 @@ fn index(
         ));
         return Ok(());
     };
-    let shape = |columns: &[(String, bool)]| -> String {
-        columns
-            .iter()
-            .map(|(c, down)| format!("{c}{}", if *down { " DESC" } else { "" }))
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
-    let same_columns = shape(&index.columns).eq_ignore_ascii_case(&shape(columns));
+    let told = |(name, descends): (&str, bool)| format!("{name}{}", if descends { " DESC" } else { "" });
+    let is = index.columns.iter().map(|(name, descends)| told((name, *descends))).collect::<Vec<_>>().join(", ");
+    // The catalog has no name for an expression.
+    let plain = wanted.columns.iter().map(|column| match column.expression {
+        None => (column.name.as_str(), column.descending),
+        Some(_) => ("", column.descending),
+    });
+    let should = plain.map(told).collect::<Vec<_>>().join(", ");
+    let same_columns = is.eq_ignore_ascii_case(&should);
     let finding = if index.disabled {
         Finding::error(
             "index",
@@ -166,7 +159,7 @@ fn index(
         )
     } else if !same_columns || (index.filter.is_some() && filter.is_none()) {
         let filtered = if index.filter.is_some() { ", some rows only," } else { "" };
-        let what = format!("is on {}{filtered} and should be on {}", shape(&index.columns), shape(columns));
+        let what = format!("is on {is}{filtered} and should be on {should}");
         Finding::error("index", object, what, "drop it and install the queue again")
     } else if let (None, Some(filter)) = (&index.filter, filter) {
         let what = format!(
@@ -174,8 +167,8 @@ fn index(
         );
         Finding::warning("index", object, what, "drop it and install the queue again")
     } else {
-        let used = uses(examined, schema, table, &index.name);
-        Finding::ok("index", object, format!("there, on {}; {used}", shape(columns)))
+        let used = uses(examined, &table.schema, &table.name, &index.name);
+        Finding::ok("index", object, format!("there, on {should}; {used}"))
     };
     examined.findings.push(finding);
     Ok(())

@@ -4,6 +4,7 @@ use super::{Examined, Finding, handwritten, objects, plans, table};
 use crate::catalog;
 use crate::dialect::Dialect;
 use crate::error::Result;
+use crate::render;
 use crate::spec::{QueueSpec, Storage};
 
 pub(super) fn check(examined: &mut Examined, spec: &QueueSpec) -> Result<()> {
@@ -19,9 +20,9 @@ pub(super) fn check(examined: &mut Examined, spec: &QueueSpec) -> Result<()> {
     if let Storage::Procedures(procedures) = &spec.storage {
         examined.run("procedures", |examined| handwritten::check(examined, spec, procedures))?;
     }
-    let scripts = examined.session.dialect().queue_scripts(&examined.schema, spec)?;
-    if !scripts.is_empty() {
-        examined.run("object", |examined| objects::check(examined, spec, &scripts))?;
+    let made = render::queue(examined.session.dialect(), &examined.schema, spec)?;
+    if !made.is_empty() {
+        examined.run("object", |examined| objects::check(examined, spec, &made))?;
     }
     if examined.session.dialect() == Dialect::SqlServer {
         let place = match &spec.storage {

@@ -2,9 +2,9 @@
 //! put there before would run with the rights of who installs.
 
 use super::text;
-use crate::dialect::OWNER_REMEDY;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::Identifier;
+use crate::render::{self, OWNER_REMEDY};
 use crate::session::{Param, Session};
 use crate::spec::QueueSpec;
 
@@ -16,7 +16,7 @@ use crate::spec::QueueSpec;
 /// [`ErrorKind::PermissionDenied`] names the object and its owner.
 pub(super) fn check(session: &mut Session, schema: &Identifier, specs: &[&QueueSpec]) -> Result<()> {
     let dialect = session.dialect();
-    let names = serde_json::json!(dialect.names(schema, specs)?).to_string();
+    let names = serde_json::json!(render::names(dialect, schema, specs)?).to_string();
     let found = session.execute(&dialect.schema_call("owners", schema)?, &[Param::Text(&names)])?;
     if found.is_empty() {
         return Ok(());

@@ -1,7 +1,9 @@
 //! Taking items out, with a wait; giving back what dead workers left.
 
+use super::backend::Backend;
 use super::wake::YieldsTo;
 use super::{Inner, MAX_WAIT, answered, answers, check_count, handwritten, unfit};
+use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Batch, CLAIMED_ALONE, Rows};
 use crate::pool::closed;
@@ -62,19 +64,20 @@ pub(super) fn unless_called_off(queue: &Inner) -> Result<()> {
 
 /// One look at the queue on the server.
 fn look(queue: &Inner, max: i32) -> Result<Batch> {
-    if let Some(theirs) = &queue.handwritten {
-        return handwritten::ask(queue, theirs, max);
-    }
+    let calls = match &queue.backend {
+        Backend::Ours(calls) => calls,
+        Backend::Theirs(theirs) => return handwritten::ask(queue, theirs, max),
+    };
     if queue.resumes {
         let mut resumed = queue.signal.resumed();
         if !resumed.contains(&queue.worker) {
             // The others of this name wait: what they claimed meanwhile would look as if it were left over.
-            let batch = ask(queue, max, RECOVER_OWN)?;
+            let batch = ask(queue, calls, max, RECOVER_OWN)?;
             resumed.insert(queue.worker.clone());
             return Ok(batch);
         }
     }
-    ask(queue, max, i32::from(queue.signal.recovery_is_due(queue.recover_interval)))
+    ask(queue, calls, max, i32::from(queue.signal.recovery_is_due(queue.recover_interval)))
 }
 
 /// Gives back what has run out, and what this worker held when it was last alive.
@@ -86,12 +89,11 @@ pub(super) fn terms(queue: &Inner, max: i32, recover: i32) -> impl Iterator<Item
     [Param::Integer(max), Param::OptionalInteger(queue.lease_ms), Param::Integer(recover)].into_iter().chain(run_at)
 }
 
-fn ask(queue: &Inner, max: i32, recover: i32) -> Result<Batch> {
+fn ask(queue: &Inner, calls: &Calls, max: i32, recover: i32) -> Result<Batch> {
     let mut params = vec![Param::Text(&queue.worker)];
     params.extend(terms(queue, max, recover));
     let wakes = queue.signal.wakes();
-    let rows =
-        queue.with_session_yielding(YieldsTo::Interrupts, |session| answered(session, &queue.calls.claim, &params));
+    let rows = queue.with_session_yielding(YieldsTo::Interrupts, |session| answered(session, &calls.claim, &params));
     match rows {
         Ok(rows) => claimed(queue, rows, 0, wakes),
         Err(error) => {
@@ -128,8 +130,8 @@ pub(super) fn claimed(queue: &Inner, mut rows: Rows, first: usize, wakes: u64) -
 
 pub(super) fn recover(queue: &Inner, max: u32) -> Result<u32> {
     let max = check_count("the number of items to recover", max as usize)?;
-    queue.needs_own_procedures("recover items", "they keep no lease that would tell which worker is gone")?;
-    let rows = queue.with_session(|session| answered(session, &queue.calls.recover, &[Param::Integer(max)]))?;
+    let calls = queue.backend.ours("recover items", "they keep no lease that would tell which worker is gone")?;
+    let rows = queue.with_session(|session| answered(session, &calls.recover, &[Param::Integer(max)]))?;
     if !rows.is_empty() {
         queue.signal.wake();
     }

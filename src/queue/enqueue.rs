@@ -1,7 +1,9 @@
 //! Putting items in.
 
+use super::backend::Backend;
 use super::operation::{Attempts, Operation, in_parts};
 use super::{Inner, answered, answers, handwritten};
+use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::QueueName;
 use crate::item::{Answer, Enqueued, NewItem, answer_column};
@@ -14,20 +16,25 @@ pub(super) fn enqueue(queue: &Inner, items: &[NewItem], operation: Option<&str>)
     let checked = check_items(&queue.spec, items)?;
     items.iter().enumerate().try_for_each(|(i, item)| check_size(queue.most_item_bytes, i, item))?;
     let pairs: Vec<_> = items.iter().zip(checked).collect();
-    in_parts(queue.dialect, &pairs, operation, |part| match &queue.handwritten {
-        Some(theirs) => handwritten::enqueue(queue, theirs, part.items, &part.operation),
-        None => one_part(queue, part.items, &part.operation),
+    in_parts(queue.dialect, &pairs, operation, |part| match &queue.backend {
+        Backend::Ours(calls) => one_part(queue, calls, part.items, &part.operation),
+        Backend::Theirs(theirs) => handwritten::enqueue(queue, theirs, part.items, &part.operation),
     })
 }
 
 /// Up to [`MAX_ITEMS`](super::MAX_ITEMS) items, in one transaction.
-fn one_part(queue: &Inner, items: &[(&NewItem, Checked)], operation: &Operation) -> Result<Vec<Enqueued>> {
+fn one_part(
+    queue: &Inner,
+    calls: &Calls,
+    items: &[(&NewItem, Checked)],
+    operation: &Operation,
+) -> Result<Vec<Enqueued>> {
     let json = items_to_json(items.iter().map(|(_, checked)| checked));
     let params = [Param::Text(&operation.id), Param::Text(&json)];
 
     let mut attempts = Attempts::default();
     let result = queue.with_session(|session| {
-        let answer = answered(session, &queue.calls.enqueue, &params);
+        let answer = answered(session, &calls.enqueue, &params);
         attempts.note(answer.map_err(|error| key_taken(&queue.spec.queue, error)))
     });
     let rows = attempts.conclude(operation, result)?;

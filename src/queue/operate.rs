@@ -10,7 +10,7 @@ use serde_json::json;
 
 pub(super) fn find(queue: &Inner, filter: &Filter, after: Option<&str>, max: u32) -> Result<Batch> {
     let max = check_count("the number of items to find", max as usize)?;
-    queue.needs_own_procedures("look for items", "they have no procedure for it; the view shows them")?;
+    let calls = queue.backend.ours("look for items", "they have no procedure for it; the view shows them")?;
     check_keys(queue, filter)?;
     after.filter(|key| !key.is_empty()).map(|key| queue.spec.check_key(key)).transpose()?;
     let filter = filter.to_json(queue.spec.has_composite_key())?;
@@ -21,15 +21,14 @@ pub(super) fn find(queue: &Inner, filter: &Filter, after: Option<&str>, max: u32
         other => other.unwrap_or_default(),
     };
     let params = [Param::Text(&filter), Param::Text(after), Param::Integer(max)];
-    let rows = queue.with_session(|session| answered(session, &queue.calls.find, &params))?;
+    let rows = queue.with_session(|session| answered(session, &calls.find, &params))?;
     Ok(if rows.is_empty() { Batch::default() } else { queue.hand_out(rows, 0) })
 }
 
 pub(super) fn redrive(queue: &Inner, items: &[ItemRef<'_>], operation: Option<&str>) -> Result<Vec<Outcome>> {
-    queue.needs_own_procedures(
-        "redrive items",
-        "they have no procedure for it, and their Modify_ lets nothing finished begin again",
-    )?;
+    let calls = queue
+        .backend
+        .ours("redrive items", "they have no procedure for it, and their Modify_ lets nothing finished begin again")?;
     if let Some(i) = items.iter().position(|item| item.key.is_empty()) {
         return Err(Error::new(ErrorKind::InvalidArgument, format!("item {i}: the key is empty")));
     }
@@ -40,7 +39,7 @@ pub(super) fn redrive(queue: &Inner, items: &[ItemRef<'_>], operation: Option<&s
         let json = to_json(queue, part.items)?;
         let params = [Param::Text(&part.operation.id), Param::Text(&json)];
         let mut attempts = Attempts::default();
-        let result = queue.with_session(|session| attempts.note(answered(session, &queue.calls.redrive, &params)));
+        let result = queue.with_session(|session| attempts.note(answered(session, &calls.redrive, &params)));
         let outcomes = answers::outcomes(&attempts.conclude(&part.operation, result)?, part.items.len())?;
         if outcomes.iter().any(|outcome| outcome.answer == Answer::Ok) {
             queue.signal.wake();
@@ -51,7 +50,7 @@ pub(super) fn redrive(queue: &Inner, items: &[ItemRef<'_>], operation: Option<&s
 
 pub(super) fn purge(queue: &Inner, filter: &Filter, max: u32) -> Result<u64> {
     let max = check_count("the number of items to purge", max as usize)?;
-    queue.needs_own_procedures("purge items", "they have no procedure for it")?;
+    let calls = queue.backend.ours("purge items", "they have no procedure for it")?;
     if let Some(state) = filter.states.iter().find(|state| !state.is_finished()) {
         let message =
             format!("only finished items can be purged, and {state} ones are not; cancel or terminate them first");
@@ -60,7 +59,7 @@ pub(super) fn purge(queue: &Inner, filter: &Filter, max: u32) -> Result<u64> {
     check_keys(queue, filter)?;
     let filter = filter.to_json(queue.spec.has_composite_key())?;
     let params = [Param::Text(&filter), Param::Integer(max)];
-    let rows = queue.with_session(|session| session.call(&queue.calls.purge, &params, Shape::Table))?;
+    let rows = queue.with_session(|session| session.call(&calls.purge, &params, Shape::Table))?;
     match rows.value(0, 1) {
         Value::Integer(purged) => Ok(u64::try_from(purged).unwrap_or(0)),
         other => Err(Error::new(ErrorKind::Protocol, format!("the server answered a purge with {other:?}"))),

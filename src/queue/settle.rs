@@ -1,7 +1,9 @@
 //! Ending claims, and keeping them.
 
+use super::backend::Backend;
 use super::operation::{Attempts, Operation, in_parts};
 use super::{Inner, MAX_ITEMS, answered, answers, claim, handwritten};
+use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Action, Answer, Batch, ItemState, Lease, Outcome, Settlement};
 use crate::session::Param;
@@ -45,26 +47,40 @@ fn one_part(
 ) -> Result<(Vec<Outcome>, Batch)> {
     let claims = max > 0 && !queue.interrupt.is_set();
     let max = if claims { max.cast_signed() } else { 0 };
-    if let Some(theirs) = &queue.handwritten {
-        let outcomes = handwritten::settle(queue, theirs, settlements, operation)?;
-        wake_for(queue, settlements, &outcomes);
-        // What was settled is told in any case: another claim finds what this one could not take.
-        let batch = if max > 0 { claim::now(queue, max.unsigned_abs()) } else { Ok(Batch::default()) };
-        return Ok((
-            outcomes,
-            batch.unwrap_or_else(|error| {
+    let (outcomes, batch) = match &queue.backend {
+        Backend::Ours(calls) => in_one_call(queue, calls, settlements, items, operation, max)?,
+        Backend::Theirs(theirs) => {
+            let outcomes = handwritten::settle(queue, theirs, settlements, operation)?;
+            // What was settled is told in any case: another claim finds what this one could not take.
+            let batch = if max > 0 { claim::now(queue, max.unsigned_abs()) } else { Ok(Batch::default()) };
+            let batch = batch.unwrap_or_else(|error| {
                 log::warn!("nothing was claimed after a settle: {error}");
                 Batch::default()
-            }),
-        ));
-    }
+            });
+            (outcomes, batch)
+        }
+    };
+    wake_for(queue, settlements, &outcomes);
+    Ok((outcomes, batch))
+}
+
+/// What was settled, and what was claimed with it.
+fn in_one_call(
+    queue: &Inner,
+    calls: &Calls,
+    settlements: &[Settlement<'_>],
+    items: &str,
+    operation: &Operation,
+    max: i32,
+) -> Result<(Vec<Outcome>, Batch)> {
+    let claims = max > 0;
     let recover = i32::from(claims && queue.signal.recovery_is_due(queue.recover_interval));
     let mut params = vec![Param::Text(&operation.id), Param::Text(&queue.worker), Param::Text(items)];
     params.extend(claim::terms(queue, max, recover));
 
     let wakes = queue.signal.wakes();
     let mut attempts = Attempts::default();
-    let result = queue.with_session(|session| attempts.note(answered(session, &queue.calls.settle, &params)));
+    let result = queue.with_session(|session| attempts.note(answered(session, &calls.settle, &params)));
     let rows = attempts.conclude(operation, result)?;
     let outcomes = answers::outcomes(&rows, settlements.len())?;
     // A repeated call answers for the settled items only: what its first attempt claimed is left to the lease.
@@ -73,17 +89,16 @@ fn one_part(
     } else {
         Batch::default()
     };
-    wake_for(queue, settlements, &outcomes);
     Ok((outcomes, batch))
 }
 
 pub(super) fn renew(queue: &Inner, leases: &[Lease<'_>]) -> Result<Vec<Outcome>> {
-    queue.needs_own_procedures("renew a lease", "they keep none: an item is its worker's for ever")?;
+    let calls = queue.backend.ours("renew a lease", "they keep none: an item is its worker's for ever")?;
     let mut outcomes = Vec::with_capacity(leases.len());
     for leases in leases.chunks(MAX_ITEMS as usize) {
         let items = leases_to_json(queue.spec.has_composite_key(), leases)?;
         let params = [Param::Text(&queue.worker), Param::Text(&items), Param::OptionalInteger(queue.lease_ms)];
-        let rows = queue.with_session(|session| answered(session, &queue.calls.renew, &params))?;
+        let rows = queue.with_session(|session| answered(session, &calls.renew, &params))?;
         outcomes.extend(answers::outcomes(&rows, leases.len())?);
     }
     Ok(outcomes)

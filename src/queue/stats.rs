@@ -1,15 +1,17 @@
 //! Figures.
 
 use super::Inner;
+use super::backend::Backend;
 use crate::error::Result;
 use crate::item::{QueueStats, Value};
 use crate::session::Shape;
 
 pub(super) fn stats(queue: &Inner) -> Result<QueueStats> {
-    if let Some(theirs) = &queue.handwritten {
-        return super::handwritten::stats(queue, theirs);
-    }
-    let rows = queue.with_session(|session| session.call(&queue.calls.stats, &[], Shape::Table))?;
+    let calls = match &queue.backend {
+        Backend::Ours(calls) => calls,
+        Backend::Theirs(theirs) => return super::handwritten::stats(queue, theirs),
+    };
+    let rows = queue.with_session(|session| session.call(&calls.stats, &[], Shape::Table))?;
     let mut stats = QueueStats::default();
     for row in 0..rows.len() {
         let value = match rows.value(row, 1) {

@@ -1,5 +1,6 @@
 //! Why an item is not being worked on: what is to be asked for the decision.
 
+use super::backend::Backend;
 use super::{Inner, operate, stats};
 use crate::error::{ErrorKind, Result};
 use crate::item::{Filter, Item, ItemState, Standing, Value, Why, utc_ms};
@@ -75,7 +76,8 @@ fn clock(session: &mut Session) -> Result<Option<i64>> {
 
 /// The item that keeps the item's group waiting, unless it is the item itself, or nobody who asks may see it.
 fn head_of_group(queue: &Inner, item: &Item<'_>) -> Result<Option<(String, Option<ItemState>)>> {
-    let (Some(call), Some(group)) = (&queue.calls.blocked, &queue.spec.order.group) else { return Ok(None) };
+    let Backend::Ours(calls) = &queue.backend else { return Ok(None) };
+    let (Some(call), Some(group)) = (&calls.blocked, &queue.spec.order.group) else { return Ok(None) };
     // In PostgreSQL's quotes, where its description gives it so.
     let value = match item.value_of(group.as_str().trim_matches('"')) {
         Some(Value::Text(text)) => text.to_owned(),

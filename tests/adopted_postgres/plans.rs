@@ -6,6 +6,7 @@ use readpast::{
     dialect::Dialect,
     ident::Identifier,
     item::{Rows, Value},
+    render,
     session::Session,
     spec::QueueSpec,
 };
@@ -154,7 +155,8 @@ fn the_claim_is_one_index_scan() {
 fn claim_select(plan: &Plan) -> String {
     let spec = QueueSpec::from_text(plan.kind.spec).unwrap();
     let schema = Identifier::new("the schema", "readpast").unwrap();
-    let script = Dialect::Postgres.queue_scripts(&schema, &spec).unwrap().join("\n");
+    let objects = render::queue(Dialect::Postgres, &schema, &spec).unwrap();
+    let script = render::text(Dialect::Postgres, &objects);
     let select = script.split("WITH due AS MATERIALIZED (").nth(1).unwrap();
     let (select, _) = select.split_once("SKIP LOCKED\n").unwrap();
     assert!(script.matches("WITH due AS MATERIALIZED (").count() == 1, "{}", plan.kind.name);

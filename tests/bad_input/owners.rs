@@ -28,7 +28,8 @@ fn assert_untouched(scratch: &Scratch, mallory: &str) {
 
 /// The script, as psql runs it.
 fn run_rendered(scratch: &Scratch) -> Result<(), readpast::error::Error> {
-    let script = Dialect::Postgres.render(&Identifier::new("the schema", "readpast").unwrap(), Some(&spec())).unwrap();
+    let schema = Identifier::new("the schema", "readpast").unwrap();
+    let script = readpast::render::script(Dialect::Postgres, &schema, Some(&spec())).unwrap();
     scratch.session().execute(&script, &[]).map(drop)
 }
 

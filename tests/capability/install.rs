@@ -1,7 +1,7 @@
 //! Installing, again and again, and what is not installed.
 
 use crate::fixture::{Body, Given};
-use readpast::{dialect::SCHEMA_VERSION, error::ErrorKind, install::install, spec::QueueSpec};
+use readpast::{error::ErrorKind, install::install, render::SCHEMA_VERSION, spec::QueueSpec};
 
 pub const BODIES: &[(&str, Body)] = &[
     ("install::again_changes_nothing", again_changes_nothing),

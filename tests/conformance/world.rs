@@ -1,12 +1,10 @@
 //! What surrounds a cell of the table: a schema of its own on one of the servers, roles, connection strings, and faults.
 
-use crate::both::Database;
+use crate::both::{Database, statements};
 use crate::driver::{Place, Scenario, Variables, matches};
 use crate::proxy::Proxy;
 use crate::server::Server as Scripted;
-use readpast::{
-    config::Config, dialect::statements, ident::QueueName, install::install, item::Value as Cell, spec::QueueSpec,
-};
+use readpast::{config::Config, ident::QueueName, install::install, item::Value as Cell, spec::QueueSpec};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -156,7 +154,7 @@ impl<'a> World<'a> {
 
     fn run(&self, statement: &str) {
         for statement in statements(statement) {
-            let done = self.database().session().execute(statement, &[]);
+            let done = self.database().session().execute(&statement, &[]);
             done.unwrap_or_else(|error| panic!("{statement}: {error}"));
         }
     }

@@ -253,7 +253,9 @@ fn an_adopted_table_is_read_as_it_was() {
     let spec = QueueSpec::from_toml(table).unwrap();
     let schema = readpast::ident::Identifier::new("the schema", "readpast").unwrap();
     for dialect in [Dialect::SqlServer, Dialect::Postgres] {
-        let upgrade = |text: &str| dialect.render_upgrade(&schema, &spec, &QueueSpec::from_toml(text).unwrap());
+        let upgrade = |text: &str| {
+            readpast::render::upgrade_script(dialect, &schema, &spec, &QueueSpec::from_toml(text).unwrap())
+        };
         for (from, to, key) in [
             ("\"id\"", "\"no\"", "table.key:"),
             ("name = \"adopted\"", "name = \"other\"", "table.name:"),

@@ -2,7 +2,7 @@
 
 use readpast::{
     Config, Queue, QueueSpec,
-    dialect::{Dialect, statements},
+    dialect::Dialect,
     ident::Identifier,
     install,
     item::{NewItem, Rows, Value},
@@ -102,7 +102,7 @@ impl Database {
         let mut run = |statement: &str| {
             session.execute(statement, &[]).unwrap_or_else(|error| panic!("{statement}: {error}"));
         };
-        for statement in statements(script) {
+        for statement in &crate::batches::statements(script) {
             match statement.split_once("CREATE OR ALTER ") {
                 Some((comment, definition)) if !creates_or_alters => {
                     let mut words = definition.split_whitespace();

@@ -1,8 +1,9 @@
 //! A schema, and a table under one of our names, that belong to somebody who is not trusted: nothing is installed, by the
 //! library or by the rendered script. What his triggers would do is tried in `bad_input`, on PostgreSQL.
 
+use crate::batches::statements;
 use crate::database::{Database, on_each};
-use readpast::dialect::{Dialect, statements};
+use readpast::dialect::Dialect;
 use readpast::error::ErrorKind;
 use readpast::ident::Identifier;
 
@@ -66,9 +67,9 @@ fn assert_refused(database: &Database, kind: &str, name: &str, owner: &str) {
         assert!(error.message().to_lowercase().contains(&word.to_lowercase()), "{word:?} is missing in: {error}");
     }
     let schema = Identifier::new("the schema", "readpast").unwrap();
-    let script = database.dialect.render(&schema, None).unwrap();
+    let script = readpast::render::script(database.dialect, &schema, None).unwrap();
     let mut session = database.session();
-    let refused = statements(&script).find_map(|statement| session.execute(statement, &[]).err());
+    let refused = statements(&script).iter().find_map(|statement| session.execute(statement, &[]).err());
     let message = refused.expect("the script ends").message().to_lowercase();
     assert!(message.contains(&format!("belongs to {owner}")), "{message}");
 }

@@ -1,38 +1,70 @@
-//! A database that the release 0.1 installed: `tests/fixtures/release_0_1` holds the SQL that it rendered for the queue
-//! `Legacy`.
+//! A database that an earlier release has left, made by hand: nothing older was ever released.
 
 use crate::database::{Database, lines, on_each};
-use readpast::{
-    Action, Answer, ErrorKind, ItemState, NewItem, Queue, QueueSpec, Settlement,
-    dialect::{Dialect, statements},
-};
+use readpast::{Action, Answer, ErrorKind, ItemState, NewItem, Queue, QueueSpec, Settlement, dialect::Dialect};
 use serde_json::json;
-use std::{fs, path::Path, time::Duration};
+use std::time::Duration;
 
 /// The description that it stored.
 const LEGACY: &str = r#"{"queue": "Legacy", "types": ["Email", "Sms"], "columns": [
     {"name": "Recipient", "type": "text(100)", "nullable": false}, {"name": "Amount", "type": "decimal(10, 2)"}]}"#;
 
-fn install_release(database: &Database) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/fixtures/release_0_1")
-        .join(database.pick("sql_server", "postgres"));
-    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
-    files.sort();
-    assert_eq!(files.len(), 14);
-    for file in &files {
-        database.run(&fs::read_to_string(file).unwrap());
-    }
-    // A second queue, which differs in its name: an upgrade has to do with all that are there.
-    for file in &files {
-        let text = fs::read_to_string(file).unwrap();
-        for statement in statements(&text).filter(|statement| statement.to_lowercase().contains("legacy")) {
-            database.run(&statement.replace("Legacy", "Second").replace("legacy", "second"));
-        }
-    }
+/// Two queues with the objects of this release: an upgrade has to do with all that are there.
+fn install_two(database: &Database) {
+    database.install(LEGACY).unwrap();
+    database.install(&LEGACY.replace("Legacy", "Second")).unwrap();
 }
 
-/// Items in every state, put there by the procedures of that release.
+/// Makes the database what a release before this one would have left: its version is older, what is new is missing, and
+/// what has changed since takes other parameters, does something else, or has other columns.
+fn make_older(database: &Database) {
+    database.run(database.pick(
+        "UPDATE [readpast].QueueSchemaVersion SET [Version] = 0;
+GO
+UPDATE [readpast].QueueSpec SET [RenderedBy] = 0;
+GO
+DROP TABLE [readpast].QueueTurn;
+GO
+DROP PROCEDURE [readpast].Find_Legacy;
+GO
+DROP INDEX [IX_Legacy_Ended] ON [readpast].Legacy;
+GO
+DROP PROCEDURE [readpast].Next_Legacy_Set_trx;
+GO
+CREATE PROCEDURE [readpast].Next_Legacy_Set_trx
+    @Worker nvarchar(128),
+    @Max int
+AS
+    SELECT 'EMPTY' AS [Answer];
+GO
+",
+        "UPDATE readpast.queue_schema_version SET version = 0;
+GO
+UPDATE readpast.queue_spec SET rendered_by = 0;
+GO
+DROP TABLE readpast.queue_turn;
+GO
+DROP FUNCTION readpast.find_legacy;
+GO
+DROP INDEX readpast.legacy_in_flight;
+GO
+DROP FUNCTION readpast.next_legacy_set_trx;
+GO
+CREATE FUNCTION readpast.next_legacy_set_trx(worker_ text, max_ integer) RETURNS TABLE (answer text)
+LANGUAGE sql AS $$ SELECT 'EMPTY' $$;
+GO
+CREATE FUNCTION readpast.recover_legacy_trx(max_ integer) RETURNS TABLE (answer text)
+LANGUAGE sql AS $$ SELECT 'RECOVERED' $$;
+GO
+DROP VIEW readpast.worker_legacy_v CASCADE;
+GO
+CREATE VIEW readpast.worker_legacy_v AS SELECT enqueued_at, status FROM readpast.legacy;
+GO
+",
+    ));
+}
+
+/// Items in every state.
 fn fill(database: &Database) {
     let mut session = database.session();
     let mut call = |sql_server: &str, postgres: &str| {
@@ -49,7 +81,7 @@ fn fill(database: &Database) {
     );
     let claimed = call(
         "EXECUTE [readpast].[Next_Legacy_Set_trx] @Worker = N'old', @Max = 9, @LeaseMs = 3600000, @Recover = 0",
-        "SELECT * FROM readpast.next_legacy_set_trx('old', 9, 3600000, FALSE)",
+        "SELECT * FROM readpast.next_legacy_set_trx('old', 9, 3600000, 0)",
     );
     let fields: Vec<Vec<_>> =
         lines(&claimed).iter().map(|line| line.split(" | ").map(str::to_owned).collect()).collect();
@@ -83,8 +115,9 @@ const COLUMNS: (&str, &str) = (
 #[test]
 fn an_older_release_upgrades_in_place() {
     on_each(|database| {
-        install_release(database);
+        install_two(database);
         fill(database);
+        make_older(database);
         let columns = database.pick(COLUMNS.0, COLUMNS.1);
         let items = database.table(columns, "Legacy");
         let settings = database.pick(
@@ -151,11 +184,16 @@ fn install_this(database: &Database) {
 #[test]
 fn installing_without_a_queue_upgrades_those_that_are_there() {
     on_each(|database| {
-        install_release(database);
+        install_two(database);
         fill(database);
+        make_older(database);
         let refused = Queue::open(&database.config(), "Legacy").err().unwrap();
         assert_eq!(refused.kind(), ErrorKind::SchemaOlder);
         readpast::install(&database.config(), None).unwrap();
+        let overloads = "SELECT COUNT(*) FROM pg_proc WHERE proname IN ('recover_legacy_trx', 'next_legacy_set_trx', 'recover_second_trx', 'next_second_set_trx')";
+        if database.dialect == Dialect::Postgres {
+            assert_eq!(database.rows(overloads), ["Integer(4)"], "of both queues one each: the old ones are gone");
+        }
         assert_eq!(database.open("Legacy").claim(20, Duration::ZERO).unwrap().len(), 3);
         assert_eq!(database.open("Second").claim(20, Duration::ZERO).unwrap().len(), 0);
     });
@@ -167,7 +205,8 @@ fn who_could_use_an_older_release_still_can() {
         if database.dialect == Dialect::SqlServer {
             return; // It alters procedures, and keeps what was granted on them by itself.
         }
-        install_release(database);
+        install_two(database);
+        make_older(database);
         let role = format!("{}_role", database.name());
         database.run(&format!(
             "CREATE ROLE {role};\nGO\nGRANT EXECUTE ON FUNCTION readpast.next_legacy_set_trx TO {role};\nGO\nGRANT SELECT ON \

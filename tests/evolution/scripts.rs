@@ -1,7 +1,7 @@
 //! Scripts that a DBA runs by hand.
 
 use crate::database::{Database, on_each, titled};
-use readpast::{QueueSpec, dialect::Dialect, ident::Identifier};
+use readpast::{QueueSpec, dialect::Dialect, ident::Identifier, render};
 use std::{
     env,
     io::Write,
@@ -36,7 +36,7 @@ fn a_rendered_script_installs_and_upgrades() {
     on_each(|database| {
         let schema = Identifier::new("the schema", "readpast").unwrap();
         let old = QueueSpec::from_toml(WORK).unwrap();
-        let script = database.dialect.render(&schema, Some(&old)).unwrap();
+        let script = render::script(database.dialect, &schema, Some(&old)).unwrap();
         by_hand(database, &script);
         let catalog = database.catalog();
         by_hand(database, &script);
@@ -46,7 +46,7 @@ fn a_rendered_script_installs_and_upgrades() {
         let new =
             QueueSpec::from_toml(&WORK.replace("text(20)\" }", "text(30)\" }, { name = \"Note\", type = \"date\" }"));
         let new = new.unwrap();
-        by_hand(database, &database.dialect.render_upgrade(&schema, &old, &new).unwrap());
+        by_hand(database, &render::upgrade_script(database.dialect, &schema, &old, &new).unwrap());
         let catalog = database.catalog();
         readpast::install(&database.config(), Some(&new)).unwrap();
         assert_eq!(database.catalog(), catalog, "the library finds nothing left to do");

@@ -148,7 +148,7 @@ fn catalog() -> Answer {
         ("Spec", Type::NVarCharMax),
         ("RenderedBy", Type::Int),
     ];
-    let version = || Value::from(readpast::dialect::SCHEMA_VERSION);
+    let version = || Value::from(readpast::render::SCHEMA_VERSION);
     Answer::new().columns(columns).row([version(), "Job".into(), "relational".into(), SPEC.into(), version()])
 }
 
@@ -159,7 +159,7 @@ fn answer_text(sql: &str) -> Answer {
     } else if sql.contains("FROM sys.tables") {
         Answer::new().scalar("Found", Type::Int, 1)
     } else if sql.contains("SELECT MAX(v.[Version])") {
-        Answer::new().scalar("Version", Type::Int, readpast::dialect::SCHEMA_VERSION)
+        Answer::new().scalar("Version", Type::Int, readpast::render::SCHEMA_VERSION)
     } else if sql.contains("sp_getapplock") {
         Answer::new().scalar("Granted", Type::Int, 1)
     } else if sql.contains("'EngineEdition'") {

@@ -94,7 +94,8 @@ const SPEC: &str = r#"{"queue": "Job", "columns": [{"name": "Reference", "type":
 #[test]
 fn the_model_is_of_the_rendered_sql() {
     let schema = Identifier::new("the schema", "readpast").unwrap();
-    let script = Dialect::SqlServer.render(&schema, Some(&QueueSpec::from_text(SPEC).unwrap())).unwrap();
+    let script =
+        readpast::render::script(Dialect::SqlServer, &schema, Some(&QueueSpec::from_text(SPEC).unwrap())).unwrap();
     let batches = text::batches(&script, "Job");
     let mut differences = Vec::new();
     for (name, program) in [

@@ -47,7 +47,7 @@ pub fn variables_are_declared_once(batch: &Batch, found: &mut Vec<Finding>) {
 pub fn columns_that_collide(specs: &[(String, QueueSpec)], schema: &Identifier, found: &mut Vec<Finding>) {
     let mut names: BTreeMap<String, String> = BTreeMap::new();
     for (_, spec) in specs {
-        let script = Dialect::SqlServer.render(schema, Some(spec)).unwrap();
+        let script = readpast::render::script(Dialect::SqlServer, schema, Some(spec)).unwrap();
         let tokens = text::tokens(&script.replace("\nGO\n", "\n"), 1);
         for variable in tokens.into_iter().filter(|token| token.kind == Kind::Variable && !token.text.starts_with("@@"))
         {
@@ -75,7 +75,7 @@ pub fn columns_that_collide(specs: &[(String, QueueSpec)], schema: &Identifier, 
         let read = |names: &[&String]| QueueSpec::from_text(&describe(names).to_string());
         let accepted: Vec<_> = names.values().filter(|name| read(&[name]).is_ok()).collect();
         assert!(accepted.len() > 20, "{accepted:?}");
-        let script = Dialect::SqlServer.render(schema, Some(&read(&accepted).unwrap())).unwrap();
+        let script = readpast::render::script(Dialect::SqlServer, schema, Some(&read(&accepted).unwrap())).unwrap();
         let mut twice = Vec::new();
         text::batches(&script, "Job").iter().for_each(|batch| variables_are_declared_once(batch, &mut twice));
         taken.extend(twice.into_iter().map(|finding| finding.detail.trim_start_matches('@').to_owned()));

@@ -25,7 +25,7 @@
     LOOP
         FOR
             answer, answer_ordinal, answer_due_ms, answer_key, answer_token, answer_attempt, answer_status
-{%- for column in shown %}, {{ column.name }}{% endfor %}
+{%- for column in shown %}{{ ",\n            " if loop.index0 % 8 == 0 else ", " }}{{ column.name }}{% endfor %}
         IN
 {% include "part/claim.sql" %}
         LOOP

@@ -1,5 +1,6 @@
 {%- set instant = "timestamp" if local_time else "timestamptz" -%}
 {%- if create %}
+{% filter made("TABLE", place) %}
 /* {{ queue }}: the items. */
 CREATE TABLE IF NOT EXISTS {{ table }} (
 {%- for column in made %}
@@ -30,14 +31,16 @@ CREATE TABLE IF NOT EXISTS {{ table }} (
 {%- endif %}
     PRIMARY KEY ({{ m.columns("") }})
 );
-GO
+{% endfilter %}
 {%- endif %}
 {%- if history_table %}
+{% filter made("TABLE", history_place) %}
 /* Completed items move here. Identities and computed columns come as the values they had. */
 CREATE TABLE IF NOT EXISTS {{ history_table }} (LIKE {{ table }});
-GO
+{% endfilter %}
 {%- endif %}
 {%- if beside %}
+{% filter made("TABLE", queue ~ "_lease") %}
 /*
 What {{ table_name }} has no column for. An item that no worker of readpast has touched has no row here, and a
 row here never makes an item: {{ table_name }} says what there is to do. The key has the types that it has
@@ -50,7 +53,8 @@ SELECT
 {%- endfor %}
 FROM {{ table }} AS q
 WITH NO DATA;
-GO
+{% endfilter %}
+{% filter statement %}
 ALTER TABLE {{ object(queue ~ "_lease") }}
 {%- for column in key %}
     ALTER COLUMN key_{{ loop.index }} SET NOT NULL,
@@ -67,22 +71,23 @@ ALTER TABLE {{ object(queue ~ "_lease") }}
     ADD COLUMN IF NOT EXISTS updated_at timestamptz NOT NULL,
     ADD COLUMN IF NOT EXISTS lease_owner text NULL,
     ADD COLUMN IF NOT EXISTS lease_until timestamptz NULL;
-GO
+{% endfilter %}
+{% filter statement %}
 /* Room on each page keeps renewals on it. */
 ALTER TABLE {{ object(queue ~ "_lease") }} SET (
     fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0
 );
-GO
-CREATE UNIQUE INDEX IF NOT EXISTS {{ queue }}_lease_pk ON {{ object(queue ~ "_lease") }} ({{ m.list("key_") }});
-GO
+{% endfilter %}
+{%- set lease_key = namespace(columns=[]) %}
+{%- for k in key %}{% set lease_key.columns = lease_key.columns + [column("key_" ~ loop.index)] %}{% endfor %}
+{% call index_of.create(queue ~ "_lease_pk", queue ~ "_lease", lease_key.columns, unique=true) %}
+{%- endcall %}
+{% call index_of.create(queue ~ "_lease_in_flight", queue ~ "_lease", [column("started_at")], where="status = 'Processing'") %}
 /* Recovery walks the items in flight, oldest claim first. lease_until is in no index: a renewal moves no index row. */
-CREATE INDEX IF NOT EXISTS {{ queue }}_lease_in_flight ON {{ object(queue ~ "_lease") }} (started_at)
-WHERE status = 'Processing';
-GO
+{%- endcall %}
 {%- if parks_errors %}
+{% call index_of.create(queue ~ "_lease_waiting", queue ~ "_lease", [column("due_at")], where="status = 'Error'") %}
 /* Items that wait for their next attempt, until they are due. */
-CREATE INDEX IF NOT EXISTS {{ queue }}_lease_waiting ON {{ object(queue ~ "_lease") }} (due_at)
-WHERE status = 'Error';
-GO
+{%- endcall %}
 {%- endif %}
 {%- endif %}

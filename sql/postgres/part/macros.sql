@@ -37,7 +37,8 @@ UNNEST({{ list("key_", "_") }}) WITH ORDINALITY AS k ({{ list("key_") }}, positi
 {%- macro key_text(of, after="") %}
 {%- if own %}{{ of }}1{{ after }}
 {%- elif composite -%}
-'[' || {% for column in key %}to_json({% if column.is_time %}{{ shown_time(of ~ loop.index ~ after) }}{% else %}{{ of }}{{ loop.index }}{{ after }}::text{% endif %})::text || {{ "']'" if loop.last else "',' || " }}{% endfor -%}
+'[' || {% for column in key %}to_json({% if column.is_time %}{{ shown_time(of ~ loop.index ~ after) }}{% else %}{{ of }}{{ loop.index }}{{ after }}::text{% endif %})::text
+            || {{ "']'" if loop.last else "',' || " }}{% endfor -%}
 {%- elif key[0].is_time %}{{ shown_time(of ~ "1" ~ after) }}
 {%- else %}{{ of }}1{{ after }}::text
 {%- endif -%}
@@ -65,7 +66,9 @@ UNNEST({{ list("key_", "_") }}) WITH ORDINALITY AS k ({{ list("key_") }}, positi
 {#- The due time as the index has it: without one an item is due. -#}
 {%- macro due(alias="q.") %}{% if own %}{{ alias }}{{ role.due }}{% else %}COALESCE({{ alias }}{{ role.due }}, '-infinity'){% endif %}{% endmacro -%}
 {%- macro setting_or(name, otherwise) -%}
-COALESCE((SELECT a.val_int FROM {{ object("app_settings") }} AS a WHERE a.param = {{ text(setting ~ "." ~ name) }}), {{ otherwise }})
+COALESCE((
+        SELECT a.val_int FROM {{ object("app_settings") }} AS a WHERE a.param = {{ text(setting ~ "." ~ name) }}
+    ), {{ otherwise }})
 {%- endmacro -%}
 {#- The state that the columns of the table tell, and the row beside it where they tell several alike. -#}
 {%- macro status() %}

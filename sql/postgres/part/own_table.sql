@@ -1,3 +1,4 @@
+{% filter made("TYPE", queue ~ "_type") %}
 /* {{ queue }}: the items. A row is both a domain record and a work item. */
 DO $$
 BEGIN
@@ -6,10 +7,12 @@ BEGIN
     END IF;
 END;
 $$;
-GO
+{% endfilter %}
+{% filter statement %}
 /* A domain where SQL Server has a foreign key: here each check of one would lock the row that all items share. */
 ALTER DOMAIN {{ object(queue ~ "_type") }} DROP CONSTRAINT IF EXISTS {{ queue }}_is_discriminated;
-GO
+{% endfilter %}
+{% filter statement %}
 ALTER DOMAIN {{ object(queue ~ "_type") }} ADD CONSTRAINT {{ queue }}_is_discriminated CHECK (
     VALUE IN (
 {%- for type in types %}
@@ -17,12 +20,14 @@ ALTER DOMAIN {{ object(queue ~ "_type") }} ADD CONSTRAINT {{ queue }}_is_discrim
 {%- endfor %}
     )
 ) NOT VALID;
-GO
+{% endfilter %}
+{% filter made("SEQUENCE", queue ~ "_seq") %}
 /* Items are numbered so that two of them enqueued within one tick of the clock get different keys. */
 CREATE SEQUENCE IF NOT EXISTS {{ object(queue ~ "_seq") }} AS bigint CACHE 1;
-GO
+{% endfilter %}
 {%- for kept in ["items"] + (["history"] if history_name else []) %}
 {%- set here = kept == "items" %}
+{% filter made("TABLE", place if here else history_place) %}
 {%- if not here %}
 /* What is completed is moved here. */
 {%- endif %}
@@ -50,5 +55,5 @@ CREATE TABLE IF NOT EXISTS {{ table if here else history_table }} (
 WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0)
 {%- endif -%}
 ;
-GO
+{% endfilter %}
 {%- endfor %}

@@ -1,4 +1,5 @@
 {%- if subtypes | selectattr("exclusive") | list %}
+{% filter made("FUNCTION", queue ~ "_is_type_fn") %}
 /*
 Whether this item is of this type: what the tables of the exclusive subtypes check.
 Table access order: {{ queue }}.
@@ -12,12 +13,14 @@ BEGIN
     RETURN EXISTS (SELECT 1 FROM {{ object(queue) }} AS q WHERE q.enqueued_at = enqueued_at_ AND q.type = type_);
 END;
 $$;
-GO
+{% endfilter %}
+{% filter statement %}
 REVOKE ALL ON FUNCTION {{ object(queue ~ "_is_type_fn") }}(timestamptz, text) FROM public;
-GO
+{% endfilter %}
 {%- endif %}
 {%- for subtype in subtypes %}
 {%- set table = queue ~ "_" ~ subtype.stem %}
+{% filter made("TABLE", table) %}
 /* {{ "What items of the type " ~ subtype.name ~ " have besides, and no others." if subtype.exclusive else "What some items have besides: any may." }} A row is a part of its item, and goes with it. */
 CREATE TABLE IF NOT EXISTS {{ object(table) }} (
     enqueued_at timestamptz NOT NULL,
@@ -33,5 +36,5 @@ CREATE TABLE IF NOT EXISTS {{ object(table) }} (
         CHECK ({{ object(queue ~ "_is_type_fn") }}(enqueued_at, {{ text(subtype.name) }}))
 {%- endif %}
 );
-GO
+{% endfilter %}
 {%- endfor %}

@@ -10,7 +10,9 @@
 {%- set signature.text = signature.text ~ ",\n    timestamptz,\n    text\n" -%}
 {%- set due_given = "scheduled_for_" if own else "due_" -%}
 {%- for transaction in ["utx", "trx"] -%}
-{%- set function = object("add_" ~ queue ~ "_" ~ transaction) -%}
+{%- set procedure = "add_" ~ queue ~ "_" ~ transaction -%}
+{%- set function = object(procedure) -%}
+{% filter made("FUNCTION", procedure) %}
 /*
 Enqueue one item{{ ", with the caller's other work" if transaction == "utx" }}. Returns its key and its concurrency token.
 {%- if dedup %}
@@ -50,7 +52,8 @@ BEGIN
     ) AS a;
 END;
 $$;
-GO
+{% endfilter %}
+{% filter statement %}
 REVOKE ALL ON FUNCTION {{ function }}({{ signature.text }}) FROM public;
-GO
+{% endfilter %}
 {% endfor %}

@@ -2,6 +2,7 @@
 {%- for transaction in ["utx", "trx"] -%}
 {%- set procedure = "add_" ~ queue ~ "_set_" ~ transaction -%}
 {%- set function = object(procedure) -%}
+{% filter made("FUNCTION", procedure) %}
 /*
 {%- if transaction == "utx" %}
 Enqueue many items inside the caller's transaction: they are there when it commits, together with its other work.
@@ -81,7 +82,8 @@ BEGIN
 {%- endif %}
 END;
 $$;
-GO
+{% endfilter %}
+{% filter statement %}
 REVOKE ALL ON FUNCTION {{ function }}({{ "uuid, " if transaction == "trx" }}json) FROM public;
-GO
+{% endfilter %}
 {% endfor -%}

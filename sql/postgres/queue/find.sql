@@ -1,6 +1,7 @@
 {%- import "part/macros.sql" as m -%}
 {%- set procedure = "find_" ~ queue -%}
 {%- set function = object(procedure) -%}
+{% filter made("FUNCTION", procedure) %}
 /*
 The items that fit filter_, in the order of their keys, after the key after_ on, at most max_ of them: a page, and the
 last key of it begins the next one. filter_ is a JSON object, of which every member narrows the choice: keys, status and
@@ -64,6 +65,7 @@ BEGIN
     END IF;
 END;
 $$;
-GO
+{% endfilter %}
+{% filter statement %}
 REVOKE ALL ON FUNCTION {{ function }}(json, text, integer) FROM public;
-GO
+{% endfilter %}

@@ -1,7 +1,9 @@
 {%- import "part/macros.sql" as m -%}
-{%- set function = object("modify_" ~ queue ~ "_trx") -%}
+{%- set procedure = "modify_" ~ queue ~ "_trx" -%}
+{%- set function = object(procedure) -%}
 {%- set the_key = "enqueued_at_" if own else "key_" -%}
 {%- set signature = "\n    " ~ m.key_type() ~ ", timestamptz, text, text, text, text, timestamptz, text, integer\n" -%}
+{% filter made("FUNCTION", procedure) %}
 /*
 Settle one item: report the result of its processing, or cancel, pause, resume or terminate it. Refused with an error
 when the token is not the item's any more (RP023), the transition is not legal (RP024), the item is not there (RP025),
@@ -72,6 +74,7 @@ BEGIN
 {%- endif %}
 END;
 $$;
-GO
+{% endfilter %}
+{% filter statement %}
 REVOKE ALL ON FUNCTION {{ function }}({{ signature }}) FROM public;
-GO
+{% endfilter %}

@@ -2,6 +2,7 @@
 {%- set procedure = "modify_" ~ queue ~ "_set_trx" -%}
 {%- set function = object(procedure) -%}
 {%- set leaves = completion == "delete" or (own and completion == "history") -%}
+{% filter made("FUNCTION", procedure) %}
 /*
 Settle many items in one commit and, with max_ above 0, claim the next ones in the same commit.
 items_ is a JSON array of objects: key, token, attempt (0 for a call that is not a worker's), status, and where wanted
@@ -144,6 +145,7 @@ BEGIN
     END IF;
 END;
 $$;
-GO
+{% endfilter %}
+{% filter statement %}
 REVOKE ALL ON FUNCTION {{ function }}(uuid, text, json, integer, integer, integer{{ ", timestamptz" if run_time }}) FROM public;
-GO
+{% endfilter %}

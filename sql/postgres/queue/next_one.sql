@@ -1,5 +1,7 @@
 {%- import "part/macros.sql" as m -%}
-{%- set function = object("next_" ~ queue ~ "_trx") -%}
+{%- set procedure = "next_" ~ queue ~ "_trx" -%}
+{%- set function = object(procedure) -%}
+{% filter made("FUNCTION", procedure) %}
 /*
 Claim one item, as its worker. Returns its key and its concurrency token, or no row when none is due; the details are
 in the worker view, and the token goes into the following modify_{{ queue }}_trx. With recover_ 1, first give back
@@ -21,6 +23,7 @@ BEGIN
     WHERE n.answer IN ('CLAIMED', 'CLAIMED_ALONE');
 END;
 $$;
-GO
+{% endfilter %}
+{% filter statement %}
 REVOKE ALL ON FUNCTION {{ function }}(text, integer, integer) FROM public;
-GO
+{% endfilter %}

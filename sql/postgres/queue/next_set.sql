@@ -2,6 +2,7 @@
 {%- set procedure = "next_" ~ queue ~ "_set_trx" -%}
 {%- set function = object(procedure) -%}
 {%- set by_type = own and own_types_only -%}
+{% filter made("FUNCTION", procedure) %}
 /*
 Claim up to max_ due items. One row per item, in the order they are due, with the answer CLAIMED; or one row EMPTY with
 the milliseconds until the next item is due (NULL when there is none). With recover_ 1, first give back the items of
@@ -93,6 +94,7 @@ BEGIN
     RETURN NEXT;
 END;
 $$;
-GO
+{% endfilter %}
+{% filter statement %}
 REVOKE ALL ON FUNCTION {{ function }}(text, integer, integer, integer{{ ", timestamptz" if run_time }}) FROM public;
-GO
+{% endfilter %}

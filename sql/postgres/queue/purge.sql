@@ -1,6 +1,7 @@
 {%- import "part/macros.sql" as m -%}
 {%- set procedure = "purge_" ~ queue ~ "_trx" -%}
 {%- set function = object(procedure) -%}
+{% filter made("FUNCTION", procedure) %}
 /*
 Delete up to max_ finished items that fit filter_, lowest key first. filter_ is that of find_{{ queue }}; without a
 status it means Completed, PartiallyCompleted, Cancelled and Terminated. Failed items go only when they are named, since
@@ -81,6 +82,7 @@ BEGIN
     SELECT 'purged', COUNT(*) FROM purged;
 END;
 $$;
-GO
+{% endfilter %}
+{% filter statement %}
 REVOKE ALL ON FUNCTION {{ function }}(json, integer) FROM public;
-GO
+{% endfilter %}

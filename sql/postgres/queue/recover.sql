@@ -3,6 +3,7 @@
 {%- set function = object(procedure) -%}
 {%- set foreign = beside and role.started and not run_time and shows_claims -%}
 {%- set beside_table = ", " ~ queue ~ "_lease" if beside else "" -%}
+{% filter made("FUNCTION", procedure) %}
 /*
 Give the items of dead workers back (Error, due at once), or to Failed when their attempts are spent. One row per item,
 with the answer RECOVERED and the status it has now. An item that its worker had claimed together with others gets its
@@ -210,6 +211,7 @@ BEGIN
     ORDER BY {{ "c.key_1_" if own else m.list("c.key_") }};
 END;
 $$;
-GO
+{% endfilter %}
+{% filter statement %}
 REVOKE ALL ON FUNCTION {{ function }}(integer, text) FROM public;
-GO
+{% endfilter %}

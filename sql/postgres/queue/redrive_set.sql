@@ -3,6 +3,7 @@
 {%- set function = object(procedure) -%}
 {%- set again = own and dedup and dedup.unfinished_only -%}
 {%- set leaves = false -%}
+{% filter made("FUNCTION", procedure) %}
 /*
 An operator's way back: let items that ended, or wait, be worked on as if they were new. Failed, Cancelled, Terminated,
 PartiallyCompleted, Error and Paused become Pending, due now, with all their attempts; response, error and step stay.
@@ -183,6 +184,7 @@ BEGIN
 {%- endif %}
 END;
 $$;
-GO
+{% endfilter %}
+{% filter statement %}
 REVOKE ALL ON FUNCTION {{ function }}(uuid, json) FROM public;
-GO
+{% endfilter %}

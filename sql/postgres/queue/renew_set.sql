@@ -1,6 +1,7 @@
 {%- import "part/macros.sql" as m -%}
 {%- set procedure = "renew_" ~ queue ~ "_set_trx" -%}
 {%- set function = object(procedure) -%}
+{% filter made("FUNCTION", procedure) %}
 /*
 {%- if lease_sliding %}
 Extend the leases of a worker's items, counted from now on the server's clock. items_ is a JSON array of objects with
@@ -114,6 +115,7 @@ BEGIN
     ORDER BY j.ordinal;
 END;
 $$;
-GO
+{% endfilter %}
+{% filter statement %}
 REVOKE ALL ON FUNCTION {{ function }}(text, json, integer) FROM public;
-GO
+{% endfilter %}

@@ -9,13 +9,14 @@
     {"role": roles.worker, "functions": work, "sees": true},
     {"role": roles.operator, "functions": add + work + operate, "sees": true}
 ] -%}
-{%- if roles.producer or roles.worker or roles.operator %}
+{%- for grant in granted if grant.role %}
+{% filter statement %}
+{%- if loop.first %}
 /*
 Who may do what with {{ queue }}. A role needs no right on any table: functions and the worker view read and write
 with the rights of their owner.
 */
 {%- endif %}
-{%- for grant in granted if grant.role %}
 DO $$
 BEGIN
     IF NOT EXISTS (SELECT 1 FROM pg_catalog.pg_roles AS r WHERE r.rolname = {{ text(grant.role.name) }}) THEN
@@ -26,12 +27,15 @@ EXCEPTION WHEN insufficient_privilege THEN
     USING ERRCODE = SQLSTATE;
 END;
 $$;
-GO
+{% endfilter %}
+{% filter statement %}
 GRANT USAGE ON SCHEMA {{ schema }} TO {{ grant.role.quoted }};
-GO
+{% endfilter %}
+{% filter made("GRANT", "EXECUTE", on="queue_catalog", to=grant.role.name) %}
 GRANT EXECUTE ON FUNCTION {{ object("queue_catalog") }}() TO {{ grant.role.quoted }};
-GO
+{% endfilter %}
 {%- for function in grant.functions %}
+{% filter made("GRANT", "EXECUTE", on=function, to=grant.role.name) %}
 DO $$
 BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
@@ -40,23 +44,26 @@ BEGIN
     END IF;
 END;
 $$;
-GO
+{% endfilter %}
 {%- endfor %}
 {%- if grant.sees %}
+{% filter made("GRANT", "SELECT", on="worker_" ~ queue ~ "_v", to=grant.role.name) %}
 GRANT SELECT ON {{ object("worker_" ~ queue ~ "_v") }} TO {{ grant.role.quoted }};
-GO
+{% endfilter %}
 {%- endif %}
 {%- endfor %}
 {%- if group and roles.operator %}
+{% filter made("GRANT", "SELECT", on=queue ~ "_blocked_v", to=roles.operator.name) %}
 GRANT SELECT ON {{ object(queue ~ "_blocked_v") }} TO {{ roles.operator.quoted }};
-GO
+{% endfilter %}
 {%- endif %}
 {%- if own_types_only %}
+{% filter statement %}
 /* Workers see what queue_type_access says. Who installed the queue, and its operators, see all. */
 INSERT INTO {{ object("queue_type_access") }} (queue, type, user_name)
 VALUES
     ('{{ queue }}', '*', session_user){% if roles.operator %},
     ('{{ queue }}', '*', {{ text(roles.operator.name) }}){% endif %}
 ON CONFLICT DO NOTHING;
-GO
+{% endfilter %}
 {%- endif %}

@@ -1,7 +1,9 @@
 {%- import "part/macros.sql" as m -%}
-{%- set function = object("stats_" ~ queue) -%}
+{%- set procedure = "stats_" ~ queue -%}
+{%- set function = object(procedure) -%}
 {%- set history = history_table if own and history_name else none -%}
 {%- set knows_arrivals = role.enqueued and (completion == "keep" or history) -%}
+{% filter made("FUNCTION", procedure) %}
 /*
 Figures about the queue, one row each: its name and its value. Counts are exact and cost a scan of the table;
 percentiles and means are of the 10,000 newest items that were started and finished, and are still there. Times in
@@ -161,6 +163,7 @@ BEGIN
     CROSS JOIN arrived AS a;
 END;
 $$;
-GO
+{% endfilter %}
+{% filter statement %}
 REVOKE ALL ON FUNCTION {{ function }}() FROM public;
-GO
+{% endfilter %}

@@ -1,60 +1,55 @@
 {%- import "part/macros.sql" as m -%}
+{%- import "part/index.sql" as index_of -%}
 {%- if own %}
 {%- include "part/own_table.sql" %}
 {%- else %}
 {%- include "part/described_table.sql" %}
 {%- endif %}
 {%- if not index.name %}
+{%- set by_type = own and own_types_only %}
+{%- set due = namespace(columns=[indexed.kind] if by_type else []) %}
+{%- for c in due_columns %}
+{%- set is_due = c.quoted == role.due and not own %}
+{%- set due.columns = due.columns + [{"name": c.name, "quoted": c.quoted, "descending": c.descending, "expression": m.due("") if is_due else none}] %}
+{%- endfor %}
+{% call index_of.create(queue ~ ("_type_due" if by_type else "_due"), place, due.columns, where=m.waiting("")) %}
 /*
 The claim seeks here in the order it takes. What is finished or in flight is not in it, so it stays as small as the
 backlog.
 {%- if due_in_order and not own %} An item without a due time is due: it comes first.{% endif %}
 */
-CREATE INDEX IF NOT EXISTS {{ queue }}_{{ "type_" if own and own_types_only }}due ON {{ table }} (
-    {{- role.kind ~ ", " if own and own_types_only }}
-    {%- for column in due_columns -%}
-    {% if column.quoted == role.due and not own %}({{ m.due("") }}){% else %}{{ column.quoted }}{% endif %}
-    {{- " DESC" if column.descending }}{{ ", " if not loop.last }}
-    {%- endfor -%}
-)
-WHERE {{ m.waiting("") }};
-GO
+{%- endcall %}
 {%- endif %}
 {%- if not beside or (role.started and not run_time and shows_claims) %}
+{% call index_of.create(queue ~ "_in_flight", place, [indexed.started], where=m.stands(processing, "")) %}
 /* Recovery walks the items in flight, oldest claim first. The lease is in no index: a renewal moves no index row. */
-CREATE INDEX IF NOT EXISTS {{ queue }}_in_flight ON {{ table }} ({{ role.started }})
-WHERE {{ m.stands(processing, "") }};
-GO
+{%- endcall %}
 {%- endif %}
 {%- if beside and shows_errors %}
+{%- set waits_from = [{"name": indexed.due.name, "expression": m.due(""), "descending": false}] if role.due else indexed.key %}
+{% call index_of.create(queue ~ "_error", place, waits_from, where=m.stands(errors, "")) %}
 /* Retries that wait, of which some may have been left by others than readpast: recovery finds those here. */
-CREATE INDEX IF NOT EXISTS {{ queue }}_error ON {{ table }} ({% if role.due %}({{ m.due("") }}){% else %}{{ m.columns("") }}{% endif %})
-WHERE {{ m.stands(errors, "") }};
-GO
+{%- endcall %}
 {%- endif %}
 {%- if group %}
+{% call index_of.create(queue ~ "_group", place, [indexed.group] + indexed.group_order, where=m.open()) %}
 /* The claim asks here whether an item is the first unfinished one of its group, and whether one of it is in flight. */
-CREATE INDEX IF NOT EXISTS {{ queue }}_group ON {{ table }} ({{ group }}{% for column in group_order %}, {{ column }}{% endfor %})
-WHERE {{ m.open() }};
-GO
+{%- endcall %}
 {%- if not beside %}
-CREATE INDEX IF NOT EXISTS {{ queue }}_held ON {{ table }} ({{ group }})
-WHERE {{ m.stands(processing, "") }};
-GO
+{% call index_of.create(queue ~ "_held", place, [indexed.group], where=m.stands(processing, "")) %}
+{%- endcall %}
 {%- endif %}
+{% filter statement %}
 /* What its claims lock in turn. */
 INSERT INTO {{ object("queue_turn") }} (queue) VALUES ('{{ queue }}') ON CONFLICT DO NOTHING;
-GO
+{% endfilter %}
 {%- endif %}
 {%- if dedup and own %}
+{% call index_of.create(queue ~ "_work", place, indexed.same, where=m.open() if dedup.unfinished_only else "", unique=true) %}
 /* What makes an item unique{{ " among the unfinished ones" if dedup.unfinished_only }}. */
-CREATE UNIQUE INDEX IF NOT EXISTS {{ queue }}_work ON {{ table }} ({{ dedup.columns | join(", ") }})
-{%- if dedup.unfinished_only %}
-WHERE {{ m.open() }}
-{%- endif -%}
-;
-GO
+{%- endcall %}
 {%- elif dedup %}
+{% filter made("INDEX", queue ~ "_same", on=place, columns=indexed.same, optional=true) %}
 /* The same work is looked for here, unless an index of the table serves for that. */
 DO $$
 BEGIN
@@ -78,7 +73,7 @@ BEGIN
     END IF;
 END;
 $$;
-GO
+{% endfilter %}
 {%- endif %}
 {%- if subtypes %}
 {% include "part/subtypes.sql" %}

@@ -1,5 +1,6 @@
 {%- import "part/macros.sql" as m -%}
 {%- if beside %}
+{% filter made("VIEW", queue ~ "_item_v") %}
 /*
 {{ queue }} as readpast sees it: each item's state, from the columns of its table where it has them, and
 from {{ queue }}_lease for the rest. Where the two disagree, because somebody changed a row by hand,
@@ -29,8 +30,9 @@ CROSS JOIN LATERAL (
     SELECT
         {{ m.status() }} AS status
 ) AS c;
-GO
+{% endfilter %}
 {%- endif %}
+{% filter made("VIEW", "worker_" ~ queue ~ "_v") %}
 /* All that a worker may see of {{ queue }}. */
 CREATE OR REPLACE VIEW {{ object("worker_" ~ queue ~ "_v") }}
 {%- if own_types_only %}
@@ -51,9 +53,10 @@ LEFT JOIN {{ object(queue ~ "_" ~ subtype.stem) }} AS {{ subtype.alias }}
 WHERE {{ m.type_seen("v.item_type" if beside else "q." ~ role.kind) }}
 {%- endif -%}
 ;
-GO
+{% endfilter %}
 {%- if group %}
 {%- if beside %}
+{% filter made("VIEW", queue ~ "_open_v") %}
 /* The items that are not finished, as far as the order within their groups is concerned. */
 CREATE OR REPLACE VIEW {{ object(queue ~ "_open_v") }} AS
 SELECT
@@ -72,8 +75,9 @@ CROSS JOIN LATERAL (
 WHERE
     {{ m.open("q.") }}
     AND v.item_status IN ('Pending', 'Processing', 'Error', 'Paused');
-GO
+{% endfilter %}
 {%- endif %}
+{% filter made("VIEW", queue ~ "_blocked_v") %}
 /*
 The groups of {{ queue }} that wait: whose next item waits behind one that is in flight, paused, or not due yet. With the
 item that they wait for, and how many wait.
@@ -128,5 +132,5 @@ WHERE
     b.place = 1
     AND b.items > 1
     AND (b.item_status IN ('Processing', 'Paused') OR b.item_due_at > clock_timestamp());
-GO
+{% endfilter %}
 {%- endif %}

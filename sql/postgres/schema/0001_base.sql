@@ -1,10 +1,13 @@
 {#- Released scripts are immutable: a change to what stands here is a new script with the next number. -#}
+{% import "part/index.sql" as index_of -%}
+{% filter made("SCHEMA", schema_name) %}
 /*
 The vocabulary and the book-keeping that every queue of this schema shares.
 Table access order in all functions: queue_operation, then the queue's table, then queue_transition.
 */
 CREATE SCHEMA IF NOT EXISTS {{ schema }};
-GO
+{% endfilter %}
+{% filter made("TYPE", "queue_state") %}
 /* A domain where SQL Server has a foreign key: here each check of one would lock the row that all items share. */
 DO $$
 BEGIN
@@ -18,14 +21,16 @@ BEGIN
     END IF;
 END;
 $$;
-GO
+{% endfilter %}
+{% filter made("TABLE", "queue_schema_version") %}
 /* One row per version that was applied here: an audit trail, never updated. */
 CREATE TABLE IF NOT EXISTS {{ object("queue_schema_version") }} (
     version integer PRIMARY KEY,
     applied_at timestamptz NOT NULL,
     library text NOT NULL
 );
-GO
+{% endfilter %}
+{% filter made("TABLE", "queue_spec") %}
 /* The queues of this schema, each with the specification it was rendered from. */
 CREATE TABLE IF NOT EXISTS {{ object("queue_spec") }} (
     queue text PRIMARY KEY,
@@ -34,18 +39,21 @@ CREATE TABLE IF NOT EXISTS {{ object("queue_spec") }} (
     rendered_by integer NOT NULL,
     installed_at timestamptz NOT NULL
 );
-GO
+{% endfilter %}
+{% filter made("TABLE", "app_settings") %}
 /* Settings that functions read, such as notification.maxAttempts. */
 CREATE TABLE IF NOT EXISTS {{ object("app_settings") }} (
     param text PRIMARY KEY,
     val_int integer NULL,
     val_text text NULL
 );
-GO
+{% endfilter %}
+{% filter made("TABLE", "queue_status") %}
 CREATE TABLE IF NOT EXISTS {{ object("queue_status") }} (
     status {{ object("queue_state") }} PRIMARY KEY
 );
-GO
+{% endfilter %}
+{% filter statement %}
 INSERT INTO {{ object("queue_status") }} (status)
 VALUES
     ('Pending'),
@@ -58,14 +66,16 @@ VALUES
     ('Terminated'),
     ('PartiallyCompleted')
 ON CONFLICT DO NOTHING;
-GO
+{% endfilter %}
+{% filter made("TABLE", "queue_transition") %}
 /* The legal transitions. What is not a row here is refused as ILLEGAL_TRANSITION. */
 CREATE TABLE IF NOT EXISTS {{ object("queue_transition") }} (
     from_status {{ object("queue_state") }} NOT NULL,
     to_status {{ object("queue_state") }} NOT NULL,
     PRIMARY KEY (from_status, to_status)
 );
-GO
+{% endfilter %}
+{% filter statement %}
 INSERT INTO {{ object("queue_transition") }} (from_status, to_status)
 VALUES
     ('Pending', 'Processing'),
@@ -94,7 +104,8 @@ VALUES
     ('Paused', 'Cancelled'),
     ('Paused', 'Terminated')
 ON CONFLICT DO NOTHING;
-GO
+{% endfilter %}
+{% filter made("TABLE", "queue_operation") %}
 /*
 One row per call that changed items, written in the same transaction: whoever lost the answer asks again with the same
 identity and gets the same answer instead of a second effect. Result holds what cannot be read back from the items.
@@ -104,6 +115,44 @@ CREATE TABLE IF NOT EXISTS {{ object("queue_operation") }} (
     at timestamptz NOT NULL,
     result json NULL
 );
-GO
-CREATE INDEX IF NOT EXISTS queue_operation_at ON {{ object("queue_operation") }} (at);
-GO
+{% endfilter %}
+{% call index_of.create("queue_operation_at", "queue_operation", [column("at")]) %}
+{%- endcall %}
+{% filter made("TABLE", "queue_type_access") %}
+/*
+Which logins see which types, of queues whose description says own_types_only. user_name is a role, that of the login or
+one it is a member of; the type * is every type.
+*/
+CREATE TABLE IF NOT EXISTS {{ object("queue_type_access") }} (
+    queue text NOT NULL,
+    type text NOT NULL,
+    user_name text NOT NULL,
+    PRIMARY KEY (queue, user_name, type)
+);
+{% endfilter %}
+{% filter made("VIEW", "queue_own_type_v", once=true) %}
+/*
+The types that the caller may see, by queue: of the role that logged in, and of those it is a member of. session_user,
+since functions that run with their owner's rights ask here too.
+*/
+CREATE OR REPLACE VIEW {{ object("queue_own_type_v") }} AS
+SELECT
+    a.queue,
+    a.type
+FROM {{ object("queue_type_access") }} AS a
+LEFT JOIN pg_catalog.pg_roles AS r
+    ON r.rolname = a.user_name
+WHERE
+    a.user_name = session_user
+    OR PG_HAS_ROLE(session_user, r.oid, 'MEMBER');
+{% endfilter %}
+{% filter made("TABLE", "queue_turn") %}
+/*
+A row for each queue with groups. Claims of such a queue take turns: each locks the row to the end of its transaction.
+Nothing is ever written to it, and only the functions can lock it, hence nobody who may not claim: an advisory lock could
+be taken, and kept, by any login.
+*/
+CREATE TABLE IF NOT EXISTS {{ object("queue_turn") }} (
+    queue text NOT NULL PRIMARY KEY
+);
+{% endfilter %}

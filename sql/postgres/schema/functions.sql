@@ -1,3 +1,4 @@
+{% filter made("FUNCTION", "queue_is_processable_fn") %}
 /* What a status means, in one place. Re-created by every install. */
 CREATE OR REPLACE FUNCTION {{ object("queue_is_processable_fn") }}(status text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -5,21 +6,24 @@ AS $$
     /* Can this item be picked up for processing? */
     SELECT status IN ('Pending', 'Paused', 'Error');
 $$;
-GO
+{% endfilter %}
+{% filter made("FUNCTION", "queue_is_finished_fn") %}
 CREATE OR REPLACE FUNCTION {{ object("queue_is_finished_fn") }}(status text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
     /* Is this item in a terminal state? */
     SELECT status NOT IN ('Pending', 'Processing', 'Error', 'Paused');
 $$;
-GO
+{% endfilter %}
+{% filter made("FUNCTION", "queue_is_editable_fn") %}
 CREATE OR REPLACE FUNCTION {{ object("queue_is_editable_fn") }}(status text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
     /* Can a worker write response and error data to this item? */
     SELECT status NOT IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted');
 $$;
-GO
+{% endfilter %}
+{% filter made("FUNCTION", "queue_catalog") %}
 /*
 What is installed here: the version of the objects, and a row per queue, or one without a queue. A handle reads this
 when it opens, so that a worker needs no right but to execute.
@@ -40,22 +44,26 @@ AS $$
         ON TRUE
     ORDER BY q.queue;
 $$;
-GO
+{% endfilter %}
+{% filter statement %}
 REVOKE ALL ON FUNCTION {{ object("queue_catalog") }}() FROM public;
-GO
+{% endfilter %}
+{% filter made("FUNCTION", "queue_utc_fn") %}
 /* A time of a table that keeps UTC in columns of either type. */
 CREATE OR REPLACE FUNCTION {{ object("queue_utc_fn") }}(value timestamp) RETURNS timestamptz
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
     SELECT value AT TIME ZONE 'UTC';
 $$;
-GO
+{% endfilter %}
+{% filter made("FUNCTION", "queue_utc_fn") %}
 CREATE OR REPLACE FUNCTION {{ object("queue_utc_fn") }}(value timestamptz) RETURNS timestamptz
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
     SELECT value;
 $$;
-GO
+{% endfilter %}
+{% filter made("FUNCTION", "queue_time_fn") %}
 /* A time as text, UTC unless it says otherwise, whatever the time zone of the session. */
 CREATE OR REPLACE FUNCTION {{ object("queue_time_fn") }}(value text) RETURNS timestamptz
 LANGUAGE sql STABLE PARALLEL SAFE
@@ -63,4 +71,4 @@ SET timezone = 'UTC'
 AS $$
     SELECT value::timestamptz;
 $$;
-GO
+{% endfilter %}

@@ -1,3 +1,4 @@
+{% filter statement %}
 /*
 {{ title }}
 Rendered by readpast {{ library }}; the objects have version {{ version }}. Made anew whenever it is rendered: change the
@@ -8,15 +9,19 @@ To run it, as a role that may create schemas, tables and functions:
 An error takes everything back. What is there already as it should be is left alone, so it may be run again.
 */
 BEGIN;
-GO
+{% endfilter %}
+{% filter statement %}
 SET LOCAL client_min_messages = warning;
-GO
+{% endfilter %}
+{% filter statement %}
 /* Two installs at once take turns. */
 SELECT pg_advisory_xact_lock(hashtextextended({{ text(lock) }}, 0));
-GO
+{% endfilter %}
+{% filter statement %}
 /* Nothing of anybody else's is run on the way. */
 SET LOCAL search_path = pg_catalog, pg_temp;
-GO
+{% endfilter %}
+{% filter statement %}
 DO $$
 DECLARE
     other_ record;
@@ -33,4 +38,4 @@ BEGIN
     END LOOP;
 END;
 $$;
-GO
+{% endfilter %}

@@ -1,3 +1,4 @@
+{% filter statement %}
 /* What is installed now. */
 INSERT INTO {{ object("queue_schema_version") }} (version, applied_at, library)
 VALUES
@@ -5,8 +6,9 @@ VALUES
     ({{ number }}, clock_timestamp(), {{ text(library) }}){{ "," if not loop.last }}
 {%- endfor %}
 ON CONFLICT DO NOTHING;
-GO
+{% endfilter %}
 {%- if queue %}
+{% filter statement %}
 INSERT INTO {{ object("queue_spec") }} (queue, preset, spec, rendered_by, installed_at)
 VALUES (
     {{ text(queue) }},
@@ -17,7 +19,8 @@ VALUES (
 )
 ON CONFLICT (queue) DO UPDATE
 SET preset = excluded.preset, spec = excluded.spec, rendered_by = excluded.rendered_by;
-GO
+{% endfilter %}
 {%- endif %}
+{% filter statement %}
 COMMIT;
-GO
+{% endfilter %}

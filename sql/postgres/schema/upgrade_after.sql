@@ -1,4 +1,5 @@
 {#- Once the queue's objects are made anew. -#}
+{% filter statement %}
 /* Who could use a function or view before, can use the one that took its place. */
 DO $$
 DECLARE
@@ -30,7 +31,8 @@ BEGIN
     END LOOP;
 END;
 $$;
-GO
+{% endfilter %}
+{% filter statement %}
 /* Another queue may be upgraded in this transaction. */
 DROP TABLE pg_temp.readpast_kept_grant;
-GO
+{% endfilter %}

@@ -1,5 +1,6 @@
 {#- What has to go or change before the queue's script makes its objects anew. -#}
 {%- if objects %}
+{% filter statement %}
 /* A function whose parameters or results change is another function: the old ones go, and who may use them is kept. */
 CREATE TEMPORARY TABLE readpast_kept_grant ON COMMIT DROP AS
 SELECT
@@ -41,7 +42,8 @@ WHERE
 {%- endfor %}
     )
 {%- endif %};
-GO
+{% endfilter %}
+{% filter statement %}
 DO $$
 DECLARE
     function_ regprocedure;
@@ -67,27 +69,32 @@ BEGIN
     END LOOP;
 END;
 $$;
-GO
+{% endfilter %}
 {%- for object in objects if object.kind == "VIEW" %}
+{% filter statement %}
 DROP VIEW IF EXISTS {{ object.name }};
-GO
+{% endfilter %}
 {%- endfor %}
 {%- endif %}
 {%- for index in indexes %}
+{% filter statement %}
 /* Made again below, in its new shape. */
 DROP INDEX IF EXISTS {{ index.qualified }};
-GO
+{% endfilter %}
 {%- endfor %}
 {%- for column in columns %}
 {%- if column.change == "added" %}
+{% filter statement %}
 ALTER TABLE {{ column.table }} ADD COLUMN IF NOT EXISTS {{ column.quoted }} {{ column.type }} NULL;
-GO
+{% endfilter %}
 {%- else %}
+{% filter statement %}
 ALTER TABLE {{ column.table }} ALTER COLUMN {{ column.quoted }} TYPE {{ column.type }};
-GO
+{% endfilter %}
 {%- if column.nullable %}
+{% filter statement %}
 ALTER TABLE {{ column.table }} ALTER COLUMN {{ column.quoted }} DROP NOT NULL;
-GO
+{% endfilter %}
 {%- endif %}
 {%- endif %}
 {%- endfor %}

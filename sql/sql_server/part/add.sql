@@ -1,6 +1,6 @@
         INSERT INTO @_New (
             [Ordinal], [Type], [Step], [DueAt]
-{%- for c in t.given %}, {{ c.var }}{% endfor %}
+{%- for c in t.given %}{{ ",\n            " if loop.index0 % 8 == 0 else ", " }}{{ c.var }}{% endfor %}
 {%- for u in t.subtypes %}, [{{ u.alias }}]{% for c in u.columns %}, {{ c.var }}{% endfor %}{% endfor %}
 {%- for k in t.key if k.given %}, {{ k.var }}{% endfor %}
         )

@@ -2,8 +2,15 @@
 
         /* What is completed moves to the history. */
 {%- if own %}
-        INSERT INTO {{ t.history }} ({% for c in t.row %}{{ c }}{{ ", " if not loop.last }}{% endfor %})
-        SELECT {% for c in t.row %}q.{{ c }}{{ ", " if not loop.last }}{% endfor %}
+        INSERT INTO {{ t.history }} (
+{%- for c in t.row %}
+            {{ c }}{{ "," if not loop.last }}
+{%- endfor %}
+        )
+        SELECT
+{%- for c in t.row %}
+            q.{{ c }}{{ "," if not loop.last }}
+{%- endfor %}
 {%- else %}
         INSERT INTO {{ object(queue ~ "_History_V") }}
         SELECT q.*

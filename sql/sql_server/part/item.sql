@@ -47,7 +47,11 @@ a variable table holds of a key is called Key1, Key2 ..., so that no name of the
 {%- endfor %}
 {%- endmacro -%}
 {%- macro read(k, given) %}
-{%- if k.type is startingwith("nvarchar") %}CASE WHEN DATALENGTH({{ given }}) = DATALENGTH(CAST({{ given }} AS {{ k.type }})) THEN {{ given }} END
+{%- if k.type is startingwith("nvarchar") %}CASE
+            WHEN DATALENGTH({{ given }})
+                = DATALENGTH(CAST({{ given }} AS {{ k.type }}))
+                THEN {{ given }}
+        END
 {%- else %}TRY_CAST(NULLIF({{ given }}, N'') AS {{ k.type }}){% endif %}
 {%- endmacro -%}
 {%- macro reads(t, v) %}
@@ -75,10 +79,19 @@ a variable table holds of a key is called Key1, Key2 ..., so that no name of the
 {%- macro status(t, q="q", s="s") %}
 {%- if t.state_column %}{{ q }}.{{ t.state_column }}
 {%- else %}CASE
-{%- for e in t.encodings %} WHEN {{ stands(e.conditions, q) }} THEN
-{%- if e.states | length == 1 %} '{{ e.default }}'
-{%- else %} CASE WHEN {{ s }}.[Status] IN ({{ states(e.states) }}) THEN {{ s }}.[Status] ELSE '{{ e.default }}' END{% endif %}
-{%- endfor %} ELSE 'Processing' END
+{%- for e in t.encodings %}
+            WHEN {{ stands(e.conditions, q) }}
+{%- if e.states | length == 1 %} THEN '{{ e.default }}'
+{%- else %}
+                THEN CASE
+                    WHEN {{ s }}.[Status] IN ({{ states(e.states) }})
+                        THEN {{ s }}.[Status]
+                    ELSE '{{ e.default }}'
+                END
+{%- endif %}
+{%- endfor %}
+            ELSE 'Processing'
+        END
 {%- endif %}
 {%- endmacro -%}
 
@@ -123,17 +136,27 @@ a variable table holds of a key is called Key1, Key2 ..., so that no name of the
 {%- elif t.completed_is_told and t.role.started and t.role.finished and not t.run_time %}COALESCE(
         s.[Duration],
         /* Of what is completed nothing is kept beside the table, which has both times. */
-        CASE WHEN {{ stands(t.completed) }} THEN DATEDIFF_BIG(MILLISECOND, q.{{ t.role.started }}, q.{{ t.role.finished }}) END
+        CASE
+            WHEN {{ stands(t.completed) }}
+                THEN DATEDIFF_BIG(MILLISECOND, q.{{ t.role.started }}, q.{{ t.role.finished }})
+        END
     )
 {%- else %}s.[Duration]{% endif %}
 {%- endmacro -%}
 {%- macro due_at(t, offset="@_Offset") %}{% if t.role.due %}{{ utc(t, "q." ~ t.role.due, offset) }}{% else %}s.[DueAt]{% endif %}{% endmacro -%}
 {#- Until when the claim holds. What somebody else took, and said no time for, holds for a lease's time. -#}
 {%- macro until(t, lease, offset="@_Offset") %}
-{%- if t.role.lease_until and t.foreign and not t.beside %}COALESCE({{ utc(t, "q." ~ t.role.lease_until, offset) }}, DATEADD(MILLISECOND, {{ lease }}, {{ utc(t, "q." ~ t.role.started, offset) }}))
+{%- if t.role.lease_until and t.foreign and not t.beside %}COALESCE(
+            {{ utc(t, "q." ~ t.role.lease_until, offset) }},
+            DATEADD(MILLISECOND, {{ lease }}, {{ utc(t, "q." ~ t.role.started, offset) }})
+        )
 {%- elif t.own %}q.{{ t.role.lease_until }}
 {%- elif t.role.lease_until %}{{ utc(t, "q." ~ t.role.lease_until, offset) }}
-{%- elif t.foreign %}CASE WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending' THEN DATEADD(MILLISECOND, {{ lease }}, {{ utc(t, "q." ~ t.role.started, offset) }}) ELSE s.[LeaseUntil] END
+{%- elif t.foreign %}CASE
+            WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending'
+                THEN DATEADD(MILLISECOND, {{ lease }}, {{ utc(t, "q." ~ t.role.started, offset) }})
+            ELSE s.[LeaseUntil]
+        END
 {%- else %}s.[LeaseUntil]{% endif %}
 {%- endmacro -%}
 {#- 1 for what came back from a dead worker: while it waits, it keeps its lease that is over. -#}

@@ -1,3 +1,4 @@
+{% filter made("TABLE", queue ~ "_Lease") %}
 /*
 What the table has no column for, in a row per item that a worker has had in hands: {{ called.table }} itself keeps its shape.
 Times are UTC. Where the table has a column, that column counts, and this is a copy.
@@ -22,19 +23,16 @@ IF OBJECT_ID({{ literal(queue ~ "_Lease") }}, N'U') IS NULL
         [LeaseUntil] datetime2(7) NULL,
         CONSTRAINT [PK_{{ queue }}_Lease] PRIMARY KEY CLUSTERED ({{ item.kept_names(t) }})
     );
-GO
+{% endfilter %}
+{% filter statement %}
 /* Many rows locked by one statement must never become the whole table, which nobody could read past. */
 ALTER TABLE {{ t.lease }} SET (LOCK_ESCALATION = DISABLE);
-GO
+{% endfilter %}
+{% call index_of.create("IX_" ~ queue ~ "_Lease_InFlight", queue ~ "_Lease", [column("StartedAt")], include=[column("Status")], where="[Status] = 'Processing'") %}
 /* Recovery walks the items in flight, oldest claim first. LeaseUntil is in no index: a renewal moves no index row. */
-IF {{ index_of.lacks(literal(queue ~ "_Lease"), "IX_" ~ queue ~ "_Lease_InFlight") }}
-    CREATE NONCLUSTERED INDEX [IX_{{ queue }}_Lease_InFlight] ON {{ t.lease }} ([StartedAt]) INCLUDE ([Status])
-    WHERE [Status] = 'Processing';
-GO
+{%- endcall %}
 {%- if t.parks_errors %}
+{% call index_of.create("IX_" ~ queue ~ "_Lease_Waiting", queue ~ "_Lease", [column("DueAt")], include=[column("Status")], where="[Status] = 'Error'") %}
 /* The table has no due time: items that wait for their next attempt stand in it as taken, and here until they are due. */
-IF {{ index_of.lacks(literal(queue ~ "_Lease"), "IX_" ~ queue ~ "_Lease_Waiting") }}
-    CREATE NONCLUSTERED INDEX [IX_{{ queue }}_Lease_Waiting] ON {{ t.lease }} ([DueAt]) INCLUDE ([Status])
-    WHERE [Status] = 'Error';
-GO
+{%- endcall %}
 {%- endif %}

@@ -21,7 +21,8 @@
                 END AS [StartedAt],
                 CASE WHEN {{ item.finished("k.[Status]") }} THEN @_Now END AS [FinishedAt],
                 CASE
-                    WHEN {{ item.finished("k.[Status]") }} THEN DATEDIFF_BIG(MILLISECOND, {{ item.started(t) }}, @_Now)
+                    WHEN {{ item.finished("k.[Status]") }}
+                        THEN DATEDIFF_BIG(MILLISECOND, {{ item.started(t) }}, @_Now)
                 END AS [Duration],
                 COALESCE(
                     i.[DueAt],

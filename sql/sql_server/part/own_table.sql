@@ -1,20 +1,24 @@
+{% filter made("TABLE", queue ~ "Type") %}
 /* {{ queue }}: the items. A row is both a domain record and a work item. */
 IF OBJECT_ID({{ literal(queue ~ "Type") }}, N'U') IS NULL
     CREATE TABLE {{ object(queue ~ "Type") }} (
         [Type] {{ object("_Type") }} NOT NULL,
         CONSTRAINT [PK_{{ queue }}Type] PRIMARY KEY CLUSTERED ([Type])
     );
-GO
+{% endfilter %}
 {%- for type in types %}
+{% filter statement %}
 INSERT INTO {{ object(queue ~ "Type") }} ([Type])
 SELECT {{ text(type) }}
 WHERE NOT EXISTS (SELECT 1 FROM {{ object(queue ~ "Type") }} AS t WHERE t.[Type] = {{ text(type) }});
-GO
+{% endfilter %}
 {%- endfor %}
+{% filter made("SEQUENCE", queue ~ "_Seq") %}
 /* Items are numbered so that two of them enqueued within one tick of the clock get different keys. */
 IF OBJECT_ID({{ literal(queue ~ "_Seq") }}, N'SO') IS NULL
     CREATE SEQUENCE {{ object(queue ~ "_Seq") }} AS bigint START WITH 1 INCREMENT BY 1 CACHE 1000;
-GO
+{% endfilter %}
+{% filter made("TABLE", place) %}
 IF OBJECT_ID({{ literal(queue) }}, N'U') IS NULL
     CREATE TABLE {{ table }} (
         [EnqueuedAt] {{ object("_Timestamp") }} NOT NULL,
@@ -41,10 +45,17 @@ IF OBJECT_ID({{ literal(queue) }}, N'U') IS NULL
             'Pending', 'Processing', 'Error', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted'
         ))
     );
-GO
+{% endfilter %}
+{% filter statement %}
 /* Many rows locked by one statement must never become the whole table, which nobody could read past. */
 ALTER TABLE {{ table }} SET (LOCK_ESCALATION = DISABLE);
-GO
+{% endfilter %}
+{% call index_of.create(
+    "IX_" ~ queue ~ "_" ~ ("Type" if own_types_only else "") ~ "Due", place,
+    ([indexed.kind] if own_types_only else []) + due_columns,
+    include=[column("Status")] + ([indexed.group] if group and not t.group_in_due else []),
+    where="[Status] IN ('Pending', 'Error')"
+) %}
 /*
 The claim seeks here in the order it takes. Finished and in-flight rows are not in it, so it stays as small as the
 backlog. UpdatedAt is left out on purpose: the claim must visit the row itself, and so lock it, while READPAST still
@@ -52,48 +63,36 @@ lets it pass over rows that others hold; were the index to cover the claim, the 
 in the opposite order to a procedure that goes by the key. In each index the columns of its filter stand too: without
 them a query may visit, and lock, the row only to look at them once more.
 */
-IF {{ index_of.lacks(literal(queue), "IX_" ~ queue ~ "_" ~ ("Type" if own_types_only else "") ~ "Due") }}
-    CREATE NONCLUSTERED INDEX [IX_{{ queue }}_{{ "Type" if own_types_only }}Due] ON {{ table }} (
-        {{- "[Type], " if own_types_only }}{{ index_of.listed(due_columns) -}}
-    ) INCLUDE ([Status]{{ ", " ~ group if group and not t.group_in_due }})
-    WHERE [Status] IN ('Pending', 'Error');
-GO
+{%- endcall %}
+{% call index_of.create("IX_" ~ queue ~ "_InFlight", place, [column("StartedAt")], include=[column("Status")], where="[Status] = 'Processing'") %}
 /* Recovery walks the items in flight, oldest claim first. LeaseUntil is in no index: a renewal moves no index row. */
-IF {{ index_of.lacks(literal(queue), "IX_" ~ queue ~ "_InFlight") }}
-    CREATE NONCLUSTERED INDEX [IX_{{ queue }}_InFlight] ON {{ table }} ([StartedAt]) INCLUDE ([Status])
-    WHERE [Status] = 'Processing';
-GO
+{%- endcall %}
+{% call index_of.create(
+    "IX_" ~ queue ~ "_Ended", place, [column("EnqueuedAt")], include=[column("Status")],
+    where="[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')"
+) %}
 /* What somebody may look for, or take up again: without it each look would read all that is completed. */
-IF {{ index_of.lacks(literal(queue), "IX_" ~ queue ~ "_Ended") }}
-    CREATE NONCLUSTERED INDEX [IX_{{ queue }}_Ended] ON {{ table }} ([EnqueuedAt]) INCLUDE ([Status])
-    WHERE [Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted');
-GO
+{%- endcall %}
+{%- set unfinished = "[Status] IN ('Pending', 'Processing', 'Error', 'Paused')" %}
 {%- if group %}
+{% call index_of.create("IX_" ~ queue ~ "_Group", place, [indexed.group, column("EnqueuedAt")], include=[column("Status")], where=unfinished) %}
 /* The claim asks here whether an item is the first unfinished one of its group, and whether one of it is in flight. */
-IF {{ index_of.lacks(literal(queue), "IX_" ~ queue ~ "_Group") }}
-    CREATE NONCLUSTERED INDEX [IX_{{ queue }}_Group] ON {{ table }} ({{ group }}, [EnqueuedAt]) INCLUDE ([Status])
-    WHERE [Status] IN ('Pending', 'Processing', 'Error', 'Paused');
-GO
-IF {{ index_of.lacks(literal(queue), "IX_" ~ queue ~ "_Held") }}
-    CREATE NONCLUSTERED INDEX [IX_{{ queue }}_Held] ON {{ table }} ({{ group }}) INCLUDE ([Status])
-    WHERE [Status] = 'Processing';
-GO
+{%- endcall %}
+{% call index_of.create("IX_" ~ queue ~ "_Held", place, [indexed.group], include=[column("Status")], where="[Status] = 'Processing'") %}
+{%- endcall %}
 {%- endif %}
 {%- if dedup %}
+{%- set has_work = namespace(filter=[unfinished] if dedup.unfinished_only else []) %}
+{%- for c in t.work if c.nullable %}{% set has_work.filter = has_work.filter + [c.quoted ~ " IS NOT NULL"] %}{% endfor %}
+{% call index_of.create(
+    "IX_" ~ queue ~ "_Work", place, indexed.same, include=[column("Status")] if dedup.unfinished_only else [],
+    where=has_work.filter | join(" AND "), unique=true
+) %}
 /* What makes an item unique{{ " among the unfinished ones" if dedup.unfinished_only }}. Enqueueing asks here. */
-{%- set nullable = t.work | selectattr("nullable") | list %}
-IF {{ index_of.lacks(literal(queue), "IX_" ~ queue ~ "_Work") }}
-    CREATE UNIQUE NONCLUSTERED INDEX [IX_{{ queue }}_Work] ON {{ table }} ({{ dedup.columns | join(", ") }}){{ " INCLUDE ([Status])" if dedup.unfinished_only }}
-    {%- if dedup.unfinished_only or nullable %}
-    WHERE {{ "[Status] IN ('Pending', 'Processing', 'Error', 'Paused')" if dedup.unfinished_only }}
-    {%- for c in nullable %}
-    {{- " AND " if dedup.unfinished_only or not loop.first }}{{ c.quoted }} IS NOT NULL
-    {%- endfor %}
-    {%- endif -%}
-;
-GO
+{%- endcall %}
 {%- endif %}
 {%- if t.history %}
+{% filter made("TABLE", history_place) %}
 /* What is completed is moved here. */
 IF OBJECT_ID({{ text(t.history) }}, N'U') IS NULL
     CREATE TABLE {{ t.history }} (
@@ -115,5 +114,5 @@ IF OBJECT_ID({{ text(t.history) }}, N'U') IS NULL
 {%- endfor %}
         CONSTRAINT [PK_{{ queue }}_History] PRIMARY KEY CLUSTERED ([EnqueuedAt])
     );
-GO
+{% endfilter %}
 {%- endif %}

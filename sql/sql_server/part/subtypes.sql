@@ -1,4 +1,5 @@
 {%- if subtypes | selectattr("exclusive") | list %}
+{% filter made("FUNCTION", queue ~ "_IsType_fn", once=true) %}
 /*
 Whether this item is of this type: what the tables of the exclusive subtypes check. Made once, since what a constraint
 refers to cannot be altered.
@@ -16,10 +17,11 @@ BEGIN
         ELSE 0
     END;
 END;');
-GO
+{% endfilter %}
 {%- endif %}
 {%- for subtype in subtypes %}
 {%- set part = queue ~ "_" ~ subtype.stem %}
+{% filter made("TABLE", part) %}
 /* {{ "What items of the type " ~ subtype.name ~ " have besides, and no others." if subtype.exclusive else "What some items have besides: any may." }} A row is a part of its item, and goes with it. */
 IF OBJECT_ID({{ literal(part) }}, N'U') IS NULL
     CREATE TABLE {{ object(part) }} (
@@ -31,8 +33,9 @@ IF OBJECT_ID({{ literal(part) }}, N'U') IS NULL
         CONSTRAINT [{{ subtype.name }}_Is_{{ queue }}]
             FOREIGN KEY ([EnqueuedAt]) REFERENCES {{ object(queue) }} ([EnqueuedAt]) ON DELETE CASCADE
     );
-GO
+{% endfilter %}
 {%- if subtype.exclusive %}
+{% filter statement %}
 IF NOT EXISTS (
     SELECT 1 FROM sys.check_constraints AS k
     WHERE
@@ -42,6 +45,6 @@ IF NOT EXISTS (
     ALTER TABLE {{ object(part) }}
     ADD CONSTRAINT [{{ subtype.name }}_IsType_{{ queue }}]
         CHECK ({{ object(queue ~ "_IsType_fn") }}([EnqueuedAt], {{ text(subtype.name) }}) = 1);
-GO
+{% endfilter %}
 {%- endif %}
 {%- endfor %}

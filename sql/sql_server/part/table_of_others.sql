@@ -1,5 +1,6 @@
 {%- if create %}
 {%- set at_once = "SYSDATETIME()" if local_time else "SYSUTCDATETIME()" %}
+{% filter made("TABLE", place) %}
 /* {{ queue }}: the items, in the shape that its description gives. */
 IF OBJECT_ID({{ text(table) }}, N'U') IS NULL
     CREATE TABLE {{ table }} (
@@ -20,32 +21,34 @@ IF OBJECT_ID({{ text(table) }}, N'U') IS NULL
 {%- endfor %}
         CONSTRAINT [PK_{{ queue }}] PRIMARY KEY CLUSTERED ({{ t.key | map(attribute="quoted") | join(", ") }})
     );
-GO
+{% endfilter %}
 {%- endif %}
 {%- if not index.name %}
+{% call index_of.create("IX_" ~ queue ~ "_Due", place, due_index, include=[due_include] if due_include else [], online=true) %}
 /*
 The claim seeks here: what all pending items have in common, then the order. It has no filter, since whoever else writes
 to the table may do so with settings that an index with a filter does not bear (error 1934).
 */
-{{ index_of.online(text(table), table, "IX_" ~ queue ~ "_Due", index_of.listed(due_index), " INCLUDE (" ~ due_include ~ ")" if due_include else "") }}
-GO
+{%- endcall %}
 {%- endif %}
 {%- if (t.foreign or not beside) and (not in_flight_is_due or not beside) %}
+{% call index_of.create("IX_" ~ queue ~ "_InFlight", place, in_flight_index, online=true) %}
 /* Items that were taken and left are found here, oldest first. */
-{{ index_of.online(text(table), table, "IX_" ~ queue ~ "_InFlight", in_flight_index | join(", ")) }}
-GO
+{%- endcall %}
 {%- endif %}
 {%- if t.shows_errors and not errors_are_due %}
+{% call index_of.create("IX_" ~ queue ~ "_Error", place, error_index, online=true) %}
 /* Retries that wait, of which some may have been left by somebody else: recovery finds those here. */
-{{ index_of.online(text(table), table, "IX_" ~ queue ~ "_Error", error_index | join(", ")) }}
-GO
+{%- endcall %}
 {%- endif %}
 {%- if group %}
+{% call index_of.create("IX_" ~ queue ~ "_Group", place, group_index, online=true) %}
 /* Whether an earlier item of the same group is unfinished. */
-{{ index_of.online(text(table), table, "IX_" ~ queue ~ "_Group", index_of.listed(group_index)) }}
-GO
+{%- endcall %}
 {%- endif %}
 {%- if dedup %}
+{%- set name = "IX_" ~ queue ~ "_Work" %}
+{% filter made("INDEX", name, on=place, columns=indexed.same, optional=true) %}
 /* The same work is found by an index: one of the table's own that begins with its columns, or else this one. */
 IF NOT EXISTS (
     SELECT i.[index_id]
@@ -62,22 +65,19 @@ IF NOT EXISTS (
     GROUP BY i.[index_id]
     HAVING COUNT(*) = {{ dedup.columns | length }}
 )
-BEGIN
-    IF CAST(SERVERPROPERTY('EngineEdition') AS int) IN (3, 5, 8)
-        CREATE NONCLUSTERED INDEX [IX_{{ queue }}_Work] ON {{ table }} ({{ dedup.columns | join(", ") }}) WITH (ONLINE = ON);
-    ELSE
-        CREATE NONCLUSTERED INDEX [IX_{{ queue }}_Work] ON {{ table }} ({{ dedup.columns | join(", ") }});
-END;
-GO
+{{ index_of.edition("CREATE NONCLUSTERED INDEX [" ~ name ~ "] ON " ~ table ~ " (" ~ index_of.listed(indexed.same) ~ ")") }}
+{% endfilter %}
 {%- endif %}
 {%- if completion == "history" %}
+{% filter made("TABLE", history_place) %}
 /* Completed items move here. The join keeps an identity from being one here too. */
 IF OBJECT_ID({{ text(t.history) }}, N'U') IS NULL
     SELECT TOP (0) q.*
     INTO {{ t.history }}
     FROM {{ table }} AS q
     CROSS JOIN (SELECT 1 AS [One]) AS o;
-GO
+{% endfilter %}
+{% filter made("VIEW", [queue ~ "_Row_V", queue ~ "_History_V"], once=true) %}
 /*
 What of a row goes to the history: all columns that both tables had at the install, but for those that the server fills
 itself. Written once for each, so that a column that is added later ends no move; it goes along after the next install.
@@ -112,14 +112,16 @@ DROP VIEW IF EXISTS {{ object(queue ~ "_Row_V") }};
 DROP VIEW IF EXISTS {{ object(queue ~ "_History_V") }};
 EXECUTE (@_Row);
 EXECUTE (@_History);
-GO
+{% endfilter %}
 {%- endif %}
 {%- if role.error %}
+{% filter statement %}
 /*
 As much of an error as its column takes. Asked here, since who calls the procedures may have no right to see the column.
 */
 DELETE FROM {{ object("AppSettings") }} WHERE [Param] = '{{ setting }}.errorChars';
-GO
+{% endfilter %}
+{% filter statement %}
 INSERT INTO {{ object("AppSettings") }} ([Param], [ValInt])
 SELECT
     '{{ setting }}.errorChars',
@@ -130,5 +132,5 @@ WHERE
     AND QUOTENAME(c.[name]) = {{ text(role.error) }}
     AND TYPE_NAME(c.[system_type_id]) IN (N'nvarchar', N'nchar', N'varchar', N'char')
     AND c.[max_length] > 0;
-GO
+{% endfilter %}
 {%- endif %}

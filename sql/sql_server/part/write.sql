@@ -16,7 +16,10 @@ item becomes, with the columns that `_change.sql` declares.
 {%- elif w.role == "lease_until" %}{{ item.theirs(t, "w.[LeaseUntil]") }}
 {%- elif w.role == "step" %}COALESCE(w.[Step], {{ item.plain(t, "q." ~ w.quoted) }})
 {%- elif w.role == "response" %}COALESCE(w.[Response], {{ item.plain(t, "q." ~ w.quoted) }})
-{%- elif w.role == "error" %}COALESCE({{ message(t) }}, CASE WHEN w.[Status] = 'Completed' THEN LEFT({{ item.plain(t, "q." ~ w.quoted) }}, 0) ELSE {{ item.plain(t, "q." ~ w.quoted) }} END)
+{%- elif w.role == "error" %}COALESCE({{ message(t) }}, CASE
+                WHEN w.[Status] = 'Completed' THEN LEFT({{ item.plain(t, "q." ~ w.quoted) }}, 0)
+                ELSE {{ item.plain(t, "q." ~ w.quoted) }}
+            END)
 {%- elif w.role == "token" %}w.[Token]
 {%- else %}q.{{ w.quoted }}
 {%- endif %}

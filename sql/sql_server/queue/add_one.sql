@@ -2,6 +2,7 @@
 {%- set at = "@ScheduledFor" -%}
 {%- for transaction in ["utx", "trx"] %}
 {%- set procedure = "Add_" ~ queue ~ "_" ~ transaction %}
+{% filter made("PROCEDURE", procedure) %}
 /*
 Enqueue one item {{ "inside the caller's transaction" if transaction == "utx" else "in a commit of its own" }}.
 {%- if plain %}
@@ -11,7 +12,7 @@ Returns the answer of Add_{{ queue }}_Set_{{ transaction }}, with its key and it
 {%- endif %}
 Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
 */
-CREATE OR ALTER PROCEDURE {{ object(procedure) }}
+{{ create_or_alter }} PROCEDURE {{ object(procedure) }}
     @Type {{ object("_Type") }} = {{ text(types[0]) }},
 {%- for c in t.parameters %}
     {{ c.parameter }} {{ c.type }}{{ " = NULL" if c.nullable }},
@@ -93,5 +94,5 @@ BEGIN
 
     RETURN 0;
 END;
-GO
+{% endfilter %}
 {%- endfor %}

@@ -6,6 +6,7 @@
 {%- set result_text = "One row per element: OK, its position, key and token" ~ ("; or DUPLICATE, when the same work is there" ~ (", with that item's key" if dedup.existing else "") if dedup else "") ~ "." -%}
 {%- for transaction in ["utx", "trx"] %}
 {%- set procedure = "Add_" ~ queue ~ "_Set_" ~ transaction %}
+{% filter made("PROCEDURE", procedure) %}
 /*
 Enqueue many items {{ "inside the caller's transaction: they are there when it commits, together with its other work.\nAny error ends that transaction (XACT_ABORT), a duplicate key too." if transaction == "utx" else "in one commit of their own." }}
 {{ item_text }}
@@ -15,7 +16,7 @@ Enqueue many items {{ "inside the caller's transaction: they are there when it c
 {{ result_text }}
 Table access order: {{ "QueueOperation, " if transaction == "trx" }}{{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
 */
-CREATE OR ALTER PROCEDURE {{ object(procedure) }}
+{{ create_or_alter }} PROCEDURE {{ object(procedure) }}
 {%- if transaction == "trx" %}
     @Operation uniqueidentifier,
 {%- endif %}
@@ -126,5 +127,5 @@ BEGIN
 
     RETURN 0;
 END;
-GO
+{% endfilter %}
 {%- endfor %}

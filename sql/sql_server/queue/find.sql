@@ -1,5 +1,6 @@
 {% import "part/item.sql" as item -%}
 {%- set procedure = "Find_" ~ queue -%}
+{% filter made("PROCEDURE", procedure) %}
 /*
 The items that fit @Filter, in the order of their keys, after the key @After, at most @Max of them: a page, and the
 last key of it begins the next one. @Filter is a JSON object, of which every member narrows the choice: keys, status and
@@ -8,7 +9,7 @@ One row per item, with the answer FOUND. It changes nothing, and its locks on ro
 it reads the table in order until the page is full.
 Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
 */
-CREATE OR ALTER PROCEDURE {{ object(procedure) }}
+{{ create_or_alter }} PROCEDURE {{ object(procedure) }}
     @Filter nvarchar(max) = NULL,
     @After nvarchar(4000) = NULL,
     @Max int = 100
@@ -72,9 +73,16 @@ BEGIN
 {%- if own %}
         AND q.[EnqueuedAt] > COALESCE((SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1), CAST('0001-01-01' AS datetime2(7)))
 {%- else %}
-        AND (@After IS NULL OR EXISTS (SELECT 1 FROM @_Given AS g WHERE g.[Ordinal] = -1 AND (
-{%- for k in t.key %}{{ " OR (" if not loop.first }}{% for before in t.key[:loop.index0] %}q.{{ before.quoted }} = g.{{ before.var }} AND {% endfor %}q.{{ k.quoted }} > g.{{ k.var }}{{ ")" if not loop.first }}{% endfor -%}
-        )))
+        AND (@After IS NULL OR EXISTS (
+            SELECT 1 FROM @_Given AS g
+            WHERE
+                g.[Ordinal] = -1
+                AND (
+{%- for k in t.key %}
+                    {{ "OR (" if not loop.first }}{% for before in t.key[:loop.index0] %}q.{{ before.quoted }} = g.{{ before.var }} AND {% endfor %}q.{{ k.quoted }} > g.{{ k.var }}{{ ")" if not loop.first }}
+{%- endfor %}
+                )
+        ))
 {%- endif %}
     ORDER BY {{ item.of_item(t) }}
     /* For this filter: which of its members are there decides how the items are reached. */
@@ -89,4 +97,4 @@ BEGIN
 
     RETURN 0;
 END;
-GO
+{% endfilter %}

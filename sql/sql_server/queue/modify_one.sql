@@ -6,6 +6,7 @@
 {%- set of_key = "@EnqueuedAt" if own else "@Key" -%}
 {%- set of_token = "@UpdatedAt" if own else "@Token" -%}
 {%- set of_due = "@ScheduledFor" if own else "@Due" -%}
+{% filter made("PROCEDURE", procedure) %}
 /*
 Settle one item: report the result of its processing, or cancel, pause, resume or terminate it. Refused with an error
 when the token is not the item's any more (50023), the transition is not legal (50024), the item is not there (50025),
@@ -13,7 +14,7 @@ or @Worker and @AttemptNum no longer hold its lease (50026). Returns the item as
 When its attempts are spent, an item becomes Failed whatever was asked for, unless it is Completed.
 Table access order: {{ called.table }}, {{ queue ~ "_Lease, " if beside }}QueueTransition.
 */
-CREATE OR ALTER PROCEDURE {{ object(procedure) }}
+{{ create_or_alter }} PROCEDURE {{ object(procedure) }}
 {%- if own %}
     @EnqueuedAt {{ object("_Timestamp") }},
     @UpdatedAt {{ object("_Timestamp") }}, /* the concurrency token */
@@ -99,4 +100,4 @@ BEGIN
 
     RETURN 0;
 END;
-GO
+{% endfilter %}

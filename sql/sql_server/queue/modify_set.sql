@@ -6,6 +6,7 @@
 {%- set claims = true -%}
 {%- set redrive = false -%}
 {%- set recover_max = "100" -%}
+{% filter made("PROCEDURE", procedure) %}
 /*
 Settle many items in one commit and, with @Max above 0, claim the next ones in the same commit.
 @Items is a JSON array of objects: key{{ " (an array, with a value for each column)" if composite }}, token, attempt (0 for a call that is not a worker's), status, and where wanted
@@ -21,7 +22,7 @@ Completed items move to {{ called.history }}.
 items claimed by the first call are left to their lease.
 Table access order: QueueOperation, {{ called.table }}, {{ queue ~ "_Lease, " if beside }}QueueTransition.
 */
-CREATE OR ALTER PROCEDURE {{ object(procedure) }}
+{{ create_or_alter }} PROCEDURE {{ object(procedure) }}
     @Operation uniqueidentifier,
     @Worker nvarchar(128),
     @Items nvarchar(max),
@@ -106,4 +107,4 @@ BEGIN
 
     RETURN 0;
 END;
-GO
+{% endfilter %}

@@ -4,6 +4,7 @@
 {%- set procedure = "Next_" ~ queue ~ "_trx" -%}
 {%- set claims = true -%}
 {%- set recover_max = "100" -%}
+{% filter made("PROCEDURE", procedure) %}
 /*
 Claim one item, as its worker. Returns its key and its concurrency token, or no row when none is due; the details are
 in the worker view, and the token goes into the following Modify_{{ queue }}_trx.
@@ -13,7 +14,7 @@ started, whose predecessor of that name left work behind.
 {%- endif %}
 Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
 */
-CREATE OR ALTER PROCEDURE {{ object(procedure) }}
+{{ create_or_alter }} PROCEDURE {{ object(procedure) }}
     @Worker nvarchar(128) = NULL, /* who holds the lease; by default the connection's login and session number */
     @LeaseMs int = NULL, /* by default the setting {{ setting }}.leaseMs, or else {{ lease_ms }} */
     @Recover int = 1{% if run_time %},
@@ -78,4 +79,4 @@ BEGIN
 
     RETURN 0;
 END;
-GO
+{% endfilter %}

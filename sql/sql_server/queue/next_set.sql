@@ -4,6 +4,7 @@
 {%- set procedure = "Next_" ~ queue ~ "_Set_trx" -%}
 {%- set claims = true -%}
 {%- set recover_max = "100" -%}
+{% filter made("PROCEDURE", procedure) %}
 /*
 Claim up to @Max due items in one commit. One row per item, in order, with the answer CLAIMED; or one row EMPTY with the
 milliseconds until the next item is due (NULL when there is none).
@@ -15,7 +16,7 @@ started, whose predecessor of that name left work behind.
 {%- endif %}
 Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
 */
-CREATE OR ALTER PROCEDURE {{ object(procedure) }}
+{{ create_or_alter }} PROCEDURE {{ object(procedure) }}
     @Worker nvarchar(128),
     @Max int,
     @LeaseMs int = NULL,
@@ -67,4 +68,4 @@ BEGIN
 
     RETURN 0;
 END;
-GO
+{% endfilter %}

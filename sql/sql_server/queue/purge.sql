@@ -1,12 +1,13 @@
 {% import "part/item.sql" as item -%}
 {%- set procedure = "Purge_" ~ queue ~ "_trx" -%}
+{% filter made("PROCEDURE", procedure) %}
 /*
 Delete up to @Max finished items that fit @Filter, in the order of their keys{{ ", and as many rows of " ~ queue ~ "_Lease\nwhose items are gone" if beside }}. @Filter is that of Find_{{ queue }}; without a status it means Completed,
 PartiallyCompleted, Cancelled and Terminated. Failed items go only when they are named, since somebody may still want to
 see to them; unfinished ones never do. Rows that others hold are passed over. One row: purged, and how many items it were.
 Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
 */
-CREATE OR ALTER PROCEDURE {{ object(procedure) }}
+{{ create_or_alter }} PROCEDURE {{ object(procedure) }}
     @Filter nvarchar(max) = NULL,
     @Max int = 1000
 AS
@@ -122,4 +123,4 @@ BEGIN
 
     RETURN 0;
 END;
-GO
+{% endfilter %}

@@ -4,6 +4,7 @@
 {%- set procedure = "Recover_" ~ queue ~ "_trx" -%}
 {%- set claims = false -%}
 {%- set recover_max = "@Max" -%}
+{% filter made("PROCEDURE", procedure) %}
 /*
 Give the items of dead workers back (Error, due at once), or to Failed when their attempts are spent. One row per item,
 with the answer RECOVERED and the status it has now. Claims do this too, so a queue with workers needs no other reaper.
@@ -12,7 +13,7 @@ begun; whatever comes back is claimed alone next. The items of one claim come ba
 need be.
 Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
 */
-CREATE OR ALTER PROCEDURE {{ object(procedure) }}
+{{ create_or_alter }} PROCEDURE {{ object(procedure) }}
     @Max int = 100
 AS
 BEGIN
@@ -62,4 +63,4 @@ BEGIN
 
     RETURN 0;
 END;
-GO
+{% endfilter %}

@@ -3,6 +3,7 @@
 {%- import "part/write.sql" as write -%}
 {%- set procedure = "Redrive_" ~ queue ~ "_Set_trx" -%}
 {%- set redrive = true -%}
+{% filter made("PROCEDURE", procedure) %}
 /*
 An operator's way back: let items that ended, or wait, be worked on as if they were new. Failed, Cancelled, Terminated,
 PartiallyCompleted, Error and Paused become Pending, due now, with all their attempts; response, error and step stay.
@@ -13,7 +14,7 @@ OK is untouched.{{ " DUPLICATE is work that is in the queue again, unfinished." 
 @Operation makes the call repeatable: asked again with the same value, the answers come again and nothing is changed.
 Table access order: QueueOperation, {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
 */
-CREATE OR ALTER PROCEDURE {{ object(procedure) }}
+{{ create_or_alter }} PROCEDURE {{ object(procedure) }}
     @Operation uniqueidentifier,
     @Items nvarchar(max)
 AS
@@ -105,4 +106,4 @@ BEGIN
 
     RETURN 0;
 END;
-GO
+{% endfilter %}

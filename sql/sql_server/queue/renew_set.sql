@@ -1,5 +1,6 @@
 {% import "part/item.sql" as item -%}
 {%- set procedure = "Renew_" ~ queue ~ "_Set_trx" -%}
+{% filter made("PROCEDURE", procedure) %}
 /*
 {%- if lease_sliding %}
 Extend the leases of a worker's items, counted from now on the server's clock.
@@ -14,7 +15,7 @@ Neither the token nor an indexed column changes, so a renewal never makes the wo
 {%- endif %}
 Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
 */
-CREATE OR ALTER PROCEDURE {{ object(procedure) }}
+{{ create_or_alter }} PROCEDURE {{ object(procedure) }}
     @Worker nvarchar(128),
     @Items nvarchar(max),
     @LeaseMs int = NULL
@@ -186,4 +187,4 @@ BEGIN
 
     RETURN 0;
 END;
-GO
+{% endfilter %}

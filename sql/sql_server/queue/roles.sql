@@ -9,33 +9,39 @@
     {"role": roles.worker, "procedures": work, "sees": true},
     {"role": roles.operator, "procedures": add + work + operate, "sees": true}
 ] -%}
-{%- if roles.producer or roles.worker or roles.operator %}
+{%- for grant in granted if grant.role %}
+{% filter statement %}
+{%- if loop.first %}
 /*
 Who may do what with {{ queue }}. A role needs no right on any table: procedures and the worker view read and write
 with the rights of their owner, who owns the tables too.
 */
 {%- endif %}
-{%- for grant in granted if grant.role %}
 IF DATABASE_PRINCIPAL_ID({{ text(grant.role.name) }}) IS NULL
     CREATE ROLE {{ grant.role.quoted }};
-GO
+{% endfilter %}
+{% filter made("GRANT", "EXECUTE", on="QueueCatalog", to=grant.role.name) %}
 GRANT EXECUTE ON {{ object("QueueCatalog") }} TO {{ grant.role.quoted }};
-GO
+{% endfilter %}
 {%- for procedure in grant.procedures %}
+{% filter made("GRANT", "EXECUTE", on=procedure, to=grant.role.name) %}
 IF OBJECT_ID({{ literal(procedure) }}, N'P') IS NOT NULL
     GRANT EXECUTE ON {{ object(procedure) }} TO {{ grant.role.quoted }};
-GO
+{% endfilter %}
 {%- endfor %}
 {%- if grant.sees %}
+{% filter made("GRANT", "SELECT", on="Worker_" ~ queue ~ "_V", to=grant.role.name) %}
 GRANT SELECT ON {{ object("Worker_" ~ queue ~ "_V") }} TO {{ grant.role.quoted }};
-GO
+{% endfilter %}
 {%- endif %}
 {%- endfor %}
 {%- if group and roles.operator %}
+{% filter made("GRANT", "SELECT", on=queue ~ "_Blocked_V", to=roles.operator.name) %}
 GRANT SELECT ON {{ object(queue ~ "_Blocked_V") }} TO {{ roles.operator.quoted }};
-GO
+{% endfilter %}
 {%- endif %}
 {%- if own_types_only %}
+{% filter statement %}
 /* Workers see what QueueTypeAccess says. Who owns the database, and its operators, see all. */
 INSERT INTO {{ object("QueueTypeAccess") }} ([Queue], [Type], [UserName])
 SELECT '{{ queue }}', N'*', v.[UserName]
@@ -44,5 +50,5 @@ WHERE NOT EXISTS (
     SELECT 1 FROM {{ object("QueueTypeAccess") }} AS a
     WHERE a.[Queue] = '{{ queue }}' AND a.[UserName] = v.[UserName] AND a.[Type] = N'*'
 );
-GO
+{% endfilter %}
 {%- endif %}

@@ -2,6 +2,7 @@
 {%- set procedure = "Stats_" ~ queue -%}
 {%- set began = role.due or role.enqueued -%}
 {%- set arrivals = role.enqueued and (completion == "keep" or (t.history and not beside)) -%}
+{% filter made("PROCEDURE", procedure) %}
 /*
 Figures about the queue, one row each: its name and its value. One pass over the table gives the counts; rows that
 somebody holds at that moment are not in them, so that nobody is waited for. Means and percentiles are of the 10,000
@@ -18,7 +19,7 @@ Nobody knows how many have arrived, since what is completed leaves the table: th
 {%- endif %}
 Table access order: {{ called.table }}{{ ", its history" if t.history and not beside }}{{ ", " ~ queue ~ "_Lease" if beside }}.
 */
-CREATE OR ALTER PROCEDURE {{ object(procedure) }}
+{{ create_or_alter }} PROCEDURE {{ object(procedure) }}
 AS
 BEGIN
 {% include "part/head.sql" %}
@@ -89,7 +90,11 @@ BEGIN
             {{ item.started(t) }} AS [StartedAt],
             {% if role.duration and not beside %}CAST({{ item.duration(t) }} AS bigint){% elif beside %}COALESCE(
                 {{ "CAST(q." ~ role.duration ~ " AS bigint)" if role.duration else "s.[Duration]" }},
-                DATEDIFF_BIG(MILLISECOND, {{ item.started(t) }}, {{ item.utc(t, "q." ~ role.finished) if role.finished else "s.[FinishedAt]" }})
+                DATEDIFF_BIG(
+                    MILLISECOND,
+                    {{ item.started(t) }},
+                    {{ item.utc(t, "q." ~ role.finished) if role.finished else "s.[FinishedAt]" }}
+                )
             ){% else %}{{ item.duration(t) }}{% endif %} AS [Duration],
             {{ item.utc(t, "q." ~ began) if began else "CAST(NULL AS datetime2(7))" }} AS [Began]
         FROM {{ source }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
@@ -156,4 +161,4 @@ BEGIN
 
     RETURN 0;
 END;
-GO
+{% endfilter %}

@@ -1,8 +1,9 @@
 {% import "part/item.sql" as item -%}
 {%- import "part/index.sql" as index_of -%}
+{% filter statement %}
 /* Stored with what is created below: no filtered index works without the two. */
 SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
-GO
+{% endfilter %}
 {%- if own %}
 {% include "part/own_table.sql" %}
 {%- else %}
@@ -15,8 +16,9 @@ GO
 {% include "part/lease_table.sql" %}
 {%- endif %}
 {%- if group %}
+{% filter statement %}
 /* What its claims lock in turn. */
 IF NOT EXISTS (SELECT 1 FROM {{ object("QueueTurn") }} AS t WHERE t.[Queue] = '{{ queue }}')
     INSERT INTO {{ object("QueueTurn") }} ([Queue]) VALUES ('{{ queue }}');
-GO
+{% endfilter %}
 {%- endif %}

@@ -1,7 +1,8 @@
 {% import "part/item.sql" as item -%}
 {%- set offset = "DATEPART(TZOFFSET, SYSDATETIMEOFFSET())" -%}
+{% filter made("VIEW", "Worker_" ~ queue ~ "_V") %}
 /* All that a worker may see of {{ queue }}: its columns, and where each item is. Times of the item are UTC. */
-CREATE OR ALTER VIEW {{ object("Worker_" ~ queue ~ "_V") }}
+{{ create_or_alter }} VIEW {{ object("Worker_" ~ queue ~ "_V") }}
 AS
 SELECT
 {{- item.columns(t, offset) | trim(",") }}
@@ -13,14 +14,15 @@ WHERE
 {% filter indent(4, true) %}{% include "part/type_access.sql" %}{% endfilter %}
 {%- endif -%}
 ;
-GO
+{% endfilter %}
 {%- if group %}
 {%- if own %}
+{% filter made("VIEW", queue ~ "_Blocked_V") %}
 /*
 The groups of {{ queue }} that wait: whose next item waits behind one that is in flight, paused, or not due yet. With the
 item that they wait for, and how many wait.
 */
-CREATE OR ALTER VIEW {{ object(queue ~ "_Blocked_V") }}
+{{ create_or_alter }} VIEW {{ object(queue ~ "_Blocked_V") }}
 AS
 SELECT
     q.{{ group }},
@@ -47,10 +49,11 @@ INNER JOIN {{ table }} AS q
 WHERE
     g.[Items] > 1
     AND (q.[Status] IN ('Processing', 'Paused') OR q.[ScheduledFor] > SYSUTCDATETIME());
-GO
+{% endfilter %}
 {%- else %}
+{% filter made("VIEW", queue ~ "_Blocked_V") %}
 /* Groups whose first unfinished item keeps others waiting: which item it is, where it stands, how many wait. */
-CREATE OR ALTER VIEW {{ object(queue ~ "_Blocked_V") }}
+{{ create_or_alter }} VIEW {{ object(queue ~ "_Blocked_V") }}
 AS
 SELECT
     b.[ItemGroup],
@@ -83,6 +86,6 @@ FROM (
 WHERE
     b.[Place] = 1
     AND b.[Items] > 1;
-GO
+{% endfilter %}
 {%- endif %}
 {%- endif %}

@@ -1,7 +1,9 @@
 {#- Released scripts are immutable: a change to what stands here is a new script with the next number. -#}
+{% filter statement %}
 /* Stored with what is created below: no filtered index works without the two. */
 SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
-GO
+{% endfilter %}
+{% filter made("SCHEMA", schema_name) %}
 /*
 The vocabulary and the book-keeping that every queue of this schema shares.
 Table access order in all procedures: QueueOperation, then the queue's table, then QueueTransition.
@@ -17,32 +19,41 @@ BEGIN
     ELSE
         EXECUTE (N'CREATE SCHEMA {{ schema | replace("'", "''") }}');
 END;
-GO
+{% endfilter %}
+{% filter made("TYPE", "_Timestamp") %}
 /* What a value looks like. Whether it may be missing is said where the type is used. */
 IF TYPE_ID({{ literal("_Timestamp") }}) IS NULL
     CREATE TYPE {{ object("_Timestamp") }} FROM datetime2(7) NULL;
-GO
+{% endfilter %}
+{% filter made("TYPE", "_Int") %}
 IF TYPE_ID({{ literal("_Int") }}) IS NULL
     CREATE TYPE {{ object("_Int") }} FROM int NULL;
-GO
+{% endfilter %}
+{% filter made("TYPE", "_Type") %}
 IF TYPE_ID({{ literal("_Type") }}) IS NULL
     CREATE TYPE {{ object("_Type") }} FROM nvarchar(60) NULL;
-GO
+{% endfilter %}
+{% filter made("TYPE", "QueueState") %}
 IF TYPE_ID({{ literal("QueueState") }}) IS NULL
     CREATE TYPE {{ object("QueueState") }} FROM varchar(20) NULL;
-GO
+{% endfilter %}
+{% filter made("TYPE", "QueueStep") %}
 IF TYPE_ID({{ literal("QueueStep") }}) IS NULL
     CREATE TYPE {{ object("QueueStep") }} FROM nvarchar(60) NULL;
-GO
+{% endfilter %}
+{% filter made("TYPE", "AttemptNum") %}
 IF TYPE_ID({{ literal("AttemptNum") }}) IS NULL
     CREATE TYPE {{ object("AttemptNum") }} FROM int NULL;
-GO
+{% endfilter %}
+{% filter made("TYPE", "WebResponse") %}
 IF TYPE_ID({{ literal("WebResponse") }}) IS NULL
     CREATE TYPE {{ object("WebResponse") }} FROM nvarchar(max) NULL;
-GO
+{% endfilter %}
+{% filter made("TYPE", "Duration") %}
 IF TYPE_ID({{ literal("Duration") }}) IS NULL
     CREATE TYPE {{ object("Duration") }} FROM bigint NULL;
-GO
+{% endfilter %}
+{% filter made("TABLE", "QueueSchemaVersion") %}
 /* One row per version that was applied here: an audit trail, never updated. */
 IF OBJECT_ID({{ literal("QueueSchemaVersion") }}, N'U') IS NULL
     CREATE TABLE {{ object("QueueSchemaVersion") }} (
@@ -51,7 +62,8 @@ IF OBJECT_ID({{ literal("QueueSchemaVersion") }}, N'U') IS NULL
         [Library] varchar(20) NOT NULL,
         CONSTRAINT [PK_QueueSchemaVersion] PRIMARY KEY CLUSTERED ([Version])
     );
-GO
+{% endfilter %}
+{% filter made("TABLE", "QueueSpec") %}
 /* The queues of this schema, each with the specification it was rendered from. */
 IF OBJECT_ID({{ literal("QueueSpec") }}, N'U') IS NULL
     CREATE TABLE {{ object("QueueSpec") }} (
@@ -62,7 +74,8 @@ IF OBJECT_ID({{ literal("QueueSpec") }}, N'U') IS NULL
         [InstalledAt] datetime2(7) NOT NULL,
         CONSTRAINT [PK_QueueSpec] PRIMARY KEY CLUSTERED ([Queue])
     );
-GO
+{% endfilter %}
+{% filter made("TABLE", "AppSettings") %}
 /* Settings that procedures read, such as notification.maxAttempts. */
 IF OBJECT_ID({{ literal("AppSettings") }}, N'U') IS NULL
     CREATE TABLE {{ object("AppSettings") }} (
@@ -71,13 +84,15 @@ IF OBJECT_ID({{ literal("AppSettings") }}, N'U') IS NULL
         [ValText] nvarchar(400) NULL,
         CONSTRAINT [PK_AppSettings] PRIMARY KEY CLUSTERED ([Param])
     );
-GO
+{% endfilter %}
+{% filter made("TABLE", "QueueStatus") %}
 IF OBJECT_ID({{ literal("QueueStatus") }}, N'U') IS NULL
     CREATE TABLE {{ object("QueueStatus") }} (
         [Status] {{ object("QueueState") }} NOT NULL,
         CONSTRAINT [PK_QueueStatus] PRIMARY KEY CLUSTERED ([Status])
     );
-GO
+{% endfilter %}
+{% filter statement %}
 INSERT INTO {{ object("QueueStatus") }} ([Status])
 SELECT v.[Status]
 FROM (VALUES
@@ -92,7 +107,8 @@ FROM (VALUES
     ('PartiallyCompleted')
 ) AS v ([Status])
 WHERE NOT EXISTS (SELECT 1 FROM {{ object("QueueStatus") }} AS s WHERE s.[Status] = v.[Status]);
-GO
+{% endfilter %}
+{% filter made("TABLE", "QueueTransition") %}
 /* The legal transitions. What is not a row here is refused as ILLEGAL_TRANSITION. */
 IF OBJECT_ID({{ literal("QueueTransition") }}, N'U') IS NULL
     CREATE TABLE {{ object("QueueTransition") }} (
@@ -100,7 +116,8 @@ IF OBJECT_ID({{ literal("QueueTransition") }}, N'U') IS NULL
         [ToStatus] {{ object("QueueState") }} NOT NULL,
         CONSTRAINT [PK_QueueTransition] PRIMARY KEY CLUSTERED ([FromStatus], [ToStatus])
     );
-GO
+{% endfilter %}
+{% filter statement %}
 INSERT INTO {{ object("QueueTransition") }} ([FromStatus], [ToStatus])
 SELECT v.[FromStatus], v.[ToStatus]
 FROM (VALUES
@@ -134,7 +151,8 @@ WHERE NOT EXISTS (
     SELECT 1 FROM {{ object("QueueTransition") }} AS t
     WHERE t.[FromStatus] = v.[FromStatus] AND t.[ToStatus] = v.[ToStatus]
 );
-GO
+{% endfilter %}
+{% filter made("TABLE", "QueueOperation") %}
 /*
 One row per call that changed items, written in the same transaction: whoever lost the answer asks again with the same
 identity and gets the same answer instead of a second effect. Result holds what cannot be read back from the items.
@@ -146,4 +164,45 @@ IF OBJECT_ID({{ literal("QueueOperation") }}, N'U') IS NULL
         [Result] nvarchar(max) NULL,
         CONSTRAINT [PK_QueueOperation] PRIMARY KEY CLUSTERED ([OperationId])
     );
-GO
+{% endfilter %}
+{% filter made("TABLE", "QueueTypeAccess") %}
+/*
+Which logins see which types, of queues whose description says own_types_only. UserName is a user or a role of the
+database; the type * is every type.
+*/
+IF OBJECT_ID({{ literal("QueueTypeAccess") }}, N'U') IS NULL
+    CREATE TABLE {{ object("QueueTypeAccess") }} (
+        [Queue] varchar(40) NOT NULL,
+        [Type] {{ object("_Type") }} NOT NULL,
+        [UserName] sysname NOT NULL,
+        CONSTRAINT [PK_QueueTypeAccess] PRIMARY KEY CLUSTERED ([Queue], [UserName], [Type])
+    );
+{% endfilter %}
+{% filter made("VIEW", "QueueOwnType_V", once=true) %}
+/*
+The types that the caller may see, by queue: the user it is in this database, and the roles that user is in. Procedures
+and views read this with the rights of their owner, and USER_NAME() is the caller all the same.
+*/
+IF OBJECT_ID({{ literal("QueueOwnType_V") }}, N'V') IS NULL
+    EXECUTE (N'CREATE VIEW {{ object("QueueOwnType_V") | replace("'", "''") }}
+AS
+SELECT
+    a.[Queue],
+    a.[Type]
+FROM {{ object("QueueTypeAccess") | replace("'", "''") }} AS a
+WHERE
+    a.[UserName] = USER_NAME()
+    OR IS_ROLEMEMBER(a.[UserName]) = 1;');
+{% endfilter %}
+{% filter made("TABLE", "QueueTurn") %}
+/*
+A row for each queue with groups. Claims of such a queue take turns: each locks the row to the end of its transaction.
+Nothing is ever written to it, and only the procedures can lock it, hence nobody who may not claim: an application lock
+of the role public could be taken, and kept, by any login.
+*/
+IF OBJECT_ID({{ literal("QueueTurn") }}, N'U') IS NULL
+    CREATE TABLE {{ object("QueueTurn") }} (
+        [Queue] varchar(40) NOT NULL,
+        CONSTRAINT [PK_QueueTurn] PRIMARY KEY CLUSTERED ([Queue])
+    );
+{% endfilter %}

@@ -1,8 +1,10 @@
+{% filter statement %}
 /* Stored with what is created below: no filtered index works without the two. */
 SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
-GO
+{% endfilter %}
+{% filter made("FUNCTION", "QueueIsProcessable_fn") %}
 /* What a status means, in one place. Re-created by every install. */
-CREATE OR ALTER FUNCTION {{ object("QueueIsProcessable_fn") }} (@Status {{ object("QueueState") }})
+{{ create_or_alter }} FUNCTION {{ object("QueueIsProcessable_fn") }} (@Status {{ object("QueueState") }})
 RETURNS bit
 WITH SCHEMABINDING
 AS
@@ -10,8 +12,9 @@ BEGIN
     /* Can this item be picked up for processing? */
     RETURN CASE WHEN @Status IN ('Pending', 'Paused', 'Error') THEN 1 ELSE 0 END;
 END;
-GO
-CREATE OR ALTER FUNCTION {{ object("QueueIsFinished_fn") }} (@Status {{ object("QueueState") }})
+{% endfilter %}
+{% filter made("FUNCTION", "QueueIsFinished_fn") %}
+{{ create_or_alter }} FUNCTION {{ object("QueueIsFinished_fn") }} (@Status {{ object("QueueState") }})
 RETURNS bit
 WITH SCHEMABINDING
 AS
@@ -19,8 +22,9 @@ BEGIN
     /* Is this item in a terminal state? */
     RETURN CASE WHEN @Status IN ('Pending', 'Processing', 'Error', 'Paused') THEN 0 ELSE 1 END;
 END;
-GO
-CREATE OR ALTER FUNCTION {{ object("QueueIsEditable_fn") }} (@Status {{ object("QueueState") }})
+{% endfilter %}
+{% filter made("FUNCTION", "QueueIsEditable_fn") %}
+{{ create_or_alter }} FUNCTION {{ object("QueueIsEditable_fn") }} (@Status {{ object("QueueState") }})
 RETURNS bit
 WITH SCHEMABINDING
 AS
@@ -31,13 +35,14 @@ BEGIN
         ELSE 1
     END;
 END;
-GO
+{% endfilter %}
+{% filter made("PROCEDURE", "QueueCatalog") %}
 /*
 What is installed here: the version of the objects, and a row per queue, or one without a queue. A handle reads this
 when it opens, so that a worker needs no right but to execute.
 Table access order: QueueSchemaVersion, QueueSpec.
 */
-CREATE OR ALTER PROCEDURE {{ object("QueueCatalog") }}
+{{ create_or_alter }} PROCEDURE {{ object("QueueCatalog") }}
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -57,4 +62,4 @@ BEGIN
         ON 1 = 1
     ORDER BY q.[Queue];
 END;
-GO
+{% endfilter %}

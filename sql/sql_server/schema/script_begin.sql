@@ -1,3 +1,4 @@
+{% filter statement %}
 /*
 {{ title }}
 Rendered by readpast {{ library }}; the objects have version {{ version }}. Made anew whenever it is rendered: change the
@@ -15,14 +16,16 @@ SET NUMERIC_ROUNDABORT, IMPLICIT_TRANSACTIONS OFF;
 SET NOCOUNT, XACT_ABORT ON;
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 BEGIN TRANSACTION;
-GO
+{% endfilter %}
+{% filter statement %}
 /* Two installs at once take turns. */
 DECLARE @Granted int;
 EXECUTE @Granted = sp_getapplock
     @Resource = {{ text(lock) }}, @LockMode = 'Exclusive', @LockOwner = 'Transaction', @LockTimeout = 60000;
 IF @Granted < 0
     THROW 50013, N'Another install holds the lock of this schema; try again.', 1;
-GO
+{% endfilter %}
+{% filter statement %}
 DECLARE @Names nvarchar(max) = {{ text(names) }};
 DECLARE @Kind nvarchar(60);
 DECLARE @Name nvarchar(128);
@@ -41,4 +44,4 @@ BEGIN
     );
     THROW 50015, @Message, 1;
 END;
-GO
+{% endfilter %}

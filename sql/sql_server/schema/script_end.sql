@@ -1,3 +1,4 @@
+{% filter statement %}
 /* What is installed now. */
 INSERT INTO {{ object("QueueSchemaVersion") }} ([Version], [AppliedAt], [Library])
 SELECT v.[Version], SYSUTCDATETIME(), {{ text(library) }}
@@ -7,8 +8,9 @@ FROM (VALUES
 {%- endfor %}
 ) AS v ([Version])
 WHERE NOT EXISTS (SELECT 1 FROM {{ object("QueueSchemaVersion") }} AS s WHERE s.[Version] = v.[Version]);
-GO
+{% endfilter %}
 {%- if queue %}
+{% filter statement %}
 DECLARE @Spec nvarchar(max) = {{ text(spec) }};
 UPDATE {{ object("QueueSpec") }}
 SET [Preset] = {{ text(preset) }}, [Spec] = @Spec, [RenderedBy] = {{ version }}
@@ -16,9 +18,11 @@ WHERE [Queue] = {{ text(queue) }};
 IF @@ROWCOUNT = 0
     INSERT INTO {{ object("QueueSpec") }} ([Queue], [Preset], [Spec], [RenderedBy], [InstalledAt])
     VALUES ({{ text(queue) }}, {{ text(preset) }}, @Spec, {{ version }}, SYSUTCDATETIME());
-GO
+{% endfilter %}
 {%- endif %}
+{% filter statement %}
 COMMIT TRANSACTION;
-GO
+{% endfilter %}
+{% filter statement %}
 SET NOEXEC OFF;
-GO
+{% endfilter %}

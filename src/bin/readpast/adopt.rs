@@ -32,8 +32,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     let plan = adopt::plan(&config, &spec)?;
     let is_possible = plan.is_possible();
     let applies = args.apply && is_possible;
-    let script = (args.sql && is_possible)
-        .then(|| plan.scripts.iter().map(|script| format!("{}\n", script.trim_end())).collect::<String>());
+    let script = (args.sql && is_possible).then(|| plan.script.clone());
     if !out.is_json() {
         out.text(script.as_deref().unwrap_or_default())?;
         out.flush()?;

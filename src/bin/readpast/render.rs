@@ -8,6 +8,7 @@ use crate::output::Output;
 use crate::spec_file;
 use clap::ValueEnum;
 use readpast::dialect::Dialect;
+use readpast::render;
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -47,8 +48,8 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     };
     let schema = config.schema()?;
     let script = match &args.from {
-        Some(from) => dialect.render_upgrade(&schema, &spec_file::read(from)?, &spec)?,
-        None => dialect.render(&schema, Some(&spec))?,
+        Some(from) => render::upgrade_script(dialect, &schema, &spec_file::read(from)?, &spec)?,
+        None => render::script(dialect, &schema, Some(&spec))?,
     };
     if out.is_json() {
         out.answer(String::new, || json!({"queue": spec.queue.as_str(), "schema": schema.as_str(), "sql": script}))?;

@@ -4,6 +4,7 @@ use crate::catalog::{Table, number, text};
 use crate::error::Result;
 use crate::finding::Finding;
 use crate::ident::Identifier;
+use crate::render;
 use crate::session::Session;
 use crate::spec::{QueueSpec, TableSpec};
 
@@ -15,7 +16,7 @@ pub(super) fn check(
     found: &Table,
     findings: &mut Vec<Finding>,
 ) -> Result<()> {
-    let rows = session.execute(&session.dialect().table_query("ask/states", schema, spec, table)?, &[])?;
+    let rows = session.execute(&render::states_query(session.dialect(), schema, spec, table)?, &[])?;
     let mut counts = Vec::new();
     let mut in_flight = 0;
     for row in 0..rows.len() {

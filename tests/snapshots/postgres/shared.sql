@@ -1,6 +1,6 @@
 /*
 The queue Notification, and what all queues of its schema share.
-Rendered by readpast (version); the objects have version 3. Made anew whenever it is rendered: change the
+Rendered by readpast (version); the objects have version 1. Made anew whenever it is rendered: change the
 description, not this text.
 
 To run it, as a role that may create schemas, tables and functions:
@@ -323,9 +323,7 @@ $$;
 /* What is installed now. */
 INSERT INTO "readpast"."queue_schema_version" (version, applied_at, library)
 VALUES
-    (1, clock_timestamp(), '(version)'),
-    (2, clock_timestamp(), '(version)'),
-    (3, clock_timestamp(), '(version)')
+    (1, clock_timestamp(), '(version)')
 ON CONFLICT DO NOTHING;
 
 INSERT INTO "readpast"."queue_spec" (queue, preset, spec, rendered_by, installed_at)
@@ -348,7 +346,7 @@ VALUES (
   },
   "columns": []
 }',
-    3,
+    1,
     clock_timestamp()
 )
 ON CONFLICT (queue) DO UPDATE

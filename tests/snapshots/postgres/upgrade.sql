@@ -86,7 +86,7 @@ $$;
 DROP VIEW IF EXISTS "readpast"."worker_work_v";
 
 /* Made again below, in its new shape. */
-DROP INDEX IF EXISTS "readpast".work_due;
+DROP INDEX IF EXISTS "readpast"."work_due";
 
 ALTER TABLE "readpast"."work" ALTER COLUMN "Title" TYPE varchar(80);
 

@@ -1,6 +1,6 @@
 /*
 The queue Notification, and what all queues of its schema share.
-Rendered by readpast (version); the objects have version 3. Made anew whenever it is rendered: change the
+Rendered by readpast (version); the objects have version 1. Made anew whenever it is rendered: change the
 description, not this text.
 
 To run it, as a login that may create schemas, types, tables and procedures:
@@ -307,7 +307,8 @@ GO
 The types that the caller may see, by queue: the user it is in this database, and the roles that user is in. Procedures
 and views read this with the rights of their owner, and USER_NAME() is the caller all the same.
 */
-CREATE VIEW [readpast].[QueueOwnType_V]
+IF OBJECT_ID(N'[readpast].[QueueOwnType_V]', N'V') IS NULL
+    EXECUTE (N'CREATE VIEW [readpast].[QueueOwnType_V]
 AS
 SELECT
     a.[Queue],
@@ -315,7 +316,7 @@ SELECT
 FROM [readpast].[QueueTypeAccess] AS a
 WHERE
     a.[UserName] = USER_NAME()
-    OR IS_ROLEMEMBER(a.[UserName]) = 1;
+    OR IS_ROLEMEMBER(a.[UserName]) = 1;');
 GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
@@ -406,9 +407,7 @@ GO
 INSERT INTO [readpast].[QueueSchemaVersion] ([Version], [AppliedAt], [Library])
 SELECT v.[Version], SYSUTCDATETIME(), N'(version)'
 FROM (VALUES
-    (1),
-    (2),
-    (3)
+    (1)
 ) AS v ([Version])
 WHERE NOT EXISTS (SELECT 1 FROM [readpast].[QueueSchemaVersion] AS s WHERE s.[Version] = v.[Version]);
 GO
@@ -431,11 +430,11 @@ DECLARE @Spec nvarchar(max) = N'{
   "columns": []
 }';
 UPDATE [readpast].[QueueSpec]
-SET [Preset] = N'procedures', [Spec] = @Spec, [RenderedBy] = 3
+SET [Preset] = N'procedures', [Spec] = @Spec, [RenderedBy] = 1
 WHERE [Queue] = N'Notification';
 IF @@ROWCOUNT = 0
     INSERT INTO [readpast].[QueueSpec] ([Queue], [Preset], [Spec], [RenderedBy], [InstalledAt])
-    VALUES (N'Notification', N'procedures', @Spec, 3, SYSUTCDATETIME());
+    VALUES (N'Notification', N'procedures', @Spec, 1, SYSUTCDATETIME());
 GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO

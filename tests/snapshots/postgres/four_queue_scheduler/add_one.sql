@@ -40,14 +40,14 @@ BEGIN
     ) AS a;
 END;
 $$;
-GO
+
 REVOKE ALL ON FUNCTION "readpast"."add_four_queue_scheduler_utx"(
     text,
     integer,
     timestamptz,
     text
 ) FROM public;
-GO
+
 /*
 Enqueue one item. Returns its key and its concurrency token.
 Of work that is there already it returns no key, and no token.
@@ -90,11 +90,10 @@ BEGIN
     ) AS a;
 END;
 $$;
-GO
+
 REVOKE ALL ON FUNCTION "readpast"."add_four_queue_scheduler_trx"(
     text,
     integer,
     timestamptz,
     text
 ) FROM public;
-GO

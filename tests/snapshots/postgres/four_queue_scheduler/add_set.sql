@@ -140,9 +140,9 @@ BEGIN
     ORDER BY a.ordinal;
 END;
 $$;
-GO
+
 REVOKE ALL ON FUNCTION "readpast"."add_four_queue_scheduler_set_utx"(json) FROM public;
-GO
+
 /*
 Enqueue many items in one call that can be repeated: asked again with the same operation_, the same keys come again and
 nothing is added.
@@ -317,6 +317,5 @@ BEGIN
     ORDER BY a.ordinal;
 END;
 $$;
-GO
+
 REVOKE ALL ON FUNCTION "readpast"."add_four_queue_scheduler_set_trx"(uuid, json) FROM public;
-GO

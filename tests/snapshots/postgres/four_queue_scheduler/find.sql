@@ -68,8 +68,7 @@ BEGIN
         )
         OR EXISTS (SELECT 1 FROM json_object_keys(filter_) AS m (name) GROUP BY m.name HAVING COUNT(*) > 1)
     THEN
-        RAISE EXCEPTION
-            'find_four_queue_scheduler: filter_ takes keys, status, types (arrays), before, after, error (text), once'
+        RAISE EXCEPTION 'find_four_queue_scheduler: filter_ takes keys, status, types (arrays), before, after, error (text), once'
         USING ERRCODE = 'RP021';
     END IF;
     IF json_typeof(filter_ -> 'keys') = 'array' THEN
@@ -205,6 +204,5 @@ BEGIN
     END IF;
 END;
 $$;
-GO
+
 REVOKE ALL ON FUNCTION "readpast"."find_four_queue_scheduler"(json, text, integer) FROM public;
-GO

@@ -91,8 +91,7 @@ BEGIN
         ON TRUE;
 END;
 $$;
-GO
+
 REVOKE ALL ON FUNCTION "readpast"."modify_four_queue_scheduler_trx"(
     text, timestamptz, text, text, text, text, timestamptz, text, integer
 ) FROM public;
-GO

@@ -59,11 +59,13 @@ DECLARE
 BEGIN
     /* The times in the table are the server's local ones: from here to the end of the function. */
     SET LOCAL timezone TO DEFAULT;
-    max_attempts_ := COALESCE((SELECT a.val_int FROM "readpast"."app_settings" AS a
-        WHERE a.param = 'fourqueuescheduler.maxAttempts'), 3);
+    max_attempts_ := COALESCE((
+        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.maxAttempts'
+    ), 3);
     IF lease_ms_ IS NULL THEN
-        lease_ms_ := COALESCE((SELECT a.val_int FROM "readpast"."app_settings" AS a
-            WHERE a.param = 'fourqueuescheduler.leaseMs'), 600000);
+        lease_ms_ := COALESCE((
+        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.leaseMs'
+    ), 600000);
     END IF;
     IF COALESCE(worker_, '') = '' THEN
         RAISE EXCEPTION 'modify_four_queue_scheduler_set_trx: worker_ is empty' USING ERRCODE = 'RP021';
@@ -169,8 +171,7 @@ BEGIN
             (v.item_status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
             CASE
                 WHEN v.item_status IS NULL THEN 'NOT_FOUND'
-                WHEN i.attempt > 0 AND (v.item_status = 'Processing' AND v.item_owner = worker_
-                    AND v.item_attempt = i.attempt) IS NOT TRUE THEN 'LEASE_LOST'
+                WHEN i.attempt > 0 AND (v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_attempt = i.attempt) IS NOT TRUE THEN 'LEASE_LOST'
                 WHEN i.token <> v.item_token THEN 'CONFLICT'
                 WHEN i.token IS NULL AND i.attempt > 0 THEN 'CONFLICT'
                 /* The same item twice in one call: the first of them counts. */
@@ -236,8 +237,7 @@ BEGIN
             r.item_seek_1 AS seek_1, r.answer,
             r.becomes AS status,
             r.step IS NOT NULL AS steps,
-            CASE WHEN r.answer <> 'OK' THEN r.item_token ELSE GREATEST(now_,
-                r.item_token + interval '1 microsecond') END AS token,
+            CASE WHEN r.answer <> 'OK' THEN r.item_token ELSE GREATEST(now_, r.item_token + interval '1 microsecond') END AS token,
             CASE
                 WHEN r.answer <> 'OK' THEN r.item_attempt
                 WHEN r.released THEN r.item_attempt - 1
@@ -274,8 +274,7 @@ BEGIN
             END AS lease_until,
             CASE WHEN n.enters THEN now_ ELSE r.item_started_at END AS started_at,
             CASE WHEN n.enters THEN now_ ELSE r.item_started_at END AS run_started_at,
-            CASE WHEN n.finishes THEN (EXTRACT(EPOCH FROM now_ - r.item_started_at) * 1000)::bigint
-                ELSE r.item_duration END AS duration,
+            CASE WHEN n.finishes THEN (EXTRACT(EPOCH FROM now_ - r.item_started_at) * 1000)::bigint ELSE r.item_duration END AS duration,
             CASE WHEN n.enters THEN worker_ ELSE r.item_owner END AS owner,
             NULL::timestamptz AS died_at,
             FALSE AS reopens,
@@ -438,7 +437,5 @@ BEGIN
     END IF;
 END;
 $$;
-GO
-REVOKE ALL ON FUNCTION "readpast"."modify_four_queue_scheduler_set_trx"(uuid, text, json, integer, integer, integer)
-    FROM public;
-GO
+
+REVOKE ALL ON FUNCTION "readpast"."modify_four_queue_scheduler_set_trx"(uuid, text, json, integer, integer, integer) FROM public;

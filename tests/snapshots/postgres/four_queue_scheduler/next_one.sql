@@ -1,7 +1,6 @@
 /*
 Claim one item, as its worker. Returns its key and its concurrency token, or no row when none is due; the details are
-in the worker view, and the token goes into the following modify_four_queue_scheduler_trx. With recover_ 1, first give
-back
+in the worker view, and the token goes into the following modify_four_queue_scheduler_trx. With recover_ 1, first give back
 the items of dead workers; a caller that polls often need not each time.
 Table access order: four_queue, four_queue_scheduler_lease.
 */
@@ -35,6 +34,5 @@ BEGIN
     WHERE n.answer IN ('CLAIMED', 'CLAIMED_ALONE');
 END;
 $$;
-GO
+
 REVOKE ALL ON FUNCTION "readpast"."next_four_queue_scheduler_trx"(text, integer, integer) FROM public;
-GO

@@ -54,11 +54,13 @@ DECLARE
 BEGIN
     /* The times in the table are the server's local ones: from here to the end of the function. */
     SET LOCAL timezone TO DEFAULT;
-    max_attempts_ := COALESCE((SELECT a.val_int FROM "readpast"."app_settings" AS a
-        WHERE a.param = 'fourqueuescheduler.maxAttempts'), 3);
+    max_attempts_ := COALESCE((
+        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.maxAttempts'
+    ), 3);
     IF lease_ms_ IS NULL THEN
-        lease_ms_ := COALESCE((SELECT a.val_int FROM "readpast"."app_settings" AS a
-            WHERE a.param = 'fourqueuescheduler.leaseMs'), 600000);
+        lease_ms_ := COALESCE((
+        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.leaseMs'
+    ), 600000);
     END IF;
     IF COALESCE(worker_, '') = '' THEN
         RAISE EXCEPTION 'next_four_queue_scheduler_set_trx: worker_ is empty' USING ERRCODE = 'RP021';
@@ -324,6 +326,5 @@ BEGIN
     RETURN NEXT;
 END;
 $$;
-GO
+
 REVOKE ALL ON FUNCTION "readpast"."next_four_queue_scheduler_set_trx"(text, integer, integer, integer) FROM public;
-GO

@@ -1,13 +1,11 @@
 /*
-Delete up to max_ finished items that fit filter_, lowest key first. filter_ is that of find_four_queue_scheduler;
-without a
+Delete up to max_ finished items that fit filter_, lowest key first. filter_ is that of find_four_queue_scheduler; without a
 status it means Completed, PartiallyCompleted, Cancelled and Terminated. Failed items go only when they are named, since
 somebody may still want to see to them; unfinished ones never do. Rows that others hold are passed over. One row:
 purged, and how many it were.
 Table access order: four_queue, four_queue_scheduler_lease.
 */
-CREATE OR REPLACE FUNCTION "readpast"."purge_four_queue_scheduler_trx"(filter_ json DEFAULT NULL,
-    max_ integer DEFAULT 1000)
+CREATE OR REPLACE FUNCTION "readpast"."purge_four_queue_scheduler_trx"(filter_ json DEFAULT NULL, max_ integer DEFAULT 1000)
 RETURNS TABLE (name text, value bigint)
 LANGUAGE plpgsql VOLATILE
 /* With its owner's rights: a role that may execute this needs none on the tables. */
@@ -51,8 +49,7 @@ BEGIN
         )
         OR EXISTS (SELECT 1 FROM json_object_keys(filter_) AS m (name) GROUP BY m.name HAVING COUNT(*) > 1)
     THEN
-        RAISE EXCEPTION
-            'purge_four_queue_scheduler_trx: filter_ takes keys, status, types (arrays), before, after, error (text), once'
+        RAISE EXCEPTION 'purge_four_queue_scheduler_trx: filter_ takes keys, status, types (arrays), before, after, error (text), once'
         USING ERRCODE = 'RP021';
     END IF;
     IF json_typeof(filter_ -> 'keys') = 'array' THEN
@@ -91,8 +88,7 @@ BEGIN
         WHERE NOT "readpast"."queue_is_finished_fn"(s.status)
     )
     THEN
-        RAISE EXCEPTION
-            'purge_four_queue_scheduler_trx: only finished items can be purged; cancel or terminate the others'
+        RAISE EXCEPTION 'purge_four_queue_scheduler_trx: only finished items can be purged; cancel or terminate the others'
         USING ERRCODE = 'RP021';
     END IF;
     /* Choose, then lock, then look again: only what is locked stays as it was found. */
@@ -218,6 +214,5 @@ BEGIN
     SELECT 'purged', COUNT(*) FROM purged;
 END;
 $$;
-GO
+
 REVOKE ALL ON FUNCTION "readpast"."purge_four_queue_scheduler_trx"(json, integer) FROM public;
-GO

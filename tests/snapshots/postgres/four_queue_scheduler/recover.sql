@@ -40,11 +40,13 @@ DECLARE
 BEGIN
     /* The times in the table are the server's local ones: from here to the end of the function. */
     SET LOCAL timezone TO DEFAULT;
-    max_attempts_ := COALESCE((SELECT a.val_int FROM "readpast"."app_settings" AS a
-        WHERE a.param = 'fourqueuescheduler.maxAttempts'), 3);
+    max_attempts_ := COALESCE((
+        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.maxAttempts'
+    ), 3);
     IF lease_ms_ IS NULL THEN
-        lease_ms_ := COALESCE((SELECT a.val_int FROM "readpast"."app_settings" AS a
-            WHERE a.param = 'fourqueuescheduler.leaseMs'), 600000);
+        lease_ms_ := COALESCE((
+        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.leaseMs'
+    ), 600000);
     END IF;
     IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
         RAISE EXCEPTION 'recover_four_queue_scheduler_trx: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
@@ -258,8 +260,7 @@ BEGIN
                 )
             END || CASE
                 WHEN v.together
-                    THEN
-                        ' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
+                    THEN ' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
                 ELSE ''
             END AS error,
             e.ends AS finishes,
@@ -359,6 +360,5 @@ BEGIN
     ORDER BY c.key_1;
 END;
 $$;
-GO
+
 REVOKE ALL ON FUNCTION "readpast"."recover_four_queue_scheduler_trx"(integer, text) FROM public;
-GO

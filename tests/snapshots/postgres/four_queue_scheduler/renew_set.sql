@@ -35,11 +35,13 @@ DECLARE
 BEGIN
     /* The times in the table are the server's local ones: from here to the end of the function. */
     SET LOCAL timezone TO DEFAULT;
-    max_attempts_ := COALESCE((SELECT a.val_int FROM "readpast"."app_settings" AS a
-        WHERE a.param = 'fourqueuescheduler.maxAttempts'), 3);
+    max_attempts_ := COALESCE((
+        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.maxAttempts'
+    ), 3);
     IF lease_ms_ IS NULL THEN
-        lease_ms_ := COALESCE((SELECT a.val_int FROM "readpast"."app_settings" AS a
-            WHERE a.param = 'fourqueuescheduler.leaseMs'), 600000);
+        lease_ms_ := COALESCE((
+        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.leaseMs'
+    ), 600000);
     END IF;
     IF lease_ms_ < 1 THEN
         RAISE EXCEPTION 'renew_four_queue_scheduler_set_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
@@ -85,8 +87,7 @@ BEGIN
             v.item_status,
             CASE
                 WHEN v.item_status IS NULL THEN 'NOT_FOUND'
-                WHEN (v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_attempt = i.attempt)
-                    AND v.item_has_lease THEN 'OK'
+                WHEN (v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_attempt = i.attempt) AND v.item_has_lease THEN 'OK'
                 ELSE 'LEASE_LOST'
             END AS answer
         FROM item AS i
@@ -131,6 +132,5 @@ BEGIN
     ORDER BY j.ordinal;
 END;
 $$;
-GO
+
 REVOKE ALL ON FUNCTION "readpast"."renew_four_queue_scheduler_set_trx"(text, json, integer) FROM public;
-GO

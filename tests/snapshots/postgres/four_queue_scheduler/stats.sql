@@ -118,6 +118,5 @@ BEGIN
     CROSS JOIN arrived AS a;
 END;
 $$;
-GO
+
 REVOKE ALL ON FUNCTION "readpast"."stats_four_queue_scheduler"() FROM public;
-GO

@@ -1,4 +1,3 @@
-
 /*
 What four_queue has no column for. An item that no worker of readpast has touched has no row here, and a
 row here never makes an item: four_queue says what there is to do. The key has the types that it has
@@ -9,7 +8,7 @@ SELECT
     q."id" AS key_1
 FROM "public"."four_queue" AS q
 WITH NO DATA;
-GO
+
 ALTER TABLE "readpast"."four_queue_scheduler_lease"
     ALTER COLUMN key_1 SET NOT NULL,
     ADD COLUMN IF NOT EXISTS status "readpast"."queue_state" NOT NULL,
@@ -24,22 +23,22 @@ ALTER TABLE "readpast"."four_queue_scheduler_lease"
     ADD COLUMN IF NOT EXISTS updated_at timestamptz NOT NULL,
     ADD COLUMN IF NOT EXISTS lease_owner text NULL,
     ADD COLUMN IF NOT EXISTS lease_until timestamptz NULL;
-GO
+
 /* Room on each page keeps renewals on it. */
 ALTER TABLE "readpast"."four_queue_scheduler_lease" SET (
     fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0
 );
-GO
+
 CREATE UNIQUE INDEX IF NOT EXISTS four_queue_scheduler_lease_pk ON "readpast"."four_queue_scheduler_lease" (key_1);
-GO
+
 /* Recovery walks the items in flight, oldest claim first. lease_until is in no index: a renewal moves no index row. */
 CREATE INDEX IF NOT EXISTS four_queue_scheduler_lease_in_flight ON "readpast"."four_queue_scheduler_lease" (started_at)
 WHERE status = 'Processing';
-GO
+
 /* Recovery walks the items in flight, oldest claim first. The lease is in no index: a renewal moves no index row. */
 CREATE INDEX IF NOT EXISTS four_queue_scheduler_in_flight ON "public"."four_queue" ("start_date")
 WHERE "in_process" = TRUE AND "end_date" IS NULL;
-GO
+
 /* The same work is looked for here, unless an index of the table serves for that. */
 DO $$
 BEGIN
@@ -61,4 +60,3 @@ BEGIN
     END IF;
 END;
 $$;
-GO

@@ -1,4 +1,3 @@
-
 /*
 four_queue_scheduler as readpast sees it: each item's state, from the columns of its table where it has them, and
 from four_queue_scheduler_lease for the rest. Where the two disagree, because somebody changed a row by hand,
@@ -32,8 +31,9 @@ SELECT
             THEN COALESCE(
                 CASE WHEN s.status = 'Processing' AND s.lease_owner = q."app_server"::text THEN s.lease_until END,
                 /* Taken by somebody else: for as long as one of ours may hold it. */
-                (q."start_date")::timestamptz + interval '1 millisecond' * COALESCE((SELECT a.val_int
-                    FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.leaseMs'), 600000)
+                (q."start_date")::timestamptz + interval '1 millisecond' * COALESCE((
+        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.leaseMs'
+    ), 600000)
             )
     END AS item_lease_until,
     CASE
@@ -71,7 +71,7 @@ CROSS JOIN LATERAL (
             ELSE 'Processing'
         END AS status
 ) AS c;
-GO
+
 /* All that a worker may see of four_queue_scheduler. */
 CREATE OR REPLACE VIEW "readpast"."worker_four_queue_scheduler_v" AS
 SELECT
@@ -89,4 +89,3 @@ SELECT
     v.item_owner AS item_owner,
     v.item_lease_until AS item_lease_until
 FROM "readpast"."four_queue_scheduler_item_v" AS v;
-GO

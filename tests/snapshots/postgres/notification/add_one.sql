@@ -45,7 +45,7 @@ BEGIN
     ) AS a;
 END;
 $$;
-GO
+
 REVOKE ALL ON FUNCTION "readpast"."add_notification_utx"(
     text,
     varchar(200),
@@ -55,7 +55,7 @@ REVOKE ALL ON FUNCTION "readpast"."add_notification_utx"(
     timestamptz,
     text
 ) FROM public;
-GO
+
 /*
 Enqueue one item. Returns its key and its concurrency token.
 Table access order: notification.
@@ -103,7 +103,7 @@ BEGIN
     ) AS a;
 END;
 $$;
-GO
+
 REVOKE ALL ON FUNCTION "readpast"."add_notification_trx"(
     text,
     varchar(200),
@@ -113,4 +113,3 @@ REVOKE ALL ON FUNCTION "readpast"."add_notification_trx"(
     timestamptz,
     text
 ) FROM public;
-GO

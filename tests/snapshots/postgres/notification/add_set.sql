@@ -148,9 +148,9 @@ BEGIN
     ORDER BY i.ordinal;
 END;
 $$;
-GO
+
 REVOKE ALL ON FUNCTION "readpast"."add_notification_set_utx"(json) FROM public;
-GO
+
 /*
 Enqueue many items in one call that can be repeated: asked again with the same operation_, the same keys come again and
 nothing is added.
@@ -355,6 +355,5 @@ BEGIN
     END LOOP;
 END;
 $$;
-GO
+
 REVOKE ALL ON FUNCTION "readpast"."add_notification_set_trx"(uuid, json) FROM public;
-GO

@@ -75,8 +75,7 @@ BEGIN
         )
         OR EXISTS (SELECT 1 FROM json_object_keys(filter_) AS m (name) GROUP BY m.name HAVING COUNT(*) > 1)
     THEN
-        RAISE EXCEPTION
-            'find_notification: filter_ takes keys, status, types (arrays), before, after, error (text), once'
+        RAISE EXCEPTION 'find_notification: filter_ takes keys, status, types (arrays), before, after, error (text), once'
         USING ERRCODE = 'RP021';
     END IF;
     IF json_typeof(filter_ -> 'keys') = 'array' THEN
@@ -249,6 +248,5 @@ BEGIN
     END IF;
 END;
 $$;
-GO
+
 REVOKE ALL ON FUNCTION "readpast"."find_notification"(json, text, integer) FROM public;
-GO

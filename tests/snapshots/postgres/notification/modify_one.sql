@@ -70,8 +70,7 @@ BEGIN
         ON v.enqueued_at BETWEEN k.key_1 AND k.key_1;
 END;
 $$;
-GO
+
 REVOKE ALL ON FUNCTION "readpast"."modify_notification_trx"(
     timestamptz, timestamptz, text, text, text, text, timestamptz, text, integer
 ) FROM public;
-GO

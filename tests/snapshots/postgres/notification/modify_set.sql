@@ -63,11 +63,13 @@ DECLARE
     replayed_ boolean := FALSE;
     max_attempts_ integer;
 BEGIN
-    max_attempts_ := COALESCE((SELECT a.val_int FROM "readpast"."app_settings" AS a
-        WHERE a.param = 'notification.maxAttempts'), 3);
+    max_attempts_ := COALESCE((
+        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'notification.maxAttempts'
+    ), 3);
     IF lease_ms_ IS NULL THEN
-        lease_ms_ := COALESCE((SELECT a.val_int FROM "readpast"."app_settings" AS a
-            WHERE a.param = 'notification.leaseMs'), 60000);
+        lease_ms_ := COALESCE((
+        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'notification.leaseMs'
+    ), 60000);
     END IF;
     IF COALESCE(worker_, '') = '' THEN
         RAISE EXCEPTION 'modify_notification_set_trx: worker_ is empty' USING ERRCODE = 'RP021';
@@ -187,8 +189,7 @@ BEGIN
             (v.item_status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
             CASE
                 WHEN v.item_status IS NULL THEN 'NOT_FOUND'
-                WHEN i.attempt > 0 AND (v.item_status = 'Processing' AND v.item_owner = worker_
-                    AND v.item_attempt = i.attempt) IS NOT TRUE THEN 'LEASE_LOST'
+                WHEN i.attempt > 0 AND (v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_attempt = i.attempt) IS NOT TRUE THEN 'LEASE_LOST'
                 WHEN i.token <> v.item_token THEN 'CONFLICT'
                 WHEN i.token IS NULL AND i.attempt > 0 THEN 'CONFLICT'
                 /* The same item twice in one call: the first of them counts. */
@@ -243,8 +244,7 @@ BEGIN
             r.answer,
             r.becomes AS status,
             r.step IS NOT NULL AS steps,
-            CASE WHEN r.answer <> 'OK' THEN r.item_token ELSE GREATEST(now_,
-                r.item_token + interval '1 microsecond') END AS token,
+            CASE WHEN r.answer <> 'OK' THEN r.item_token ELSE GREATEST(now_, r.item_token + interval '1 microsecond') END AS token,
             CASE
                 WHEN r.answer <> 'OK' THEN r.item_attempt
                 WHEN r.released THEN r.item_attempt - 1
@@ -308,8 +308,7 @@ BEGIN
             updated_at = d.token,
             scheduled_for = COALESCE(d.due_at, q.scheduled_for),
             started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END,
-            duration = CASE WHEN d.finishes THEN (EXTRACT(EPOCH FROM now_ - q.started_at) * 1000)::bigint
-                ELSE q.duration END,
+            duration = CASE WHEN d.finishes THEN (EXTRACT(EPOCH FROM now_ - q.started_at) * 1000)::bigint ELSE q.duration END,
             attempt_num = d.attempt_num,
             lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
             lease_until = d.lease_until,
@@ -368,7 +367,5 @@ BEGIN
     END IF;
 END;
 $$;
-GO
-REVOKE ALL ON FUNCTION "readpast"."modify_notification_set_trx"(uuid, text, json, integer, integer, integer)
-    FROM public;
-GO
+
+REVOKE ALL ON FUNCTION "readpast"."modify_notification_set_trx"(uuid, text, json, integer, integer, integer) FROM public;

@@ -34,6 +34,5 @@ BEGIN
     WHERE n.answer IN ('CLAIMED', 'CLAIMED_ALONE');
 END;
 $$;
-GO
+
 REVOKE ALL ON FUNCTION "readpast"."next_notification_trx"(text, integer, integer) FROM public;
-GO

@@ -55,11 +55,13 @@ DECLARE
     now_ timestamptz;
     max_attempts_ integer;
 BEGIN
-    max_attempts_ := COALESCE((SELECT a.val_int FROM "readpast"."app_settings" AS a
-        WHERE a.param = 'notification.maxAttempts'), 3);
+    max_attempts_ := COALESCE((
+        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'notification.maxAttempts'
+    ), 3);
     IF lease_ms_ IS NULL THEN
-        lease_ms_ := COALESCE((SELECT a.val_int FROM "readpast"."app_settings" AS a
-            WHERE a.param = 'notification.leaseMs'), 60000);
+        lease_ms_ := COALESCE((
+        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'notification.leaseMs'
+    ), 60000);
     END IF;
     IF COALESCE(worker_, '') = '' THEN
         RAISE EXCEPTION 'next_notification_set_trx: worker_ is empty' USING ERRCODE = 'RP021';
@@ -218,6 +220,5 @@ BEGIN
     RETURN NEXT;
 END;
 $$;
-GO
+
 REVOKE ALL ON FUNCTION "readpast"."next_notification_set_trx"(text, integer, integer, integer) FROM public;
-GO

@@ -48,8 +48,7 @@ BEGIN
         )
         OR EXISTS (SELECT 1 FROM json_object_keys(filter_) AS m (name) GROUP BY m.name HAVING COUNT(*) > 1)
     THEN
-        RAISE EXCEPTION
-            'purge_notification_trx: filter_ takes keys, status, types (arrays), before, after, error (text), once'
+        RAISE EXCEPTION 'purge_notification_trx: filter_ takes keys, status, types (arrays), before, after, error (text), once'
         USING ERRCODE = 'RP021';
     END IF;
     IF json_typeof(filter_ -> 'keys') = 'array' THEN
@@ -130,6 +129,5 @@ BEGIN
     SELECT 'purged', COUNT(*) FROM purged;
 END;
 $$;
-GO
+
 REVOKE ALL ON FUNCTION "readpast"."purge_notification_trx"(json, integer) FROM public;
-GO

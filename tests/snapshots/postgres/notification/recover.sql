@@ -36,11 +36,13 @@ DECLARE
     lease_ms_ integer;
     max_attempts_ integer;
 BEGIN
-    max_attempts_ := COALESCE((SELECT a.val_int FROM "readpast"."app_settings" AS a
-        WHERE a.param = 'notification.maxAttempts'), 3);
+    max_attempts_ := COALESCE((
+        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'notification.maxAttempts'
+    ), 3);
     IF lease_ms_ IS NULL THEN
-        lease_ms_ := COALESCE((SELECT a.val_int FROM "readpast"."app_settings" AS a
-            WHERE a.param = 'notification.leaseMs'), 60000);
+        lease_ms_ := COALESCE((
+        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'notification.leaseMs'
+    ), 60000);
     END IF;
     IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
         RAISE EXCEPTION 'recover_notification_trx: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
@@ -118,8 +120,7 @@ BEGIN
                 )
             END || CASE
                 WHEN v.together
-                    THEN
-                        ' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
+                    THEN ' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
                 ELSE ''
             END AS error,
             e.ends AS finishes,
@@ -137,8 +138,7 @@ BEGIN
         SET
             status = d.status,
             updated_at = d.token,
-            duration = CASE WHEN d.finishes THEN (EXTRACT(EPOCH FROM now_ - q.started_at) * 1000)::bigint
-                ELSE q.duration END,
+            duration = CASE WHEN d.finishes THEN (EXTRACT(EPOCH FROM now_ - q.started_at) * 1000)::bigint ELSE q.duration END,
             attempt_num = d.attempt_num,
             lease_until = d.lease_until,
             error = COALESCE(d.error, q.error)
@@ -156,6 +156,5 @@ BEGIN
     ORDER BY c.key_1_;
 END;
 $$;
-GO
+
 REVOKE ALL ON FUNCTION "readpast"."recover_notification_trx"(integer, text) FROM public;
-GO

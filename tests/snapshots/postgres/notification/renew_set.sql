@@ -33,11 +33,13 @@ DECLARE
     now_ timestamptz;
     max_attempts_ integer;
 BEGIN
-    max_attempts_ := COALESCE((SELECT a.val_int FROM "readpast"."app_settings" AS a
-        WHERE a.param = 'notification.maxAttempts'), 3);
+    max_attempts_ := COALESCE((
+        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'notification.maxAttempts'
+    ), 3);
     IF lease_ms_ IS NULL THEN
-        lease_ms_ := COALESCE((SELECT a.val_int FROM "readpast"."app_settings" AS a
-            WHERE a.param = 'notification.leaseMs'), 60000);
+        lease_ms_ := COALESCE((
+        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'notification.leaseMs'
+    ), 60000);
     END IF;
     IF lease_ms_ < 1 THEN
         RAISE EXCEPTION 'renew_notification_set_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
@@ -101,6 +103,5 @@ BEGIN
     ORDER BY j.ordinal;
 END;
 $$;
-GO
+
 REVOKE ALL ON FUNCTION "readpast"."renew_notification_set_trx"(text, json, integer) FROM public;
-GO

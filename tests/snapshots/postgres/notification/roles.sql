@@ -1,4 +1,3 @@
-
 /*
 Who may do what with notification. A role needs no right on any table: functions and the worker view read and write
 with the rights of their owner.
@@ -13,11 +12,11 @@ EXCEPTION WHEN insufficient_privilege THEN
     USING ERRCODE = SQLSTATE;
 END;
 $$;
-GO
+
 GRANT USAGE ON SCHEMA "readpast" TO "notification_producer";
-GO
+
 GRANT EXECUTE ON FUNCTION "readpast"."queue_catalog"() TO "notification_producer";
-GO
+
 DO $$
 BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
@@ -26,7 +25,7 @@ BEGIN
     END IF;
 END;
 $$;
-GO
+
 DO $$
 BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
@@ -35,7 +34,7 @@ BEGIN
     END IF;
 END;
 $$;
-GO
+
 DO $$
 BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
@@ -44,7 +43,7 @@ BEGIN
     END IF;
 END;
 $$;
-GO
+
 DO $$
 BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
@@ -53,7 +52,7 @@ BEGIN
     END IF;
 END;
 $$;
-GO
+
 DO $$
 BEGIN
     IF NOT EXISTS (SELECT 1 FROM pg_catalog.pg_roles AS r WHERE r.rolname = 'notification_worker') THEN
@@ -64,11 +63,11 @@ EXCEPTION WHEN insufficient_privilege THEN
     USING ERRCODE = SQLSTATE;
 END;
 $$;
-GO
+
 GRANT USAGE ON SCHEMA "readpast" TO "notification_worker";
-GO
+
 GRANT EXECUTE ON FUNCTION "readpast"."queue_catalog"() TO "notification_worker";
-GO
+
 DO $$
 BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
@@ -77,7 +76,7 @@ BEGIN
     END IF;
 END;
 $$;
-GO
+
 DO $$
 BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
@@ -86,7 +85,7 @@ BEGIN
     END IF;
 END;
 $$;
-GO
+
 DO $$
 BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
@@ -95,7 +94,7 @@ BEGIN
     END IF;
 END;
 $$;
-GO
+
 DO $$
 BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
@@ -104,7 +103,7 @@ BEGIN
     END IF;
 END;
 $$;
-GO
+
 DO $$
 BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
@@ -113,7 +112,7 @@ BEGIN
     END IF;
 END;
 $$;
-GO
+
 DO $$
 BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
@@ -122,9 +121,9 @@ BEGIN
     END IF;
 END;
 $$;
-GO
+
 GRANT SELECT ON "readpast"."worker_notification_v" TO "notification_worker";
-GO
+
 DO $$
 BEGIN
     IF NOT EXISTS (SELECT 1 FROM pg_catalog.pg_roles AS r WHERE r.rolname = 'notification_operator') THEN
@@ -135,11 +134,11 @@ EXCEPTION WHEN insufficient_privilege THEN
     USING ERRCODE = SQLSTATE;
 END;
 $$;
-GO
+
 GRANT USAGE ON SCHEMA "readpast" TO "notification_operator";
-GO
+
 GRANT EXECUTE ON FUNCTION "readpast"."queue_catalog"() TO "notification_operator";
-GO
+
 DO $$
 BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
@@ -148,7 +147,7 @@ BEGIN
     END IF;
 END;
 $$;
-GO
+
 DO $$
 BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
@@ -157,7 +156,7 @@ BEGIN
     END IF;
 END;
 $$;
-GO
+
 DO $$
 BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
@@ -166,7 +165,7 @@ BEGIN
     END IF;
 END;
 $$;
-GO
+
 DO $$
 BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
@@ -175,7 +174,7 @@ BEGIN
     END IF;
 END;
 $$;
-GO
+
 DO $$
 BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
@@ -184,7 +183,7 @@ BEGIN
     END IF;
 END;
 $$;
-GO
+
 DO $$
 BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
@@ -193,7 +192,7 @@ BEGIN
     END IF;
 END;
 $$;
-GO
+
 DO $$
 BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
@@ -202,7 +201,7 @@ BEGIN
     END IF;
 END;
 $$;
-GO
+
 DO $$
 BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
@@ -211,7 +210,7 @@ BEGIN
     END IF;
 END;
 $$;
-GO
+
 DO $$
 BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
@@ -220,7 +219,7 @@ BEGIN
     END IF;
 END;
 $$;
-GO
+
 DO $$
 BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
@@ -229,7 +228,7 @@ BEGIN
     END IF;
 END;
 $$;
-GO
+
 DO $$
 BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
@@ -238,7 +237,7 @@ BEGIN
     END IF;
 END;
 $$;
-GO
+
 DO $$
 BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
@@ -247,7 +246,7 @@ BEGIN
     END IF;
 END;
 $$;
-GO
+
 DO $$
 BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
@@ -256,7 +255,7 @@ BEGIN
     END IF;
 END;
 $$;
-GO
+
 DO $$
 BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
@@ -265,6 +264,5 @@ BEGIN
     END IF;
 END;
 $$;
-GO
+
 GRANT SELECT ON "readpast"."worker_notification_v" TO "notification_operator";
-GO

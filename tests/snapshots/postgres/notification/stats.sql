@@ -117,6 +117,5 @@ BEGIN
     CROSS JOIN arrived AS a;
 END;
 $$;
-GO
+
 REVOKE ALL ON FUNCTION "readpast"."stats_notification"() FROM public;
-GO

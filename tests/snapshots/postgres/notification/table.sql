@@ -6,10 +6,10 @@ BEGIN
     END IF;
 END;
 $$;
-GO
+
 /* A domain where SQL Server has a foreign key: here each check of one would lock the row that all items share. */
 ALTER DOMAIN "readpast"."notification_type" DROP CONSTRAINT IF EXISTS notification_is_discriminated;
-GO
+
 ALTER DOMAIN "readpast"."notification_type" ADD CONSTRAINT notification_is_discriminated CHECK (
     VALUE IN (
         'ResetPassword',
@@ -17,10 +17,10 @@ ALTER DOMAIN "readpast"."notification_type" ADD CONSTRAINT notification_is_discr
         'Sms'
     )
 ) NOT VALID;
-GO
+
 /* Items are numbered so that two of them enqueued within one tick of the clock get different keys. */
 CREATE SEQUENCE IF NOT EXISTS "readpast"."notification_seq" AS bigint CACHE 1;
-GO
+
 CREATE TABLE IF NOT EXISTS "readpast"."notification" (
     enqueued_at timestamptz NOT NULL,
     type "readpast"."notification_type" NOT NULL,
@@ -40,18 +40,17 @@ CREATE TABLE IF NOT EXISTS "readpast"."notification" (
 )
 /* Room on each page keeps renewals on it; finished versions are cleared before they slow the claim down. */
 WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
-GO
+
 /*
 The claim seeks here in the order it takes. What is finished or in flight is not in it, so it stays as small as the
 backlog.
 */
 CREATE INDEX IF NOT EXISTS notification_due ON "readpast"."notification" (scheduled_for, enqueued_at)
 WHERE status IN ('Pending', 'Error');
-GO
+
 /* Recovery walks the items in flight, oldest claim first. The lease is in no index: a renewal moves no index row. */
 CREATE INDEX IF NOT EXISTS notification_in_flight ON "readpast"."notification" (started_at)
 WHERE status = 'Processing';
-GO
 
 /*
 Whether this item is of this type: what the tables of the exclusive subtypes check.
@@ -66,9 +65,9 @@ BEGIN
     RETURN EXISTS (SELECT 1 FROM "readpast"."notification" AS q WHERE q.enqueued_at = enqueued_at_ AND q.type = type_);
 END;
 $$;
-GO
+
 REVOKE ALL ON FUNCTION "readpast"."notification_is_type_fn"(timestamptz, text) FROM public;
-GO
+
 /* What items of the type ResetPassword have besides, and no others. A row is a part of its item, and goes with it. */
 CREATE TABLE IF NOT EXISTS "readpast"."notification_reset_password" (
     enqueued_at timestamptz NOT NULL,
@@ -81,7 +80,7 @@ CREATE TABLE IF NOT EXISTS "readpast"."notification_reset_password" (
     CONSTRAINT reset_password_is_type_notification
         CHECK ("readpast"."notification_is_type_fn"(enqueued_at, 'ResetPassword'))
 );
-GO
+
 /* What some items have besides: any may. A row is a part of its item, and goes with it. */
 CREATE TABLE IF NOT EXISTS "readpast"."notification_email" (
     enqueued_at timestamptz NOT NULL,
@@ -91,7 +90,7 @@ CREATE TABLE IF NOT EXISTS "readpast"."notification_email" (
     CONSTRAINT email_is_notification
         FOREIGN KEY (enqueued_at) REFERENCES "readpast"."notification" (enqueued_at) ON DELETE CASCADE
 );
-GO
+
 /* What some items have besides: any may. A row is a part of its item, and goes with it. */
 CREATE TABLE IF NOT EXISTS "readpast"."notification_sms" (
     enqueued_at timestamptz NOT NULL,
@@ -100,4 +99,3 @@ CREATE TABLE IF NOT EXISTS "readpast"."notification_sms" (
     CONSTRAINT sms_is_notification
         FOREIGN KEY (enqueued_at) REFERENCES "readpast"."notification" (enqueued_at) ON DELETE CASCADE
 );
-GO

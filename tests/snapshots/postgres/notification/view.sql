@@ -1,4 +1,3 @@
-
 /* All that a worker may see of notification. */
 CREATE OR REPLACE VIEW "readpast"."worker_notification_v" AS
 SELECT
@@ -29,4 +28,3 @@ LEFT JOIN "readpast"."notification_email" AS s2
     ON s2.enqueued_at = q.enqueued_at
 LEFT JOIN "readpast"."notification_sms" AS s3
     ON s3.enqueued_at = q.enqueued_at;
-GO

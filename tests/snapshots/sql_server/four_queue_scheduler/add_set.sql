@@ -1,4 +1,3 @@
-
 /*
 Enqueue many items inside the caller's transaction: they are there when it commits, together with its other work.
 Any error ends that transaction (XACT_ABORT), a duplicate key too.
@@ -48,7 +47,8 @@ BEGIN
     SET @_Now = DATEADD(MINUTE, -@_Offset, @_At);
 
     INSERT INTO @_New (
-        [Ordinal], [Type], [Step], [DueAt], [Column1]
+        [Ordinal], [Type], [Step], [DueAt],
+        [Column1]
     )
     SELECT
         CAST(j.[key] AS int),
@@ -73,8 +73,7 @@ BEGIN
 
 
     /*
-    What of it is there already. The locks are on the index, in its order, and on the gaps where new rows belong:
-    whoever enqueues
+    What of it is there already. The locks are on the index, in its order, and on the gaps where new rows belong: whoever enqueues
     the same work at the same time waits, and then finds it.
     */
     INSERT INTO @_Added ([Ordinal], [Answer], [Key])
@@ -130,8 +129,7 @@ BEGIN
     ORDER BY n.[Ordinal];
 
     IF @@ROWCOUNT <> (SELECT COUNT(*) FROM @_New AS n WHERE n.[IsNew] = 1)
-        THROW 50021,
-            N'Add_FourQueueScheduler_Set_utx: an index of the table passed over items; they are duplicates to it.', 1;
+        THROW 50021, N'Add_FourQueueScheduler_Set_utx: an index of the table passed over items; they are duplicates to it.', 1;
 
     /* The table numbers them in the order in which they were put in. */
     UPDATE n
@@ -288,7 +286,8 @@ BEGIN
             END;
 
             INSERT INTO @_New (
-                [Ordinal], [Type], [Step], [DueAt], [Column1]
+                [Ordinal], [Type], [Step], [DueAt],
+                [Column1]
             )
             SELECT
                 CAST(j.[key] AS int),
@@ -313,8 +312,7 @@ BEGIN
 
 
             /*
-            What of it is there already. The locks are on the index, in its order, and on the gaps where new rows
-            belong: whoever enqueues
+            What of it is there already. The locks are on the index, in its order, and on the gaps where new rows belong: whoever enqueues
             the same work at the same time waits, and then finds it.
             */
             INSERT INTO @_Added ([Ordinal], [Answer], [Key])
@@ -370,9 +368,7 @@ BEGIN
             ORDER BY n.[Ordinal];
 
             IF @@ROWCOUNT <> (SELECT COUNT(*) FROM @_New AS n WHERE n.[IsNew] = 1)
-                THROW 50021,
-                    N'Add_FourQueueScheduler_Set_trx: an index of the table passed over items; they are duplicates to it.',
-                    1;
+                THROW 50021, N'Add_FourQueueScheduler_Set_trx: an index of the table passed over items; they are duplicates to it.', 1;
 
             /* The table numbers them in the order in which they were put in. */
             UPDATE n

@@ -41,14 +41,11 @@ BEGIN
     DECLARE @_WantedType TABLE ([Ordinal] int NOT NULL PRIMARY KEY, [Type] nvarchar(4000) NOT NULL);
 
     /*
-    A condition with a slip in it must not be passed over: what it was to keep out would be met too. OPENJSON counts
-    types
+    A condition with a slip in it must not be passed over: what it was to keep out would be met too. OPENJSON counts types
     so: 0 is null, 1 text, 4 an array. Two steps, since the parts of one condition are evaluated in any order.
     */
     IF ISJSON(@Filter) = 0 OR CHARINDEX(N'{', @Filter) = 0
-        THROW 50021,
-            N'Find_FourQueueScheduler: @Filter takes keys, status, types (arrays), before, after, error (text), once.',
-            1;
+        THROW 50021, N'Find_FourQueueScheduler: @Filter takes keys, status, types (arrays), before, after, error (text), once.', 1;
     IF
         EXISTS (
             SELECT 1 FROM OPENJSON(@Filter) AS j
@@ -59,9 +56,7 @@ BEGIN
                 OR (j.[type] = 1 AND DATALENGTH(j.[value]) > 8000)
         )
         OR EXISTS (SELECT 1 FROM OPENJSON(@Filter) AS j GROUP BY j.[key] HAVING COUNT(*) > 1)
-        THROW 50021,
-            N'Find_FourQueueScheduler: @Filter takes keys, status, types (arrays), before, after, error (text), once.',
-            1;
+        THROW 50021, N'Find_FourQueueScheduler: @Filter takes keys, status, types (arrays), before, after, error (text), once.', 1;
 
     SET @_Keys = JSON_QUERY(@Filter, '$.keys');
     SET @_Statuses = JSON_QUERY(@Filter, '$.status');
@@ -129,53 +124,96 @@ BEGIN
             CAST(q.[id] AS nvarchar(36)) AS [Key],
             s.[UpdatedAt] AS [Token],
             COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum],
-            CASE WHEN q.[in_process] = 0 THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status]
-                ELSE 'Pending' END WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
-                WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-                THEN s.[Status] ELSE 'Processing' END WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
-                THEN 'Completed' ELSE 'Processing' END AS [Status],
+            CASE
+                WHEN q.[in_process] = 0
+                    THEN CASE
+                        WHEN s.[Status] IN ('Pending', 'Error')
+                            THEN s.[Status]
+                        ELSE 'Pending'
+                    END
+                WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
+                    THEN CASE
+                        WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                            THEN s.[Status]
+                        ELSE 'Processing'
+                    END
+                WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
+                ELSE 'Processing'
+            END AS [Status],
             q.[reputation] AS [reputation],
             q.[id],
-            CASE WHEN q.[in_process] = 0 THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status]
-                ELSE 'Pending' END WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
-                WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-                THEN s.[Status] ELSE 'Processing' END WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
-                THEN 'Completed' ELSE 'Processing' END AS [ItemStatus],
+            CASE
+                    WHEN q.[in_process] = 0
+                        THEN CASE
+                            WHEN s.[Status] IN ('Pending', 'Error')
+                                THEN s.[Status]
+                            ELSE 'Pending'
+                        END
+                    WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
+                        THEN CASE
+                            WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                                THEN s.[Status]
+                            ELSE 'Processing'
+                        END
+                    WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
+                    ELSE 'Processing'
+                END AS [ItemStatus],
             s.[Step] AS [ItemStep],
             COALESCE(CAST(q.[attempts] AS int), 0) AS [ItemAttempt],
             s.[Response] AS [ItemResponse],
             s.[Error] AS [ItemError],
-            COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
-                AS [ItemStartedAt],
+            COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))) AS [ItemStartedAt],
             COALESCE(
                 s.[Duration],
                 /* Of what is completed nothing is kept beside the table, which has both times. */
-                CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN DATEDIFF_BIG(MILLISECOND, q.[start_date],
-                    q.[end_date]) END
+                CASE
+                    WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
+                        THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
+                END
             ) AS [ItemDuration],
             DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
             s.[UpdatedAt] AS [ItemToken],
             CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
-            CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE WHEN s.[UpdatedAt] IS NULL
-                OR s.[Status] = 'Pending' THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@_Offset,
-                CAST(q.[start_date] AS datetime2(7)))) ELSE s.[LeaseUntil] END END AS [ItemLeaseUntil]
+            CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
+                    WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending'
+                        THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
+                    ELSE s.[LeaseUntil]
+                END END AS [ItemLeaseUntil]
         FROM @_Key AS k
         INNER JOIN [dbo].[four_queue] AS q
             ON q.[in_process] IN (0, 1) AND q.[id] = k.[Key1]
             LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
                 ON s.[id] = q.[id]
         WHERE
-            CASE WHEN q.[in_process] = 0 THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status]
-                ELSE 'Pending' END WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
-                WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-                THEN s.[Status] ELSE 'Processing' END WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
-                THEN 'Completed' ELSE 'Processing' END IN (SELECT w.[Status] FROM @_Wanted AS w)
+            CASE
+                WHEN q.[in_process] = 0
+                    THEN CASE
+                        WHEN s.[Status] IN ('Pending', 'Error')
+                            THEN s.[Status]
+                        ELSE 'Pending'
+                    END
+                WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
+                    THEN CASE
+                        WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                            THEN s.[Status]
+                        ELSE 'Processing'
+                    END
+                WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
+                ELSE 'Processing'
+            END IN (SELECT w.[Status] FROM @_Wanted AS w)
             AND (@_Types IS NULL OR N'Default' IN (SELECT y.[Type] FROM @_WantedType AS y))
             AND (@_Before IS NULL OR s.[UpdatedAt] < @_Before)
             AND (@_Since IS NULL OR s.[UpdatedAt] >= @_Since)
             /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
             AND (@_Error IS NULL OR CHARINDEX(@_Error, s.[Error] COLLATE Latin1_General_BIN2) > 0)
-            AND (@After IS NULL OR EXISTS (SELECT 1 FROM @_Given AS g WHERE g.[Ordinal] = -1 AND (q.[id] > g.[Key1])))
+            AND (@After IS NULL OR EXISTS (
+                SELECT 1 FROM @_Given AS g
+                WHERE
+                    g.[Ordinal] = -1
+                    AND (
+                        q.[id] > g.[Key1]
+                    )
+            ))
         ORDER BY q.[id]
         /* For this filter: which of its members are there decides how the items are reached. */
         OPTION (LOOP JOIN, FORCE ORDER, RECOMPILE);
@@ -190,18 +228,40 @@ BEGIN
         CAST(q.[id] AS nvarchar(36)) AS [Key],
         s.[UpdatedAt] AS [Token],
         COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum],
-        CASE WHEN q.[in_process] = 0 THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status]
-            ELSE 'Pending' END WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
-            WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-            THEN s.[Status] ELSE 'Processing' END WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
-            ELSE 'Processing' END AS [Status],
+        CASE
+            WHEN q.[in_process] = 0
+                THEN CASE
+                    WHEN s.[Status] IN ('Pending', 'Error')
+                        THEN s.[Status]
+                    ELSE 'Pending'
+                END
+            WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
+                THEN CASE
+                    WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                        THEN s.[Status]
+                    ELSE 'Processing'
+                END
+            WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
+            ELSE 'Processing'
+        END AS [Status],
         q.[reputation] AS [reputation],
         q.[id],
-        CASE WHEN q.[in_process] = 0 THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status]
-            ELSE 'Pending' END WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
-            WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-            THEN s.[Status] ELSE 'Processing' END WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
-            ELSE 'Processing' END AS [ItemStatus],
+        CASE
+                WHEN q.[in_process] = 0
+                    THEN CASE
+                        WHEN s.[Status] IN ('Pending', 'Error')
+                            THEN s.[Status]
+                        ELSE 'Pending'
+                    END
+                WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
+                    THEN CASE
+                        WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                            THEN s.[Status]
+                        ELSE 'Processing'
+                    END
+                WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
+                ELSE 'Processing'
+            END AS [ItemStatus],
         s.[Step] AS [ItemStep],
         COALESCE(CAST(q.[attempts] AS int), 0) AS [ItemAttempt],
         s.[Response] AS [ItemResponse],
@@ -210,30 +270,52 @@ BEGIN
         COALESCE(
             s.[Duration],
             /* Of what is completed nothing is kept beside the table, which has both times. */
-            CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN DATEDIFF_BIG(MILLISECOND, q.[start_date],
-                q.[end_date]) END
+            CASE
+                WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
+                    THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
+            END
         ) AS [ItemDuration],
         DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
         s.[UpdatedAt] AS [ItemToken],
         CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
-        CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE WHEN s.[UpdatedAt] IS NULL
-            OR s.[Status] = 'Pending' THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date]
-            AS datetime2(7)))) ELSE s.[LeaseUntil] END END AS [ItemLeaseUntil]
+        CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
+                WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending'
+                    THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
+                ELSE s.[LeaseUntil]
+            END END AS [ItemLeaseUntil]
     FROM [dbo].[four_queue] AS q
         LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
             ON s.[id] = q.[id]
     WHERE
-        CASE WHEN q.[in_process] = 0 THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status]
-            ELSE 'Pending' END WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
-            WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-            THEN s.[Status] ELSE 'Processing' END WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
-            ELSE 'Processing' END IN (SELECT w.[Status] FROM @_Wanted AS w)
+        CASE
+            WHEN q.[in_process] = 0
+                THEN CASE
+                    WHEN s.[Status] IN ('Pending', 'Error')
+                        THEN s.[Status]
+                    ELSE 'Pending'
+                END
+            WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
+                THEN CASE
+                    WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                        THEN s.[Status]
+                    ELSE 'Processing'
+                END
+            WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
+            ELSE 'Processing'
+        END IN (SELECT w.[Status] FROM @_Wanted AS w)
         AND (@_Types IS NULL OR N'Default' IN (SELECT y.[Type] FROM @_WantedType AS y))
         AND (@_Before IS NULL OR s.[UpdatedAt] < @_Before)
         AND (@_Since IS NULL OR s.[UpdatedAt] >= @_Since)
         /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
         AND (@_Error IS NULL OR CHARINDEX(@_Error, s.[Error] COLLATE Latin1_General_BIN2) > 0)
-        AND (@After IS NULL OR EXISTS (SELECT 1 FROM @_Given AS g WHERE g.[Ordinal] = -1 AND (q.[id] > g.[Key1])))
+        AND (@After IS NULL OR EXISTS (
+            SELECT 1 FROM @_Given AS g
+            WHERE
+                g.[Ordinal] = -1
+                AND (
+                    q.[id] > g.[Key1]
+                )
+        ))
     ORDER BY q.[id]
     /* For this filter: which of its members are there decides how the items are reached. */
     OPTION (RECOMPILE);

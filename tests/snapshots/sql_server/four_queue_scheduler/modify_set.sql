@@ -246,8 +246,7 @@ BEGIN
                     END
                     ELSE x.[Is]
                 END,
-                CASE WHEN a.[Answer] = 'OK' THEN CASE WHEN x.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, x.[Token])
-                    ELSE @_Now END ELSE x.[Token] END,
+                CASE WHEN a.[Answer] = 'OK' THEN CASE WHEN x.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_Now END ELSE x.[Token] END,
                 CASE a.[Answer]
                     WHEN 'NOT_FOUND' THEN NULL
                     WHEN 'OK' THEN CASE
@@ -270,11 +269,22 @@ BEGIN
                     CASE WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL THEN 1 ELSE 0 END AS [HasData],
                     CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [LeaseOwner],
                     CASE WHEN q.[id] IS NULL THEN 0 ELSE 1 END AS [Found],
-                    CASE WHEN q.[in_process] = 0 THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status]
-                        ELSE 'Pending' END WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
-                        WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
-                        'PartiallyCompleted') THEN s.[Status] ELSE 'Processing' END WHEN q.[in_process] = 1
-                        AND q.[end_date] IS NOT NULL THEN 'Completed' ELSE 'Processing' END AS [Is],
+                    CASE
+                WHEN q.[in_process] = 0
+                    THEN CASE
+                        WHEN s.[Status] IN ('Pending', 'Error')
+                            THEN s.[Status]
+                        ELSE 'Pending'
+                    END
+                WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
+                    THEN CASE
+                        WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                            THEN s.[Status]
+                        ELSE 'Processing'
+                    END
+                WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
+                ELSE 'Processing'
+            END AS [Is],
                     COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum],
                     s.[UpdatedAt] AS [Token],
                     ROW_NUMBER() OVER (PARTITION BY i.[Key1] ORDER BY i.[Ordinal]) AS [Place]
@@ -334,8 +344,7 @@ k.[Was],
                 WHEN i.[Error] IS NOT NULL THEN i.[Error]
                 WHEN k.[Status] = 'Failed' AND i.[Status] <> 'Failed'
                     THEN CONCAT(
-                        N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status],
-                            N'.'
+                        N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.'
                     )
                 /* What went wrong before is over. */
                 WHEN k.[Status] = 'Completed' THEN NULL
@@ -347,8 +356,8 @@ k.[Was],
             END AS [StartedAt],
             CASE WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused') THEN @_Now END AS [FinishedAt],
             CASE
-                WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused') THEN DATEDIFF_BIG(MILLISECOND,
-                    COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))), @_Now)
+                WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused')
+                    THEN DATEDIFF_BIG(MILLISECOND, COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))), @_Now)
             END AS [Duration],
             COALESCE(
                 i.[DueAt],
@@ -399,24 +408,20 @@ k.[Was],
         UPDATE q
         SET
             [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @_Offset, w.[DueAt]), q.[scheduled_start_date]),
-            [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At
-                ELSE q.[start_date] END,
+            [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[start_date] END,
             [end_date] = CASE
-                WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted',
-                    'Pending', 'Error')
+                WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
                     THEN NULL
                 WHEN w.[Status] IN ('Completed')
                     THEN COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), @_At)
                 ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
             END,
             [attempts] = w.[AttemptNum],
-            [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
-                ELSE q.[app_server] COLLATE DATABASE_DEFAULT END,
+            [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[app_server] COLLATE DATABASE_DEFAULT END,
             [in_process] = CASE
                 WHEN w.[Status] IN ('Pending', 'Error')
                     THEN 0
-                WHEN w.[Status] IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated',
-                    'PartiallyCompleted')
+                WHEN w.[Status] IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
                     THEN 1
                 ELSE q.[in_process]
             END
@@ -535,8 +540,7 @@ k.[Was],
                         AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE s.[id] = c.[Key1])
                     OPTION (LOOP JOIN, FORCE ORDER);
 
-                /* What somebody else took, so that no row beside the table has it in work, and left for a lease's time.
-                */
+                /* What somebody else took, so that no row beside the table has it in work, and left for a lease's time. */
                 INSERT INTO @_Candidate ([Key1])
                 SELECT TOP (@_RecoverMax) q.[id]
                 FROM [dbo].[four_queue] AS q
@@ -584,8 +588,7 @@ k.[Was],
             SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
             IF @_Searched > 0 AND @Recover > 0
                 /*
-                Of what was claimed together, nobody knows which was begun. Read without locks: another recovery may
-                have
+                Of what was claimed together, nobody knows which was begun. Read without locks: another recovery may have
                 the rest of it in hands.
                 */
                 UPDATE c
@@ -597,8 +600,7 @@ k.[Was],
                     s.[Status] = 'Processing'
                     AND EXISTS (
                         SELECT 1
-                        FROM [readpast].[FourQueueScheduler_Lease] AS o WITH (READUNCOMMITTED,
-                            INDEX ([IX_FourQueueScheduler_Lease_InFlight]))
+                        FROM [readpast].[FourQueueScheduler_Lease] AS o WITH (READUNCOMMITTED, INDEX ([IX_FourQueueScheduler_Lease_InFlight]))
                         WHERE
                             o.[Status] = 'Processing'
                             AND o.[StartedAt] = s.[StartedAt]
@@ -630,28 +632,24 @@ k.[Was],
                         WHEN x.[Is] = 'Processing'
                             THEN CONCAT(
                                 CASE
-                                    WHEN x.[LeaseUntil] > @_Now
-                                        THEN N'Worker ' + x.[LeaseOwner] + N' began anew on attempt '
+                                    WHEN x.[LeaseUntil] > @_Now THEN N'Worker ' + x.[LeaseOwner] + N' began anew on attempt '
                                     ELSE N'The lease of worker ' + x.[LeaseOwner] + N' ran out on attempt '
                                 END,
                                 x.[AttemptNum], N' of ',
                                 @_MaxAttempts, N'; the worker is taken for dead.',
                                 CASE
                                     WHEN x.[Together] = 1
-                                        THEN
-                                            N' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
+                                        THEN N' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
                                 END
                             )
                         ELSE x.[Error]
                     END,
                     x.[StartedAt],
                     CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN @_Now END,
-                    CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt],
-                        @_Now) END,
+                    CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @_Now) END,
                     CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END,
                     x.[LeaseOwner],
-                    /* A lease that is over, on an item that waits, is the mark of one that came back from a dead
-                    worker. */
+                    /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
                     CASE
                         WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN NULL
                         WHEN x.[Is] = 'Processing' AND x.[LeaseUntil] < @_Now THEN x.[LeaseUntil]
@@ -663,22 +661,32 @@ k.[Was],
                     SELECT
                         q.[id] AS [Key1],
                         c.[Together],
-                        CASE WHEN c.[Together] = 0 AND COALESCE(CAST(q.[attempts] AS int), 0) >= @_MaxAttempts THEN 1
-                            ELSE 0 END AS [Ends],
-                        CASE WHEN s.[Status] IN ('Pending', 'Error') AND s.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END
-                            AS [Died],
+                        CASE WHEN c.[Together] = 0 AND COALESCE(CAST(q.[attempts] AS int), 0) >= @_MaxAttempts THEN 1 ELSE 0 END AS [Ends],
+                        CASE WHEN s.[Status] IN ('Pending', 'Error') AND s.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END AS [Died],
                         s.[LeaseUntil],
-                        CASE WHEN q.[in_process] = 0 THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status]
-                            ELSE 'Pending' END WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
-                            WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
-                            'PartiallyCompleted') THEN s.[Status] ELSE 'Processing' END WHEN q.[in_process] = 1
-                            AND q.[end_date] IS NOT NULL THEN 'Completed' ELSE 'Processing' END AS [Is],
                         CASE
-                            WHEN CASE WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending' THEN DATEADD(MILLISECOND,
-                                @_SilentMs, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
-                                ELSE s.[LeaseUntil] END <= @_Now THEN 1
-                            WHEN @Recover = 2 AND CAST(q.[app_server]
-                                AS nvarchar(128)) COLLATE Latin1_General_BIN2 = @Worker THEN 1
+                WHEN q.[in_process] = 0
+                    THEN CASE
+                        WHEN s.[Status] IN ('Pending', 'Error')
+                            THEN s.[Status]
+                        ELSE 'Pending'
+                    END
+                WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
+                    THEN CASE
+                        WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                            THEN s.[Status]
+                        ELSE 'Processing'
+                    END
+                WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
+                ELSE 'Processing'
+            END AS [Is],
+                        CASE
+                            WHEN CASE
+                WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending'
+                    THEN DATEADD(MILLISECOND, @_SilentMs, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
+                ELSE s.[LeaseUntil]
+            END <= @_Now THEN 1
+                            WHEN @Recover = 2 AND CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 = @Worker THEN 1
                             ELSE 0
                         END AS [GivenUp],
                         COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum],
@@ -686,8 +694,7 @@ k.[Was],
                         s.[Step] AS [Step],
                         s.[Response] AS [Response],
                         s.[Error] AS [Error],
-                        COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
-                            AS [StartedAt],
+                        COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))) AS [StartedAt],
                         s.[DueAt],
                         CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [LeaseOwner],
                         s.[UpdatedAt] AS [Before]
@@ -707,15 +714,13 @@ k.[Was],
                     SELECT c.[Key1]
                     FROM @_Candidate AS c
                     WHERE
-                        NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WHERE q.[in_process] IN (0, 1)
-                            AND q.[id] = c.[Key1])
+                        NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WHERE q.[in_process] IN (0, 1) AND q.[id] = c.[Key1])
                         AND NOT EXISTS (SELECT 1 FROM @_Gone AS g WHERE g.[Key1] = c.[Key1]);
 
                     /* What moved to another place of the index while it was looked for can be missed, once. */
                     DELETE g
                     FROM @_Gone AS g
-                    WHERE EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WHERE q.[in_process] IN (0, 1)
-                        AND q.[id] = g.[Key1]);
+                    WHERE EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WHERE q.[in_process] IN (0, 1) AND q.[id] = g.[Key1]);
 
                     DELETE s
                     FROM @_Gone AS g
@@ -748,24 +753,20 @@ k.[Was],
                 UPDATE q
                 SET
                     [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @_Offset, w.[DueAt]), q.[scheduled_start_date]),
-                    [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At
-                        ELSE q.[start_date] END,
+                    [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[start_date] END,
                     [end_date] = CASE
-                        WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
-                            'PartiallyCompleted', 'Pending', 'Error')
+                        WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
                             THEN NULL
                         WHEN w.[Status] IN ('Completed')
                             THEN COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), @_At)
                         ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
                     END,
                     [attempts] = w.[AttemptNum],
-                    [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
-                        ELSE q.[app_server] COLLATE DATABASE_DEFAULT END,
+                    [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[app_server] COLLATE DATABASE_DEFAULT END,
                     [in_process] = CASE
                         WHEN w.[Status] IN ('Pending', 'Error')
                             THEN 0
-                        WHEN w.[Status] IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated',
-                            'PartiallyCompleted')
+                        WHEN w.[Status] IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
                             THEN 1
                         ELSE q.[in_process]
                     END
@@ -819,10 +820,8 @@ k.[Was],
 
             /*
             Choose and lock the due items, in order: one seek in one index, as many rows as are asked for. The locks are
-            update locks on rows nobody else holds, kept to the end of the transaction, so the updates below never wait
-            for
-            another worker. It is planned as for one row: a plan for many reads ahead in the index, and locks what it
-            does not
+            update locks on rows nobody else holds, kept to the end of the transaction, so the updates below never wait for
+            another worker. It is planned as for one row: a plan for many reads ahead in the index, and locks what it does not
             take.
             app_server is in no index: reading it visits the row itself and so locks it, not just a key of the index.
             */
@@ -848,21 +847,18 @@ k.[Was],
             IF @_Locked > 0
             BEGIN
                 /*
-                What came back from a dead worker may have been its death: it goes alone, so the claim ends before the
-                first
+                What came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
                 such item, or with it where it is the first of all. The others are let go with the transaction.
                 */
                 UPDATE d
                 SET
-                    [Alone] = CASE WHEN s.[Status] IN ('Pending', 'Error') AND s.[LeaseUntil] IS NOT NULL THEN 1
-                        ELSE 0 END
+                    [Alone] = CASE WHEN s.[Status] IN ('Pending', 'Error') AND s.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END
                 FROM @_Due AS d
                 INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s
                     ON s.[id] = d.[Key1]
                 OPTION (LOOP JOIN, FORCE ORDER);
 
-                SET @_Alone = (SELECT MIN(d.[Seq]) FROM @_Due AS d WHERE d.[Alone] = 1
-                    AND d.[AttemptNum] < @_MaxAttempts);
+                SET @_Alone = (SELECT MIN(d.[Seq]) FROM @_Due AS d WHERE d.[Alone] = 1 AND d.[AttemptNum] < @_MaxAttempts);
                 IF @_Alone IS NOT NULL
                 BEGIN
                     IF EXISTS (SELECT 1 FROM @_Due AS d WHERE d.[Seq] < @_Alone AND d.[AttemptNum] < @_MaxAttempts)
@@ -908,24 +904,20 @@ k.[Was],
                 UPDATE q
                 SET
                     [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @_Offset, w.[DueAt]), q.[scheduled_start_date]),
-                    [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At
-                        ELSE q.[start_date] END,
+                    [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[start_date] END,
                     [end_date] = CASE
-                        WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
-                            'PartiallyCompleted', 'Pending', 'Error')
+                        WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
                             THEN NULL
                         WHEN w.[Status] IN ('Completed')
                             THEN COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), @_At)
                         ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
                     END,
                     [attempts] = w.[AttemptNum],
-                    [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
-                        ELSE q.[app_server] COLLATE DATABASE_DEFAULT END,
+                    [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[app_server] COLLATE DATABASE_DEFAULT END,
                     [in_process] = CASE
                         WHEN w.[Status] IN ('Pending', 'Error')
                             THEN 0
-                        WHEN w.[Status] IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated',
-                            'PartiallyCompleted')
+                        WHEN w.[Status] IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
                             THEN 1
                         ELSE q.[in_process]
                     END
@@ -1007,11 +999,22 @@ k.[Was],
             i.[Ordinal],
             'OK',
             CASE WHEN q.[id] IS NOT NULL THEN 'Pending' END,
-            CASE WHEN q.[id] IS NOT NULL THEN CASE WHEN q.[in_process] = 0 THEN CASE WHEN s.[Status] IN ('Pending',
-                'Error') THEN s.[Status] ELSE 'Pending' END WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
-                WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-                THEN s.[Status] ELSE 'Processing' END WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
-                THEN 'Completed' ELSE 'Processing' END END,
+            CASE WHEN q.[id] IS NOT NULL THEN CASE
+            WHEN q.[in_process] = 0
+                THEN CASE
+                    WHEN s.[Status] IN ('Pending', 'Error')
+                        THEN s.[Status]
+                    ELSE 'Pending'
+                END
+            WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
+                THEN CASE
+                    WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                        THEN s.[Status]
+                    ELSE 'Processing'
+                END
+            WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
+            ELSE 'Processing'
+        END END,
             s.[UpdatedAt],
             CASE WHEN q.[id] IS NOT NULL THEN COALESCE(CAST(q.[attempts] AS int), 0) END
         FROM @_Item AS i
@@ -1117,11 +1120,22 @@ k.[Was],
         o.[Status],
         q.[reputation] AS [reputation],
         q.[id],
-        CASE WHEN q.[in_process] = 0 THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status]
-            ELSE 'Pending' END WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
-            WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-            THEN s.[Status] ELSE 'Processing' END WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
-            ELSE 'Processing' END AS [ItemStatus],
+        CASE
+                WHEN q.[in_process] = 0
+                    THEN CASE
+                        WHEN s.[Status] IN ('Pending', 'Error')
+                            THEN s.[Status]
+                        ELSE 'Pending'
+                    END
+                WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
+                    THEN CASE
+                        WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                            THEN s.[Status]
+                        ELSE 'Processing'
+                    END
+                WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
+                ELSE 'Processing'
+            END AS [ItemStatus],
         s.[Step] AS [ItemStep],
         COALESCE(CAST(q.[attempts] AS int), 0) AS [ItemAttempt],
         s.[Response] AS [ItemResponse],
@@ -1130,15 +1144,19 @@ k.[Was],
         COALESCE(
             s.[Duration],
             /* Of what is completed nothing is kept beside the table, which has both times. */
-            CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN DATEDIFF_BIG(MILLISECOND, q.[start_date],
-                q.[end_date]) END
+            CASE
+                WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
+                    THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
+            END
         ) AS [ItemDuration],
         DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
         s.[UpdatedAt] AS [ItemToken],
         CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
-        CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE WHEN s.[UpdatedAt] IS NULL
-            OR s.[Status] = 'Pending' THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date]
-            AS datetime2(7)))) ELSE s.[LeaseUntil] END END AS [ItemLeaseUntil]
+        CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
+                WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending'
+                    THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
+                ELSE s.[LeaseUntil]
+            END END AS [ItemLeaseUntil]
     FROM @_Out AS o
     LEFT JOIN [dbo].[four_queue] AS q
         ON q.[in_process] IN (0, 1) AND q.[id] = o.[Key1] AND o.[Answer] IN ('CLAIMED', 'CLAIMED_ALONE')

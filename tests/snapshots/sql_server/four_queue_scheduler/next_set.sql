@@ -200,8 +200,7 @@ BEGIN
                 s.[Status] = 'Processing'
                 AND EXISTS (
                     SELECT 1
-                    FROM [readpast].[FourQueueScheduler_Lease] AS o WITH (READUNCOMMITTED,
-                        INDEX ([IX_FourQueueScheduler_Lease_InFlight]))
+                    FROM [readpast].[FourQueueScheduler_Lease] AS o WITH (READUNCOMMITTED, INDEX ([IX_FourQueueScheduler_Lease_InFlight]))
                     WHERE
                         o.[Status] = 'Processing'
                         AND o.[StartedAt] = s.[StartedAt]
@@ -233,24 +232,21 @@ BEGIN
                     WHEN x.[Is] = 'Processing'
                         THEN CONCAT(
                             CASE
-                                WHEN x.[LeaseUntil] > @_Now
-                                    THEN N'Worker ' + x.[LeaseOwner] + N' began anew on attempt '
+                                WHEN x.[LeaseUntil] > @_Now THEN N'Worker ' + x.[LeaseOwner] + N' began anew on attempt '
                                 ELSE N'The lease of worker ' + x.[LeaseOwner] + N' ran out on attempt '
                             END,
                             x.[AttemptNum], N' of ',
                             @_MaxAttempts, N'; the worker is taken for dead.',
                             CASE
                                 WHEN x.[Together] = 1
-                                    THEN
-                                        N' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
+                                    THEN N' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
                             END
                         )
                     ELSE x.[Error]
                 END,
                 x.[StartedAt],
                 CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN @_Now END,
-                CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt],
-                    @_Now) END,
+                CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @_Now) END,
                 CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END,
                 x.[LeaseOwner],
                 /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
@@ -265,22 +261,32 @@ BEGIN
                 SELECT
                     q.[id] AS [Key1],
                     c.[Together],
-                    CASE WHEN c.[Together] = 0 AND COALESCE(CAST(q.[attempts] AS int), 0) >= @_MaxAttempts THEN 1
-                        ELSE 0 END AS [Ends],
-                    CASE WHEN s.[Status] IN ('Pending', 'Error') AND s.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END
-                        AS [Died],
+                    CASE WHEN c.[Together] = 0 AND COALESCE(CAST(q.[attempts] AS int), 0) >= @_MaxAttempts THEN 1 ELSE 0 END AS [Ends],
+                    CASE WHEN s.[Status] IN ('Pending', 'Error') AND s.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END AS [Died],
                     s.[LeaseUntil],
-                    CASE WHEN q.[in_process] = 0 THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status]
-                        ELSE 'Pending' END WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
-                        WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
-                        'PartiallyCompleted') THEN s.[Status] ELSE 'Processing' END WHEN q.[in_process] = 1
-                        AND q.[end_date] IS NOT NULL THEN 'Completed' ELSE 'Processing' END AS [Is],
                     CASE
-                        WHEN CASE WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending' THEN DATEADD(MILLISECOND,
-                            @_SilentMs, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
-                            ELSE s.[LeaseUntil] END <= @_Now THEN 1
-                        WHEN @Recover = 2 AND CAST(q.[app_server]
-                            AS nvarchar(128)) COLLATE Latin1_General_BIN2 = @Worker THEN 1
+            WHEN q.[in_process] = 0
+                THEN CASE
+                    WHEN s.[Status] IN ('Pending', 'Error')
+                        THEN s.[Status]
+                    ELSE 'Pending'
+                END
+            WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
+                THEN CASE
+                    WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                        THEN s.[Status]
+                    ELSE 'Processing'
+                END
+            WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
+            ELSE 'Processing'
+        END AS [Is],
+                    CASE
+                        WHEN CASE
+            WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending'
+                THEN DATEADD(MILLISECOND, @_SilentMs, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
+            ELSE s.[LeaseUntil]
+        END <= @_Now THEN 1
+                        WHEN @Recover = 2 AND CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 = @Worker THEN 1
                         ELSE 0
                     END AS [GivenUp],
                     COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum],
@@ -288,8 +294,7 @@ BEGIN
                     s.[Step] AS [Step],
                     s.[Response] AS [Response],
                     s.[Error] AS [Error],
-                    COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
-                        AS [StartedAt],
+                    COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))) AS [StartedAt],
                     s.[DueAt],
                     CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [LeaseOwner],
                     s.[UpdatedAt] AS [Before]
@@ -309,15 +314,13 @@ BEGIN
                 SELECT c.[Key1]
                 FROM @_Candidate AS c
                 WHERE
-                    NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WHERE q.[in_process] IN (0, 1)
-                        AND q.[id] = c.[Key1])
+                    NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WHERE q.[in_process] IN (0, 1) AND q.[id] = c.[Key1])
                     AND NOT EXISTS (SELECT 1 FROM @_Gone AS g WHERE g.[Key1] = c.[Key1]);
 
                 /* What moved to another place of the index while it was looked for can be missed, once. */
                 DELETE g
                 FROM @_Gone AS g
-                WHERE EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WHERE q.[in_process] IN (0, 1)
-                    AND q.[id] = g.[Key1]);
+                WHERE EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WHERE q.[in_process] IN (0, 1) AND q.[id] = g.[Key1]);
 
                 DELETE s
                 FROM @_Gone AS g
@@ -350,24 +353,20 @@ BEGIN
             UPDATE q
             SET
                 [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @_Offset, w.[DueAt]), q.[scheduled_start_date]),
-                [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At
-                    ELSE q.[start_date] END,
+                [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[start_date] END,
                 [end_date] = CASE
-                    WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
-                        'PartiallyCompleted', 'Pending', 'Error')
+                    WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
                         THEN NULL
                     WHEN w.[Status] IN ('Completed')
                         THEN COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), @_At)
                     ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
                 END,
                 [attempts] = w.[AttemptNum],
-                [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
-                    ELSE q.[app_server] COLLATE DATABASE_DEFAULT END,
+                [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[app_server] COLLATE DATABASE_DEFAULT END,
                 [in_process] = CASE
                     WHEN w.[Status] IN ('Pending', 'Error')
                         THEN 0
-                    WHEN w.[Status] IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated',
-                        'PartiallyCompleted')
+                    WHEN w.[Status] IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
                         THEN 1
                     ELSE q.[in_process]
                 END
@@ -422,8 +421,7 @@ BEGIN
         /*
         Choose and lock the due items, in order: one seek in one index, as many rows as are asked for. The locks are
         update locks on rows nobody else holds, kept to the end of the transaction, so the updates below never wait for
-        another worker. It is planned as for one row: a plan for many reads ahead in the index, and locks what it does
-        not
+        another worker. It is planned as for one row: a plan for many reads ahead in the index, and locks what it does not
         take.
         app_server is in no index: reading it visits the row itself and so locks it, not just a key of the index.
         */
@@ -506,24 +504,20 @@ BEGIN
             UPDATE q
             SET
                 [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @_Offset, w.[DueAt]), q.[scheduled_start_date]),
-                [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At
-                    ELSE q.[start_date] END,
+                [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[start_date] END,
                 [end_date] = CASE
-                    WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
-                        'PartiallyCompleted', 'Pending', 'Error')
+                    WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
                         THEN NULL
                     WHEN w.[Status] IN ('Completed')
                         THEN COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), @_At)
                     ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
                 END,
                 [attempts] = w.[AttemptNum],
-                [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
-                    ELSE q.[app_server] COLLATE DATABASE_DEFAULT END,
+                [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[app_server] COLLATE DATABASE_DEFAULT END,
                 [in_process] = CASE
                     WHEN w.[Status] IN ('Pending', 'Error')
                         THEN 0
-                    WHEN w.[Status] IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated',
-                        'PartiallyCompleted')
+                    WHEN w.[Status] IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
                         THEN 1
                     ELSE q.[in_process]
                 END
@@ -635,11 +629,22 @@ BEGIN
         o.[Status],
         q.[reputation] AS [reputation],
         q.[id],
-        CASE WHEN q.[in_process] = 0 THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status]
-            ELSE 'Pending' END WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
-            WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-            THEN s.[Status] ELSE 'Processing' END WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
-            ELSE 'Processing' END AS [ItemStatus],
+        CASE
+                WHEN q.[in_process] = 0
+                    THEN CASE
+                        WHEN s.[Status] IN ('Pending', 'Error')
+                            THEN s.[Status]
+                        ELSE 'Pending'
+                    END
+                WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
+                    THEN CASE
+                        WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                            THEN s.[Status]
+                        ELSE 'Processing'
+                    END
+                WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
+                ELSE 'Processing'
+            END AS [ItemStatus],
         s.[Step] AS [ItemStep],
         COALESCE(CAST(q.[attempts] AS int), 0) AS [ItemAttempt],
         s.[Response] AS [ItemResponse],
@@ -648,15 +653,19 @@ BEGIN
         COALESCE(
             s.[Duration],
             /* Of what is completed nothing is kept beside the table, which has both times. */
-            CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN DATEDIFF_BIG(MILLISECOND, q.[start_date],
-                q.[end_date]) END
+            CASE
+                WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
+                    THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
+            END
         ) AS [ItemDuration],
         DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
         s.[UpdatedAt] AS [ItemToken],
         CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
-        CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE WHEN s.[UpdatedAt] IS NULL
-            OR s.[Status] = 'Pending' THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date]
-            AS datetime2(7)))) ELSE s.[LeaseUntil] END END AS [ItemLeaseUntil]
+        CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
+                WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending'
+                    THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
+                ELSE s.[LeaseUntil]
+            END END AS [ItemLeaseUntil]
     FROM @_Out AS o
     LEFT JOIN [dbo].[four_queue] AS q
         ON q.[in_process] IN (0, 1) AND q.[id] = o.[Key1] AND o.[Answer] IN ('CLAIMED', 'CLAIMED_ALONE')

@@ -1,10 +1,8 @@
 /*
-Delete up to @Max finished items that fit @Filter, in the order of their keys, and as many rows of
-FourQueueScheduler_Lease
+Delete up to @Max finished items that fit @Filter, in the order of their keys, and as many rows of FourQueueScheduler_Lease
 whose items are gone. @Filter is that of Find_FourQueueScheduler; without a status it means Completed,
 PartiallyCompleted, Cancelled and Terminated. Failed items go only when they are named, since somebody may still want to
-see to them; unfinished ones never do. Rows that others hold are passed over. One row: purged, and how many items it
-were.
+see to them; unfinished ones never do. Rows that others hold are passed over. One row: purged, and how many items it were.
 Table access order: four_queue, FourQueueScheduler_Lease.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Purge_FourQueueScheduler_trx]
@@ -50,14 +48,11 @@ BEGIN
     DECLARE @_WantedType TABLE ([Ordinal] int NOT NULL PRIMARY KEY, [Type] nvarchar(4000) NOT NULL);
 
     /*
-    A condition with a slip in it must not be passed over: what it was to keep out would be met too. OPENJSON counts
-    types
+    A condition with a slip in it must not be passed over: what it was to keep out would be met too. OPENJSON counts types
     so: 0 is null, 1 text, 4 an array. Two steps, since the parts of one condition are evaluated in any order.
     */
     IF ISJSON(@Filter) = 0 OR CHARINDEX(N'{', @Filter) = 0
-        THROW 50021,
-            N'Purge_FourQueueScheduler_trx: @Filter takes keys, status, types (arrays), before, after, error (text), once.',
-            1;
+        THROW 50021, N'Purge_FourQueueScheduler_trx: @Filter takes keys, status, types (arrays), before, after, error (text), once.', 1;
     IF
         EXISTS (
             SELECT 1 FROM OPENJSON(@Filter) AS j
@@ -68,9 +63,7 @@ BEGIN
                 OR (j.[type] = 1 AND DATALENGTH(j.[value]) > 8000)
         )
         OR EXISTS (SELECT 1 FROM OPENJSON(@Filter) AS j GROUP BY j.[key] HAVING COUNT(*) > 1)
-        THROW 50021,
-            N'Purge_FourQueueScheduler_trx: @Filter takes keys, status, types (arrays), before, after, error (text), once.',
-            1;
+        THROW 50021, N'Purge_FourQueueScheduler_trx: @Filter takes keys, status, types (arrays), before, after, error (text), once.', 1;
 
     SET @_Keys = JSON_QUERY(@Filter, '$.keys');
     SET @_Statuses = JSON_QUERY(@Filter, '$.status');
@@ -119,11 +112,9 @@ BEGIN
         THROW 50021, N'Purge_FourQueueScheduler_trx: @Max must be from 1 to 1000.', 1;
 
     IF @_Statuses IS NULL
-        DELETE FROM @_Wanted WHERE [Status] = 'Failed' OR NOT ([Status] NOT IN ('Pending', 'Processing', 'Error',
-            'Paused'));
+        DELETE FROM @_Wanted WHERE [Status] = 'Failed' OR NOT ([Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused'));
     IF EXISTS (SELECT 1 FROM @_Wanted AS w WHERE NOT (w.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused')))
-        THROW 50021,
-            N'Purge_FourQueueScheduler_trx: only finished items can be purged; cancel or terminate the others.', 1;
+        THROW 50021, N'Purge_FourQueueScheduler_trx: only finished items can be purged; cancel or terminate the others.', 1;
 
     BEGIN TRY
         BEGIN TRANSACTION;
@@ -143,12 +134,22 @@ BEGIN
         LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
             ON s.[id] = q.[id]
             WHERE
-                CASE WHEN q.[in_process] = 0 THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status]
-                    ELSE 'Pending' END WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
-                    WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
-                    'PartiallyCompleted') THEN s.[Status] ELSE 'Processing' END WHEN q.[in_process] = 1
-                    AND q.[end_date] IS NOT NULL THEN 'Completed' ELSE 'Processing' END IN (SELECT w.[Status]
-                    FROM @_Wanted AS w)
+                CASE
+                    WHEN q.[in_process] = 0
+                        THEN CASE
+                            WHEN s.[Status] IN ('Pending', 'Error')
+                                THEN s.[Status]
+                            ELSE 'Pending'
+                        END
+                    WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
+                        THEN CASE
+                            WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                                THEN s.[Status]
+                            ELSE 'Processing'
+                        END
+                    WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
+                    ELSE 'Processing'
+                END IN (SELECT w.[Status] FROM @_Wanted AS w)
                 AND (@_Types IS NULL OR N'Default' IN (SELECT y.[Type] FROM @_WantedType AS y))
                 AND (@_Before IS NULL OR s.[UpdatedAt] < @_Before)
                 AND (@_Since IS NULL OR s.[UpdatedAt] >= @_Since)
@@ -163,12 +164,22 @@ BEGIN
         LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
             ON s.[id] = q.[id]
             WHERE
-                CASE WHEN q.[in_process] = 0 THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status]
-                    ELSE 'Pending' END WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
-                    WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
-                    'PartiallyCompleted') THEN s.[Status] ELSE 'Processing' END WHEN q.[in_process] = 1
-                    AND q.[end_date] IS NOT NULL THEN 'Completed' ELSE 'Processing' END IN (SELECT w.[Status]
-                    FROM @_Wanted AS w)
+                CASE
+                    WHEN q.[in_process] = 0
+                        THEN CASE
+                            WHEN s.[Status] IN ('Pending', 'Error')
+                                THEN s.[Status]
+                            ELSE 'Pending'
+                        END
+                    WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
+                        THEN CASE
+                            WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                                THEN s.[Status]
+                            ELSE 'Processing'
+                        END
+                    WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
+                    ELSE 'Processing'
+                END IN (SELECT w.[Status] FROM @_Wanted AS w)
                 AND (@_Types IS NULL OR N'Default' IN (SELECT y.[Type] FROM @_WantedType AS y))
                 AND (@_Before IS NULL OR s.[UpdatedAt] < @_Before)
                 AND (@_Since IS NULL OR s.[UpdatedAt] >= @_Since)
@@ -185,11 +196,22 @@ BEGIN
         LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
             ON s.[id] = q.[id]
         WHERE
-            CASE WHEN q.[in_process] = 0 THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status]
-                ELSE 'Pending' END WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
-                WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-                THEN s.[Status] ELSE 'Processing' END WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
-                THEN 'Completed' ELSE 'Processing' END IN (SELECT w.[Status] FROM @_Wanted AS w)
+            CASE
+                WHEN q.[in_process] = 0
+                    THEN CASE
+                        WHEN s.[Status] IN ('Pending', 'Error')
+                            THEN s.[Status]
+                        ELSE 'Pending'
+                    END
+                WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
+                    THEN CASE
+                        WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                            THEN s.[Status]
+                        ELSE 'Processing'
+                    END
+                WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
+                ELSE 'Processing'
+            END IN (SELECT w.[Status] FROM @_Wanted AS w)
             AND (@_Types IS NULL OR N'Default' IN (SELECT y.[Type] FROM @_WantedType AS y))
             AND (@_Before IS NULL OR s.[UpdatedAt] < @_Before)
             AND (@_Since IS NULL OR s.[UpdatedAt] >= @_Since)

@@ -201,8 +201,7 @@ BEGIN
                     WHEN 'OK' THEN 'Pending'
                     ELSE x.[Is]
                 END,
-                CASE WHEN a.[Answer] = 'OK' THEN CASE WHEN x.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, x.[Token])
-                    ELSE @_Now END ELSE x.[Token] END,
+                CASE WHEN a.[Answer] = 'OK' THEN CASE WHEN x.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_Now END ELSE x.[Token] END,
                 CASE a.[Answer]
                     WHEN 'NOT_FOUND' THEN NULL
                     WHEN 'OK' THEN 0
@@ -213,11 +212,22 @@ BEGIN
                     i.[Ordinal],
                     i.[Token] AS [Given],
                     CASE WHEN q.[id] IS NULL THEN 0 ELSE 1 END AS [Found],
-                    CASE WHEN q.[in_process] = 0 THEN CASE WHEN s.[Status] IN ('Pending', 'Error') THEN s.[Status]
-                        ELSE 'Pending' END WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
-                        WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
-                        'PartiallyCompleted') THEN s.[Status] ELSE 'Processing' END WHEN q.[in_process] = 1
-                        AND q.[end_date] IS NOT NULL THEN 'Completed' ELSE 'Processing' END AS [Is],
+                    CASE
+                WHEN q.[in_process] = 0
+                    THEN CASE
+                        WHEN s.[Status] IN ('Pending', 'Error')
+                            THEN s.[Status]
+                        ELSE 'Pending'
+                    END
+                WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
+                    THEN CASE
+                        WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                            THEN s.[Status]
+                        ELSE 'Processing'
+                    END
+                WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
+                ELSE 'Processing'
+            END AS [Is],
                     COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum],
                     s.[UpdatedAt] AS [Token],
                     ROW_NUMBER() OVER (PARTITION BY i.[Key1] ORDER BY i.[Ordinal]) AS [Place]
@@ -268,24 +278,20 @@ BEGIN
         UPDATE q
         SET
             [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @_Offset, w.[DueAt]), q.[scheduled_start_date]),
-            [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At
-                ELSE q.[start_date] END,
+            [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[start_date] END,
             [end_date] = CASE
-                WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted',
-                    'Pending', 'Error')
+                WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
                     THEN NULL
                 WHEN w.[Status] IN ('Completed')
                     THEN COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), @_At)
                 ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
             END,
             [attempts] = w.[AttemptNum],
-            [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
-                ELSE q.[app_server] COLLATE DATABASE_DEFAULT END,
+            [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[app_server] COLLATE DATABASE_DEFAULT END,
             [in_process] = CASE
                 WHEN w.[Status] IN ('Pending', 'Error')
                     THEN 0
-                WHEN w.[Status] IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated',
-                    'PartiallyCompleted')
+                WHEN w.[Status] IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
                     THEN 1
                 ELSE q.[in_process]
             END
@@ -380,11 +386,22 @@ BEGIN
             i.[Ordinal],
             'OK',
             CASE WHEN q.[id] IS NOT NULL THEN 'Pending' END,
-            CASE WHEN q.[id] IS NOT NULL THEN CASE WHEN q.[in_process] = 0 THEN CASE WHEN s.[Status] IN ('Pending',
-                'Error') THEN s.[Status] ELSE 'Pending' END WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
-                WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-                THEN s.[Status] ELSE 'Processing' END WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
-                THEN 'Completed' ELSE 'Processing' END END,
+            CASE WHEN q.[id] IS NOT NULL THEN CASE
+            WHEN q.[in_process] = 0
+                THEN CASE
+                    WHEN s.[Status] IN ('Pending', 'Error')
+                        THEN s.[Status]
+                    ELSE 'Pending'
+                END
+            WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
+                THEN CASE
+                    WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                        THEN s.[Status]
+                    ELSE 'Processing'
+                END
+            WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
+            ELSE 'Processing'
+        END END,
             s.[UpdatedAt],
             CASE WHEN q.[id] IS NOT NULL THEN COALESCE(CAST(q.[attempts] AS int), 0) END
         FROM @_Item AS i

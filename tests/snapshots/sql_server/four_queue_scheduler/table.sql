@@ -1,7 +1,6 @@
 /* Stored with what is created below: no filtered index works without the two. */
 SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
 GO
-
 /* Items that were taken and left are found here, oldest first. */
 IF NOT EXISTS (
     SELECT 1 FROM sys.indexes AS i
@@ -18,11 +17,9 @@ IF NOT EXISTS (
 )
 BEGIN
     IF CAST(SERVERPROPERTY('EngineEdition') AS int) IN (3, 5, 8)
-        CREATE NONCLUSTERED INDEX [IX_FourQueueScheduler_InFlight] ON [dbo].[four_queue] ([in_process], [end_date],
-            [start_date]) WITH (ONLINE = ON);
+        CREATE NONCLUSTERED INDEX [IX_FourQueueScheduler_InFlight] ON [dbo].[four_queue] ([in_process], [end_date], [start_date]) WITH (ONLINE = ON);
     ELSE
-        CREATE NONCLUSTERED INDEX [IX_FourQueueScheduler_InFlight] ON [dbo].[four_queue] ([in_process], [end_date],
-            [start_date]);
+        CREATE NONCLUSTERED INDEX [IX_FourQueueScheduler_InFlight] ON [dbo].[four_queue] ([in_process], [end_date], [start_date]);
 END;
 GO
 /* The same work is found by an index: one of the table's own that begins with its columns, or else this one. */
@@ -88,7 +85,6 @@ IF NOT EXISTS (
             )
         )
 )
-    CREATE NONCLUSTERED INDEX [IX_FourQueueScheduler_Lease_InFlight] ON [readpast].[FourQueueScheduler_Lease]
-        ([StartedAt]) INCLUDE ([Status])
+    CREATE NONCLUSTERED INDEX [IX_FourQueueScheduler_Lease_InFlight] ON [readpast].[FourQueueScheduler_Lease] ([StartedAt]) INCLUDE ([Status])
     WHERE [Status] = 'Processing';
 GO

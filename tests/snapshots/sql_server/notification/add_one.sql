@@ -1,4 +1,3 @@
-
 /*
 Enqueue one item inside the caller's transaction.
 Returns the answer of Add_Notification_Set_utx, with its key and its concurrency token.

@@ -1,4 +1,3 @@
-
 /*
 Enqueue many items inside the caller's transaction: they are there when it commits, together with its other work.
 Any error ends that transaction (XACT_ABORT), a duplicate key too.
@@ -50,7 +49,8 @@ BEGIN
     SET @_At = @_Now;
 
     INSERT INTO @_New (
-        [Ordinal], [Type], [Step], [DueAt], [Column1], [s1], [s1_1], [s1_2], [s1_3], [s2], [s2_1], [s2_2], [s3], [s3_1]
+        [Ordinal], [Type], [Step], [DueAt],
+        [Column1], [s1], [s1_1], [s1_2], [s1_3], [s2], [s2_1], [s2_2], [s3], [s3_1]
     )
     SELECT
         CAST(j.[key] AS int),
@@ -133,8 +133,7 @@ BEGIN
     ORDER BY n.[Ordinal];
 
     IF @@ROWCOUNT <> (SELECT COUNT(*) FROM @_New AS n WHERE n.[IsNew] = 1)
-        THROW 50021, N'Add_Notification_Set_utx: an index of the table passed over items; they are duplicates to it.',
-            1;
+        THROW 50021, N'Add_Notification_Set_utx: an index of the table passed over items; they are duplicates to it.', 1;
 
     INSERT INTO [readpast].[Notification_ResetPassword] ([EnqueuedAt], [OTP], [UserID], [Username])
     SELECT n.[Key1], n.[s1_1], n.[s1_2], n.[s1_3]
@@ -283,8 +282,8 @@ BEGIN
             END;
 
             INSERT INTO @_New (
-                [Ordinal], [Type], [Step], [DueAt], [Column1], [s1], [s1_1], [s1_2], [s1_3], [s2], [s2_1], [s2_2], [s3],
-                    [s3_1]
+                [Ordinal], [Type], [Step], [DueAt],
+                [Column1], [s1], [s1_1], [s1_2], [s1_3], [s2], [s2_1], [s2_2], [s3], [s3_1]
             )
             SELECT
                 CAST(j.[key] AS int),
@@ -367,8 +366,7 @@ BEGIN
             ORDER BY n.[Ordinal];
 
             IF @@ROWCOUNT <> (SELECT COUNT(*) FROM @_New AS n WHERE n.[IsNew] = 1)
-                THROW 50021,
-                    N'Add_Notification_Set_trx: an index of the table passed over items; they are duplicates to it.', 1;
+                THROW 50021, N'Add_Notification_Set_trx: an index of the table passed over items; they are duplicates to it.', 1;
 
             INSERT INTO [readpast].[Notification_ResetPassword] ([EnqueuedAt], [OTP], [UserID], [Username])
             SELECT n.[Key1], n.[s1_1], n.[s1_2], n.[s1_3]

@@ -39,13 +39,11 @@ BEGIN
     DECLARE @_WantedType TABLE ([Ordinal] int NOT NULL PRIMARY KEY, [Type] nvarchar(4000) NOT NULL);
 
     /*
-    A condition with a slip in it must not be passed over: what it was to keep out would be met too. OPENJSON counts
-    types
+    A condition with a slip in it must not be passed over: what it was to keep out would be met too. OPENJSON counts types
     so: 0 is null, 1 text, 4 an array. Two steps, since the parts of one condition are evaluated in any order.
     */
     IF ISJSON(@Filter) = 0 OR CHARINDEX(N'{', @Filter) = 0
-        THROW 50021,
-            N'Find_Notification: @Filter takes keys, status, types (arrays), before, after, error (text), once.', 1;
+        THROW 50021, N'Find_Notification: @Filter takes keys, status, types (arrays), before, after, error (text), once.', 1;
     IF
         EXISTS (
             SELECT 1 FROM OPENJSON(@Filter) AS j
@@ -56,8 +54,7 @@ BEGIN
                 OR (j.[type] = 1 AND DATALENGTH(j.[value]) > 8000)
         )
         OR EXISTS (SELECT 1 FROM OPENJSON(@Filter) AS j GROUP BY j.[key] HAVING COUNT(*) > 1)
-        THROW 50021,
-            N'Find_Notification: @Filter takes keys, status, types (arrays), before, after, error (text), once.', 1;
+        THROW 50021, N'Find_Notification: @Filter takes keys, status, types (arrays), before, after, error (text), once.', 1;
 
     SET @_Keys = JSON_QUERY(@Filter, '$.keys');
     SET @_Statuses = JSON_QUERY(@Filter, '$.status');
@@ -159,8 +156,7 @@ BEGIN
             AND (@_Since IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) >= @_Since)
             /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
             AND (@_Error IS NULL OR CHARINDEX(@_Error, q.[Error] COLLATE Latin1_General_BIN2) > 0)
-            AND q.[EnqueuedAt] > COALESCE((SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1), CAST('0001-01-01'
-                AS datetime2(7)))
+            AND q.[EnqueuedAt] > COALESCE((SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1), CAST('0001-01-01' AS datetime2(7)))
         ORDER BY q.[EnqueuedAt]
         /* For this filter: which of its members are there decides how the items are reached. */
         OPTION (LOOP JOIN, FORCE ORDER, RECOMPILE);
@@ -214,8 +210,7 @@ BEGIN
             /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
             AND (@_Error IS NULL OR CHARINDEX(@_Error, q.[Error] COLLATE Latin1_General_BIN2) > 0)
             AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-            AND q.[EnqueuedAt] > COALESCE((SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1), CAST('0001-01-01'
-                AS datetime2(7)))
+            AND q.[EnqueuedAt] > COALESCE((SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1), CAST('0001-01-01' AS datetime2(7)))
         ORDER BY q.[EnqueuedAt]
         /* For this filter: which of its members are there decides how the items are reached. */
         OPTION (RECOMPILE);
@@ -265,8 +260,7 @@ BEGIN
         AND (@_Since IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) >= @_Since)
         /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
         AND (@_Error IS NULL OR CHARINDEX(@_Error, q.[Error] COLLATE Latin1_General_BIN2) > 0)
-        AND q.[EnqueuedAt] > COALESCE((SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1), CAST('0001-01-01'
-            AS datetime2(7)))
+        AND q.[EnqueuedAt] > COALESCE((SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1), CAST('0001-01-01' AS datetime2(7)))
     ORDER BY q.[EnqueuedAt]
     /* For this filter: which of its members are there decides how the items are reached. */
     OPTION (RECOMPILE);

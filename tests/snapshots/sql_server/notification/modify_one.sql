@@ -104,8 +104,7 @@ BEGIN
 
 
         /*
-        One item of a worker, as it mostly is: the fence stands in the WHERE, so one update is judge and writer.
-        Whatever
+        One item of a worker, as it mostly is: the fence stands in the WHERE, so one update is judge and writer. Whatever
         it passes over is judged below.
         */
         IF @_Count = 1
@@ -113,16 +112,17 @@ BEGIN
             UPDATE q
             SET
             [ScheduledFor] = COALESCE(w.[DueAt], q.[ScheduledFor]),
-            [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At
-                ELSE q.[StartedAt] END,
+            [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
             [Duration] = COALESCE(w.[Duration], q.[Duration]),
             [AttemptNum] = w.[AttemptNum],
             [LeaseOwner] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[LeaseOwner] END,
             [LeaseUntil] = w.[LeaseUntil],
             [Step] = COALESCE(w.[Step], q.[Step]),
             [Response] = COALESCE(w.[Response], q.[Response]),
-            [Error] = COALESCE(w.[Error], CASE WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
-                ELSE q.[Error] END),
+            [Error] = COALESCE(w.[Error], CASE
+                WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
+                ELSE q.[Error]
+            END),
             [UpdatedAt] = w.[Token],
             [Status] = w.[Status]
             FROM @_Item AS i
@@ -172,8 +172,7 @@ k.[Was],
                     WHEN i.[Error] IS NOT NULL THEN i.[Error]
                     WHEN k.[Status] = 'Failed' AND i.[Status] <> 'Failed'
                         THEN CONCAT(
-                            N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ',
-                                i.[Status], N'.'
+                            N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.'
                         )
                     /* What went wrong before is over. */
                     WHEN k.[Status] = 'Completed' THEN NULL
@@ -185,8 +184,8 @@ k.[Was],
                 END AS [StartedAt],
                 CASE WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused') THEN @_Now END AS [FinishedAt],
                 CASE
-                    WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused') THEN DATEDIFF_BIG(MILLISECOND,
-                        CAST(q.[StartedAt] AS datetime2(7)), @_Now)
+                    WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused')
+                        THEN DATEDIFF_BIG(MILLISECOND, CAST(q.[StartedAt] AS datetime2(7)), @_Now)
                 END AS [Duration],
                 COALESCE(
                     i.[DueAt],
@@ -265,8 +264,7 @@ k.[Was],
                     END
                     ELSE x.[Is]
                 END,
-                CASE WHEN a.[Answer] = 'OK' THEN CASE WHEN x.[Token] >= @_At THEN DATEADD(MICROSECOND, 1, x.[Token])
-                    ELSE @_At END ELSE x.[Token] END,
+                CASE WHEN a.[Answer] = 'OK' THEN CASE WHEN x.[Token] >= @_At THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_At END ELSE x.[Token] END,
                 CASE a.[Answer]
                     WHEN 'NOT_FOUND' THEN NULL
                     WHEN 'OK' THEN CASE
@@ -331,16 +329,17 @@ k.[Was],
             UPDATE q
             SET
             [ScheduledFor] = COALESCE(w.[DueAt], q.[ScheduledFor]),
-            [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At
-                ELSE q.[StartedAt] END,
+            [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
             [Duration] = COALESCE(w.[Duration], q.[Duration]),
             [AttemptNum] = w.[AttemptNum],
             [LeaseOwner] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[LeaseOwner] END,
             [LeaseUntil] = w.[LeaseUntil],
             [Step] = COALESCE(w.[Step], q.[Step]),
             [Response] = COALESCE(w.[Response], q.[Response]),
-            [Error] = COALESCE(w.[Error], CASE WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
-                ELSE q.[Error] END),
+            [Error] = COALESCE(w.[Error], CASE
+                WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
+                ELSE q.[Error]
+            END),
             [UpdatedAt] = w.[Token],
             [Status] = w.[Status]
             FROM @_Item AS i
@@ -360,8 +359,7 @@ k.[Was],
                     WHEN i.[Error] IS NOT NULL THEN i.[Error]
                     WHEN k.[Status] = 'Failed' AND i.[Status] <> 'Failed'
                         THEN CONCAT(
-                            N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ',
-                                i.[Status], N'.'
+                            N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.'
                         )
                     /* What went wrong before is over. */
                     WHEN k.[Status] = 'Completed' THEN NULL
@@ -373,8 +371,8 @@ k.[Was],
                 END AS [StartedAt],
                 CASE WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused') THEN @_Now END AS [FinishedAt],
                 CASE
-                    WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused') THEN DATEDIFF_BIG(MILLISECOND,
-                        CAST(q.[StartedAt] AS datetime2(7)), @_Now)
+                    WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused')
+                        THEN DATEDIFF_BIG(MILLISECOND, CAST(q.[StartedAt] AS datetime2(7)), @_Now)
                 END AS [Duration],
                 COALESCE(
                     i.[DueAt],

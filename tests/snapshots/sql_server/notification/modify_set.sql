@@ -205,8 +205,7 @@ BEGIN
 
 
         /*
-        One item of a worker, as it mostly is: the fence stands in the WHERE, so one update is judge and writer.
-        Whatever
+        One item of a worker, as it mostly is: the fence stands in the WHERE, so one update is judge and writer. Whatever
         it passes over is judged below.
         */
         IF @_Count = 1
@@ -214,16 +213,17 @@ BEGIN
             UPDATE q
             SET
             [ScheduledFor] = COALESCE(w.[DueAt], q.[ScheduledFor]),
-            [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At
-                ELSE q.[StartedAt] END,
+            [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
             [Duration] = COALESCE(w.[Duration], q.[Duration]),
             [AttemptNum] = w.[AttemptNum],
             [LeaseOwner] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[LeaseOwner] END,
             [LeaseUntil] = w.[LeaseUntil],
             [Step] = COALESCE(w.[Step], q.[Step]),
             [Response] = COALESCE(w.[Response], q.[Response]),
-            [Error] = COALESCE(w.[Error], CASE WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
-                ELSE q.[Error] END),
+            [Error] = COALESCE(w.[Error], CASE
+                WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
+                ELSE q.[Error]
+            END),
             [UpdatedAt] = w.[Token],
             [Status] = w.[Status]
             FROM @_Item AS i
@@ -273,8 +273,7 @@ k.[Was],
                     WHEN i.[Error] IS NOT NULL THEN i.[Error]
                     WHEN k.[Status] = 'Failed' AND i.[Status] <> 'Failed'
                         THEN CONCAT(
-                            N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ',
-                                i.[Status], N'.'
+                            N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.'
                         )
                     /* What went wrong before is over. */
                     WHEN k.[Status] = 'Completed' THEN NULL
@@ -286,8 +285,8 @@ k.[Was],
                 END AS [StartedAt],
                 CASE WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused') THEN @_Now END AS [FinishedAt],
                 CASE
-                    WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused') THEN DATEDIFF_BIG(MILLISECOND,
-                        CAST(q.[StartedAt] AS datetime2(7)), @_Now)
+                    WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused')
+                        THEN DATEDIFF_BIG(MILLISECOND, CAST(q.[StartedAt] AS datetime2(7)), @_Now)
                 END AS [Duration],
                 COALESCE(
                     i.[DueAt],
@@ -366,8 +365,7 @@ k.[Was],
                     END
                     ELSE x.[Is]
                 END,
-                CASE WHEN a.[Answer] = 'OK' THEN CASE WHEN x.[Token] >= @_At THEN DATEADD(MICROSECOND, 1, x.[Token])
-                    ELSE @_At END ELSE x.[Token] END,
+                CASE WHEN a.[Answer] = 'OK' THEN CASE WHEN x.[Token] >= @_At THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_At END ELSE x.[Token] END,
                 CASE a.[Answer]
                     WHEN 'NOT_FOUND' THEN NULL
                     WHEN 'OK' THEN CASE
@@ -432,16 +430,17 @@ k.[Was],
             UPDATE q
             SET
             [ScheduledFor] = COALESCE(w.[DueAt], q.[ScheduledFor]),
-            [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At
-                ELSE q.[StartedAt] END,
+            [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
             [Duration] = COALESCE(w.[Duration], q.[Duration]),
             [AttemptNum] = w.[AttemptNum],
             [LeaseOwner] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[LeaseOwner] END,
             [LeaseUntil] = w.[LeaseUntil],
             [Step] = COALESCE(w.[Step], q.[Step]),
             [Response] = COALESCE(w.[Response], q.[Response]),
-            [Error] = COALESCE(w.[Error], CASE WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
-                ELSE q.[Error] END),
+            [Error] = COALESCE(w.[Error], CASE
+                WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
+                ELSE q.[Error]
+            END),
             [UpdatedAt] = w.[Token],
             [Status] = w.[Status]
             FROM @_Item AS i
@@ -461,8 +460,7 @@ k.[Was],
                     WHEN i.[Error] IS NOT NULL THEN i.[Error]
                     WHEN k.[Status] = 'Failed' AND i.[Status] <> 'Failed'
                         THEN CONCAT(
-                            N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ',
-                                i.[Status], N'.'
+                            N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.'
                         )
                     /* What went wrong before is over. */
                     WHEN k.[Status] = 'Completed' THEN NULL
@@ -474,8 +472,8 @@ k.[Was],
                 END AS [StartedAt],
                 CASE WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused') THEN @_Now END AS [FinishedAt],
                 CASE
-                    WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused') THEN DATEDIFF_BIG(MILLISECOND,
-                        CAST(q.[StartedAt] AS datetime2(7)), @_Now)
+                    WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused')
+                        THEN DATEDIFF_BIG(MILLISECOND, CAST(q.[StartedAt] AS datetime2(7)), @_Now)
                 END AS [Duration],
                 COALESCE(
                     i.[DueAt],
@@ -568,8 +566,7 @@ k.[Was],
             SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
             IF @_Searched > 0 AND @Recover > 0
                 /*
-                Of what was claimed together, nobody knows which was begun. Read without locks: another recovery may
-                have
+                Of what was claimed together, nobody knows which was begun. Read without locks: another recovery may have
                 the rest of it in hands.
                 */
                 UPDATE c
@@ -612,25 +609,21 @@ k.[Was],
                     CASE
                         WHEN x.[Is] = 'Processing'
                             THEN CONCAT(
-                                N'The lease of worker ', x.[LeaseOwner], N' ran out on attempt ', x.[AttemptNum],
-                                    N' of ',
+                                N'The lease of worker ', x.[LeaseOwner], N' ran out on attempt ', x.[AttemptNum], N' of ',
                                 @_MaxAttempts, N'; the worker is taken for dead.',
                                 CASE
                                     WHEN x.[Together] = 1
-                                        THEN
-                                            N' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
+                                        THEN N' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
                                 END
                             )
                         ELSE x.[Error]
                     END,
                     x.[StartedAt],
                     CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN @_Now END,
-                    CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt],
-                        @_Now) END,
+                    CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @_Now) END,
                     CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END,
                     x.[LeaseOwner],
-                    /* A lease that is over, on an item that waits, is the mark of one that came back from a dead
-                    worker. */
+                    /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
                     CASE
                         WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN NULL
                         WHEN x.[Is] = 'Processing' AND x.[LeaseUntil] < @_Now THEN x.[LeaseUntil]
@@ -670,16 +663,17 @@ k.[Was],
                 UPDATE q
                 SET
                     [ScheduledFor] = COALESCE(w.[DueAt], q.[ScheduledFor]),
-                    [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At
-                        ELSE q.[StartedAt] END,
+                    [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
                     [Duration] = COALESCE(w.[Duration], q.[Duration]),
                     [AttemptNum] = w.[AttemptNum],
                     [LeaseOwner] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[LeaseOwner] END,
                     [LeaseUntil] = w.[LeaseUntil],
                     [Step] = COALESCE(w.[Step], q.[Step]),
                     [Response] = COALESCE(w.[Response], q.[Response]),
-                    [Error] = COALESCE(w.[Error], CASE WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
-                        ELSE q.[Error] END),
+                    [Error] = COALESCE(w.[Error], CASE
+                        WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
+                        ELSE q.[Error]
+                    END),
                     [UpdatedAt] = w.[Token],
                     [Status] = w.[Status]
                 FROM @_Change AS w
@@ -695,10 +689,8 @@ k.[Was],
 
             /*
             Choose and lock the due items, in order: one seek in one index, as many rows as are asked for. The locks are
-            update locks on rows nobody else holds, kept to the end of the transaction, so the updates below never wait
-            for
-            another worker. It is planned as for one row: a plan for many reads ahead in the index, and locks what it
-            does not
+            update locks on rows nobody else holds, kept to the end of the transaction, so the updates below never wait for
+            another worker. It is planned as for one row: a plan for many reads ahead in the index, and locks what it does not
             take.
             */
             DELETE FROM @_Change;
@@ -723,12 +715,10 @@ k.[Was],
             IF @_Locked > 0
             BEGIN
                 /*
-                What came back from a dead worker may have been its death: it goes alone, so the claim ends before the
-                first
+                What came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
                 such item, or with it where it is the first of all. The others are let go with the transaction.
                 */
-                SET @_Alone = (SELECT MIN(d.[Seq]) FROM @_Due AS d WHERE d.[Alone] = 1
-                    AND d.[AttemptNum] < @_MaxAttempts);
+                SET @_Alone = (SELECT MIN(d.[Seq]) FROM @_Due AS d WHERE d.[Alone] = 1 AND d.[AttemptNum] < @_MaxAttempts);
                 IF @_Alone IS NOT NULL
                 BEGIN
                     IF EXISTS (SELECT 1 FROM @_Due AS d WHERE d.[Seq] < @_Alone AND d.[AttemptNum] < @_MaxAttempts)
@@ -737,13 +727,11 @@ k.[Was],
                     DELETE FROM @_Due WHERE [Seq] > @_Alone AND [AttemptNum] < @_MaxAttempts;
                 END;
 
-                UPDATE @_Due SET [Token] = CASE WHEN [Token] >= @_At THEN DATEADD(MICROSECOND, 1, [Token])
-                    ELSE @_At END;
+                UPDATE @_Due SET [Token] = CASE WHEN [Token] >= @_At THEN DATEADD(MICROSECOND, 1, [Token]) ELSE @_At END;
 
                 UPDATE q
                 SET
-                [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At
-                    ELSE q.[StartedAt] END,
+                [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
                 [AttemptNum] = w.[AttemptNum],
                 [LeaseOwner] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[LeaseOwner] END,
                 [LeaseUntil] = w.[LeaseUntil],
@@ -775,14 +763,15 @@ k.[Was],
 
                 IF EXISTS (SELECT 1 FROM @_Due AS d WHERE d.[AttemptNum] >= @_MaxAttempts)
                 BEGIN
-                    /* An item with spent attempts (the limit was lowered, say) ends here instead of staying at the
-                    head. */
+                    /* An item with spent attempts (the limit was lowered, say) ends here instead of staying at the head. */
                     UPDATE q
                     SET
                 [LeaseOwner] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[LeaseOwner] END,
                 [LeaseUntil] = w.[LeaseUntil],
-                [Error] = COALESCE(w.[Error], CASE WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
-                    ELSE q.[Error] END),
+                [Error] = COALESCE(w.[Error], CASE
+                    WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
+                    ELSE q.[Error]
+                END),
                 [UpdatedAt] = w.[Token],
                 [Status] = w.[Status]
                     FROM @_Due AS d

@@ -177,16 +177,14 @@ BEGIN
                             @_MaxAttempts, N'; the worker is taken for dead.',
                             CASE
                                 WHEN x.[Together] = 1
-                                    THEN
-                                        N' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
+                                    THEN N' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
                             END
                         )
                     ELSE x.[Error]
                 END,
                 x.[StartedAt],
                 CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN @_Now END,
-                CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt],
-                    @_Now) END,
+                CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @_Now) END,
                 CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END,
                 x.[LeaseOwner],
                 /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
@@ -229,16 +227,17 @@ BEGIN
             UPDATE q
             SET
                 [ScheduledFor] = COALESCE(w.[DueAt], q.[ScheduledFor]),
-                [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At
-                    ELSE q.[StartedAt] END,
+                [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
                 [Duration] = COALESCE(w.[Duration], q.[Duration]),
                 [AttemptNum] = w.[AttemptNum],
                 [LeaseOwner] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[LeaseOwner] END,
                 [LeaseUntil] = w.[LeaseUntil],
                 [Step] = COALESCE(w.[Step], q.[Step]),
                 [Response] = COALESCE(w.[Response], q.[Response]),
-                [Error] = COALESCE(w.[Error], CASE WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
-                    ELSE q.[Error] END),
+                [Error] = COALESCE(w.[Error], CASE
+                    WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
+                    ELSE q.[Error]
+                END),
                 [UpdatedAt] = w.[Token],
                 [Status] = w.[Status]
             FROM @_Change AS w
@@ -255,8 +254,7 @@ BEGIN
         /*
         Choose and lock the due items, in order: one seek in one index, as many rows as are asked for. The locks are
         update locks on rows nobody else holds, kept to the end of the transaction, so the updates below never wait for
-        another worker. It is planned as for one row: a plan for many reads ahead in the index, and locks what it does
-        not
+        another worker. It is planned as for one row: a plan for many reads ahead in the index, and locks what it does not
         take.
         */
         DELETE FROM @_Change;
@@ -297,8 +295,7 @@ BEGIN
 
             UPDATE q
             SET
-            [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At
-                ELSE q.[StartedAt] END,
+            [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
             [AttemptNum] = w.[AttemptNum],
             [LeaseOwner] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[LeaseOwner] END,
             [LeaseUntil] = w.[LeaseUntil],
@@ -335,8 +332,10 @@ BEGIN
                 SET
             [LeaseOwner] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[LeaseOwner] END,
             [LeaseUntil] = w.[LeaseUntil],
-            [Error] = COALESCE(w.[Error], CASE WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
-                ELSE q.[Error] END),
+            [Error] = COALESCE(w.[Error], CASE
+                WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
+                ELSE q.[Error]
+            END),
             [UpdatedAt] = w.[Token],
             [Status] = w.[Status]
                 FROM @_Due AS d

@@ -1,9 +1,7 @@
 /*
-Delete up to @Max finished items that fit @Filter, in the order of their keys. @Filter is that of Find_Notification;
-without a status it means Completed,
+Delete up to @Max finished items that fit @Filter, in the order of their keys. @Filter is that of Find_Notification; without a status it means Completed,
 PartiallyCompleted, Cancelled and Terminated. Failed items go only when they are named, since somebody may still want to
-see to them; unfinished ones never do. Rows that others hold are passed over. One row: purged, and how many items it
-were.
+see to them; unfinished ones never do. Rows that others hold are passed over. One row: purged, and how many items it were.
 Table access order: Notification.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Purge_Notification_trx]
@@ -47,14 +45,11 @@ BEGIN
     DECLARE @_WantedType TABLE ([Ordinal] int NOT NULL PRIMARY KEY, [Type] nvarchar(4000) NOT NULL);
 
     /*
-    A condition with a slip in it must not be passed over: what it was to keep out would be met too. OPENJSON counts
-    types
+    A condition with a slip in it must not be passed over: what it was to keep out would be met too. OPENJSON counts types
     so: 0 is null, 1 text, 4 an array. Two steps, since the parts of one condition are evaluated in any order.
     */
     IF ISJSON(@Filter) = 0 OR CHARINDEX(N'{', @Filter) = 0
-        THROW 50021,
-            N'Purge_Notification_trx: @Filter takes keys, status, types (arrays), before, after, error (text), once.',
-            1;
+        THROW 50021, N'Purge_Notification_trx: @Filter takes keys, status, types (arrays), before, after, error (text), once.', 1;
     IF
         EXISTS (
             SELECT 1 FROM OPENJSON(@Filter) AS j
@@ -65,9 +60,7 @@ BEGIN
                 OR (j.[type] = 1 AND DATALENGTH(j.[value]) > 8000)
         )
         OR EXISTS (SELECT 1 FROM OPENJSON(@Filter) AS j GROUP BY j.[key] HAVING COUNT(*) > 1)
-        THROW 50021,
-            N'Purge_Notification_trx: @Filter takes keys, status, types (arrays), before, after, error (text), once.',
-            1;
+        THROW 50021, N'Purge_Notification_trx: @Filter takes keys, status, types (arrays), before, after, error (text), once.', 1;
 
     SET @_Keys = JSON_QUERY(@Filter, '$.keys');
     SET @_Statuses = JSON_QUERY(@Filter, '$.status');
@@ -116,8 +109,7 @@ BEGIN
         THROW 50021, N'Purge_Notification_trx: @Max must be from 1 to 1000.', 1;
 
     IF @_Statuses IS NULL
-        DELETE FROM @_Wanted WHERE [Status] = 'Failed' OR NOT ([Status] NOT IN ('Pending', 'Processing', 'Error',
-            'Paused'));
+        DELETE FROM @_Wanted WHERE [Status] = 'Failed' OR NOT ([Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused'));
     IF EXISTS (SELECT 1 FROM @_Wanted AS w WHERE NOT (w.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused')))
         THROW 50021, N'Purge_Notification_trx: only finished items can be purged; cancel or terminate the others.', 1;
 

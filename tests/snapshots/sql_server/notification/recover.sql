@@ -150,16 +150,14 @@ BEGIN
                             @_MaxAttempts, N'; the worker is taken for dead.',
                             CASE
                                 WHEN x.[Together] = 1
-                                    THEN
-                                        N' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
+                                    THEN N' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
                             END
                         )
                     ELSE x.[Error]
                 END,
                 x.[StartedAt],
                 CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN @_Now END,
-                CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt],
-                    @_Now) END,
+                CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @_Now) END,
                 CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END,
                 x.[LeaseOwner],
                 /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
@@ -202,16 +200,17 @@ BEGIN
             UPDATE q
             SET
                 [ScheduledFor] = COALESCE(w.[DueAt], q.[ScheduledFor]),
-                [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At
-                    ELSE q.[StartedAt] END,
+                [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
                 [Duration] = COALESCE(w.[Duration], q.[Duration]),
                 [AttemptNum] = w.[AttemptNum],
                 [LeaseOwner] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[LeaseOwner] END,
                 [LeaseUntil] = w.[LeaseUntil],
                 [Step] = COALESCE(w.[Step], q.[Step]),
                 [Response] = COALESCE(w.[Response], q.[Response]),
-                [Error] = COALESCE(w.[Error], CASE WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
-                    ELSE q.[Error] END),
+                [Error] = COALESCE(w.[Error], CASE
+                    WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
+                    ELSE q.[Error]
+                END),
                 [UpdatedAt] = w.[Token],
                 [Status] = w.[Status]
             FROM @_Change AS w

@@ -189,8 +189,7 @@ BEGIN
                 WHEN 'OK' THEN 'Pending'
                 ELSE x.[Is]
             END,
-            CASE WHEN a.[Answer] = 'OK' THEN CASE WHEN x.[Token] >= @_At THEN DATEADD(MICROSECOND, 1, x.[Token])
-                ELSE @_At END ELSE x.[Token] END,
+            CASE WHEN a.[Answer] = 'OK' THEN CASE WHEN x.[Token] >= @_At THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_At END ELSE x.[Token] END,
             CASE a.[Answer]
                 WHEN 'NOT_FOUND' THEN NULL
                 WHEN 'OK' THEN 0
@@ -245,16 +244,17 @@ BEGIN
         UPDATE q
         SET
             [ScheduledFor] = COALESCE(w.[DueAt], q.[ScheduledFor]),
-            [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At
-                ELSE q.[StartedAt] END,
+            [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
             [Duration] = COALESCE(w.[Duration], q.[Duration]),
             [AttemptNum] = w.[AttemptNum],
             [LeaseOwner] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[LeaseOwner] END,
             [LeaseUntil] = w.[LeaseUntil],
             [Step] = COALESCE(w.[Step], q.[Step]),
             [Response] = COALESCE(w.[Response], q.[Response]),
-            [Error] = COALESCE(w.[Error], CASE WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
-                ELSE q.[Error] END),
+            [Error] = COALESCE(w.[Error], CASE
+                WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
+                ELSE q.[Error]
+            END),
             [UpdatedAt] = w.[Token],
             [Status] = w.[Status]
         FROM @_Change AS w

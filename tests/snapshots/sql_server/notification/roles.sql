@@ -1,4 +1,3 @@
-
 /*
 Who may do what with Notification. A role needs no right on any table: procedures and the worker view read and write
 with the rights of their owner, who owns the tables too.

@@ -3,8 +3,7 @@ Figures about the queue, one row each: its name and its value. One pass over the
 somebody holds at that moment are not in them, so that nobody is waited for. Means and percentiles are of the 10,000
 newest items that a worker has started and finished. Times in milliseconds: wait is from when an item was due, or
 enqueued, to the start of its last attempt, run from there to its end.
-workers.needed is Little's law: the arrivals of the last hour per millisecond, times the mean run, divided by 0.8 so
-that
+workers.needed is Little's law: the arrivals of the last hour per millisecond, times the mean run, divided by 0.8 so that
 workers are idle for a fifth of their time and waits stay short; at least one while there is work.
 Table access order: Notification.
 */
@@ -50,11 +49,9 @@ BEGIN
         SELECT
             q.[Status] AS [Status],
             q.[LeaseUntil] AS [Until],
-            CASE WHEN q.[Status] IN ('Pending', 'Error') AND (q.[ScheduledFor] IS NULL OR q.[ScheduledFor] <= @_At)
-                THEN 1 ELSE 0 END AS [IsDue],
+            CASE WHEN q.[Status] IN ('Pending', 'Error') AND (q.[ScheduledFor] IS NULL OR q.[ScheduledFor] <= @_At) THEN 1 ELSE 0 END AS [IsDue],
             CAST(q.[ScheduledFor] AS datetime2(7)) AS [Began],
-            CASE WHEN q.[EnqueuedAt] > DATEADD(HOUR, -1, @_At) AND q.[EnqueuedAt] <= DATEADD(MINUTE, 1, @_At) THEN 1
-                ELSE 0 END AS [IsNew]
+            CASE WHEN q.[EnqueuedAt] > DATEADD(HOUR, -1, @_At) AND q.[EnqueuedAt] <= DATEADD(MINUTE, 1, @_At) THEN 1 ELSE 0 END AS [IsNew]
         FROM [readpast].[Notification] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
     ) AS x
     GROUP BY x.[Status];

@@ -45,8 +45,7 @@ IF OBJECT_ID(N'[readpast].[Notification]', N'U') IS NULL
         CONSTRAINT [Notification_IsDiscriminatedBy_NotificationType]
             FOREIGN KEY ([Type]) REFERENCES [readpast].[NotificationType] ([Type]),
         CONSTRAINT [CK_Notification_Status] CHECK ([Status] IN (
-            'Pending', 'Processing', 'Error', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated',
-                'PartiallyCompleted'
+            'Pending', 'Processing', 'Error', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted'
         ))
     );
 GO
@@ -73,8 +72,7 @@ IF NOT EXISTS (
             )
         )
 )
-    CREATE NONCLUSTERED INDEX [IX_Notification_Due] ON [readpast].[Notification] ([ScheduledFor],
-        [EnqueuedAt]) INCLUDE ([Status])
+    CREATE NONCLUSTERED INDEX [IX_Notification_Due] ON [readpast].[Notification] ([ScheduledFor], [EnqueuedAt]) INCLUDE ([Status])
     WHERE [Status] IN ('Pending', 'Error');
 GO
 /* Recovery walks the items in flight, oldest claim first. LeaseUntil is in no index: a renewal moves no index row. */
@@ -111,7 +109,6 @@ IF NOT EXISTS (
     CREATE NONCLUSTERED INDEX [IX_Notification_Ended] ON [readpast].[Notification] ([EnqueuedAt]) INCLUDE ([Status])
     WHERE [Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted');
 GO
-
 /*
 Whether this item is of this type: what the tables of the exclusive subtypes check. Made once, since what a constraint
 refers to cannot be altered.

@@ -1,8 +1,9 @@
 //! How the columns of a queue's table are called in the SQL of a server.
 
-use super::Dialect;
+use crate::dialect::Dialect;
 use crate::ident::{Identifier, QueueName};
 use crate::spec::{OWN_COLUMNS, QueueSpec};
+use minijinja::{Value, context};
 
 /// The names of one queue's table.
 #[derive(Clone, Copy)]
@@ -28,6 +29,21 @@ impl Names {
             return Self::ours(self.dialect, name.as_str());
         }
         name.quoted(style)
+    }
+
+    /// As the catalog has it.
+    pub(super) fn in_catalog(self, name: &Identifier) -> String {
+        let ours = self.own && OWN_COLUMNS.contains(&name.as_str());
+        match (self.dialect, QueueName::new(name.as_str())) {
+            (Dialect::Postgres, Ok(name)) if ours => name.snake_case(),
+            _ if self.own => name.as_str().to_owned(),
+            _ => self.dialect.in_catalog(name),
+        }
+    }
+
+    /// A column of an index.
+    pub(super) fn column(self, name: &Identifier, descending: bool) -> Value {
+        context! { name => self.in_catalog(name), quoted => self.quoted(name), expression => (), descending }
     }
 
     /// A name of ours, given as SQL Server has it. It needs no quotes in PostgreSQL.

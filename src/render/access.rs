@@ -1,9 +1,9 @@
 //! By which index a table is entered, for servers where that is said in the SQL.
 
-use super::Dialect;
 use super::names::Names;
 use super::shape::group_order;
 use super::table::{in_comment, literal};
+use crate::dialect::Dialect;
 use crate::ident::Identifier;
 use crate::item::ItemState;
 use crate::spec::{ColumnKind, Completion, Condition, Holds, KeyColumn, QueueSpec, TableSpec};
@@ -36,8 +36,9 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
         }
         columns
     });
+    let plain = |name: &Identifier| known.column(name, false);
     let listed = |columns: &[(Identifier, bool)]| -> Vec<Value> {
-        columns.iter().map(|(name, descending)| context! { quoted => quoted(name), descending }).collect()
+        columns.iter().map(|(name, descending)| known.column(name, *descending)).collect()
     };
     let witness = witness(spec, table, &due);
     let history = match &spec.completion {
@@ -48,14 +49,14 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
         called => context! { table => in_comment(&table.name), witness => witness.as_ref().map(in_comment), history },
         due_index => listed(&due),
         // Read with the order where it does not decide it, so that what is not due yet costs no visit to its row.
-        due_include => due_column.filter(|column| !due.iter().any(|(other, _)| other == *column)).map(quoted),
+        due_include => due_column.filter(|column| !due.iter().any(|(other, _)| other == *column)).map(plain),
         due_leads,
         witness => witness.as_ref().map(quoted),
-        in_flight_index => in_flight.iter().map(quoted).collect::<Vec<_>>(),
+        in_flight_index => in_flight.iter().map(plain).collect::<Vec<_>>(),
         // The index of due items serves this search as well.
         in_flight_is_due => leads && table.index.name.is_none(),
         foreign,
-        error_index => error_index(table).iter().map(quoted).collect::<Vec<_>>(),
+        error_index => error_index(table).iter().map(plain).collect::<Vec<_>>(),
         errors_are_due => {
             let told = told_by(table, ItemState::Error);
             let first = due.iter().take(told.len()).filter(|(column, _)| told.contains(&column));

@@ -1,6 +1,7 @@
 //! The subtypes of a queue, as its templates see them: tables of what only some items have.
 
-use super::Dialect;
+use super::columns;
+use crate::dialect::Dialect;
 use crate::ident::{Identifier, QueueName};
 use crate::spec::QueueSpec;
 use minijinja::{Value, context};
@@ -16,7 +17,7 @@ pub(super) fn contexts(dialect: Dialect, spec: &QueueSpec) -> Vec<Value> {
             (Dialect::Postgres, Ok(queue_like)) => queue_like.snake_case(),
             _ => name.to_owned(),
         };
-        let columns: Vec<_> = subtype
+        let listed: Vec<_> = subtype
             .columns
             .iter()
             .map(|column| {
@@ -24,7 +25,7 @@ pub(super) fn contexts(dialect: Dialect, spec: &QueueSpec) -> Vec<Value> {
                 context! {
                     shown => shown.map(|shown| shown.quoted(style)).unwrap_or_default(),
                     path => format!("$.columns.\"{name}\".\"{}\"", column.name.as_str()),
-                    ..dialect.column_context(column, false)
+                    ..columns::context(dialect, column, false)
                 }
             })
             .collect();
@@ -40,7 +41,7 @@ pub(super) fn contexts(dialect: Dialect, spec: &QueueSpec) -> Vec<Value> {
             alias => format!("s{}", place + 1),
             path => format!("$.columns.\"{name}\""),
             exclusive => subtype.exclusive,
-            columns,
+            columns => listed,
         });
     }
     subtypes

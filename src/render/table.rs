@@ -1,10 +1,28 @@
 //! A queue's table, as its templates see it, whoever made it. The names of what is filled in stand in `sql/README.md`.
 
 use super::names::Names;
-use super::{Dialect, access, own, shape, subtypes};
+use super::{access, columns, own, shape, subtypes, tsql};
+use crate::dialect::Dialect;
 use crate::ident::Identifier;
 use crate::spec::{BackoffSpec, Completion, Condition, Holds, KeySource, Literal, QueueSpec, TableSpec};
 use minijinja::{Value, context};
+
+/// All that the templates of a queue are filled with.
+pub(super) fn all(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, table: &TableSpec) -> Value {
+    let queue = context! {
+        queue => dialect.queue_stem(&spec.queue),
+        columns => spec.columns.iter().map(|column| columns::context(dialect, column, !spec.is_own())).collect::<Vec<_>>(),
+    };
+    let options = options(dialect, spec);
+    let kind = whole(dialect, schema, spec, table);
+    match dialect {
+        Dialect::SqlServer => {
+            let table = context! { t => tsql::context(schema, spec, table, &kind) };
+            context! { ..table, ..queue, ..kind, ..options }
+        }
+        Dialect::Postgres => context! { ..queue, ..kind, ..options },
+    }
+}
 
 /// All that the templates of a queue with a table are filled with, besides its options; the same for a table of readpast's
 /// own and for one that was there before.
@@ -30,15 +48,17 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
     let names = Names::of(dialect, spec);
     let quoted = |name: &Identifier| names.quoted(name);
     let optional = |name: &Option<Identifier>| name.as_ref().map(quoted);
-    let (schema, qualified, table_name) = if spec.is_own() {
+    let (place, qualified, table_name) = if spec.is_own() {
         let stem = dialect.queue_stem(&spec.queue);
         let name = Identifier::new("the table", &stem).unwrap_or_else(|_| table.name.clone());
         let style = dialect.quote_style();
-        (schema.clone(), format!("{}.{}", schema.quoted(style), name.quoted(style)), stem)
+        let place = context! { schema => schema.as_str(), name => stem.as_str() };
+        (place, format!("{}.{}", schema.quoted(style), name.quoted(style)), stem)
     } else {
         let schema = dialect.schema_of(table.schema.as_ref());
         let qualified = format!("{}.{}", quoted(&schema), quoted(&table.name));
-        (schema, qualified, in_comment(&table.name))
+        let place = context! { schema => dialect.in_catalog(&schema), name => dialect.in_catalog(&table.name) };
+        (place, qualified, in_comment(&table.name))
     };
     let lifecycle = &table.lifecycle;
     let role = context! {
@@ -56,6 +76,7 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
         error => optional(&lifecycle.error),
         token => optional(&lifecycle.token),
     };
+    let indexed = |name: &Option<Identifier>| name.as_ref().map(|name| names.column(name, false));
     let key: Vec<_> = table
         .key
         .iter()
@@ -68,7 +89,7 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
                 by_producer => column.source == KeySource::Producer,
                 is_guid => column.kind == crate::spec::ColumnKind::Guid,
                 is_time => column.kind == crate::spec::ColumnKind::Timestamp,
-                path => super::column_path(column.name.as_str()),
+                path => columns::path(column.name.as_str()),
             }
         })
         .collect();
@@ -102,21 +123,16 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
             context! { quoted => quoted(&a.column), cases }
         })
         .collect();
-    let order: Vec<_> = spec
-        .order_columns(table)
-        .iter()
-        .map(|(column, descends)| context! { quoted => quoted(column), descending => *descends })
-        .collect();
-    let due_columns: Vec<_> = spec
-        .due_columns(table)
-        .iter()
-        .map(|(column, descends)| context! { quoted => quoted(column), descending => *descends })
-        .collect();
+    let order: Vec<_> =
+        spec.order_columns(table).iter().map(|(column, descends)| names.column(column, *descends)).collect();
+    let due_columns: Vec<_> =
+        spec.due_columns(table).iter().map(|(column, descends)| names.column(column, *descends)).collect();
     use crate::item::ItemState::{Completed, Error, Pending, Processing};
     context! {
+        // Its name, where a statement says what it makes.
+        place => context! { quoted => qualified.as_str(), ..place },
         table => qualified,
         table_name,
-        table_schema => schema.as_str(),
         own => spec.is_own(),
         beside => table.beside(),
         create => table.create,
@@ -126,6 +142,16 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
         local_time => table.local_time,
         run_time => table.run_time,
         role,
+        // Of those in an index, as its columns.
+        indexed => context! {
+            key => table.key.iter().map(|key| names.column(&key.name, false)).collect::<Vec<_>>(),
+            kind => indexed(&lifecycle.kind),
+            due => indexed(&lifecycle.due),
+            started => indexed(&lifecycle.started),
+            group => indexed(&spec.order.group),
+            group_order => shape::group_order(spec, table).iter().map(|name| names.column(name, false)).collect::<Vec<_>>(),
+            same => spec.dedup.iter().flat_map(|dedup| &dedup.columns).map(|name| names.column(name, false)).collect::<Vec<_>>(),
+        },
         encodings,
         assignments,
         pending => conditions(table.conditions(Pending)),

@@ -3,7 +3,8 @@
 
 use super::names::Names;
 use super::table::literal;
-use super::{Dialect, subtypes};
+use super::{columns, subtypes};
+use crate::dialect::Dialect;
 use crate::ident::Identifier;
 use crate::spec::{ColumnKind, ColumnSpec, Completion, KeyColumn, KeySource, OWN_COLUMNS, QueueSpec, TableSpec};
 use minijinja::{Value, context};
@@ -85,7 +86,7 @@ pub(super) fn context(schema: &Identifier, spec: &QueueSpec, table: &TableSpec, 
         witness => Some(of_kind("witness")).filter(|_| table.lifecycle.token.is_none()),
         shown => lifecycle,
         row,
-        columns => spec.columns.iter().map(|column| DIALECT.column_context(column, !own)).collect::<Vec<_>>(),
+        columns => spec.columns.iter().map(|column| columns::context(DIALECT, column, !own)).collect::<Vec<_>>(),
         payload,
         subtypes => subtypes(&ours, spec),
         added => added(&of_kind("added"), table, &given, names),
@@ -121,7 +122,7 @@ fn key_context(spec: &QueueSpec, key: &KeyColumn, at: usize) -> Value {
         type => DIALECT.column_type(key.kind),
         is_guid => key.kind == ColumnKind::Guid,
         is_time => key.kind == ColumnKind::Timestamp,
-        path => super::column_path(key.name.as_str()),
+        path => columns::path(key.name.as_str()),
         given => drawn_by_us(spec, key) && !spec.is_own(),
         var => key_variable(at),
         kept => if taken { key_variable(at) } else { quoted.clone() },
@@ -145,7 +146,7 @@ struct Given {
 impl Given {
     fn context(&self, spec: &QueueSpec) -> Value {
         let is_work = spec.dedup.iter().any(|dedup| dedup.columns.contains(&self.column.name));
-        let column = DIALECT.column_context(&self.column, !spec.is_own());
+        let column = columns::context(DIALECT, &self.column, !spec.is_own());
         // Text is read at any length, so that the table refuses what is too long; but what is looked for has its column's type.
         let read_type = column.get_attr(if is_work { "type" } else { "json_type" }).unwrap_or_default();
         context! { var => self.var.clone(), read_type, ..column }
@@ -207,8 +208,8 @@ fn parameters(spec: &QueueSpec, table: &TableSpec, given: &[Given]) -> Vec<Value
         .filter(|column| may_be_parameter(column.name.as_str()))
         .map(|column| {
             let nullable = column.nullable || !spec.is_own();
-            let place = super::column_path(column.name.as_str()).replacen('$', "$[0]", 1);
-            context! { nullable, place, ..DIALECT.column_context(&column, !spec.is_own()) }
+            let place = columns::path(column.name.as_str()).replacen('$', "$[0]", 1);
+            context! { nullable, place, ..columns::context(DIALECT, &column, !spec.is_own()) }
         })
         .collect()
 }

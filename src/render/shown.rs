@@ -1,8 +1,8 @@
 //! The columns of an item as workers see them: in the worker view, and in what claims and Find_ give.
 
-use super::Dialect;
 use super::names::Names;
 use super::shape::key_type;
+use crate::dialect::Dialect;
 use crate::ident::Identifier;
 use crate::spec::{ColumnKind, QueueSpec, TableSpec};
 use minijinja::{Value, context};

@@ -1,10 +1,10 @@
 //! What the templates of a table need besides names: which column is written when, and of what a table consists
 //! that readpast makes itself.
 
-use super::Dialect;
 use super::names::Names;
 use super::shown;
 use super::table::{holds, literal};
+use crate::dialect::Dialect;
 use crate::ident::Identifier;
 use crate::item::ItemState;
 use crate::spec::{Assignment, ColumnKind, Completion, Holds, KeySource, LifecycleSpec, Literal, QueueSpec, TableSpec};
@@ -75,6 +75,14 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
         same => same(dialect, spec),
         made => made(dialect, spec, table),
         history_table,
+        history_place => match &spec.completion {
+            Completion::History(name) => {
+                let place = if spec.is_own() { schema.clone() } else { dialect.schema_of(table.schema.as_ref()) };
+                let place = if spec.is_own() { place.as_str().to_owned() } else { dialect.in_catalog(&place) };
+                Some(context! { schema => place, name => names.in_catalog(name) })
+            }
+            _ => None,
+        },
         // A retry that waits does not look like a pending item: it is made one when it is due.
         parks_errors => table.conditions(ItemState::Error) != table.conditions(ItemState::Pending),
         // The table tells a retry that waits by itself, so that others may have left one there.

@@ -1,0 +1,194 @@
+//! Descriptions as SQL: the objects of a schema and of its queues, and whole scripts of them. What is rendered stays data
+//! until it is sent: what a statement makes is known, and never read from its text.
+
+mod access;
+mod columns;
+mod names;
+mod object;
+mod own;
+mod script;
+mod shape;
+mod shown;
+mod subtypes;
+mod table;
+mod tsql;
+mod upgrade;
+
+pub use self::{
+    object::{CodeKind, Grant, Index, IndexColumn, Made, Name, Object},
+    script::{script, text, upgrade_script},
+};
+
+pub(crate) use self::{script::OWNER_REMEDY, upgrade::Upgrade};
+
+use crate::dialect::Dialect;
+use crate::error::Result;
+use crate::ident::Identifier;
+use crate::spec::{QueueSpec, Storage, TableSpec};
+use minijinja::{Value, context};
+use std::collections::BTreeSet;
+
+/// What takes a schema from one version to the next, in its order. Released ones are immutable: a change to what stands in one
+/// is a new one.
+const SCHEMA_FILES: [&str; 1] = ["schema/0001_base.sql"];
+
+/// The version of the objects that this library installs and works with.
+pub const SCHEMA_VERSION: i32 = SCHEMA_FILES.len() as i32;
+
+/// What makes up a queue, in the order it is run.
+const QUEUE_FILES: [&str; 15] = [
+    "queue/table.sql",
+    "queue/view.sql",
+    "queue/add_set.sql",
+    "queue/add_one.sql",
+    "queue/recover.sql",
+    "queue/next_set.sql",
+    "queue/next_one.sql",
+    "queue/modify_set.sql",
+    "queue/modify_one.sql",
+    "queue/renew_set.sql",
+    "queue/stats.sql",
+    "queue/find.sql",
+    "queue/redrive_set.sql",
+    "queue/purge.sql",
+    "queue/roles.sql",
+];
+
+/// What all queues of a schema share, in the order to run it.
+///
+/// # Errors
+/// [`crate::ErrorKind::InvalidArgument`] when the schema's name is longer than this server takes.
+pub fn shared(dialect: Dialect, schema: &Identifier) -> Result<Vec<Object>> {
+    Target::new(dialect, schema).shared()
+}
+
+/// What makes up one queue, in the order to run it; nothing where its procedures are somebody's own.
+///
+/// # Errors
+/// [`crate::ErrorKind::InvalidArgument`] when a name is longer than this server takes.
+pub fn queue(dialect: Dialect, schema: &Identifier, spec: &QueueSpec) -> Result<Vec<Object>> {
+    Target::new(dialect, schema).queue(spec)
+}
+
+/// What installs of one schema lock, so that they take turns.
+pub(crate) fn install_lock(schema: &Identifier) -> String {
+    format!("readpast/install/{}", schema.as_str())
+}
+
+/// A query of the states that an adopted table tells, each with how many rows are in it.
+pub(crate) fn states_query(
+    dialect: Dialect,
+    schema: &Identifier,
+    spec: &QueueSpec,
+    table: &TableSpec,
+) -> Result<String> {
+    let context = context! {
+        schema => schema.quoted(dialect.quote_style()),
+        queue => dialect.queue_stem(&spec.queue),
+        ..table::context(dialect, schema, spec, table)
+    };
+    dialect.statement("ask/states", context)
+}
+
+/// The names of the indexes that are made on somebody else's `table`, unless it has their like.
+pub(crate) fn indexes_on(
+    dialect: Dialect,
+    schema: &Identifier,
+    spec: &QueueSpec,
+    table: &TableSpec,
+) -> Result<Vec<String>> {
+    let theirs = Name {
+        schema: dialect.in_catalog(&dialect.schema_of(table.schema.as_ref())),
+        name: dialect.in_catalog(&table.name),
+    };
+    let objects = queue(dialect, schema, spec)?;
+    let names = objects.into_iter().filter_map(|object| match object.makes {
+        Made::Index(index) if index.table == theirs => Some(index.name),
+        _ => None,
+    });
+    Ok(names.collect())
+}
+
+/// The names of all that is made in the schema for it and for queues, as the catalog has them.
+pub(crate) fn names(dialect: Dialect, schema: &Identifier, specs: &[&QueueSpec]) -> Result<BTreeSet<String>> {
+    let mut objects = shared(dialect, schema)?;
+    for spec in specs {
+        objects.extend(queue(dialect, schema, spec)?);
+    }
+    let made = objects.into_iter().flat_map(|object| match object.makes {
+        Made::Code { name, .. } => vec![name],
+        Made::Kept { names, .. } => names,
+        _ => Vec::new(),
+    });
+    Ok(made.filter(|name| name.schema == schema.as_str()).map(|name| name.name).collect())
+}
+
+/// Where objects are made, and how.
+#[derive(Clone, Copy)]
+pub(crate) struct Target<'a> {
+    dialect: Dialect,
+    schema: &'a Identifier,
+    /// Whether the server makes code where it is missing and else alters it, in one statement.
+    alters: bool,
+}
+
+impl<'a> Target<'a> {
+    pub(crate) fn new(dialect: Dialect, schema: &'a Identifier) -> Self {
+        Self { dialect, schema, alters: true }
+    }
+
+    /// On a server that can only create code, once what is there has been dropped: SQL Server before 2016 SP1.
+    pub(crate) fn creating_only(self) -> Self {
+        Self { alters: false, ..self }
+    }
+
+    /// What takes a schema from `version - 1` to `version`.
+    pub(crate) fn version(self, version: i32) -> Result<Vec<Object>> {
+        let file = usize::try_from(version - 1).ok().and_then(|place| SCHEMA_FILES.get(place));
+        file.map_or_else(|| Ok(Vec::new()), |file| self.objects(file, context! {}))
+    }
+
+    /// What every install makes anew: the functions that classify a status, and the catalog.
+    pub(crate) fn functions(self) -> Result<Vec<Object>> {
+        self.objects("schema/functions.sql", context! {})
+    }
+
+    fn shared(self) -> Result<Vec<Object>> {
+        self.dialect.check_length("the setting \"schema\"", self.schema)?;
+        let mut objects = Vec::new();
+        for version in 1..=SCHEMA_VERSION {
+            objects.extend(self.version(version)?);
+        }
+        objects.extend(self.functions()?);
+        Ok(objects)
+    }
+
+    pub(crate) fn queue(self, spec: &QueueSpec) -> Result<Vec<Object>> {
+        let dialect = self.dialect;
+        for (role, name) in
+            [("producer", &spec.roles.producer), ("worker", &spec.roles.worker), ("operator", &spec.roles.operator)]
+        {
+            name.iter().try_for_each(|name| dialect.check_length(&format!("roles.{role}"), name))?;
+        }
+        if let Storage::Table(table) = &spec.storage {
+            table.names().into_iter().try_for_each(|(key, name)| dialect.check_length(&key, name))?;
+        }
+        // They are somebody else's where there is no table.
+        let Some(table) = spec.table() else { return Ok(Vec::new()) };
+        let context = table::all(dialect, self.schema, spec, &table);
+        let objects = QUEUE_FILES.iter().map(|file| self.objects(file, context.clone()));
+        Ok(objects.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+    }
+
+    /// What a file makes.
+    fn objects(self, file: &'static str, context: Value) -> Result<Vec<Object>> {
+        let context = context! {
+            schema => self.schema.quoted(self.dialect.quote_style()),
+            schema_name => self.schema.as_str(),
+            create_or_alter => if self.alters { "CREATE OR ALTER" } else { "CREATE" },
+            ..context
+        };
+        let statements = self.dialect.statements(file, context)?;
+        statements.into_iter().map(|statement| Object::new(self.schema, file, statement)).collect()
+    }
+}

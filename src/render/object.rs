@@ -1,0 +1,232 @@
+//! What scripts make, as data: it is known by what the files in `sql/<server>` say of each statement, never by its text.
+
+use crate::dialect::{Dialect, Statement};
+use crate::error::{Error, ErrorKind, Result};
+use crate::ident::Identifier;
+use minijinja::Value;
+use minijinja::value::ValueKind;
+use std::fmt;
+
+/// A statement of a script, and what it makes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Object {
+    /// The file below `sql/<server>` that it comes from.
+    pub file: &'static str,
+    /// What it makes.
+    pub makes: Made,
+    /// The statement.
+    pub definition: String,
+}
+
+/// What a statement makes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Made {
+    /// A procedure, function or view, which every install makes anew.
+    Code {
+        /// What it is.
+        kind: CodeKind,
+        /// Its name.
+        name: Name,
+    },
+    /// What is made where it is missing, and stays: a table, a type, a sequence; code that other objects rest on.
+    Kept {
+        /// What it is: `TABLE`, say.
+        kind: String,
+        /// Its name; that of a schema stands in none.
+        names: Vec<Name>,
+    },
+    /// An index.
+    Index(Index),
+    /// A grant.
+    Grant(Grant),
+    /// Nothing that has a name of its own: rows, settings, a column that changes.
+    Nothing,
+}
+
+/// What code is called in SQL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CodeKind {
+    /// A procedure; SQL Server only.
+    Procedure,
+    /// A function.
+    Function,
+    /// A view.
+    View,
+}
+
+/// The name of an object, as the catalog has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Name {
+    /// The schema.
+    pub schema: String,
+    /// The name in it.
+    pub name: String,
+}
+
+/// An index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Index {
+    /// Its name, in the schema of its table.
+    pub name: String,
+    /// What it is on.
+    pub table: Name,
+    /// The columns of its key.
+    pub columns: Vec<IndexColumn>,
+    /// The columns that it has besides.
+    pub include: Vec<String>,
+    /// Which rows it has, as SQL; all where there is none.
+    pub filter: Option<String>,
+    /// Whether no two rows have the same key.
+    pub unique: bool,
+    /// Whether it is left out where the table has one that serves.
+    pub optional: bool,
+}
+
+/// A column in the key of an index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct IndexColumn {
+    /// The column, as the catalog has it.
+    pub name: String,
+    /// What of it is kept, where that is not the column itself.
+    pub expression: Option<String>,
+    /// Whether it descends.
+    pub descending: bool,
+}
+
+/// A right that is given to a role.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Grant {
+    /// `EXECUTE` or `SELECT`.
+    pub right: String,
+    /// On what.
+    pub on: Name,
+    /// To whom.
+    pub role: String,
+}
+
+impl fmt::Display for CodeKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Procedure => "PROCEDURE",
+            Self::Function => "FUNCTION",
+            Self::View => "VIEW",
+        })
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.schema.is_empty() {
+            write!(f, "{}.", self.schema)?;
+        }
+        f.write_str(&self.name)
+    }
+}
+
+impl Name {
+    /// As it stands in SQL.
+    pub(crate) fn quoted(&self, dialect: Dialect) -> Result<String> {
+        dialect.exact(&self.schema, &self.name)
+    }
+}
+
+impl Object {
+    /// What it does, for a message: `CREATE VIEW readpast.worker_job_v`.
+    pub(crate) fn told(&self) -> String {
+        match &self.makes {
+            Made::Code { kind, name } => format!("CREATE {kind} {name}"),
+            Made::Kept { kind, names } => {
+                let names: Vec<_> = names.iter().map(Name::to_string).collect();
+                format!("CREATE {kind} {}", names.join(", "))
+            }
+            Made::Index(index) => format!("CREATE INDEX {} ON {}", index.name, index.table),
+            Made::Grant(Grant { right, on, role }) => format!("GRANT {right} ON {on} TO {role}"),
+            Made::Nothing => format!("a statement of {}", self.file),
+        }
+    }
+
+    /// What `statement` of `file` makes, whose names without a schema are in `schema`.
+    pub(super) fn new(schema: &Identifier, file: &'static str, statement: Statement) -> Result<Self> {
+        let wrong = |what: &str| {
+            Error::new(ErrorKind::Protocol, format!("the SQL file {file} says {what} of a statement: {statement:?}"))
+        };
+        let Statement { kind, name, said, .. } = &statement;
+        let said = |key: &str| said.get_attr(key).ok().filter(|value| !value.is_undefined() && !value.is_none());
+        let whole = |value: &Value| named(schema, value).ok_or_else(|| wrong("no name"));
+        let kept = |kind: &str| {
+            let names = match name.kind() {
+                ValueKind::Seq => name.try_iter().map_err(|_| wrong("no name"))?.map(|name| whole(&name)).collect(),
+                _ => whole(name).map(|name| vec![name]),
+            };
+            Ok::<_, Error>(Made::Kept { kind: kind.to_owned(), names: names? })
+        };
+        let code = |kind: CodeKind| match said("once") {
+            Some(_) => kept(&kind.to_string()),
+            None => Ok(Made::Code { kind, name: whole(name)? }),
+        };
+        let makes = match kind.as_deref() {
+            None => Made::Nothing,
+            Some("PROCEDURE") => code(CodeKind::Procedure)?,
+            Some("FUNCTION") => code(CodeKind::Function)?,
+            Some("VIEW") => code(CodeKind::View)?,
+            Some(kind @ ("TABLE" | "TYPE" | "SEQUENCE")) => kept(kind)?,
+            Some("SCHEMA") => {
+                let name = Name { schema: String::new(), name: schema.as_str().to_owned() };
+                Made::Kept { kind: "SCHEMA".to_owned(), names: vec![name] }
+            }
+            Some("INDEX") => {
+                let list = |key| said(key).map(|list| list.try_iter().map(Vec::from_iter)).transpose();
+                let list = |key| list(key).map(Option::unwrap_or_default).map_err(|_| wrong("no list"));
+                Made::Index(Index {
+                    name: name.as_str().ok_or_else(|| wrong("no name"))?.to_owned(),
+                    table: whole(&said("on").ok_or_else(|| wrong("no table"))?)?,
+                    columns: list("columns")?
+                        .iter()
+                        .map(column)
+                        .collect::<Option<_>>()
+                        .ok_or_else(|| wrong("no columns"))?,
+                    include: list("include")?
+                        .iter()
+                        .map(|value| attr(value, "name"))
+                        .collect::<Option<_>>()
+                        .ok_or_else(|| wrong("no columns"))?,
+                    filter: said("where").map(|filter| filter.to_string()).filter(|filter| !filter.is_empty()),
+                    unique: said("unique").is_some_and(|value| value.is_true()),
+                    optional: said("optional").is_some_and(|value| value.is_true()),
+                })
+            }
+            Some("GRANT") => Made::Grant(Grant {
+                right: name.as_str().ok_or_else(|| wrong("no right"))?.to_owned(),
+                on: whole(&said("on").ok_or_else(|| wrong("no object"))?)?,
+                role: said("to").ok_or_else(|| wrong("no role"))?.to_string(),
+            }),
+            Some(_) => return Err(wrong("an unknown kind")),
+        };
+        Ok(Self { file, makes, definition: statement.text })
+    }
+}
+
+/// A text names what is in our schema; a table of somebody else's comes with its own.
+fn named(schema: &Identifier, value: &Value) -> Option<Name> {
+    match value.as_str() {
+        Some(name) => Some(Name { schema: schema.as_str().to_owned(), name: name.to_owned() }),
+        None => Some(Name { schema: attr(value, "schema")?, name: attr(value, "name")? }),
+    }
+}
+
+fn column(value: &Value) -> Option<IndexColumn> {
+    Some(IndexColumn {
+        name: attr(value, "name")?,
+        expression: attr(value, "expression"),
+        descending: value.get_attr("descending").is_ok_and(|value| value.is_true()),
+    })
+}
+
+fn attr(value: &Value, name: &str) -> Option<String> {
+    value.get_attr(name).ok()?.as_str().map(str::to_owned)
+}

@@ -1,0 +1,112 @@
+//! Whole scripts, as a DBA reads, keeps and runs them: a new installation, and the way from one description to the next.
+
+use super::object::Object;
+use super::{SCHEMA_VERSION, Target, Upgrade, install_lock, names};
+use crate::dialect::Dialect;
+use crate::error::Result;
+use crate::ident::Identifier;
+use crate::spec::QueueSpec;
+use minijinja::context;
+use serde_json::json;
+use std::collections::BTreeSet;
+
+/// What to do about an object of somebody who is not trusted.
+pub(crate) const OWNER_REMEDY: &str = "Its owner's triggers and functions would run with the rights of who installs. Drop it, \
+    change its owner, install as that role or as a member of it, or choose another schema.";
+
+/// The complete SQL of a schema and, with a `spec`, of that queue: what [`crate::install()`] does, as one script to read
+/// and to run by hand. The same description always gives the same text.
+///
+/// # Errors
+/// [`crate::ErrorKind::InvalidArgument`] when a name is longer than this server takes.
+pub fn script(dialect: Dialect, schema: &Identifier, spec: Option<&QueueSpec>) -> Result<String> {
+    let title = match spec {
+        Some(spec) => format!("The queue {}, and what all queues of its schema share.", spec.queue),
+        None => "What all queues of a schema share.".to_owned(),
+    };
+    let target = Target::new(dialect, schema);
+    let mut objects = target.begin(&title, &names(dialect, schema, spec.as_slice())?)?;
+    objects.extend(target.shared()?);
+    if let Some(spec) = spec {
+        objects.extend(target.queue(spec)?);
+    }
+    objects.extend(target.end(spec)?);
+    Ok(guarded(dialect, &objects))
+}
+
+/// The script that makes the queue that is installed as `old` describes it the queue of `new`, to read and to run by
+/// hand. With one description twice it brings a queue of an earlier release to this one's objects.
+///
+/// # Errors
+/// [`crate::ErrorKind::SchemaMismatch`] when rows that are there would lose something; the message names the keys.
+pub fn upgrade_script(dialect: Dialect, schema: &Identifier, old: &QueueSpec, new: &QueueSpec) -> Result<String> {
+    let title = format!("The queue {} as its description is now; its items stay.", new.queue);
+    let target = Target::new(dialect, schema);
+    let Upgrade { before, after } = target.upgrade(old, new)?;
+    let mut objects = target.begin(&title, &names(dialect, schema, &[old, new])?)?;
+    objects.extend(target.shared()?);
+    objects.extend(before);
+    objects.extend(target.queue(new)?);
+    objects.extend(after);
+    objects.extend(target.end(Some(new))?);
+    Ok(guarded(dialect, &objects))
+}
+
+/// The statements of `objects` as this server's own tools take them: SQL Server's send what stands between two lines that say
+/// GO; in PostgreSQL a statement ends where it ends.
+#[must_use]
+pub fn text(dialect: Dialect, objects: &[Object]) -> String {
+    joined(objects, if dialect == Dialect::SqlServer { "\nGO\n" } else { "\n\n" })
+}
+
+/// The same, with nothing done after an error: most of SQL Server's tools go on with the next statement, when the error has
+/// ended the transaction.
+fn guarded(dialect: Dialect, objects: &[Object]) -> String {
+    let guard = "\nGO\nIF @@TRANCOUNT = 0 SET NOEXEC ON;\nGO\n";
+    joined(objects, if dialect == Dialect::SqlServer { guard } else { "\n\n" })
+}
+
+fn joined(objects: &[Object], separator: &str) -> String {
+    let mut text: String = objects.iter().flat_map(|object| [object.definition.as_str(), separator]).collect();
+    text.truncate(text.trim_end().len());
+    text + "\n"
+}
+
+impl Target<'_> {
+    fn begin(self, title: &str, names: &BTreeSet<String>) -> Result<Vec<Object>> {
+        let context = context! {
+            title,
+            library => env!("CARGO_PKG_VERSION"),
+            version => SCHEMA_VERSION,
+            lock => install_lock(self.schema),
+            names => in_lines(names),
+            remedy => OWNER_REMEDY.split_inclusive(". ").collect::<Vec<_>>(),
+        };
+        self.objects("schema/script_begin.sql", context)
+    }
+
+    fn end(self, spec: Option<&QueueSpec>) -> Result<Vec<Object>> {
+        let context = context! {
+            library => env!("CARGO_PKG_VERSION"),
+            version => SCHEMA_VERSION,
+            versions => (1..=SCHEMA_VERSION).collect::<Vec<_>>(),
+            queue => spec.map(|spec| spec.queue.as_str()),
+            preset => spec.map(QueueSpec::preset),
+            spec => spec.map(|spec| laid_out(&spec.to_json())),
+        };
+        self.objects("schema/script_end.sql", context)
+    }
+}
+
+/// A description as people read it, so that a change of it is seen line by line.
+fn laid_out(json: &str) -> String {
+    let value = serde_json::from_str::<serde_json::Value>(json);
+    value.and_then(|value| serde_json::to_string_pretty(&value)).unwrap_or_else(|_| json.to_owned())
+}
+
+/// The names as a JSON list, some to a line.
+fn in_lines(names: &BTreeSet<String>) -> String {
+    let names: Vec<_> = names.iter().map(|name| json!(name).to_string()).collect();
+    let lines: Vec<_> = names.chunks(3).map(|line| line.join(", ")).collect();
+    format!("[{}]", lines.join(",\n"))
+}

@@ -1,0 +1,104 @@
+//! From one description to the next: what has to go or change before the objects are made anew, and what follows them.
+
+use super::names::Names;
+use super::object::{Made, Name, Object};
+use super::{Target, columns};
+use crate::dialect::Dialect;
+use crate::error::Result;
+use crate::ident::{Identifier, QueueName};
+use crate::spec::{ColumnChange, Place, QueueSpec, Storage};
+use minijinja::{Value, context};
+
+/// What is done before and after the objects of a queue that is there already are made.
+#[derive(Default)]
+pub(crate) struct Upgrade {
+    pub(crate) before: Vec<Object>,
+    pub(crate) after: Vec<Object>,
+}
+
+impl Target<'_> {
+    /// What has to go or change before the objects of `new` are made where those of `old` are, and what follows them.
+    pub(crate) fn upgrade(self, old: &QueueSpec, new: &QueueSpec) -> Result<Upgrade> {
+        let dialect = self.dialect;
+        let columns = old.changes_to(new)?;
+        let made_by = |spec| Ok::<_, crate::Error>(self.queue(spec)?.into_iter().map(|object| object.makes));
+        let was: Vec<_> = made_by(old)?.collect();
+        let is: Vec<_> = made_by(new)?.collect();
+        let touched: Vec<_> = columns.iter().filter(|change| !change.added).map(|change| &change.column.name).collect();
+        let (mut dropped, mut indexes, mut grants) = (Vec::new(), Vec::new(), Vec::new());
+        for made in was.iter().rev() {
+            match made {
+                // SQL Server alters what is there; PostgreSQL only where parameters and columns are the same.
+                Made::Code { kind, name } if dialect == Dialect::Postgres || !is.contains(made) => {
+                    dropped.push(context! {
+                        kind => kind.to_string(), name => name.quoted(dialect)?, bare => name.name.as_str()
+                    });
+                }
+                Made::Index(index)
+                    if !is.contains(made) || touched.iter().any(|name| is_on(dialect, old, index, name)) =>
+                {
+                    let qualified = Name { name: index.name.clone(), ..index.table.clone() };
+                    indexes.push(context! {
+                        name => Identifier::new("an index", &index.name)?.quoted(dialect.quote_style()),
+                        table => index.table.quoted(dialect)?,
+                        qualified => qualified.quoted(dialect)?,
+                    });
+                }
+                // What is granted on what queues share, another queue may have granted as well.
+                Made::Grant(grant) if !is.contains(made) && makes(&was, &grant.on) => {
+                    grants.push(context! {
+                        right => grant.right.as_str(),
+                        on => grant.on.quoted(dialect)?,
+                        bare => grant.on.name.as_str(),
+                        role => Identifier::new("a role", &grant.role)?.quoted(dialect.quote_style()),
+                        role_name => grant.role.as_str(),
+                    });
+                }
+                _ => {}
+            }
+        }
+        let columns: Vec<_> = columns.iter().map(|change| self.change(new, change)).collect::<Result<_>>()?;
+        let keeps_grants = dialect == Dialect::Postgres && !dropped.is_empty();
+        let context = context! { objects => dropped, indexes, grants, columns };
+        let before = self.objects("schema/upgrade_before.sql", context.clone())?;
+        let after = if keeps_grants { self.objects("schema/upgrade_after.sql", context)? } else { Vec::new() };
+        Ok(Upgrade { before, after })
+    }
+
+    fn change(self, spec: &QueueSpec, change: &ColumnChange) -> Result<Value> {
+        let dialect = self.dialect;
+        let style = dialect.quote_style();
+        let stem = dialect.queue_stem(&spec.queue);
+        let ours = |name: String| dialect.exact(self.schema.as_str(), &name);
+        let table = match (&change.table, &spec.storage) {
+            (Place::Queue, Storage::Table(table)) => {
+                let schema = dialect.schema_of(table.schema.as_ref());
+                format!("{}.{}", schema.quoted_as_written(style), table.name.quoted_as_written(style))
+            }
+            (Place::Queue, _) => ours(stem)?,
+            (Place::Subtype(name), _) => {
+                let name = QueueName::new(name.as_str())?;
+                ours(format!("{stem}_{}", dialect.queue_stem(&name)))?
+            }
+            (Place::History(name), _) => ours(name.as_str().to_owned())?,
+        };
+        Ok(context! {
+            table,
+            change => if change.added { "added" } else { "changed" },
+            ..columns::context(dialect, &change.column, !spec.is_own())
+        })
+    }
+}
+
+fn makes(objects: &[Made], wanted: &Name) -> bool {
+    objects.iter().any(|made| matches!(made, Made::Code { name, .. } if name == wanted))
+}
+
+/// Whether an index of the queue of `spec` names a column. What tells a state may stand in the filter of any.
+fn is_on(dialect: Dialect, spec: &QueueSpec, index: &super::Index, column: &Identifier) -> bool {
+    let name = Names::of(dialect, spec).in_catalog(column);
+    let tells_a_state = || spec.table().is_some_and(|table| table.assignments().iter().any(|a| a.column == *column));
+    index.columns.iter().any(|other| other.name == name)
+        || index.include.contains(&name)
+        || (index.filter.is_some() && tells_a_state())
+}
