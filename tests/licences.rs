@@ -19,7 +19,8 @@ impl Allowed {
         for exception in licenses["exceptions"].get_ref().as_array().expect("exceptions") {
             let exception = exception.get_ref();
             let name = exception["crate"].get_ref().as_str().expect("crate").to_owned();
-            exceptions.extend(licensees(exception["allow"].get_ref()).into_iter().map(|licence| (name.clone(), licence)));
+            exceptions
+                .extend(licensees(exception["allow"].get_ref()).into_iter().map(|licence| (name.clone(), licence)));
         }
         Self { all: licensees(licenses["allow"].get_ref()), exceptions }
     }
@@ -63,7 +64,9 @@ fn every_crate_has_a_licence_that_is_allowed() {
             let licence = text(package, "license");
             licence.is_empty() || !allowed.meets(text(package, "name"), &expression(licence))
         })
-        .map(|package| format!("{} {}: {:?}", text(package, "name"), text(package, "version"), text(package, "license")))
+        .map(|package| {
+            format!("{} {}: {:?}", text(package, "name"), text(package, "version"), text(package, "license"))
+        })
         .collect();
     assert!(refused.is_empty(), "deny.toml does not allow:\n{}", refused.join("\n"));
 }
