@@ -28,7 +28,7 @@ const INSTALL_TIMEOUT_MS: &str = "600000";
 pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
     let schema = config.schema()?;
     // A description that was put together in a program has not been read, and so not been checked.
-    spec.map(|spec| QueueSpec::from_json(&spec.to_json())).transpose()?;
+    spec.map(QueueSpec::check).transpose()?;
     let mut session = Session::open(config.clone().set("query.timeout_ms", INSTALL_TIMEOUT_MS)?)?;
     let installed = session.transaction(|session| {
         let dialect = session.dialect();

@@ -1,11 +1,9 @@
 //! Descriptions as SQL: the objects of a schema and of its queues, and whole scripts of them. What is rendered stays data
 //! until it is sent: what a statement makes is known, and never read from its text.
 
-mod access;
 mod columns;
 mod names;
 mod object;
-mod own;
 mod script;
 mod shape;
 mod shown;

@@ -1,6 +1,7 @@
 //! What a queue is made of: its table, its columns, and how it behaves. Written once, as TOML or JSON, kept in the
 //! database, and read back by every handle, which checks new items against it before they travel.
 
+mod check;
 mod evolve;
 mod examples;
 mod handed_out;

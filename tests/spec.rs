@@ -1,5 +1,7 @@
 //! Descriptions of queues: each mistake is named with its line and key; what is read is written back as it was.
 
+#[path = "spec/built.rs"]
+mod built;
 #[path = "spec/mistakes.rs"]
 mod mistakes;
 #[path = "spec/round_trip.rs"]

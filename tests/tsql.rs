@@ -46,8 +46,9 @@ impl Finding {
     }
 }
 
-const RULES: [fn(&Batch, &mut Vec<Finding>); 12] = [
+const RULES: [fn(&Batch, &mut Vec<Finding>); 13] = [
     names::variables_are_declared_once,
+    names::columns_are_declared_once,
     hints::readpast_needs_rowlock,
     hints::targets_need_rowlock,
     hints::locked_top_needs_force_order,

@@ -2,8 +2,8 @@
 //! that readpast makes itself.
 
 use super::names::Names;
-use super::shown;
 use super::table::{holds, literal};
+use super::{columns, shown};
 use crate::dialect::Dialect;
 use crate::ident::Identifier;
 use crate::item::ItemState;
@@ -51,20 +51,7 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
         }
         _ => None,
     };
-    let columns: Vec<_> = spec.columns.iter().map(|column| &column.name).collect();
-    let own_keys: Vec<_> = table
-        .key
-        .iter()
-        .enumerate()
-        .filter(|(_, key)| !columns.contains(&&key.name))
-        .map(|(at, key)| {
-            context! { at => at + 1, quoted => quoted(&key.name), shown => key.name.quoted(dialect.quote_style()) }
-        })
-        .collect();
     context! {
-        queue_name => spec.queue.as_str(),
-        // Columns of the key that are not among what a producer gives anyway.
-        own_keys,
         // The types that keys are read with: text at any length, so that none is cut to fit.
         key_types => table.key.iter().map(|key| key_type(dialect, key.kind)).collect::<Vec<_>>(),
         written,
@@ -73,6 +60,7 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
         waits => waits(dialect, names, table),
         inserted => inserted(dialect, spec, table),
         same => same(dialect, spec),
+        work => work(dialect, spec),
         made => made(dialect, spec, table),
         history_table,
         history_place => match &spec.completion {
@@ -254,6 +242,13 @@ fn same(dialect: Dialect, spec: &QueueSpec) -> Vec<Value> {
             }
         })
         .collect()
+}
+
+/// The columns that make an item of readpast's own table unique, as it was described.
+fn work(dialect: Dialect, spec: &QueueSpec) -> Vec<Value> {
+    let names = spec.dedup.iter().flat_map(|dedup| &dedup.columns);
+    let listed = names.filter_map(|name| spec.columns.iter().find(|column| column.name == *name));
+    listed.map(|column| columns::context(dialect, column, !spec.is_own())).collect()
 }
 
 /// The columns of a table that readpast makes in this shape: the key, the payload, the life cycle, the states.

@@ -1,46 +1,28 @@
 //! A queue's table, as its templates see it, whoever made it. The names of what is filled in stand in `sql/README.md`.
 
 use super::names::Names;
-use super::{access, columns, own, shape, subtypes, tsql};
+use super::{columns, shape, subtypes, tsql};
 use crate::dialect::Dialect;
 use crate::ident::Identifier;
 use crate::spec::{BackoffSpec, Completion, Condition, Holds, KeySource, Literal, QueueSpec, TableSpec};
 use minijinja::{Value, context};
 
-/// All that the templates of a queue are filled with.
+/// All that the templates of a queue are filled with; the same for a table of readpast's own and for one that was there
+/// before.
 pub(super) fn all(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, table: &TableSpec) -> Value {
-    let queue = context! {
-        queue => dialect.queue_stem(&spec.queue),
-        columns => spec.columns.iter().map(|column| columns::context(dialect, column, !spec.is_own())).collect::<Vec<_>>(),
-    };
-    let options = options(dialect, spec);
-    let kind = whole(dialect, schema, spec, table);
-    match dialect {
-        Dialect::SqlServer => {
-            let table = context! { t => tsql::context(schema, spec, table, &kind) };
-            context! { ..table, ..queue, ..kind, ..options }
-        }
-        Dialect::Postgres => context! { ..queue, ..kind, ..options },
-    }
-}
-
-/// All that the templates of a queue with a table are filled with, besides its options; the same for a table of readpast's
-/// own and for one that was there before.
-pub(super) fn whole(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, table: &TableSpec) -> Value {
-    let own = if spec.is_own() {
-        own::context(dialect, spec)
-    } else {
-        context! {}
-    };
-    let subtypes = context! { subtypes => subtypes::contexts(dialect, spec) };
-    context! {
-        ..own,
-        ..subtypes,
+    let columns = spec.columns.iter().map(|column| columns::context(dialect, column, !spec.is_own()));
+    let kind = context! {
         ..context(dialect, schema, spec, table),
         ..shape::context(dialect, schema, spec, table),
-        ..access::context(dialect, spec, table),
-        ..access::enqueue(dialect, spec, table)
-    }
+        ..options(dialect, spec)
+    };
+    let kind = context! {
+        queue => dialect.queue_stem(&spec.queue),
+        columns => columns.collect::<Vec<_>>(),
+        subtypes => subtypes::contexts(dialect, spec),
+        ..kind
+    };
+    if dialect == Dialect::SqlServer { tsql::context(schema, spec, table, kind) } else { kind }
 }
 
 /// What the table consists of. `schema` is that of readpast's own objects.
@@ -114,15 +96,6 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
             }
         })
         .collect();
-    let assignments: Vec<_> = table
-        .assignments()
-        .iter()
-        .map(|a| {
-            let cases: Vec<_> =
-                a.cases.iter().map(|(held, s)| context! { states => states(s), ..holds(dialect, held) }).collect();
-            context! { quoted => quoted(&a.column), cases }
-        })
-        .collect();
     let order: Vec<_> =
         spec.order_columns(table).iter().map(|(column, descends)| names.column(column, *descends)).collect();
     let due_columns: Vec<_> =
@@ -153,7 +126,6 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
             same => spec.dedup.iter().flat_map(|dedup| &dedup.columns).map(|name| names.column(name, false)).collect::<Vec<_>>(),
         },
         encodings,
-        assignments,
         pending => conditions(table.conditions(Pending)),
         processing => conditions(table.conditions(Processing)),
         completed => conditions(table.conditions(Completed)),

@@ -1,6 +1,8 @@
 //! What T-SQL needs of a table besides what both servers do: names for what variables hold, which index a statement
 //! enters by, and how the elements of a call are read.
 
+mod access;
+
 use super::names::Names;
 use super::table::literal;
 use super::{columns, subtypes};
@@ -30,8 +32,14 @@ const ADD_PARAMETERS: [&str; 3] = ["type", "step", "scheduledfor"];
 
 const DIALECT: Dialect = Dialect::SqlServer;
 
-/// The table as T-SQL's macros take it, in one piece: `t`. `kind` is what the templates of both servers are filled with.
-pub(super) fn context(schema: &Identifier, spec: &QueueSpec, table: &TableSpec, kind: &Value) -> Value {
+/// What T-SQL's templates are filled with: `kind` is what those of both servers are. The table as the macros take it, in one
+/// piece, is `t`.
+pub(super) fn context(schema: &Identifier, spec: &QueueSpec, table: &TableSpec, kind: Value) -> Value {
+    let kind = context! { ..access::context(spec, table), ..access::enqueue(spec, table), ..kind };
+    context! { t => of_table(schema, spec, table, &kind), ..kind }
+}
+
+fn of_table(schema: &Identifier, spec: &QueueSpec, table: &TableSpec, kind: &Value) -> Value {
     let own = spec.is_own();
     let beside = table.beside();
     let of_kind = |name: &str| kind.get_attr(name).unwrap_or_default();

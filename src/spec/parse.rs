@@ -10,11 +10,10 @@ mod table;
 mod tree;
 mod write;
 
-use super::{QueueSpec, Storage};
+use super::{QueueSpec, Storage, check};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::QueueName;
 use at::At;
-use columns::Declared;
 use tree::Node;
 
 /// How a description is written.
@@ -121,35 +120,35 @@ impl QueueSpec {
 }
 
 fn read(root: &Node) -> Result<QueueSpec> {
-    let spec = At::root(root).table(&KEYS)?;
+    let at = At::root(root);
+    let spec = described(&at.table(&KEYS)?)?;
+    check::mistake(&spec).map_err(|mistake| at.follow(&mistake.place).refuse(mistake.why))?;
+    Ok(spec)
+}
+
+fn described(spec: &at::Table<'_>) -> Result<QueueSpec> {
     let at = spec.need("queue")?;
     let queue = QueueName::new(at.text()?).map_err(|error| at.refuse(error.message()))?;
-    let types = columns::types(&spec)?;
-    let columns = columns::columns(&spec)?;
-    let storage = storage(&spec)?;
-    let declared = Declared { columns: &columns, storage: &storage };
-    columns::check(&spec, &declared)?;
+    let storage = storage(spec)?;
     if let Storage::Procedures(_) = storage
         && let Some(at) = DECIDED_BY_PROCEDURES.iter().find_map(|key| spec.get(key))
     {
         return Err(at.refuse("is decided by the hand-written procedures; leave it out"));
     }
-    let (completion, leaves) = options::completion(&spec, &declared)?;
-    table::check(&spec, &declared, &types, leaves)?;
     Ok(QueueSpec {
-        subtypes: subtypes::subtypes(&spec, &queue, &types, &declared)?,
-        order: options::order(&spec, &declared)?,
-        max_attempts: options::attempts(&spec)?,
-        backoff: options::backoff(&spec)?,
-        lease: options::lease(&spec)?,
-        completion,
-        dedup: options::dedup(&spec, &declared)?,
-        roles: options::roles(&spec, &declared)?,
-        settings: options::settings(&spec, &queue)?,
+        types: columns::types(spec)?,
+        columns: columns::columns(spec)?,
+        subtypes: subtypes::subtypes(spec)?,
+        order: options::order(spec)?,
+        max_attempts: options::attempts(spec)?,
+        backoff: options::backoff(spec)?,
+        lease: options::lease(spec)?,
+        completion: options::completion(spec)?,
+        dedup: options::dedup(spec)?,
+        roles: options::roles(spec)?,
+        settings: options::settings(spec, &queue)?,
         queue,
         storage,
-        types,
-        columns,
     })
 }
 

@@ -1,9 +1,10 @@
-//! Variables: a batch is one scope, and a case-sensitive server tells `@now` from `@Now`.
+//! Names: a batch is one scope of variables, a case-sensitive server tells `@now` from `@Now`, and a column is declared once.
 
 use super::Finding;
-use super::text::{self, Batch, Kind};
+use super::text::{self, Batch, Kind, Token};
 use readpast::dialect::Dialect;
 use readpast::ident::Identifier;
+use readpast::render;
 use readpast::spec::QueueSpec;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,46 +43,99 @@ pub fn variables_are_declared_once(batch: &Batch, found: &mut Vec<Finding>) {
     }
 }
 
-/// Columns that users may have, and whose parameters a variable of ours has the name of. All names that our variables have are
-/// tried as columns at once, those that a description may have.
+/// The columns of a table, and of a variable that is one.
+pub fn columns_are_declared_once(batch: &Batch, found: &mut Vec<Finding>) {
+    for (at, _) in batch.tokens.iter().enumerate().filter(|(_, token)| token.is("TABLE")) {
+        let is_name = |token: &&Token| token.is_name() || token.is(".");
+        let list = at + 1 + batch.tokens[at + 1..].iter().take_while(is_name).count();
+        if !batch.tokens.get(list).is_some_and(|token| token.is("(")) {
+            continue;
+        }
+        let mut declared: BTreeSet<String> = BTreeSet::new();
+        let (mut depth, mut begins) = (1, true);
+        for token in &batch.tokens[list + 1..] {
+            if begins && token.is_name() && !declared.insert(token.text.to_lowercase()) {
+                let detail = token.text.clone();
+                found.push(Finding { detail, ..Finding::new("column-declared-twice", batch, token.line) });
+            }
+            depth += i32::from(token.is("(")) - i32::from(token.is(")"));
+            begins = depth == 1 && token.is(",");
+            if depth == 0 {
+                break;
+            }
+        }
+    }
+}
+
+/// Columns that users may have, and whose name, or that of their parameter, is one of ours. All names that stand in our SQL are
+/// tried as columns, those that a description may have, on each kind of table and as a key; and as subtypes.
 pub fn columns_that_collide(specs: &[(String, QueueSpec)], schema: &Identifier, found: &mut Vec<Finding>) {
     let mut names: BTreeMap<String, String> = BTreeMap::new();
     for (_, spec) in specs {
-        let script = readpast::render::script(Dialect::SqlServer, schema, Some(spec)).unwrap();
-        let tokens = text::tokens(&script.replace("\nGO\n", "\n"), 1);
-        for variable in tokens.into_iter().filter(|token| token.kind == Kind::Variable && !token.text.starts_with("@@"))
-        {
-            let name = variable.text.trim_start_matches('@').to_owned();
-            names.insert(name.to_lowercase(), name);
+        let script = render::script(Dialect::SqlServer, schema, Some(spec)).unwrap();
+        for token in text::tokens(&script.replace("\nGO\n", "\n"), 1) {
+            let is_variable = token.kind == Kind::Variable && !token.text.starts_with("@@");
+            if is_variable || token.is_name() {
+                let name = token.text.trim_start_matches('@').to_owned();
+                names.insert(name.to_lowercase(), name);
+            }
         }
     }
-    // As columns of a plain queue, and of one whose single items are added as a set; and as subtypes.
-    let as_columns = |names: &[&String]| {
-        let columns: Vec<_> = names.iter().map(|name| json!({"name": name, "type": "integer"})).collect();
-        json!({"queue": "Job", "types": ["A"], "columns": columns})
+    for name in ["Number", "Now", "Tries", "Items", "Key", "Place", "First"] {
+        names.entry(name.to_lowercase()).or_insert_with(|| name.to_owned());
+    }
+    let columns = |names: &[&String], more: &Value| -> Vec<Value> {
+        let column = |name| {
+            let mut column = json!({"name": name, "type": "text(40)"});
+            column.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            column
+        };
+        names.iter().map(column).collect()
     };
+    let table = |key: Value| {
+        json!({"name": "any_table", "create": true, "key": key, "status": {"column": "state_of_it",
+            "values": {"Pending": 0, "Processing": 1, "Completed": 2}}})
+    };
+    let plain = |names: &[&String]| json!({"queue": "Job", "types": ["A"], "columns": columns(names, &json!({}))});
     let of_a_set = |names: &[&String]| {
-        let mut spec = as_columns(names);
-        spec["dedup"] = json!({"columns": [names[0]]});
+        let mut spec = plain(names);
+        spec["dedup"] = json!({"columns": names});
+        spec["subtypes"] = json!([{"name": "ExtraPart", "columns": columns(names, &json!({}))}]);
         spec
     };
+    let adopted = |names: &[&String]| {
+        let mut spec = plain(names);
+        spec["dedup"] = json!({"columns": names});
+        spec["table"] = table(json!(["id_of_it"]));
+        spec
+    };
+    let key = |names: &[&String]| json!({"queue": "Job", "columns": [], "table": table(json!(columns(names, &json!({"source": "producer"}))))});
     let as_subtypes = |names: &[&String]| {
         let subtype =
             |(number, name)| json!({"name": name, "columns": [{"name": format!("Z{number}"), "type": "integer"}]});
         json!({"queue": "Job", "types": ["A"], "subtypes": names.iter().enumerate().map(subtype).collect::<Vec<_>>()})
     };
     let mut taken: BTreeSet<String> = BTreeSet::new();
-    for describe in [&as_columns as &dyn Fn(&[&String]) -> Value, &of_a_set, &as_subtypes] {
+    type Describe<'a> = &'a dyn Fn(&[&String]) -> Value;
+    let kinds: [(usize, Describe<'_>); 5] =
+        [(60, &plain), (60, &of_a_set), (60, &adopted), (10, &key), (60, &as_subtypes)];
+    for (size, describe) in kinds {
         let read = |names: &[&String]| QueueSpec::from_text(&describe(names).to_string());
+        // A name of ours that nobody may take is refused by the description.
         let accepted: Vec<_> = names.values().filter(|name| read(&[name]).is_ok()).collect();
-        assert!(accepted.len() > 20, "{accepted:?}");
-        let script = readpast::render::script(Dialect::SqlServer, schema, Some(&read(&accepted).unwrap())).unwrap();
-        let mut twice = Vec::new();
-        text::batches(&script, "Job").iter().for_each(|batch| variables_are_declared_once(batch, &mut twice));
-        taken.extend(twice.into_iter().map(|finding| finding.detail.trim_start_matches('@').to_owned()));
+        assert!(accepted.len() > 50, "{accepted:?}");
+        for accepted in accepted.chunks(size) {
+            let script = render::script(Dialect::SqlServer, schema, Some(&read(accepted).unwrap())).unwrap();
+            let mut twice = Vec::new();
+            for batch in text::batches(&script, "Job") {
+                variables_are_declared_once(&batch, &mut twice);
+                columns_are_declared_once(&batch, &mut twice);
+            }
+            taken.extend(twice.into_iter().map(|finding| finding.detail.trim_start_matches('@').to_owned()));
+        }
     }
     found.extend(taken.into_iter().map(|object| Finding {
-        rule: "column-with-the-name-of-a-variable",
+        rule: "column-with-a-name-of-ours",
         object,
         line: 0,
         detail: String::new(),

@@ -20,6 +20,11 @@ fn rules(script: &str, ddl: &str) -> Vec<&'static str> {
 fn rules_about_procedures_find_what_they_are_for() {
     for (rule, bad, good) in [
         ("variable-declared-twice", "DECLARE @Max bit;", "DECLARE @Most int, @More int = ABS(@Most);"),
+        (
+            "column-declared-twice",
+            "DECLARE @T TABLE ([A] int, [a] int);",
+            "DECLARE @T TABLE ([A] int, PRIMARY KEY ([A]));",
+        ),
         ("variable-in-another-case", "SET @MAX = 1;", "SET @Max = 1;"),
         (
             "readpast-without-rowlock",

@@ -7,7 +7,7 @@
             {{ m.at_found("d") }}
             AND d.answer = 'OK'
             AND d.status = 'Completed'
-{%- if own and history_name %}
+{%- if own and history_table %}
         RETURNING
             q.enqueued_at, q.type, d.status, COALESCE(d.step, q.step), d.attempt_num, COALESCE(d.response, q.response),
             COALESCE(d.error, ''), q.started_at, {{ m.ms("now_ - q.started_at") }},
@@ -17,7 +17,7 @@
         RETURNING d.*
 {%- endif %}
     ),
-{%- if own and history_name %}
+{%- if own and history_table %}
 
     kept AS (
         INSERT INTO {{ history_table }} (

@@ -25,7 +25,7 @@ ALTER DOMAIN {{ object(queue ~ "_type") }} ADD CONSTRAINT {{ queue }}_is_discrim
 /* Items are numbered so that two of them enqueued within one tick of the clock get different keys. */
 CREATE SEQUENCE IF NOT EXISTS {{ object(queue ~ "_seq") }} AS bigint CACHE 1;
 {% endfilter %}
-{%- for kept in ["items"] + (["history"] if history_name else []) %}
+{%- for kept in ["items"] + (["history"] if history_table else []) %}
 {%- set here = kept == "items" %}
 {% filter made("TABLE", place if here else history_place) %}
 {%- if not here %}

@@ -1,7 +1,7 @@
 {%- import "part/macros.sql" as m -%}
 {%- set procedure = "stats_" ~ queue -%}
 {%- set function = object(procedure) -%}
-{%- set history = history_table if own and history_name else none -%}
+{%- set history = history_table if own and history_table else none -%}
 {%- set knows_arrivals = role.enqueued and (completion == "keep" or history) -%}
 {% filter made("FUNCTION", procedure) %}
 /*

@@ -3,8 +3,9 @@
 use super::refuse;
 use super::tree::{Entry, Node, Value};
 use crate::error::{Error, Result};
-use crate::ident::{Identifier, QueueName, did_you_mean};
+use crate::ident::{Identifier, did_you_mean};
 use crate::spec::Literal;
+use crate::spec::check::Step;
 use std::ops::RangeInclusive;
 
 /// A value with its place.
@@ -29,6 +30,23 @@ impl<'a> At<'a> {
     /// The error that `why` is wrong here.
     pub(super) fn refuse(&self, why: impl std::fmt::Display) -> Error {
         self.refuse_at(self.node.line, why)
+    }
+
+    /// The value at `place`, or as near to it as the description goes. `states` may stand there as `status`.
+    pub(super) fn follow(&self, place: &[Step]) -> Self {
+        let Some((step, rest)) = place.split_first() else { return self.clone() };
+        let next = match (step, &self.node.value) {
+            (Step::Key(key), Value::Table(entries)) => {
+                let named = |key: &str| entries.iter().find(|entry| entry.key == key);
+                let entry = named(key).or_else(|| if key == "states" { named("status") } else { None });
+                entry.map(|entry| self.key(entry))
+            }
+            (Step::Nth(number), Value::List(list)) => {
+                list.get(*number).map(|node| Self { node, path: format!("{}[{number}]", self.path) })
+            }
+            _ => None,
+        };
+        next.map_or_else(|| self.clone(), |next| next.follow(rest))
     }
 
     fn refuse_at(&self, line: usize, why: impl std::fmt::Display) -> Error {
@@ -149,25 +167,11 @@ impl<'a> At<'a> {
         Identifier::new("the name", name).map_err(|error| self.refuse(error.message()))
     }
 
-    /// A name that becomes part of other names, of parameters and of paths in JSON: a letter first, then letters, digits
-    /// and underscores.
-    pub(super) fn word(&self) -> Result<Identifier> {
-        let text = self.text()?;
-        match QueueName::new(text) {
-            Ok(_) => self.identifier(),
-            Err(_) => Err(self.refuse(format!(
-                "the name {text:?} is not allowed; use a letter first, then letters, digits and underscores (ASCII), 40 \
-                 at most"
-            ))),
-        }
-    }
-
     /// A constant.
     pub(super) fn literal(&self) -> Result<Literal> {
         match &self.node.value {
             Value::Boolean(value) => Ok(Literal::Boolean(*value)),
             Value::Integer(number) => Ok(Literal::Integer(*number)),
-            Value::Text(text) if text.contains(char::is_control) => Err(self.refuse("contains a control character")),
             Value::Text(text) => Ok(Literal::Text(text.clone())),
             _ => Err(self.wrong("a whole number, true, false or text")),
         }

@@ -1,17 +1,17 @@
-//! By which index a table is entered, for servers where that is said in the SQL.
+//! By which index a table is entered, and what a new row is made of.
 
-use super::names::Names;
-use super::shape::group_order;
-use super::table::{in_comment, literal};
-use crate::dialect::Dialect;
+use super::DIALECT;
 use crate::ident::Identifier;
 use crate::item::ItemState;
+use crate::render::names::Names;
+use crate::render::shape::group_order;
+use crate::render::table::{in_comment, literal};
 use crate::spec::{ColumnKind, Completion, Condition, Holds, KeyColumn, QueueSpec, TableSpec};
 use minijinja::{Value, context};
 
 /// The indexes that are made, their columns, and what the statements may count on.
-pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Value {
-    let known = Names::of(dialect, spec);
+pub(super) fn context(spec: &QueueSpec, table: &TableSpec) -> Value {
+    let known = Names::of(DIALECT, spec);
     let quoted = |name: &Identifier| known.quoted(name);
     let due = due_index(spec, table);
     let in_flight = in_flight_index(table);
@@ -68,14 +68,14 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
 }
 
 /// What a new row is made of: each column with where its value comes from.
-pub(super) fn enqueue(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Value {
-    let known = Names::of(dialect, spec);
+pub(super) fn enqueue(spec: &QueueSpec, table: &TableSpec) -> Value {
+    let known = Names::of(DIALECT, spec);
     let quoted = |name: &Identifier| known.quoted(name);
     // A producer may give the time of enqueueing too, named among the columns or not.
     let enqueued = table.lifecycle.enqueued.as_ref();
     let listed = |name: &Identifier| spec.columns.iter().any(|column| column.name == *name);
     let given = |name: &Identifier| listed(name) || enqueued == Some(name);
-    let drawn_by_us = |key: &KeyColumn| super::tsql::drawn_by_us(spec, key);
+    let drawn_by_us = |key: &KeyColumn| super::drawn_by_us(spec, key);
     let mut names: Vec<&Identifier> = Vec::new();
     let mut added: Vec<Value> = Vec::new();
     let mut add = |name, from: &str, literal: Option<String>| {
@@ -99,7 +99,7 @@ pub(super) fn enqueue(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
     }
     for Condition { column, holds } in table.conditions(ItemState::Pending) {
         match holds {
-            Holds::Value(value) => add(column, "literal", Some(literal(dialect, value))),
+            Holds::Value(value) => add(column, "literal", Some(literal(DIALECT, value))),
             Holds::Null => add(column, "literal", Some("NULL".to_owned())),
             Holds::Something => add(column, "now", None),
         }

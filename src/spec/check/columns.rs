@@ -1,0 +1,178 @@
+//! The kinds of work and the columns that a producer gives.
+
+use super::{Checked, Place, same_name};
+use crate::ident::Identifier;
+use crate::spec::{ColumnKind, ColumnSpec, KeySource, QueueSpec, Storage, TableSpec};
+
+/// The columns of the life cycle and of the answers, without underscores: no column of the queue's own may be called so.
+const RESERVED: [&str; 20] = [
+    "enqueuedat",
+    "type",
+    "status",
+    "step",
+    "attemptnum",
+    "response",
+    "error",
+    "startedat",
+    "duration",
+    "scheduledfor",
+    "updatedat",
+    "leaseowner",
+    "leaseuntil",
+    "answer",
+    "answerordinal",
+    "answerduems",
+    "answerkey",
+    "answertoken",
+    "answerattempt",
+    "answerstatus",
+];
+
+/// The same for an adopted table: how its life cycle is called in the worker view, and the parameters of Add.
+const RESERVED_BESIDE_A_TABLE: [&str; 21] = [
+    "itemstatus",
+    "itemstep",
+    "itemattempt",
+    "itemresponse",
+    "itemerror",
+    "itemstartedat",
+    "itemduration",
+    "itemdueat",
+    "itemtoken",
+    "itemowner",
+    "itemleaseuntil",
+    "type",
+    "step",
+    "scheduledfor",
+    "answer",
+    "answerordinal",
+    "answerduems",
+    "answerkey",
+    "answertoken",
+    "answerattempt",
+    "answerstatus",
+];
+
+/// Whether a queue's own column may not be called `name`, whatever its case and underscores.
+pub(super) fn is_reserved(storage: &Storage, name: &str) -> bool {
+    let bare = name.replace('_', "").to_ascii_lowercase();
+    match storage {
+        Storage::Own => RESERVED.contains(&bare.as_str()),
+        Storage::Table(_) => RESERVED_BESIDE_A_TABLE.contains(&bare.as_str()),
+        Storage::Procedures(_) => false,
+    }
+}
+
+/// All columns that a description has, each once.
+pub(super) fn all(spec: &QueueSpec) -> Vec<&Identifier> {
+    let mut all: Vec<_> = spec.columns.iter().map(|column| &column.name).collect();
+    if let Storage::Table(table) = &spec.storage {
+        all.extend(of_table(table));
+    }
+    let mut once: Vec<&Identifier> = Vec::new();
+    for name in all {
+        if !once.contains(&name) {
+            once.push(name);
+        }
+    }
+    once
+}
+
+/// The columns that the description of an adopted table gives itself.
+fn of_table(table: &TableSpec) -> Vec<&Identifier> {
+    let mut names: Vec<_> = table.key.iter().map(|column| &column.name).collect();
+    names.extend(table.lifecycle.columns().into_iter().map(|(_, name)| name));
+    names.extend(table.states.iter().flat_map(|state| &state.conditions).map(|condition| &condition.column));
+    names
+}
+
+/// The columns that a producer gives.
+pub(super) fn given(spec: &QueueSpec) -> Vec<&Identifier> {
+    let mut given: Vec<_> = spec.columns.iter().map(|column| &column.name).collect();
+    if let Storage::Table(table) = &spec.storage {
+        let keys = table.key.iter().filter(|column| column.source == KeySource::Producer);
+        given.extend(keys.map(|column| &column.name));
+    }
+    given
+}
+
+pub(super) fn check(spec: &QueueSpec) -> Checked {
+    types(spec)?;
+    let place = Place::default().key("columns");
+    list(&place, &spec.columns)?;
+    for (i, column) in spec.columns.iter().enumerate() {
+        taken(&place.nth(i), spec, &column.name)?;
+    }
+    Ok(())
+}
+
+fn types(spec: &QueueSpec) -> Checked {
+    let place = Place::default().key("types");
+    place.need(!spec.types.is_empty(), || "must be a list of at least one value, not an empty list".to_owned())?;
+    for (i, name) in spec.types.iter().enumerate() {
+        let place = place.nth(i);
+        let length = name.encode_utf16().count();
+        let fits = (1..=60).contains(&length) && !name.contains(char::is_control);
+        place.need(fits, || "a type has 1 to 60 characters, none of them a control character".to_owned())?;
+        let why = || "* stands for every type where types are given to logins; take another name".to_owned();
+        place.need(name != "*", why)?;
+        place.need(!spec.types[..i].contains(name), || format!("the type {name:?} is there already"))?;
+    }
+    Ok(())
+}
+
+/// Columns of the queue's own, or of a subtype, each with another name.
+pub(super) fn list(place: &Place, columns: &[ColumnSpec]) -> Checked {
+    for (i, column) in columns.iter().enumerate() {
+        let place = place.nth(i);
+        place.key("name").word(&column.name)?;
+        let kind = column.kind;
+        place.key("type").need(kind.is_possible(), || format!("there is no column type {kind}"))?;
+        let again = columns[..i].iter().any(|other| same_name(&other.name, &column.name));
+        place.need(!again, || format!("there is another column {:?}", column.name.as_str()))?;
+    }
+    Ok(())
+}
+
+/// Names that are taken already.
+fn taken(place: &Place, spec: &QueueSpec, column: &Identifier) -> Checked {
+    let name = column.as_str();
+    let why = || format!("{name:?} is a column that every queue has already; take another name");
+    place.need(!is_reserved(&spec.storage, name), why)?;
+    let Storage::Table(table) = &spec.storage else { return Ok(()) };
+    if table.key.iter().any(|key| same_name(&key.name, column)) {
+        return place
+            .refuse(format!("{name:?} is a column of the key already, which says its type; leave it out here"));
+    }
+    if let Some((role, _)) = table.lifecycle.columns().into_iter().find(|(_, other)| same_name(other, column)) {
+        return place.refuse(format!("{name:?} is table.lifecycle.{role} already; leave it out here"));
+    }
+    let mut in_states = table.states.iter().flat_map(|state| &state.conditions);
+    if in_states.any(|condition| same_name(&condition.column, column)) {
+        return place
+            .refuse(format!("{name:?} says the state of the item already, in table.states; leave it out here"));
+    }
+    Ok(())
+}
+
+/// Refuses a column that no index takes.
+pub(super) fn indexed(place: &Place, spec: &QueueSpec, name: &Identifier) -> Checked {
+    let column = spec.columns.iter().find(|column| column.name == *name);
+    match column.map(|column| column.kind) {
+        Some(kind @ (ColumnKind::Json | ColumnKind::Text(None))) => {
+            place.refuse(format!("a column of type {kind} cannot be in an index; give it a length"))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl ColumnKind {
+    /// Whether lengths and digits are such as the servers take.
+    pub(crate) fn is_possible(self) -> bool {
+        match self {
+            Self::Text(Some(length)) => (1..=4000).contains(&length),
+            Self::Decimal(precision, scale) => (1..=38).contains(&precision) && scale <= precision,
+            _ => true,
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What a description chooses beyond its columns.
+
+use super::{
+    ATTEMPTS, BACKOFF_CAP_MS, BACKOFF_FACTOR, BACKOFF_FIRST_MS, BACKOFF_JITTER, Checked, LEASE_MS, Place, columns,
+    same_name,
+};
+use crate::spec::{ColumnKind, Completion, Direction, QueueSpec, Storage};
+
+/// The longest prefix of a setting's name: the names are held to 100 characters.
+const MAX_SETTINGS_CHARS: usize = 60;
+
+pub(super) fn check(spec: &QueueSpec) -> Checked {
+    let root = Place::default();
+    order(&root.key("order"), spec)?;
+    root.key("attempts").key("limit").number(spec.max_attempts, &ATTEMPTS)?;
+    backoff(&root.key("backoff"), spec)?;
+    root.key("lease").key("ms").number(spec.lease.ms, &LEASE_MS)?;
+    completion(&root.key("completion").key("history"), spec)?;
+    dedup(&root.key("dedup").key("columns"), spec)?;
+    roles(&root.key("roles").key("own_types_only"), spec)?;
+    settings(&root.key("settings"), spec)
+}
+
+fn order(place: &Place, spec: &QueueSpec) -> Checked {
+    let by = place.key("by");
+    if !spec.order.by.is_empty() {
+        let why = || "is for adopted tables; readpast's own go by ScheduledFor and EnqueuedAt".to_owned();
+        by.need(!spec.is_own(), why)?;
+        let why = || "makes no sense with the direction \"unordered\"".to_owned();
+        by.need(spec.order.direction != Direction::Unordered, why)?;
+    }
+    for (i, name) in spec.order.by.iter().enumerate() {
+        by.nth(i).column(name, &columns::all(spec))?;
+    }
+    by.distinct(&spec.order.by)?;
+    if let Some(priority) = &spec.order.priority {
+        let place = place.key("priority").key("column");
+        let names: Vec<_> = spec.columns.iter().map(|column| &column.name).collect();
+        place.column(&priority.column, &names)?;
+        let fits = |kind| matches!(kind, ColumnKind::Integer | ColumnKind::BigInteger);
+        let fits = spec.columns.iter().any(|c| c.name == priority.column && fits(c.kind) && !c.nullable);
+        place.need(fits, || {
+            format!(
+                "the column {:?} has to be of type integer or bigint and not nullable, to give the order",
+                priority.column.as_str()
+            )
+        })?;
+    }
+    if let Some(group) = &spec.order.group {
+        let place = place.key("group");
+        let why = || "asks for the oldest item of each group first, so the direction has to be \"fifo\"".to_owned();
+        place.need(spec.order.direction == Direction::Fifo, why)?;
+        place.column(group, &columns::given(spec))?;
+        columns::indexed(&place, spec, group)?;
+    }
+    Ok(())
+}
+
+fn backoff(place: &Place, spec: &QueueSpec) -> Checked {
+    let Some(backoff) = spec.backoff else { return Ok(()) };
+    let first_ms = backoff.first_ms;
+    place.key("first_ms").number(first_ms, &BACKOFF_FIRST_MS)?;
+    place.key("cap_ms").number(backoff.cap_ms, &BACKOFF_CAP_MS)?;
+    let why = || format!("is less than first_ms, which is {first_ms}");
+    place.key("cap_ms").need(backoff.cap_ms >= first_ms, why)?;
+    place.key("factor").hundredths(backoff.factor_percent, &BACKOFF_FACTOR)?;
+    place.key("jitter").hundredths(backoff.jitter_percent, &BACKOFF_JITTER)
+}
+
+fn completion(place: &Place, spec: &QueueSpec) -> Checked {
+    let Completion::History(history) = &spec.completion else { return Ok(()) };
+    let why = || "would be lost when an item moves to the history; keep or delete what is completed".to_owned();
+    Place::default().key("subtypes").need(spec.subtypes.is_empty(), why)?;
+    match &spec.storage {
+        Storage::Table(table) => {
+            let why = || "the history is kept in another table than the queue".to_owned();
+            place.need(!same_name(&table.name, history), why)
+        }
+        _ => place.word(history),
+    }
+}
+
+fn dedup(place: &Place, spec: &QueueSpec) -> Checked {
+    let Some(dedup) = &spec.dedup else { return Ok(()) };
+    place.need(!dedup.columns.is_empty(), || "must be a list of at least one value, not an empty list".to_owned())?;
+    for (i, name) in dedup.columns.iter().enumerate() {
+        place.nth(i).column(name, &columns::given(spec))?;
+        columns::indexed(&place.nth(i), spec, name)?;
+    }
+    place.distinct(&dedup.columns)
+}
+
+fn roles(place: &Place, spec: &QueueSpec) -> Checked {
+    let Storage::Table(table) = &spec.storage else { return Ok(()) };
+    let why = || "the table has no column for the type; name it in table.lifecycle.type".to_owned();
+    place.need(!spec.roles.own_types_only || table.lifecycle.kind.is_some(), why)
+}
+
+fn settings(place: &Place, spec: &QueueSpec) -> Checked {
+    let text = spec.settings.as_str();
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    place.need(!text.is_empty() && text.len() <= MAX_SETTINGS_CHARS && text.chars().all(plain), || {
+        format!("use letters, digits, points, hyphens and underscores (ASCII), {MAX_SETTINGS_CHARS} at most")
+    })
+}

@@ -1,0 +1,94 @@
+//! Tables of what only some items have.
+
+use super::{Checked, Place, columns, same_name};
+use crate::ident::{Identifier, QueueName};
+use crate::spec::{QueueSpec, Storage, SubtypeSpec};
+
+/// PostgreSQL keeps so many bytes of a name.
+const MAX_NAME_BYTES: usize = 63;
+
+/// The longest that is added to a subtype's table to name what belongs to it.
+const LONGEST_ENDING: usize = 13;
+
+/// What a queue's other objects have after its name, without underscores: no subtype may be called so.
+const OBJECTS: [&str; 12] =
+    ["seq", "pk", "due", "inflight", "lease", "item", "history", "group", "held", "work", "blockedv", "istypefn"];
+
+pub(super) fn check(spec: &QueueSpec) -> Checked {
+    let place = Place::default().key("subtypes");
+    let adopted = matches!(spec.storage, Storage::Table(_));
+    let why = || "are for readpast's own tables; an adopted table is one table".to_owned();
+    place.need(!adopted || spec.subtypes.is_empty(), why)?;
+    // What the worker view and the items have under their own names.
+    let mut taken: Vec<Identifier> = spec.columns.iter().map(|column| column.name.clone()).collect();
+    for (i, subtype) in spec.subtypes.iter().enumerate() {
+        let place = place.nth(i);
+        name(&place.key("name"), spec, &spec.subtypes[..i], subtype, &taken)?;
+        let place = place.key("columns");
+        let why = || "must be a list of at least one value, not an empty list".to_owned();
+        place.need(!subtype.columns.is_empty(), why)?;
+        columns::list(&place, &subtype.columns)?;
+        for (i, column) in subtype.columns.iter().enumerate() {
+            taken.push(in_view(&place.nth(i), spec, subtype, &column.name, &taken)?);
+        }
+    }
+    Ok(())
+}
+
+fn name(
+    place: &Place,
+    spec: &QueueSpec,
+    before: &[SubtypeSpec],
+    subtype: &SubtypeSpec,
+    taken: &[Identifier],
+) -> Checked {
+    place.word(&subtype.name)?;
+    let shown = subtype.name.as_str();
+    if before.iter().any(|other| same_name(&other.name, &subtype.name)) {
+        return place.refuse(format!("there is another subtype {shown:?}"));
+    }
+    if taken.iter().any(|other| same_name(other, &subtype.name)) {
+        return place.refuse(format!("{shown:?} is the name of a column already"));
+    }
+    let bare = shown.replace('_', "").to_ascii_lowercase();
+    if OBJECTS.contains(&bare.as_str()) {
+        return place.refuse(format!("{shown:?} stands in the name of another object of the queue; take another name"));
+    }
+    if columns::is_reserved(&spec.storage, shown) {
+        return place.refuse(format!("{shown:?} is a column that every queue has already; take another name"));
+    }
+    if subtype.exclusive && !spec.types.iter().any(|kind| kind == shown) {
+        return place.refuse(format!(
+            "an exclusive subtype is what the items of one type have, and the queue has no type {shown:?}; it has {}",
+            spec.types.join(", ")
+        ));
+    }
+    // In PostgreSQL's manner, which may be longer.
+    let stem = QueueName::new(shown).map(|name| name.snake_case()).unwrap_or_default();
+    let table = format!("{}_{stem}", spec.queue.snake_case());
+    let most = MAX_NAME_BYTES - LONGEST_ENDING;
+    place.need(table.len() <= most, || {
+        format!("the table would be called {table}, which has more than {most} characters")
+    })
+}
+
+/// What the worker view calls a column.
+fn in_view(
+    place: &Place,
+    spec: &QueueSpec,
+    subtype: &SubtypeSpec,
+    column: &Identifier,
+    taken: &[Identifier],
+) -> Result<Identifier, super::Mistake> {
+    let in_view = format!("{}_{}", subtype.name.as_str(), column.as_str());
+    let why = || format!("the worker view would call it {in_view}, which has more than {MAX_NAME_BYTES} characters");
+    place.need(in_view.len() <= MAX_NAME_BYTES, why)?;
+    let is_key = same_name(column, &Identifier::known("EnqueuedAt")) || column.as_str() == "enqueued_at";
+    let why = || "the table of a subtype has the key EnqueuedAt already; take another name".to_owned();
+    place.need(!is_key, why)?;
+    let named = Identifier::new("the name", &in_view).ok().filter(|named| {
+        !taken.iter().any(|other| same_name(other, named)) && !columns::is_reserved(&spec.storage, named.as_str())
+    });
+    place.need(named.is_some(), || format!("the worker view would call it {in_view:?}, which is taken"))?;
+    Ok(named.unwrap_or_else(|| column.clone()))
+}
