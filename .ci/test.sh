@@ -75,6 +75,7 @@ windows() {
     step 'windows: command' .ci/with_cluster.sh cargo test --test windows -- --ignored
     READPAST_CONFORMANCE_LANGUAGES=c@windows,cpp@windows,go@windows READPAST_CONFORMANCE_TABLE=$PWD/.local/windows.txt \
         step 'windows: conformance' .ci/with_cluster.sh cargo test --test conformance
+    step 'windows: package' .ci/with_cluster.sh .ci/package.sh --quick
     .ci/wine.sh --end
     trap - EXIT
 }

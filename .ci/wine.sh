@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs a Windows program in Wine, with a Windows of our own:
 #
-#   wine.sh PROGRAM [ARGUMENT...]   readpast.dll and the command are on its PATH; ODBC is this machine's
+#   wine.sh PROGRAM [ARGUMENT...]   READPAST_WINDOWS_PATH, .local/windows/bin by default, is on its PATH; ODBC is this machine's
 #   wine.sh --make                  makes the Windows, if it is not there
 #   wine.sh --keep                  keeps it running, until it is told to
 #   wine.sh --end                   end
@@ -10,7 +10,8 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 readonly root
-export WINEPREFIX=$root/target/wine WINEDEBUG=-all WINEPATH="Z:${root//\//\\}\\.local\\windows\\bin"
+path=${READPAST_WINDOWS_PATH:-$root/.local/windows/bin}
+export WINEPREFIX=$root/target/wine WINEDEBUG=-all WINEPATH="Z:${path//\//\\}"
 # No window, nor a browser or a .NET to be offered.
 export WINEDLLOVERRIDES='mscoree,mshtml,winemenubuilder.exe=' DISPLAY=
 export ODBCSYSINI=${ODBCSYSINI:-$root/.local/odbc}

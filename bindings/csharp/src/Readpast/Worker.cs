@@ -132,8 +132,8 @@ namespace Readpast
         }
 
         /// <summary>
-        /// <see cref="Run"/> as a task, on a thread of its own: what a hosted service awaits. Cancelling is the ordinary end of
-        /// it, not an exception.
+        /// <see cref="Run"/> as a task, on a thread of its own: what a hosted service awaits. Cancelling is the
+        /// ordinary end of it, not an exception.
         /// </summary>
         /// <param name="cancellation">Stops it.</param>
         /// <returns>A task that ends when the worker has ended, and fails as <see cref="Run"/> does.</returns>

@@ -5,8 +5,8 @@ using System.Reflection;
 using NUnit.Framework;
 
 /// <summary>
-/// Runs the tests on .NET, where NUnit 2's own runners do not start: what our tests use of NUnit, and no more. Whatever else a
-/// test asks for by an attribute fails the run.
+/// Runs the tests on .NET, where NUnit 2's own runners do not start: what our tests use of NUnit, and no more.
+/// Whatever else a test asks for by an attribute fails the run.
 /// </summary>
 internal static class Runner
 {
@@ -123,8 +123,9 @@ internal static class Runner
     /// <summary>An attribute holds no decimal and no long where an int will do.</summary>
     private static object Fit(object value, ParameterInfo parameter)
     {
-        return value is IConvertible && !parameter.ParameterType.IsEnum && !parameter.ParameterType.IsInstanceOfType(value)
-            ? Convert.ChangeType(value, parameter.ParameterType, System.Globalization.CultureInfo.InvariantCulture)
+        Type type = parameter.ParameterType;
+        return value is IConvertible && !type.IsEnum && !type.IsInstanceOfType(value)
+            ? Convert.ChangeType(value, type, System.Globalization.CultureInfo.InvariantCulture)
             : value;
     }
 
