@@ -3,7 +3,8 @@
 languages := c cpp csharp python go rust
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo workers test test-core test-deep $(languages:%=test-%) bench lint semver verify-sqlserver install clean
+.PHONY: help setup demo workers test test-core test-deep test-windows $(languages:%=test-%) bench lint semver verify-sqlserver package \
+    install clean
 
 # What .ci/setup.sh had to install itself.
 export PATH := $(CURDIR)/.local/go/bin:$(PATH)
@@ -41,6 +42,10 @@ test-core: ## Rust, C and both drivers: the part of `make test` for who works on
 	@.ci/setup.sh drivers c
 	@.ci/test.sh core
 
+test-windows: ## Library, C, C++, Go and the command as Windows programs, in Wine, on a throw-away PostgreSQL.
+	@.ci/setup.sh windows go
+	@.ci/test.sh windows
+
 # For who works on one binding. Its adapter's build may need what C's does: nothing else is set up.
 $(languages:%=test-%): test-%: ## A binding's own part of `make test`.
 	@.ci/setup.sh $*
@@ -66,6 +71,12 @@ verify-sqlserver: ## Runs on READPAST_TEST_SQLSERVER, a real server, what no sta
 
 semver: setup ## Compares the crate's API with the last release's; builds the tool for it first, once, for ten minutes.
 	@bindings/rust/check_semver.sh
+
+# The one for Windows so far.
+package: ## Makes the archive for Windows, target/package/readpast-VERSION-windows-x86_64.zip, and tries it in Wine.
+	@.ci/setup.sh windows
+	@.ci/wine.sh --make
+	@.ci/with_cluster.sh .ci/package.sh
 
 install: ## Installs the command readpast into ~/.cargo/bin.
 	cargo install --locked --path .

@@ -4,7 +4,8 @@
 #
 #   setup.sh           everything, as `make test` needs it
 #   setup.sh PART...   what the parts need: core (Rust, C compiler, PostgreSQL and its driver: the demo), drivers (the
-#                      Microsoft driver), lint (of shell and SQL), and the languages c, cpp, csharp, python, go, rust
+#                      Microsoft driver), lint (of shell and SQL), and the languages c, cpp, csharp, python, go, rust, and windows
+#                      (MinGW and Wine)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -14,7 +15,7 @@ readonly msodbcsql=$root/.local/msodbcsql18
 readonly tsql_parser=$root/.local/tsql_parser
 readonly odbc=$root/.local/odbc
 readonly log=$root/.local/setup.log
-readonly parts=(core drivers lint c cpp csharp python go rust)
+readonly parts=(core drivers lint c cpp csharp python go rust windows)
 [ $# -gt 0 ] || set -- "${parts[@]}"
 readonly asked=" core $* "
 oldest_rust=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
@@ -77,9 +78,10 @@ install_packages() {
     ! needs lint || packages+=(python3-venv shellcheck)
     ! needs c || packages+=(clang clang-format clang-tidy cmake libcjson-dev valgrind)
     ! needs cpp || packages+=(clang clang-format clang-tidy cmake doctest-dev nlohmann-json3-dev)
-    ! needs csharp || packages+=(astyle gendarme mono-devel nunit-console unzip)
+    ! needs csharp || packages+=(astyle gendarme mono-devel nunit-console python3-venv unzip)
     ! needs python || packages+=(python3-venv)
     ! needs go || packages+=(curl python3-venv)
+    ! needs windows || packages+=(g++-mingw-w64-x86-64-posix gcc-mingw-w64-x86-64-posix nlohmann-json3-dev wine64)
     local missing
     mapfile -t missing < <(missing_packages "${packages[@]}")
     if [ ${#missing[@]} -eq 0 ] && has_postgres_server; then
@@ -209,6 +211,35 @@ install_tsql_parser() {
     mv "$unpacked" "$tsql_parser"
 }
 
+# What Rust needs to compile for Windows, and for C's adapter the source of cJSON, of which Debian compiles only its own.
+install_windows() {
+    local target=x86_64-pc-windows-gnu cjson=$root/.local/windows/cjson unpacked=$root/.local/cjson.new
+    if [ ! -d "$(rustc --print sysroot)/lib/rustlib/$target" ]; then
+        command -v rustup >/dev/null || fail "Rust has no standard library for $target, and there is no rustup to get it"
+        say windows "adding Rust's target $target"
+        quietly rustup target add "$target"
+    fi
+    if [ -e "$cjson/cJSON.c" ]; then
+        say windows present
+        return
+    fi
+    say windows "getting the source of cJSON"
+    rm -rf "$unpacked"
+    mkdir -p "$unpacked"/{lists/partial,source} "$cjson/cjson"
+    # A list of its own: the machine's need not have sources.
+    # shellcheck disable=SC2016 # apt-get fills these in
+    apt-get indextargets --format '$(ORIGIN) $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
+        sed -nE 's/^(Debian|Ubuntu) (.* (main|universe))$/deb-src \2/p' | sort -u >"$unpacked/sources.list"
+    local apt=(apt-get -o "Dir::Etc::SourceList=$unpacked/sources.list" -o Dir::Etc::SourceParts=/dev/null
+        -o "Dir::State::Lists=$unpacked/lists" -o APT::Sandbox::User=root)
+    quietly "${apt[@]}" update
+    (cd "$unpacked/source" && quietly "${apt[@]}" source --download-only cjson)
+    tar --extract --gzip --file "$unpacked"/source/cjson_*.orig.tar.gz --directory "$unpacked" --strip-components 1
+    cp "$unpacked/cJSON.h" "$cjson/cjson/"
+    cp "$unpacked"/cJSON.[ch] "$cjson/"
+    rm -rf "$unpacked"
+}
+
 install_msodbcsql() {
     if cmp --silent .ci/msodbcsql.txt "$msodbcsql/msodbcsql.txt"; then
         say msodbcsql18 present
@@ -283,10 +314,12 @@ mkdir -p "$root/.local"
 : >"$log"
 install_packages
 install_rust
-if needs drivers || needs lint || needs go; then make_venv; fi
+if needs drivers || needs lint || needs csharp || needs go; then make_venv; fi
 ! needs lint || install_sqlfluff
-! needs lint || install_tsql_parser
+# The .NET that it runs on runs C#'s tests too.
+if needs lint || needs csharp; then install_tsql_parser; fi
 ! needs go || install_go
+! needs windows || install_windows
 ! needs drivers || install_msodbcsql
 write_odbcinst
 print_versions

@@ -4,6 +4,7 @@
 #   stage.sh            into .local/prefix, from where the bindings build and test; nothing to do if nothing changed
 #   stage.sh PREFIX     anywhere else, like /usr/local
 #   stage.sh --quick    library and header alone, not optimized, into .local/quick: soon there, for the demo
+#   stage.sh --windows  library and command for Windows (x86_64, MinGW), not optimized, into .local/windows: for the tests
 #   stage.sh --fresh    installs nothing, and ends with 0 if .local/prefix is what the sources would make
 #
 # cargo-c makes shared and static library with a soname, header and readpast.pc; this script adds the CMake package and
@@ -18,7 +19,9 @@ case ${1:-} in
     --*) mode=${1#--} && shift ;;
 esac
 place=prefix
-[ "$mode" != quick ] || place=quick
+case $mode in
+    quick | windows) place=$mode ;;
+esac
 prefix=$(realpath -m "${1:-$root/.local/$place}")
 readonly mode prefix
 readonly tools=$root/.local/tools
@@ -51,7 +54,7 @@ fingerprint() {
         rustc --version
         echo "$prefix"
         git ls-files -z --cached --others --exclude-standard -- src sql include Cargo.toml Cargo.lock bindings/c/cmake \
-            bindings/cpp/include .ci/stage.sh | xargs -0 sha256sum 2>/dev/null || true
+            bindings/cpp/include tests/windows .ci/stage.sh | xargs -0 sha256sum 2>/dev/null || true
     } | sha256sum
 }
 
@@ -85,9 +88,31 @@ install_quick() {
     cp "${CARGO_TARGET_DIR:-target}/quick/libreadpast.so" "$prefix/lib/"
 }
 
+# The library and the command of the same build. pkg-config serves those that compile for Windows here.
+install_windows() {
+    local target=x86_64-pc-windows-gnu version built
+    built=${CARGO_TARGET_DIR:-target}/$target/quick
+    say windows "compiling library and command for Windows, into ${prefix#"$root/"}"
+    cargo build --locked --lib --bin readpast --profile quick --target "$target"
+    version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+    mkdir -p "$prefix"/{bin,include,lib/pkgconfig}
+    cp "$built"/readpast.{dll,exe} "$prefix/bin/"
+    cp "$built/libreadpast.dll.a" "$prefix/lib/"
+    x86_64-w64-mingw32-gcc -O1 -o "$prefix/bin/waits.exe" tests/windows/waits.c
+    cp include/readpast.h "$prefix/include/"
+    cp -r bindings/cpp/include/. "$prefix/include/"
+    cat >"$prefix/lib/pkgconfig/readpast.pc" <<END
+Name: readpast
+Description: Work queues in ordinary SQL Server tables
+Version: $version
+Libs: -L$prefix/lib -lreadpast
+Cflags: -I$prefix/include
+END
+}
+
 mkdir -p "$root/.local"
 stamp=$prefix/lib/cmake/readpast/stamp
-[ "$mode" != quick ] || stamp=$prefix/stamp
+[ "$place" = prefix ] || stamp=$prefix/stamp
 wanted=$(fingerprint)
 if [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then
     [ "$mode" = fresh ] || say library "present in ${prefix#"$root/"}"
@@ -96,6 +121,7 @@ fi
 case $mode in
     fresh) exit 1 ;;
     quick) install_quick ;;
+    windows) install_windows ;;
     whole) : >"$log" && install_whole ;;
     *)
         echo "stage: no option --$mode" >&2

@@ -4,6 +4,7 @@
 #   test.sh             all of them, as `make test` runs them
 #   test.sh lint        only those that read the source and start no database server
 #   test.sh core        Rust, C and both drivers, with a library that is not optimized: for who works on the core
+#   test.sh windows     library, C, C++, Go and the command as Windows programs, in Wine
 #   test.sh LANGUAGE... the suites of these bindings, and the conformance suite over them
 #
 # PostgreSQL is always tested, on a throw-away cluster. SQL Server is tested too when READPAST_TEST_SQLSERVER holds an
@@ -62,6 +63,23 @@ check() {
     done
 }
 
+# One Windows for all of it, which ends with us.
+windows() {
+    step 'windows: library and command' .ci/stage.sh --windows
+    step 'windows: C' make --no-print-directory -C bindings/c -f windows.mk
+    step 'windows: C++' make --no-print-directory -C bindings/cpp -f windows.mk
+    step 'windows: Go' make --no-print-directory -C bindings/go -f windows.mk
+    step 'windows: Wine' .ci/wine.sh --make
+    .ci/wine.sh --keep
+    trap '.ci/wine.sh --end' EXIT
+    step 'windows: command' .ci/with_cluster.sh cargo test --test windows -- --ignored
+    READPAST_CONFORMANCE_LANGUAGES=c@windows,cpp@windows,go@windows READPAST_CONFORMANCE_TABLE=$PWD/.local/windows.txt \
+        step 'windows: conformance' .ci/with_cluster.sh cargo test --test conformance
+    step 'windows: package' .ci/with_cluster.sh .ci/package.sh --quick
+    .ci/wine.sh --end
+    trap - EXIT
+}
+
 end() {
     if [ -e "$table" ]; then
         echo '== conformance'
@@ -95,12 +113,18 @@ case ${1:-all} in
         end
         echo 'The checks of the core passed. All of them: make test'
         ;;
+    windows)
+        windows
+        print_summary
+        echo 'The checks on Windows passed. All of them: make test'
+        ;;
     all)
         lint
         step 'library' .ci/stage.sh
         build "${languages[@]}"
         step 'tests' .ci/with_cluster.sh cargo test
         check "${languages[@]}"
+        windows
         end
         echo 'Not in here: make test-deep (the oldest Rust, miri, the address sanitizer, cargo-deny)'
         echo 'All checks passed.'
@@ -108,7 +132,7 @@ case ${1:-all} in
     *)
         for language; do
             [ -d "bindings/$language" ] || {
-                echo "test: no part \"$language\": lint, core, or a folder of bindings/" >&2
+                echo "test: no part \"$language\": lint, core, windows, or a folder of bindings/" >&2
                 exit 2
             }
         done

@@ -2,7 +2,8 @@
 //! at hand, and at the end a table of scenario and language. `conformance/README.md` describes scenarios and adapters.
 //!
 //! `READPAST_CONFORMANCE_LANGUAGES` lists the languages (`rust` when it is not set), whose adapters are
-//! `bindings/<language>/build/conformance`; that of Rust is this program itself. `READPAST_CONFORMANCE_TABLE` names a file
+//! `bindings/<language>/build/conformance`; that of Rust is this program itself. `c@windows` is C's for Windows, in Wine.
+//! `READPAST_CONFORMANCE_TABLE` names a file
 //! that the table is written to as well. `READPAST_CONFORMANCE_JOBS` is how many scenarios run at once.
 
 #[path = "both/mod.rs"]
@@ -39,6 +40,9 @@ use std::{env, fs, process, thread};
 use world::World;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+/// What the name of a language ends in whose adapter is a program for Windows.
+const WINDOWS: &str = "@windows";
 
 fn main() -> ExitCode {
     if env::var_os(rust::MARK).is_some() {
@@ -95,6 +99,7 @@ fn run_all(scenarios: &[Scenario]) -> ExitCode {
                 continue;
             }
             let here = scenarios.iter().filter(|scenario| place_of(scenario, place));
+            let here = here.filter(|scenario| scenario.on_windows || !language.ends_with(WINDOWS));
             jobs.extend(here.map(|scenario| Job { scenario, place, language }));
         }
     }
@@ -149,6 +154,11 @@ fn program(language: &str) -> Program {
         let environment = vec![(rust::MARK.to_owned(), "1".to_owned())];
         return Program { path, arguments: Vec::new(), environment, patience };
     }
+    if let Some(language) = language.strip_suffix(WINDOWS) {
+        let path = Path::new(ROOT).join(".ci/wine.sh");
+        let adapter = format!("{ROOT}/bindings/{language}/build/windows/conformance.exe");
+        return Program { path, arguments: vec![adapter], environment: Vec::new(), patience };
+    }
     let path = Path::new(ROOT).join("bindings").join(language).join("build/conformance");
     Program { path, arguments: Vec::new(), environment: Vec::new(), patience }
 }
@@ -159,7 +169,7 @@ fn run_one(job: &Job, database: Option<&Database>, program: &Program) -> Result<
     let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     let complaints: PathBuf = env::temp_dir().join(format!("readpast-conformance-{}-{number}", process::id()));
     let result = catch_unwind(AssertUnwindSafe(|| {
-        let mut world = World::new(job.scenario, job.place, job.language, database);
+        let mut world = World::new(job.scenario, job.place, job.language.trim_end_matches(WINDOWS), database);
         driver::run(&job.scenario.steps, program, &mut world, &complaints)
     }));
     // It is not there if no adapter was started.

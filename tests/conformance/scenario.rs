@@ -37,6 +37,8 @@ pub struct Scenario {
     /// Settings of every `open` and `install`, unless the step has others.
     pub settings: Map<String, Value>,
     pub steps: Vec<Value>,
+    /// Whether Windows has what it takes.
+    pub on_windows: bool,
 }
 
 /// All scenarios of a folder, in the order of their names.
@@ -83,12 +85,17 @@ fn read(topic: &str, value: Value) -> Scenario {
         other => panic!("{name}: steps are an array, not {other:?}"),
     };
     members.remove("note");
+    let on_windows = match members.remove("windows") {
+        None => true,
+        Some(Value::Bool(false)) => false,
+        Some(other) => panic!("{name}: \"windows\" can only be false, not {other}"),
+    };
     assert!(members.is_empty(), "{name}: unknown members: {members:?}");
     for step in &steps {
         let kinds = ["do", "driver"].iter().filter(|kind| step.get(kind).is_some_and(Value::is_string)).count();
         assert_eq!(kinds, 1, "{name}: a step has either \"do\" or \"driver\": {step}");
     }
-    Scenario { name, places, queue: (!queue.is_null()).then_some(queue), settings, steps }
+    Scenario { name, places, queue: (!queue.is_null()).then_some(queue), settings, steps, on_windows }
 }
 
 fn place(scenario: &str, name: &Value) -> Place {

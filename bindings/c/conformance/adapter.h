@@ -25,6 +25,7 @@ void let_all_go(void);
 
 /* read.c: what a request holds. cJSON keeps numbers as doubles, which would lose the end of long ones: they are turned
  * into raw JSON, as they were written. */
+char *read_line(void);                                         /* the caller's to free; NULL at the end of the input */
 cJSON *request_of(const char *line);                           /* the caller's to delete */
 char *json_of(const cJSON *request, const char *member);       /* to be freed by cJSON_free; NULL as for text_of */
 const char *text_of(const cJSON *request, const char *member); /* NULL when it is not there, or null */
@@ -52,6 +53,9 @@ cJSON *call_redrive(const cJSON *request);
 
 /* work.c: a worker of several threads. */
 cJSON *call_work(const cJSON *request);
+
+/* child.c: where there is fork. */
+cJSON *call_claim_in_child(const cJSON *request);
 
 /* later.c: calls on threads of their own. */
 void start_call(const char *name, cJSON *request); /* takes the request over */

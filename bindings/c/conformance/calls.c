@@ -1,12 +1,8 @@
 /* One function a verb: the arguments, the call, the answer. */
-#define _POSIX_C_SOURCE 200809L
-
 #include "adapter.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 static readpast_queue queue_of(const cJSON *request) {
     return (readpast_queue){kept_for(QUEUE, request, "queue")};
@@ -212,24 +208,6 @@ static cJSON *value(const cJSON *request) {
     return answer;
 }
 
-/* What a child process is told that tries to go on with its parent's queue. */
-static cJSON *claim_in_child(const cJSON *request) {
-    readpast_queue queue = queue_of(request);
-    readpast_status status;
-    int ends[2];
-    pid_t child = pipe(ends) == 0 ? fork() : -1;
-    if (child == 0) {
-        readpast_batch batch;
-        status = readpast_queue_claim(queue, 1, 0, &batch, NULL);
-        _exit(write(ends[1], &status, sizeof status) == sizeof status ? EXIT_SUCCESS : EXIT_FAILURE);
-    }
-    close(ends[1]);
-    if (child < 0 || read(ends[0], &status, sizeof status) != sizeof status || waitpid(child, NULL, 0) != child)
-        give_up("the child did not end as it should");
-    close(ends[0]);
-    return answer_of(status, (readpast_error){0});
-}
-
 cJSON *make_call(const cJSON *request) {
     static const struct {
         const char *name;
@@ -258,7 +236,9 @@ cJSON *make_call(const cJSON *request) {
         {"renewal_release", renewal_release},
         {"renewal_lost", renewal_lost},
         {"value", value},
-        {"claim_in_child", claim_in_child},
+#ifndef _WIN32 /* which has no fork */
+        {"claim_in_child", call_claim_in_child},
+#endif
         {"work", call_work},
     };
     const char *verb = text_of(request, "do");

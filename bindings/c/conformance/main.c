@@ -1,6 +1,4 @@
 /* Reads requests until standard input ends. */
-#define _POSIX_C_SOURCE 200809L
-
 #include "adapter.h"
 
 #include <stdio.h>
@@ -34,9 +32,7 @@ static cJSON *answer(cJSON *request) {
 int main(void) {
     if (readpast_abi() != READPAST_ABI)
         give_up("the library is not the one this program was built with");
-    char *line = NULL;
-    size_t room = 0;
-    while (getline(&line, &room, stdin) > 0) {
+    for (char *line; (line = read_line()) != NULL; free(line)) {
         cJSON *made = answer(request_of(line));
         char *text = cJSON_PrintUnformatted(made);
         cJSON_Delete(made);
@@ -44,7 +40,6 @@ int main(void) {
             give_up("the answer cannot be written");
         cJSON_free(text);
     }
-    free(line);
     end_calls();
     let_all_go();
     return EXIT_SUCCESS;

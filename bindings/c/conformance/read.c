@@ -2,8 +2,28 @@
 #include "adapter.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* getline, which Windows has not. */
+char *read_line(void) {
+    size_t room = 4096, length = 0;
+    char *line = malloc(room);
+    while (line && fgets(line + length, (int)(room - length), stdin)) {
+        length += strlen(line + length);
+        if (length > 0 && line[length - 1] == '\n')
+            return line;
+        char *longer = realloc(line, room *= 2);
+        if (!longer)
+            break;
+        line = longer;
+    }
+    if (!line || !feof(stdin))
+        give_up("a line that cannot be read");
+    free(line);
+    return NULL;
+}
 
 /* The next number of a JSON text, that is, the next outside of quotation marks. */
 static const char *next_number(const char *text) {

@@ -1,8 +1,10 @@
 // One function a verb: the arguments, the call, the answer.
 #include "adapter.hpp"
 
+#ifndef _WIN32 // which has no fork
 #include <sys/wait.h>
 #include <unistd.h>
+#endif
 
 #include <array>
 #include <map>
@@ -182,6 +184,7 @@ json value(const call &call) {
     }
 }
 
+#ifndef _WIN32
 /// What a child process is told that tries to go on with its parent's queue.
 json claim_in_child(const call &call) {
     const auto queue = call.queue();
@@ -202,6 +205,7 @@ json claim_in_child(const call &call) {
     close(ends[0]);
     return answer_of(status);
 }
+#endif
 
 json work_on(const call &call) {
     return work(*call.queue(), call.request);
@@ -234,7 +238,9 @@ json make_call(objects &kept, const json &request) {
         {"renewal_release", renewal_release},
         {"renewal_lost", renewal_lost},
         {"value", value},
+#ifndef _WIN32
         {"claim_in_child", claim_in_child},
+#endif
         {"work", work_on},
     };
     const auto verb = verbs.find(name_of(request, "do"));

@@ -4,6 +4,7 @@ using System.Collections.Generic;
 using System.Globalization;
 using System.Linq;
 using System.Threading;
+using System.Threading.Tasks;
 using NUnit.Framework;
 
 namespace Readpast.Tests
@@ -36,6 +37,22 @@ namespace Readpast.Tests
                 () => handled.Count == Items);
             Assert.AreEqual(Items, handled.Distinct().Count());
             Assert.AreEqual(Items, queue.Stats().Completed);
+        }
+
+        [Test]
+        public void ATaskThatIsCancelledEndsWell()
+        {
+            TestQueue.Enqueue(queue, "item");
+            using (var source = new CancellationTokenSource())
+            {
+                Task run = new Worker(queue, item => source.Cancel()).RunAsync(source.Token);
+                Assert.IsTrue(run.Wait(TimeSpan.FromMinutes(1)));
+                Assert.AreEqual(TaskStatus.RanToCompletion, run.Status);
+            }
+            Assert.AreEqual(1, queue.Stats().Completed);
+            Task refused = new Worker(queue, item => { }) { Threads = 0 }.RunAsync();
+            Assert.IsInstanceOf<InvalidOperationException>(
+                Assert.Throws<AggregateException>(() => refused.Wait()).InnerException);
         }
 
         [Test]

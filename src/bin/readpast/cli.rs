@@ -9,7 +9,8 @@ use clap::{Parser, Subcommand};
 /// Work queues in ordinary SQL Server tables (and PostgreSQL).
 ///
 /// The connection comes from --connection-file, READPAST_CONNECTION, READPAST_CONNECTION_FILE, or a configuration file
-/// (--config, ./readpast.toml, ~/.config/readpast/config.toml), the first of them that is there.
+/// (--config, ./readpast.toml, ~/.config/readpast/config.toml or %APPDATA%\readpast\config.toml), the first of them that is
+/// there.
 #[derive(Parser)]
 #[command(name = "readpast", version, after_help = exit::HELP, disable_help_subcommand = true, max_term_width = 100)]
 pub struct Cli {

@@ -9,6 +9,7 @@ use clap_complete::Shell;
 /// Prints the completions of a shell
 ///
 /// bash: readpast completions bash > ~/.local/share/bash-completion/completions/readpast
+/// PowerShell: readpast completions powershell >> $PROFILE
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The shell

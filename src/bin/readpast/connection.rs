@@ -15,6 +15,10 @@ const EXAMPLES: &str = "\
     SQL Server: Driver={ODBC Driver 18 for SQL Server};Server=tcp:HOST,1433;Database=DB;Uid=USER;Pwd=...\n  \
     PostgreSQL: Driver={PostgreSQL Unicode};Server=HOST;Port=5432;Database=DB;Uid=USER;Pwd=...";
 
+/// Where the configuration file is looked for after the current folder, as messages name it.
+pub const CONFIG: &str =
+    if cfg!(windows) { r"%APPDATA%\readpast\config.toml" } else { "~/.config/readpast/config.toml" };
+
 /// All settings. `patience` is how long transient errors are retried unless the user says otherwise.
 pub fn config(global: &Global, patience: &str) -> Result<Config> {
     let mut config = Config::new();
@@ -34,7 +38,7 @@ pub fn config(global: &Global, patience: &str) -> Result<Config> {
     if !connected {
         return Err(usage(format!(
             "no connection is given\n  set READPAST_CONNECTION to an ODBC connection string, name a file that holds one \
-             with --connection-file,\n  or put connection = \"...\" into readpast.toml or ~/.config/readpast/config.toml\n  \
+             with --connection-file,\n  or put connection = \"...\" into readpast.toml or {CONFIG}\n  \
              {EXAMPLES}"
         )));
     }
@@ -114,11 +118,17 @@ fn file(global: &Global) -> Result<Option<PathBuf>> {
     if let Some(path) = &global.config {
         return Ok(Some(path.clone()));
     }
-    let home = env::var_os("XDG_CONFIG_HOME")
-        .map(PathBuf::from)
-        .or_else(|| env::var_os("HOME").map(|home| Path::new(&home).join(".config")));
-    let usual = [Some(PathBuf::from("readpast.toml")), home.map(|home| home.join("readpast/config.toml"))];
+    let usual = [Some(PathBuf::from("readpast.toml")), home().map(|home| home.join("readpast").join("config.toml"))];
     Ok(usual.into_iter().flatten().find(|path| path.is_file()))
+}
+
+/// The folder of the user's configuration files.
+fn home() -> Option<PathBuf> {
+    if cfg!(windows) {
+        return env::var_os("APPDATA").map(PathBuf::from);
+    }
+    let at_home = || env::var_os("HOME").map(|home| Path::new(&home).join(".config"));
+    env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).or_else(at_home)
 }
 
 /// Settings by their keys, as in docs/reference.md, and `connection_file`. Says whether it held a connection.

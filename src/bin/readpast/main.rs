@@ -1,9 +1,6 @@
 //! `readpast`: installs queues, puts items in, works on them, and shows and steers what is there. One file a subcommand; only
 //! the public functions of the library are used.
 
-#[cfg(not(unix))]
-compile_error!("the command is for Unix-like systems; the library alone builds with --no-default-features");
-
 mod adopt;
 mod cli;
 mod completions;
@@ -31,6 +28,8 @@ mod spec_file;
 mod stats;
 mod steer;
 mod why;
+#[cfg(windows)]
+mod windows;
 mod work;
 
 use clap::{CommandFactory, Parser};

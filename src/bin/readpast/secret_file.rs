@@ -2,52 +2,76 @@
 
 use crate::failure::{Result, usage};
 use crate::global::Global;
-use std::fs;
+use std::fs::File;
 use std::io::Read;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// What stood in a file, and who else may read it.
 pub struct SecretFile {
     path: PathBuf,
     pub text: String,
-    mode: u32,
-    is_exposed: bool,
+    /// How it is that others may read it, if they may.
+    exposure: Option<String>,
 }
 
 impl SecretFile {
     pub fn read(path: &Path) -> Result<Self> {
         let cannot = |error: std::io::Error| usage(format!("{} cannot be read: {error}", path.display()));
-        let mut file = fs::File::open(path).map_err(cannot)?;
-        let about = file.metadata().map_err(cannot)?;
+        let mut file = File::open(path).map_err(cannot)?;
+        let exposure = exposure(&file).map_err(cannot)?;
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(cannot)?;
-        // A pipe is nobody else's.
-        let is_exposed =
-            about.is_file() && is_exposed(about.mode(), about.uid() == rustix::process::geteuid().as_raw());
-        Ok(Self { path: path.to_owned(), text, mode: about.mode() & 0o7777, is_exposed })
+        // Windows programs begin text with a byte order mark.
+        let text = text.strip_prefix('\u{feff}').map(ToOwned::to_owned).unwrap_or(text);
+        Ok(Self { path: path.to_owned(), text, exposure })
     }
 
     /// It is used as a secret: others must not be able to read it.
     pub fn keeps_secret(&self, global: &Global) -> Result<()> {
-        if !self.is_exposed || global.allow_readable_secrets {
-            return Ok(());
-        }
+        let Some(how) = self.exposure.as_ref().filter(|_| !global.allow_readable_secrets) else { return Ok(()) };
+        let path = self.path.display();
         Err(usage(format!(
-            "{0} holds the connection, and others may read it (mode {1:03o})\n  chmod 600 {0}\n  or, where its mode cannot be \
-             helped, --allow-readable-secrets",
-            self.path.display(),
-            self.mode,
+            "{path} holds the connection, and others may read it{how}\n  {}\n  or, where that cannot be helped, \
+             --allow-readable-secrets",
+            remedy(&path.to_string()),
         )))
     }
 }
 
+#[cfg(unix)]
+fn exposure(file: &File) -> std::io::Result<Option<String>> {
+    use std::os::unix::fs::MetadataExt;
+
+    let about = file.metadata()?;
+    let is_own = about.uid() == rustix::process::geteuid().as_raw();
+    // A pipe is nobody else's.
+    let is_exposed = about.is_file() && is_exposed(about.mode(), is_own);
+    Ok(is_exposed.then(|| format!(" (mode {:03o})", about.mode() & 0o7777)))
+}
+
+#[cfg(windows)]
+fn exposure(file: &File) -> std::io::Result<Option<String>> {
+    let is_exposed = file.metadata()?.is_file() && crate::windows::access::is_public(file)?;
+    Ok(is_exposed.then(|| " (its access list lets all users)".to_owned()))
+}
+
+#[cfg(unix)]
+fn remedy(path: &str) -> String {
+    format!("chmod 600 {path}")
+}
+
+#[cfg(windows)]
+fn remedy(path: &str) -> String {
+    format!("icacls \"{path}\" /inheritance:r /grant:r \"%USERNAME%:R\"")
+}
+
+#[cfg(unix)]
 /// Whether others have a right on a file. One that belongs to somebody else (root, say) may be ours to read by its group.
 fn is_exposed(mode: u32, is_own: bool) -> bool {
     mode & 0o007 != 0 || (is_own && mode & 0o070 != 0)
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 

@@ -1,38 +1,73 @@
-//! Signals that ask the command to end.
+//! Signals that ask the command to end. On Windows the keys and events of the console stand for them: Ctrl-C for SIGINT,
+//! Ctrl-Break for SIGTERM, and for SIGHUP the end of the console, of the session or of the machine.
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use signal_hook::iterator::{Handle, Signals};
-use signal_hook::{consts, low_level};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// `timeout`, and other programs that start and end us, send a signal to us and to our process group: it comes twice and
 /// means one thing. What comes later is somebody who has lost patience.
 const TWICE: Duration = Duration::from_millis(300);
 
+/// Somebody listens; until this is closed.
+pub struct Listening(#[cfg(unix)] signal_hook::iterator::Handle);
+
+impl Listening {
+    /// Signals do nothing any more.
+    pub fn close(&self) {
+        #[cfg(unix)]
+        self.0.close();
+    }
+}
+
 /// Calls `heed` with each signal that asks us to end, in a thread of its own.
 ///
 /// # Errors
 /// When the system gives neither handlers nor a thread.
-pub fn listen(mut heed: impl FnMut(u8) + Send + 'static) -> Result<Handle> {
-    let cannot =
-        |error: std::io::Error| Failure::Partly(format!("signals cannot be listened to: {error}"), Exit::Unavailable);
-    let mut signals = Signals::new([consts::SIGINT, consts::SIGTERM, consts::SIGHUP]).map_err(cannot)?;
-    let handle = signals.handle();
-    let listen = move || {
-        let mut heeded: Option<Instant> = None;
-        for signal in signals.forever() {
-            if heeded.is_none_or(|heeded| heeded.elapsed() >= TWICE) {
-                heeded = Some(Instant::now());
-                heed(u8::try_from(signal).unwrap_or(1));
-            }
+pub fn listen(mut heed: impl FnMut(u8) + Send + 'static) -> Result<Listening> {
+    let mut heeded: Option<Instant> = None;
+    let heed = move |signal| {
+        if heeded.is_none_or(|heeded| heeded.elapsed() >= TWICE) {
+            heeded = Some(Instant::now());
+            heed(signal);
         }
     };
-    thread::Builder::new().name("signals".to_owned()).spawn(listen).map_err(cannot)?;
-    Ok(handle)
+    start(heed).map_err(|error| Failure::Partly(format!("signals cannot be listened to: {error}"), Exit::Unavailable))
+}
+
+#[cfg(unix)]
+fn start(mut heed: impl FnMut(u8) + Send + 'static) -> std::io::Result<Listening> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    let handle = signals.handle();
+    let listen = move || signals.forever().for_each(|signal| heed(u8::try_from(signal).unwrap_or(1)));
+    std::thread::Builder::new().name("signals".to_owned()).spawn(listen)?;
+    Ok(Listening(handle))
+}
+
+#[cfg(windows)]
+fn start(mut heed: impl FnMut(u8) + Send + 'static) -> std::io::Result<Listening> {
+    use crate::windows::console::{Request, listen};
+
+    listen(move |request| {
+        heed(match request {
+            Request::Close => 1,
+            Request::Interrupt => 2,
+            Request::Break => 15,
+        });
+    })?;
+    Ok(Listening())
+}
+
+/// Ends the process at once.
+fn exit(status: u8) -> ! {
+    #[cfg(unix)]
+    signal_hook::low_level::exit(status.into());
+    #[cfg(windows)]
+    std::process::exit(status.into());
 }
 
 /// Notes that a signal came, for work that can stop between two steps. The second signal ends the process at once.
@@ -49,7 +84,7 @@ impl Stop {
         let seen = Arc::clone(&stop.0);
         listen(move |signal| {
             if seen.swap(signal, Ordering::Relaxed) != 0 {
-                low_level::exit(Exit::Signal(signal).status().into());
+                exit(Exit::Signal(signal).status());
             }
         })?;
         Ok(stop)

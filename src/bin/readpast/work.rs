@@ -8,6 +8,7 @@ mod environment;
 mod events;
 mod judge;
 mod pipes;
+mod process;
 mod slot;
 
 use crate::exit::Exit;
@@ -22,7 +23,6 @@ use readpast::queue::MAX_ITEMS;
 use readpast::{Engine, Queue};
 use slot::Slot;
 use std::ffi::OsString;
-use std::os::unix::fs::PermissionsExt;
 use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::{Arc, mpsc};
@@ -154,12 +154,26 @@ fn patience(queue: &Queue, control: &Control) -> Duration {
 /// Whether a command can be found the way that the system will look for it, and is a program. Whether it is one for us, shows
 /// when it is run.
 fn is_there(command: &OsString) -> bool {
-    let is_program =
-        |path: &Path| fs::metadata(path).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0);
     let path = Path::new(command);
     if path.components().count() > 1 || path.is_absolute() {
         return is_program(path);
     }
     let folders = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&folders).any(|folder| is_program(&folder.join(path)))
+}
+
+#[cfg(unix)]
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+
+    fs::metadata(path).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}
+
+/// A name without an extension means an .exe; a script (.bat, .cmd) is given with its own.
+#[cfg(windows)]
+fn is_program(path: &Path) -> bool {
+    let is_file = |path: &Path| fs::metadata(path).is_ok_and(|file| file.is_file());
+    let mut with_extension = path.as_os_str().to_owned();
+    with_extension.push(".exe");
+    is_file(path) && path.extension().is_some() || is_file(Path::new(&with_extension))
 }

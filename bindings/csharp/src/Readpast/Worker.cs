@@ -2,6 +2,7 @@ using System;
 using System.Collections.Generic;
 using System.Runtime.ExceptionServices;
 using System.Threading;
+using System.Threading.Tasks;
 
 namespace Readpast
 {
@@ -128,6 +129,19 @@ namespace Readpast
                 LogEnd(name);
             }
             failure?.Throw();
+        }
+
+        /// <summary>
+        /// <see cref="Run"/> as a task, on a thread of its own: what a hosted service awaits. Cancelling is the
+        /// ordinary end of it, not an exception.
+        /// </summary>
+        /// <param name="cancellation">Stops it.</param>
+        /// <returns>A task that ends when the worker has ended, and fails as <see cref="Run"/> does.</returns>
+        public Task RunAsync(CancellationToken cancellation = default(CancellationToken))
+        {
+            return Task.Factory.StartNew(
+                () => Run(cancellation), CancellationToken.None,
+                TaskCreationOptions.LongRunning | TaskCreationOptions.DenyChildAttach, TaskScheduler.Default);
         }
 
         /// <summary>

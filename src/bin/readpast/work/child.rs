@@ -1,15 +1,12 @@
-//! One command for one item: started in a process group of its own, fed, listened to, and ended when it must.
+//! One command for one item: started with a process group of its own, fed, listened to, and ended when it must.
 
 use super::capture::{Limits, Written};
-use super::pipes::Pipes;
+use super::pipes::{Kept, Pipes};
+use super::process::Process;
 use super::{Args, Control, environment};
 use readpast::{Item, Queue};
-use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
-use std::io::{self, PipeReader};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::thread;
+use std::io;
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// How often is looked whether a command is to be ended.
@@ -63,25 +60,23 @@ pub fn run(
     environment::withheld(args.pass_connection).for_each(|name| {
         command.env_remove(name);
     });
-    let mut child = command
+    command
         .args(&args.command[1..])
         .envs(environment::of(queue, item))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .spawn()?;
-    let group = Group(Pid::from_child(&child));
-    let attended = listen(&mut child, args, item, shows).and_then(|(mut pipes, ended)| {
-        let why = watch(&mut pipes, &group, args, control, begun, &ended, is_lost)?;
-        clear_up(&mut pipes, &group, why.is_some())?;
+        .stderr(Stdio::piped());
+    let mut process = Process::spawn(command)?;
+    let attended = listen(&mut process, args, item, shows).and_then(|mut pipes| {
+        let why = watch(&mut pipes, &mut process, args, control, begun, is_lost)?;
+        clear_up(&mut pipes, &mut process, why.is_some())?;
         Ok((why, pipes))
     });
     match attended {
-        Ok((why, pipes)) => Ok(end(child.wait()?, why, pipes, begun.elapsed())),
+        Ok((why, pipes)) => Ok(end(process.wait()?, why, pipes, begun.elapsed())),
         Err(error) => {
-            group.signal(Signal::KILL);
-            child.wait()?;
+            process.kill();
+            process.wait()?;
             Err(error)
         }
     }
@@ -90,51 +85,48 @@ pub fn run(
 fn end(status: ExitStatus, why: Option<Why>, pipes: Pipes, took: Duration) -> End {
     // One that ended well although it was asked to stop has done its work; unless the item is another's.
     let why = why.filter(|why| *why == Why::Lost || status.code() != Some(0));
-    End { code: status.code(), signal: status.signal(), why, stdout: pipes.output, stderr: pipes.errors, took }
+    let Kept { output, errors, .. } = pipes.kept;
+    End { code: status.code(), signal: signal(status), why, stdout: output, stderr: errors, took }
 }
 
-/// The pipes of the command, and one that closes when it has ended.
-fn listen(child: &mut Child, args: &Args, item: &Item<'_>, shows: bool) -> io::Result<(Pipes, PipeReader)> {
+#[cfg(unix)]
+fn signal(status: ExitStatus) -> Option<i32> {
+    std::os::unix::process::ExitStatusExt::signal(&status)
+}
+
+/// Windows has none: a process that is ended has the exit status that the one who ends it chooses.
+#[cfg(windows)]
+fn signal(_: ExitStatus) -> Option<i32> {
+    None
+}
+
+/// The pipes of the command.
+fn listen(process: &mut Process, args: &Args, item: &Item<'_>, shows: bool) -> io::Result<Pipes> {
     let limit = args.response_limit as usize;
     // A directive may hold the response.
     let output = Limits { head: limit, tail: (2 * limit).max(DIRECTIVE) };
     let errors = Limits { head: 0, tail: args.error_limit as usize };
-    let pipes = Pipes::of(child, (item.to_json() + "\n").into_bytes(), output, errors, shows)?;
-    Ok((pipes, notice_end(Pid::from_child(child))?))
-}
-
-/// A pipe that closes when the command has ended.
-fn notice_end(pid: Pid) -> io::Result<PipeReader> {
-    let (ended, ends) = io::pipe()?;
-    // It waits without reaping: until we reap it, the process's number is nobody else's, and signals reach none but it.
-    let wait = move || {
-        let exited = || waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
-        while exited().is_err_and(|error| error == Errno::INTR) {}
-        drop(ends);
-    };
-    thread::Builder::new().name("wait".to_owned()).spawn(wait)?;
-    Ok(ended)
+    Pipes::of(process, (item.to_json() + "\n").into_bytes(), Kept::new(output, errors, shows))
 }
 
 /// Until the command has ended; says why we made it end, if we did.
 fn watch(
     pipes: &mut Pipes,
-    group: &Group,
+    process: &mut Process,
     args: &Args,
     control: &Control,
     begun: Instant,
-    ended: &PipeReader,
     is_lost: impl Fn() -> bool,
 ) -> io::Result<Option<Why>> {
     let mut stopped: Option<(Why, Instant)> = None;
     loop {
         let left = args.timeout.map_or(LOOK, |timeout| timeout.saturating_sub(begun.elapsed()).min(LOOK));
         let look = if stopped.is_some() { LOOK } else { left };
-        if pipes.turn(Some(ended), look)?.also {
+        if pipes.turn(look)?.ended {
             return Ok(stopped.map(|(why, _)| why));
         }
         match stopped {
-            Some((_, since)) if since.elapsed() >= args.kill_after => group.signal(Signal::KILL),
+            Some((_, since)) if since.elapsed() >= args.kill_after => process.kill(),
             Some(_) => {}
             None => {
                 let why = if is_lost() {
@@ -146,7 +138,7 @@ fn watch(
                 } else {
                     continue;
                 };
-                group.signal(Signal::TERM);
+                process.ask_to_end();
                 stopped = Some((why, Instant::now()));
             }
         }
@@ -155,13 +147,13 @@ fn watch(
 
 /// What the command has started in its group and left behind: it may go on, unless it keeps the outputs open or the command
 /// was to be ended. What left the group too and keeps them open, is not waited for.
-fn clear_up(pipes: &mut Pipes, group: &Group, by_force: bool) -> io::Result<()> {
+fn clear_up(pipes: &mut Pipes, process: &mut Process, by_force: bool) -> io::Result<()> {
     if by_force {
-        group.signal(Signal::KILL);
+        process.kill();
     }
     drain(pipes, PATIENCE, SILENCE)?;
     if !pipes.are_closed() {
-        group.signal(Signal::KILL);
+        process.kill();
         drain(pipes, GOING, GOING)?;
     }
     Ok(())
@@ -176,19 +168,9 @@ fn drain(pipes: &mut Pipes, patience: Duration, silence: Duration) -> io::Result
         if left.is_zero() {
             break;
         }
-        if pipes.turn(None, left)?.said {
+        if pipes.turn(left)?.said {
             said = Instant::now();
         }
     }
     Ok(())
-}
-
-/// The process group of a command that is not reaped yet.
-struct Group(Pid);
-
-impl Group {
-    fn signal(&self, signal: Signal) {
-        // None left is as good.
-        let _ = kill_process_group(self.0, signal);
-    }
 }

@@ -2,16 +2,15 @@
 
 use crate::failure::Result;
 use crate::output::note;
-use crate::signals;
+use crate::signals::{self, Listening};
 use readpast::Engine;
-use signal_hook::iterator::Handle;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 /// Seen by all slots, set by signals.
 pub struct Control {
     terminated: Arc<AtomicU8>,
-    signals: Handle,
+    signals: Listening,
 }
 
 impl Control {

@@ -5,7 +5,6 @@ use readpast::{Item, Queue, Value};
 use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt;
 
 /// Longer values would come near the system's limit for one variable; the whole item is on standard input.
 const MAX_VALUE: usize = 32 * 1024;
@@ -23,8 +22,10 @@ const CONNECTION: [&str; 2] = ["READPAST_CONNECTION", "READPAST_CONNECTION_FILE"
 /// and the connection, unless it is to be passed. A command that prints its environment would store it with the item.
 pub fn withheld(passes_connection: bool) -> impl Iterator<Item = OsString> {
     let is_withheld = move |name: &OsString| {
-        let is_connection = CONNECTION.iter().any(|connection| name == connection);
-        name.as_bytes().starts_with(COLUMN.as_bytes()) || (is_connection && !passes_connection)
+        // Windows does not tell capitals from small letters here; a Unix variable that differs in them alone is no loss.
+        let name = name.to_ascii_uppercase();
+        let is_connection = CONNECTION.iter().any(|connection| name == *connection);
+        name.as_encoded_bytes().starts_with(COLUMN.as_bytes()) || (is_connection && !passes_connection)
     };
     env::vars_os().map(|(name, _)| name).filter(is_withheld)
 }

@@ -1,0 +1,20 @@
+# The adapter for Windows, compiled here with MinGW against what `.ci/stage.sh --windows` has installed. It runs in Wine.
+
+root := $(abspath ../..)
+prefix := $(root)/.local/windows
+build := build/windows
+
+# What .ci/setup.sh had to install itself.
+export PATH := $(root)/.local/go/bin:$(PATH)
+export PKG_CONFIG_PATH := $(prefix)/lib/pkgconfig
+export CGO_ENABLED := 1
+export GOOS := windows
+export GOARCH := amd64
+export CC := x86_64-w64-mingw32-gcc
+
+windows: FORCE
+	@echo '$(build)/conformance.exe'
+	@go build -trimpath -buildvcs=false -o $(build)/conformance.exe ./conformance
+
+FORCE:
+.PHONY: windows FORCE
