@@ -1,4 +1,5 @@
 {%- import "part/macros.sql" as m -%}
+{%- import "part/checks.sql" as check -%}
 {%- for transaction in ["utx", "trx"] -%}
 {%- set procedure = "add_" ~ queue ~ "_set_" ~ transaction -%}
 {%- set function = object(procedure) -%}
@@ -50,8 +51,7 @@ DECLARE
 {%- endif %}
 BEGIN
 {%- include "part/local_time.sql" %}
-{%- set asked = ["items"] %}
-{%- include "part/checks.sql" %}
+{{- check.checks(procedure, ["items"]) }}
 {% if transaction == "trx" %}
 {% include "part/remember.sql" %}
 {%- endif %}
