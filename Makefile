@@ -3,7 +3,7 @@
 languages := c cpp csharp python go rust
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo workers test test-core $(languages:%=test-%) bench lint semver verify-sqlserver install clean
+.PHONY: help setup demo workers test test-core test-deep $(languages:%=test-%) bench lint semver verify-sqlserver install clean
 
 # What .ci/setup.sh had to install itself.
 export PATH := $(CURDIR)/.local/go/bin:$(PATH)
@@ -45,6 +45,10 @@ test-core: ## Rust, C and both drivers: the part of `make test` for who works on
 $(languages:%=test-%): test-%: ## A binding's own part of `make test`.
 	@.ci/setup.sh $*
 	@.ci/test.sh $*
+
+test-deep: ## What takes long: the oldest Rust, miri and the address sanitizer on the C functions, cargo-deny.
+	@.ci/setup.sh core
+	@.ci/deep.sh
 
 bench: setup workers ## Measures throughput, and what each language adds to it, on a throw-away PostgreSQL that syncs to disk.
 	@benches/peers/setup.sh

@@ -1,5 +1,5 @@
 //! The C functions on what needs no server: made-up batches, wrong handles, panics. Miri runs them too:
-//! `MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test --lib ffi`.
+//! `.ci/deep.sh miri`.
 
 mod batch;
 mod handles;

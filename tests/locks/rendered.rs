@@ -104,6 +104,9 @@ fn the_model_is_of_the_rendered_sql() {
         ("Next_Q_trx", joined(&[statement::recover(), statement::claim()])),
         ("Modify_Q_Set_trx", statement::settle_and_claim(&[])),
         ("Modify_Q_trx", statement::settle(&[])),
+        // Within a longer transaction: the same statements.
+        ("Modify_Q_Set_utx", statement::settle_and_claim(&[])),
+        ("Modify_Q_utx", statement::settle(&[])),
         ("Renew_Q_Set_trx", statement::renew(&[])),
         ("Redrive_Q_Set_trx", statement::give_back(&[])),
         ("Recover_Q_trx", statement::recover()),

@@ -1,8 +1,48 @@
 {%- import "part/macros.sql" as m -%}
 {%- set procedure = "modify_" ~ queue ~ "_trx" -%}
 {%- set function = object(procedure) -%}
+{%- set answering = object("modify_" ~ queue ~ "_utx") -%}
 {%- set the_key = "enqueued_at_" if own else "key_" -%}
 {%- set signature = "\n    " ~ m.key_type() ~ ", timestamptz, text, text, text, text, timestamptz, text, integer\n" -%}
+{% filter made("FUNCTION", "modify_" ~ queue ~ "_utx") %}
+/*
+Settle one item inside the caller's transaction: report the result of its processing, or cancel, pause, resume or
+terminate it. Undone with the caller's other work. Returns an answer as modify_{{ queue }}_set_utx does: OK, LEASE_LOST,
+CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND. What is refused leaves the transaction as it is.
+When its attempts are spent, an item becomes Failed whatever was asked for, unless it is Completed.
+Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}, queue_transition.
+*/
+CREATE OR REPLACE FUNCTION {{ answering }}(
+    {{ the_key }} {{ m.key_type() }},
+    {{ "updated_at_" if own else "token_" }} timestamptz,
+    status_ text,
+    step_ text DEFAULT NULL,
+    response_ text DEFAULT NULL,
+    error_ text DEFAULT NULL,
+    {{ "scheduled_for_" if own else "due_" }} timestamptz DEFAULT NULL,
+    worker_ text DEFAULT NULL,
+    attempt_num_ integer DEFAULT NULL
+)
+RETURNS TABLE ({{ m.answer_columns() }}
+)
+{% include "part/same_as_trx.sql" %}
+AS $$
+    SELECT
+        m.answer, m.answer_ordinal, m.answer_due_ms, m.answer_key, m.answer_token, m.answer_attempt, m.answer_status
+    FROM {{ object("modify_" ~ queue ~ "_set_utx") }}(
+        NULL,
+        COALESCE(worker_, session_user || '/' || pg_backend_pid()),
+        json_build_array(json_build_object(
+            'key', {{ the_key }}{{ "::json" if composite }}, 'token', {{ "updated_at_" if own else "token_" }}, 'attempt', attempt_num_,
+            'status', status_, 'step', step_, 'response', response_, 'error', error_,
+            'due', {{ "scheduled_for_" if own else "due_" }}
+        ))
+    ) AS m;
+$$;
+{% endfilter %}
+{% filter statement %}
+REVOKE ALL ON FUNCTION {{ answering }}({{ signature }}) FROM public;
+{% endfilter %}
 {% filter made("FUNCTION", procedure) %}
 /*
 Settle one item: report the result of its processing, or cancel, pause, resume or terminate it. Refused with an error
@@ -30,14 +70,8 @@ DECLARE
 BEGIN
     SELECT m.answer, m.answer_status AS status
     INTO result_
-    FROM {{ object("modify_" ~ queue ~ "_set_trx") }}(
-        NULL,
-        COALESCE(worker_, session_user || '/' || pg_backend_pid()),
-        json_build_array(json_build_object(
-            'key', {{ the_key }}{{ "::json" if composite }}, 'token', {{ "updated_at_" if own else "token_" }}, 'attempt', attempt_num_,
-            'status', status_, 'step', step_, 'response', response_, 'error', error_,
-            'due', {{ "scheduled_for_" if own else "due_" }}
-        ))
+    FROM {{ answering }}(
+        {{ the_key }}, {{ "updated_at_" if own else "token_" }}, status_, step_, response_, error_, {{ "scheduled_for_" if own else "due_" }}, worker_, attempt_num_
     ) AS m;
 
     IF result_.answer <> 'OK' THEN

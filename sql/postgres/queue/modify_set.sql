@@ -149,3 +149,29 @@ $$;
 {% filter statement %}
 REVOKE ALL ON FUNCTION {{ function }}(uuid, text, json, integer, integer, integer{{ ", timestamptz" if run_time }}) FROM public;
 {% endfilter %}
+{%- set called_as = object("modify_" ~ queue ~ "_set_utx") %}
+{% filter made("FUNCTION", "modify_" ~ queue ~ "_set_utx") %}
+/*
+{{ procedure }} by the name that says that the call is a part of the caller's transaction, as every call here is: it has the
+locks until that ends, and is undone with it. What is refused is an answer, and leaves the transaction as it is.
+Table access order: as there.
+*/
+CREATE OR REPLACE FUNCTION {{ called_as }}(
+    operation_ uuid,
+    worker_ text,
+    items_ json,
+    max_ integer DEFAULT 0,
+    lease_ms_ integer DEFAULT NULL,
+    recover_ integer DEFAULT 0{{ ",\n    started_at_ timestamptz DEFAULT NULL" if run_time }}
+)
+RETURNS TABLE ({{ m.item_columns() }}
+)
+{% include "part/same_as_trx.sql" %}
+AS $$
+    SELECT m.*
+    FROM {{ function }}(operation_, worker_, items_, max_, lease_ms_, recover_{{ ", started_at_" if run_time }}) AS m;
+$$;
+{% endfilter %}
+{% filter statement %}
+REVOKE ALL ON FUNCTION {{ called_as }}(uuid, text, json, integer, integer, integer{{ ", timestamptz" if run_time }}) FROM public;
+{% endfilter %}

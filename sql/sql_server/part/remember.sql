@@ -1,10 +1,28 @@
         /*
-        First of all: if another attempt of this very call is under way, this waits for it, and then fails (2627).
+        First of all: if another attempt of this very call is under way, this waits for it{{ ", and then fails (2627)" if transaction is undefined or transaction == "trx" }}.
         */
         IF @Operation IS NOT NULL
         BEGIN
+{%- set utx = transaction is defined and transaction == "utx" %}
+{%- if utx %}
+            /* That it was done is no error to end the caller's transaction with. */
+            SET XACT_ABORT OFF;
+            BEGIN TRY
+{%- endif %}
+{%- filter indent(4 if utx else 0) %}
             INSERT INTO {{ object("QueueOperation") }} ([OperationId], [At])
             VALUES (@Operation, @_Now);
+{%- endfilter %}
+{%- if utx %}
+            END TRY
+            BEGIN CATCH
+                SET XACT_ABORT ON;
+                IF ERROR_NUMBER() <> 2627
+                    THROW;
+                SET @_Replayed = 1;
+            END CATCH;
+            SET XACT_ABORT ON;
+{%- endif %}
 
             /*
             Answers are asked for again within minutes. One call in 64 clears what is older than an hour: where the

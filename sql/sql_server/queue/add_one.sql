@@ -24,11 +24,7 @@ Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
     @Step {{ object("QueueStep") }} = NULL
 AS
 BEGIN
-{%- if transaction == "trx" %}
-{% include "part/head.sql" %}
-{%- else %}
-    SET NOCOUNT, XACT_ABORT ON;
-{%- endif %}
+{% if transaction == "trx" %}{% include "part/head.sql" %}{% else %}{% include "part/head_utx.sql" %}{% endif %}
 {%- if plain %}
     DECLARE @_Number bigint;
     DECLARE @_Now datetime2(7) = SYSUTCDATETIME();
@@ -40,12 +36,7 @@ BEGIN
     DECLARE @_Items nvarchar(max);
 {%- endif %}
 
-{% if transaction == "trx" -%}
-{% include "part/no_transaction.sql" %}
-{%- else %}
-    IF @@TRANCOUNT = 0
-        THROW 50012, N'{{ procedure }} works inside the transaction of its caller; begin one first.', 1;
-{%- endif %}
+{% if transaction == "trx" %}{% include "part/no_transaction.sql" %}{% else %}{% include "part/in_transaction.sql" %}{% endif %}
 {% if plain %}
 {%- if transaction == "trx" %}
     WHILE @_EnqueuedAt IS NULL

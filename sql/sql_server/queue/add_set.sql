@@ -8,27 +8,26 @@
 {%- set procedure = "Add_" ~ queue ~ "_Set_" ~ transaction %}
 {% filter made("PROCEDURE", procedure) %}
 /*
-Enqueue many items {{ "inside the caller's transaction: they are there when it commits, together with its other work.\nAny error ends that transaction (XACT_ABORT), a duplicate key too." if transaction == "utx" else "in one commit of their own." }}
+Enqueue many items {{ "inside the caller's transaction: they are there when it commits, together with its other work.\nAny error ends that transaction (XACT_ABORT), a key that is taken too." if transaction == "utx" else "in one commit of their own." }}
 {{ item_text }}
-{%- if transaction == "trx" %}
 @Operation makes the call repeatable: asked again with the same value, the same keys come again and nothing is added.
-{%- endif %}
 {{ result_text }}
-Table access order: {{ "QueueOperation, " if transaction == "trx" }}{{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
+Table access order: QueueOperation, {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
 {%- if transaction == "trx" %}
     @Operation uniqueidentifier,
-{%- endif %}
     @Items nvarchar(max)
+{%- else %}
+    @Items nvarchar(max),
+    @Operation uniqueidentifier = NULL
+{%- endif %}
 AS
 BEGIN
-{%- if transaction == "trx" %}
-{% include "part/head.sql" %}
+{% if transaction == "trx" %}{% include "part/head.sql" %}{% else %}{% include "part/head_utx.sql" %}{% endif %}
 {% include "part/remember_variables.sql" %}
+{%- if transaction == "trx" %}
     DECLARE @_Tries int = 0;
-{%- else %}
-    SET NOCOUNT, XACT_ABORT ON;
 {%- endif %}
 {% include "part/clock_variables.sql" %}
 {% include "part/new_table.sql" %}
@@ -48,22 +47,9 @@ BEGIN
 
 {% filter indent(4, true) %}{% include "part/remember.sql" %}
 
-{% include "part/add.sql" %}{% endfilter %}
+{% include "part/add.sql" %}
 
-            IF @Operation IS NOT NULL
-            BEGIN
-                SET @_Result = (
-                    SELECT
-                        a.[Ordinal] AS [ordinal],
-                        a.[Answer] AS [answer],
-                        a.[Key] AS [key]
-                    FROM @_Added AS a
-                    FOR JSON PATH
-                );
-                UPDATE {{ object("QueueOperation") }} WITH (ROWLOCK)
-                SET [Result] = @_Result
-                WHERE [OperationId] = @Operation;
-            END;
+{% include "part/remember_added.sql" %}{% endfilter %}
 
             COMMIT TRANSACTION;
             BREAK;
@@ -90,6 +76,19 @@ BEGIN
 {%- endif %}
         END CATCH;
     END;
+{%- else %}
+{% include "part/in_transaction.sql" %}
+{%- filter replace("\n        ", "\n    ") %}{% include "part/clock.sql" %}
+
+{% include "part/remember.sql" %}{% endfilter %}
+
+    IF @_Replayed = 0
+    BEGIN
+{% include "part/add.sql" %}
+
+{% include "part/remember_added.sql" %}
+    END;
+{%- endif %}
 
     IF @_Replayed = 1
     BEGIN
@@ -106,13 +105,6 @@ BEGIN
             [ordinal] int '$.ordinal', [answer] varchar(20) '$.answer', [key] {{ item.key_type(t) }} '$.key'
         ) AS r;
     END;
-{%- else %}
-    IF @@TRANCOUNT = 0
-        THROW 50012, N'{{ procedure }} works inside the transaction of its caller; begin one first.', 1;
-{% filter replace("\n        ", "\n    ") %}{% include "part/clock.sql" %}
-
-{% include "part/add.sql" %}{% endfilter %}
-{%- endif %}
 
     SELECT
         a.[Answer],

@@ -2,15 +2,22 @@
 {%- import "part/judge.sql" as judge -%}
 {%- import "part/write.sql" as write -%}
 {%- set redrive = false -%}
-{%- set procedure = "Modify_" ~ queue ~ "_trx" -%}
 {%- set of_key = "@EnqueuedAt" if own else "@Key" -%}
 {%- set of_token = "@UpdatedAt" if own else "@Token" -%}
 {%- set of_due = "@ScheduledFor" if own else "@Due" -%}
+{%- for transaction in ["utx", "trx"] -%}
+{%- set procedure = "Modify_" ~ queue ~ "_" ~ transaction %}
 {% filter made("PROCEDURE", procedure) %}
 /*
+{%- if transaction == "utx" %}
+Settle one item inside the caller's transaction: report the result of its processing, or cancel, pause, resume or
+terminate it. Undone with the caller's other work. Returns an answer as Modify_{{ queue }}_Set_utx does: OK, LEASE_LOST,
+CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND. What is refused leaves the transaction as it is; an error ends it (XACT_ABORT).
+{%- else %}
 Settle one item: report the result of its processing, or cancel, pause, resume or terminate it. Refused with an error
 when the token is not the item's any more (50023), the transition is not legal (50024), the item is not there (50025),
 or @Worker and @AttemptNum no longer hold its lease (50026). Returns the item as it is now, through the worker view.
+{%- endif %}
 When its attempts are spent, an item becomes Failed whatever was asked for, unless it is Completed.
 Table access order: {{ called.table }}, {{ queue ~ "_Lease, " if beside }}QueueTransition.
 */
@@ -31,10 +38,12 @@ Table access order: {{ called.table }}, {{ queue ~ "_Lease, " if beside }}QueueT
     @AttemptNum int = NULL
 AS
 BEGIN
-{% include "part/head.sql" %}
+{% if transaction == "trx" %}{% include "part/head.sql" %}{% else %}{% include "part/head_utx.sql" %}{% endif %}
     DECLARE @LeaseMs int;
+{%- if transaction == "trx" %}
     DECLARE @_Answer varchar(20);
     DECLARE @_Message nvarchar(2048);
+{%- endif %}
 {% include "part/settings_variables.sql" %}
 {% include "part/clock_variables.sql" %}
 {%- if run_time %}
@@ -43,7 +52,7 @@ BEGIN
 {% include "part/item_table.sql" %}
 {% include "part/change_table.sql" %}
 
-{% include "part/no_transaction.sql" %}
+{% if transaction == "trx" %}{% include "part/no_transaction.sql" %}{% else %}{% include "part/in_transaction.sql" %}{% endif %}
 
 {% include "part/settings.sql" %}
     SET @LeaseMs = @_SilentMs;
@@ -63,6 +72,7 @@ BEGIN
         {{ of_token }}, @AttemptNum, @Status, @Step, @Response, @Error, {{ of_due }};
     SET @_Count = 1;
 
+{% if transaction == "trx" %}
     BEGIN TRY
         BEGIN TRANSACTION;
 {%- include "part/clock.sql" %}
@@ -98,6 +108,26 @@ BEGIN
     INNER JOIN {{ object("Worker_" ~ queue ~ "_V") }} AS v
         ON {% for k in t.key %}v.{{ k.shown }} = i.{{ k.var }}{{ " AND " if not loop.last }}{% endfor %};
 
+{%- else %}
+{%- filter replace("\n        ", "\n    ") %}{% include "part/clock.sql" %}
+{%- if run_time %}
+        SET @_RunAt = @_At;
+{%- endif %}
+
+{% include "part/modify.sql" %}{% endfilter %}
+
+    SELECT
+        w.[Answer],
+        w.[Ordinal],
+        CAST(NULL AS bigint) AS [DueMs],
+        {{ of_key }} AS [Key],
+        w.[Token],
+        w.[AttemptNum],
+        w.[Status]
+    FROM @_Work AS w;
+{%- endif %}
+
     RETURN 0;
 END;
 {% endfilter %}
+{%- endfor %}

@@ -2,13 +2,20 @@
 {%- import "part/in_flight.sql" as flight -%}
 {%- import "part/judge.sql" as judge -%}
 {%- import "part/write.sql" as write -%}
-{%- set procedure = "Modify_" ~ queue ~ "_Set_trx" -%}
 {%- set claims = true -%}
 {%- set redrive = false -%}
 {%- set recover_max = "100" -%}
+{%- for transaction in ["utx", "trx"] -%}
+{%- set procedure = "Modify_" ~ queue ~ "_Set_" ~ transaction %}
 {% filter made("PROCEDURE", procedure) %}
 /*
+{%- if transaction == "utx" %}
+Settle many items inside the caller's transaction and, with @Max above 0, claim the next ones there: done when it
+commits, undone with its other work when it does not. What is refused is an answer, and leaves the transaction as it is;
+an error ends it (XACT_ABORT).
+{%- else %}
 Settle many items in one commit and, with @Max above 0, claim the next ones in the same commit.
+{%- endif %}
 @Items is a JSON array of objects: key{{ " (an array, with a value for each column)" if composite }}, token, attempt (0 for a call that is not a worker's), status, and where wanted
 step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back).
 One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item
@@ -32,7 +39,7 @@ Table access order: QueueOperation, {{ called.table }}, {{ queue ~ "_Lease, " if
     @StartedAt datetime2(7) = NULL /* UTC: the time of the worker's whole run; NULL is now */{% endif %}
 AS
 BEGIN
-{% include "part/head.sql" %}
+{% if transaction == "trx" %}{% include "part/head.sql" %}{% else %}{% include "part/head_utx.sql" %}{% endif %}
 {% include "part/remember_variables.sql" %}
 {% include "part/settings_variables.sql" %}
 {% include "part/clock_variables.sql" %}
@@ -45,7 +52,7 @@ BEGIN
 {% include "part/change_table.sql" %}
 {% include "part/out_table.sql" %}
 
-{% include "part/no_transaction.sql" %}
+{% if transaction == "trx" %}{% include "part/no_transaction.sql" %}{% else %}{% include "part/in_transaction.sql" %}{% endif %}
 
 {% include "part/settings.sql" %}
 {% include "part/check_lease.sql" %}
@@ -54,7 +61,7 @@ BEGIN
         THROW 50021, N'{{ procedure }}: @Max must be from 0 to 1000.', 1;
 
 {% include "part/read_items.sql" %}
-
+{% if transaction == "trx" %}
     BEGIN TRY
         BEGIN TRANSACTION;
 {%- include "part/clock.sql" %}
@@ -63,31 +70,25 @@ BEGIN
 {%- endif %}
 
 {% include "part/remember.sql" %}
-{%- if group %}
-
-        IF @Max > 0
-        BEGIN
-{% filter indent(4, true) %}{% include "part/group_lock.sql" %}{% endfilter %}
-{%- filter indent(4) %}{% include "part/clock.sql" %}{% endfilter %}
-        END;
-{%- endif %}
-
-{% include "part/modify.sql" %}
-
-{% include "part/remember_answers.sql" %}
-
-        IF @Max > 0
-        BEGIN
-{% filter indent(4, true) %}{% include "part/give_back.sql" %}{% endfilter %}
-
-{% filter indent(4, true) %}{% include "part/claim.sql" %}{% endfilter %}
-        END;
+{% include "part/settle_and_claim.sql" %}
 
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH
 {% include "part/replayed.sql" %}
     END CATCH;
+{%- else %}
+{%- filter replace("\n        ", "\n    ") %}{% include "part/clock.sql" %}
+{%- if run_time %}
+        SET @_RunAt = COALESCE({{ item.theirs(t, "@StartedAt") }}, @_At);
+{%- endif %}
+
+{% include "part/remember.sql" %}{% endfilter %}
+
+    IF @_Replayed = 0
+    BEGIN{% include "part/settle_and_claim.sql" %}
+    END;
+{%- endif %}
 
 {% include "part/answers.sql" %}
 
@@ -108,3 +109,4 @@ BEGIN
     RETURN 0;
 END;
 {% endfilter %}
+{%- endfor %}

@@ -35,14 +35,16 @@ WHERE
         ('FUNCTION', 'stats_work'),
         ('FUNCTION', 'renew_work_set_trx'),
         ('FUNCTION', 'modify_work_trx'),
+        ('FUNCTION', 'modify_work_utx'),
+        ('FUNCTION', 'modify_work_set_utx'),
         ('FUNCTION', 'modify_work_set_trx'),
         ('FUNCTION', 'next_work_trx'),
         ('FUNCTION', 'next_work_set_trx'),
         ('FUNCTION', 'recover_work_trx'),
         ('FUNCTION', 'add_work_trx'),
         ('FUNCTION', 'add_work_utx'),
-        ('FUNCTION', 'add_work_set_trx'),
         ('FUNCTION', 'add_work_set_utx'),
+        ('FUNCTION', 'add_work_set_trx'),
         ('VIEW', 'worker_work_v')
     );
 
@@ -62,14 +64,16 @@ BEGIN
                 'stats_work',
                 'renew_work_set_trx',
                 'modify_work_trx',
+                'modify_work_utx',
+                'modify_work_set_utx',
                 'modify_work_set_trx',
                 'next_work_trx',
                 'next_work_set_trx',
                 'recover_work_trx',
                 'add_work_trx',
                 'add_work_utx',
-                'add_work_set_trx',
-                'add_work_set_utx'
+                'add_work_set_utx',
+                'add_work_set_trx'
             )
             /* What a constraint calls stays as it is. */
             AND NOT EXISTS (

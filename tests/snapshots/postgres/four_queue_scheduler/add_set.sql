@@ -1,149 +1,4 @@
 /*
-Enqueue many items inside the caller's transaction: they are there when it commits, together with its other work.
-items_ is a JSON array of objects: columns (an object of the queue's own columns) and, where wanted, type, step,
-due (UTC) or delay_ms.
-One row per element: its position, key and token. DUPLICATE where the same work is there already,
-with no key and without a token.
-Table access order: four_queue, four_queue_scheduler_lease.
-*/
-CREATE OR REPLACE FUNCTION "readpast"."add_four_queue_scheduler_set_utx"(items_ json)
-RETURNS TABLE (
-    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
-    answer_attempt integer, answer_status text
-)
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows the table has today: the index, in its order. Tables are joined by BETWEEN
-two equal keys for the same reason: by =, a plan that is made while a table is empty would read all of it, and be kept
-when it is full.
-*/
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_hashjoin = off
-SET enable_mergejoin = off
-SET jit = off
-AS $$
-#variable_conflict use_column
-DECLARE
-    now_ CONSTANT timestamptz := clock_timestamp();
-    item_ record;
-    list_ json[] := '{}';
-    answers_ json;
-    key_ text;
-    new_1_ bigint;
-BEGIN
-    /* The times in the table are the server's local ones: from here to the end of the function. */
-    SET LOCAL timezone TO DEFAULT;
-    IF json_array_length(items_) > 1000 THEN
-        RAISE EXCEPTION 'add_four_queue_scheduler_set_utx: at most 1000 items a call' USING ERRCODE = 'RP021';
-    END IF;
-
-    /* One call at a time looks whether the same work is there, and adds what is not. */
-    PERFORM pg_advisory_xact_lock(hashtextextended('readpast/add/"readpast".four_queue_scheduler', 0));
-    FOR item_ IN
-        SELECT
-            (i.position - 1)::integer AS ordinal,
-            d.due_at,
-            'Pending' AS status,
-            COALESCE(i.type, 'Default') AS kind,
-            i.step,
-            COALESCE(i.columns, '{}') AS columns
-        FROM
-            ROWS FROM (
-                json_to_recordset(items_) AS (type text, step text, due text, delay_ms bigint, columns json)
-            ) WITH ORDINALITY AS i (type, step, due, delay_ms, columns, position)
-        CROSS JOIN LATERAL (
-            SELECT COALESCE("readpast"."queue_time_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond') AS due_at
-        ) AS d
-        ORDER BY i.position
-    LOOP
-        key_ := NULL;
-        SELECT v.item_key_1::text
-        INTO key_
-        FROM json_to_record(item_.columns) AS c ("reputation" integer)
-        INNER JOIN "readpast"."four_queue_scheduler_item_v" AS v
-            ON
-                v."reputation" = c."reputation"
-        ORDER BY v.item_key_1
-        LIMIT 1;
-        IF key_ IS NULL THEN
-        INSERT INTO "public"."four_queue" AS q (
-            "reputation",
-            "scheduled_start_date",
-            "attempts",
-            "in_process",
-            "end_date"
-        )
-        SELECT
-            c."reputation",
-            COALESCE(item_.due_at, now_),
-            0,
-            FALSE,
-            NULL
-        FROM json_to_record(item_.columns) AS c (
-            "reputation" integer
-        )
-        ON CONFLICT DO NOTHING
-        RETURNING q."id"
-        INTO new_1_;
-            IF NOT FOUND THEN
-                /* Somebody who goes other ways than this one was first. */
-        SELECT v.item_key_1::text
-        INTO key_
-        FROM json_to_record(item_.columns) AS c ("reputation" integer)
-        INNER JOIN "readpast"."four_queue_scheduler_item_v" AS v
-            ON
-                v."reputation" = c."reputation"
-        ORDER BY v.item_key_1
-        LIMIT 1;
-                IF key_ IS NULL THEN
-                    RAISE EXCEPTION 'add_four_queue_scheduler_set_utx: item % repeats a unique value of four_queue',
-                        item_.ordinal
-                    USING ERRCODE = 'RP021';
-                END IF;
-            ELSE
-        /* A row of an item that once had this key is of no concern any more. */
-        DELETE FROM "readpast"."four_queue_scheduler_lease" AS s
-        WHERE s.key_1 = new_1_ ;
-        IF item_.step IS NOT NULL THEN
-            INSERT INTO "readpast"."four_queue_scheduler_lease" (
-                key_1, status, step, attempt_num, due_at, updated_at
-            )
-            VALUES (
-                new_1_, item_.status, item_.step, 0, item_.due_at, now_
-            );
-        END IF;
-        list_ := list_ || json_build_object(
-            'ordinal', item_.ordinal, 'answer', 'OK', 'key', new_1_::text,
-            'token', now_, 'attempt_num', 0, 'status', item_.status
-        );
-            END IF;
-        END IF;
-        IF key_ IS NOT NULL THEN
-            list_ := list_ || json_build_object(
-                'ordinal', item_.ordinal, 'answer', 'DUPLICATE', 'attempt_num', 0
-            );
-        END IF;
-    END LOOP;
-    answers_ := array_to_json(list_);
-
-    RETURN QUERY
-    SELECT a.answer, a.ordinal, NULL::bigint, a.key, a.token, a.attempt_num, a.status
-    FROM json_to_recordset(COALESCE(answers_, '[]')) AS a (
-        ordinal integer, answer text, key text, token timestamptz, attempt_num integer, status text
-    )
-    ORDER BY a.ordinal;
-END;
-$$;
-
-REVOKE ALL ON FUNCTION "readpast"."add_four_queue_scheduler_set_utx"(json) FROM public;
-
-/*
 Enqueue many items in one call that can be repeated: asked again with the same operation_, the same keys come again and
 nothing is added.
 items_ is a JSON array of objects: columns (an object of the queue's own columns) and, where wanted, type, step,
@@ -319,3 +174,24 @@ END;
 $$;
 
 REVOKE ALL ON FUNCTION "readpast"."add_four_queue_scheduler_set_trx"(uuid, json) FROM public;
+
+/*
+add_four_queue_scheduler_set_trx by the name that says that the call is a part of the caller's transaction, as every call here is: the items
+are there when that commits, together with its other work.
+Table access order: as there.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."add_four_queue_scheduler_set_utx"(items_ json, operation_ uuid DEFAULT NULL)
+RETURNS TABLE (
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
+    answer_attempt integer, answer_status text
+)
+LANGUAGE sql VOLATILE
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+AS $$
+    SELECT a.*
+    FROM "readpast"."add_four_queue_scheduler_set_trx"(operation_, items_) AS a;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."add_four_queue_scheduler_set_utx"(json, uuid) FROM public;

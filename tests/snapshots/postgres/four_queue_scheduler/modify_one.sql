@@ -1,4 +1,48 @@
 /*
+Settle one item inside the caller's transaction: report the result of its processing, or cancel, pause, resume or
+terminate it. Undone with the caller's other work. Returns an answer as modify_four_queue_scheduler_set_utx does: OK, LEASE_LOST,
+CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND. What is refused leaves the transaction as it is.
+When its attempts are spent, an item becomes Failed whatever was asked for, unless it is Completed.
+Table access order: four_queue, four_queue_scheduler_lease, queue_transition.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."modify_four_queue_scheduler_utx"(
+    key_ text,
+    token_ timestamptz,
+    status_ text,
+    step_ text DEFAULT NULL,
+    response_ text DEFAULT NULL,
+    error_ text DEFAULT NULL,
+    due_ timestamptz DEFAULT NULL,
+    worker_ text DEFAULT NULL,
+    attempt_num_ integer DEFAULT NULL
+)
+RETURNS TABLE (
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
+    answer_attempt integer, answer_status text
+)
+LANGUAGE sql VOLATILE
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+AS $$
+    SELECT
+        m.answer, m.answer_ordinal, m.answer_due_ms, m.answer_key, m.answer_token, m.answer_attempt, m.answer_status
+    FROM "readpast"."modify_four_queue_scheduler_set_utx"(
+        NULL,
+        COALESCE(worker_, session_user || '/' || pg_backend_pid()),
+        json_build_array(json_build_object(
+            'key', key_, 'token', token_, 'attempt', attempt_num_,
+            'status', status_, 'step', step_, 'response', response_, 'error', error_,
+            'due', due_
+        ))
+    ) AS m;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."modify_four_queue_scheduler_utx"(
+    text, timestamptz, text, text, text, text, timestamptz, text, integer
+) FROM public;
+
+/*
 Settle one item: report the result of its processing, or cancel, pause, resume or terminate it. Refused with an error
 when the token is not the item's any more (RP023), the transition is not legal (RP024), the item is not there (RP025),
 or worker_ and attempt_num_ no longer hold its lease (RP026). Returns the item as it is now, where it is still there.
@@ -39,14 +83,8 @@ DECLARE
 BEGIN
     SELECT m.answer, m.answer_status AS status
     INTO result_
-    FROM "readpast"."modify_four_queue_scheduler_set_trx"(
-        NULL,
-        COALESCE(worker_, session_user || '/' || pg_backend_pid()),
-        json_build_array(json_build_object(
-            'key', key_, 'token', token_, 'attempt', attempt_num_,
-            'status', status_, 'step', step_, 'response', response_, 'error', error_,
-            'due', due_
-        ))
+    FROM "readpast"."modify_four_queue_scheduler_utx"(
+        key_, token_, status_, step_, response_, error_, due_, worker_, attempt_num_
     ) AS m;
 
     IF result_.answer <> 'OK' THEN

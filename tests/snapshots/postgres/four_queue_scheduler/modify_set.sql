@@ -439,3 +439,44 @@ END;
 $$;
 
 REVOKE ALL ON FUNCTION "readpast"."modify_four_queue_scheduler_set_trx"(uuid, text, json, integer, integer, integer) FROM public;
+
+/*
+modify_four_queue_scheduler_set_trx by the name that says that the call is a part of the caller's transaction, as every call here is: it has the
+locks until that ends, and is undone with it. What is refused is an answer, and leaves the transaction as it is.
+Table access order: as there.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."modify_four_queue_scheduler_set_utx"(
+    operation_ uuid,
+    worker_ text,
+    items_ json,
+    max_ integer DEFAULT 0,
+    lease_ms_ integer DEFAULT NULL,
+    recover_ integer DEFAULT 0
+)
+RETURNS TABLE (
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
+    answer_attempt integer, answer_status text,
+    "reputation" integer,
+    "id" bigint,
+    item_status text,
+    item_step text,
+    item_attempt integer,
+    item_response text,
+    item_error text,
+    item_started_at timestamptz,
+    item_duration bigint,
+    item_due_at timestamptz,
+    item_token timestamptz,
+    item_owner text,
+    item_lease_until timestamptz
+)
+LANGUAGE sql VOLATILE
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+AS $$
+    SELECT m.*
+    FROM "readpast"."modify_four_queue_scheduler_set_trx"(operation_, worker_, items_, max_, lease_ms_, recover_) AS m;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."modify_four_queue_scheduler_set_utx"(uuid, text, json, integer, integer, integer) FROM public;

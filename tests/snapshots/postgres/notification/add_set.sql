@@ -1,157 +1,4 @@
 /*
-Enqueue many items inside the caller's transaction: they are there when it commits, together with its other work.
-items_ is a JSON array of objects: columns (an object of the queue's own columns) and, where wanted, type, step,
-due (UTC) or delay_ms. What a subtype has is an
-object among the columns, by the subtype's name.
-One row per element: its position, key and token. A key that is taken (the clock was set back) is a unique violation:
-try again.
-Table access order: notification.
-*/
-CREATE OR REPLACE FUNCTION "readpast"."add_notification_set_utx"(items_ json)
-RETURNS TABLE (
-    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text
-)
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows the table has today: the index, in its order. Tables are joined by BETWEEN
-two equal keys for the same reason: by =, a plan that is made while a table is empty would read all of it, and be kept
-when it is full.
-*/
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_hashjoin = off
-SET enable_mergejoin = off
-SET jit = off
-AS $$
-#variable_conflict use_column
-DECLARE
-    now_ CONSTANT timestamptz := clock_timestamp();
-BEGIN
-    IF json_array_length(items_) > 1000 THEN
-        RAISE EXCEPTION 'add_notification_set_utx: at most 1000 items a call' USING ERRCODE = 'RP021';
-    END IF;
-
-
-    RETURN QUERY
-    /*
-    The key is a time, and two items may be enqueued within one tick of the clock. So the key is the time on a grid of
-    10 ms plus the item's number in microseconds, modulo 10,000 for the first item of the call: 10,000 items in
-    succession have different keys, and the keys of one call ascend with its numbers.
-    */
-    WITH numbered AS MATERIALIZED (
-        SELECT
-            (i.position - 1)::integer AS ordinal,
-            nextval('"readpast"."notification_seq"') AS number,
-            COALESCE(i.due, now_ + i.delay_ms * interval '1 millisecond', now_) AS scheduled_for,
-            COALESCE(i.type, 'ResetPassword') AS type,
-            i.step,
-            i.columns
-        FROM
-            ROWS FROM (
-                json_to_recordset(items_) AS (type text, step text, due timestamptz, delay_ms bigint, columns json)
-            ) WITH ORDINALITY AS i (type, step, due, delay_ms, columns, position)
-    ),
-
-    item AS MATERIALIZED (
-        SELECT
-            n.ordinal,
-            date_bin('10 milliseconds', now_, timestamptz 'epoch')
-            + (n.number - f.number + f.number % 10000) * interval '1 microsecond' AS key,
-            n.scheduled_for,
-            n.type,
-            n.step,
-            n.columns
-        FROM numbered AS n
-        CROSS JOIN (SELECT MIN(m.number) AS number FROM numbered AS m) AS f
-    ),
-
-    added AS (
-        INSERT INTO "readpast"."notification" (
-            enqueued_at, type, status, step, attempt_num, scheduled_for, updated_at,
-            "Subject"
-        )
-        SELECT
-            i.key, i.type, 'Pending', i.step, 0, i.scheduled_for, now_,
-            c."Subject"
-        FROM item AS i
-        CROSS JOIN LATERAL json_to_record(COALESCE(i.columns, '{}')) AS c (
-            "Subject" varchar(200)
-        )
-        RETURNING 1 AS one
-    ),
-
-    added_1 AS (
-        INSERT INTO "readpast"."notification_reset_password" (enqueued_at, "OTP", "UserID", "Username")
-        SELECT i.key, c."OTP", c."UserID", c."Username"
-        FROM item AS i
-        /* Counted, so that the items are in before what belongs to them. */
-        CROSS JOIN (SELECT COUNT(*) FROM added) AS a
-        CROSS JOIN LATERAL json_to_record(
-            CASE json_typeof(i.columns -> 'ResetPassword')
-                WHEN 'object' THEN i.columns -> 'ResetPassword'
-                ELSE '{}'
-            END
-        ) AS c (
-            "OTP" varchar(16),
-            "UserID" integer,
-            "Username" varchar(128)
-        )
-        WHERE
-            /* Every item of the type has a row; that no other has one is checked by the table. */
-            (i.type = 'ResetPassword' OR json_typeof(i.columns -> 'ResetPassword') = 'object')
-    ),
-
-    added_2 AS (
-        INSERT INTO "readpast"."notification_email" (enqueued_at, "EmailTo", "PreferredLanguage")
-        SELECT i.key, c."EmailTo", c."PreferredLanguage"
-        FROM item AS i
-        /* Counted, so that the items are in before what belongs to them. */
-        CROSS JOIN (SELECT COUNT(*) FROM added) AS a
-        CROSS JOIN LATERAL json_to_record(
-            CASE json_typeof(i.columns -> 'Email')
-                WHEN 'object' THEN i.columns -> 'Email'
-                ELSE '{}'
-            END
-        ) AS c (
-            "EmailTo" varchar(254),
-            "PreferredLanguage" varchar(10)
-        )
-        WHERE
-            json_typeof(i.columns -> 'Email') = 'object'
-    ),
-
-    added_3 AS (
-        INSERT INTO "readpast"."notification_sms" (enqueued_at, "PhoneNumber")
-        SELECT i.key, c."PhoneNumber"
-        FROM item AS i
-        /* Counted, so that the items are in before what belongs to them. */
-        CROSS JOIN (SELECT COUNT(*) FROM added) AS a
-        CROSS JOIN LATERAL json_to_record(
-            CASE json_typeof(i.columns -> 'Sms')
-                WHEN 'object' THEN i.columns -> 'Sms'
-                ELSE '{}'
-            END
-        ) AS c (
-            "PhoneNumber" varchar(20)
-        )
-        WHERE
-            json_typeof(i.columns -> 'Sms') = 'object'
-    )
-    SELECT 'OK', i.ordinal, NULL::bigint, i.key, now_, 0, 'Pending'
-    FROM item AS i
-    ORDER BY i.ordinal;
-END;
-$$;
-
-REVOKE ALL ON FUNCTION "readpast"."add_notification_set_utx"(json) FROM public;
-
-/*
 Enqueue many items in one call that can be repeated: asked again with the same operation_, the same keys come again and
 nothing is added.
 items_ is a JSON array of objects: columns (an object of the queue's own columns) and, where wanted, type, step,
@@ -357,3 +204,24 @@ END;
 $$;
 
 REVOKE ALL ON FUNCTION "readpast"."add_notification_set_trx"(uuid, json) FROM public;
+
+/*
+add_notification_set_trx by the name that says that the call is a part of the caller's transaction, as every call here is: the items
+are there when that commits, together with its other work.
+Table access order: as there.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."add_notification_set_utx"(items_ json, operation_ uuid DEFAULT NULL)
+RETURNS TABLE (
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
+    answer_attempt integer, answer_status text
+)
+LANGUAGE sql VOLATILE
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+AS $$
+    SELECT a.*
+    FROM "readpast"."add_notification_set_trx"(operation_, items_) AS a;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."add_notification_set_utx"(json, uuid) FROM public;

@@ -369,3 +369,51 @@ END;
 $$;
 
 REVOKE ALL ON FUNCTION "readpast"."modify_notification_set_trx"(uuid, text, json, integer, integer, integer) FROM public;
+
+/*
+modify_notification_set_trx by the name that says that the call is a part of the caller's transaction, as every call here is: it has the
+locks until that ends, and is undone with it. What is refused is an answer, and leaves the transaction as it is.
+Table access order: as there.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."modify_notification_set_utx"(
+    operation_ uuid,
+    worker_ text,
+    items_ json,
+    max_ integer DEFAULT 0,
+    lease_ms_ integer DEFAULT NULL,
+    recover_ integer DEFAULT 0
+)
+RETURNS TABLE (
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
+    answer_attempt integer, answer_status text,
+    enqueued_at timestamptz,
+    type text,
+    status text,
+    step text,
+    attempt_num integer,
+    response text,
+    error text,
+    started_at timestamptz,
+    duration bigint,
+    scheduled_for timestamptz,
+    updated_at timestamptz,
+    lease_owner text,
+    lease_until timestamptz,
+    "Subject" varchar(200),
+    "ResetPassword_OTP" varchar(16),
+    "ResetPassword_UserID" integer,
+    "ResetPassword_Username" varchar(128),
+    "Email_EmailTo" varchar(254),
+    "Email_PreferredLanguage" varchar(10),
+    "Sms_PhoneNumber" varchar(20)
+)
+LANGUAGE sql VOLATILE
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+AS $$
+    SELECT m.*
+    FROM "readpast"."modify_notification_set_trx"(operation_, worker_, items_, max_, lease_ms_, recover_) AS m;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."modify_notification_set_utx"(uuid, text, json, integer, integer, integer) FROM public;

@@ -89,8 +89,26 @@ $$;
 DO $$
 BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."modify_notification_utx"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."modify_notification_utx" TO "notification_worker";
+    END IF;
+END;
+$$;
+
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
     IF TO_REGPROC('"readpast"."modify_notification_trx"') IS NOT NULL THEN
         GRANT EXECUTE ON FUNCTION "readpast"."modify_notification_trx" TO "notification_worker";
+    END IF;
+END;
+$$;
+
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."modify_notification_set_utx"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."modify_notification_set_utx" TO "notification_worker";
     END IF;
 END;
 $$;
@@ -196,8 +214,26 @@ $$;
 DO $$
 BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."modify_notification_utx"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."modify_notification_utx" TO "notification_operator";
+    END IF;
+END;
+$$;
+
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
     IF TO_REGPROC('"readpast"."modify_notification_trx"') IS NOT NULL THEN
         GRANT EXECUTE ON FUNCTION "readpast"."modify_notification_trx" TO "notification_operator";
+    END IF;
+END;
+$$;
+
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."modify_notification_set_utx"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."modify_notification_set_utx" TO "notification_operator";
     END IF;
 END;
 $$;

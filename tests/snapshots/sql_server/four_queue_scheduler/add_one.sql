@@ -11,10 +11,12 @@ CREATE OR ALTER PROCEDURE [readpast].[Add_FourQueueScheduler_utx]
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
+    /* The caller's level comes back at the end. Under SNAPSHOT, items would be judged as they were at its beginning. */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @_Items nvarchar(max);
 
-
-    IF @@TRANCOUNT = 0
+    /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
+    IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0
         THROW 50012, N'Add_FourQueueScheduler_utx works inside the transaction of its caller; begin one first.', 1;
 
     SET @_Items = (

@@ -1,16 +1,23 @@
 /*
 Enqueue many items inside the caller's transaction: they are there when it commits, together with its other work.
-Any error ends that transaction (XACT_ABORT), a duplicate key too.
+Any error ends that transaction (XACT_ABORT), a key that is taken too.
 @Items is a JSON array of objects: columns (an object of the queue's own columns) and, where wanted, type, step,
 due (UTC) or delay_ms.
+@Operation makes the call repeatable: asked again with the same value, the same keys come again and nothing is added.
 One row per element: OK, its position, key and token; or DUPLICATE, when the same work is there.
-Table access order: four_queue, FourQueueScheduler_Lease.
+Table access order: QueueOperation, four_queue, FourQueueScheduler_Lease.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Add_FourQueueScheduler_Set_utx]
-    @Items nvarchar(max)
+    @Items nvarchar(max),
+    @Operation uniqueidentifier = NULL
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
+    /* The caller's level comes back at the end. Under SNAPSHOT, items would be judged as they were at its beginning. */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @_Replayed bit = 0;
+    DECLARE @_Result nvarchar(max);
+    DECLARE @_Place uniqueidentifier = NEWID();
     DECLARE @_Now datetime2(7); /* UTC */
     DECLARE @_At datetime2(7); /* the same moment as the table tells it */
     DECLARE @_Stamp datetimeoffset(7);
@@ -37,137 +44,221 @@ BEGIN
         PRIMARY KEY ([Key1])
     );
 
-    IF @@TRANCOUNT = 0
+    /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
+    IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0
         THROW 50012, N'Add_FourQueueScheduler_Set_utx works inside the transaction of its caller; begin one first.', 1;
-
     /* One look at the clock: the table's times are the server's, ours are UTC. */
     SET @_Stamp = SYSDATETIMEOFFSET();
     SET @_Offset = DATEPART(TZOFFSET, @_Stamp);
     SET @_At = CAST(@_Stamp AS datetime2(7));
     SET @_Now = DATEADD(MINUTE, -@_Offset, @_At);
 
-    INSERT INTO @_New (
-        [Ordinal], [Type], [Step], [DueAt],
-        [Column1]
-    )
-    SELECT
-        CAST(j.[key] AS int),
-        r.[Type],
-        r.[Step],
-        COALESCE(
-            r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @_Now))
-        ),
-        r.[Column1]
-    FROM OPENJSON(@Items) AS j
-    CROSS APPLY OPENJSON(j.[value]) WITH (
-        [Type] nvarchar(max) '$.type',
-        [Step] nvarchar(max) '$.step',
-        [DueAt] datetime2(7) '$.due',
-        [DelayMs] bigint '$.delay_ms',
-        [Column1] int '$.columns."reputation"'
-    ) AS r;
-    SET @_Count = @@ROWCOUNT;
-
-    IF @_Count > 1000
-        THROW 50021, N'Add_FourQueueScheduler_Set_utx: at most 1000 items a call.', 1;
-
-
     /*
-    What of it is there already. The locks are on the index, in its order, and on the gaps where new rows belong: whoever enqueues
-    the same work at the same time waits, and then finds it.
+    First of all: if another attempt of this very call is under way, this waits for it.
     */
-    INSERT INTO @_Added ([Ordinal], [Answer], [Key])
-    SELECT
-        w.[Ordinal],
-        'DUPLICATE',
-        MIN(CAST(q.[id] AS nvarchar(36)))
-    FROM (
-        SELECT TOP (@_Count) m.*
-        FROM @_New AS m
-        ORDER BY m.[Column1], m.[Ordinal]
-    ) AS w
-    INNER JOIN [dbo].[four_queue] AS q WITH (UPDLOCK, HOLDLOCK, ROWLOCK, FORCESEEK)
-        ON
-            q.[reputation] = w.[Column1]
-    GROUP BY w.[Ordinal]
-    OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
+    IF @Operation IS NOT NULL
+    BEGIN
+        /* That it was done is no error to end the caller's transaction with. */
+        SET XACT_ABORT OFF;
+        BEGIN TRY
+            INSERT INTO [readpast].[QueueOperation] ([OperationId], [At])
+            VALUES (@Operation, @_Now);
+        END TRY
+        BEGIN CATCH
+            SET XACT_ABORT ON;
+            IF ERROR_NUMBER() <> 2627
+                THROW;
+            SET @_Replayed = 1;
+        END CATCH;
+        SET XACT_ABORT ON;
 
-    /* The same work twice in one call: the first counts. */
-    UPDATE n
-    SET
-        [IsNew] = CASE WHEN a.[Ordinal] IS NOT NULL OR f.[First] < n.[Ordinal] THEN 0 ELSE 1 END,
-        [First] = f.[First]
-    FROM @_New AS n
-    INNER JOIN (
+        /*
+        Answers are asked for again within minutes. One call in 64 clears what is older than an hour: where the
+        library's own identities begin, which are in the order of time, and at some place among all others.
+        */
+        IF ABS(CHECKSUM(@Operation) % 64) = 0
+        BEGIN
+            DELETE p
+            FROM (
+                SELECT TOP (512) o.[OperationId]
+                FROM [readpast].[QueueOperation] AS o WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                ORDER BY o.[OperationId]
+            ) AS f
+            INNER JOIN [readpast].[QueueOperation] AS p WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                ON p.[OperationId] = f.[OperationId]
+            WHERE p.[At] < DATEADD(HOUR, -1, @_Now)
+            OPTION (LOOP JOIN, FORCE ORDER);
+
+            DELETE p
+            FROM (
+                SELECT TOP (512) o.[OperationId]
+                FROM [readpast].[QueueOperation] AS o WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                WHERE o.[OperationId] > @_Place
+                ORDER BY o.[OperationId]
+            ) AS f
+            INNER JOIN [readpast].[QueueOperation] AS p WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                ON p.[OperationId] = f.[OperationId]
+            WHERE p.[At] < DATEADD(HOUR, -1, @_Now)
+            OPTION (LOOP JOIN, FORCE ORDER);
+        END;
+    END;
+
+    IF @_Replayed = 0
+    BEGIN
+        INSERT INTO @_New (
+            [Ordinal], [Type], [Step], [DueAt],
+            [Column1]
+        )
         SELECT
-            m.[Ordinal],
-            CASE
-                WHEN m.[Column1] IS NOT NULL
-                    THEN MIN(m.[Ordinal]) OVER (PARTITION BY m.[Column1])
-                ELSE m.[Ordinal]
-            END AS [First]
-        FROM @_New AS m
-    ) AS f
-        ON f.[Ordinal] = n.[Ordinal]
-    LEFT JOIN @_Added AS a
-        ON a.[Ordinal] = n.[Ordinal];
+            CAST(j.[key] AS int),
+            r.[Type],
+            r.[Step],
+            COALESCE(
+                r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @_Now))
+            ),
+            r.[Column1]
+        FROM OPENJSON(@Items) AS j
+        CROSS APPLY OPENJSON(j.[value]) WITH (
+            [Type] nvarchar(max) '$.type',
+            [Step] nvarchar(max) '$.step',
+            [DueAt] datetime2(7) '$.due',
+            [DelayMs] bigint '$.delay_ms',
+            [Column1] int '$.columns."reputation"'
+        ) AS r;
+        SET @_Count = @@ROWCOUNT;
 
-    INSERT INTO [dbo].[four_queue] (
-        [scheduled_start_date],
-        [in_process],
-        [attempts],
-        [reputation]
-    )
-    OUTPUT inserted.[id] INTO @_Made ([Key1])
-    SELECT
-        COALESCE(DATEADD(MINUTE, @_Offset, n.[DueAt]), @_At),
-        0,
-        0,
-        n.[Column1]
-    FROM @_New AS n
-    WHERE n.[IsNew] = 1
-    ORDER BY n.[Ordinal];
+        IF @_Count > 1000
+            THROW 50021, N'Add_FourQueueScheduler_Set_utx: at most 1000 items a call.', 1;
 
-    IF @@ROWCOUNT <> (SELECT COUNT(*) FROM @_New AS n WHERE n.[IsNew] = 1)
-        THROW 50021, N'Add_FourQueueScheduler_Set_utx: an index of the table passed over items; they are duplicates to it.', 1;
 
-    /* The table numbers them in the order in which they were put in. */
-    UPDATE n
-    SET
-        [Key1] = m.[Key1]
-    FROM @_New AS n
-    INNER JOIN (
-        SELECT i.[Ordinal], ROW_NUMBER() OVER (ORDER BY i.[Ordinal]) AS [Place]
-        FROM @_New AS i
-        WHERE i.[IsNew] = 1
-    ) AS o
-        ON o.[Ordinal] = n.[Ordinal]
-    INNER JOIN (
-        SELECT a.[Key1], ROW_NUMBER() OVER (ORDER BY a.[Key1]) AS [Place]
-        FROM @_Made AS a
-    ) AS m
-        ON m.[Place] = o.[Place];
+        /*
+        What of it is there already. The locks are on the index, in its order, and on the gaps where new rows belong: whoever enqueues
+        the same work at the same time waits, and then finds it.
+        */
+        INSERT INTO @_Added ([Ordinal], [Answer], [Key])
+        SELECT
+            w.[Ordinal],
+            'DUPLICATE',
+            MIN(CAST(q.[id] AS nvarchar(36)))
+        FROM (
+            SELECT TOP (@_Count) m.*
+            FROM @_New AS m
+            ORDER BY m.[Column1], m.[Ordinal]
+        ) AS w
+        INNER JOIN [dbo].[four_queue] AS q WITH (UPDLOCK, HOLDLOCK, ROWLOCK, FORCESEEK)
+            ON
+                q.[reputation] = w.[Column1]
+        GROUP BY w.[Ordinal]
+        OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
 
-    INSERT INTO @_Added ([Ordinal], [Answer], [Key])
-    SELECT n.[Ordinal], 'OK', CAST(n.[Key1] AS nvarchar(36))
-    FROM @_New AS n
-    WHERE n.[IsNew] = 1;
+        /* The same work twice in one call: the first counts. */
+        UPDATE n
+        SET
+            [IsNew] = CASE WHEN a.[Ordinal] IS NOT NULL OR f.[First] < n.[Ordinal] THEN 0 ELSE 1 END,
+            [First] = f.[First]
+        FROM @_New AS n
+        INNER JOIN (
+            SELECT
+                m.[Ordinal],
+                CASE
+                    WHEN m.[Column1] IS NOT NULL
+                        THEN MIN(m.[Ordinal]) OVER (PARTITION BY m.[Column1])
+                    ELSE m.[Ordinal]
+                END AS [First]
+            FROM @_New AS m
+        ) AS f
+            ON f.[Ordinal] = n.[Ordinal]
+        LEFT JOIN @_Added AS a
+            ON a.[Ordinal] = n.[Ordinal];
 
-    INSERT INTO @_Added ([Ordinal], [Answer], [Key])
-    SELECT n.[Ordinal], 'DUPLICATE', a.[Key]
-    FROM @_New AS n
-    INNER JOIN @_Added AS a
-        ON a.[Ordinal] = n.[First]
-    WHERE
-        n.[First] < n.[Ordinal]
-        AND NOT EXISTS (SELECT 1 FROM @_Added AS o WHERE o.[Ordinal] = n.[Ordinal]);
+        INSERT INTO [dbo].[four_queue] (
+            [scheduled_start_date],
+            [in_process],
+            [attempts],
+            [reputation]
+        )
+        OUTPUT inserted.[id] INTO @_Made ([Key1])
+        SELECT
+            COALESCE(DATEADD(MINUTE, @_Offset, n.[DueAt]), @_At),
+            0,
+            0,
+            n.[Column1]
+        FROM @_New AS n
+        WHERE n.[IsNew] = 1
+        ORDER BY n.[Ordinal];
 
-    INSERT INTO [readpast].[FourQueueScheduler_Lease] ([id], [Status], [Step], [AttemptNum], [UpdatedAt])
-    SELECT n.[Key1], 'Pending', n.[Step], 0, @_Now
-    FROM @_New AS n
-    WHERE
-        n.[IsNew] = 1
-        AND n.[Step] IS NOT NULL;
+        IF @@ROWCOUNT <> (SELECT COUNT(*) FROM @_New AS n WHERE n.[IsNew] = 1)
+            THROW 50021, N'Add_FourQueueScheduler_Set_utx: an index of the table passed over items; they are duplicates to it.', 1;
+
+        /* The table numbers them in the order in which they were put in. */
+        UPDATE n
+        SET
+            [Key1] = m.[Key1]
+        FROM @_New AS n
+        INNER JOIN (
+            SELECT i.[Ordinal], ROW_NUMBER() OVER (ORDER BY i.[Ordinal]) AS [Place]
+            FROM @_New AS i
+            WHERE i.[IsNew] = 1
+        ) AS o
+            ON o.[Ordinal] = n.[Ordinal]
+        INNER JOIN (
+            SELECT a.[Key1], ROW_NUMBER() OVER (ORDER BY a.[Key1]) AS [Place]
+            FROM @_Made AS a
+        ) AS m
+            ON m.[Place] = o.[Place];
+
+        INSERT INTO @_Added ([Ordinal], [Answer], [Key])
+        SELECT n.[Ordinal], 'OK', CAST(n.[Key1] AS nvarchar(36))
+        FROM @_New AS n
+        WHERE n.[IsNew] = 1;
+
+        INSERT INTO @_Added ([Ordinal], [Answer], [Key])
+        SELECT n.[Ordinal], 'DUPLICATE', a.[Key]
+        FROM @_New AS n
+        INNER JOIN @_Added AS a
+            ON a.[Ordinal] = n.[First]
+        WHERE
+            n.[First] < n.[Ordinal]
+            AND NOT EXISTS (SELECT 1 FROM @_Added AS o WHERE o.[Ordinal] = n.[Ordinal]);
+
+        INSERT INTO [readpast].[FourQueueScheduler_Lease] ([id], [Status], [Step], [AttemptNum], [UpdatedAt])
+        SELECT n.[Key1], 'Pending', n.[Step], 0, @_Now
+        FROM @_New AS n
+        WHERE
+            n.[IsNew] = 1
+            AND n.[Step] IS NOT NULL;
+
+        IF @Operation IS NOT NULL
+        BEGIN
+            SET @_Result = (
+                SELECT
+                    a.[Ordinal] AS [ordinal],
+                    a.[Answer] AS [answer],
+                    a.[Key] AS [key]
+                FROM @_Added AS a
+                FOR JSON PATH
+            );
+            UPDATE [readpast].[QueueOperation] WITH (ROWLOCK)
+            SET [Result] = @_Result
+            WHERE [OperationId] = @Operation;
+        END;
+    END;
+
+    IF @_Replayed = 1
+    BEGIN
+        DELETE FROM @_Added;
+        SELECT
+            @_Result = p.[Result],
+            @_Now = p.[At]
+        FROM [readpast].[QueueOperation] AS p
+        WHERE p.[OperationId] = @Operation;
+
+        INSERT INTO @_Added ([Ordinal], [Answer], [Key])
+        SELECT r.[ordinal], r.[answer], r.[key]
+        FROM OPENJSON(@_Result) WITH (
+            [ordinal] int '$.ordinal', [answer] varchar(20) '$.answer', [key] nvarchar(max) '$.key'
+        ) AS r;
+    END;
 
     SELECT
         a.[Answer],

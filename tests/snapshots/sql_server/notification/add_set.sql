@@ -1,16 +1,23 @@
 /*
 Enqueue many items inside the caller's transaction: they are there when it commits, together with its other work.
-Any error ends that transaction (XACT_ABORT), a duplicate key too.
+Any error ends that transaction (XACT_ABORT), a key that is taken too.
 @Items is a JSON array of objects: columns (an object of the queue's own columns) and, where wanted, type, step,
 due (UTC) or delay_ms. What a subtype has is an object among the columns, by the subtype's name.
+@Operation makes the call repeatable: asked again with the same value, the same keys come again and nothing is added.
 One row per element: OK, its position, key and token.
-Table access order: Notification.
+Table access order: QueueOperation, Notification.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Add_Notification_Set_utx]
-    @Items nvarchar(max)
+    @Items nvarchar(max),
+    @Operation uniqueidentifier = NULL
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
+    /* The caller's level comes back at the end. Under SNAPSHOT, items would be judged as they were at its beginning. */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @_Replayed bit = 0;
+    DECLARE @_Result nvarchar(max);
+    DECLARE @_Place uniqueidentifier = NEWID();
     DECLARE @_Now datetime2(7); /* UTC */
     DECLARE @_At datetime2(7); /* the same moment as the table tells it */
     DECLARE @_Count int;
@@ -42,125 +49,209 @@ BEGIN
     DECLARE @_First bigint;
     DECLARE @_Number TABLE ([Number] bigint NOT NULL PRIMARY KEY);
 
-    IF @@TRANCOUNT = 0
+    /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
+    IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0
         THROW 50012, N'Add_Notification_Set_utx works inside the transaction of its caller; begin one first.', 1;
-
     SET @_Now = SYSUTCDATETIME();
     SET @_At = @_Now;
 
-    INSERT INTO @_New (
-        [Ordinal], [Type], [Step], [DueAt],
-        [Column1], [s1], [s1_1], [s1_2], [s1_3], [s2], [s2_1], [s2_2], [s3], [s3_1]
-    )
-    SELECT
-        CAST(j.[key] AS int),
-        r.[Type],
-        r.[Step],
-        COALESCE(
-            r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @_Now))
-        ),
-        r.[Column1],
-        r.[s1],
-        r.[s1_1],
-        r.[s1_2],
-        r.[s1_3],
-        r.[s2],
-        r.[s2_1],
-        r.[s2_2],
-        r.[s3],
-        r.[s3_1]
-    FROM OPENJSON(@Items) AS j
-    CROSS APPLY OPENJSON(j.[value]) WITH (
-        [Type] nvarchar(max) '$.type',
-        [Step] nvarchar(max) '$.step',
-        [DueAt] datetime2(7) '$.due',
-        [DelayMs] bigint '$.delay_ms',
-        [Column1] nvarchar(max) '$.columns."Subject"',
-        [s1] nvarchar(max) '$.columns."ResetPassword"' AS JSON,
-        [s1_1] nvarchar(max) '$.columns."ResetPassword"."OTP"',
-        [s1_2] int '$.columns."ResetPassword"."UserID"',
-        [s1_3] nvarchar(max) '$.columns."ResetPassword"."Username"',
-        [s2] nvarchar(max) '$.columns."Email"' AS JSON,
-        [s2_1] nvarchar(max) '$.columns."Email"."EmailTo"',
-        [s2_2] nvarchar(max) '$.columns."Email"."PreferredLanguage"',
-        [s3] nvarchar(max) '$.columns."Sms"' AS JSON,
-        [s3_1] nvarchar(max) '$.columns."Sms"."PhoneNumber"'
-    ) AS r;
-    SET @_Count = @@ROWCOUNT;
-
-    IF @_Count > 1000
-        THROW 50021, N'Add_Notification_Set_utx: at most 1000 items a call.', 1;
-
     /*
-    The key is a time, and a clock ticks seldom: one tick may see thousands of items. So the key is the time on
-    a grid of 10 ms plus the item's number in microseconds, modulo 10,000 for the first item of the call: 10,000
-    items in succession have different keys. In which order numbers are drawn nobody promises: they are sorted.
+    First of all: if another attempt of this very call is under way, this waits for it.
     */
-    INSERT INTO @_Number ([Number])
-    SELECT NEXT VALUE FOR [readpast].[Notification_Seq] FROM @_New;
-    SET @_First = (SELECT MIN(d.[Number]) FROM @_Number AS d);
-    UPDATE n
-    SET [Key1] = DATEADD(
-        MICROSECOND, d.[Number] - @_First + @_First % 10000, CAST(CAST(@_Now AS datetime2(2)) AS datetime2(7))
-    )
-    FROM @_New AS n
-    INNER JOIN (
-        SELECT a.[Number], ROW_NUMBER() OVER (ORDER BY a.[Number]) AS [Place] FROM @_Number AS a
-    ) AS d
-        ON d.[Place] = n.[Ordinal] + 1;
+    IF @Operation IS NOT NULL
+    BEGIN
+        /* That it was done is no error to end the caller's transaction with. */
+        SET XACT_ABORT OFF;
+        BEGIN TRY
+            INSERT INTO [readpast].[QueueOperation] ([OperationId], [At])
+            VALUES (@Operation, @_Now);
+        END TRY
+        BEGIN CATCH
+            SET XACT_ABORT ON;
+            IF ERROR_NUMBER() <> 2627
+                THROW;
+            SET @_Replayed = 1;
+        END CATCH;
+        SET XACT_ABORT ON;
 
-    INSERT INTO [readpast].[Notification] (
-        [EnqueuedAt],
-        [Type],
-        [ScheduledFor],
-        [Status],
-        [AttemptNum],
-        [Step],
-        [UpdatedAt],
-        [Subject]
-    )
-    SELECT
-        n.[Key1],
-        COALESCE(n.[Type], N'ResetPassword'),
-        COALESCE(n.[DueAt], @_At),
-        'Pending',
-        0,
-        n.[Step],
-        @_At,
-        n.[Column1]
-    FROM @_New AS n
-    WHERE n.[IsNew] = 1
-    ORDER BY n.[Ordinal];
+        /*
+        Answers are asked for again within minutes. One call in 64 clears what is older than an hour: where the
+        library's own identities begin, which are in the order of time, and at some place among all others.
+        */
+        IF ABS(CHECKSUM(@Operation) % 64) = 0
+        BEGIN
+            DELETE p
+            FROM (
+                SELECT TOP (512) o.[OperationId]
+                FROM [readpast].[QueueOperation] AS o WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                ORDER BY o.[OperationId]
+            ) AS f
+            INNER JOIN [readpast].[QueueOperation] AS p WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                ON p.[OperationId] = f.[OperationId]
+            WHERE p.[At] < DATEADD(HOUR, -1, @_Now)
+            OPTION (LOOP JOIN, FORCE ORDER);
 
-    IF @@ROWCOUNT <> (SELECT COUNT(*) FROM @_New AS n WHERE n.[IsNew] = 1)
-        THROW 50021, N'Add_Notification_Set_utx: an index of the table passed over items; they are duplicates to it.', 1;
+            DELETE p
+            FROM (
+                SELECT TOP (512) o.[OperationId]
+                FROM [readpast].[QueueOperation] AS o WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                WHERE o.[OperationId] > @_Place
+                ORDER BY o.[OperationId]
+            ) AS f
+            INNER JOIN [readpast].[QueueOperation] AS p WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                ON p.[OperationId] = f.[OperationId]
+            WHERE p.[At] < DATEADD(HOUR, -1, @_Now)
+            OPTION (LOOP JOIN, FORCE ORDER);
+        END;
+    END;
 
-    INSERT INTO [readpast].[Notification_ResetPassword] ([EnqueuedAt], [OTP], [UserID], [Username])
-    SELECT n.[Key1], n.[s1_1], n.[s1_2], n.[s1_3]
-    FROM @_New AS n
-    WHERE
-        n.[IsNew] = 1
-        /* Every item of the type has a row; that no other has one is checked by the table. */
-        AND (COALESCE(n.[Type], N'ResetPassword') = N'ResetPassword' OR n.[s1] IS NOT NULL);
+    IF @_Replayed = 0
+    BEGIN
+        INSERT INTO @_New (
+            [Ordinal], [Type], [Step], [DueAt],
+            [Column1], [s1], [s1_1], [s1_2], [s1_3], [s2], [s2_1], [s2_2], [s3], [s3_1]
+        )
+        SELECT
+            CAST(j.[key] AS int),
+            r.[Type],
+            r.[Step],
+            COALESCE(
+                r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @_Now))
+            ),
+            r.[Column1],
+            r.[s1],
+            r.[s1_1],
+            r.[s1_2],
+            r.[s1_3],
+            r.[s2],
+            r.[s2_1],
+            r.[s2_2],
+            r.[s3],
+            r.[s3_1]
+        FROM OPENJSON(@Items) AS j
+        CROSS APPLY OPENJSON(j.[value]) WITH (
+            [Type] nvarchar(max) '$.type',
+            [Step] nvarchar(max) '$.step',
+            [DueAt] datetime2(7) '$.due',
+            [DelayMs] bigint '$.delay_ms',
+            [Column1] nvarchar(max) '$.columns."Subject"',
+            [s1] nvarchar(max) '$.columns."ResetPassword"' AS JSON,
+            [s1_1] nvarchar(max) '$.columns."ResetPassword"."OTP"',
+            [s1_2] int '$.columns."ResetPassword"."UserID"',
+            [s1_3] nvarchar(max) '$.columns."ResetPassword"."Username"',
+            [s2] nvarchar(max) '$.columns."Email"' AS JSON,
+            [s2_1] nvarchar(max) '$.columns."Email"."EmailTo"',
+            [s2_2] nvarchar(max) '$.columns."Email"."PreferredLanguage"',
+            [s3] nvarchar(max) '$.columns."Sms"' AS JSON,
+            [s3_1] nvarchar(max) '$.columns."Sms"."PhoneNumber"'
+        ) AS r;
+        SET @_Count = @@ROWCOUNT;
 
-    INSERT INTO [readpast].[Notification_Email] ([EnqueuedAt], [EmailTo], [PreferredLanguage])
-    SELECT n.[Key1], n.[s2_1], n.[s2_2]
-    FROM @_New AS n
-    WHERE
-        n.[IsNew] = 1
-        AND n.[s2] IS NOT NULL;
+        IF @_Count > 1000
+            THROW 50021, N'Add_Notification_Set_utx: at most 1000 items a call.', 1;
 
-    INSERT INTO [readpast].[Notification_Sms] ([EnqueuedAt], [PhoneNumber])
-    SELECT n.[Key1], n.[s3_1]
-    FROM @_New AS n
-    WHERE
-        n.[IsNew] = 1
-        AND n.[s3] IS NOT NULL;
+        /*
+        The key is a time, and a clock ticks seldom: one tick may see thousands of items. So the key is the time on
+        a grid of 10 ms plus the item's number in microseconds, modulo 10,000 for the first item of the call: 10,000
+        items in succession have different keys. In which order numbers are drawn nobody promises: they are sorted.
+        */
+        INSERT INTO @_Number ([Number])
+        SELECT NEXT VALUE FOR [readpast].[Notification_Seq] FROM @_New;
+        SET @_First = (SELECT MIN(d.[Number]) FROM @_Number AS d);
+        UPDATE n
+        SET [Key1] = DATEADD(
+            MICROSECOND, d.[Number] - @_First + @_First % 10000, CAST(CAST(@_Now AS datetime2(2)) AS datetime2(7))
+        )
+        FROM @_New AS n
+        INNER JOIN (
+            SELECT a.[Number], ROW_NUMBER() OVER (ORDER BY a.[Number]) AS [Place] FROM @_Number AS a
+        ) AS d
+            ON d.[Place] = n.[Ordinal] + 1;
 
-    INSERT INTO @_Added ([Ordinal], [Answer], [Key])
-    SELECT n.[Ordinal], 'OK', n.[Key1]
-    FROM @_New AS n
-    WHERE n.[IsNew] = 1;
+        INSERT INTO [readpast].[Notification] (
+            [EnqueuedAt],
+            [Type],
+            [ScheduledFor],
+            [Status],
+            [AttemptNum],
+            [Step],
+            [UpdatedAt],
+            [Subject]
+        )
+        SELECT
+            n.[Key1],
+            COALESCE(n.[Type], N'ResetPassword'),
+            COALESCE(n.[DueAt], @_At),
+            'Pending',
+            0,
+            n.[Step],
+            @_At,
+            n.[Column1]
+        FROM @_New AS n
+        WHERE n.[IsNew] = 1
+        ORDER BY n.[Ordinal];
+
+        IF @@ROWCOUNT <> (SELECT COUNT(*) FROM @_New AS n WHERE n.[IsNew] = 1)
+            THROW 50021, N'Add_Notification_Set_utx: an index of the table passed over items; they are duplicates to it.', 1;
+
+        INSERT INTO [readpast].[Notification_ResetPassword] ([EnqueuedAt], [OTP], [UserID], [Username])
+        SELECT n.[Key1], n.[s1_1], n.[s1_2], n.[s1_3]
+        FROM @_New AS n
+        WHERE
+            n.[IsNew] = 1
+            /* Every item of the type has a row; that no other has one is checked by the table. */
+            AND (COALESCE(n.[Type], N'ResetPassword') = N'ResetPassword' OR n.[s1] IS NOT NULL);
+
+        INSERT INTO [readpast].[Notification_Email] ([EnqueuedAt], [EmailTo], [PreferredLanguage])
+        SELECT n.[Key1], n.[s2_1], n.[s2_2]
+        FROM @_New AS n
+        WHERE
+            n.[IsNew] = 1
+            AND n.[s2] IS NOT NULL;
+
+        INSERT INTO [readpast].[Notification_Sms] ([EnqueuedAt], [PhoneNumber])
+        SELECT n.[Key1], n.[s3_1]
+        FROM @_New AS n
+        WHERE
+            n.[IsNew] = 1
+            AND n.[s3] IS NOT NULL;
+
+        INSERT INTO @_Added ([Ordinal], [Answer], [Key])
+        SELECT n.[Ordinal], 'OK', n.[Key1]
+        FROM @_New AS n
+        WHERE n.[IsNew] = 1;
+
+        IF @Operation IS NOT NULL
+        BEGIN
+            SET @_Result = (
+                SELECT
+                    a.[Ordinal] AS [ordinal],
+                    a.[Answer] AS [answer],
+                    a.[Key] AS [key]
+                FROM @_Added AS a
+                FOR JSON PATH
+            );
+            UPDATE [readpast].[QueueOperation] WITH (ROWLOCK)
+            SET [Result] = @_Result
+            WHERE [OperationId] = @Operation;
+        END;
+    END;
+
+    IF @_Replayed = 1
+    BEGIN
+        DELETE FROM @_Added;
+        SELECT
+            @_Result = p.[Result],
+            @_Now = p.[At]
+        FROM [readpast].[QueueOperation] AS p
+        WHERE p.[OperationId] = @Operation;
+
+        INSERT INTO @_Added ([Ordinal], [Answer], [Key])
+        SELECT r.[ordinal], r.[answer], r.[key]
+        FROM OPENJSON(@_Result) WITH (
+            [ordinal] int '$.ordinal', [answer] varchar(20) '$.answer', [key] datetime2(7) '$.key'
+        ) AS r;
+    END;
 
     SELECT
         a.[Answer],

@@ -30,8 +30,14 @@ GO
 IF OBJECT_ID(N'[readpast].[Next_Notification_Set_trx]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[Next_Notification_Set_trx] TO [notification_worker];
 GO
+IF OBJECT_ID(N'[readpast].[Modify_Notification_utx]', N'P') IS NOT NULL
+    GRANT EXECUTE ON [readpast].[Modify_Notification_utx] TO [notification_worker];
+GO
 IF OBJECT_ID(N'[readpast].[Modify_Notification_trx]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[Modify_Notification_trx] TO [notification_worker];
+GO
+IF OBJECT_ID(N'[readpast].[Modify_Notification_Set_utx]', N'P') IS NOT NULL
+    GRANT EXECUTE ON [readpast].[Modify_Notification_Set_utx] TO [notification_worker];
 GO
 IF OBJECT_ID(N'[readpast].[Modify_Notification_Set_trx]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[Modify_Notification_Set_trx] TO [notification_worker];
@@ -67,8 +73,14 @@ GO
 IF OBJECT_ID(N'[readpast].[Next_Notification_Set_trx]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[Next_Notification_Set_trx] TO [notification_operator];
 GO
+IF OBJECT_ID(N'[readpast].[Modify_Notification_utx]', N'P') IS NOT NULL
+    GRANT EXECUTE ON [readpast].[Modify_Notification_utx] TO [notification_operator];
+GO
 IF OBJECT_ID(N'[readpast].[Modify_Notification_trx]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[Modify_Notification_trx] TO [notification_operator];
+GO
+IF OBJECT_ID(N'[readpast].[Modify_Notification_Set_utx]', N'P') IS NOT NULL
+    GRANT EXECUTE ON [readpast].[Modify_Notification_Set_utx] TO [notification_operator];
 GO
 IF OBJECT_ID(N'[readpast].[Modify_Notification_Set_trx]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[Modify_Notification_Set_trx] TO [notification_operator];

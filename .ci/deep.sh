@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Checks whose tools take long to get or to run; `make test-deep`. They are not part of `make test`, which says so.
+#
+#   deep.sh            all of them
+#   deep.sh CHECK...   some: oldest (the compiler that Cargo.toml promises), miri (the handle tables under an interpreter that
+#                      sees undefined behaviour), asan (hostile calls of the C functions, with addresses checked), deny (crates)
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+readonly checks=(oldest miri asan deny)
+readonly cargo_deny=0.20.2
+# One day's: another may not have what is asked for.
+readonly nightly=nightly-2026-10-30
+[ $# -gt 0 ] || set -- "${checks[@]}"
+
+oldest() {
+    local version
+    version=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+    rustup toolchain install --profile minimal --no-self-update "$version"
+    cargo "+$version" check --locked --all-targets --target-dir target/oldest
+}
+
+miri() {
+    rustup toolchain install --profile minimal --no-self-update --component miri,rust-src "$nightly"
+    # Properties need the clock and random numbers of this machine; a few cases of each take long enough.
+    PROPTEST_CASES=4 MIRIFLAGS='-Zmiri-disable-isolation' cargo "+$nightly" miri test --locked --lib --target-dir target/miri -- ffi::
+}
+
+asan() {
+    rustup toolchain install --profile minimal --no-self-update "$nightly"
+    local target
+    target=$(rustc -vV | sed -n 's/^host: //p')
+    # What the drivers keep to the end of the process is theirs; the leaks of ours are looked for by `make test`, in C.
+    ASAN_OPTIONS=detect_leaks=0 RUSTFLAGS=-Zsanitizer=address READPAST_FUZZ_SECONDS="${READPAST_FUZZ_SECONDS:-60}" \
+        .ci/with_cluster.sh cargo "+$nightly" test --locked --target "$target" --target-dir target/asan \
+        --test fuzz_ffi --test ffi_handles
+}
+
+deny() {
+    local root=$PWD/.local/cargo-deny
+    if [ "$("$root/bin/cargo-deny" --version 2>/dev/null)" != "cargo-deny $cargo_deny" ]; then
+        echo "building cargo-deny $cargo_deny, once, for some minutes"
+        cargo install --quiet --locked --root "$root" --version "=$cargo_deny" cargo-deny
+    fi
+    # Advisories come from GitHub: they are looked up where that can be reached.
+    "$root/bin/cargo-deny" check licenses bans sources
+}
+
+for check; do
+    [[ " ${checks[*]} " == *" $check "* ]] || {
+        echo "deep: no check \"$check\": ${checks[*]}" >&2
+        exit 2
+    }
+done
+for check; do
+    echo "== $check"
+    "$check"
+done
+echo "The checks passed: $*"
