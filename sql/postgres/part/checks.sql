@@ -1,4 +1,5 @@
-{#- What is asked for, before anything is done: `asked` names it. #}
+{#- What is asked for, before anything is done: `asked` names it, `least` is the fewest items that may be. -#}
+{%- macro checks(procedure, asked, least=1) %}
 {%- if "worker" in asked %}
     IF COALESCE(worker_, '') = '' THEN
         RAISE EXCEPTION '{{ procedure }}: worker_ is empty' USING ERRCODE = 'RP021';
@@ -19,3 +20,4 @@
         RAISE EXCEPTION '{{ procedure }}: at most 1000 items a call' USING ERRCODE = 'RP021';
     END IF;
 {%- endif %}
+{%- endmacro -%}

@@ -1,4 +1,5 @@
 {%- import "part/macros.sql" as m -%}
+{%- import "part/checks.sql" as check -%}
 {%- set procedure = "add_" ~ queue ~ "_set_trx" -%}
 {%- set function = object(procedure) -%}
 {%- set called_as = object("add_" ~ queue ~ "_set_utx") -%}
@@ -39,8 +40,7 @@ DECLARE
 {%- endif %}
 BEGIN
 {%- include "part/local_time.sql" %}
-{%- set asked = ["items"] %}
-{%- include "part/checks.sql" %}
+{{- check.checks(procedure, ["items"]) }}
 
 {% include "part/remember.sql" %}
 {%- if own %}

@@ -1,4 +1,5 @@
 {%- import "part/macros.sql" as m -%}
+{%- import "part/checks.sql" as check -%}
 {%- set procedure = "modify_" ~ queue ~ "_set_trx" -%}
 {%- set function = object(procedure) -%}
 {%- set leaves = completion == "delete" or (own and completion == "history") -%}
@@ -42,8 +43,7 @@ DECLARE
 BEGIN
 {%- include "part/local_time.sql" %}
 {% include "part/settings.sql" %}
-{%- set asked = ["worker", "most", "lease", "items"] %}{% set least = 0 %}
-{%- include "part/checks.sql" %}
+{{- check.checks(procedure, ["worker", "most", "lease", "items"], least=0) }}
 
 {% include "part/remember.sql" %}
     IF replayed_ THEN

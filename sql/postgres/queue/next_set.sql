@@ -1,4 +1,5 @@
 {%- import "part/macros.sql" as m -%}
+{%- import "part/checks.sql" as check -%}
 {%- set procedure = "next_" ~ queue ~ "_set_trx" -%}
 {%- set function = object(procedure) -%}
 {%- set by_type = own and own_types_only -%}
@@ -50,8 +51,7 @@ DECLARE
 BEGIN
 {%- include "part/local_time.sql" %}
 {% include "part/settings.sql" %}
-{%- set asked = ["worker", "most", "lease"] %}{% set least = 1 %}
-{%- include "part/checks.sql" %}
+{{- check.checks(procedure, ["worker", "most", "lease"]) }}
 {%- if resume_own %}
     IF recover_ = 2 THEN
         PERFORM FROM {{ object("recover_" ~ queue ~ "_trx") }}(1000, worker_);

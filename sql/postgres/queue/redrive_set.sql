@@ -1,4 +1,5 @@
 {%- import "part/macros.sql" as m -%}
+{%- import "part/checks.sql" as check -%}
 {%- set procedure = "redrive_" ~ queue ~ "_set_trx" -%}
 {%- set function = object(procedure) -%}
 {%- set again = own and dedup and dedup.unfinished_only -%}
@@ -28,8 +29,7 @@ DECLARE
 {%- endif %}
 BEGIN
 {%- include "part/local_time.sql" %}
-{%- set asked = ["items"] %}
-{%- include "part/checks.sql" %}
+{{- check.checks(procedure, ["items"]) }}
 
 {% include "part/remember.sql" %}
     IF replayed_ THEN

@@ -1,4 +1,5 @@
 {%- import "part/macros.sql" as m -%}
+{%- import "part/checks.sql" as check -%}
 {%- set procedure = "renew_" ~ queue ~ "_set_trx" -%}
 {%- set function = object(procedure) -%}
 {% filter made("FUNCTION", procedure) %}
@@ -26,8 +27,7 @@ DECLARE
 BEGIN
 {%- include "part/local_time.sql" %}
 {% include "part/settings.sql" %}
-{%- set asked = ["lease", "items"] %}
-{%- include "part/checks.sql" %}
+{{- check.checks(procedure, ["lease", "items"]) }}
 {%- if beside %}
 {%- if role.lease_until and lease_sliding %}
 {% include "part/lock_items.sql" %}
