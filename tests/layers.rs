@@ -101,9 +101,10 @@ fn only_session_names_odbc() {
 }
 
 #[test]
-fn unsafe_code_is_only_at_the_c_boundary_and_where_threads_start() {
+fn unsafe_code_is_only_at_the_c_boundary_where_threads_start_and_where_a_connection_is_handed_over() {
     for (module, path, code) in sources() {
-        assert!(module == "ffi" || module == "threads" || !code.contains("unsafe"), "{path}");
+        let may = module == "ffi" || module == "threads" || path == "src/session/attached.rs";
+        assert!(may || !code.contains("unsafe"), "{path}");
     }
 }
 

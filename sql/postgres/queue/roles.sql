@@ -32,6 +32,8 @@ GRANT USAGE ON SCHEMA {{ schema }} TO {{ grant.role.quoted }};
 GO
 GRANT EXECUTE ON FUNCTION {{ object("queue_catalog") }}() TO {{ grant.role.quoted }};
 GO
+GRANT EXECUTE ON FUNCTION {{ object("queue_is_done") }} TO {{ grant.role.quoted }};
+GO
 {%- for function in grant.functions %}
 DO $$
 BEGIN

@@ -22,6 +22,8 @@ IF DATABASE_PRINCIPAL_ID({{ text(grant.role.name) }}) IS NULL
 GO
 GRANT EXECUTE ON {{ object("QueueCatalog") }} TO {{ grant.role.quoted }};
 GO
+GRANT EXECUTE ON {{ object("QueueIsDone") }} TO {{ grant.role.quoted }};
+GO
 {%- for procedure in grant.procedures %}
 IF OBJECT_ID({{ literal(procedure) }}, N'P') IS NOT NULL
     GRANT EXECUTE ON {{ object(procedure) }} TO {{ grant.role.quoted }};

@@ -18,6 +18,8 @@ GRANT USAGE ON SCHEMA "readpast" TO "notification_producer";
 GO
 GRANT EXECUTE ON FUNCTION "readpast"."queue_catalog"() TO "notification_producer";
 GO
+GRANT EXECUTE ON FUNCTION "readpast"."queue_is_done" TO "notification_producer";
+GO
 DO $$
 BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
@@ -68,6 +70,8 @@ GO
 GRANT USAGE ON SCHEMA "readpast" TO "notification_worker";
 GO
 GRANT EXECUTE ON FUNCTION "readpast"."queue_catalog"() TO "notification_worker";
+GO
+GRANT EXECUTE ON FUNCTION "readpast"."queue_is_done" TO "notification_worker";
 GO
 DO $$
 BEGIN
@@ -157,6 +161,8 @@ GO
 GRANT USAGE ON SCHEMA "readpast" TO "notification_operator";
 GO
 GRANT EXECUTE ON FUNCTION "readpast"."queue_catalog"() TO "notification_operator";
+GO
+GRANT EXECUTE ON FUNCTION "readpast"."queue_is_done" TO "notification_operator";
 GO
 DO $$
 BEGIN
