@@ -97,9 +97,12 @@ impl Handler {
 }
 
 impl Said {
-    /// The first row that says something.
+    /// The last row that says something. In T-SQL the answers of what it calls come as well, of `Add_Q_utx` for one: they have
+    /// a status too, and say nothing of this item.
     fn of(results: &[Rows]) -> Self {
-        let rows = results.iter().find(|rows| !rows.is_empty() && place(rows, "status").is_some());
+        let says =
+            |rows: &&Rows| !rows.is_empty() && place(rows, "status").is_some() && place(rows, "answer").is_none();
+        let rows = results.iter().rev().find(says);
         let text = |name| {
             let rows = rows?;
             catalog::optional_text(rows, 0, place(rows, name)?)
@@ -222,6 +225,23 @@ fn part(text: &str) -> Option<(String, Option<&str>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::item::{Column, ColumnType};
+
+    fn rows(cells: &[(&str, &str)]) -> Rows {
+        let columns: Vec<_> =
+            cells.iter().map(|(name, _)| Column { name: (*name).to_owned(), kind: ColumnType::Text }).collect();
+        let mut rows = Rows::new(columns.into());
+        cells.iter().for_each(|(_, value)| rows.push_text(|text| text.push_str(value)));
+        rows
+    }
+
+    #[test]
+    fn what_it_enqueues_says_nothing_of_its_item() {
+        let enqueued = rows(&[("Answer", "OK"), ("Status", "Pending")]);
+        assert_eq!(Said::of(std::slice::from_ref(&enqueued)).status, "Completed");
+        let said = Said::of(&[rows(&[("Status", "Failed"), ("Error", "no")]), enqueued]);
+        assert_eq!((said.status.as_str(), said.error.as_deref()), ("Failed", Some("no")));
+    }
 
     #[test]
     fn names_have_a_schema_or_none() {
