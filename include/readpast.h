@@ -327,7 +327,7 @@ typedef struct {
 /// An open queue, with its connections and its worker's name. Any number of threads may use it at once; each call takes a
 /// connection of its own.
 ///
-/// Made by `readpast_queue_open` and `readpast_queue_share`, freed by `readpast_queue_free`. Batches and renewals made from it may be freed before
+/// Made by `readpast_queue_open`, `readpast_queue_share` and `readpast_queue_attach`, freed by `readpast_queue_free`. Batches and renewals made from it may be freed before
 /// or after it.
 typedef struct {
     /// Not an address; 0 is the null handle.
@@ -863,6 +863,68 @@ readpast_status readpast_queue_open(readpast_config config,
 readpast_status readpast_queue_share(readpast_queue queue,
                                      readpast_queue *shared,
                                      readpast_error *err);
+
+/// Makes a handle on the queue that enqueues and settles on `connection`, an ODBC connection (`SQLHDBC`) of the caller's to the
+/// same database, inside the transaction that is open there: what is done is there when the caller commits, together with
+/// his other work, and undone when he rolls back. The library neither commits nor rolls back, closes nothing, and changes no
+/// setting of the connection.
+///
+/// On the handle `readpast_queue_enqueue` and `readpast_queue_settle` work as on `queue`, but for this: they are not tried again, since
+/// an error may have ended the transaction (on SQL Server it has); without an open transaction they are refused (turn autocommit
+/// off, `SQL_ATTR_AUTOCOMMIT`, or begin one); an `operation` is written in the transaction, and
+/// `readpast_queue_is_done` tells later whether that has committed. Nobody is woken: call `readpast_queue_wake` after the commit.
+/// Every other call that needs the server gives `READPAST_NOT_PROVIDED`.
+///
+/// An item that is not the caller's any more is an answer (`READPAST_LEASE_LOST`): roll back then.
+///
+/// *Ownership*: the connection stays the caller's, who keeps it open for as long as calls are made on the handle. The caller frees
+/// `*attached` with `readpast_queue_free`, before or after he closes the connection, before or after `queue`;
+/// `readpast_queue_close` on it does nothing.
+///
+/// *Threads*: any, at once; calls on one connection wait for each other. Nothing else may use the connection meanwhile.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*attached` is open.
+/// - `READPAST_INVALID_ARGUMENT`: `connection` is NULL or is not open.
+/// - `READPAST_NOT_PROVIDED`: the queue's procedures are written by hand, and have their own transactions.
+///
+/// *Since* 0.1.
+readpast_status readpast_queue_attach(readpast_queue queue,
+                                      void *connection,
+                                      readpast_queue *attached,
+                                      readpast_error *err);
+
+/// Whether the call that was made with `operation` has committed. For a caller who has lost the answer to a commit of his own
+/// (`readpast_queue_attach`, `Modify_<queue>_Set_utx`); the library's own calls are asked by repeating them. One that is under way
+/// is waited for.
+///
+/// *Ownership*: the text is copied.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: it has.
+/// - `READPAST_NOT_FOUND`: it was rolled back, was never made, or was more than an hour ago: identities are forgotten then.
+/// - `READPAST_INVALID_ARGUMENT`: `operation` is not a UUID.
+/// - `READPAST_NOT_PROVIDED`: the queue's procedures are written by hand.
+/// - any other failure of the connection or the server.
+///
+/// *Since* 0.1.
+readpast_status readpast_queue_is_done(readpast_queue queue,
+                                       const char *operation,
+                                       readpast_error *err);
+
+/// Has everybody in this process who waits for the queue look at it at once: for whoever has enqueued without the library, or
+/// inside a transaction that has committed since. Asks nobody; returns at once.
+///
+/// *Threads*: any, at once; not from a signal handler.
+///
+/// *Returns*:
+/// - `READPAST_OK`.
+///
+/// *Since* 0.1.
+readpast_status readpast_queue_wake(readpast_queue queue,
+                                    readpast_error *err);
 
 /// The name that the queue's leases are held under: the setting `"worker"`, or a name that no other handle has.
 ///

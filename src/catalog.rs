@@ -10,7 +10,7 @@ mod types;
 pub(crate) use self::{
     fit::{fit, refuse_unfit},
     handwritten::{Call, Meaning, Shape, shape},
-    procedure::{Parameter, bare},
+    procedure::{Parameter, Procedure, bare, find_procedure},
     table::{Column, Index, Table, find_table},
     types::Family,
 };

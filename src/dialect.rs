@@ -34,6 +34,14 @@ pub struct Calls {
     pub claim: Arc<str>,
     /// Operation, worker, items, and the parameters of a claim from the second on.
     pub settle: Arc<str>,
+    /// Items, operation; inside the caller's transaction.
+    pub enqueue_within: Arc<str>,
+    /// As `settle`, inside the caller's transaction.
+    pub settle_within: Arc<str>,
+    /// Fails without an open transaction; `None` where the calls inside one say so themselves.
+    pub in_transaction: Option<Arc<str>>,
+    /// Operation.
+    pub is_done: Arc<str>,
     /// Worker, items, lease in ms.
     pub renew: Arc<str>,
     /// Most items.
@@ -101,6 +109,10 @@ impl Dialect {
             enqueue: call("enqueue")?,
             claim: call("claim")?,
             settle: call("settle")?,
+            enqueue_within: call("enqueue_within")?,
+            settle_within: call("settle_within")?,
+            in_transaction: Some(call("in_transaction")?).filter(|text| !text.is_empty()),
+            is_done: call("is_done")?,
             renew: call("renew")?,
             recover: call("recover")?,
             stats: call("stats")?,

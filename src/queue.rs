@@ -1,6 +1,7 @@
 //! A queue: the face of the library. Each capability is one method here and one file below.
 
 mod answers;
+mod attached;
 mod backend;
 mod claim;
 mod enqueue;
@@ -8,6 +9,7 @@ mod handwritten;
 mod keeper;
 mod operate;
 mod operation;
+mod procedure;
 mod retry;
 mod settle;
 mod stats;
@@ -15,6 +17,7 @@ mod unfit;
 mod wake;
 mod why;
 
+pub use self::procedure::{Procedure, Worked};
 use crate::config::Config;
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Excerpt, Result};
@@ -25,7 +28,7 @@ use crate::item::{
 };
 pub use crate::pool::Connections;
 use crate::pool::{Pool, closed};
-use crate::session::{Param, Session, Shape};
+use crate::session::{Attached, Param, Session, Shape};
 use crate::spec::QueueSpec;
 use backend::Backend;
 use std::{
@@ -56,6 +59,8 @@ pub struct Queue(Arc<Inner>);
 struct Inner {
     interrupt: Interrupt,
     shared: Arc<Shared>,
+    /// The caller's connection, where this handle works on one.
+    attached: Option<Arc<Attached>>,
 }
 
 struct Shared {
@@ -75,6 +80,7 @@ struct Shared {
     poll_interval: Duration,
     recover_interval: Duration,
     most_item_bytes: usize,
+    query_timeout_sec: u32,
     retry: retry::Policy,
     signal: Arc<Signal>,
     keeper: Arc<keeper::Keeper>,
@@ -128,6 +134,7 @@ impl Queue {
             poll_interval: config.duration("poll.interval_ms"),
             recover_interval: config.duration("recover.interval_ms"),
             most_item_bytes: config.most_item_bytes(),
+            query_timeout_sec: config.number("query.timeout_ms").div_ceil(1000),
             retry,
             keeper: Arc::default(),
             pacing: Pacing {
@@ -136,7 +143,7 @@ impl Queue {
                 hold: config.duration("worker.hold_ms"),
             },
         };
-        Ok(Self(Arc::new(Inner { interrupt, shared: Arc::new(shared) })))
+        Ok(Self(Arc::new(Inner { interrupt, shared: Arc::new(shared), attached: None })))
     }
 
     /// Another handle on the same queue, with its connections, worker and leases in common, which can be interrupted for
@@ -145,7 +152,8 @@ impl Queue {
     /// closes all.
     #[must_use]
     pub fn share(&self) -> Self {
-        Self(Arc::new(Inner { interrupt: self.0.interrupt.share(), shared: Arc::clone(&self.0.shared) }))
+        let shared = Arc::clone(&self.0.shared);
+        Self(Arc::new(Inner { interrupt: self.0.interrupt.share(), shared, attached: self.0.attached.clone() }))
     }
 
     /// The queue's name.
@@ -302,6 +310,31 @@ impl Queue {
         self.0.interrupt.set(false);
     }
 
+    /// The procedure (in PostgreSQL a function or procedure) called `name`, as a handler of this queue's items: `Handle`,
+    /// `dbo.Handle`, `[my schema].[Handle]`. Without a schema it is in `dbo` (in PostgreSQL `public`).
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] when there is none, or none that this login may see.
+    pub fn procedure(&self, name: &str) -> Result<Procedure> {
+        Procedure::find(self, name)
+    }
+
+    /// Something may be due: those of this process who wait for the queue look at once. For whoever has enqueued without this
+    /// library, or inside a transaction that has committed since. From any thread; returns at once, and asks nobody.
+    pub fn wake(&self) {
+        self.0.signal.wake();
+    }
+
+    /// Whether the call that changed items under the identity `operation` has committed: `false` when it was rolled back, was
+    /// never made, or was more than an hour ago, when identities are forgotten. One that is under way is waited for. For whoever
+    /// has lost the answer to a commit of his own, in which such a call was made.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] when it is not a GUID.
+    pub fn is_done(&self, operation: &str) -> Result<bool> {
+        operation::is_done(&self.0, operation)
+    }
+
     /// How a worker on this queue is to claim ahead.
     pub(crate) fn pacing(&self) -> Pacing {
         self.0.pacing
@@ -337,6 +370,10 @@ impl Queue {
     /// # Errors
     /// [`ErrorKind::TimedOut`] when some are still under way after `patience`; the queue is closed all the same.
     pub fn close(&self, patience: Duration) -> Result<()> {
+        if self.0.attached.is_some() {
+            // Neither the queue's connections nor the caller's are this handle's to close.
+            return Ok(());
+        }
         self.0.interrupt.close();
         self.0.keeper.close();
         self.0.signal.wake();
@@ -380,6 +417,9 @@ impl Inner {
         yields_to: YieldsTo,
         mut work: impl FnMut(&mut Session) -> Result<T>,
     ) -> Result<T> {
+        if self.attached.is_some() {
+            return Err(attached::refused());
+        }
         self.retry.run(&self.interrupt, yields_to, || {
             if self.pool.is_closed() {
                 return Err(closed());

@@ -3,6 +3,7 @@
 //! Every call to the driver is made on a thread of the connection's own (`own_thread`), so that it can be given up when it
 //! does not return. What that thread works with is `link`.
 
+mod attached;
 mod bind;
 mod diagnose;
 mod fetch;
@@ -12,8 +13,8 @@ mod login;
 mod own_thread;
 mod pieces;
 
+pub(crate) use self::{attached::Attached, diagnose::MISSING_RIGHT, given_up::GivenUp};
 pub use self::{bind::Param, fetch::Shape};
-pub(crate) use self::{diagnose::MISSING_RIGHT, given_up::GivenUp};
 
 use crate::config::Config;
 use crate::dialect::Dialect;

@@ -273,6 +273,13 @@ impl World {
                 19 => {
                     self.tell(input, |err| readpast_queue_interrupt(queue, err));
                     self.tell(input, |err| readpast_queue_resume(queue, err));
+                    self.tell(input, |err| readpast_queue_wake(queue, err));
+                    let text = CString::new(input.number().to_string()).unwrap();
+                    self.tell(input, |err| readpast_queue_is_done(queue, text.as_ptr(), err));
+                    // Any other address is the caller's word that it is a connection.
+                    let mut place = readpast_queue { id: input.number() };
+                    let to = input.maybe(&mut place);
+                    self.tell(input, |err| readpast_queue_attach(queue, ptr::null_mut(), to, err));
                 }
                 20 if input.below(8) == 0 => {
                     let wait = input.wait();

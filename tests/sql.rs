@@ -155,6 +155,8 @@ impl Rendered {
                 ("enqueue", &calls.enqueue),
                 ("claim", &calls.claim),
                 ("settle", &calls.settle),
+                ("enqueue_within", &calls.enqueue_within),
+                ("settle_within", &calls.settle_within),
                 ("renew", &calls.renew),
                 ("recover", &calls.recover),
                 ("stats", &calls.stats),
@@ -507,7 +509,7 @@ fn transact_sql_keeps_its_rules() {
         }
     }
     let tables = EXAMPLES.iter().filter(|(_, text)| text.contains("[table]")).count() + ADOPTED.len();
-    assert_eq!(procedures, 1 + (6 + tables) * 16, "one for the schema, sixteen a queue, whoever made its table");
+    assert_eq!(procedures, 2 + (6 + tables) * 16, "two for the schema, sixteen a queue, whoever made its table");
 }
 
 #[test]
@@ -595,5 +597,5 @@ fn postgres_functions_keep_their_rules() {
         );
     }
     let adopted = ADOPTED.len() + 10;
-    assert_eq!(functions, 1 + (6 + adopted) * 16 + 1, "one for the schema, sixteen a queue, one for subtypes");
+    assert_eq!(functions, 2 + (6 + adopted) * 16 + 1, "two for the schema, sixteen a queue, one for subtypes");
 }

@@ -126,6 +126,43 @@ func (q *Queue) Resume() error {
 	return q.failed(q.handle.Resume())
 }
 
+// Wake has everybody in this process who waits for the queue look at it at once: for whoever has enqueued without the
+// library, or inside a transaction that has committed since.
+func (q *Queue) Wake() error {
+	if q.closed.Load() {
+		return closed("queue")
+	}
+	defer runtime.KeepAlive(q)
+	return q.failed(q.handle.Wake())
+}
+
+// Attach makes a queue whose Enqueue and Settle work on an ODBC connection of the caller's, inside its transaction.
+// connection is the address of its handle (SQLHDBC), which the caller keeps open. All else fails with StatusNotProvided. The
+// library neither commits nor closes it. With database/sql call Modify_<queue>_Set_utx and Add_<queue>_Set_utx on its Tx
+// (sql/README.md).
+func (q *Queue) Attach(connection uintptr) (*Queue, error) {
+	if q.closed.Load() {
+		return nil, closed("queue")
+	}
+	defer runtime.KeepAlive(q)
+	handle, failure := q.handle.Attach(connection)
+	if failure != nil {
+		return nil, q.failed(failure)
+	}
+	return newQueue(handle)
+}
+
+// IsDone is whether the call that was made with operation has committed, for a caller who has lost the answer to a commit of
+// his own. One that is under way is waited for; after an hour identities are forgotten.
+func (q *Queue) IsDone(operation string) (bool, error) {
+	if q.closed.Load() {
+		return false, closed("queue")
+	}
+	defer runtime.KeepAlive(q)
+	status, failure := q.handle.IsDone(operation)
+	return failure == nil && Status(status) == StatusOK, q.failed(failure)
+}
+
 // Close frees this queue. Its claims that wait are interrupted; other calls under way end as they would have, and the
 // last of them closes the connections if nothing shared is open. Calls from here on fail with StatusClosed. Close again
 // does nothing. It never fails; Shutdown before it is for who wants to wait for calls under way.

@@ -7,18 +7,19 @@ use super::config::readpast_config;
 use super::error::readpast_error;
 use super::handle::Handle;
 use super::out::Place;
-use super::status::{READPAST_OK, readpast_status};
+use super::status::{READPAST_NOT_FOUND, READPAST_OK, readpast_status};
 use super::table::Fault;
 use super::text;
 use crate::queue::Queue;
-use std::ffi::{CString, c_char};
+use crate::session::Attached;
+use std::ffi::{CString, c_char, c_void};
 use std::ops::Deref;
 use std::ptr;
 
 /// An open queue, with its connections and its worker's name. Any number of threads may use it at once; each call takes a
 /// connection of its own.
 ///
-/// Made by `readpast_queue_open` and `readpast_queue_share`, freed by `readpast_queue_free`. Batches and renewals made from it may be freed before
+/// Made by `readpast_queue_open`, `readpast_queue_share` and `readpast_queue_attach`, freed by `readpast_queue_free`. Batches and renewals made from it may be freed before
 /// or after it.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -115,6 +116,101 @@ pub unsafe extern "C" fn readpast_queue_share(
             let place = Place::new("shared", shared)?;
             let open = queue.get()?;
             place.put(OpenQueue { queue: open.share(), worker: open.worker.clone() })?;
+            Ok(READPAST_OK)
+        })
+    }
+}
+
+/// Makes a handle on the queue that enqueues and settles on `connection`, an ODBC connection (`SQLHDBC`) of the caller's to the
+/// same database, inside the transaction that is open there: what is done is there when the caller commits, together with
+/// his other work, and undone when he rolls back. The library neither commits nor rolls back, closes nothing, and changes no
+/// setting of the connection.
+///
+/// On the handle `readpast_queue_enqueue` and `readpast_queue_settle` work as on `queue`, but for this: they are not tried again, since
+/// an error may have ended the transaction (on SQL Server it has); without an open transaction they are refused (turn autocommit
+/// off, `SQL_ATTR_AUTOCOMMIT`, or begin one); an `operation` is written in the transaction, and
+/// `readpast_queue_is_done` tells later whether that has committed. Nobody is woken: call `readpast_queue_wake` after the commit.
+/// Every other call that needs the server gives `READPAST_NOT_PROVIDED`.
+///
+/// An item that is not the caller's any more is an answer (`READPAST_LEASE_LOST`): roll back then.
+///
+/// *Ownership*: the connection stays the caller's, who keeps it open for as long as calls are made on the handle. The caller frees
+/// `*attached` with `readpast_queue_free`, before or after he closes the connection, before or after `queue`;
+/// `readpast_queue_close` on it does nothing.
+///
+/// *Threads*: any, at once; calls on one connection wait for each other. Nothing else may use the connection meanwhile.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*attached` is open.
+/// - `READPAST_INVALID_ARGUMENT`: `connection` is NULL or is not open.
+/// - `READPAST_NOT_PROVIDED`: the queue's procedures are written by hand, and have their own transactions.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_queue_attach(
+    queue: readpast_queue,
+    connection: *mut c_void,
+    attached: *mut readpast_queue,
+    err: *mut readpast_error,
+) -> readpast_status {
+    // SAFETY: the header's rules for pointers, and what is said of the connection.
+    unsafe {
+        answer(queue, err, || {
+            let place = Place::new("attached", attached)?;
+            let open = queue.get()?;
+            let queue = open.attach(|dialect, seconds| Attached::new(connection, dialect, seconds))?;
+            place.put(OpenQueue { queue, worker: open.worker.clone() })?;
+            Ok(READPAST_OK)
+        })
+    }
+}
+
+/// Whether the call that was made with `operation` has committed. For a caller who has lost the answer to a commit of his own
+/// (`readpast_queue_attach`, `Modify_<queue>_Set_utx`); the library's own calls are asked by repeating them. One that is under way
+/// is waited for.
+///
+/// *Ownership*: the text is copied.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: it has.
+/// - `READPAST_NOT_FOUND`: it was rolled back, was never made, or was more than an hour ago: identities are forgotten then.
+/// - `READPAST_INVALID_ARGUMENT`: `operation` is not a UUID.
+/// - `READPAST_NOT_PROVIDED`: the queue's procedures are written by hand.
+/// - any other failure of the connection or the server.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_queue_is_done(
+    queue: readpast_queue,
+    operation: *const c_char,
+    err: *mut readpast_error,
+) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(queue, err, || {
+            let is_done = queue.get()?.is_done(args::text("operation", operation)?)?;
+            Ok(if is_done { READPAST_OK } else { READPAST_NOT_FOUND })
+        })
+    }
+}
+
+/// Has everybody in this process who waits for the queue look at it at once: for whoever has enqueued without the library, or
+/// inside a transaction that has committed since. Asks nobody; returns at once.
+///
+/// *Threads*: any, at once; not from a signal handler.
+///
+/// *Returns*:
+/// - `READPAST_OK`.
+///
+/// *Since* 0.1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_queue_wake(queue: readpast_queue, err: *mut readpast_error) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(queue, err, || {
+            queue.get()?.wake();
             Ok(READPAST_OK)
         })
     }

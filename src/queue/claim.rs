@@ -17,6 +17,16 @@ pub(super) fn now(queue: &Inner, max: u32) -> Result<Batch> {
 
 pub(super) fn claim(queue: &Inner, max: u32, wait: Duration) -> Result<Batch> {
     let max = check_count("the number of items to claim", max as usize)?;
+    let found = waiting(queue, wait, || look(queue, max).map(|batch| (!batch.is_empty()).then_some(batch)))?;
+    Ok(found.unwrap_or_default())
+}
+
+/// What `look` finds in the queue, waiting up to `wait` for it.
+pub(super) fn waiting<T>(
+    queue: &Inner,
+    wait: Duration,
+    mut look: impl FnMut() -> Result<Option<T>>,
+) -> Result<Option<T>> {
     if wait > MAX_WAIT {
         let message = format!("a wait of {} ms is too long; a day is the most", wait.as_millis());
         return Err(Error::new(ErrorKind::InvalidArgument, message));
@@ -34,10 +44,10 @@ pub(super) fn claim(queue: &Inner, max: u32, wait: Duration) -> Result<Batch> {
             return Err(called_off);
         }
         if !my_turn {
-            return Ok(Batch::default());
+            return Ok(None);
         }
-        let batch = match look(queue, max) {
-            Ok(batch) => batch,
+        let found = match look() {
+            Ok(found) => found,
             Err(error) => {
                 // Called off between two tries: that is what the caller wants to hear.
                 if error.kind().is_transient() {
@@ -46,8 +56,8 @@ pub(super) fn claim(queue: &Inner, max: u32, wait: Duration) -> Result<Batch> {
                 return Err(error);
             }
         };
-        if !batch.is_empty() || Instant::now() >= deadline {
-            return Ok(batch);
+        if found.is_some() || Instant::now() >= deadline {
+            return Ok(found);
         }
     }
 }

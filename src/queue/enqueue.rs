@@ -2,7 +2,7 @@
 
 use super::backend::Backend;
 use super::operation::{Attempts, Operation, in_parts};
-use super::{Inner, answered, answers, handwritten};
+use super::{Inner, answered, answers, attached, handwritten};
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::QueueName;
@@ -16,8 +16,8 @@ pub(super) fn enqueue(queue: &Inner, items: &[NewItem], operation: Option<&str>)
     let checked = check_items(&queue.spec, items)?;
     items.iter().enumerate().try_for_each(|(i, item)| check_size(queue.most_item_bytes, i, item))?;
     let pairs: Vec<_> = items.iter().zip(checked).collect();
-    in_parts(queue.dialect, &pairs, operation, |part| match &queue.backend {
-        Backend::Ours(calls) => one_part(queue, calls, part.items, &part.operation),
+    in_parts(queue.dialect, &pairs, operation, queue.attached.is_none(), |part| match &queue.backend {
+        Backend::Ours(calls) => one_part(queue, calls, part.items, &part.operation, operation.is_some()),
         Backend::Theirs(theirs) => handwritten::enqueue(queue, theirs, part.items, &part.operation),
     })
 }
@@ -28,22 +28,34 @@ fn one_part(
     calls: &Calls,
     items: &[(&NewItem, Checked)],
     operation: &Operation,
+    is_given: bool,
 ) -> Result<Vec<Enqueued>> {
     let json = items_to_json(items.iter().map(|(_, checked)| checked));
-    let params = [Param::Text(&operation.id), Param::Text(&json)];
-
-    let mut attempts = Attempts::default();
-    let result = queue.with_session(|session| {
-        let answer = answered(session, &calls.enqueue, &params);
-        attempts.note(answer.map_err(|error| key_taken(&queue.spec.queue, error)))
-    });
-    let rows = attempts.conclude(operation, result)?;
+    let rows = match &queue.attached {
+        Some(connection) => {
+            // Nothing is tried again, so it needs no identity of ours.
+            let identity = is_given.then_some(operation.id.as_str());
+            let params = [Param::Text(&json), Param::OptionalText(identity)];
+            attached::call(queue, calls, connection, &calls.enqueue_within, &params)?
+        }
+        None => {
+            let params = [Param::Text(&operation.id), Param::Text(&json)];
+            let mut attempts = Attempts::default();
+            let result = queue.with_session(|session| {
+                let answer = answered(session, &calls.enqueue, &params);
+                attempts.note(answer.map_err(|error| key_taken(&queue.spec.queue, error)))
+            });
+            attempts.conclude(operation, result)?
+        }
+    };
     if rows.len() != items.len() {
         let message = format!("{} items were sent and {} came back", items.len(), rows.len());
         return Err(Error::new(ErrorKind::Protocol, message));
     }
 
-    match items.iter().map(|(item, _)| item.delay_ms.unwrap_or(0)).min() {
+    // What is not committed yet is nothing to look for.
+    let is_there = queue.attached.is_none();
+    match items.iter().map(|(item, _)| item.delay_ms.unwrap_or(0)).min().filter(|_| is_there) {
         Some(0) => queue.signal.wake(),
         Some(soonest) => queue.signal.wake_in(Duration::from_millis(soonest.unsigned_abs())),
         None => {}

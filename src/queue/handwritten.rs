@@ -8,7 +8,7 @@ mod judge;
 mod settle;
 mod text;
 
-pub(super) use self::{claim::ask, enqueue::enqueue, settle::settle};
+pub(super) use self::{claim::ask, enqueue::enqueue, settle::settle, text::invoke};
 
 use super::Inner;
 use crate::catalog::{self, Meaning, Parameter, Shape};

@@ -35,7 +35,7 @@ pub(super) fn redrive(queue: &Inner, items: &[ItemRef<'_>], operation: Option<&s
     for (i, item) in items.iter().enumerate() {
         queue.spec.check_key(item.key).map_err(|error| error.in_context(format!("item {i}")))?;
     }
-    in_parts(queue.dialect, items, operation, |part| {
+    in_parts(queue.dialect, items, operation, true, |part| {
         let json = to_json(queue, part.items)?;
         let params = [Param::Text(&part.operation.id), Param::Text(&json)];
         let mut attempts = Attempts::default();

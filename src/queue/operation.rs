@@ -1,9 +1,11 @@
 //! The identity of a call that changes items. The server keeps it with the change, so that the call can be repeated
 //! without doing its work twice, and its outcome be learnt after the answer was lost.
 
-use super::MAX_ITEMS;
+use super::{Inner, MAX_ITEMS};
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Excerpt, Result};
+use crate::item::{Answer, Value};
+use crate::session::{Param, Shape};
 use uuid::Uuid;
 
 /// What a call is recognized by.
@@ -71,11 +73,13 @@ pub(super) struct Part<'a, T> {
 }
 
 /// Does `work` for [`MAX_ITEMS`] of `items` after the other; of none it is not called. When a part fails, those before it are
-/// done: the error says so, and has the operation with which the whole call is repeated, which does them no second time.
+/// done: the error says so, and has the operation with which the whole call is repeated, which does them no second time; unless
+/// no part `commits`.
 pub(super) fn in_parts<T, R>(
     dialect: Dialect,
     items: &[T],
     operation: Option<&str>,
+    commits: bool,
     mut work: impl FnMut(Part<'_, T>) -> Result<Vec<R>>,
 ) -> Result<Vec<R>> {
     let whole = Operation::new(dialect, operation, None)?;
@@ -87,7 +91,7 @@ pub(super) fn in_parts<T, R>(
         let done = work(Part { number, items, is_last: number + 1 == parts, operation });
         match done {
             Ok(done) => results.extend(done),
-            Err(error) if number == 0 => return Err(error),
+            Err(error) if number == 0 || !commits => return Err(error),
             Err(error) => {
                 let (done, call) = (number * size, &whole.of_call);
                 let context =
@@ -97,6 +101,26 @@ pub(super) fn in_parts<T, R>(
         }
     }
     Ok(results)
+}
+
+/// Whether the ledger has the call. Of one that went out in parts it asks for the first: in a caller's transaction all are done
+/// or none.
+pub(super) fn is_done(queue: &Inner, operation: &str) -> Result<bool> {
+    let calls = queue.backend.ours("tell what became of an operation", "they keep no ledger")?;
+    let whole = Operation::new(queue.dialect, Some(operation), None)?.id;
+    let first_part = Operation::new(queue.dialect, Some(operation), Some(0))?.id;
+    for id in [whole, first_part] {
+        let rows = queue.with_session(|session| session.call(&calls.is_done, &[Param::Text(&id)], Shape::Table))?;
+        match (!rows.is_empty()).then(|| rows.value(0, 0)) {
+            Some(Value::Text(word)) if word.parse() == Ok(Answer::Ok) => return Ok(true),
+            Some(Value::Text(word)) if word.parse() == Ok(Answer::NotFound) => {}
+            other => {
+                let message = format!("the server answered {other:?} when asked for an operation");
+                return Err(Error::new(ErrorKind::Protocol, message));
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// Watches the attempts of one call: after a failure that leaves the outcome open, no later failure closes it.
@@ -239,7 +263,7 @@ mod tests {
     /// The identities that a call of so many items goes out with.
     fn sent(items: usize) -> Vec<String> {
         let mut sent = Vec::new();
-        let done = in_parts(Dialect::SqlServer, &vec![(); items], Some(GIVEN), |part| {
+        let done = in_parts(Dialect::SqlServer, &vec![(); items], Some(GIVEN), true, |part| {
             assert!(part.items.len() <= 1000 && part.is_last == (part.number == items.saturating_sub(1) / 1000));
             sent.push(part.operation.id);
             Ok(part.items.to_vec())
@@ -260,7 +284,7 @@ mod tests {
     #[test]
     fn after_a_part_that_failed_the_call_is_repeated_as_a_whole() {
         let fail_at = |at| {
-            in_parts(Dialect::SqlServer, &[(); 2500], Some(GIVEN), |part| {
+            in_parts(Dialect::SqlServer, &[(); 2500], Some(GIVEN), true, |part| {
                 if part.number == at {
                     failing(ErrorKind::Deadlock)?
                 }

@@ -2,11 +2,11 @@
 
 use super::backend::Backend;
 use super::operation::{Attempts, Operation, in_parts};
-use super::{Inner, MAX_ITEMS, answered, answers, claim, handwritten};
+use super::{Inner, MAX_ITEMS, answered, answers, attached, claim, handwritten};
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Action, Answer, Batch, ItemState, Lease, Outcome, Settlement};
-use crate::session::Param;
+use crate::session::{Attached, Param};
 use crate::spec::{check_text, put_due, put_key};
 use serde_json::{Map, json};
 use std::time::Duration;
@@ -18,6 +18,9 @@ pub(super) fn settle(
     operation: Option<&str>,
     max: u32,
 ) -> Result<(Vec<Outcome>, Batch)> {
+    if queue.attached.is_some() && max > 0 {
+        return Err(attached::refused());
+    }
     if settlements.is_empty() {
         let claims = max > 0 && !queue.interrupt.is_set();
         return Ok((Vec::new(), if claims { claim::now(queue, max)? } else { Batch::default() }));
@@ -28,8 +31,12 @@ pub(super) fn settle(
     let json = settlements.chunks(size).enumerate().map(|(i, part)| to_json(composite, part, i * size));
     let json: Vec<_> = json.collect::<Result<_>>()?;
     let mut batch = Batch::default();
-    let outcomes = in_parts(queue.dialect, settlements, operation, |part| {
+    let outcomes = in_parts(queue.dialect, settlements, operation, queue.attached.is_none(), |part| {
         let max = if part.is_last { max } else { 0 };
+        if let (Some(connection), Backend::Ours(calls)) = (&queue.attached, &queue.backend) {
+            let identity = operation.is_some().then_some(part.operation.id.as_str());
+            return within(queue, calls, connection, part.items.len(), &json[part.number], identity);
+        }
         let (outcomes, claimed) = one_part(queue, part.items, &json[part.number], &part.operation, max)?;
         batch = claimed;
         Ok(outcomes)
@@ -92,6 +99,20 @@ fn in_one_call(
     Ok((outcomes, batch))
 }
 
+/// Up to [`MAX_ITEMS`] settlements inside the transaction of the connection's owner. Nobody is woken for what is not committed.
+fn within(
+    queue: &Inner,
+    calls: &Calls,
+    connection: &Attached,
+    count: usize,
+    items: &str,
+    identity: Option<&str>,
+) -> Result<Vec<Outcome>> {
+    let mut params = vec![Param::OptionalText(identity), Param::Text(&queue.worker), Param::Text(items)];
+    params.extend(claim::terms(queue, 0, 0));
+    answers::outcomes(&attached::call(queue, calls, connection, &calls.settle_within, &params)?, count)
+}
+
 pub(super) fn renew(queue: &Inner, leases: &[Lease<'_>]) -> Result<Vec<Outcome>> {
     let calls = queue.backend.ours("renew a lease", "they keep none: an item is its worker's for ever")?;
     let mut outcomes = Vec::with_capacity(leases.len());
@@ -132,7 +153,7 @@ fn wake_for(queue: &Inner, settlements: &[Settlement<'_>], outcomes: &[Outcome])
 }
 
 /// The array that the procedure reads. Mistakes count the items from `first` on.
-fn to_json(composite: bool, settlements: &[Settlement<'_>], first: usize) -> Result<String> {
+pub(super) fn to_json(composite: bool, settlements: &[Settlement<'_>], first: usize) -> Result<String> {
     let mut out = String::with_capacity(settlements.len() * 128 + 2);
     out.push('[');
     for (i, settlement) in settlements.iter().enumerate() {

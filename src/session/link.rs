@@ -160,7 +160,12 @@ impl Link {
 
     /// psqlODBC would set the server's time-out with a round trip of its own; the session has set it already.
     fn timeout(&self) -> Option<usize> {
-        (self.dialect == Dialect::SqlServer).then_some(self.query_timeout_sec)
+        Self::takes_time_out(self.dialect).then_some(self.query_timeout_sec)
+    }
+
+    /// Whether a statement is given the driver's time-out.
+    pub(super) fn takes_time_out(dialect: Dialect) -> bool {
+        dialect == Dialect::SqlServer
     }
 
     fn with_connection<T, E: From<odbc_api::Error>>(

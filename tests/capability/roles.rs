@@ -147,7 +147,7 @@ impl Drop for People<'_> {
 const PASSWORD: &str = "Role-1-test";
 
 /// What each procedure is called without the queue, and which roles may execute it.
-const PROCEDURES: [(&str, &str, &[usize]); 17] = [
+const PROCEDURES: [(&str, &str, &[usize]); 18] = [
     ("Add_", "_utx", &[0, 2]),
     ("Add_", "_trx", &[0, 2]),
     ("Add_", "_Set_utx", &[0, 2]),
@@ -165,6 +165,7 @@ const PROCEDURES: [(&str, &str, &[usize]); 17] = [
     ("Redrive_", "_Set_trx", &[2]),
     ("Purge_", "_trx", &[2]),
     ("QueueCatalog", "", &[0, 1, 2]),
+    ("QueueIsDone", "", &[0, 1, 2]),
 ];
 
 fn each_may_do_its_work_and_no_more(given: &Given) {

@@ -35,6 +35,9 @@ GRANT USAGE ON SCHEMA {{ schema }} TO {{ grant.role.quoted }};
 {% filter made("GRANT", "EXECUTE", on="queue_catalog", to=grant.role.name) %}
 GRANT EXECUTE ON FUNCTION {{ object("queue_catalog") }}() TO {{ grant.role.quoted }};
 {% endfilter %}
+{% filter made("GRANT", "EXECUTE", on="queue_is_done", to=grant.role.name) %}
+GRANT EXECUTE ON FUNCTION {{ object("queue_is_done") }} TO {{ grant.role.quoted }};
+{% endfilter %}
 {%- for function in grant.functions %}
 {% filter made("GRANT", "EXECUTE", on=function, to=grant.role.name) %}
 DO $$

@@ -72,3 +72,36 @@ AS $$
     SELECT value::timestamptz;
 $$;
 {% endfilter %}
+{% filter made("FUNCTION", "queue_is_done") %}
+/*
+Whether the call with this identity has committed: OK and when, or NOT_FOUND. One that is under way is waited for, which
+only who writes the same does: what is written for it goes again. What is older than an hour may be forgotten.
+Table access order: queue_operation.
+*/
+CREATE OR REPLACE FUNCTION {{ object("queue_is_done") }}(operation_ uuid)
+RETURNS TABLE (answer text, done_at timestamptz)
+LANGUAGE plpgsql VOLATILE
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    INSERT INTO {{ object("queue_operation") }} (operation_id, at)
+    VALUES (operation_, clock_timestamp())
+    ON CONFLICT (operation_id) DO NOTHING;
+    IF FOUND THEN
+        DELETE FROM {{ object("queue_operation") }} AS p
+        WHERE p.operation_id = operation_;
+        RETURN QUERY
+        SELECT 'NOT_FOUND', NULL::timestamptz;
+    ELSE
+        RETURN QUERY
+        SELECT 'OK', p.at
+        FROM {{ object("queue_operation") }} AS p
+        WHERE p.operation_id = operation_;
+    END IF;
+END;
+$$;
+{% endfilter %}
+{% filter statement %}
+REVOKE ALL ON FUNCTION {{ object("queue_is_done") }}(uuid) FROM public;
+{% endfilter %}

@@ -24,6 +24,9 @@ IF DATABASE_PRINCIPAL_ID({{ text(grant.role.name) }}) IS NULL
 {% filter made("GRANT", "EXECUTE", on="QueueCatalog", to=grant.role.name) %}
 GRANT EXECUTE ON {{ object("QueueCatalog") }} TO {{ grant.role.quoted }};
 {% endfilter %}
+{% filter made("GRANT", "EXECUTE", on="QueueIsDone", to=grant.role.name) %}
+GRANT EXECUTE ON {{ object("QueueIsDone") }} TO {{ grant.role.quoted }};
+{% endfilter %}
 {%- for procedure in grant.procedures %}
 {% filter made("GRANT", "EXECUTE", on=procedure, to=grant.role.name) %}
 IF OBJECT_ID({{ literal(procedure) }}, N'P') IS NOT NULL

@@ -63,3 +63,26 @@ BEGIN
     ORDER BY q.[Queue];
 END;
 {% endfilter %}
+{% filter made("PROCEDURE", "QueueIsDone") %}
+/*
+Whether the call with this identity has committed: OK and when, or NOT_FOUND. One that is under way is waited for, also
+where readers see row versions. What is older than an hour may be forgotten.
+Table access order: QueueOperation.
+*/
+{{ create_or_alter }} PROCEDURE {{ object("QueueIsDone") }}
+    @Operation uniqueidentifier
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @_At datetime2(7);
+
+    SELECT @_At = p.[At]
+    FROM {{ object("QueueOperation") }} AS p WITH (READCOMMITTEDLOCK)
+    WHERE p.[OperationId] = @Operation;
+
+    SELECT
+        CASE WHEN @_At IS NULL THEN 'NOT_FOUND' ELSE 'OK' END AS [Answer],
+        @_At AS [At];
+END;
+{% endfilter %}

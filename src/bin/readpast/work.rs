@@ -8,6 +8,7 @@ mod environment;
 mod events;
 mod judge;
 mod pipes;
+mod procedure;
 mod process;
 mod slot;
 
@@ -30,7 +31,7 @@ use std::thread;
 use std::time::Duration;
 use std::{env, fs};
 
-/// Takes due items and runs a command for each
+/// Takes due items and runs a command for each, or calls a procedure in the database
 ///
 /// The command gets the item on its standard input, as a JSON object with a member for each
 /// column, and in its environment: READPAST_QUEUE, READPAST_KEY, READPAST_ATTEMPT,
@@ -58,6 +59,15 @@ use std::{env, fs};
 /// ignored. Each command has a process group of its own, and standard error in common. What it
 /// leaves running in its group is ended when it keeps an output open; what it detaches (setsid)
 /// is left alone.
+///
+/// With --procedure nothing runs here: claim, call and settle are one transaction on one
+/// connection, so that what the procedure writes in the database is done exactly once. It is
+/// called with what its parameters are called after: the columns of the item, and key, token,
+/// attempt and worker. It must neither commit nor roll back, and may take as long as --timeout
+/// (else the setting query.timeout_ms). When it ends, the item is Completed; a row that it
+/// returns with a column Status says otherwise, and may have Step, Response, Error and DelayMs. An
+/// error of its own undoes all that it did: the item is an Error with its text, tried again until
+/// the attempts are spent. A deadlock's victim is tried again at once.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
@@ -96,12 +106,18 @@ pub struct Args {
     /// Lets commands have READPAST_CONNECTION and READPAST_CONNECTION_FILE, so that they can use readpast themselves
     #[arg(long)]
     pass_connection: bool,
+    /// A procedure (in PostgreSQL also a function) that works on each item in the transaction that claims it, in place of a command
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["command", "batch", "kill_after", "fail_on", "retry_delay", "response_limit", "error_limit", "pass_connection"])]
+    procedure: Option<String>,
     /// The command and its arguments, after --
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(last = true, required_unless_present = "procedure", value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
 pub fn run(global: &Global, args: Args, out: &Output) -> Result<Exit> {
+    if let Some(name) = &args.procedure {
+        return procedure::run(global, &args, name, out);
+    }
     // A command that is not there would cost each item an attempt.
     if !is_there(&args.command[0]) {
         return Err(usage(format!("there is no command {:?} that may be run", args.command[0])));

@@ -1,6 +1,6 @@
 //! The statements around the procedures.
 
-use crate::catalog::{Call, Column, Family, Meaning, Shape};
+use crate::catalog::{Call, Column, Family, Meaning, Parameter, Procedure, Shape};
 use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::ident::Identifier;
@@ -10,6 +10,15 @@ use minijinja::{Value, context};
 pub(super) fn call(dialect: Dialect, call: &Call, local_time: bool) -> Result<String> {
     let procedure = dialect.exact(&call.procedure.schema, &call.procedure.name)?;
     dialect.statement("foreign/call", context! { procedure, arguments => arguments(dialect, call)?, local_time })
+}
+
+/// A call of a procedure that takes these parameters, each as a text.
+pub(in crate::queue) fn invoke(dialect: Dialect, procedure: &Procedure, given: &[&Parameter]) -> Result<String> {
+    let name = dialect.exact(&procedure.schema, &procedure.name)?;
+    let arguments: Vec<_> =
+        given.iter().map(|parameter| argument(dialect, parameter, kind(parameter.family))).collect::<Result<_>>()?;
+    let context = context! { procedure => name, arguments, is_called => procedure.is_called, local_time => false };
+    dialect.statement("foreign/invoke", context)
 }
 
 /// A report on an item.
@@ -58,15 +67,18 @@ fn arguments(dialect: Dialect, call: &Call) -> Result<Vec<Value>> {
     call.arguments
         .iter()
         .map(|(parameter, meaning)| {
-            let kind = if *meaning == Meaning::Due { "due" } else { kind(parameter.family) };
-            Ok(context! {
-                name => parameter.name.as_str(),
-                quoted => quoted(dialect, &parameter.name)?,
-                type => parameter.type_name.as_str(),
-                kind,
-            })
+            argument(dialect, parameter, if *meaning == Meaning::Due { "due" } else { kind(parameter.family) })
         })
         .collect()
+}
+
+fn argument(dialect: Dialect, parameter: &Parameter, kind: &str) -> Result<Value> {
+    Ok(context! {
+        name => parameter.name.as_str(),
+        quoted => quoted(dialect, &parameter.name)?,
+        type => parameter.type_name.as_str(),
+        kind,
+    })
 }
 
 fn quoted(dialect: Dialect, name: &str) -> Result<String> {

@@ -39,12 +39,12 @@ BEGIN
         ),
 
         names (name) AS MATERIALIZED (
-            SELECT n.name FROM pg_catalog.json_array_elements_text('["app_settings", "queue_catalog", "queue_is_editable_fn",
-    "queue_is_finished_fn", "queue_is_processable_fn", "queue_operation",
-    "queue_own_type_v", "queue_schema_version", "queue_spec",
-    "queue_state", "queue_status", "queue_time_fn",
-    "queue_transition", "queue_turn", "queue_type_access",
-    "queue_utc_fn"]'::json) AS n (name)
+            SELECT n.name FROM pg_catalog.json_array_elements_text('["app_settings", "queue_catalog", "queue_is_done",
+    "queue_is_editable_fn", "queue_is_finished_fn", "queue_is_processable_fn",
+    "queue_operation", "queue_own_type_v", "queue_schema_version",
+    "queue_spec", "queue_state", "queue_status",
+    "queue_time_fn", "queue_transition", "queue_turn",
+    "queue_type_access", "queue_utc_fn"]'::json) AS n (name)
         ),
 
         place (oid) AS MATERIALIZED (
@@ -319,6 +319,37 @@ SET timezone = 'UTC'
 AS $$
     SELECT value::timestamptz;
 $$;
+
+/*
+Whether the call with this identity has committed: OK and when, or NOT_FOUND. One that is under way is waited for, which
+only who writes the same does: what is written for it goes again. What is older than an hour may be forgotten.
+Table access order: queue_operation.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_is_done"(operation_ uuid)
+RETURNS TABLE (answer text, done_at timestamptz)
+LANGUAGE plpgsql VOLATILE
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    INSERT INTO "readpast"."queue_operation" (operation_id, at)
+    VALUES (operation_, clock_timestamp())
+    ON CONFLICT (operation_id) DO NOTHING;
+    IF FOUND THEN
+        DELETE FROM "readpast"."queue_operation" AS p
+        WHERE p.operation_id = operation_;
+        RETURN QUERY
+        SELECT 'NOT_FOUND', NULL::timestamptz;
+    ELSE
+        RETURN QUERY
+        SELECT 'OK', p.at
+        FROM "readpast"."queue_operation" AS p
+        WHERE p.operation_id = operation_;
+    END IF;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."queue_is_done"(uuid) FROM public;
 
 /* What is installed now. */
 INSERT INTO "readpast"."queue_schema_version" (version, applied_at, library)

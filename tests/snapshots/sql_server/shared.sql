@@ -28,12 +28,13 @@ GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DECLARE @Names nvarchar(max) = N'["AppSettings", "AttemptNum", "Duration",
-"QueueCatalog", "QueueIsEditable_fn", "QueueIsFinished_fn",
-"QueueIsProcessable_fn", "QueueOperation", "QueueOwnType_V",
-"QueueSchemaVersion", "QueueSpec", "QueueState",
-"QueueStatus", "QueueStep", "QueueTransition",
-"QueueTurn", "QueueTypeAccess", "WebResponse",
-"_Int", "_Timestamp", "_Type"]';
+"QueueCatalog", "QueueIsDone", "QueueIsEditable_fn",
+"QueueIsFinished_fn", "QueueIsProcessable_fn", "QueueOperation",
+"QueueOwnType_V", "QueueSchemaVersion", "QueueSpec",
+"QueueState", "QueueStatus", "QueueStep",
+"QueueTransition", "QueueTurn", "QueueTypeAccess",
+"WebResponse", "_Int", "_Timestamp",
+"_Type"]';
 DECLARE @Kind nvarchar(60);
 DECLARE @Name nvarchar(128);
 DECLARE @Owner nvarchar(128);
@@ -399,6 +400,30 @@ BEGIN
     LEFT JOIN [readpast].[QueueSpec] AS q
         ON 1 = 1
     ORDER BY q.[Queue];
+END;
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/*
+Whether the call with this identity has committed: OK and when, or NOT_FOUND. One that is under way is waited for, also
+where readers see row versions. What is older than an hour may be forgotten.
+Table access order: QueueOperation.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[QueueIsDone]
+    @Operation uniqueidentifier
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @_At datetime2(7);
+
+    SELECT @_At = p.[At]
+    FROM [readpast].[QueueOperation] AS p WITH (READCOMMITTEDLOCK)
+    WHERE p.[OperationId] = @Operation;
+
+    SELECT
+        CASE WHEN @_At IS NULL THEN 'NOT_FOUND' ELSE 'OK' END AS [Answer],
+        @_At AS [At];
 END;
 GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;

@@ -80,6 +80,25 @@ public:
     /// Ends what interrupt() began.
     void resume() const { detail::call(readpast_queue_resume, handle_.get()); }
 
+    /// Has everybody in this process who waits for the queue look at it at once: for whoever has enqueued without the library, or
+    /// inside a transaction that has committed since.
+    void wake() const { detail::call(readpast_queue_wake, handle_.get()); }
+
+    /// A queue whose enqueue() and settle() work on `connection`, an ODBC connection (SQLHDBC) of the caller's, inside the
+    /// transaction that is open there; all else throws with status::not_provided. The library neither commits nor closes it. An item
+    /// that is not the caller's any more is an answer: roll back then. After the commit, wake() those who wait.
+    [[nodiscard]] queue attach(void *connection) const {
+        readpast_queue raw = {0};
+        detail::call(readpast_queue_attach, handle_.get(), connection, &raw);
+        return queue(raw);
+    }
+
+    /// Whether the call that was made with `operation` has committed, for a caller who has lost the answer to a commit of his
+    /// own. One that is under way is waited for; after an hour identities are forgotten.
+    [[nodiscard]] bool is_done(const text &operation) const {
+        return detail::call(readpast_queue_is_done, handle_.get(), operation.c_str()) == status::ok;
+    }
+
     /// Closes the connections of this and all shared handles; waits up to `timeout` (at most a day) for calls under way.
     /// From here on calls throw with status::closed, and so do claims that wait. Throws with status::timed_out when calls
     /// are still under way; new ones are refused nevertheless.

@@ -159,6 +159,54 @@ namespace Readpast
         }
 
         /// <summary>
+        /// Has everybody in this process who waits for the queue look at it at once: for whoever has enqueued without
+        /// the library, or inside a transaction that has committed since.
+        /// </summary>
+        public void Wake()
+        {
+            using (var use = handle.Borrow())
+            {
+                QueueException.Check(QueueMethods.readpast_queue_wake(use.Handle, out Handle error), error);
+            }
+        }
+
+        /// <summary>
+        /// A queue whose Enqueue and Settle work on an ODBC connection of the caller's, inside its transaction. All
+        /// else throws with <see cref="Status.NotProvided"/>. The library neither commits nor closes the connection.
+        /// With SqlClient or EF Core call <c>Modify_Queue_Set_utx</c> and <c>Add_Queue_Set_utx</c> (sql/README.md).
+        /// </summary>
+        /// <param name="connection">The address of its handle (SQLHDBC), which the caller keeps open.</param>
+        /// <returns>The handle, to be disposed of.</returns>
+        public Queue Attach(IntPtr connection)
+        {
+            using (var use = handle.Borrow())
+            {
+                QueueException.Check(
+                    QueueMethods.readpast_queue_attach(
+                        use.Handle, connection, out Handle attached, out Handle error),
+                    error);
+                return new Queue(new QueueHandle(attached));
+            }
+        }
+
+        /// <summary>
+        /// Whether the call that was made with this operation has committed, for a caller who has lost the answer to a
+        /// commit of his own. One that is under way is waited for; after an hour identities are forgotten.
+        /// </summary>
+        /// <param name="operation">The identity, a UUID.</param>
+        /// <returns>Whether it has.</returns>
+        public bool IsDone(string operation)
+        {
+            using (var texts = new Arena())
+            using (var use = handle.Borrow())
+            {
+                int status = QueueMethods.readpast_queue_is_done(
+                    use.Handle, texts.Text(operation, nameof(operation)), out Handle error);
+                return QueueException.Check(status, error) == Status.Ok;
+            }
+        }
+
+        /// <summary>
         /// Closes the connections of this and all shared handles. From here on calls throw with
         /// <see cref="Status.Closed"/>, and so do claims that wait.
         /// </summary>

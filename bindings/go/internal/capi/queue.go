@@ -95,6 +95,28 @@ func (q Queue) Resume() *Failure {
 	return failed(C.queue_resume(C.uint64_t(q)))
 }
 
+// Wake is readpast_queue_wake.
+func (q Queue) Wake() *Failure {
+	return failed(C.queue_wake(C.uint64_t(q)))
+}
+
+// Attach is readpast_queue_attach.
+func (q Queue) Attach(connection uintptr) (Queue, *Failure) {
+	result := C.queue_attach(C.uint64_t(q), C.uintptr_t(connection))
+	return Queue(result.made), failed(result)
+}
+
+// IsDone is readpast_queue_is_done: the status tells.
+func (q Queue) IsDone(operation string) (int32, *Failure) {
+	var texts Texts
+	place := texts.Add("operation", operation)
+	if failure := texts.failure(); failure != nil {
+		return 0, failure
+	}
+	result := C.queue_is_done(C.uint64_t(q), texts.pointer(place))
+	return int32(result.status), failed(result)
+}
+
 // Close is readpast_queue_close.
 func (q Queue) Close(timeoutMs int64) *Failure {
 	return failed(C.queue_close(C.uint64_t(q), C.int64_t(timeoutMs)))

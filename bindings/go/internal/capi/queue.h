@@ -44,6 +44,26 @@ static inline struct result queue_resume(uint64_t queue) {
     return result;
 }
 
+static inline struct result queue_wake(uint64_t queue) {
+    struct result result = {0};
+    result.status = readpast_queue_wake((readpast_queue){queue}, &result.error);
+    return result;
+}
+
+static inline struct result queue_attach(uint64_t queue, uintptr_t connection) {
+    struct result result = {0};
+    readpast_queue attached;
+    result.status = readpast_queue_attach((readpast_queue){queue}, (void *)connection, &attached, &result.error);
+    result.made = attached.id;
+    return result;
+}
+
+static inline struct result queue_is_done(uint64_t queue, const char *operation) {
+    struct result result = {0};
+    result.status = readpast_queue_is_done((readpast_queue){queue}, operation, &result.error);
+    return result;
+}
+
 static inline struct result queue_close(uint64_t queue, int64_t timeout_ms) {
     struct result result = {0};
     result.status = readpast_queue_close((readpast_queue){queue}, timeout_ms, &result.error);

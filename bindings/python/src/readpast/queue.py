@@ -117,6 +117,34 @@ class Queue(Operating):
         """Ends what `interrupt` began."""
         self._open().call(lib.readpast_queue_resume)
 
+    def wake(self) -> None:
+        """Has everybody in this process who waits for the queue look at it at once.
+
+        For whoever has enqueued without the library, or inside a transaction that has committed since.
+        """
+        self._open().call(lib.readpast_queue_wake)
+
+    def attach(self, connection: int) -> Queue:
+        """A queue whose `enqueue` and `settle` work on an ODBC connection of the caller's, inside its transaction.
+
+        `connection` is the address of its handle (SQLHDBC). All else is refused with `NotProvidedError`. The library
+        neither commits nor closes it. pyodbc does not give its handle away: there, call `Modify_<queue>_Set_utx` and
+        `Add_<queue>_Set_utx` (sql/README.md).
+        """
+        place = ffi.new("readpast_queue *")
+        self._open().call(lib.readpast_queue_attach, ffi.cast("void *", connection), place)
+        attached = Queue.__new__(Queue)
+        attached._take(place[0])
+        return attached
+
+    def is_done(self, operation: str) -> bool:
+        """Whether the call that was made with `operation` has committed.
+
+        For a caller who has lost the answer to a commit of his own. One that is under way is waited for; after an hour
+        identities are forgotten.
+        """
+        return self._open().call(lib.readpast_queue_is_done, encoded(operation, "operation")) == Status.OK
+
     def shutdown(self, timeout: Seconds) -> None:
         """Closes the connections of this and all shared handles, and waits for calls under way, up to a day.
 

@@ -17,6 +17,8 @@ GRANT USAGE ON SCHEMA "readpast" TO "notification_producer";
 
 GRANT EXECUTE ON FUNCTION "readpast"."queue_catalog"() TO "notification_producer";
 
+GRANT EXECUTE ON FUNCTION "readpast"."queue_is_done" TO "notification_producer";
+
 DO $$
 BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
@@ -67,6 +69,8 @@ $$;
 GRANT USAGE ON SCHEMA "readpast" TO "notification_worker";
 
 GRANT EXECUTE ON FUNCTION "readpast"."queue_catalog"() TO "notification_worker";
+
+GRANT EXECUTE ON FUNCTION "readpast"."queue_is_done" TO "notification_worker";
 
 DO $$
 BEGIN
@@ -156,6 +160,8 @@ $$;
 GRANT USAGE ON SCHEMA "readpast" TO "notification_operator";
 
 GRANT EXECUTE ON FUNCTION "readpast"."queue_catalog"() TO "notification_operator";
+
+GRANT EXECUTE ON FUNCTION "readpast"."queue_is_done" TO "notification_operator";
 
 DO $$
 BEGIN

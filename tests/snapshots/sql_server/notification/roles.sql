@@ -7,6 +7,8 @@ IF DATABASE_PRINCIPAL_ID(N'notification_producer') IS NULL
 GO
 GRANT EXECUTE ON [readpast].[QueueCatalog] TO [notification_producer];
 GO
+GRANT EXECUTE ON [readpast].[QueueIsDone] TO [notification_producer];
+GO
 IF OBJECT_ID(N'[readpast].[Add_Notification_utx]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[Add_Notification_utx] TO [notification_producer];
 GO
@@ -23,6 +25,8 @@ IF DATABASE_PRINCIPAL_ID(N'notification_worker') IS NULL
     CREATE ROLE [notification_worker];
 GO
 GRANT EXECUTE ON [readpast].[QueueCatalog] TO [notification_worker];
+GO
+GRANT EXECUTE ON [readpast].[QueueIsDone] TO [notification_worker];
 GO
 IF OBJECT_ID(N'[readpast].[Next_Notification_trx]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[Next_Notification_trx] TO [notification_worker];
@@ -54,6 +58,8 @@ IF DATABASE_PRINCIPAL_ID(N'notification_operator') IS NULL
     CREATE ROLE [notification_operator];
 GO
 GRANT EXECUTE ON [readpast].[QueueCatalog] TO [notification_operator];
+GO
+GRANT EXECUTE ON [readpast].[QueueIsDone] TO [notification_operator];
 GO
 IF OBJECT_ID(N'[readpast].[Add_Notification_utx]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[Add_Notification_utx] TO [notification_operator];

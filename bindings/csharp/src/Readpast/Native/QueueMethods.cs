@@ -72,6 +72,16 @@ namespace Readpast.Native
         internal static extern int readpast_queue_resume(Handle queue, out Handle error);
 
         [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int readpast_queue_wake(Handle queue, out Handle error);
+
+        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int readpast_queue_attach(
+            Handle queue, IntPtr connection, out Handle attached, out Handle error);
+
+        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int readpast_queue_is_done(Handle queue, IntPtr operation, out Handle error);
+
+        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int readpast_queue_close(Handle queue, long timeoutMs, out Handle error);
 
         [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]

@@ -1,0 +1,1 @@
+SAVEPOINT readpast_in_transaction; RELEASE SAVEPOINT readpast_in_transaction

@@ -1,0 +1,1 @@
+SELECT * FROM {{ object("queue_is_done") }}(?::uuid)

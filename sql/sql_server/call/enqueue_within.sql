@@ -1,0 +1,1 @@
+{CALL {{ object("Add_" ~ queue ~ "_Set_utx") }} (?, ?)}

@@ -1,0 +1,1 @@
+{#- The procedures say it themselves. -#}

@@ -1,0 +1,1 @@
+{% include "foreign/call.sql" %}

@@ -1,0 +1,144 @@
+//! `work --procedure`: no command runs; claim, call and settle are one transaction in the database.
+
+use super::Args;
+use crate::connection;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::global::Global;
+use crate::output::{Output, note};
+use crate::signals;
+use readpast::queue::{Procedure, Worked};
+use readpast::{ErrorKind, ItemState, Queue};
+use serde_json::json;
+use signal_hook::low_level;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// How long a thread waits for an item before it looks whether it is to end.
+const WAIT: Duration = Duration::from_secs(3600);
+
+/// What became of items.
+#[derive(Default)]
+struct Counts {
+    completed: AtomicU64,
+    retried: AtomicU64,
+    failed: AtomicU64,
+    other: AtomicU64,
+}
+
+pub fn run(global: &Global, args: &Args, name: &str, out: &Output) -> Result<Exit> {
+    let mut config = connection::config(global, "60000")?;
+    if let Some(lease) = args.lease {
+        config.set("lease.ms", &lease.as_millis().to_string())?;
+    }
+    if let Some(timeout) = args.timeout {
+        config.set("query.timeout_ms", &timeout.as_millis().to_string())?;
+    }
+    config.set("pool.size", &args.jobs.clamp(1, 1000).to_string())?;
+    let queue = Queue::open(&config, &args.queue)?;
+    let procedure = queue.procedure(name)?;
+
+    // What is under way is undone by the server when the process ends.
+    let (stopped, seen) = (queue.clone(), AtomicU8::new(0));
+    let handle = signals::listen(move |signal| {
+        if seen.swap(signal, Ordering::Relaxed) != 0 {
+            low_level::exit(Exit::Signal(signal).status().into());
+        }
+        note("takes no more items; the calls under way may end (a second signal ends them, and undoes what they did)");
+        stopped.interrupt();
+    })?;
+
+    let counts = Counts::default();
+    let worker = Worker { procedure: &procedure, queue: &queue, args, global, out, counts: &counts };
+    let failure = thread::scope(|scope| {
+        let threads: Vec<_> = (0..args.jobs).map(|_| scope.spawn(|| worker.run())).collect();
+        let ends = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        // All have ended before the first failure is told.
+        ends.collect::<Vec<_>>().into_iter().find_map(std::result::Result::err)
+    });
+    handle.close();
+    let _ = queue.close(Duration::from_secs(1));
+    worker.summary()?;
+    failure.map_or(Ok(Exit::Done), Err)
+}
+
+struct Worker<'a> {
+    procedure: &'a Procedure,
+    queue: &'a Queue,
+    args: &'a Args,
+    global: &'a Global,
+    out: &'a Output,
+    counts: &'a Counts,
+}
+
+impl Worker<'_> {
+    fn run(&self) -> Result<()> {
+        let wait = if self.args.until_empty { Duration::ZERO } else { WAIT };
+        loop {
+            match self.procedure.work(wait) {
+                Ok(Some(worked)) => self.tell(&worked)?,
+                Ok(None) if self.args.until_empty => return Ok(()),
+                Ok(None) => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => return Ok(()),
+                // The server may come back; who waits for it goes on.
+                Err(error) if error.kind().is_transient() && !self.args.until_empty => {
+                    note(&format!("{error}; goes on"))
+                }
+                Err(error) => {
+                    // The others are to end as well.
+                    self.queue.interrupt();
+                    return Err(Failure::from(error));
+                }
+            }
+        }
+    }
+
+    fn tell(&self, worked: &Worked) -> Result<()> {
+        let (count, is_good) = match worked.state {
+            Some(ItemState::Completed) => (&self.counts.completed, true),
+            Some(ItemState::Error) => (&self.counts.retried, false),
+            Some(ItemState::Failed) => (&self.counts.failed, false),
+            _ => (&self.counts.other, true),
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+        let Worked { key, attempt, error, .. } = worked;
+        let state = worked.state.map_or("gone", ItemState::as_str);
+        if self.out.is_json() {
+            let line = json!({"event": "settled", "key": key, "attempt": attempt, "state": state, "error": error});
+            return self.line(line);
+        }
+        if self.global.verbose || (!is_good && !self.global.quiet) {
+            let why = error.as_deref().and_then(|text| text.lines().last()).unwrap_or_default();
+            let colon = if why.is_empty() { "" } else { ": " };
+            note(&format!("{key} {state} at attempt {attempt}{colon}{why}"));
+        }
+        Ok(())
+    }
+
+    /// The sum of it all.
+    fn summary(&self) -> Result<()> {
+        let counts = [&self.counts.completed, &self.counts.retried, &self.counts.failed, &self.counts.other];
+        let names = ["completed", "retried", "failed", "other"];
+        let counts = names.iter().zip(counts.map(|count| count.load(Ordering::Relaxed)));
+        if self.out.is_json() {
+            let mut sum = json!({"event": "stopped"});
+            counts.for_each(|(name, count)| sum[*name] = json!(count));
+            return self.line(sum);
+        }
+        if !self.global.quiet {
+            let told = counts.filter(|(name, count)| **name == "completed" || *count > 0);
+            note(&told.map(|(name, count)| format!("{count} {name}")).collect::<Vec<_>>().join(", "));
+        }
+        Ok(())
+    }
+
+    /// A reader that has gone does not stop the work.
+    fn line(&self, line: serde_json::Value) -> Result<()> {
+        match self.out.answer(String::new, || line).and_then(|()| self.out.flush()) {
+            Err(Failure::Closed) => Ok(()),
+            told => told,
+        }
+    }
+}

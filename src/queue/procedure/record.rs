@@ -1,0 +1,40 @@
+//! The attempt that failed: its transaction is undone with the claim, so another one claims the item again and says why.
+
+use super::call::Said;
+use super::{Procedure, Taken, Worked};
+use crate::error::{Error, Result, cut};
+use crate::item::{Answer, ItemState, Outcome};
+use crate::session::Session;
+
+impl Procedure {
+    /// Makes the item an Error, or Failed when its attempts are spent, unless somebody else has taken it meanwhile.
+    pub(super) fn failed(&self, taken: &Taken, error: Error) -> Result<Worked> {
+        let queue = &*self.queue.0;
+        let error = cut(error.message().to_owned());
+        let state = queue.with_session(|session| session.transaction(|session| self.record(session, taken, &error)))?;
+        queue.signal.wake();
+        Ok(Worked { key: taken.key.clone(), attempt: taken.attempt, state, error: Some(error) })
+    }
+
+    /// The row is locked by the first call, so what it answers holds for the others.
+    fn record(&self, session: &mut Session, taken: &Taken, error: &str) -> Result<Option<ItemState>> {
+        let failed = Said::failed(error);
+        // As it was claimed: when the procedure has committed, or the commit has been lost on its way here and was done.
+        let found = self.settle(session, taken, &failed)?;
+        if found.answer == Answer::Ok {
+            return Ok(found.state);
+        }
+        let waits = matches!(found.state, Some(ItemState::Pending | ItemState::Error));
+        if !waits || found.attempt != taken.attempt - 1 {
+            // Done after all, or another worker's.
+            return Ok(found.state.filter(|state| *state == ItemState::Completed));
+        }
+        let waiting = Taken { key: taken.key.clone(), token: found.token, attempt: 0 };
+        let again = self.settle(session, &waiting, &Said::taken())?;
+        if again.answer != Answer::Ok || again.state != Some(ItemState::Processing) {
+            return Ok(again.state);
+        }
+        let Outcome { token, attempt, .. } = again;
+        Ok(self.settle(session, &Taken { key: taken.key.clone(), token, attempt }, &failed)?.state)
+    }
+}

@@ -1,0 +1,85 @@
+//! A connection that somebody else owns: statements are made on it, and nothing about it is changed. It is neither closed
+//! nor freed here, and no transaction on it is begun or ended.
+#![allow(unsafe_code, reason = "only its owner knows that a connection which is handed over is one")]
+
+use super::bind::{self, Param};
+use super::fetch::{self, Shape, Unread};
+use super::{Link, diagnose};
+use crate::dialect::Dialect;
+use crate::error::{Error, ErrorKind, Result};
+use crate::item::Rows;
+use odbc_api::Preallocated;
+use odbc_api::handles::{Connection, SqlResult, StatementImpl};
+use odbc_api::sys::HDbc;
+use parking_lot::Mutex;
+use std::ffi::c_void;
+use std::mem::ManuallyDrop;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Somebody's connection. One call at a time is made on it, on the thread of who calls; between calls it holds nothing of
+/// ours, so that it can be closed at any time.
+pub(crate) struct Attached {
+    connection: Mutex<ManuallyDrop<Connection<'static>>>,
+    dialect: Dialect,
+    /// The driver's time-out of a statement, in seconds.
+    timeout: Option<usize>,
+}
+
+impl Attached {
+    /// Looks at the connection, without a round trip.
+    ///
+    /// # Safety
+    /// `connection` is NULL or an ODBC connection handle, which stays one until the last call here.
+    pub(crate) unsafe fn new(connection: *mut c_void, dialect: Dialect, timeout_sec: u32) -> Result<Self> {
+        if connection.is_null() {
+            return Err(Error::new(
+                ErrorKind::InvalidArgument,
+                "connection is NULL; it must be an ODBC connection (SQLHDBC)",
+            ));
+        }
+        // SAFETY: as the caller promises. It is never dropped: it is the caller's to free.
+        let connection = ManuallyDrop::new(unsafe { Connection::new(HDbc(connection)) });
+        let statement = statement_on(&connection)?;
+        free(statement);
+        let timeout = Link::takes_time_out(dialect).then_some(timeout_sec as usize);
+        Ok(Self { connection: Mutex::new(connection), dialect, timeout })
+    }
+
+    /// Executes `text` once, with the rows of its first result that has some; none when there is no such.
+    pub(crate) fn call(&self, text: &str, params: &[Param<'_>]) -> Result<Rows> {
+        let bound = bind::all(params);
+        let connection = self.connection.lock();
+        // SAFETY: it was made a moment ago, and nothing is bound to it.
+        let mut statement = unsafe { Preallocated::new(statement_on(&connection)?) };
+        let timed = self.timeout.map_or(Ok(()), |seconds| statement.set_query_timeout_sec(seconds));
+        let rows =
+            timed.and_then(|()| statement.execute(text, bound.as_slice())).map_err(Unread::from).and_then(|cursor| {
+                match cursor {
+                    Some(cursor) => fetch::drain(cursor, Shape::Answers, &mut None, usize::MAX),
+                    None => Ok(Rows::default()),
+                }
+            });
+        free(statement);
+        rows.map_err(|error| match error {
+            Unread::Odbc(error) => diagnose::in_use(self.dialect, error),
+            Unread::Unfit(_) => diagnose::out_of_memory(),
+        })
+    }
+}
+
+fn statement_on<'a>(connection: &'a Connection<'static>) -> Result<StatementImpl<'a>> {
+    match connection.allocate_statement() {
+        SqlResult::Success(statement) | SqlResult::SuccessWithInfo(statement) => Ok(statement),
+        _ => Err(Error::new(
+            ErrorKind::InvalidArgument,
+            "the connection takes no statement; it must be an ODBC connection (SQLHDBC) that is open",
+        )),
+    }
+}
+
+/// Without the panic of a destructor that the driver reports an error to.
+fn free<T>(statement: T) {
+    if catch_unwind(AssertUnwindSafe(|| drop(statement))).is_err() {
+        log::warn!("a statement of a connection that was handed over could not be freed");
+    }
+}
