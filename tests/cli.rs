@@ -17,6 +17,8 @@ mod installing;
 mod operating;
 #[path = "cli/outcomes.rs"]
 mod outcomes;
+#[path = "cli/plugin.rs"]
+mod plugin;
 #[path = "cli/readme.rs"]
 mod readme;
 mod scratch;

@@ -5,6 +5,7 @@
 compile_error!("the command is for Unix-like systems; the library alone builds with --no-default-features");
 
 mod adopt;
+mod check;
 mod cli;
 mod completions;
 mod connection;
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         Command::Doctor(args) => doctor::run(&global, &args, &out),
         Command::Enqueue(args) => enqueue::run(&global, &args, &out),
         Command::Work(args) => work::run(&global, args, &out),
+        Command::Check(args) => check::run(&global, &args, &out),
         Command::Stats(args) => stats::run(&global, &args, &out),
         Command::Show(args) => show::run(&global, &args, &out),
         Command::Why(args) => why::run(&global, &args, &out),
@@ -79,6 +81,10 @@ fn main() -> ExitCode {
 
 /// Arguments that are none, or help that was asked for.
 fn refuse(error: &clap::Error) -> ExitCode {
+    if error.use_stderr() && check::is_meant(std::env::args_os()) {
+        let _ = error.print();
+        return exit::Exit::Plugin(3).into();
+    }
     let arguments = std::env::args_os().take_while(|argument| argument != "--");
     if !error.use_stderr() || !arguments.into_iter().any(|argument| argument == "--json") {
         error.exit();
