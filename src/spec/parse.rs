@@ -10,7 +10,7 @@ mod table;
 mod tree;
 mod write;
 
-use super::{QueueSpec, Storage};
+use super::{ColumnSpec, QueueSpec, Storage};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::QueueName;
 use at::At;
@@ -136,9 +136,18 @@ fn read(root: &Node) -> Result<QueueSpec> {
     }
     let (completion, leaves) = options::completion(&spec, &declared)?;
     table::check(&spec, &declared, &types, leaves)?;
+    let order = options::order(&spec, &declared)?;
+    // Whoever asks why a group waits is told its value.
+    let is_group =
+        |column: &ColumnSpec| order.group.as_ref().is_some_and(|group| columns::same_name(group, &column.name));
+    if let (Some(column), Some(at)) =
+        (columns.iter().find(|column| column.secret && is_group(column)), spec.get("columns"))
+    {
+        return Err(at.refuse(format!("{:?} cannot be secret: it is the group of items", column.name.as_str())));
+    }
     Ok(QueueSpec {
         subtypes: subtypes::subtypes(&spec, &queue, &types, &declared)?,
-        order: options::order(&spec, &declared)?,
+        order,
         max_attempts: options::attempts(&spec)?,
         backoff: options::backoff(&spec)?,
         lease: options::lease(&spec)?,

@@ -183,7 +183,7 @@ fn indexed(at: &At<'_>, name: &Identifier, declared: &Declared<'_>) -> Result<()
 /// `roles`.
 pub(super) fn roles(spec: &Table<'_>, declared: &Declared<'_>) -> Result<RolesSpec> {
     let Some(at) = spec.get("roles") else { return Ok(RolesSpec::default()) };
-    let roles = at.table(&["producer", "worker", "operator", "own_types_only"])?;
+    let roles = at.table(&["producer", "worker", "monitor", "operator", "own_types_only"])?;
     let own_types_only = roles.boolean("own_types_only", false)?;
     if let (true, Storage::Table(table), Some(at)) = (own_types_only, declared.storage, roles.get("own_types_only"))
         && table.lifecycle.kind.is_none()
@@ -193,6 +193,7 @@ pub(super) fn roles(spec: &Table<'_>, declared: &Declared<'_>) -> Result<RolesSp
     Ok(RolesSpec {
         producer: roles.identifier("producer")?,
         worker: roles.identifier("worker")?,
+        monitor: roles.identifier("monitor")?,
         operator: roles.identifier("operator")?,
         own_types_only,
     })
