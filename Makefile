@@ -3,7 +3,7 @@
 languages := c cpp csharp python go rust
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo workers test test-core test-deep $(languages:%=test-%) bench lint semver verify-sqlserver install clean
+.PHONY: help setup demo workers test test-core test-browser test-deep $(languages:%=test-%) bench lint semver verify-sqlserver install clean
 
 # What .ci/setup.sh had to install itself.
 export PATH := $(CURDIR)/.local/go/bin:$(PATH)
@@ -40,6 +40,10 @@ test: setup ## Runs every check, on PostgreSQL and, when READPAST_TEST_SQLSERVER
 test-core: ## Rust, C and both drivers: the part of `make test` for who works on the core.
 	@.ci/setup.sh drivers c
 	@.ci/test.sh core
+
+test-browser: ## The pages of `readpast serve` in a real browser; screenshots stay in target/browser.
+	@.ci/setup.sh browser
+	@.ci/test.sh browser
 
 # For who works on one binding. Its adapter's build may need what C's does: nothing else is set up.
 $(languages:%=test-%): test-%: ## A binding's own part of `make test`.

@@ -4,6 +4,7 @@
 #   test.sh             all of them, as `make test` runs them
 #   test.sh lint        only those that read the source and start no database server
 #   test.sh core        Rust, C and both drivers, with a library that is not optimized: for who works on the core
+#   test.sh browser     the pages of `readpast serve` in Chromium
 #   test.sh LANGUAGE... the suites of these bindings, and the conformance suite over them
 #
 # PostgreSQL is always tested, on a throw-away cluster. SQL Server is tested too when READPAST_TEST_SQLSERVER holds an
@@ -95,12 +96,17 @@ case ${1:-all} in
         end
         echo 'The checks of the core passed. All of them: make test'
         ;;
+    browser)
+        step 'pages in a browser' tests/browser/test.sh
+        print_summary
+        ;;
     all)
         lint
         step 'library' .ci/stage.sh
         build "${languages[@]}"
         step 'tests' .ci/with_cluster.sh cargo test
         check "${languages[@]}"
+        step 'pages in a browser' tests/browser/test.sh
         end
         echo 'Not in here: make test-deep (the oldest Rust, miri, the address sanitizer, cargo-deny)'
         echo 'All checks passed.'

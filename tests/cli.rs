@@ -11,6 +11,9 @@ mod documents;
 mod enqueuing;
 #[path = "cli/help.rs"]
 mod help;
+#[path = "cli/http.rs"]
+#[cfg(feature = "serve")]
+mod http;
 #[path = "cli/installing.rs"]
 mod installing;
 #[path = "cli/operating.rs"]
@@ -22,6 +25,9 @@ mod plugin;
 #[path = "cli/readme.rs"]
 mod readme;
 mod scratch;
+#[path = "cli/serving.rs"]
+#[cfg(feature = "serve")]
+mod serving;
 #[path = "cli/shell.rs"]
 mod shell;
 #[path = "cli/signals.rs"]

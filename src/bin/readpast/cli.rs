@@ -32,6 +32,8 @@ pub enum Command {
     Work(work::Args),
     Stats(stats::Args),
     Check(check::Args),
+    #[cfg(feature = "serve")]
+    Serve(crate::serve::Args),
     Show(show::Args),
     Why(why::Args),
     /// Lets items that wait for their next attempt be tried at once

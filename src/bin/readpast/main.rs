@@ -26,6 +26,8 @@ mod purge;
 mod recover;
 mod render;
 mod secret_file;
+#[cfg(feature = "serve")]
+mod serve;
 mod show;
 mod signals;
 mod spec_file;
@@ -55,6 +57,8 @@ fn main() -> ExitCode {
         Command::Enqueue(args) => enqueue::run(&global, &args, &out),
         Command::Work(args) => work::run(&global, args, &out),
         Command::Check(args) => check::run(&global, &args, &out),
+        #[cfg(feature = "serve")]
+        Command::Serve(args) => serve::run(&global, &args, &out),
         Command::Stats(args) => stats::run(&global, &args, &out),
         Command::Show(args) => show::run(&global, &args, &out),
         Command::Why(args) => why::run(&global, &args, &out),
