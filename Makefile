@@ -3,8 +3,8 @@
 languages := c cpp csharp python go rust
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo workers test test-core test-deep test-windows $(languages:%=test-%) bench lint semver verify-sqlserver package \
-    install clean
+.PHONY: help setup demo workers test test-core test-browser test-deep test-windows $(languages:%=test-%) bench lint semver \
+    verify-sqlserver package install clean
 
 # What .ci/setup.sh had to install itself.
 export PATH := $(CURDIR)/.local/go/bin:$(PATH)
@@ -45,6 +45,10 @@ test-core: ## Rust, C and both drivers: the part of `make test` for who works on
 test-windows: ## Library, C, C++, Go and the command as Windows programs, in Wine, on a throw-away PostgreSQL.
 	@.ci/setup.sh windows go
 	@.ci/test.sh windows
+
+test-browser: ## The pages of `readpast serve` in a real browser; screenshots stay in target/browser.
+	@.ci/setup.sh browser
+	@.ci/test.sh browser
 
 # For who works on one binding. Its adapter's build may need what C's does: nothing else is set up.
 $(languages:%=test-%): test-%: ## A binding's own part of `make test`.

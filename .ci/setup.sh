@@ -4,8 +4,8 @@
 #
 #   setup.sh           everything, as `make test` needs it
 #   setup.sh PART...   what the parts need: core (Rust, C compiler, PostgreSQL and its driver: the demo), drivers (the
-#                      Microsoft driver), lint (of shell and SQL), and the languages c, cpp, csharp, python, go, rust, and windows
-#                      (MinGW and Wine)
+#                      Microsoft driver), lint (of shell and SQL), browser (Chromium and its driver), windows (MinGW and
+#                      Wine), and the languages c, cpp, csharp, python, go, rust
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -15,7 +15,7 @@ readonly msodbcsql=$root/.local/msodbcsql18
 readonly tsql_parser=$root/.local/tsql_parser
 readonly odbc=$root/.local/odbc
 readonly log=$root/.local/setup.log
-readonly parts=(core drivers lint c cpp csharp python go rust windows)
+readonly parts=(core drivers lint browser c cpp csharp python go rust windows)
 [ $# -gt 0 ] || set -- "${parts[@]}"
 readonly asked=" core $* "
 oldest_rust=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
@@ -76,6 +76,7 @@ install_packages() {
     # krb5, gssapi and ltdl are linked by the Microsoft driver; libssl (from openssl) it opens when it connects.
     ! needs drivers || packages+=(libgssapi-krb5-2 libkrb5-3 libltdl7 openssl python3-venv)
     ! needs lint || packages+=(python3-venv shellcheck)
+    ! needs browser || packages+=(chromium chromium-driver python3-venv)
     ! needs c || packages+=(clang clang-format clang-tidy cmake libcjson-dev valgrind)
     ! needs cpp || packages+=(clang clang-format clang-tidy cmake doctest-dev nlohmann-json3-dev)
     ! needs csharp || packages+=(astyle gendarme mono-devel nunit-console python3-venv unzip)
@@ -177,6 +178,19 @@ install_sqlfluff() {
     say sqlfluff "installing into ${venv#"$root/"}"
     quietly "$venv/bin/python" -m pip install --disable-pip-version-check --requirement .ci/requirements.txt
     cp .ci/requirements.txt "$venv/requirements.txt"
+}
+
+# What drives the browser has an environment of its own: it brings much along.
+install_selenium() {
+    local wanted=tests/browser/requirements.txt place=$root/.local/browser
+    if cmp --silent "$wanted" "$place/requirements.txt"; then
+        say selenium present
+        return
+    fi
+    say selenium "installing into ${place#"$root/"}"
+    quietly /usr/bin/python3 -m venv --clear "$place"
+    quietly "$place/bin/python" -m pip install --disable-pip-version-check --requirement "$wanted"
+    cp "$wanted" "$place/requirements.txt"
 }
 
 # Microsoft's T-SQL parser, for `make lint`. A check that is left out where it cannot be had: without a network, on another
@@ -318,6 +332,7 @@ if needs drivers || needs lint || needs csharp || needs go; then make_venv; fi
 ! needs lint || install_sqlfluff
 # The .NET that it runs on runs C#'s tests too.
 if needs lint || needs csharp; then install_tsql_parser; fi
+! needs browser || install_selenium
 ! needs go || install_go
 ! needs windows || install_windows
 ! needs drivers || install_msodbcsql

@@ -5,6 +5,7 @@
 #   test.sh lint        only those that read the source and start no database server
 #   test.sh core        Rust, C and both drivers, with a library that is not optimized: for who works on the core
 #   test.sh windows     library, C, C++, Go and the command as Windows programs, in Wine
+#   test.sh browser     the pages of `readpast serve` in Chromium
 #   test.sh LANGUAGE... the suites of these bindings, and the conformance suite over them
 #
 # PostgreSQL is always tested, on a throw-away cluster. SQL Server is tested too when READPAST_TEST_SQLSERVER holds an
@@ -122,6 +123,10 @@ case ${1:-all} in
         print_summary
         echo 'The checks on Windows passed. All of them: make test'
         ;;
+    browser)
+        step 'pages in a browser' tests/browser/test.sh
+        print_summary
+        ;;
     all)
         lint
         step 'library' .ci/stage.sh
@@ -129,6 +134,7 @@ case ${1:-all} in
         step 'tests' .ci/with_cluster.sh cargo test
         check "${languages[@]}"
         windows
+        step 'pages in a browser' tests/browser/test.sh
         end
         echo 'Not in here: make test-deep (the oldest Rust, miri, the address sanitizer, cargo-deny)'
         echo 'All checks passed.'

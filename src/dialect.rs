@@ -48,6 +48,8 @@ pub struct Calls {
     pub recover: Arc<str>,
     /// No parameters.
     pub stats: Arc<str>,
+    /// The most rows of each look.
+    pub watch: Arc<str>,
     /// Filter, key to go on after, most items.
     pub find: Arc<str>,
     /// The value of a group; only of queues with groups.
@@ -116,6 +118,7 @@ impl Dialect {
             renew: call("renew")?,
             recover: call("recover")?,
             stats: call("stats")?,
+            watch: call("watch")?,
             find: call("find")?,
             blocked: spec.order.group.as_ref().map(|_| call("blocked")).transpose()?,
             redrive: call("redrive")?,

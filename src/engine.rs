@@ -164,7 +164,7 @@ impl Engine {
         }
         state.phase = Phase::Working;
         drop(state);
-        shared.queue.watch(Arc::downgrade(shared) as Weak<dyn Watcher>);
+        shared.queue.watched_by(Arc::downgrade(shared) as Weak<dyn Watcher>);
         // A queue without leases has none to keep.
         match shared.queue.keep(Arc::downgrade(shared) as Weak<dyn LeaseHolder>, shared.queue.lease() / 3) {
             Ok(keeping) => *shared.keeping.lock() = keeping,

@@ -112,6 +112,21 @@ pub(crate) fn objects(dialect: Dialect, schema: &Identifier, there: &Catalog, sp
     Ok(objects)
 }
 
+/// The names of the queues that are installed in the schema of `config`, in their order. A login that may use one of them may
+/// ask.
+///
+/// # Errors
+/// [`ErrorKind::SchemaMissing`] where nothing is installed.
+pub fn queue_names(config: &Config) -> Result<Vec<String>> {
+    let schema = config.schema()?;
+    let mut session = Session::open(config)?;
+    let catalog = installed(&mut session, &schema)?;
+    if catalog.version.is_none() {
+        return Err(missing(&schema));
+    }
+    Ok(catalog.queues.into_iter().map(|queue| queue.name).collect())
+}
+
 /// The description of the queue called `name`, once schema and queue are found fit for this library.
 pub(crate) fn look_up(session: &mut Session, schema: &Identifier, name: &str) -> Result<QueueSpec> {
     let catalog = match catalog(session, schema) {

@@ -14,6 +14,7 @@ mod state;
 mod stats;
 mod time;
 mod verdict;
+mod watched;
 mod why;
 
 pub(crate) use self::made::made as made_batch;
@@ -31,11 +32,13 @@ pub use self::{
     stats::QueueStats,
     time::{normalize_utc, utc_text},
     verdict::Verdict,
+    watched::{Holding, Trouble, Watched},
     why::{Standing, Why},
 };
 
 pub(crate) use self::rows::{Unfit, Withheld};
 pub(crate) use self::span::utc_ms;
+pub(crate) use self::watched::Figure;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::find_name;

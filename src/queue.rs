@@ -23,8 +23,8 @@ use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Excerpt, Result};
 use crate::install;
 use crate::item::{
-    Batch, Enqueued, Filter, ItemRef, Lease, NewItem, Outcome, QueueStats, Rows, Settlement, Why, normalize_utc,
-    utc_text,
+    Batch, Enqueued, Filter, ItemRef, Lease, NewItem, Outcome, QueueStats, Rows, Settlement, Watched, Why,
+    normalize_utc, utc_text,
 };
 pub use crate::pool::Connections;
 use crate::pool::{Pool, closed};
@@ -292,6 +292,15 @@ impl Queue {
         stats::stats(&self.0)
     }
 
+    /// Figures about the queue from looks of at most `most` rows each (1 to 1,000,000): the cost does not grow with the queue.
+    /// What could not be counted to its end says so.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] for a bound that cannot be.
+    pub fn watch(&self, most: u32) -> Result<Watched> {
+        stats::watch(&self.0, most)
+    }
+
     /// What has become of the queue's connections, all its handles' together. Asks nobody.
     #[must_use]
     pub fn connections(&self) -> Connections {
@@ -352,7 +361,7 @@ impl Queue {
     }
 
     /// Has `watcher` told when it may be worth while to ask for a turn.
-    pub(crate) fn watch(&self, watcher: Weak<dyn Watcher>) {
+    pub(crate) fn watched_by(&self, watcher: Weak<dyn Watcher>) {
         self.0.signal.watch(watcher);
     }
 

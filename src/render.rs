@@ -34,7 +34,7 @@ const SCHEMA_FILES: [&str; 1] = ["schema/0001_base.sql"];
 pub const SCHEMA_VERSION: i32 = SCHEMA_FILES.len() as i32;
 
 /// What makes up a queue, in the order it is run.
-const QUEUE_FILES: [&str; 15] = [
+const QUEUE_FILES: [&str; 16] = [
     "queue/table.sql",
     "queue/view.sql",
     "queue/add_set.sql",
@@ -46,6 +46,7 @@ const QUEUE_FILES: [&str; 15] = [
     "queue/modify_one.sql",
     "queue/renew_set.sql",
     "queue/stats.sql",
+    "queue/watch.sql",
     "queue/find.sql",
     "queue/redrive_set.sql",
     "queue/purge.sql",
@@ -163,9 +164,12 @@ impl<'a> Target<'a> {
 
     pub(crate) fn queue(self, spec: &QueueSpec) -> Result<Vec<Object>> {
         let dialect = self.dialect;
-        for (role, name) in
-            [("producer", &spec.roles.producer), ("worker", &spec.roles.worker), ("operator", &spec.roles.operator)]
-        {
+        for (role, name) in [
+            ("producer", &spec.roles.producer),
+            ("worker", &spec.roles.worker),
+            ("monitor", &spec.roles.monitor),
+            ("operator", &spec.roles.operator),
+        ] {
             name.iter().try_for_each(|name| dialect.check_length(&format!("roles.{role}"), name))?;
         }
         if let Storage::Table(table) = &spec.storage {

@@ -67,6 +67,19 @@ pub struct QueueSpec {
 }
 
 impl QueueSpec {
+    /// Whether a column of items, as `find` names it, is shown to workers alone.
+    #[must_use]
+    pub fn is_secret(&self, name: &str) -> bool {
+        let is = |column: &ColumnSpec, prefix: &str| {
+            column.secret && name.to_lowercase() == format!("{prefix}{}", column.name.as_str()).to_lowercase()
+        };
+        self.columns.iter().any(|column| is(column, ""))
+            || self.subtypes.iter().any(|subtype| {
+                let prefix = format!("{}_", subtype.name.as_str());
+                subtype.columns.iter().any(|column| is(column, &prefix))
+            })
+    }
+
     /// The kind of the queue, in one word.
     #[must_use]
     pub fn preset(&self) -> &'static str {
@@ -98,6 +111,8 @@ pub struct ColumnSpec {
     pub kind: ColumnKind,
     /// Whether it may be NULL.
     pub nullable: bool,
+    /// Whether it is shown to nobody but workers: who looks for items finds NULL in its place.
+    pub secret: bool,
 }
 
 /// What a column holds. Each has a type on both servers.

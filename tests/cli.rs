@@ -11,17 +11,25 @@ mod documents;
 mod enqueuing;
 #[path = "cli/help.rs"]
 mod help;
+#[path = "cli/http.rs"]
+#[cfg(feature = "serve")]
+mod http;
 #[path = "cli/installing.rs"]
 mod installing;
 #[path = "cli/operating.rs"]
 mod operating;
 #[path = "cli/outcomes.rs"]
 mod outcomes;
+#[path = "cli/plugin.rs"]
+mod plugin;
 #[path = "cli/procedure.rs"]
 mod procedure;
 #[path = "cli/readme.rs"]
 mod readme;
 mod scratch;
+#[path = "cli/serving.rs"]
+#[cfg(feature = "serve")]
+mod serving;
 #[path = "cli/shell.rs"]
 mod shell;
 #[path = "cli/signals.rs"]

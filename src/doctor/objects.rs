@@ -73,8 +73,12 @@ pub(super) fn check(examined: &mut Examined, spec: &QueueSpec, made: &[Object]) 
         examined.findings.push(Finding::ok("permission", queue, format!("this login may use all {usable} of them")));
     } else {
         let what = format!("this login may not use {}", denied.join(", "));
-        let roles =
-            [("enqueues", &spec.roles.producer), ("works", &spec.roles.worker), ("operates", &spec.roles.operator)];
+        let roles = [
+            ("enqueues", &spec.roles.producer),
+            ("works", &spec.roles.worker),
+            ("looks", &spec.roles.monitor),
+            ("operates", &spec.roles.operator),
+        ];
         let named: Vec<_> =
             roles.iter().filter_map(|(part, role)| Some(format!("{} ({part})", role.as_ref()?.as_str()))).collect();
         let remedy = if named.is_empty() {

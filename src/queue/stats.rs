@@ -2,9 +2,9 @@
 
 use super::Inner;
 use super::backend::Backend;
-use crate::error::Result;
-use crate::item::{QueueStats, Value};
-use crate::session::Shape;
+use crate::error::{Error, ErrorKind, Result};
+use crate::item::{Figure, QueueStats, Value, Watched};
+use crate::session::{Param, Shape};
 
 pub(super) fn stats(queue: &Inner) -> Result<QueueStats> {
     let calls = match &queue.backend {
@@ -23,4 +23,33 @@ pub(super) fn stats(queue: &Inner) -> Result<QueueStats> {
         }
     }
     Ok(stats)
+}
+
+/// The most rows of a look that the procedure takes.
+const MOST: u32 = 1_000_000;
+
+pub(super) fn watch(queue: &Inner, most: u32) -> Result<Watched> {
+    let Some(most) = i32::try_from(most).ok().filter(|_| (1..=MOST).contains(&most)) else {
+        let message = format!("the rows of a look must be from 1 to {MOST}, and not {most}");
+        return Err(Error::new(ErrorKind::InvalidArgument, message));
+    };
+    let calls = match &queue.backend {
+        Backend::Ours(calls) => calls,
+        Backend::Theirs(theirs) => return Ok(super::handwritten::stats(queue, theirs)?.into()),
+    };
+    let rows = queue.with_session(|session| session.call(&calls.watch, &[Param::Integer(most)], Shape::Table))?;
+    let text = |row, column| if let Value::Text(text) = rows.value(row, column) { text } else { "" };
+    let number = |row, column| if let Value::Integer(number) = rows.value(row, column) { Some(number) } else { None };
+    let mut watched = Watched::default();
+    for row in 0..rows.len() {
+        watched.record(&Figure {
+            name: text(row, 0),
+            value: number(row, 1),
+            capped: rows.value(row, 2) == Value::Boolean(true),
+            ms: number(row, 3),
+            detail: text(row, 4),
+            key: text(row, 5),
+        });
+    }
+    Ok(watched.conclude())
 }

@@ -22,6 +22,9 @@ const ADOPTED: [[&str; 2]; 4] = [
     ["ItemToken", "item_token"],
 ];
 
+/// How far the items that wait are counted: who asks for one wants to know whether there are many.
+const LOOK: u32 = 10_000;
+
 pub(super) fn why(queue: &Inner, key: &str) -> Result<Option<Why>> {
     let found = operate::find(queue, &Filter::of_keys([key]), None, 1)?;
     let Some(item) = found.get(0) else { return Ok(None) };
@@ -49,7 +52,7 @@ pub(super) fn why(queue: &Inner, key: &str) -> Result<Option<Why>> {
         standing.blocked_by = Some((by, *state));
         return Ok(Some(standing.why()));
     }
-    let figures = match stats::stats(queue) {
+    let figures = match stats::watch(queue, LOOK).map(|watched| watched.stats) {
         Err(error) if error.kind() == ErrorKind::PermissionDenied => None,
         figures => Some(figures?),
     };

@@ -27,6 +27,7 @@ pub(super) fn context(dialect: Dialect, column: &ColumnSpec, adopted: bool) -> V
         path => path(name),
         is_json => column.kind == ColumnKind::Json,
         nullable => column.nullable,
+        secret => column.secret,
     }
 }
 

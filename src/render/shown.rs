@@ -24,25 +24,26 @@ const LIFE: [(&str, &str, &str); 11] = [
 ];
 
 /// All of them in their order, each with `name`, `type`, and where it comes from: `what` it is in an item's life, or the
-/// table's column `quoted`, of a subtype with its `alias`. `cast` says that the column's type is not known to be `type`.
+/// table's column `quoted`, of a subtype with its `alias`. `cast` says that the column's type is not known to be `type`,
+/// `secret` that only workers get it.
 pub(super) fn columns(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value> {
     let own = spec.is_own();
     let style = dialect.quote_style();
     let names = Names::of(dialect, spec);
     let life = |what: &str, kind: ColumnKind, ours: &str, theirs: &str| {
         let name = Names::ours(dialect, if own { ours } else { theirs });
-        listed(name, dialect.column_type(kind), Some(what), None, None, false)
+        listed(name, dialect.column_type(kind), Some(what), None, None, [false, false])
     };
-    let stored = |name: &Identifier, kind: String| {
+    let stored = |name: &Identifier, kind: String, secret: bool| {
         let shown = if own { names.quoted(name) } else { name.quoted(style) };
-        listed(shown, kind, None, Some(names.quoted(name)), None, !own)
+        listed(shown, kind, None, Some(names.quoted(name)), None, [!own, secret])
     };
     let payload = spec.columns.iter().map(|column| {
         let kind = if own { dialect.column_type(column.kind) } else { key_type(dialect, column.kind) };
-        stored(&column.name, kind)
+        stored(&column.name, kind, column.secret)
     });
     let keys = table.key.iter().filter(|key| !spec.columns.iter().any(|column| column.name == key.name));
-    let keys = keys.map(|key| stored(&key.name, key_type(dialect, key.kind)));
+    let keys = keys.map(|key| stored(&key.name, key_type(dialect, key.kind), false));
     let kind = table.lifecycle.kind.iter().map(|_| life("type", ColumnKind::Text(None), "Type", "ItemType"));
     let lived = kind.chain(LIFE.iter().map(|(what, ours, theirs)| life(what, kind_of(what), ours, theirs)));
     let of_subtypes = spec.subtypes.iter().enumerate().flat_map(|(place, subtype)| {
@@ -50,7 +51,14 @@ pub(super) fn columns(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
             let name = format!("{}_{}", subtype.name.as_str(), column.name.as_str());
             let name = Identifier::new("a column", &name).map(|name| name.quoted(style)).unwrap_or_default();
             let alias = format!("s{}", place + 1);
-            listed(name, dialect.column_type(column.kind), None, Some(column.name.quoted(style)), Some(alias), false)
+            listed(
+                name,
+                dialect.column_type(column.kind),
+                None,
+                Some(column.name.quoted(style)),
+                Some(alias),
+                [false, column.secret],
+            )
         })
     });
     if own {
@@ -66,9 +74,9 @@ fn listed(
     what: Option<&str>,
     quoted: Option<String>,
     alias: Option<String>,
-    cast: bool,
+    [cast, secret]: [bool; 2],
 ) -> Value {
-    context! { name, type => kind, what, quoted, alias, cast }
+    context! { name, type => kind, what, quoted, alias, cast, secret }
 }
 
 fn kind_of(what: &str) -> ColumnKind {

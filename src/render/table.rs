@@ -205,6 +205,7 @@ pub(super) fn options(dialect: Dialect, spec: &QueueSpec) -> Value {
         roles => context! {
             producer => role(&spec.roles.producer),
             worker => role(&spec.roles.worker),
+            monitor => role(&spec.roles.monitor),
             operator => role(&spec.roles.operator),
         },
     }

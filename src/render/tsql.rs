@@ -167,7 +167,7 @@ fn given(spec: &QueueSpec, table: &TableSpec) -> Vec<Given> {
     // When it came, a producer may say, named among the columns or not; but in our own table that is the key.
     let enqueued = table.lifecycle.enqueued.as_ref().filter(|_| !spec.is_own());
     if let Some(name) = enqueued.filter(|name| !spec.columns.iter().any(|column| column.name == **name)) {
-        columns.push(ColumnSpec { name: name.clone(), kind: ColumnKind::Timestamp, nullable: true });
+        columns.push(ColumnSpec { name: name.clone(), kind: ColumnKind::Timestamp, nullable: true, secret: false });
     }
     let numbered = columns.into_iter().enumerate();
     numbered.map(|(at, column)| Given { column, var: format!("[Column{}]", at + 1) }).collect()
@@ -210,6 +210,7 @@ fn parameters(spec: &QueueSpec, table: &TableSpec, given: &[Given]) -> Vec<Value
         name: key.name.clone(),
         kind: key.kind,
         nullable: true,
+        secret: false,
     });
     let columns = given.iter().map(|given| given.column.clone());
     keys.chain(columns)

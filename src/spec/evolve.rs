@@ -143,7 +143,7 @@ impl Comparison {
                 self.refuse(key, format!("{name:?} is {}, of which {} holds not every value", column.kind, other.kind));
             } else if column.nullable && !other.nullable {
                 self.refuse(key, format!("{name:?} may be NULL in rows that are there, so it cannot become not null"));
-            } else if column != other {
+            } else if (column.kind, column.nullable) != (other.kind, other.nullable) {
                 self.changes.push(ColumnChange { table: table.clone(), column: other.clone(), added: false });
             }
         }

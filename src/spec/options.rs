@@ -119,6 +119,8 @@ pub struct RolesSpec {
     pub producer: Option<Identifier>,
     /// May claim, settle and renew, and read the worker view.
     pub worker: Option<Identifier>,
+    /// May look: figures and items, and nothing else.
+    pub monitor: Option<Identifier>,
     /// May do everything.
     pub operator: Option<Identifier>,
     /// Whether a worker's login sees and claims only the types that the table QueueTypeAccess gives it.

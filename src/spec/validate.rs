@@ -77,9 +77,15 @@ fn given(spec: &QueueSpec) -> Vec<ColumnSpec> {
             name: key.name.clone(),
             kind: key.kind,
             nullable: key.kind == ColumnKind::Guid,
+            secret: false,
         }));
         let enqueued = table.lifecycle.enqueued.iter().cloned();
-        given.extend(enqueued.map(|name| ColumnSpec { name, kind: ColumnKind::Timestamp, nullable: true }));
+        given.extend(enqueued.map(|name| ColumnSpec {
+            name,
+            kind: ColumnKind::Timestamp,
+            nullable: true,
+            secret: false,
+        }));
     }
     given
 }

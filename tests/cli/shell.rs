@@ -178,6 +178,16 @@ impl Done {
 pub struct Running(Option<Child>);
 
 impl Running {
+    /// One that was started in another way.
+    pub fn of(child: Child) -> Self {
+        Self(Some(child))
+    }
+
+    /// Its standard output, to read while it runs.
+    pub fn out(&mut self) -> std::process::ChildStdout {
+        self.0.as_mut().unwrap().stdout.take().unwrap()
+    }
+
     pub fn id(&self) -> u32 {
         self.0.as_ref().unwrap().id()
     }

@@ -59,6 +59,7 @@ fn each_mistake_has_its_line_and_key() {
         ("[\"A\"]", "[]", "line 2: types:", "not an empty list"),
         ("[\"A\"]", "[\"A\", \"A\"]", "line 2: types[1]:", "there already"),
         ("nullable = false", "nullable = 0", "line 5: columns[1].nullable:", "true or false, not 0"),
+        ("nullable = false", "secret = 1", "line 5: columns[1].secret:", "true or false, not 1"),
         ("\"integer\"", "\"int\"", "line 5: columns[1].type:", "no column type \"int\""),
         ("\"keep\"", "\"drop\"", "line 7: completion:", "\"keep\" or \"delete\", not \"drop\""),
         ("\"keep\"", "1979-05-27", "line 7: completion:", "not a time"),
@@ -297,4 +298,13 @@ fn a_backoff_is_a_table_or_none() {
     }
     assert_eq!(spec("\"none\"").unwrap().backoff, None);
     assert_eq!(QueueSpec::from_json(r#"{"queue": "Job"}"#).unwrap().backoff.unwrap().first_ms, 5_000);
+}
+
+#[test]
+fn what_is_shown_cannot_be_secret() {
+    let spec = r#"{"queue": "Work", "columns": [{"name": "Customer", "type": "text(20)", "secret": true}],
+        "order": {"group": "Customer"}}"#;
+    let error = QueueSpec::from_json(spec).unwrap_err().to_string();
+    assert!(error.contains("line 2: order.group: \"Customer\" cannot be secret"), "{error}");
+    assert!(QueueSpec::from_json(&spec.replace("\"group\": \"Customer\"", "")).is_ok());
 }

@@ -42,13 +42,23 @@ fn kind() -> impl Strategy<Value = ColumnKind> {
 
 /// Columns of any kind, and at the end one that can give the order and a key.
 fn columns(prefix: &'static str) -> impl Strategy<Value = Vec<ColumnSpec>> {
-    prop::collection::vec((kind(), any::<bool>()), 0..4).prop_map(move |kinds| {
+    prop::collection::vec((kind(), any::<bool>(), any::<bool>()), 0..4).prop_map(move |kinds| {
         let mut columns: Vec<_> = kinds
             .into_iter()
             .enumerate()
-            .map(|(i, (kind, nullable))| ColumnSpec { name: name(&format!("{prefix}{i}")), kind, nullable })
+            .map(|(i, (kind, nullable, secret))| ColumnSpec {
+                name: name(&format!("{prefix}{i}")),
+                kind,
+                nullable,
+                secret,
+            })
             .collect();
-        columns.push(ColumnSpec { name: name(&format!("{prefix}Rank")), kind: ColumnKind::Integer, nullable: false });
+        columns.push(ColumnSpec {
+            name: name(&format!("{prefix}Rank")),
+            kind: ColumnKind::Integer,
+            nullable: false,
+            secret: false,
+        });
         columns
     })
 }
@@ -135,8 +145,15 @@ fn options() -> impl Strategy<Value = (Option<BackoffSpec>, LeaseSpec, Completio
     });
     let completion =
         prop_oneof![Just(Completion::Keep), Just(Completion::Delete), Just(Completion::History(name("Done_History")))];
-    let roles = (option::of(any_name(7)), option::of(any_name(8)), option::of(any_name(9)), any::<bool>()).prop_map(
-        |(producer, worker, operator, own_types_only)| RolesSpec { producer, worker, operator, own_types_only },
+    let role = |number| option::of(any_name(number));
+    let roles = (role(7), role(8), role(6), role(9), any::<bool>()).prop_map(
+        |(producer, worker, monitor, operator, own_types_only)| RolesSpec {
+            producer,
+            worker,
+            monitor,
+            operator,
+            own_types_only,
+        },
     );
     (option::of(backoff), lease, completion, roles)
 }

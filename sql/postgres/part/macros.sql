@@ -243,14 +243,14 @@ SELECT
 {%- endfor %}
 {%- endmacro -%}
 {#- An item as it is shown: from a row of the table (q), or of the view of both tables (v). -#}
-{%- macro item_of_row() %}
+{%- macro item_of_row(for_workers=true) %}
 {%- for column in shown %}
-            {% if column.alias %}{{ column.alias }}.{{ column.quoted }}{% elif column.what %}{{ of(column.what) }}{% else %}q.{{ column.quoted }}{{ "::" ~ column.type if column.cast }}{% endif %}{{ "," if not loop.last }}
+            {% if column.secret and not for_workers %}NULL::{{ column.type }}{% elif column.alias %}{{ column.alias }}.{{ column.quoted }}{% elif column.what %}{{ of(column.what) }}{% else %}q.{{ column.quoted }}{{ "::" ~ column.type if column.cast }}{% endif %}{{ "," if not loop.last }}
 {%- endfor %}
 {%- endmacro -%}
-{%- macro item_of_view(cast=true) %}
+{%- macro item_of_view(cast=true, for_workers=true) %}
 {%- for column in shown %}
-            v.{{ "item_" ~ column.what if column.what else column.name }}{{ "::" ~ column.type if column.cast and cast }}{{ "," if not loop.last }}
+            {% if column.secret and not for_workers %}NULL::{{ column.type }}{% else %}v.{{ "item_" ~ column.what if column.what else column.name }}{{ "::" ~ column.type if column.cast and cast }}{% endif %}{{ "," if not loop.last }}
 {%- endfor %}
 {%- endmacro -%}
 {%- macro subtypes_joined(alias="q", keys=false) %}

@@ -6,7 +6,7 @@
 The items that fit filter_, in the order of their keys, after the key after_ on, at most max_ of them: a page, and the
 last key of it begins the next one. filter_ is a JSON object, of which every member narrows the choice: keys, status and
 types (arrays), before and after (UTC, of the last change that is known), error (a part of its text). NULL is all items.
-One row per item, with the answer FOUND. It changes nothing and locks nothing. Without keys it reads the table in order
+One row per item, with the answer FOUND. Columns that are secret are NULL. It changes nothing and locks nothing. Without keys it reads the table in order
 until the page is full.
 Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}.
 */
@@ -27,13 +27,23 @@ BEGIN
     SELECT
 {{- m.key_read(m.key_from_text("NULLIF(after_, '')")) }}
     INTO from_;
-{% for case in ["some", "first", "next"] %}
-    {{ "IF keys_ IS NOT NULL THEN" if case == "some" else ("ELSIF from_.key_1 IS NULL THEN" if case == "first" else "ELSE") }}
+{% set of_states = {
+    "ended": "'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted'",
+    "flying": "'Processing'",
+    "waiting": "'Pending', 'Error'"
+} -%}
+{%- for case in ["some", "ended", "flying", "waiting", "first", "next"] if own or case not in of_states %}
+    {% if case == "some" %}IF keys_ IS NOT NULL THEN
+    {%- elif case == "first" %}ELSIF from_.key_1 IS NULL THEN
+    {%- elif case == "next" %}ELSE
+    {%- else %}ELSIF statuses_ <@ ARRAY[{{ of_states[case] }}] THEN
+        /* They have an index of their own: what is completed is not read. */
+    {%- endif %}
         RETURN QUERY
         SELECT
             'FOUND', NULL::integer, NULL::bigint, {{ m.key_text("v.item_key_") if beside else m.key_text_of_row() }},
             {{ "v.item_token, v.item_attempt, v.item_status" if beside else m.of("token") ~ ", " ~ m.of("attempt") ~ ", " ~ m.of("status") }},
-{{- m.item_of_view() if beside else m.item_of_row() }}
+{{- m.item_of_view(for_workers=false) if beside else m.item_of_row(for_workers=false) }}
         FROM
 {%- if case == "some" %} (
             SELECT DISTINCT
@@ -52,6 +62,9 @@ BEGIN
 {%- set ours = m.list("v.item_key_") if beside else m.columns() %}
 {%- if case == "some" %}
             (from_.key_1 IS NULL OR ({{ ours }}) > ({{ m.list("from_.key_") }}))
+{%- elif case in of_states %}
+            q.status IN ({{ of_states[case] }})
+            AND {{ ours }} > COALESCE({{ m.list("from_.key_") }}, '-infinity')
 {%- else %}
             {{ "(" ~ ours ~ ") > (" ~ m.list("from_.key_") ~ ")" if case == "next" else "TRUE" }}
 {%- endif %}

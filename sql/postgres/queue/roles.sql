@@ -4,11 +4,13 @@
     "modify_" ~ queue ~ "_set_utx", "modify_" ~ queue ~ "_set_trx",
     "renew_" ~ queue ~ "_set_trx", "recover_" ~ queue ~ "_trx"
 ] -%}
-{%- set operate = ["stats_" ~ queue, "find_" ~ queue, "redrive_" ~ queue ~ "_set_trx", "purge_" ~ queue ~ "_trx"] -%}
+{%- set look = ["stats_" ~ queue, "watch_" ~ queue, "find_" ~ queue] -%}
+{%- set operate = ["redrive_" ~ queue ~ "_set_trx", "purge_" ~ queue ~ "_trx"] -%}
 {%- set granted = [
     {"role": roles.producer, "functions": add, "sees": false},
     {"role": roles.worker, "functions": work, "sees": true},
-    {"role": roles.operator, "functions": add + work + operate, "sees": true}
+    {"role": roles.monitor, "functions": look, "sees": false},
+    {"role": roles.operator, "functions": add + work + look + operate, "sees": true}
 ] -%}
 {%- for grant in granted if grant.role %}
 {% filter statement %}
@@ -56,11 +58,11 @@ GRANT SELECT ON {{ object("worker_" ~ queue ~ "_v") }} TO {{ grant.role.quoted }
 {% endfilter %}
 {%- endif %}
 {%- endfor %}
-{%- if group and roles.operator %}
-{% filter made("GRANT", "SELECT", on=queue ~ "_blocked_v", to=roles.operator.name) %}
-GRANT SELECT ON {{ object(queue ~ "_blocked_v") }} TO {{ roles.operator.quoted }};
+{%- for role in [roles.monitor, roles.operator] if group and role %}
+{% filter made("GRANT", "SELECT", on=queue ~ "_blocked_v", to=role.name) %}
+GRANT SELECT ON {{ object(queue ~ "_blocked_v") }} TO {{ role.quoted }};
 {% endfilter %}
-{%- endif %}
+{%- endfor %}
 {%- if own_types_only %}
 {% filter statement %}
 /* Workers see what queue_type_access says. Who installed the queue, and its operators, see all. */

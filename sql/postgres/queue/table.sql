@@ -25,6 +25,11 @@ backlog.
 /* Recovery walks the items in flight, oldest claim first. The lease is in no index: a renewal moves no index row. */
 {%- endcall %}
 {%- endif %}
+{%- if own %}
+{% call index_of.create(queue ~ "_ended", place, indexed.key, where="status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')") %}
+/* What somebody may look for, or take up again: without it each look would read all that is completed. */
+{%- endcall %}
+{%- endif %}
 {%- if beside and shows_errors %}
 {%- set waits_from = [{"name": indexed.due.name, "expression": m.due(""), "descending": false}] if role.due else indexed.key %}
 {% call index_of.create(queue ~ "_error", place, waits_from, where=m.stands(errors, "")) %}

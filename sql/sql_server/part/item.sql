@@ -180,17 +180,17 @@ a variable table holds of a key is called Key1, Key2 ..., so that no name of the
 {%- endmacro -%}
 
 {#- The columns of the worker view, and of the items that calls hand out. -#}
-{%- macro columns(t, offset="@_Offset") %}
+{%- macro columns(t, offset="@_Offset", for_workers=true) %}
 {%- if t.own %}
     {%- for c in t.shown %}
     q.{{ c }},
     {%- endfor %}
     {%- for c in t.columns %}
-    q.{{ c.quoted }},
+    {{ "CAST(NULL AS " ~ c.type ~ ") AS " if c.secret and not for_workers else "q." }}{{ c.quoted }},
     {%- endfor %}
 {%- else %}
     {%- for c in t.columns %}
-    q.{{ c.quoted }} AS {{ c.shown }},
+    {{ "CAST(NULL AS " ~ c.type ~ ")" if c.secret and not for_workers else "q." ~ c.quoted }} AS {{ c.shown }},
     {%- endfor %}
     {%- for k in t.key if k.quoted not in t.payload %}
     q.{{ k.quoted }},
@@ -211,7 +211,7 @@ a variable table holds of a key is called Key1, Key2 ..., so that no name of the
     CASE WHEN {{ stands(t.processing) }} THEN {{ until(t, t.lease_ms, offset) }} END AS [ItemLeaseUntil],
 {%- endif %}
     {%- for u in t.subtypes %}{% for c in u.columns %}
-    {{ u.alias }}.{{ c.quoted }} AS {{ c.shown }},
+    {{ "CAST(NULL AS " ~ c.type ~ ")" if c.secret and not for_workers else u.alias ~ "." ~ c.quoted }} AS {{ c.shown }},
     {%- endfor %}{% endfor %}
 {%- endmacro -%}
 {%- macro subtypes(t) %}

@@ -4,11 +4,13 @@
     "Modify_" ~ queue ~ "_Set_utx", "Modify_" ~ queue ~ "_Set_trx",
     "Renew_" ~ queue ~ "_Set_trx", "Recover_" ~ queue ~ "_trx"
 ] -%}
-{%- set operate = ["Stats_" ~ queue, "Find_" ~ queue, "Redrive_" ~ queue ~ "_Set_trx", "Purge_" ~ queue ~ "_trx"] -%}
+{%- set look = ["Stats_" ~ queue, "Watch_" ~ queue, "Find_" ~ queue] -%}
+{%- set operate = ["Redrive_" ~ queue ~ "_Set_trx", "Purge_" ~ queue ~ "_trx"] -%}
 {%- set granted = [
     {"role": roles.producer, "procedures": add, "sees": false},
     {"role": roles.worker, "procedures": work, "sees": true},
-    {"role": roles.operator, "procedures": add + work + operate, "sees": true}
+    {"role": roles.monitor, "procedures": look, "sees": false},
+    {"role": roles.operator, "procedures": add + work + look + operate, "sees": true}
 ] -%}
 {%- for grant in granted if grant.role %}
 {% filter statement %}
@@ -39,11 +41,11 @@ GRANT SELECT ON {{ object("Worker_" ~ queue ~ "_V") }} TO {{ grant.role.quoted }
 {% endfilter %}
 {%- endif %}
 {%- endfor %}
-{%- if group and roles.operator %}
-{% filter made("GRANT", "SELECT", on=queue ~ "_Blocked_V", to=roles.operator.name) %}
-GRANT SELECT ON {{ object(queue ~ "_Blocked_V") }} TO {{ roles.operator.quoted }};
+{%- for role in [roles.monitor, roles.operator] if group and role %}
+{% filter made("GRANT", "SELECT", on=queue ~ "_Blocked_V", to=role.name) %}
+GRANT SELECT ON {{ object(queue ~ "_Blocked_V") }} TO {{ role.quoted }};
 {% endfilter %}
-{%- endif %}
+{%- endfor %}
 {%- if own_types_only %}
 {% filter statement %}
 /* Workers see what QueueTypeAccess says. Who owns the database, and its operators, see all. */

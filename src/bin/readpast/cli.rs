@@ -2,7 +2,7 @@
 
 use crate::global::Global;
 use crate::{
-    adopt, completions, doctor, enqueue, exit, install, purge, recover, render, show, stats, steer, why, work,
+    adopt, check, completions, doctor, enqueue, exit, install, purge, recover, render, show, stats, steer, why, work,
 };
 use clap::{Parser, Subcommand};
 
@@ -32,6 +32,9 @@ pub enum Command {
     Enqueue(enqueue::Args),
     Work(work::Args),
     Stats(stats::Args),
+    Check(check::Args),
+    #[cfg(feature = "serve")]
+    Serve(crate::serve::Args),
     Show(show::Args),
     Why(why::Args),
     /// Lets items that wait for their next attempt be tried at once

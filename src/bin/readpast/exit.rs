@@ -29,6 +29,8 @@ pub enum Exit {
     Denied,
     /// Queue or objects missing, or of another version.
     NotInstalled,
+    /// A monitoring plug-in, which has statuses of its own.
+    Plugin(u8),
     /// A signal, by its number.
     Signal(u8),
 }
@@ -43,6 +45,7 @@ impl Exit {
             Self::Unavailable => 3,
             Self::Denied => 4,
             Self::NotInstalled => 5,
+            Self::Plugin(status) => status,
             Self::Signal(number) => 128 + number,
         }
     }

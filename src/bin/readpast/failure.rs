@@ -35,13 +35,21 @@ impl Failure {
         }
     }
 
-    /// Tells the user, on standard error.
-    pub fn report(&self, as_json: bool) {
-        let message = match self {
+    /// What it says.
+    pub fn message(&self) -> String {
+        match self {
             Self::Library(error) | Self::Remedied(error, _) => error.to_string(),
             Self::Usage(message) | Self::Partly(message, _) => message.clone(),
-            Self::Closed => return,
-        };
+            Self::Closed => String::new(),
+        }
+    }
+
+    /// Tells the user, on standard error.
+    pub fn report(&self, as_json: bool) {
+        if matches!(self, Self::Closed) {
+            return;
+        }
+        let message = self.message();
         let remedy = self.remedy();
         // A closed standard error leaves nothing to do: the exit status says the rest.
         let mut out = io::stderr().lock();

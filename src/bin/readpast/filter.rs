@@ -64,7 +64,7 @@ impl FilterArgs {
 }
 
 /// The time so long ago.
-fn ago(age: Duration) -> Option<String> {
+pub fn ago(age: Duration) -> Option<String> {
     let then = SystemTime::now().checked_sub(age)?;
     then.duration_since(UNIX_EPOCH).is_ok().then(|| utc_text(then))
 }

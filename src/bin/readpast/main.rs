@@ -2,6 +2,7 @@
 //! the public functions of the library are used.
 
 mod adopt;
+mod check;
 mod cli;
 mod completions;
 mod connection;
@@ -22,6 +23,8 @@ mod purge;
 mod recover;
 mod render;
 mod secret_file;
+#[cfg(feature = "serve")]
+mod serve;
 mod show;
 mod signals;
 mod spec_file;
@@ -52,6 +55,9 @@ fn main() -> ExitCode {
         Command::Doctor(args) => doctor::run(&global, &args, &out),
         Command::Enqueue(args) => enqueue::run(&global, &args, &out),
         Command::Work(args) => work::run(&global, args, &out),
+        Command::Check(args) => check::run(&global, &args, &out),
+        #[cfg(feature = "serve")]
+        Command::Serve(args) => serve::run(&global, &args, &out),
         Command::Stats(args) => stats::run(&global, &args, &out),
         Command::Show(args) => show::run(&global, &args, &out),
         Command::Why(args) => why::run(&global, &args, &out),
@@ -78,6 +84,10 @@ fn main() -> ExitCode {
 
 /// Arguments that are none, or help that was asked for.
 fn refuse(error: &clap::Error) -> ExitCode {
+    if error.use_stderr() && check::is_meant(std::env::args_os()) {
+        let _ = error.print();
+        return exit::Exit::Plugin(3).into();
+    }
     let arguments = std::env::args_os().take_while(|argument| argument != "--");
     if !error.use_stderr() || !arguments.into_iter().any(|argument| argument == "--json") {
         error.exit();

@@ -8,7 +8,7 @@ use crate::output::{Output, note};
 use crate::printable::printable;
 use crate::why;
 use readpast::queue::MAX_ITEMS;
-use readpast::{Item, ItemState, Value, Why};
+use readpast::{Item, ItemState, QueueSpec, Value, Why};
 use serde_json::json;
 
 /// Shows items by key in full, or by filter, a line each
@@ -42,7 +42,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
             Some(item) => {
                 // It may cost a scan: not for each of many.
                 let why = if args.keys.len() == 1 { queue.why(key)? } else { None };
-                out.answer(|| in_full(&item, why.as_ref()), || document(&item, why.as_ref()))?;
+                out.answer(|| in_full(queue.spec(), &item, why.as_ref()), || document(&item, why.as_ref()))?;
             }
             None => {
                 missing = true;
@@ -89,12 +89,13 @@ fn line(item: &Item<'_>) -> String {
     format!("{}\t{}\t{}\t{error}", printable(item.key()), state(item), item.attempt())
 }
 
-fn in_full(item: &Item<'_>, why: Option<&Why>) -> String {
+fn in_full(spec: &QueueSpec, item: &Item<'_>, why: Option<&Why>) -> String {
     let width = item.columns().iter().map(|column| column.name.chars().count()).max().unwrap_or(0);
     let mut lines = vec![format!("item {}", printable(item.key()))];
     lines.extend(why.map(|why| format!("  {}", printable(&why.to_string()))));
     for (index, column) in item.columns().iter().enumerate() {
         let value = match item.value(index) {
+            None | Some(Value::Null) if spec.is_secret(&column.name) => "(secret)".to_owned(),
             None | Some(Value::Null) => "-".to_owned(),
             Some(Value::Boolean(value)) => value.to_string(),
             Some(Value::Integer(value)) => value.to_string(),

@@ -41,7 +41,22 @@ pub enum Verb {
 }
 
 impl Verb {
-    fn done(self) -> &'static str {
+    #[cfg(feature = "serve")]
+    pub const ALL: [Self; 5] = [Self::Retry, Self::Redrive, Self::Cancel, Self::Pause, Self::Resume];
+
+    /// The name of its subcommand.
+    #[cfg(feature = "serve")]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Retry => "retry",
+            Self::Cancel => "cancel",
+            Self::Pause => "pause",
+            Self::Resume => "resume",
+            Self::Redrive => "redrive",
+        }
+    }
+
+    pub fn done(self) -> &'static str {
         match self {
             Self::Retry => "retried",
             Self::Cancel => "cancelled",
@@ -52,7 +67,7 @@ impl Verb {
     }
 
     /// The states of the items that are meant where none is given. What a worker holds is touched only on request.
-    fn states(self) -> &'static [ItemState] {
+    pub fn states(self) -> &'static [ItemState] {
         match self {
             Self::Retry => &[ItemState::Error],
             Self::Cancel => &[ItemState::Pending, ItemState::Error, ItemState::Paused],
@@ -63,7 +78,7 @@ impl Verb {
     }
 
     /// Does it to items of one page. An item that was changed since it was found is left alone.
-    fn apply(self, queue: &Queue, page: &Batch) -> Result<Vec<Outcome>> {
+    pub fn apply(self, queue: &Queue, page: &Batch) -> Result<Vec<Outcome>> {
         let settled = |action: Action, delay_ms: Option<i64>| {
             let mut settlements = Vec::with_capacity(page.len());
             for item in page.iter() {

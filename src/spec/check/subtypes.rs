@@ -11,8 +11,10 @@ const MAX_NAME_BYTES: usize = 63;
 const LONGEST_ENDING: usize = 13;
 
 /// What a queue's other objects have after its name, without underscores: no subtype may be called so.
-const OBJECTS: [&str; 12] =
-    ["seq", "pk", "due", "inflight", "lease", "item", "history", "group", "held", "work", "blockedv", "istypefn"];
+const OBJECTS: [&str; 13] = [
+    "seq", "pk", "due", "inflight", "ended", "lease", "item", "history", "group", "held", "work", "blockedv",
+    "istypefn",
+];
 
 pub(super) fn check(spec: &QueueSpec) -> Checked {
     let place = Place::default().key("subtypes");

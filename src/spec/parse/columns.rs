@@ -21,7 +21,7 @@ pub(super) fn columns(spec: &Table<'_>) -> Result<Vec<ColumnSpec>> {
         }
         None => {
             let name = Identifier::known("Payload");
-            Ok(vec![ColumnSpec { name, kind: ColumnKind::Text(None), nullable: true }])
+            Ok(vec![ColumnSpec { name, kind: ColumnKind::Text(None), nullable: true, secret: false }])
         }
     }
 }
@@ -32,11 +32,12 @@ pub(super) fn list(at: &At<'_>, least: usize) -> Result<Vec<ColumnSpec>> {
 }
 
 fn column(at: &At<'_>) -> Result<ColumnSpec> {
-    let column = at.table(&["name", "type", "nullable"])?;
+    let column = at.table(&["name", "type", "nullable", "secret"])?;
     Ok(ColumnSpec {
         name: column.need("name")?.identifier()?,
         kind: kind(&column.need("type")?)?,
         nullable: column.boolean("nullable", true)?,
+        secret: column.boolean("secret", false)?,
     })
 }
 

@@ -99,10 +99,11 @@ pub(super) fn dedup(spec: &Table<'_>) -> Result<Option<DedupSpec>> {
 /// `roles`.
 pub(super) fn roles(spec: &Table<'_>) -> Result<RolesSpec> {
     let Some(at) = spec.get("roles") else { return Ok(RolesSpec::default()) };
-    let roles = at.table(&["producer", "worker", "operator", "own_types_only"])?;
+    let roles = at.table(&["producer", "worker", "monitor", "operator", "own_types_only"])?;
     Ok(RolesSpec {
         producer: roles.identifier("producer")?,
         worker: roles.identifier("worker")?,
+        monitor: roles.identifier("monitor")?,
         operator: roles.identifier("operator")?,
         own_types_only: roles.boolean("own_types_only", false)?,
     })

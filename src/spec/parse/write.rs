@@ -78,7 +78,13 @@ impl QueueSpec {
 fn columns_to_json(columns: &[ColumnSpec]) -> Value {
     let columns: Vec<_> = columns
         .iter()
-        .map(|c| json!({"name": c.name.as_str(), "type": c.kind.to_string(), "nullable": c.nullable}))
+        .map(|c| {
+            let mut column = json!({"name": c.name.as_str(), "type": c.kind.to_string(), "nullable": c.nullable});
+            if c.secret {
+                column["secret"] = json!(true);
+            }
+            column
+        })
         .collect();
     json!(columns)
 }
@@ -109,7 +115,12 @@ fn order_to_json(spec: &QueueSpec) -> Value {
 fn roles_to_json(spec: &QueueSpec) -> Value {
     let roles = &spec.roles;
     let mut out = Map::new();
-    for (key, role) in [("producer", &roles.producer), ("worker", &roles.worker), ("operator", &roles.operator)] {
+    for (key, role) in [
+        ("producer", &roles.producer),
+        ("worker", &roles.worker),
+        ("monitor", &roles.monitor),
+        ("operator", &roles.operator),
+    ] {
         if let Some(role) = role {
             out.insert(key.to_owned(), json!(role.as_str()));
         }

@@ -2,7 +2,7 @@
 The items that fit filter_, in the order of their keys, after the key after_ on, at most max_ of them: a page, and the
 last key of it begins the next one. filter_ is a JSON object, of which every member narrows the choice: keys, status and
 types (arrays), before and after (UTC, of the last change that is known), error (a part of its text). NULL is all items.
-One row per item, with the answer FOUND. It changes nothing and locks nothing. Without keys it reads the table in order
+One row per item, with the answer FOUND. Columns that are secret are NULL. It changes nothing and locks nothing. Without keys it reads the table in order
 until the page is full.
 Table access order: notification.
 */
@@ -150,6 +150,141 @@ BEGIN
         ON s3.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
         WHERE
             (from_.key_1 IS NULL OR (q.enqueued_at) > (from_.key_1))
+
+            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
+            AND (types_ IS NULL OR q.type::text = ANY(types_))
+            AND (before_ IS NULL OR q.updated_at < before_)
+            AND (since_ IS NULL OR q.updated_at >= since_)
+            /* Found as it stands: nothing in it is a wildcard. */
+            AND (part_ IS NULL OR STRPOS(q.error, part_) > 0)
+        ORDER BY q.enqueued_at
+        LIMIT max_;
+    ELSIF statuses_ <@ ARRAY['Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted'] THEN
+        /* They have an index of their own: what is completed is not read. */
+        RETURN QUERY
+        SELECT
+            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
+            q.updated_at, q.attempt_num, q.status::text,
+            q.enqueued_at,
+            q.type::text,
+            q.status::text,
+            q.step,
+            q.attempt_num,
+            q.response,
+            q.error,
+            q.started_at,
+            q.duration,
+            q.scheduled_for,
+            q.updated_at,
+            q.lease_owner,
+            q.lease_until,
+            q."Subject",
+            s1."OTP",
+            s1."UserID",
+            s1."Username",
+            s2."EmailTo",
+            s2."PreferredLanguage",
+            s3."PhoneNumber"
+        FROM "readpast"."notification" AS q
+    LEFT JOIN "readpast"."notification_reset_password" AS s1
+        ON s1.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+    LEFT JOIN "readpast"."notification_email" AS s2
+        ON s2.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+    LEFT JOIN "readpast"."notification_sms" AS s3
+        ON s3.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+        WHERE
+            q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+            AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
+
+            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
+            AND (types_ IS NULL OR q.type::text = ANY(types_))
+            AND (before_ IS NULL OR q.updated_at < before_)
+            AND (since_ IS NULL OR q.updated_at >= since_)
+            /* Found as it stands: nothing in it is a wildcard. */
+            AND (part_ IS NULL OR STRPOS(q.error, part_) > 0)
+        ORDER BY q.enqueued_at
+        LIMIT max_;
+    ELSIF statuses_ <@ ARRAY['Processing'] THEN
+        /* They have an index of their own: what is completed is not read. */
+        RETURN QUERY
+        SELECT
+            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
+            q.updated_at, q.attempt_num, q.status::text,
+            q.enqueued_at,
+            q.type::text,
+            q.status::text,
+            q.step,
+            q.attempt_num,
+            q.response,
+            q.error,
+            q.started_at,
+            q.duration,
+            q.scheduled_for,
+            q.updated_at,
+            q.lease_owner,
+            q.lease_until,
+            q."Subject",
+            s1."OTP",
+            s1."UserID",
+            s1."Username",
+            s2."EmailTo",
+            s2."PreferredLanguage",
+            s3."PhoneNumber"
+        FROM "readpast"."notification" AS q
+    LEFT JOIN "readpast"."notification_reset_password" AS s1
+        ON s1.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+    LEFT JOIN "readpast"."notification_email" AS s2
+        ON s2.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+    LEFT JOIN "readpast"."notification_sms" AS s3
+        ON s3.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+        WHERE
+            q.status IN ('Processing')
+            AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
+
+            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
+            AND (types_ IS NULL OR q.type::text = ANY(types_))
+            AND (before_ IS NULL OR q.updated_at < before_)
+            AND (since_ IS NULL OR q.updated_at >= since_)
+            /* Found as it stands: nothing in it is a wildcard. */
+            AND (part_ IS NULL OR STRPOS(q.error, part_) > 0)
+        ORDER BY q.enqueued_at
+        LIMIT max_;
+    ELSIF statuses_ <@ ARRAY['Pending', 'Error'] THEN
+        /* They have an index of their own: what is completed is not read. */
+        RETURN QUERY
+        SELECT
+            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
+            q.updated_at, q.attempt_num, q.status::text,
+            q.enqueued_at,
+            q.type::text,
+            q.status::text,
+            q.step,
+            q.attempt_num,
+            q.response,
+            q.error,
+            q.started_at,
+            q.duration,
+            q.scheduled_for,
+            q.updated_at,
+            q.lease_owner,
+            q.lease_until,
+            q."Subject",
+            s1."OTP",
+            s1."UserID",
+            s1."Username",
+            s2."EmailTo",
+            s2."PreferredLanguage",
+            s3."PhoneNumber"
+        FROM "readpast"."notification" AS q
+    LEFT JOIN "readpast"."notification_reset_password" AS s1
+        ON s1.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+    LEFT JOIN "readpast"."notification_email" AS s2
+        ON s2.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+    LEFT JOIN "readpast"."notification_sms" AS s3
+        ON s3.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+        WHERE
+            q.status IN ('Pending', 'Error')
+            AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
 
             AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
             AND (types_ IS NULL OR q.type::text = ANY(types_))

@@ -283,6 +283,15 @@ $$;
 DO $$
 BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."watch_notification"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."watch_notification" TO "notification_operator";
+    END IF;
+END;
+$$;
+
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
     IF TO_REGPROC('"readpast"."find_notification"') IS NOT NULL THEN
         GRANT EXECUTE ON FUNCTION "readpast"."find_notification" TO "notification_operator";
     END IF;

@@ -100,6 +100,9 @@ GO
 IF OBJECT_ID(N'[readpast].[Stats_Notification]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[Stats_Notification] TO [notification_operator];
 GO
+IF OBJECT_ID(N'[readpast].[Watch_Notification]', N'P') IS NOT NULL
+    GRANT EXECUTE ON [readpast].[Watch_Notification] TO [notification_operator];
+GO
 IF OBJECT_ID(N'[readpast].[Find_Notification]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[Find_Notification] TO [notification_operator];
 GO

@@ -1,0 +1,1 @@
+SELECT * FROM {{ object("watch_" ~ queue) }}(?::integer)

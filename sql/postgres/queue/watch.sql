@@ -1,0 +1,292 @@
+{%- import "part/macros.sql" as m -%}
+{%- set procedure = "watch_" ~ queue -%}
+{%- set function = object(procedure) -%}
+{%- set history = history_table if own and history_table else none -%}
+{#- An item as each look reads it: from the row, or from what both rows tell. -#}
+{%- macro read(what) %}{{ "v.item_" ~ what if beside else m.of(what) }}{% endmacro -%}
+{%- macro key_shown() %}{% if own %}{{ m.shown_time("q." ~ key[0].quoted) }} || '0'{% else %}{{ m.key_text("v.item_key_") if beside else m.key_text_of_row() }}{% endif %}{% endmacro -%}
+{%- macro columns() %}
+                {{ key_shown() }} AS key,
+                {{ read("type") }} AS type,
+                {{ read("status") }} AS status,
+                {{ read("error") }} AS error,
+                {{ read("enqueued_at") }} AS enqueued_at,
+                {{ read("started_at") }} AS started_at,
+                {{ read("duration") }} AS run_ms,
+                {{ read("due_at") }} AS due_at,
+                {{ read("owner") }} AS owner,
+                {{ read("lease_until") }} AS lease_until
+{%- endmacro -%}
+{#- At most so many rows, by an index. -#}
+{%- macro rows(where, order, from=table) %}
+            SELECT
+{{- columns() }}
+            FROM {{ from }} AS q
+            WHERE {{ where }}
+            {{ order }}
+            LIMIT most_ + 1
+{%- endmacro -%}
+{%- macro keys(where, order) %}
+                (
+                    SELECT {{ m.columns() }}
+                    FROM {{ table }} AS q
+                    WHERE {{ where }}
+                    {{ order }}
+                    LIMIT most_ + 1
+                )
+{%- endmacro -%}
+{%- macro kept_keys(state, order) %}
+                (
+                    SELECT {{ m.list("s.key_") }}
+                    FROM {{ object(queue ~ "_lease") }} AS s
+                    WHERE s.status = '{{ state }}'
+                    ORDER BY s.{{ order }}
+                    LIMIT most_ + 1
+                )
+{%- endmacro -%}
+{#- What both tables tell of the items with these keys. -#}
+{%- macro both(keys) %}
+            SELECT
+{{- columns() }}
+            FROM (
+{{- keys }}
+            ) AS k ({{ m.list("key_") }})
+            INNER JOIN {{ object(queue ~ "_item_v") }} AS v
+                ON {% for column in key %}{{ "AND " if not loop.first }}v.item_key_{{ loop.index }} BETWEEN k.key_{{ loop.index }} AND k.key_{{ loop.index }}{{ " " if not loop.last }}{% endfor %}
+                {%- for column in seek %} AND v.item_seek_{{ loop.index }} IN ({{ column["values"] | join(", ") }}){% endfor %}
+{%- endmacro -%}
+{%- set newest -%}ORDER BY {% for column in key %}q.{{ column.quoted }} DESC{{ ", " if not loop.last }}{% endfor %}{%- endset -%}
+{%- set claimed -%}
+{%- if own and own_types_only -%}
+ORDER BY q.{{ role.kind }}{% for column in order %}, q.{{ column.quoted }}{{ " DESC" if column.descending }}{% endfor %}
+{%- else -%}
+{%- filter trim %}{% include "part/order.sql" %}{% endfilter -%}
+{%- endif -%}
+{%- endset -%}
+{% filter made("FUNCTION", procedure) %}
+/*
+Figures about the queue for who watches it, at the same cost whatever the size of the table: each look reads at most
+most_ rows and one by an index. Four looks: what waits, in the order of the claim; what is in flight;
+{%- if own %} what has ended other than
+Completed, the newest first;{% endif %} and the newest items of all{{ ", in the table and in its history" if history }}.
+A row is a figure, with its value and, if that is so, capped: there are as many or more.
+worker: how many items it holds (value), and for how long the oldest of them (ms); its name is detail.
+error.<state>: how many of the items looked at say detail as the first line of their error, and the key of one of them.
+window.items: how many of the newest items the figures count and arrivals are of; capped says that there are more. wait,
+run: of those of them{{ ", and of those before what was taken last," if own }} that were started and finished. ended.last_minute: how many of
+these were finished within that time, the first of them so long ago (ms).
+Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}{{ ", its history" if history }}.
+*/
+CREATE OR REPLACE FUNCTION {{ function }}(most_ integer DEFAULT 10000)
+RETURNS TABLE (name text, value bigint, capped boolean, ms bigint, detail text, key text)
+{% include "part/attributes.sql" %}
+AS $$
+#variable_conflict use_column
+DECLARE
+    now_ CONSTANT timestamptz := clock_timestamp();
+BEGIN
+    IF most_ IS NULL OR most_ NOT BETWEEN 1 AND 1000000 THEN
+        RAISE EXCEPTION 'watch_{{ queue }}: most_ must be from 1 to 1000000' USING ERRCODE = 'RP021';
+    END IF;
+{%- include "part/local_time.sql" %}
+    RETURN QUERY
+    WITH waiting AS MATERIALIZED (
+{%- if beside %}
+{%- set parked = " UNION " ~ kept_keys("Error", "due_at") if parks_errors else "" %}
+{%- set left = " UNION " ~ keys(m.stands(errors), "") if shows_errors else "" %}
+{{- both(keys(m.waiting(), claimed) ~ parked ~ left) }}
+{%- else %}
+{{- rows(m.waiting(), claimed) }}
+{%- endif %}
+    ),
+
+    flying AS MATERIALIZED (
+{%- if beside %}
+{%- set taken = " UNION " ~ keys(m.stands(processing), "") if shows_claims else "" %}
+{{- both(kept_keys("Processing", "started_at") ~ taken) }}
+{%- else %}
+{{- rows(m.stands(processing), "ORDER BY q." ~ role.started) }}
+{%- endif %}
+    ),
+{%- if own %}
+
+    stopped AS MATERIALIZED (
+{{- rows("q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')", newest) }}
+    ),
+{%- endif %}
+
+    present AS MATERIALIZED (
+{%- if beside %}
+{{- both(keys("TRUE", newest)) }}
+{%- else %}
+{{- rows("TRUE", newest) }}
+{%- endif %}
+    ),
+{%- if history %}
+
+    gone AS MATERIALIZED (
+{{- rows("TRUE", newest, from=history) }}
+    ),
+{%- endif %}
+
+{%- if own %}
+
+    /* With a long backlog the newest are all pending: what was taken last, or is next, has what has just ended before it. */
+    done AS MATERIALIZED (
+{{- rows("q.enqueued_at <= (
+                SELECT COALESCE(MAX(f.enqueued_at), (SELECT MIN(w.enqueued_at) FROM waiting AS w))
+                FROM flying AS f
+            )
+            AND q.enqueued_at < (SELECT MIN(p.enqueued_at) FROM present AS p)", newest) }}
+    ),
+{%- endif %}
+
+    recent AS NOT MATERIALIZED (
+        SELECT p.* FROM present AS p
+{%- if own %}
+        UNION ALL
+        SELECT d.* FROM done AS d
+{%- endif %}
+{%- if history %}
+        UNION ALL
+        SELECT g.* FROM gone AS g
+{%- endif %}
+    ),
+
+    measured AS MATERIALIZED (
+        SELECT
+            GREATEST(0, EXTRACT(EPOCH FROM r.started_at - COALESCE(r.due_at, r.enqueued_at)) * 1000)::bigint AS wait_ms,
+            r.run_ms,
+            r.started_at + r.run_ms * interval '1 millisecond' AS ended_at
+        FROM recent AS r
+        WHERE r.started_at IS NOT NULL AND r.run_ms IS NOT NULL AND {{ object("queue_is_finished_fn") }}(r.status)
+    ),
+
+    problem AS MATERIALIZED (
+        SELECT p.status, p.key, LEFT(SPLIT_PART(p.error, E'\n', 1), 200) AS detail
+        FROM (
+            SELECT w.status, w.key, w.error FROM waiting AS w WHERE w.status = 'Error'
+            UNION ALL
+{%- if own %}
+            SELECT s.status, s.key, s.error FROM stopped AS s WHERE s.status = 'Failed'
+{%- else %}
+            SELECT r.status, r.key, r.error FROM recent AS r WHERE r.status = 'Failed'
+{%- endif %}
+        ) AS p
+        WHERE p.error <> ''
+    ),
+
+    figure (name, value, capped, ms, detail, key) AS (
+        SELECT
+            'count.' || s.status,
+            COALESCE(c.items, 0),
+            COALESCE(c.capped, FALSE),
+            NULL::bigint, NULL::text, NULL::text
+        FROM {{ object("queue_status") }} AS s
+        LEFT JOIN (
+            SELECT w.status, COUNT(*) AS items, (SELECT COUNT(*) FROM waiting) > most_ AS capped
+            FROM waiting AS w
+            WHERE w.status IN ('Pending', 'Error')
+            GROUP BY w.status
+            UNION ALL
+            SELECT 'Processing', COUNT(*), (SELECT COUNT(*) FROM flying) > most_
+            FROM flying AS f
+            WHERE f.status = 'Processing'
+{%- if own %}
+            UNION ALL
+            SELECT s.status, COUNT(*), (SELECT COUNT(*) FROM stopped) > most_
+            FROM stopped AS s
+            GROUP BY s.status
+{%- endif %}
+            UNION ALL
+            SELECT r.status, COUNT(*), (SELECT COUNT(*) FROM present) > most_
+            FROM present AS r
+            WHERE r.status {{ "= 'Completed'" if own else "NOT IN ('Pending', 'Error', 'Processing')" }}
+            GROUP BY r.status
+        ) AS c
+            ON c.status = s.status
+        UNION ALL
+        SELECT 'due.count', COUNT(*), (SELECT COUNT(*) FROM waiting) > most_, NULL, NULL, NULL
+        FROM waiting AS w
+        WHERE w.status IN ('Pending', 'Error') AND COALESCE(w.due_at <= now_, TRUE)
+        UNION ALL
+        SELECT
+            'due.oldest_ms', {{ m.ms("now_ - MIN(COALESCE(w.due_at, w.enqueued_at))") }},
+            (SELECT COUNT(*) FROM waiting) > most_, NULL, NULL, NULL
+        FROM waiting AS w
+        WHERE w.status IN ('Pending', 'Error') AND COALESCE(w.due_at, w.enqueued_at) <= now_
+        UNION ALL
+        SELECT 'lease.expired', COUNT(*), (SELECT COUNT(*) FROM flying) > most_, NULL, NULL, NULL
+        FROM flying AS f
+        WHERE f.status = 'Processing' AND f.lease_until <= now_
+        UNION ALL
+        SELECT 'workers.busy', COUNT(*), (SELECT COUNT(*) FROM flying) > most_, NULL, NULL, NULL
+        FROM flying AS f
+        WHERE f.status = 'Processing' AND COALESCE(f.lease_until > now_, TRUE)
+        UNION ALL
+        SELECT 'window.items', COUNT(*), COUNT(*) > most_, NULL, NULL, NULL
+        FROM present
+        UNION ALL
+        SELECT 'sample.items', COUNT(*), FALSE, NULL, NULL, NULL
+        FROM measured
+        UNION ALL
+        SELECT 'ended.last_minute', COUNT(*), COUNT(*) >= most_, {{ m.ms("now_ - MIN(d.ended_at)") }}, NULL, NULL
+        FROM measured AS d
+        WHERE d.ended_at > now_ - interval '1 minute'
+{%- if role.enqueued and completion != "delete" and (own or completion == "keep") %}
+        UNION ALL
+        SELECT 'arrivals.last_hour', COUNT(*), COUNT(*) > most_, NULL, NULL, NULL
+        FROM {{ "(SELECT p.* FROM present AS p UNION ALL SELECT g.* FROM gone AS g)" if history else "present" }} AS r
+        WHERE r.enqueued_at > now_ - interval '1 hour'
+{%- endif %}
+        UNION ALL
+        SELECT 'wait.mean_ms', ROUND(AVG(d.wait_ms))::bigint, FALSE, NULL, NULL, NULL
+        FROM measured AS d
+        UNION ALL
+        SELECT 'run.mean_ms', ROUND(AVG(d.run_ms))::bigint, FALSE, NULL, NULL, NULL
+        FROM measured AS d
+        UNION ALL
+        SELECT
+            f.figure || '.' || p.label || '_ms',
+            (
+                SELECT percentile_disc(p.fraction) WITHIN GROUP (
+                    ORDER BY CASE f.figure WHEN 'wait' THEN d.wait_ms ELSE d.run_ms END
+                )
+                FROM measured AS d
+            ),
+            FALSE, NULL, NULL, NULL
+        FROM (VALUES ('wait'), ('run')) AS f (figure)
+        CROSS JOIN (VALUES ('p50', 0.50), ('p90', 0.90), ('p99', 0.99)) AS p (label, fraction)
+        UNION ALL
+        (
+            SELECT 'worker', COUNT(*), FALSE, {{ m.ms("now_ - MIN(f.started_at)") }}, f.owner, NULL
+            FROM flying AS f
+            WHERE f.status = 'Processing'
+            GROUP BY f.owner
+            ORDER BY COUNT(*) DESC, f.owner
+            LIMIT 100
+        )
+        UNION ALL
+        (
+            SELECT 'error.' || p.status, COUNT(*), FALSE, NULL, p.detail, MAX(p.key)
+            FROM problem AS p
+            GROUP BY p.status, p.detail
+            ORDER BY COUNT(*) DESC, p.detail
+            LIMIT 50
+        )
+    )
+
+    SELECT
+        f.name,
+        CASE WHEN f.capped AND f.name NOT IN ('due.oldest_ms', 'ended.last_minute') THEN LEAST(f.value, most_) ELSE f.value END,
+        f.capped,
+        f.ms,
+        f.detail,
+        f.key
+    FROM figure AS f;
+END;
+$$;
+{% endfilter %}
+{% filter statement %}
+REVOKE ALL ON FUNCTION {{ function }}(integer) FROM public;
+{% endfilter %}

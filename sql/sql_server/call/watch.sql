@@ -1,0 +1,1 @@
+{CALL {{ object("Watch_" ~ queue) }} (?)}

@@ -1,0 +1,270 @@
+{% import "part/item.sql" as item -%}
+{%- import "part/in_flight.sql" as flight -%}
+{%- set procedure = "Watch_" ~ queue -%}
+{%- set arrivals = role.enqueued and (completion == "keep" or (t.history and not beside)) -%}
+{%- set hints = "ROWLOCK, READPAST, READCOMMITTEDLOCK" -%}
+{%- set newest -%}{% for k in t.key %}q.{{ k.quoted }} DESC{{ ", " if not loop.last }}{% endfor %}{%- endset -%}
+{#- At most so many rows, and what each tells. -#}
+{%- macro seen(look) %}
+    INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [RunMs], [DueAt], [Owner], [Until])
+    SELECT TOP (@Most + 1)
+        '{{ look }}',
+        {{ item.one_text(t.key[0], "q." ~ t.key[0].quoted) if own else item.as_text(t, "q", "quoted") }},
+        {{ item.status(t) }},
+        LEFT({{ item.error(t) }}, 200),
+        {{ item.utc(t, "q." ~ role.enqueued) if role.enqueued else "CAST(NULL AS datetime2(7))" }},
+        {{ item.started(t) }},
+        CAST({{ item.duration(t) }} AS bigint),
+        {{ item.due_at(t) }},
+        {{ item.owner(t) }},
+        {{ item.until(t, lease_ms) }}
+{%- endmacro -%}
+{#- From the table, or from the rows beside it and then the table. -#}
+{%- macro from_table(index="", source=table) %}
+    FROM {{ source }} AS q WITH ({{ hints }}{{ ", INDEX (" ~ index ~ ")" if index }})
+{{- item.beside(t) }}
+{%- endmacro -%}
+{%- macro from_lease(index) %}
+    FROM {{ t.lease }} AS s WITH ({{ hints }}, INDEX ([IX_{{ queue }}_Lease_{{ index }}]))
+    INNER JOIN {{ table }} AS q WITH ({{ hints }})
+        ON {% for c in t.seek %}q.{{ c.quoted }} IN ({{ c["values"] | join(", ") }}) AND {% endfor %}{{ item.kept_of(t) }}
+{%- endmacro -%}
+{% filter made("PROCEDURE", procedure) %}
+/*
+Figures about the queue for who watches it, at the same cost whatever the size of the table: each look reads at most
+@Most rows and one by an index, and passes over rows that somebody holds at that moment. Looks: what waits, in the order
+of the claim; what is in flight;
+{%- if own %} what has ended other than Completed, the newest first;{% endif %} and the newest items of all
+{{- ", in the table and in its history" if t.history and not beside }}.
+A row is a figure, with its value and, if that is so, Capped: there are as many or more.
+worker: how many items it holds (Value), and for how long the oldest of them (Ms); its name is Detail.
+error.<state>: how many of the items looked at say Detail as the first line of their error, and the key of one of them.
+window.items: how many of the newest items the figures count and arrivals are of; Capped says that there are more. wait,
+run: of those of them{{ ", and of those before what was taken last," if own }} that were started and finished. ended.last_minute: how many of
+these were finished within that time, the first of them so long ago (Ms).
+Table access order: {{ called.table }}{{ ", its history" if t.history and not beside }}{{ ", " ~ queue ~ "_Lease" if beside }}.
+*/
+{{ create_or_alter }} PROCEDURE {{ object(procedure) }}
+    @Most int = 10000
+AS
+BEGIN
+{% include "part/head.sql" %}
+    /* Who only looks gives way. */
+    SET DEADLOCK_PRIORITY LOW;
+{% include "part/clock_variables.sql" %}
+    DECLARE @_Count bigint;
+{%- if own %}
+    DECLARE @_Edge datetime2(7);
+    DECLARE @_Newest datetime2(7);
+{%- endif %}
+    DECLARE @_Seen TABLE (
+        [Look] char(1) NOT NULL, /* Waiting, Flying, Stopped, Newest of all, Before what was taken, of the History */
+        [Key] nvarchar(4000) NULL,
+        [Status] varchar(20) NOT NULL,
+        [Detail] nvarchar(200) NULL,
+        [EnqueuedAt] datetime2(7) NULL,
+        [StartedAt] datetime2(7) NULL,
+        [RunMs] bigint NULL,
+        [DueAt] datetime2(7) NULL,
+        [Owner] nvarchar(128) NULL,
+        [Until] datetime2(7) NULL
+    );
+    DECLARE @_Measured TABLE ([WaitMs] bigint NULL, [RunMs] bigint NOT NULL, [EndedAt] datetime2(7) NOT NULL);
+    DECLARE @_Sample TABLE ([Metric] varchar(10) NOT NULL, [Ms] bigint NOT NULL, [Rank] bigint NOT NULL);
+    DECLARE @_Look TABLE ([Look] char(1) NOT NULL PRIMARY KEY, [Capped] bit NOT NULL);
+
+    IF @Most IS NULL OR @Most < 1 OR @Most > 1000000
+        THROW 50021, N'{{ procedure }}: @Most must be from 1 to 1000000.', 1;
+{% filter replace("\n        ", "\n    ") %}{% include "part/clock.sql" %}{% endfilter %}
+{{ seen("W") }}
+{{- from_table(t.due_index) }}
+    WHERE {{ item.waits(t) }}
+    OPTION (LOOP JOIN, FORCE ORDER);
+{% if t.parks_errors %}
+{{- seen("W") }}
+{{- from_lease("Waiting") }}
+    WHERE s.[Status] = 'Error' AND NOT ({{ item.waits(t) }})
+    OPTION (LOOP JOIN, FORCE ORDER);
+{% endif %}
+{%- if beside %}
+{{- seen("F") }}
+{{- from_lease("InFlight") }}
+    WHERE s.[Status] = 'Processing'
+    OPTION (LOOP JOIN, FORCE ORDER);
+{%- if t.foreign %}
+
+    /* What somebody else took, so that no row beside the table has it in work. */
+{{- seen("F") }}
+{{- from_table("[IX_" ~ queue ~ ("_Due]" if in_flight_is_due else "_InFlight]")) }}
+    WHERE {{ item.stands(processing) }} AND (s.[Status] IS NULL OR s.[Status] = 'Pending')
+    OPTION (LOOP JOIN, FORCE ORDER);
+{%- endif %}
+{% else %}
+{{- seen("F") }}
+{{- from_table("[IX_" ~ queue ~ "_InFlight]") }}
+    WHERE {{ item.stands(processing) }};
+{% endif %}
+{%- if own %}
+{{- seen("S") }}
+{{- from_table("[IX_" ~ queue ~ "_Ended]") }}
+    WHERE q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+    ORDER BY {{ newest }};
+{% endif %}
+{{- seen("N") }}
+{{- from_table() }}
+    ORDER BY {{ newest }};
+{% if own %}
+    /* With a long backlog the newest are all pending: what was taken last, or is next, has what has just ended before it. */
+    SET @_Edge = (SELECT MAX(s.[EnqueuedAt]) FROM @_Seen AS s WHERE s.[Look] = 'F');
+    IF @_Edge IS NULL
+        SET @_Edge = (SELECT MIN(s.[EnqueuedAt]) FROM @_Seen AS s WHERE s.[Look] = 'W');
+    SET @_Newest = (SELECT MIN(s.[EnqueuedAt]) FROM @_Seen AS s WHERE s.[Look] = 'N');
+{{- seen("B") }}
+{{- from_table() }}
+    WHERE q.{{ key[0].quoted }} <= @_Edge AND q.{{ key[0].quoted }} < @_Newest
+    ORDER BY {{ newest }};
+{% endif %}
+{%- if t.history and not beside %}
+{{- seen("H") }}
+{{- from_table("", t.history) }}
+    ORDER BY {{ newest }};
+{% endif %}
+    INSERT INTO @_Look ([Look], [Capped])
+    SELECT
+        s.[Look],
+        CASE WHEN COUNT(*) > @Most THEN 1 ELSE 0 END
+    FROM @_Seen AS s
+    GROUP BY s.[Look];
+
+    INSERT INTO @_Measured ([WaitMs], [RunMs], [EndedAt])
+    SELECT
+        CASE
+            WHEN s.[StartedAt] > COALESCE(s.[DueAt], s.[EnqueuedAt])
+                THEN DATEDIFF_BIG(MILLISECOND, COALESCE(s.[DueAt], s.[EnqueuedAt]), s.[StartedAt])
+            WHEN COALESCE(s.[DueAt], s.[EnqueuedAt]) IS NOT NULL THEN 0
+        END,
+        s.[RunMs],
+        DATEADD(MILLISECOND, s.[RunMs] % 1000, DATEADD(SECOND, s.[RunMs] / 1000, s.[StartedAt]))
+    FROM @_Seen AS s
+    WHERE
+        s.[Look] IN ('N', 'B', 'H')
+        AND {{ item.finished("s.[Status]") }}
+        AND s.[StartedAt] IS NOT NULL
+        AND s.[RunMs] BETWEEN 0 AND 1000000000000;
+
+    SET @_Count = (SELECT COUNT_BIG(*) FROM @_Measured);
+
+    INSERT INTO @_Sample ([Metric], [Ms], [Rank])
+    SELECT 'wait', m.[WaitMs], ROW_NUMBER() OVER (ORDER BY m.[WaitMs]) FROM @_Measured AS m WHERE m.[WaitMs] IS NOT NULL;
+
+    INSERT INTO @_Sample ([Metric], [Ms], [Rank])
+    SELECT 'run', m.[RunMs], ROW_NUMBER() OVER (ORDER BY m.[RunMs]) FROM @_Measured AS m;
+
+    SELECT
+        f.[Name],
+        CASE WHEN l.[Capped] = 1 AND f.[Name] <> 'due.oldest_ms' AND f.[Value] > @Most THEN @Most ELSE f.[Value] END AS [Value],
+        CASE WHEN l.[Capped] = 1 OR f.[Look] = '+' THEN CAST(1 AS bit) ELSE CAST(0 AS bit) END AS [Capped],
+        f.[Ms],
+        f.[Detail],
+        f.[Key]
+    FROM (
+        SELECT
+            CAST(CONCAT('count.', q.[Status]) AS varchar(40)) AS [Name],
+            CAST(COALESCE(c.[Items], 0) AS bigint) AS [Value],
+            CASE
+                WHEN q.[Status] IN ('Pending', 'Error') THEN 'W'
+                WHEN q.[Status] = 'Processing' THEN 'F'
+                {{ "WHEN q.[Status] <> 'Completed' THEN 'S' " if own }}ELSE 'N'
+            END AS [Look],
+            CAST(NULL AS bigint) AS [Ms],
+            CAST(NULL AS nvarchar(200)) AS [Detail],
+            CAST(NULL AS nvarchar(4000)) AS [Key]
+        FROM {{ object("QueueStatus") }} AS q
+        LEFT JOIN (
+            SELECT s.[Look], s.[Status], COUNT_BIG(*) AS [Items]
+            FROM @_Seen AS s
+            GROUP BY s.[Look], s.[Status]
+        ) AS c
+            ON
+                c.[Status] = q.[Status]
+                AND c.[Look] = CASE
+                    WHEN q.[Status] IN ('Pending', 'Error') THEN 'W'
+                    WHEN q.[Status] = 'Processing' THEN 'F'
+                    {{ "WHEN q.[Status] <> 'Completed' THEN 'S' " if own }}ELSE 'N'
+                END
+        UNION ALL
+        SELECT 'due.count', COUNT_BIG(*), 'W', NULL, NULL, NULL
+        FROM @_Seen AS s
+        WHERE s.[Look] = 'W' AND s.[Status] IN ('Pending', 'Error') AND (s.[DueAt] IS NULL OR s.[DueAt] <= @_Now)
+        UNION ALL
+        SELECT 'due.oldest_ms', DATEDIFF_BIG(MILLISECOND, MIN(COALESCE(s.[DueAt], s.[EnqueuedAt])), @_Now), 'W', NULL, NULL, NULL
+        FROM @_Seen AS s
+        WHERE
+            s.[Look] = 'W'
+            AND s.[Status] IN ('Pending', 'Error')
+            AND COALESCE(s.[DueAt], s.[EnqueuedAt]) <= @_Now
+        UNION ALL
+        SELECT 'lease.expired', COUNT_BIG(*), 'F', NULL, NULL, NULL
+        FROM @_Seen AS s
+        WHERE s.[Look] = 'F' AND s.[Status] = 'Processing' AND s.[Until] <= @_Now
+        UNION ALL
+        SELECT 'workers.busy', COUNT_BIG(*), 'F', NULL, NULL, NULL
+        FROM @_Seen AS s
+        WHERE s.[Look] = 'F' AND s.[Status] = 'Processing' AND (s.[Until] IS NULL OR s.[Until] > @_Now)
+        UNION ALL
+        SELECT 'window.items', COUNT_BIG(*), 'N', NULL, NULL, NULL FROM @_Seen AS s WHERE s.[Look] = 'N'
+        UNION ALL
+        SELECT 'sample.items', @_Count, '', NULL, NULL, NULL
+        UNION ALL
+        SELECT
+            'ended.last_minute', COUNT_BIG(*), CASE WHEN COUNT_BIG(*) >= @Most THEN '+' ELSE '' END,
+            DATEDIFF_BIG(MILLISECOND, MIN(m.[EndedAt]), @_Now), NULL, NULL
+        FROM @_Measured AS m
+        WHERE m.[EndedAt] > DATEADD(MINUTE, -1, @_Now)
+{%- if arrivals %}
+        UNION ALL
+        SELECT 'arrivals.last_hour', COUNT_BIG(*), 'N', NULL, NULL, NULL
+        FROM @_Seen AS s
+        WHERE s.[Look] IN ('N', 'H') AND s.[EnqueuedAt] > DATEADD(HOUR, -1, @_Now)
+{%- endif %}
+        UNION ALL
+        SELECT 'wait.mean_ms', CAST(AVG(CAST(m.[WaitMs] AS float)) AS bigint), '', NULL, NULL, NULL FROM @_Measured AS m
+        UNION ALL
+        SELECT 'run.mean_ms', CAST(AVG(CAST(m.[RunMs] AS float)) AS bigint), '', NULL, NULL, NULL FROM @_Measured AS m
+        UNION ALL
+        SELECT CONCAT(s.[Metric], '.', p.[Name], '_ms'), s.[Ms], '', NULL, NULL, NULL
+        FROM (VALUES ('p50', 50), ('p90', 90), ('p99', 99)) AS p ([Name], [Percent])
+        INNER JOIN @_Sample AS s
+            ON s.[Rank] = (
+                (SELECT COUNT_BIG(*) FROM @_Sample AS o WHERE o.[Metric] = s.[Metric]) * p.[Percent] + 99
+            ) / 100
+        UNION ALL
+        SELECT 'worker', w.[Items], '', DATEDIFF_BIG(MILLISECOND, w.[Began], @_Now), w.[Owner], NULL
+        FROM (
+            SELECT TOP (100) s.[Owner], COUNT_BIG(*) AS [Items], MIN(s.[StartedAt]) AS [Began]
+            FROM @_Seen AS s
+            WHERE s.[Look] = 'F' AND s.[Status] = 'Processing'
+            GROUP BY s.[Owner]
+            ORDER BY COUNT_BIG(*) DESC, s.[Owner]
+        ) AS w
+        UNION ALL
+        SELECT CONCAT('error.', e.[Status]), e.[Items], '', NULL, e.[Detail], e.[Key]
+        FROM (
+            SELECT TOP (50) p.[Status], p.[Detail], COUNT_BIG(*) AS [Items], MAX(p.[Key]) AS [Key]
+            FROM (
+                SELECT s.[Status], s.[Key], LEFT(s.[Detail], CHARINDEX(NCHAR(10), CONCAT(s.[Detail], NCHAR(10))) - 1) AS [Detail]
+                FROM @_Seen AS s
+                WHERE
+                    s.[Detail] <> N''
+                    AND ((s.[Look] = 'W' AND s.[Status] = 'Error') OR (s.[Look] = '{{ "S" if own else "N" }}' AND s.[Status] = 'Failed'))
+            ) AS p
+            GROUP BY p.[Status], p.[Detail]
+            ORDER BY COUNT_BIG(*) DESC, p.[Detail]
+        ) AS e
+    ) AS f
+    LEFT JOIN @_Look AS l
+        ON l.[Look] = f.[Look];
+
+    RETURN 0;
+END;
+{% endfilter %}

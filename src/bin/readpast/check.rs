@@ -1,0 +1,237 @@
+//! `readpast check`: a plug-in for monitoring systems.
+
+use crate::exit::Exit;
+use crate::failure::Result;
+use crate::global::Global;
+use crate::output::Output;
+use crate::printable::printable;
+use crate::{connection, duration};
+use readpast::item::span_text;
+use readpast::{ItemState, Queue, QueueStats};
+use serde_json::json;
+use std::fmt::Write;
+
+/// Compares figures of a queue with levels, as plug-ins of monitoring systems do
+///
+/// One line of standard output, with the figures behind a bar (Nagios, Icinga, Zabbix, Sensu). A level is LEVEL, above which it
+/// is critical, or WARNING,CRITICAL. With no level it is checked whether the queue can be reached at all. Exit status: 0 OK,
+/// 1 WARNING, 2 CRITICAL, 3 UNKNOWN: the queue cannot be asked, or the arguments are wrong. Counting costs the server a scan of
+/// the queue's table, as stats does.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The queue
+    queue: String,
+    /// Items that are Failed
+    #[arg(long, value_name = "LEVEL", value_parser = counts)]
+    failed: Option<Levels>,
+    /// How long the oldest due item waits: 90s, 5m, 1h
+    #[arg(long, value_name = "LEVEL", value_parser = spans)]
+    oldest: Option<Levels>,
+    /// Items that are due and wait for a worker
+    #[arg(long, value_name = "LEVEL", value_parser = counts)]
+    depth: Option<Levels>,
+    /// Items in flight whose lease has run out: their workers are gone
+    #[arg(long, value_name = "LEVEL", value_parser = counts)]
+    expired: Option<Levels>,
+}
+
+/// Above which figures somebody is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Levels {
+    warning: Option<i64>,
+    critical: i64,
+}
+
+impl Levels {
+    fn parse(
+        text: &str,
+        number: impl Fn(&str) -> std::result::Result<i64, String>,
+    ) -> std::result::Result<Self, String> {
+        let Some((warning, critical)) = text.split_once(',') else {
+            return Ok(Self { warning: None, critical: number(text)? });
+        };
+        let levels = Self { warning: Some(number(warning)?), critical: number(critical)? };
+        if levels.warning > Some(levels.critical) {
+            return Err("the warning comes first and is not above the critical level".to_owned());
+        }
+        Ok(levels)
+    }
+
+    fn judge(self, value: i64) -> Service {
+        if value > self.critical {
+            Service::Critical
+        } else if self.warning.is_some_and(|warning| value > warning) {
+            Service::Warning
+        } else {
+            Service::Ok
+        }
+    }
+}
+
+fn counts(text: &str) -> std::result::Result<Levels, String> {
+    let number =
+        |text: &str| text.parse::<u32>().map(i64::from).map_err(|_| "write whole numbers, like 10 or 5,10".to_owned());
+    Levels::parse(text, number)
+}
+
+fn spans(text: &str) -> std::result::Result<Levels, String> {
+    let ms = |text: &str| i64::try_from(duration::parse(text)?.as_millis()).map_err(|_| "that is too long".to_owned());
+    Levels::parse(text, ms)
+}
+
+/// How a service is, in the words and numbers of monitoring plug-ins; the worst counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Service {
+    Ok,
+    Warning,
+    Critical,
+}
+
+impl Service {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Ok => "OK",
+            Self::Warning => "WARNING",
+            Self::Critical => "CRITICAL",
+        }
+    }
+
+    fn exit(self) -> Exit {
+        Exit::Plugin(self as u8)
+    }
+}
+
+/// One figure that is looked at.
+struct Figure {
+    /// Its name in the performance data.
+    label: &'static str,
+    /// The figure for people, with what it is of.
+    text: String,
+    value: i64,
+    is_time: bool,
+    levels: Option<Levels>,
+}
+
+impl Figure {
+    fn judge(&self) -> Service {
+        self.levels.map_or(Service::Ok, |levels| levels.judge(self.value))
+    }
+
+    /// `'label'=value[unit];warning;critical;minimum`, times in seconds.
+    fn performance(&self) -> String {
+        let shown = |value: i64| match self.is_time {
+            true => format!("{}.{:03}", value / 1000, value % 1000),
+            false => value.to_string(),
+        };
+        let level = |value: Option<i64>| value.map(shown).unwrap_or_default();
+        let unit = if self.is_time { "s" } else { "" };
+        let (warning, critical) = (self.levels.and_then(|l| l.warning), self.levels.map(|l| l.critical));
+        format!("{}={}{unit};{};{};0", self.label, shown(self.value), level(warning), level(critical))
+    }
+}
+
+pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
+    let stats =
+        match connection::config(global, "5000").and_then(|config| Ok(Queue::open(&config, &args.queue)?.stats()?)) {
+            Ok(stats) => stats,
+            Err(failure) => return unknown(&failure.message(), out),
+        };
+    let figures = figures(args, &stats);
+    let worst = figures.iter().map(Figure::judge).max().unwrap_or(Service::Ok);
+    out.answer(|| line(&args.queue, worst, &figures), || document(&args.queue, worst, &figures))?;
+    Ok(worst.exit())
+}
+
+/// What could not be found out is told where a monitoring system looks: in the one line of standard output.
+fn unknown(message: &str, out: &Output) -> Result<Exit> {
+    out.answer(
+        || format!("READPAST UNKNOWN - {}", one_line(message)),
+        || json!({"service": "UNKNOWN", "message": message}),
+    )?;
+    Ok(Exit::Plugin(3))
+}
+
+/// Whether a monitoring system waits for the answer to these arguments, which clap did not understand.
+pub fn is_meant(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> bool {
+    arguments.into_iter().skip(1).take_while(|argument| argument != "--").any(|argument| argument == "check")
+}
+
+fn figures(args: &Args, stats: &QueueStats) -> [Figure; 4] {
+    let failed = stats.count(ItemState::Failed);
+    let oldest = stats.oldest_due_ms.unwrap_or(0);
+    let count = |label, value, what: &str, levels| Figure {
+        label,
+        text: format!("{value} {what}"),
+        value,
+        is_time: false,
+        levels,
+    };
+    let waits = match stats.oldest_due_ms {
+        Some(ms) => format!("the oldest due for {}", span_text(ms)),
+        None => "none due".to_owned(),
+    };
+    [
+        count("failed", failed, "failed", args.failed),
+        Figure { label: "oldest_due", text: waits, value: oldest, is_time: true, levels: args.oldest },
+        count("depth", stats.due, "due", args.depth),
+        count("lease_expired", stats.expired, "with a lease run out", args.expired),
+    ]
+}
+
+/// What is wrong comes first: a pager shows the beginning.
+fn line(queue: &str, worst: Service, figures: &[Figure]) -> String {
+    let mut sorted: Vec<_> = figures.iter().collect();
+    sorted.sort_by_key(|figure| std::cmp::Reverse(figure.judge()));
+    let mut line = format!("READPAST {} - {}: ", worst.word(), one_line(queue));
+    for (i, figure) in sorted.iter().enumerate() {
+        let _ = write!(line, "{}{}", if i > 0 { ", " } else { "" }, figure.text);
+        if let (Some(levels), true) = (figure.levels, figure.judge() > Service::Ok) {
+            let level = if figure.judge() == Service::Critical { levels.critical } else { levels.warning.unwrap_or(0) };
+            let level = if figure.is_time { span_text(level) } else { level.to_string() };
+            let _ = write!(line, " ({}: above {level})", figure.judge().word().to_lowercase());
+        }
+    }
+    let performance: Vec<_> = figures.iter().map(Figure::performance).collect();
+    format!("{line} | {}", performance.join(" "))
+}
+
+fn document(queue: &str, worst: Service, figures: &[Figure]) -> serde_json::Value {
+    let of = |figure: &Figure| {
+        let unit = if figure.is_time { "ms" } else { "items" };
+        json!({"name": figure.label, "value": figure.value, "unit": unit, "service": figure.judge().word()})
+    };
+    json!({"service": worst.word(), "queue": queue, "figures": figures.iter().map(of).collect::<Vec<_>>()})
+}
+
+/// A bar or a line's end would begin something else.
+fn one_line(text: &str) -> String {
+    printable(text).split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_one_or_two() {
+        assert_eq!(counts("10"), Ok(Levels { warning: None, critical: 10 }));
+        assert_eq!(spans("90s,5m"), Ok(Levels { warning: Some(90_000), critical: 300_000 }));
+        for wrong in ["", "x", "-1", "1,", "10,5", "1,2,3", "5m"] {
+            assert!(counts(wrong).is_err(), "{wrong}");
+        }
+        assert!(spans("5m,1m").is_err() && spans("5x").is_err());
+    }
+
+    #[test]
+    fn a_level_is_passed_when_a_figure_is_above_it() {
+        let levels = Levels { warning: Some(5), critical: 10 };
+        let judged = [0, 5, 6, 10, 11].map(|value| levels.judge(value));
+        assert_eq!(judged, [Service::Ok, Service::Ok, Service::Warning, Service::Warning, Service::Critical]);
+        assert_eq!(Levels { warning: None, critical: 0 }.judge(1), Service::Critical);
+    }
+
+    #[test]
+    fn nothing_breaks_the_line() {
+        assert_eq!(one_line("a | b\nc\u{1b}[0m"), "a / b c\u{fffd}[0m");
+    }
+}

@@ -1,0 +1,137 @@
+//! `readpast serve`: pages, metrics, health and the number of workers over HTTP.
+
+mod act;
+mod answer;
+mod chart;
+mod desk;
+mod encoding;
+mod guard;
+mod item;
+mod listen;
+mod metrics;
+mod pages;
+mod request;
+mod routes;
+mod show;
+
+use crate::exit::Exit;
+use crate::failure::{Result, usage};
+use crate::global::Global;
+use crate::output::{Output, note};
+use crate::secret_file::SecretFile;
+use crate::signals::Stop;
+use crate::{connection, duration};
+use guard::{Guard, Pass};
+use readpast::install::queue_names;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Shows queues in a browser, and their figures to monitoring systems
+///
+/// Pages at /, for Prometheus /metrics, for whoever asks whether it lives /health/live and /health/ready, for KEDA
+/// /scale/QUEUE. Figures are of bounded looks at the indexes, at the same cost in a queue of ten million items as in an empty one;
+/// their history is kept in memory. It listens on this machine only, unless told otherwise, and then wants a token or a proxy
+/// that has checked who asks. It changes nothing without --allow-actions. A login with the role monitor is enough to look.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Where to listen
+    #[arg(long, default_value = "127.0.0.1:8086", value_name = "ADDRESS:PORT")]
+    listen: SocketAddr,
+    /// A name by which browsers may call it, besides localhost and addresses; may be given again
+    #[arg(long = "host", value_name = "NAME")]
+    hosts: Vec<String>,
+    /// A file with the token that whoever asks must give: as the password of a browser's log-in, or as a bearer token
+    #[arg(long, value_name = "FILE", conflicts_with = "trust_header")]
+    token_file: Option<PathBuf>,
+    /// The header in which a reverse proxy says who asks; without it nobody is served. The proxy must drop what clients send in it
+    #[arg(long, value_name = "HEADER")]
+    trust_header: Option<String>,
+    /// Lets who asks redrive, retry, cancel, pause and resume items, as far as the login may
+    #[arg(long)]
+    allow_actions: bool,
+    /// How often the figures are taken
+    #[arg(long, default_value = "5s", value_name = "INTERVAL", value_parser = interval)]
+    every: Duration,
+    /// The most rows that a look reads
+    #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = clap::value_parser!(u32).range(100..=1_000_000))]
+    most: u32,
+    /// Only this queue; may be given again
+    #[arg(long = "queue", value_name = "QUEUE")]
+    queues: Vec<String>,
+}
+
+fn interval(text: &str) -> std::result::Result<Duration, String> {
+    let interval = duration::parse(text)?;
+    let range = Duration::from_secs(1)..=Duration::from_secs(3600);
+    if range.contains(&interval) { Ok(interval) } else { Err("from 1s to 1h".to_owned()) }
+}
+
+/// The most time that one look into the database may take: who waits for a page does not wait longer.
+const LONGEST_CALL: &str = "15000";
+
+/// All that the answers are made from.
+struct App {
+    guard: Guard,
+    desks: Vec<Arc<desk::Desk>>,
+    pages: pages::Pages,
+    schema: String,
+    /// Whether items may be changed.
+    acts: bool,
+    every: Duration,
+    most: u32,
+}
+
+pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
+    let pass = pass(global, args)?;
+    if matches!(pass, Pass::Anybody) && !args.listen.ip().is_loopback() {
+        return Err(usage(format!(
+            "{} can be reached from other machines: give --token-file (or READPAST_SERVE_TOKEN), or --trust-header behind a \
+             reverse proxy that knows who asks",
+            args.listen
+        )));
+    }
+    let mut config = connection::config(global, "5000")?;
+    config.set("query.timeout_ms", LONGEST_CALL)?;
+    let names = if args.queues.is_empty() { queue_names(&config)? } else { args.queues.clone() };
+    let desks = names.iter().map(|name| desk::Desk::open(&config, name)).collect::<Result<Vec<_>>>()?;
+    let app = App {
+        guard: Guard::new(pass, args.hosts.clone())?,
+        desks,
+        pages: pages::Pages::new()?,
+        schema: config.schema()?.as_str().to_owned(),
+        acts: args.allow_actions,
+        every: args.every,
+        most: args.most,
+    };
+    let stop = Stop::listen()?;
+    let signal = listen::serve(Arc::new(app), args.listen, &stop, |address| {
+        note(&format!("http://{address}/ shows {} queues", names.len()));
+        out.answer(|| format!("listening on {address}"), || serde_json::json!({"listening": address.to_string()}))?;
+        out.flush()
+    })?;
+    Ok(Exit::Signal(signal))
+}
+
+/// Who is let in.
+fn pass(global: &Global, args: &Args) -> Result<Pass> {
+    if let Some(header) = &args.trust_header {
+        return Ok(Pass::Header(header.to_ascii_lowercase()));
+    }
+    let token = match &args.token_file {
+        Some(path) => {
+            let file = SecretFile::read(path)?;
+            file.keeps_secret(global)?;
+            Some(file.text.trim().to_owned())
+        }
+        None => std::env::var("READPAST_SERVE_TOKEN").ok(),
+    };
+    match token {
+        None => Ok(Pass::Anybody),
+        Some(token) if token.len() < 16 || token.chars().any(|c| c.is_control() || c.is_whitespace()) => {
+            Err(usage("the token must have 16 characters at least, and no blanks: `openssl rand -hex 16` makes one"))
+        }
+        Some(token) => Ok(Pass::Token(token)),
+    }
+}

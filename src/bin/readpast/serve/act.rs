@@ -1,0 +1,140 @@
+//! What is done to items: shown first, and then done to those that were meant and are still as they were.
+
+use super::App;
+use super::answer::Answer;
+use super::desk::Desk;
+use super::encoding::encode;
+use super::item::{fields, filter, line, name, query, told};
+use super::request::Request;
+use super::show::count;
+use crate::failure::Failure;
+use crate::filter::Pages;
+use crate::output::note;
+use crate::steer::Verb;
+use readpast::{Answer as Outcome, ItemState};
+use serde_json::json;
+use std::collections::BTreeMap;
+
+/// Items of one call, of one form, and those that are shown of them.
+const BATCH: u32 = 500;
+const MOST: usize = 5_000;
+const SHOWN: usize = 50;
+
+fn explained(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Retry => "Items that wait for their next attempt become due at once. Their attempts count on.",
+        Verb::Redrive => "Items that ended become Pending, due at once, with all their attempts.",
+        Verb::Cancel => "They are called off, for good. A worker that holds one finds its lease lost.",
+        Verb::Pause => "They are set aside until somebody resumes them.",
+        Verb::Resume => "Paused items become Pending again.",
+    }
+}
+
+/// What is to be done, or the page that says what is wrong with it.
+fn asked(app: &App, request: &Request) -> Result<Verb, Answer> {
+    if !app.acts {
+        let text = "This server only shows. Start it with --allow-actions, and with a login that may change items.";
+        return Err(app.pages.problem(app, 403, "Nothing can be changed here", text));
+    }
+    Verb::ALL.into_iter().find(|verb| Some(verb.word()) == request.one("verb")).ok_or_else(|| {
+        app.pages.problem(app, 400, "Nothing was asked for", "The address names nothing that can be done.")
+    })
+}
+
+/// Which items are meant, and the form that does it.
+pub fn preview(app: &App, desk: &Desk, request: &Request) -> Answer {
+    let verb = match asked(app, request) {
+        Ok(verb) => verb,
+        Err(answer) => return answer,
+    };
+    let (queue, mut fields) = (&desk.queue, fields(request));
+    let (mut items, mut states, mut total, mut problem) = (Vec::new(), BTreeMap::new(), 0, None);
+    match filter(&fields, verb.states()) {
+        Err(why) => problem = Some(why),
+        Ok(filter) => {
+            for page in Pages::of(queue, &filter, BATCH) {
+                let page = match page {
+                    Ok(page) => page,
+                    Err(failure) => {
+                        problem = Some(words(&failure));
+                        break;
+                    }
+                };
+                for item in page.iter().take(MOST - total) {
+                    total += 1;
+                    *states.entry(item.state().map_or("gone", ItemState::as_str)).or_insert(0_u64) += 1;
+                    if items.len() < SHOWN {
+                        items.push(line(&item, &[]));
+                    }
+                }
+                if total == MOST {
+                    break;
+                }
+            }
+        }
+    }
+    let query = query(&fields);
+    fields.push(("verb".to_owned(), verb.word().to_owned()));
+    let states: Vec<_> = states.iter().map(|(state, count)| format!("{count} {state}")).collect();
+    let shown = json!({
+        "queue": name(queue),
+        "verb": verb.word(),
+        "what": explained(verb),
+        "items": items,
+        "states": states.join(", "),
+        "total": count(i64::try_from(total).unwrap_or(i64::MAX), total == MOST),
+        "most": (total == MOST).then(|| count(MOST as i64, false)),
+        "problem": problem,
+        "fields": fields,
+        "query": query,
+        "secret": app.guard.secret(),
+    });
+    app.pages.answer(app, if problem.is_some() { 400 } else { 200 }, "act.html", shown)
+}
+
+/// Does it, and goes back to the items.
+pub fn run(app: &App, desk: &Desk, request: &Request) -> Answer {
+    let verb = match asked(app, request) {
+        Ok(verb) => verb,
+        Err(answer) => return answer,
+    };
+    if !app.guard.trusts_form(&request.headers, request.one("secret")) {
+        let text =
+            "The form did not come from a page of this server, or the server has been started anew since: look again.";
+        return app.pages.problem(app, 403, "Nothing was done", text);
+    }
+    let (queue, fields) = (&desk.queue, fields(request));
+    let filter = match filter(&fields, verb.states()) {
+        Ok(filter) => filter,
+        Err(why) => return app.pages.problem(app, 400, "Nothing was done", &why),
+    };
+    let (mut done, mut refused) = (0, 0);
+    for page in Pages::of(queue, &filter, BATCH).take(MOST / BATCH as usize) {
+        let outcomes = page.and_then(|page| verb.apply(queue, &page));
+        match outcomes {
+            Ok(outcomes) => {
+                let fine = outcomes.iter().filter(|outcome| outcome.answer == Outcome::Ok).count();
+                done += fine;
+                refused += outcomes.len() - fine;
+            }
+            Err(failure) => {
+                let text = format!("{}. {}: {done}, before that.", words(&failure), verb.done());
+                return app.pages.problem(app, 502, "It was not done to all of them", &text);
+            }
+        }
+    }
+    note(&format!("{} of {}: {done}, refused: {refused}; {}", verb.done(), queue.name(), query(&fields)));
+    let back = format!("did={}&done={done}&refused={refused}", verb.word());
+    let place = match request.one("key") {
+        Some(key) => format!("/queue/{}/item?key={}&{back}", encode(queue.name()), encode(key)),
+        None => format!("/queue/{}/items?{}&{back}", encode(queue.name()), query(&fields)),
+    };
+    Answer::see(&place)
+}
+
+fn words(failure: &Failure) -> String {
+    match failure {
+        Failure::Library(error) | Failure::Remedied(error, _) => told(error),
+        other => other.message(),
+    }
+}

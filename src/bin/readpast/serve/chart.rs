@@ -1,0 +1,115 @@
+//! Figures over time as a picture: an SVG that stands in the page. Shapes and numbers alone come from here; no text of a user's.
+
+use super::show::count;
+use std::fmt::Write;
+use std::time::{Duration, SystemTime};
+
+const WIDTH: f64 = 600.0;
+const HEIGHT: f64 = 120.0;
+/// More than this between two looks is a gap, and no line goes across it.
+const GAPS: f64 = 4.0;
+
+/// One line of a chart.
+pub struct Line {
+    /// What it is, in the legend and as a class of the style sheet.
+    pub name: &'static str,
+    pub class: &'static str,
+    pub values: Vec<i64>,
+}
+
+/// Lines over the same times, from zero up; the newest at the right.
+#[allow(clippy::cast_precision_loss, reason = "a pixel is as near as it gets")]
+pub fn draw(title: &str, times: &[SystemTime], lines: &[Line], every: Duration) -> String {
+    let most = lines.iter().flat_map(|line| &line.values).copied().max().unwrap_or(0).max(1);
+    let top = round_up(most);
+    let mut out = String::new();
+    let (Some(first), Some(last)) = (times.first(), times.last()) else { return out };
+    let whole = seconds(*first, *last).max(1.0);
+    let x = |at: SystemTime| seconds(*first, at) / whole * WIDTH;
+    let y = |value: i64| HEIGHT - value as f64 / top as f64 * HEIGHT;
+    let said: Vec<_> = lines
+        .iter()
+        .map(|line| format!("{} now {}", line.name, count(line.values.last().copied().unwrap_or(0), false)))
+        .collect();
+    let label = format!("{title}, the last {}: {}; at most {}", span(whole), said.join(", "), count(most, false));
+    let _ = write!(
+        out,
+        "<svg class=\"chart\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{label}\">\
+         <line class=\"grid\" x1=\"0\" x2=\"{WIDTH}\" y1=\"{0}\" y2=\"{0}\"/><line class=\"grid\" x1=\"0\" x2=\"{WIDTH}\" y1=\"{1}\" y2=\"{1}\"/>",
+        HEIGHT / 2.0,
+        HEIGHT
+    );
+    let wide = GAPS * every.as_secs_f64();
+    for line in lines {
+        let mut path = String::new();
+        let mut before: Option<SystemTime> = None;
+        for (at, value) in times.iter().zip(&line.values) {
+            let joined = before.is_some_and(|before| seconds(before, *at) <= wide);
+            let _ = write!(path, "{}{:.1} {:.1}", if joined { "L" } else { "M" }, x(*at), y(*value));
+            before = Some(*at);
+        }
+        let _ = write!(out, "<path class=\"line {}\" d=\"{path}\"/>", line.class);
+    }
+    out.push_str("</svg>");
+    let legend = lines.iter().fold(String::new(), |mut legend, line| {
+        let now = count(line.values.last().copied().unwrap_or(0), false);
+        let _ = write!(legend, "<li class=\"{}\">{} <b>{now}</b></li>", line.class, line.name);
+        legend
+    });
+    format!(
+        "<figure><figcaption>{title} <small>the last {}, up to {}</small></figcaption>{out}<ul class=\"legend\">{legend}</ul></figure>",
+        span(whole),
+        count(top, false)
+    )
+}
+
+fn seconds(from: SystemTime, to: SystemTime) -> f64 {
+    to.duration_since(from).unwrap_or_default().as_secs_f64()
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "an hour or so, in minutes")]
+fn span(seconds: f64) -> String {
+    if seconds < 120.0 { format!("{} s", seconds as i64) } else { format!("{} min", (seconds / 60.0) as i64) }
+}
+
+/// The next of 1, 2, 5, 10, 20 ...: a scale that does not jump with each look.
+fn round_up(most: i64) -> i64 {
+    let mut step = 1_i64;
+    loop {
+        for factor in [1, 2, 5] {
+            let top = step.saturating_mul(factor);
+            if top >= most {
+                return top;
+            }
+        }
+        step = step.saturating_mul(10);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: u64) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(second)
+    }
+
+    #[test]
+    fn a_gap_is_not_bridged() {
+        let line = Line { name: "due", class: "due", values: vec![0, 5, 10] };
+        let svg = draw("Backlog", &[at(0), at(5), at(100)], &[line], Duration::from_secs(5));
+        assert!(svg.contains("d=\"M0.0 120.0L30.0 60.0M600.0 0.0\""), "{svg}");
+        assert!(svg.contains("due now 10; at most 10"), "{svg}");
+    }
+
+    #[test]
+    fn nothing_known_is_nothing_drawn() {
+        assert_eq!(draw("Backlog", &[], &[], Duration::from_secs(5)), "");
+    }
+
+    #[test]
+    fn scales_are_round() {
+        let found = [1, 2, 3, 5, 6, 11, 99, 101, i64::MAX].map(round_up);
+        assert_eq!(found, [1, 2, 5, 5, 10, 20, 100, 200, i64::MAX]);
+    }
+}

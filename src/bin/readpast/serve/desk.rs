@@ -1,0 +1,112 @@
+//! The figures of each queue, and how they were: taken again and again by one thread, so that any number of readers costs the
+//! database the same.
+
+use super::App;
+use crate::failure::Result;
+use crate::output::note;
+use crate::signals::Stop;
+use readpast::config::Config;
+use readpast::{Queue, Watched};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+use tokio::sync::watch;
+
+/// How many looks are kept: an hour of one each five seconds.
+const KEPT: usize = 720;
+
+/// A queue, and what is known of it.
+pub struct Desk {
+    pub queue: Queue,
+    known: Mutex<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    looks: VecDeque<Arc<Look>>,
+    /// Why the last look failed.
+    trouble: Option<String>,
+    failures: u64,
+}
+
+/// Figures, and when they were taken.
+pub struct Look {
+    pub watched: Watched,
+    pub at: SystemTime,
+    /// How long the database took.
+    pub took: Duration,
+}
+
+/// What there is to show: the looks, the oldest first, and why there is no newer one.
+pub struct News {
+    pub looks: Vec<Arc<Look>>,
+    pub trouble: Option<String>,
+    pub failures: u64,
+}
+
+impl Desk {
+    pub fn open(config: &Config, name: &str) -> Result<Arc<Self>> {
+        Ok(Arc::new(Self { queue: Queue::open(config, name)?, known: Mutex::default() }))
+    }
+
+    pub fn news(&self) -> News {
+        let known = self.lock();
+        News { looks: known.looks.iter().cloned().collect(), trouble: known.trouble.clone(), failures: known.failures }
+    }
+
+    /// The newest figures, and whether they are no older than the last look.
+    pub fn latest(&self) -> (Option<Arc<Look>>, bool) {
+        let known = self.lock();
+        (known.looks.back().cloned(), known.trouble.is_none() && !known.looks.is_empty())
+    }
+
+    fn look(&self, most: u32) {
+        let begun = Instant::now();
+        let found = self.queue.watch(most);
+        let mut known = self.lock();
+        match found {
+            Ok(watched) => {
+                known.trouble = None;
+                if known.looks.len() == KEPT {
+                    known.looks.pop_front();
+                }
+                known.looks.push_back(Arc::new(Look { watched, at: SystemTime::now(), took: begun.elapsed() }));
+            }
+            Err(error) => {
+                let text = error.to_string();
+                // Once, and not with every look.
+                if known.trouble.as_ref() != Some(&text) {
+                    note(&format!("no figures of {}: {text}", self.queue.name()));
+                }
+                known.trouble = Some(text);
+                known.failures += 1;
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Takes figures until it is to stop, and tells of each round.
+pub fn watch(app: &Arc<App>, stop: Stop, tell: watch::Sender<u64>) -> std::io::Result<()> {
+    let app = Arc::clone(app);
+    let look = move || {
+        while stop.signal().is_none() {
+            let begun = Instant::now();
+            for desk in &app.desks {
+                desk.look(app.most);
+            }
+            tell.send_modify(|number| *number += 1);
+            // What takes long is not done all the time: the database has other work.
+            let pause = app.every.saturating_sub(begun.elapsed()).max(begun.elapsed());
+            let until = Instant::now() + pause;
+            while stop.signal().is_none() && Instant::now() < until {
+                thread::sleep(Duration::from_millis(50));
+            }
+        }
+    };
+    thread::Builder::new().name("figures".to_owned()).spawn(look).map(drop)
+}

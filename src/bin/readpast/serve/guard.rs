@@ -1,0 +1,202 @@
+//! Who is let in, and from where: a page must not be reached through somebody else's page.
+
+use super::answer::Answer;
+use super::encoding::base64;
+use crate::failure::{Result, usage};
+use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderName, ORIGIN};
+use std::net::IpAddr;
+
+/// Whom to serve.
+pub enum Pass {
+    /// Whoever reaches the address.
+    Anybody,
+    /// Who knows this.
+    Token(String),
+    /// Whom a reverse proxy names in this header.
+    Header(String),
+}
+
+/// What every request is held against.
+pub struct Guard {
+    pass: Pass,
+    hosts: Vec<String>,
+    /// What a form must bring, which no other page knows.
+    secret: String,
+}
+
+impl Guard {
+    pub fn new(pass: Pass, hosts: Vec<String>) -> Result<Self> {
+        if let Pass::Header(name) = &pass {
+            HeaderName::from_bytes(name.as_bytes()).map_err(|_| usage("--trust-header is no name of a header"))?;
+        }
+        let mut bytes = [0_u8; 16];
+        getrandom::fill(&mut bytes).map_err(|error| usage(format!("the system gives no random numbers: {error}")))?;
+        let secret = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(Self { pass, hosts: hosts.iter().map(|host| host.to_ascii_lowercase()).collect(), secret })
+    }
+
+    /// What forms carry.
+    pub fn secret(&self) -> &str {
+        &self.secret
+    }
+
+    /// A name that leads to this machine may be anybody's (DNS rebinding): only those we were told of count. An address cannot
+    /// be led elsewhere.
+    pub fn knows_host(&self, headers: &HeaderMap) -> bool {
+        let mut given = headers.get_all(HOST).iter();
+        let (Some(host), None) = (given.next(), given.next()) else { return false };
+        let Some(name) = host.to_str().ok().and_then(host_name) else { return false };
+        name == "localhost" || name.parse::<IpAddr>().is_ok() || self.hosts.contains(&name)
+    }
+
+    /// Whether who asks may; else what they are told.
+    pub fn admits(&self, headers: &HeaderMap) -> std::result::Result<(), Answer> {
+        match &self.pass {
+            Pass::Anybody => Ok(()),
+            Pass::Header(name) => match headers.get(name).map(|value| !value.as_bytes().trim_ascii().is_empty()) {
+                Some(true) => Ok(()),
+                _ => Err(Answer::refusal(403, "The reverse proxy has not said who asks.")),
+            },
+            Pass::Token(token) => {
+                let given = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()).and_then(token_of);
+                match given {
+                    Some(given) if same(given.as_bytes(), token.as_bytes()) => Ok(()),
+                    _ => Err(Answer::refusal(401, "The token is asked for: as a password, with any user name.")
+                        .with("www-authenticate", "Basic realm=\"readpast\", charset=\"UTF-8\"")),
+                }
+            }
+        }
+    }
+
+    /// Whether a form was sent from a page of ours.
+    pub fn trusts_form(&self, headers: &HeaderMap, secret: Option<&str>) -> bool {
+        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let from_here = match (text(ORIGIN.as_str()), text(HOST.as_str())) {
+            (Some(origin), Some(host)) => {
+                origin.split_once("://").is_some_and(|(_, authority)| authority.eq_ignore_ascii_case(host))
+            }
+            (None, _) => text("sec-fetch-site") == Some("same-origin"),
+            _ => false,
+        };
+        from_here && secret.is_some_and(|secret| same(secret.as_bytes(), self.secret.as_bytes()))
+    }
+}
+
+/// The name in a Host header, without the port and the brackets of an address; nothing of what is no name.
+fn host_name(host: &str) -> Option<String> {
+    let name = if let Some(rest) = host.strip_prefix('[') {
+        let (address, port) = rest.split_once(']')?;
+        if !(port.is_empty() || port.strip_prefix(':')?.bytes().all(|byte| byte.is_ascii_digit())) {
+            return None;
+        }
+        address
+    } else {
+        let (name, port) = host.split_once(':').unwrap_or((host, ""));
+        if !port.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        name
+    };
+    let name = name.trim_end_matches('.').to_ascii_lowercase();
+    (!name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-:_".contains(&byte)))
+        .then_some(name)
+}
+
+/// The token in `Bearer token`, or in `Basic` as the password.
+fn token_of(value: &str) -> Option<String> {
+    let (scheme, rest) = value.split_once(' ')?;
+    if scheme.eq_ignore_ascii_case("bearer") {
+        return Some(rest.trim().to_owned());
+    }
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return None;
+    }
+    let pair = String::from_utf8(base64(rest.trim())?).ok()?;
+    Some(pair.split_once(':')?.1.to_owned())
+}
+
+/// Equality that takes the same time wherever the difference is.
+fn same(one: &[u8], other: &[u8]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).fold(0, |found, (a, b)| found | (a ^ b)) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            headers.append(*name, value.parse().unwrap());
+        }
+        headers
+    }
+
+    fn guard(pass: Pass) -> Guard {
+        Guard::new(pass, vec!["Queues.example".to_owned()]).unwrap()
+    }
+
+    #[test]
+    fn only_hosts_that_were_named_are_known() {
+        let guard = guard(Pass::Anybody);
+        for host in [
+            "localhost",
+            "LOCALHOST:8086",
+            "127.0.0.1:1",
+            "[::1]:80",
+            "10.0.0.7",
+            "queues.example",
+            "queues.example.:443",
+        ] {
+            assert!(guard.knows_host(&headers(&[("host", host)])), "{host}");
+        }
+        for host in [
+            "",
+            "evil.example",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "localhost:8086@evil",
+            "a b",
+            "[::1",
+            "[::1]x",
+            "queues.example:x",
+        ] {
+            assert!(!guard.knows_host(&headers(&[("host", host)])), "{host}");
+        }
+        assert!(!guard.knows_host(&headers(&[])));
+        assert!(!guard.knows_host(&headers(&[("host", "localhost"), ("host", "evil.example")])));
+    }
+
+    #[test]
+    fn the_token_is_a_password_or_a_bearer_token() {
+        let guard = guard(Pass::Token("sesame-sesame-sesame".to_owned()));
+        let admitted = |value: &str| guard.admits(&headers(&[("authorization", value)])).is_ok();
+        assert!(admitted("Bearer sesame-sesame-sesame") && admitted("Basic YTpzZXNhbWUtc2VzYW1lLXNlc2FtZQ=="));
+        for wrong in
+            ["Bearer sesame-sesame-sesam", "Bearer", "Basic !", "Basic YTpi", "Digest x", "sesame-sesame-sesame"]
+        {
+            assert!(!admitted(wrong), "{wrong}");
+        }
+        assert!(guard.admits(&HeaderMap::new()).is_err());
+    }
+
+    #[test]
+    fn a_form_comes_from_a_page_of_ours() {
+        let guard = guard(Pass::Anybody);
+        let secret = guard.secret().to_owned();
+        let trusts = |pairs: &[(&'static str, &str)], secret: &str| guard.trusts_form(&headers(pairs), Some(secret));
+        assert!(trusts(&[("host", "localhost:1"), ("origin", "http://localhost:1")], &secret));
+        assert!(trusts(&[("host", "localhost:1"), ("sec-fetch-site", "same-origin")], &secret));
+        for pairs in [
+            &[("host", "localhost:1")][..],
+            &[("host", "localhost:1"), ("origin", "null")],
+            &[("host", "localhost:1"), ("origin", "http://localhost:2")],
+            &[("host", "localhost:1"), ("origin", "http://evil.example"), ("sec-fetch-site", "same-origin")],
+            &[("host", "localhost:1"), ("sec-fetch-site", "cross-site")],
+        ] {
+            assert!(!trusts(pairs, &secret), "{pairs:?}");
+        }
+        let here = &[("host", "localhost:1"), ("origin", "http://localhost:1")];
+        assert!(!trusts(here, "") && !trusts(here, &secret[1..]) && !guard.trusts_form(&headers(here), None));
+    }
+}

@@ -1,0 +1,241 @@
+//! Items: those that fit a filter, and one in full.
+
+use super::App;
+use super::answer::Answer;
+use super::desk::Desk;
+use super::encoding::encode;
+use super::request::Request;
+use super::show::plain;
+use crate::duration;
+use crate::filter::ago;
+use crate::steer::Verb;
+use readpast::{ErrorKind, Filter, Item, ItemState, Queue, Value};
+use serde_json::json;
+
+/// Items on a page.
+const PAGE: u32 = 50;
+/// Columns of the description in a list, and the characters of a value there.
+const COLUMNS: usize = 4;
+const SHORT: usize = 80;
+/// The characters of a value in full.
+const LONG: usize = 100_000;
+
+/// What a filter's fields are called in addresses and forms.
+const FIELDS: [&str; 5] = ["status", "type", "key", "error", "older"];
+
+/// The fields of the filter, as they were asked for.
+pub fn fields(request: &Request) -> Vec<(String, String)> {
+    let is_field = |pair: &&(String, String)| FIELDS.contains(&pair.0.as_str()) && !pair.1.is_empty();
+    request.given().iter().filter(is_field).cloned().collect()
+}
+
+/// The same as an address has them.
+pub fn query(fields: &[(String, String)]) -> String {
+    fields.iter().map(|(name, value)| format!("{name}={}", encode(value))).collect::<Vec<_>>().join("&")
+}
+
+/// The filter; without states and keys `states` are meant.
+pub fn filter(fields: &[(String, String)], states: &[ItemState]) -> Result<Filter, String> {
+    let mut filter = Filter::default();
+    for (name, value) in fields {
+        match name.as_str() {
+            "status" => filter.states.push(value.parse().map_err(|()| format!("{value} is no state"))?),
+            "type" => filter.types.push(value.clone()),
+            "key" => filter.keys.get_or_insert_default().push(value.trim().to_owned()),
+            "error" => filter.error = Some(value.clone()),
+            "older" => {
+                let age = duration::parse(value.trim()).map_err(|why| format!("not changed for: {why}"))?;
+                filter.before = Some(ago(age).ok_or("not changed for: that is too long")?);
+            }
+            _ => {}
+        }
+    }
+    if filter.states.is_empty() && filter.keys.is_none() {
+        filter.states = states.to_vec();
+    }
+    Ok(filter)
+}
+
+/// What went wrong with a call, for a page.
+pub fn told(error: &readpast::Error) -> String {
+    match error.kind() {
+        ErrorKind::TimedOut => {
+            format!("The search took too long: name a state or a key, or a narrower filter. ({error})")
+        }
+        ErrorKind::PermissionDenied => {
+            format!("The login of this server may not do that: it lacks the role of an operator. ({error})")
+        }
+        _ => error.to_string(),
+    }
+}
+
+/// The page of items.
+pub fn list(app: &App, desk: &Desk, request: &Request) -> Answer {
+    let (queue, fields) = (&desk.queue, fields(request));
+    let found = filter(&fields, &[])
+        .and_then(|filter| queue.find(&filter, request.one("after"), PAGE).map_err(|error| told(&error)));
+    let columns: Vec<_> = shown_columns(queue).take(COLUMNS).map(str::to_owned).collect();
+    let (mut items, mut next, mut problem) = (Vec::new(), None, None);
+    match &found {
+        Ok(batch) => {
+            items.extend(batch.iter().map(|item| line(&item, &columns)));
+            next = batch.iter().last().map(|item| item.key().to_owned()).filter(|_| items.len() == PAGE as usize);
+        }
+        Err(why) => problem = Some(why.clone()),
+    }
+    let asked = |name: &str, value: &str| fields.iter().any(|(known, given)| known == name && given == value);
+    let states: Vec<_> = ItemState::ALL
+        .iter()
+        .map(|state| json!({"name": state.as_str(), "asked": asked("status", state.as_str())}))
+        .collect();
+    let types: Vec<_> =
+        queue.spec().types.iter().map(|kind| json!({"name": kind, "asked": asked("type", kind)})).collect();
+    let shown = json!({
+        "queue": name(queue),
+        "states": states,
+        "types": types,
+        "asked": {
+            "error": request.one("error").unwrap_or_default(),
+            "key": request.one("key").unwrap_or_default(),
+            "older": request.one("older").unwrap_or_default(),
+        },
+        "columns": columns,
+        "items": items,
+        "next": next,
+        "problem": problem,
+        "query": query(&fields),
+        "verbs": verbs(),
+        "said": said(request),
+    });
+    app.pages.answer(app, if problem.is_some() { 400 } else { 200 }, "items.html", shown)
+}
+
+/// The page of one item.
+pub fn one(app: &App, desk: &Desk, request: &Request) -> Answer {
+    let queue = &desk.queue;
+    let key = request.one("key").unwrap_or_default();
+    let found = match queue.get(key) {
+        Ok(found) => found,
+        Err(error) => return app.pages.problem(app, 400, "This item cannot be shown", &told(&error)),
+    };
+    let Some(item) = found.get(0) else {
+        let text = crate::why::unseen(queue, key);
+        return app.pages.problem(app, 404, "There is no such item", &text);
+    };
+    let why = match queue.why(key) {
+        Ok(Some(why)) => why.to_string(),
+        Ok(None) => "it has just gone".to_owned(),
+        Err(error) => told(&error),
+    };
+    let columns: Vec<_> = item
+        .columns()
+        .iter()
+        .enumerate()
+        .map(|(index, column)| {
+            let secret = queue.spec().is_secret(&column.name);
+            let value = if secret { "(secret)".to_owned() } else { text(item.value(index), LONG) };
+            json!({"name": column.name, "value": value})
+        })
+        .collect();
+    let shown = json!({
+        "queue": name(queue),
+        "item": {"key": item.key(), "state": state(&item), "attempt": item.attempt(), "columns": columns},
+        "why": why,
+        "verbs": verbs(),
+        "said": said(request),
+    });
+    app.pages.answer(app, 200, "item.html", shown)
+}
+
+/// An item of a list.
+pub fn line(item: &Item<'_>, columns: &[String]) -> serde_json::Value {
+    let values: Vec<_> = columns.iter().map(|name| text(item.value_of(name), SHORT)).collect();
+    let error = ["Error", "ItemError", "item_error"].iter().find_map(|name| item.value_of(name));
+    let error = text(error, SHORT * 2);
+    json!({
+        "key": item.key(),
+        "state": state(item),
+        "attempt": item.attempt(),
+        "values": values,
+        "error": error.lines().next().unwrap_or_default(),
+    })
+}
+
+/// The name of a queue, and how it stands in an address.
+pub fn name(queue: &Queue) -> serde_json::Value {
+    json!({"name": queue.name(), "address": encode(queue.name())})
+}
+
+fn shown_columns(queue: &Queue) -> impl Iterator<Item = &str> {
+    queue.spec().columns.iter().filter(|column| !column.secret).map(|column| column.name.as_str())
+}
+
+fn verbs() -> Vec<&'static str> {
+    Verb::ALL.iter().map(|verb| verb.word()).collect()
+}
+
+fn state(item: &Item<'_>) -> &'static str {
+    item.state().map_or("", ItemState::as_str)
+}
+
+/// What was just done, by the numbers in the address: nothing else of it is shown.
+fn said(request: &Request) -> Option<String> {
+    let number = |name: &str| request.one(name)?.parse::<u64>().ok();
+    let verb = Verb::ALL.into_iter().find(|verb| Some(verb.word()) == request.one("did"))?;
+    let refused = number("refused").filter(|refused| *refused > 0);
+    let refused = refused.map_or_else(String::new, |refused| {
+        format!(", left as they are: {refused}, which were changed meanwhile or are in another state")
+    });
+    Some(format!("{}: {}{refused}", verb.done(), number("done")?))
+}
+
+/// A value as text, cut where it is long.
+fn text(value: Option<Value<'_>>, most: usize) -> String {
+    let whole = match value {
+        None | Some(Value::Null) => "–".to_owned(),
+        Some(Value::Boolean(value)) => value.to_string(),
+        Some(Value::Integer(value)) => value.to_string(),
+        Some(Value::Float(value)) => value.to_string(),
+        Some(Value::Text(text)) => text.to_owned(),
+        Some(Value::Binary(bytes)) => bytes.iter().take(most).map(|byte| format!("{byte:02x}")).collect(),
+    };
+    let mut shown: String = plain(&whole.chars().take(most).collect::<String>());
+    if whole.chars().nth(most).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn a_filter_is_read_from_its_fields() {
+        let fields = given(&[("status", "Failed"), ("status", "Error"), ("error", "a&b"), ("type", "x")]);
+        let found = filter(&fields, &[ItemState::Pending]).unwrap();
+        assert_eq!(found.states, [ItemState::Failed, ItemState::Error]);
+        assert_eq!(
+            (found.error.as_deref(), found.types.as_slice(), found.keys.as_ref()),
+            (Some("a&b"), &["x".to_owned()][..], None)
+        );
+        assert_eq!(query(&fields), "status=Failed&status=Error&error=a%26b&type=x");
+        assert_eq!(filter(&given(&[("key", "k")]), &[ItemState::Pending]).unwrap().states, []);
+        assert_eq!(filter(&[], &[ItemState::Pending]).unwrap().states, [ItemState::Pending]);
+        for wrong in [&[("status", "Nope")], &[("older", "soon")]] {
+            assert!(filter(&given(wrong), &[]).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn text_is_cut_and_nothing_in_it_is_hidden() {
+        assert_eq!(text(Some(Value::Text("abc")), 2), "ab…");
+        assert_eq!(text(Some(Value::Text("ab")), 2), "ab");
+        assert_eq!(text(Some(Value::Text("a\u{202e}b\u{1b}c")), 9), "a\u{fffd}b\u{fffd}c");
+        assert_eq!(text(Some(Value::Null), 9), "–");
+    }
+}

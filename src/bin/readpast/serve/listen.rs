@@ -1,0 +1,170 @@
+//! The connections: how many, for how long, and how much they may send.
+
+use super::answer::{Answer, Content};
+use super::request::Request;
+use super::{App, desk, routes};
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::output::note;
+use crate::signals::Stop;
+use http_body_util::{BodyExt, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::{Method, Response};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::time::timeout;
+
+/// Connections at a time; one more waits.
+const MOST_CONNECTIONS: usize = 256;
+/// Calls to the database at a time.
+const MOST_CALLS: usize = 8;
+/// The longest request line with its headers, and the longest form.
+const MOST_HEAD: usize = 32 * 1024;
+const MOST_FORM: usize = 64 * 1024;
+/// How long a client may take for its headers or its form.
+const SLOWEST: Duration = Duration::from_secs(10);
+/// How long a connection may last, whatever it does: a browser that listens to events comes again by itself.
+const LONGEST: Duration = Duration::from_secs(600);
+/// What who guesses tokens is slowed down by.
+const PENALTY: Duration = Duration::from_millis(500);
+
+/// What all connections share.
+struct Shared {
+    app: Arc<App>,
+    /// The number of the latest figures.
+    news: watch::Receiver<u64>,
+    calls: Semaphore,
+}
+
+/// Serves until a signal comes, and says which.
+pub fn serve(
+    app: Arc<App>,
+    address: SocketAddr,
+    stop: &Stop,
+    ready: impl FnOnce(SocketAddr) -> Result<()>,
+) -> Result<u8> {
+    let cannot = |what: &str, error: &std::io::Error| Failure::Partly(format!("{what}: {error}"), Exit::Unavailable);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .max_blocking_threads(2 * MOST_CALLS)
+        .build()
+        .map_err(|error| cannot("no threads to serve with", &error))?;
+    let (tell, news) = watch::channel(0);
+    let shared = Arc::new(Shared { app: Arc::clone(&app), news, calls: Semaphore::new(MOST_CALLS) });
+    let signal = runtime.block_on(async {
+        let listener =
+            TcpListener::bind(address).await.map_err(|error| cannot(&format!("cannot listen on {address}"), &error))?;
+        let bound = listener.local_addr().map_err(|error| cannot("no address", &error))?;
+        desk::watch(&app, stop.clone(), tell).map_err(|error| cannot("no thread to look with", &error))?;
+        ready(bound)?;
+        let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+        loop {
+            if let Some(signal) = stop.signal() {
+                return Ok(signal);
+            }
+            // A signal is noticed within this time.
+            let next = timeout(Duration::from_millis(200), async {
+                let place = Arc::clone(&room).acquire_owned().await;
+                (place, listener.accept().await)
+            });
+            let Ok((place, accepted)) = next.await else { continue };
+            match accepted {
+                Ok((stream, _)) => {
+                    let shared = Arc::clone(&shared);
+                    tokio::spawn(async move {
+                        let _place = place;
+                        converse(stream, shared).await;
+                    });
+                }
+                Err(error) => {
+                    // Out of descriptors, say: others may give some back.
+                    note(&format!("a connection was not accepted: {error}"));
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            }
+        }
+    });
+    // Who is in the middle of something is cut off; what a call to the database does has an end of its own.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    signal
+}
+
+/// One connection, from its first request to its last.
+async fn converse(stream: TcpStream, shared: Arc<Shared>) {
+    let service = hyper::service::service_fn(move |request| answer(Arc::clone(&shared), request));
+    let connection = hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(SLOWEST)
+        .max_buf_size(MOST_HEAD)
+        .serve_connection(TokioIo::new(stream), service);
+    // A client that breaks off, or breaks the protocol, has been told by hyper.
+    let _ = timeout(LONGEST, connection).await;
+}
+
+async fn answer(
+    shared: Arc<Shared>,
+    request: hyper::Request<Incoming>,
+) -> std::result::Result<Response<Content>, Infallible> {
+    Ok(decide(shared, request).await.into_response())
+}
+
+async fn decide(shared: Arc<Shared>, request: hyper::Request<Incoming>) -> Answer {
+    let (head, body) = request.into_parts();
+    let guard = &shared.app.guard;
+    if !guard.knows_host(&head.headers) {
+        return Answer::refusal(421, "This name is not one of ours: --host names those that are.");
+    }
+    let posts = head.method == Method::POST;
+    if !posts && head.method != Method::GET && head.method != Method::HEAD {
+        return Answer::refusal(405, "GET, HEAD and POST are served.").with("allow", "GET, HEAD, POST");
+    }
+    let path = head.uri.path();
+    if path == "/health/live" {
+        return Answer::new(200, super::answer::TEXT, "alive\n");
+    }
+    if let Err(refusal) = guard.admits(&head.headers) {
+        tokio::time::sleep(PENALTY).await;
+        return refusal;
+    }
+    if path == "/events" && !posts {
+        return Answer::events(events(shared.news.clone()));
+    }
+    let form = if posts {
+        let read = timeout(SLOWEST, Limited::new(body, MOST_FORM).collect()).await;
+        match read {
+            Ok(Ok(bytes)) => Some(String::from_utf8_lossy(&bytes.to_bytes()).into_owned()),
+            Ok(Err(_)) => return Answer::refusal(413, "The form is too large.").with("connection", "close"),
+            Err(_) => return Answer::refusal(408, "The form took too long.").with("connection", "close"),
+        }
+    } else {
+        None
+    };
+    let request = Request::new(&head.uri, head.headers, form.as_deref());
+    let Ok(_turn) = shared.calls.acquire().await else { return Answer::refusal(503, "It is about to end.") };
+    let app = Arc::clone(&shared.app);
+    let answered = tokio::task::spawn_blocking(move || routes::route(&app, &request)).await;
+    answered.unwrap_or_else(|_| Answer::refusal(500, "Something went wrong here; its log says what."))
+}
+
+/// A line whenever there are new figures.
+fn events(mut news: watch::Receiver<u64>) -> mpsc::Receiver<Bytes> {
+    let (send, events) = mpsc::channel(4);
+    tokio::spawn(async move {
+        let mut line = Bytes::from_static(b"retry: 3000\n\n");
+        while send.send(line).await.is_ok() {
+            line = match timeout(Duration::from_secs(15), news.changed()).await {
+                Ok(Ok(())) => Bytes::from(format!("event: figures\ndata: {}\n\n", *news.borrow_and_update())),
+                Ok(Err(_)) => return,
+                // So that it is noticed when nobody listens any more.
+                Err(_) => Bytes::from_static(b": still here\n\n"),
+            };
+        }
+    });
+    events
+}

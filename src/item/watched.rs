@@ -1,0 +1,183 @@
+//! What who watches a queue sees, from bounded looks.
+
+use super::{ItemState, QueueStats};
+
+/// Figures about a queue from looks of a bounded number of rows each, so that they cost the same in a queue of ten million
+/// items as in an empty one. What could not be counted to its end says so.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Watched {
+    /// The figures, as [`Queue::stats`](crate::Queue::stats) gives them, as far as the looks reach. What is Completed (in a
+    /// described table: whatever has ended or is paused), the percentiles, means and arrivals are of the newest items alone.
+    pub stats: QueueStats,
+    /// Which of the counts of `stats` stopped at the bound: there are as many or more.
+    pub counts_capped: [bool; 9],
+    /// Whether what waits was counted to its end. If not, [`QueueStats::due`] is at least what it says, and the oldest due item
+    /// is that of those the claim would take next.
+    pub due_capped: bool,
+    /// How many of the newest items were looked at.
+    pub window: i64,
+    /// Whether there are more than those.
+    pub window_capped: bool,
+    /// How many items were finished within the last minute, of those that were looked at.
+    pub ended_last_minute: i64,
+    /// The same as a rate: items a minute. Where more were finished than are looked at, it is that of the newest of them.
+    pub ended_per_minute: i64,
+    /// Whether the arrivals of the last hour go beyond the newest items.
+    pub arrivals_capped: bool,
+    /// Who has items in flight, at most 100, who has most of them first.
+    pub workers: Vec<Holding>,
+    /// What failed items, and those that wait for their next attempt, say; at most 50, the most frequent first.
+    pub errors: Vec<Trouble>,
+}
+
+/// A worker, and what it holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Holding {
+    /// Its name; empty where the table does not tell.
+    pub worker: String,
+    /// How many items it has in flight.
+    pub items: i64,
+    /// For how long it has had the one that it began first, in milliseconds.
+    pub longest_ms: Option<i64>,
+}
+
+/// Items that say the same.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Trouble {
+    /// Failed or Error.
+    pub state: Option<ItemState>,
+    /// The first line of what they say, 200 characters at most.
+    pub text: String,
+    /// How many of the items that were looked at say so.
+    pub items: i64,
+    /// The key of one of them.
+    pub key: String,
+}
+
+/// One row of the procedure.
+pub(crate) struct Figure<'a> {
+    pub name: &'a str,
+    pub value: Option<i64>,
+    pub capped: bool,
+    pub ms: Option<i64>,
+    pub detail: &'a str,
+    pub key: &'a str,
+}
+
+impl Watched {
+    /// Whether the count of a state stopped at the bound.
+    #[must_use]
+    pub fn is_capped(&self, state: ItemState) -> bool {
+        ItemState::ALL.iter().position(|s| *s == state).is_some_and(|i| self.counts_capped[i])
+    }
+
+    /// How many workers are needed to keep up, as [`QueueStats::workers_needed`] has it.
+    fn needed(&self) -> Option<i64> {
+        let stats = &self.stats;
+        let arrivals = stats.arrivals_last_hour?;
+        let busy = [ItemState::Pending, ItemState::Processing, ItemState::Error].iter().any(|s| stats.count(*s) > 0);
+        // At four fifths of their time, rounded up.
+        let work = i128::from(arrivals) * i128::from(stats.run_mean_ms.unwrap_or(0)) * 5;
+        let needed = i64::try_from((work + 14_399_999) / 14_400_000).unwrap_or(i64::MAX);
+        Some(needed.max(i64::from(busy)))
+    }
+
+    /// Takes in one row; names that are not known are left for a later version of the library.
+    pub(crate) fn record(&mut self, figure: &Figure<'_>) {
+        match figure.name.split_once('.') {
+            None if figure.name == "worker" => self.workers.push(Holding {
+                worker: figure.detail.to_owned(),
+                items: figure.value.unwrap_or(0),
+                longest_ms: figure.ms,
+            }),
+            Some(("error", state)) => self.errors.push(Trouble {
+                state: state.parse().ok(),
+                text: figure.detail.to_owned(),
+                items: figure.value.unwrap_or(0),
+                key: figure.key.to_owned(),
+            }),
+            Some(("window", "items")) => {
+                (self.window, self.window_capped) = (figure.value.unwrap_or(0), figure.capped);
+            }
+            Some(("ended", "last_minute")) => {
+                let items = figure.value.unwrap_or(0);
+                self.ended_last_minute = items;
+                self.ended_per_minute = match figure.ms {
+                    Some(ms) if figure.capped => items.saturating_mul(60_000) / ms.max(1),
+                    _ => items,
+                };
+            }
+            _ => {
+                self.stats.record(figure.name, figure.value);
+                match figure.name.split_once('.') {
+                    Some(("count", state)) => {
+                        if let Some(i) = ItemState::ALL.iter().position(|s| s.as_str() == state) {
+                            self.counts_capped[i] = figure.capped;
+                        }
+                    }
+                    Some(("due", "count")) => self.due_capped = figure.capped,
+                    Some(("arrivals", "last_hour")) => {
+                        self.arrivals_capped = figure.capped && figure.value >= Some(self.window);
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// What follows from the rows, once all are there.
+    pub(crate) fn conclude(mut self) -> Self {
+        self.stats.workers_needed = self.needed();
+        self
+    }
+}
+
+impl From<QueueStats> for Watched {
+    /// Of a queue that can only be counted whole.
+    fn from(stats: QueueStats) -> Self {
+        Self { window: stats.counts.iter().sum(), stats, ..Self::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure(name: &str, value: i64, capped: bool) -> Figure<'_> {
+        Figure { name, value: Some(value), capped, ms: None, detail: "", key: "" }
+    }
+
+    #[test]
+    fn what_is_needed_is_rounded_up_and_one_where_there_is_work() {
+        let needed = |arrivals, mean, pending| {
+            let mut watched = Watched::default();
+            for (name, value) in [("arrivals.last_hour", arrivals), ("run.mean_ms", mean), ("count.Pending", pending)] {
+                watched.record(&figure(name, value, false));
+            }
+            watched.conclude().stats.workers_needed
+        };
+        assert_eq!(needed(90, 180_000, 5), Some(6));
+        assert_eq!((needed(0, 0, 0), needed(0, 0, 1), needed(1, 1, 0)), (Some(0), Some(1), Some(1)));
+        assert_eq!(Watched::default().conclude().stats.workers_needed, None, "nobody knows what arrives");
+    }
+
+    #[test]
+    fn what_ends_faster_than_it_is_looked_at_is_a_rate() {
+        let mut watched = Watched::default();
+        watched.record(&Figure { ms: Some(5_000), ..figure("ended.last_minute", 10_000, true) });
+        assert_eq!((watched.ended_last_minute, watched.ended_per_minute), (10_000, 120_000));
+        watched.record(&Figure { ms: Some(5_000), ..figure("ended.last_minute", 9, false) });
+        assert_eq!(watched.ended_per_minute, 9);
+    }
+
+    #[test]
+    fn what_stopped_at_the_bound_says_so() {
+        let mut watched = Watched::default();
+        watched.record(&figure("count.Failed", 10, true));
+        watched.record(&figure("window.items", 10, true));
+        watched.record(&figure("a figure of a later version", 1, false));
+        assert!(
+            watched.is_capped(ItemState::Failed) && !watched.is_capped(ItemState::Pending) && watched.window_capped
+        );
+    }
+}

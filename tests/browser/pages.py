@@ -1,0 +1,195 @@
+"""Every page and every action of `readpast serve` in a real browser: pages.py COMMAND FOLDER-FOR-SCREENSHOTS"""
+
+import pathlib
+import shutil
+import sys
+import urllib.parse
+
+from selenium import webdriver
+from selenium.common.exceptions import StaleElementReferenceException
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
+
+from server import Server
+
+SIZES = {"wide": (1280, 900), "phone": (390, 844)}
+# The contrast that the guidelines for accessible pages ask for (WCAG 2, AA).
+CONTRAST = 4.5
+
+# What is wrong with a page for who does not see it, does not use a mouse, or holds it in one hand.
+ILLS = """
+const ills = [];
+const luminance = (color) => {
+  const [r, g, b] = color.match(/[0-9.]+/g).map(Number).map((c) => { c /= 255; return c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; });
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+};
+const behind = (element) => {
+  for (let e = element; e; e = e.parentElement) {
+    const color = getComputedStyle(e).backgroundColor;
+    if (color !== "rgba(0, 0, 0, 0)") return color;
+  }
+  return "rgb(255, 255, 255)";
+};
+if (!document.documentElement.lang) ills.push("no language");
+if (document.querySelectorAll("h1").length !== 1) ills.push("not one h1");
+if (!document.querySelector("main") || !document.querySelector("nav[aria-label]")) ills.push("no landmarks");
+for (const table of document.querySelectorAll("table")) if (!table.caption) ills.push("a table without a caption");
+for (const head of document.querySelectorAll("th")) if (!head.scope) ills.push("a head without a scope: " + head.textContent);
+for (const input of document.querySelectorAll("input:not([type=hidden])")) if (input.labels.length === 0) ills.push("an input without a label: " + input.name);
+for (const svg of document.querySelectorAll("svg")) if (!svg.getAttribute("aria-label")) ills.push("a picture without words");
+const ids = [...document.querySelectorAll("[id]")].map((e) => e.id);
+if (new Set(ids).size !== ids.length) ills.push("an id twice");
+for (const element of document.querySelectorAll("p, a, td, th, dt, dd, caption, small, button, label, legend, li, h1, h2, .badge")) {
+  if (!element.textContent.trim() || element.offsetParent === null) continue;
+  const [one, other] = [luminance(getComputedStyle(element).color), luminance(behind(element))].sort((a, b) => b - a);
+  const contrast = (one + 0.05) / (other + 0.05);
+  if (contrast < arguments[0]) ills.push(`${element.tagName} ${element.className}: contrast ${contrast.toFixed(2)}`);
+}
+if (document.documentElement.scrollWidth > innerWidth) ills.push(`wider than the window: ${document.documentElement.scrollWidth} of ${innerWidth}`);
+if (window.pwned) ills.push("a script of an item was run");
+return ills;
+"""
+
+
+class Browser:
+    def __init__(self, server: Server, folder: pathlib.Path):
+        options = webdriver.ChromeOptions()
+        # Containers have no sandbox for a root user, and little shared memory.
+        for argument in ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]:
+            options.add_argument(argument)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        options.binary_location = shutil.which("chromium") or ""
+        self.driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
+        self.server, self.folder = server, folder
+
+    def look(self, scheme: str, size: str) -> None:
+        media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+        width, height = SIZES[size]
+        screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": size == "phone"}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+
+    def open(self, path: str) -> None:
+        self.driver.get(self.server.url + path)
+
+    def find(self, selector: str):
+        return self.driver.find_element(By.CSS_SELECTOR, selector)
+
+    def text(self) -> str:
+        return self.find("body").text
+
+    def wait(self, what: str, condition) -> None:
+        # The page may put new figures in the place of what is just being read.
+        patient = WebDriverWait(self.driver, 60, 0.1, ignored_exceptions=[StaleElementReferenceException])
+        patient.until(lambda _: condition(), what)
+
+    def judge(self, where: str) -> None:
+        ills = self.driver.execute_script(ILLS, CONTRAST)
+        assert not ills, f"{where}: {ills}"
+        said = [entry["message"] for entry in self.driver.get_log("browser")]
+        assert not said, f"{where}: the console says {said}"
+
+    def keep(self, name: str) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        assert self.driver.save_screenshot(str(self.folder / f"{name}.png"))
+
+
+def every_page(browser: Browser) -> None:
+    failed = urllib.parse.quote(browser.server.key("Failed"))
+    pages = {
+        "queues": ("/", "All queues"),
+        "queue": ("/queue/Mail", "550 no such mailbox"),
+        "items": ("/queue/Mail/items?status=Failed", "4 items"),
+        "item": (f"/queue/Mail/item?key={failed}", "unless it is redriven"),
+        "act": ("/queue/Mail/act?verb=redrive", "It would be done to 4 items"),
+    }
+    browser.open("/queue/Mail")
+    browser.wait("two looks are drawn", lambda: "L" in (browser.find("svg path").get_attribute("d") or ""))
+    for size in SIZES:
+        for scheme in ["light", "dark"]:
+            browser.look(scheme, size)
+            for name, (path, words) in pages.items():
+                browser.open(path)
+                assert words in browser.text(), f"{name}: {words} is not in {browser.text()}"
+                browser.judge(f"{name}, {scheme}, {size}")
+                browser.keep(f"{name}-{scheme}-{size}")
+    browser.look("light", "wide")
+
+
+def the_keyboard_is_enough(browser: Browser) -> None:
+    browser.open("/queue/Mail/items")
+    browser.find("body").send_keys(Keys.TAB)
+    first = browser.driver.switch_to.active_element
+    assert first.get_attribute("class") == "skip", "the first stop leads past the head"
+    outline = browser.driver.execute_script("return getComputedStyle(document.activeElement).outlineStyle")
+    assert outline == "solid", f"the focus is seen: {outline}"
+    field = browser.find("input[name=error]")
+    field.send_keys("mailbox", Keys.ENTER)
+    browser.wait("what was asked for is shown", lambda: "3 items" in browser.text())
+
+
+def figures_come_by_themselves(browser: Browser) -> None:
+    browser.open("/queue/Mail")
+    browser.driver.execute_script("window.stays = true")
+    browser.server.enqueue(range(50, 54))
+    browser.wait("the new items are counted", lambda: browser.find(".tiles dd").text == "7")
+    assert browser.driver.execute_script("return window.stays"), "without loading the page again"
+    browser.judge("live")
+
+
+def act(browser: Browser, start: str, verb: str, expected: str) -> None:
+    browser.open(start)
+    browser.driver.find_element(By.LINK_TEXT, verb).click()
+    browser.judge(f"{verb}, asked")
+    browser.find("button.do").click()
+    browser.wait(f"{verb} is done", lambda: expected in browser.text())
+    browser.judge(f"{verb}, done")
+
+
+def every_action(browser: Browser) -> None:
+    before = browser.server.states()
+    assert (before["Failed"], before["Error"], before["Pending"]) == (4, 2, 7), before
+    act(browser, "/queue/Mail/items?status=Failed&error=mailbox", "redrive", "redriven: 3")
+    act(browser, "/queue/Mail/items?status=Error", "retry", "retried: 2")
+    key = urllib.parse.quote(browser.server.key("Pending"))
+    act(browser, f"/queue/Mail/item?key={key}", "pause", "paused: 1")
+    assert browser.server.states()["Paused"] == 1
+    act(browser, "/queue/Mail/items?status=Paused", "resume", "resumed: 1")
+    act(browser, "/queue/Mail/items?status=Pending", "cancel", "cancelled: 12")
+    after = browser.server.states()
+    assert (after["Failed"], after["Pending"], after["Cancelled"]) == (1, 0, 12), after
+
+
+def what_leads_nowhere_says_so(browser: Browser) -> None:
+    browser.open("/queue/Nope")
+    assert "There is no such queue" in browser.text()
+    # The browser logs that the page itself was not there.
+    browser.driver.get_log("browser")
+    browser.open("/queue/Mail/items?older=soon")
+    assert "write a whole number" in browser.text()
+    browser.driver.get_log("browser")
+
+
+def main() -> None:
+    server = Server(sys.argv[1])
+    try:
+        browser = Browser(server, pathlib.Path(sys.argv[2]))
+        try:
+            for test in [
+                every_page,
+                the_keyboard_is_enough,
+                figures_come_by_themselves,
+                every_action,
+                what_leads_nowhere_says_so,
+            ]:
+                test(browser)
+                print(f"ok: {test.__name__.replace('_', ' ')}")
+        finally:
+            browser.driver.quit()
+    finally:
+        server.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""A queue with something in it, and `readpast serve` on it."""
+
+import json
+import pathlib
+import subprocess
+import tempfile
+
+HOSTILE = "\"><img src=x onerror=window.pwned=1><script>window.pwned=1</script>"
+SPEC = """
+queue = "Mail"
+types = ["Email", "Sms"]
+columns = [{ name = "Recipient", type = "text(254)", nullable = false }, { name = "Body", type = "text" }, { name = "N", type = "integer" }]
+"""
+HANDLER = """
+case $READPAST_COL_N in
+    1|2|3) echo "550 no such mailbox" >&2; exit 65;;
+    4) printf '%s' "$READPAST_COL_BODY" >&2; exit 65;;
+    5|6) echo "timed out" >&2; exit 1;;
+esac
+"""
+
+
+class Server:
+    """Of a queue Mail: four Failed (one of them hostile), two in Error, the others Completed, three Pending."""
+
+    def __init__(self, command: str):
+        self.command = str(pathlib.Path(command).resolve())
+        self.folder = tempfile.TemporaryDirectory()
+        (pathlib.Path(self.folder.name) / "mail.toml").write_text(SPEC)
+        self.run("install", "mail.toml")
+        self.enqueue(range(1, 40))
+        self.run("work", "Mail", "--until-empty", "--retry-delay", "1h", "--jobs", "2", "--", "sh", "-c", HANDLER)
+        self.enqueue(range(40, 43))
+        arguments = ["serve", "--listen", "127.0.0.1:0", "--every", "1s", "--allow-actions"]
+        self.process = subprocess.Popen(
+            [self.command, *arguments], cwd=self.folder.name, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+        line = self.process.stdout.readline()
+        if not line.startswith("listening on "):
+            raise RuntimeError(f"the server said {line!r}")
+        self.url = "http://" + line.split()[-1]
+
+    def run(self, *arguments: str, given: str = "") -> str:
+        done = subprocess.run(
+            [self.command, *arguments], cwd=self.folder.name, input=given, capture_output=True, text=True, check=True
+        )
+        return done.stdout
+
+    def enqueue(self, numbers: range) -> None:
+        items = [{"Recipient": f"ann{n}@example.org", "Body": HOSTILE, "N": n} for n in numbers]
+        self.run("enqueue", "Mail", given="".join(json.dumps(item) + "\n" for item in items))
+
+    def states(self) -> dict[str, int]:
+        return json.loads(self.run("stats", "Mail", "--json"))["counts"]
+
+    def key(self, state: str) -> str:
+        return json.loads(self.run("show", "Mail", "--status", state, "--limit", "1", "--json").splitlines()[0])["key"]
+
+    def close(self) -> None:
+        self.process.terminate()
+        self.process.wait()
+        self.folder.cleanup()

@@ -1,0 +1,344 @@
+//! `serve`: what its pages show and do, and what it lets nobody do.
+
+use crate::http::{Served, encoded};
+use crate::shell::{Shell, until};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::time::{Duration, Instant};
+
+const HOSTILE: [&str; 9] = [
+    "<script>alert(1)</script>",
+    "\"><img src=x onerror=alert(1)>",
+    "' onmouseover='alert(1)",
+    "</td></table><form action=//evil.example><button>",
+    "{{ 7919 * 7919 }}{% include 'base.html' %}",
+    "javascript:alert(1)",
+    "&lt;b&gt; &amp;#x3c;",
+    "]]><!-- --><svg/onload=alert(1)>",
+    "a\u{202e}cod.exe\u{2066}",
+];
+
+/// Two items Failed, one in Error, two Completed, one Pending.
+fn mixed() -> Shell {
+    let shell = Shell::new();
+    shell.fill(5);
+    let script = "case $READPAST_COL_N in 1|2) echo 'boom 100%' >&2; exit 65;; 3) echo bang >&2; exit 1;; esac";
+    shell.ok(&shell.script(&["--until-empty", "--retry-delay", "1h"], script));
+    shell.ok(&["enqueue", "Mail", "Recipient=r6", "N=6"]);
+    shell
+}
+
+fn key(shell: &Shell, n: usize) -> String {
+    shell.look(&format!(
+        "SELECT to_char(enqueued_at, 'YYYY-MM-DD\"T\"HH24:MI:SS.US') || '0' FROM readpast.mail WHERE \"N\" = {n}"
+    ))
+}
+
+/// Nothing inline that a policy would have to let through, and the policy itself.
+#[track_caller]
+fn is_tight(served: &Served, path: &str) -> String {
+    let reply = served.get(path);
+    let policy = reply.header("content-security-policy").unwrap_or_default();
+    assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{path}: {policy}");
+    assert_eq!(reply.header("x-content-type-options"), Some("nosniff"), "{path}");
+    assert!(reply.header("set-cookie").is_none(), "{path}");
+    let body = reply.body;
+    assert_eq!(
+        body.matches("<script").count(),
+        body.matches("<script src=\"/live.js\" defer></script>").count(),
+        "{path}"
+    );
+    assert!(!body.contains("<style") && !body.contains(" style="), "{path}");
+    body
+}
+
+#[test]
+fn pages_show_what_is_there() {
+    let shell = mixed();
+    let served = Served::start(&shell, &[]).ready();
+    served.get("/").shows(&["/queue/Mail", "2 failed", "All queues"]);
+    served.get("/queue/Mail").shows(&["boom 100%", "What waits", "<svg", "Nobody has anything in hand"]);
+    let failed = served.get("/queue/Mail/items?status=Failed");
+    failed.shows(&["2 items", &key(&shell, 1), &key(&shell, 2)]);
+    assert!(!failed.body.contains(&key(&shell, 4)));
+    served.get("/queue/Mail/items?error=bang").shows(&["1 items", &key(&shell, 3)]);
+    served.get(&format!("/queue/Mail/items?key={}", encoded(&key(&shell, 4)))).shows(&["1 items", "Completed"]);
+    let one = served.get(&format!("/queue/Mail/item?key={}", encoded(&key(&shell, 3))));
+    one.shows(&["bang", "Recipient", "r3", "due in ", "attempt 1 has failed"]);
+    for (path, status) in [
+        ("/nowhere", 404),
+        ("/queue/Nope", 404),
+        ("/queue/Mail/item?key=x", 400),
+        ("/queue/Mail/item?key=2000-01-01T00%3A00%3A00", 404),
+        ("/queue/Mail/items?status=Nope", 400),
+        ("/queue/Mail/items?older=soon", 400),
+        ("/queue/Mail/act?verb=redrive", 403),
+        ("/style.css", 200),
+        ("/live.js", 200),
+        ("/icon.svg", 200),
+    ] {
+        assert_eq!(served.get(path).status, status, "{path}");
+    }
+    for path in ["/", "/queue/Mail", "/queue/Mail/items", "/nowhere", "/metrics", "/scale/Mail"] {
+        is_tight(&served, path);
+    }
+}
+
+#[test]
+fn many_items_come_page_by_page() {
+    let shell = Shell::new();
+    shell.fill(120);
+    let served = Served::start(&shell, &[]).ready();
+    let (mut path, mut seen) = ("/queue/Mail/items?status=Pending".to_owned(), 0);
+    loop {
+        let reply = served.get(&path);
+        assert_eq!(reply.status, 200, "{reply:?}");
+        seen += reply.body.matches("<th scope=\"row\">").count();
+        let Some(next) = reply.body.split("rel=\"next\" href=\"").nth(1) else { break };
+        path = next.split('"').next().unwrap().replace("&amp;", "&");
+        assert!(path.contains("status=Pending"), "{path}");
+    }
+    assert_eq!(seen, 120);
+}
+
+#[test]
+fn what_stands_in_items_stays_text() {
+    let shell = Shell::new();
+    for (n, text) in HOSTILE.iter().enumerate() {
+        let item = serde_json::json!({"Recipient": text, "Body": text, "N": n, "Tags": {"<b>": text}});
+        shell.ok(&["enqueue", "Mail", "--item", &item.to_string()]);
+    }
+    shell.ok(&shell.script(&["--until-empty"], "printf '%s' \"$READPAST_COL_BODY\" >&2; exit 65"));
+    let served = Served::start(&shell, &["--allow-actions"]).ready();
+    until("the failures are seen", || served.get("/").body.contains(&format!("{} failed", HOSTILE.len())));
+    let mut paths = vec!["/".to_owned(), "/queue/Mail".to_owned(), "/queue/Mail/items".to_owned()];
+    paths.push("/queue/Mail/act?verb=redrive".to_owned());
+    for n in 0..HOSTILE.len() {
+        paths.push(format!("/queue/Mail/item?key={}", encoded(&key(&shell, n))));
+    }
+    for text in HOSTILE {
+        let text = encoded(text);
+        paths.push(format!("/queue/Mail/items?error={text}&key={text}&older={text}&type={text}&status={text}"));
+        paths.push(format!("/queue/Mail/item?key={text}&did={text}&done={text}&refused={text}"));
+        paths.push(format!("/queue/{text}"));
+        paths.push(format!("/queue/Mail/act?verb={text}&error={text}"));
+    }
+    for path in paths {
+        let body = is_tight(&served, &path);
+        for text in HOSTILE.iter().filter(|text| text.contains(['<', '>', '"', '\u{202e}'])) {
+            assert!(!body.contains(text), "{path} has {text}");
+        }
+        assert!(!body.contains(" onmouseover='") && !body.contains("href=\"javascript:"), "{path}");
+        assert!(!body.contains("62710561"), "{path}: a template of theirs was run");
+    }
+}
+
+#[test]
+fn actions_are_shown_first_and_then_done() {
+    let shell = mixed();
+    let served = Served::start(&shell, &["--allow-actions"]).ready();
+    let states = || shell.look("SELECT string_agg(status::text, ' ' ORDER BY \"N\") FROM readpast.mail");
+    let before = states();
+    assert_eq!(before, "Failed Failed Error Completed Completed Pending");
+    let preview = served.get("/queue/Mail/act?verb=redrive&error=boom");
+    preview.shows(&["<b>2</b> items", "2 Failed", &key(&shell, 1), "Redrive 2 items"]);
+    assert_eq!(states(), before, "nothing is done by looking");
+    let secret = preview.body.split("name=\"secret\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    let form = |verb: &str, more: &str| format!("verb={verb}&secret={secret}{more}");
+
+    // From elsewhere, without the secret, by another way.
+    let here = format!("http://{}", served.address);
+    for (headers, body) in [
+        (&[][..], form("redrive", "")),
+        (&[("Origin", "http://evil.example")], form("redrive", "")),
+        (&[("Origin", "null")], form("redrive", "")),
+        (&[("Sec-Fetch-Site", "cross-site")], form("redrive", "")),
+        (&[("Origin", &*here)], "verb=redrive&secret=x".to_owned()),
+        (&[("Origin", &*here)], "verb=redrive".to_owned()),
+    ] {
+        assert_eq!(served.post("/queue/Mail/act", headers, &body).status, 403, "{headers:?} {body}");
+    }
+    assert_eq!(served.submit("/queue/Mail/act", &form("drop", "")).status, 400);
+    assert_eq!(served.get(&format!("/queue/Mail/act?{}", form("redrive", ""))).status, 200, "is the preview again");
+    assert_eq!(served.submit("/queue/Mail", &form("redrive", "")).status, 405);
+    assert_eq!(states(), before);
+
+    let done = served.submit("/queue/Mail/act", &form("redrive", "&error=boom"));
+    assert_eq!(
+        (done.status, done.header("location")),
+        (303, Some("/queue/Mail/items?error=boom&did=redrive&done=2&refused=0"))
+    );
+    assert_eq!(states(), "Pending Pending Error Completed Completed Pending");
+    served.get("/queue/Mail/items?did=redrive&done=2&refused=0").shows(&["redriven: 2"]);
+    for (verb, more, after) in [
+        ("pause", format!("&key={}", encoded(&key(&shell, 1))), "Paused Pending Error Completed Completed Pending"),
+        ("resume", String::new(), "Pending Pending Error Completed Completed Pending"),
+        ("retry", String::new(), "Pending Pending Pending Completed Completed Pending"),
+        ("cancel", "&status=Pending".to_owned(), "Cancelled Cancelled Cancelled Completed Completed Cancelled"),
+    ] {
+        assert_eq!(served.submit("/queue/Mail/act", &form(verb, &more)).status, 303, "{verb}");
+        assert_eq!(states(), after, "{verb}");
+    }
+    // Nothing of an address can begin a header.
+    let key = encoded("2000-01-01T00:00:00\r\nX-Evil: 1");
+    let reply = served.submit("/queue/Mail/act", &form("pause", &format!("&key={key}")));
+    assert!(reply.header("x-evil").is_none(), "{reply:?}");
+}
+
+#[test]
+fn without_leave_nothing_is_changed() {
+    let shell = mixed();
+    let served = Served::start(&shell, &[]).ready();
+    let reply = served.submit("/queue/Mail/act", "verb=cancel");
+    assert_eq!(reply.status, 403);
+    assert!(reply.body.contains("--allow-actions") && shell.count("Cancelled") == "0", "{reply:?}");
+    assert!(!served.get("/queue/Mail/items").body.contains("/act?"), "nor offered");
+}
+
+#[test]
+fn a_monitor_may_look_and_no_more() {
+    let mut shell = Shell::empty();
+    let role = shell.db.role();
+    let spec = crate::shell::MAIL.replacen('{', &format!("{{\"roles\": {{\"monitor\": \"{role}\"}}, "), 1);
+    shell.write("mail.json", &spec);
+    shell.ok(&["install", "mail.json"]);
+    shell.fill(2);
+    let served = Served::start_as(&shell, &role, &["--allow-actions"]).ready();
+    served.get("/queue/Mail").shows(&["<dt>Due</dt><dd>2</dd>"]);
+    served.get("/queue/Mail/items").shows(&["2 items"]);
+    served.get(&format!("/queue/Mail/item?key={}", encoded(&key(&shell, 1)))).shows(&["due for "]);
+    let preview = served.get("/queue/Mail/act?verb=cancel");
+    let secret = preview.body.split("name=\"secret\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    let reply = served.submit("/queue/Mail/act", &format!("verb=cancel&secret={secret}"));
+    assert_eq!((reply.status, shell.count("Pending").as_str()), (502, "2"), "{reply:?}");
+    assert!(reply.body.contains("lacks the role of an operator"), "{reply:?}");
+}
+
+#[test]
+fn who_asks_is_known_or_refused() {
+    let shell = mixed();
+    for address in ["0.0.0.0:0", "[::]:0"] {
+        shell.run(&["serve", "--listen", address]).says(2, &["other machines", "--token-file", "--trust-header"]);
+    }
+    let short = shell.write("short", "tooshort\n");
+    let token = shell.write("token", "0123456789abcdef-s3same\n");
+    for (path, mode) in [(&short, 0o600), (&token, 0o644)] {
+        std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+    }
+    shell.run(&["serve", "--token-file", "short"]).says(2, &["16 characters"]);
+    shell.run(&["serve", "--token-file", "token"]).says(2, &["chmod 600"]);
+    std::fs::set_permissions(&token, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+
+    let served = Served::start(&shell, &["--token-file", "token", "--host", "queues.example"]);
+    let given = [("Authorization", "Bearer 0123456789abcdef-s3same")];
+    until("figures are there", || served.get_with("/health/ready", &given).status == 200);
+    for path in ["/", "/queue/Mail", "/metrics", "/events", "/scale/Mail", "/health/ready", "/style.css"] {
+        let reply = served.get(path);
+        assert_eq!((reply.status, reply.body.contains("Mail")), (401, false), "{path}");
+        assert!(reply.header("www-authenticate").unwrap().starts_with("Basic "), "{path}");
+    }
+    assert_eq!(served.get_with("/", &[("Authorization", "Bearer 0123456789abcdef-s3samf")]).status, 401);
+    assert_eq!(served.get("/health/live").status, 200, "says nothing of the queues");
+    served.get_with("/", &given).shows(&["Mail"]);
+    for (host, status) in [("queues.example", 200), ("evil.example", 421), ("127.0.0.1.evil.example", 421), ("", 421)] {
+        assert_eq!(served.get_with("/", &[given[0], ("Host", host)]).status, status, "{host}");
+    }
+
+    let proxied = Served::start(&shell, &["--trust-header", "X-Remote-User"]);
+    assert_eq!(proxied.get("/").status, 403);
+    assert_eq!(proxied.get_with("/", &[("X-Remote-User", " ")]).status, 403);
+    assert_eq!(proxied.get_with("/", &[("X-Remote-User", "ann")]).status, 200);
+}
+
+#[test]
+fn large_and_broken_requests_are_refused() {
+    let shell = Shell::new();
+    let served = Served::start(&shell, &["--allow-actions"]).ready();
+    let origin = format!("http://{}", served.address);
+    let large = format!("verb=cancel&error={}", "a".repeat(100_000));
+    assert_eq!(served.post("/queue/Mail/act", &[("Origin", &origin)], &large).status, 413);
+    for request in [
+        format!("GET / HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "a".repeat(100_000)),
+        format!("GET /{} HTTP/1.1\r\nHost: localhost\r\n\r\n", "a".repeat(100_000)),
+        "nonsense\r\n\r\n".to_owned(),
+        "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n".to_owned(),
+        "GET / HTTP/1.1\r\nConnection: close\r\n\r\n".to_owned(),
+        "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n0\r\n\r\n".to_owned(),
+        "DELETE / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".to_owned(),
+    ] {
+        let status = served.send(request.as_bytes()).status;
+        assert!((400..500).contains(&status), "{status}: {}", &request[..30.min(request.len())]);
+    }
+    served.get("/").shows(&["Mail"]);
+}
+
+#[test]
+fn slow_clients_keep_nobody_waiting_and_are_dropped() {
+    let shell = Shell::new();
+    let served = Served::start(&shell, &[]).ready();
+    let begun = Instant::now();
+    let mut slow: Vec<_> = (0..100)
+        .map(|_| {
+            let mut stream = served.connect();
+            stream.write_all(b"GET / HTTP/1.1\r\nHost: local").unwrap();
+            stream
+        })
+        .collect();
+    served.get("/").shows(&["Mail"]);
+    let mut rest = Vec::new();
+    // Its read ends when the server gives up; only then is it known that it did.
+    let _ = slow[0].read_to_end(&mut rest);
+    assert!(begun.elapsed() < Duration::from_secs(119), "the server let go");
+    assert!(!String::from_utf8_lossy(&rest).contains(" 200 "), "{rest:?}");
+}
+
+#[test]
+fn events_tell_of_new_figures() {
+    let shell = Shell::new();
+    let served = Served::start(&shell, &[]);
+    let mut stream = served.connect();
+    write!(stream, "GET /events HTTP/1.1\r\nHost: {}\r\n\r\n", served.address).unwrap();
+    let lines: Vec<_> = BufReader::new(stream)
+        .lines()
+        .map_while(Result::ok)
+        .filter(|line| line.starts_with("event: ") || line.to_ascii_lowercase().starts_with("content-type"))
+        .take(3)
+        .collect();
+    assert_eq!(lines, ["content-type: text/event-stream", "event: figures", "event: figures"]);
+}
+
+#[test]
+fn figures_are_there_for_machines() {
+    let shell = mixed();
+    let served = Served::start(&shell, &[]).ready();
+    let reply = served.get("/metrics");
+    assert_eq!(reply.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
+    reply.shows(&[
+        "readpast_queue_items{queue=\"Mail\",state=\"Failed\"} 2\n",
+        "readpast_queue_due_items{queue=\"Mail\"} 1\n",
+        "readpast_queue_up{queue=\"Mail\"} 1\n",
+        "# TYPE readpast_queue_oldest_due_seconds gauge\n",
+    ]);
+    // Each sample has its name declared before it, once, and a number for its value.
+    let mut declared: Vec<&str> = Vec::new();
+    for line in reply.body.lines() {
+        if let Some(rest) = line.strip_prefix("# TYPE ") {
+            let name = rest.split(' ').next().unwrap();
+            assert!(!declared.contains(&name), "{name} twice");
+            declared.push(name);
+        } else if !line.starts_with("# HELP ") {
+            let (series, value) = line.rsplit_once(' ').unwrap();
+            assert_eq!(declared.last(), series.split('{').next().as_ref(), "{line}");
+            assert!(value.parse::<f64>().is_ok(), "{line}");
+        }
+    }
+    let scale: serde_json::Value = serde_json::from_str(&served.get("/scale/Mail").body).unwrap();
+    assert_eq!((&scale["workers_needed"], &scale["from"]), (&1.into(), &"arrivals".into()));
+    assert_eq!(served.get("/scale/Nope").status, 404);
+    assert_eq!(served.get("/health/live").status, 200);
+
+    shell.look("DROP FUNCTION readpast.watch_mail; SELECT 1");
+    until("the loss is noticed", || served.get("/health/ready").status == 503);
+    served.get("/metrics").shows(&["readpast_queue_up{queue=\"Mail\"} 0\n"]);
+    served.get("/queue/Mail").shows(&["The last look failed", "boom"]);
+    assert_eq!(served.get("/scale/Mail").status, 503);
+}
