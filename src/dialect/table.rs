@@ -1,7 +1,7 @@
 //! A queue's table, as its templates see it, whoever made it. The names of what is filled in stand in `sql/README.md`.
 
 use super::names::Names;
-use super::{Dialect, access, own, shape, subtypes};
+use super::{Dialect, access, kinds, own, shape, subtypes};
 use crate::ident::Identifier;
 use crate::spec::{BackoffSpec, Completion, Condition, Holds, KeySource, Literal, QueueSpec, TableSpec};
 use minijinja::{Value, context};
@@ -21,7 +21,8 @@ pub(super) fn whole(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, tab
         ..context(dialect, schema, spec, table),
         ..shape::context(dialect, schema, spec, table),
         ..access::context(dialect, spec, table),
-        ..access::enqueue(dialect, spec, table)
+        ..access::enqueue(dialect, spec, table),
+        ..kinds::context(dialect, spec, table)
     }
 }
 

@@ -50,7 +50,7 @@ impl Format {
 }
 
 /// The keys of a description.
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 15] = [
     "queue",
     "types",
     "columns",
@@ -58,6 +58,7 @@ const KEYS: [&str; 14] = [
     "table",
     "procedures",
     "order",
+    "claim_by",
     "attempts",
     "backoff",
     "lease",
@@ -68,8 +69,8 @@ const KEYS: [&str; 14] = [
 ];
 
 /// What only a queue with a table has: where procedures are somebody's own, they decide it.
-const DECIDED_BY_PROCEDURES: [&str; 9] =
-    ["subtypes", "order", "attempts", "backoff", "lease", "completion", "dedup", "roles", "settings"];
+const DECIDED_BY_PROCEDURES: [&str; 10] =
+    ["subtypes", "order", "claim_by", "attempts", "backoff", "lease", "completion", "dedup", "roles", "settings"];
 
 impl QueueSpec {
     /// Reads a description in JSON, like
@@ -139,6 +140,7 @@ fn read(root: &Node) -> Result<QueueSpec> {
     Ok(QueueSpec {
         subtypes: subtypes::subtypes(&spec, &queue, &types, &declared)?,
         order: options::order(&spec, &declared)?,
+        claim_by: options::claim_by(&spec, &declared)?,
         max_attempts: options::attempts(&spec)?,
         backoff: options::backoff(&spec)?,
         lease: options::lease(&spec)?,

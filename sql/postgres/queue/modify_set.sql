@@ -25,6 +25,7 @@ CREATE OR REPLACE FUNCTION {{ function }}(
     max_ integer DEFAULT 0,
     lease_ms_ integer DEFAULT NULL,
     recover_ integer DEFAULT 0{{ ",\n    started_at_ timestamptz DEFAULT NULL" if run_time }}
+    {{- ",\n    types_ json DEFAULT NULL" if asks_types }}{{ ",\n    steps_ json DEFAULT NULL" if asks_steps }}
 )
 RETURNS TABLE ({{ m.item_columns() }}
 )
@@ -43,6 +44,7 @@ BEGIN
 {% include "part/settings.sql" %}
 {%- set asked = ["worker", "most", "lease", "items"] %}{% set least = 0 %}
 {%- include "part/checks.sql" %}
+{%- include "part/kind_checks.sql" %}
 
 {% include "part/remember.sql" %}
     IF replayed_ THEN
@@ -140,10 +142,10 @@ BEGIN
 {%- endif %}
         RETURN QUERY
         SELECT n.*
-        FROM {{ object("next_" ~ queue ~ "_set_trx") }}(worker_, max_, lease_ms_, recover_{{ ", started_at_" if run_time }}) AS n;
+        FROM {{ object("next_" ~ queue ~ "_set_trx") }}(worker_, max_, lease_ms_, recover_{{ ", started_at_" if run_time }}{{ ", types_ => types_" if asks_types }}{{ ", steps_ => steps_" if asks_steps }}) AS n;
     END IF;
 END;
 $$;
 GO
-REVOKE ALL ON FUNCTION {{ function }}(uuid, text, json, integer, integer, integer{{ ", timestamptz" if run_time }}) FROM public;
+REVOKE ALL ON FUNCTION {{ function }}(uuid, text, json, integer, integer, integer{{ ", timestamptz" if run_time }}{{ ", json" if asks_types }}{{ ", json" if asks_steps }}) FROM public;
 GO

@@ -1,7 +1,6 @@
 {%- import "part/macros.sql" as m -%}
 {%- set procedure = "next_" ~ queue ~ "_set_trx" -%}
 {%- set function = object(procedure) -%}
-{%- set by_type = own and own_types_only -%}
 /*
 Claim up to max_ due items. One row per item, in the order they are due, with the answer CLAIMED; or one row EMPTY with
 the milliseconds until the next item is due (NULL when there is none). With recover_ 1, first give back the items of
@@ -15,11 +14,18 @@ just started, whose predecessor of that name left work behind.
 {%- if run_time %}
 started_at_ is what the table gets for the start: one time for a worker's whole run.
 {%- endif %}
+{%- if asks_types %}
+types_ is a JSON array of the types to take; NULL: all of them.
+{%- endif %}
+{%- if asks_steps %}
+steps_ is a JSON array of the steps to take, "" for items that have none; NULL: all of them.
+{%- endif %}
 Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(
     worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1
     {{- ",\n    started_at_ timestamptz DEFAULT NULL" if run_time }}
+    {{- ",\n    types_ json DEFAULT NULL" if asks_types }}{{ ",\n    steps_ json DEFAULT NULL" if asks_steps }}
 )
 RETURNS TABLE ({{ m.item_columns() }}
 )
@@ -29,10 +35,14 @@ AS $$
 DECLARE
     now_ timestamptz;
     max_attempts_ integer;
-{%- if by_type %}
-    own_type_ text;
-    claimed_ integer := 0;
-    alone_ boolean := FALSE;
+{%- if kind_searches %}
+    kinds_ integer;
+{%- endif %}
+{%- if asks_types %}
+    kind_types_ text[];
+{%- endif %}
+{%- if asks_steps %}
+    kind_steps_ text[];
 {%- endif %}
 {%- if beside %}
     alone_ boolean;
@@ -51,6 +61,7 @@ BEGIN
 {% include "part/settings.sql" %}
 {%- set asked = ["worker", "most", "lease"] %}{% set least = 1 %}
 {%- include "part/checks.sql" %}
+{%- include "part/kind_checks.sql" %}
 {%- if resume_own %}
     IF recover_ = 2 THEN
         PERFORM FROM {{ object("recover_" ~ queue ~ "_trx") }}(1000, worker_);
@@ -75,11 +86,28 @@ BEGIN
     now_ := clock_timestamp();
 {%- if beside %}
 {% include "part/claim_beside.sql" %}
-{%- elif by_type %}
-{% include "part/claim_by_type.sql" %}
 {%- else %}
+{%- for search in kind_searches %}
+{%- if not loop.last or searches_all %}
+    IF {{ m.kinds_given(search) }} THEN
+{%- endif %}
+{% include "part/kinds_asked.sql" %}
     RETURN QUERY
 {% include "part/claim.sql" %};
+{%- if not loop.last or searches_all %}
+    ELSE
+{%- endif %}
+{%- endfor %}
+{%- if searches_all %}
+{%- set search = none %}
+    RETURN QUERY
+{% include "part/claim.sql" %};
+{%- endif %}
+{%- for search in kind_searches %}
+{%- if not loop.last or searches_all %}
+    END IF;
+{%- endif %}
+{%- endfor %}
     IF FOUND THEN
         RETURN;
     END IF;
@@ -94,5 +122,5 @@ BEGIN
 END;
 $$;
 GO
-REVOKE ALL ON FUNCTION {{ function }}(text, integer, integer, integer{{ ", timestamptz" if run_time }}) FROM public;
+REVOKE ALL ON FUNCTION {{ function }}(text, integer, integer, integer{{ ", timestamptz" if run_time }}{{ ", json" if asks_types }}{{ ", json" if asks_steps }}) FROM public;
 GO

@@ -4,14 +4,13 @@
 {%- else %}
 {%- include "part/described_table.sql" %}
 {%- endif %}
-{%- if not index.name %}
+{%- if not index.name and searches_all %}
 /*
 The claim seeks here in the order it takes. What is finished or in flight is not in it, so it stays as small as the
 backlog.
 {%- if due_in_order and not own %} An item without a due time is due: it comes first.{% endif %}
 */
-CREATE INDEX IF NOT EXISTS {{ queue }}_{{ "type_" if own and own_types_only }}due ON {{ table }} (
-    {{- role.kind ~ ", " if own and own_types_only }}
+CREATE INDEX IF NOT EXISTS {{ queue }}_due ON {{ table }} (
     {%- for column in due_columns -%}
     {% if column.quoted == role.due and not own %}({{ m.due("") }}){% else %}{{ column.quoted }}{% endif %}
     {{- " DESC" if column.descending }}{{ ", " if not loop.last }}
@@ -20,6 +19,18 @@ CREATE INDEX IF NOT EXISTS {{ queue }}_{{ "type_" if own and own_types_only }}du
 WHERE {{ m.waiting("") }};
 GO
 {%- endif %}
+{%- for search in kind_searches %}
+/* The claim seeks here what waits of each kind that is asked for, in the order it takes. */
+CREATE INDEX IF NOT EXISTS {{ queue }}_{{ search.snake }}_due ON {{ table }} (
+    {{- role.kind ~ ", " if search.type }}{{ "(" ~ m.step_sought("") ~ "), " if search.step }}
+    {%- for column in due_columns -%}
+    {% if column.quoted == role.due and not own %}({{ m.due("") }}){% else %}{{ column.quoted }}{% endif %}
+    {{- " DESC" if column.descending }}{{ ", " if not loop.last }}
+    {%- endfor -%}
+)
+WHERE {{ m.waiting("") }};
+GO
+{%- endfor %}
 {%- if not beside or (role.started and not run_time and shows_claims) %}
 /* Recovery walks the items in flight, oldest claim first. The lease is in no index: a renewal moves no index row. */
 CREATE INDEX IF NOT EXISTS {{ queue }}_in_flight ON {{ table }} ({{ role.started }})

@@ -52,12 +52,15 @@ lets it pass over rows that others hold; were the index to cover the claim, the 
 in the opposite order to a procedure that goes by the key. In each index the columns of its filter stand too: without
 them a query may visit, and lock, the row only to look at them once more.
 */
-IF {{ index_of.lacks(literal(queue), "IX_" ~ queue ~ "_" ~ ("Type" if own_types_only else "") ~ "Due") }}
-    CREATE NONCLUSTERED INDEX [IX_{{ queue }}_{{ "Type" if own_types_only }}Due] ON {{ table }} (
-        {{- "[Type], " if own_types_only }}{{ index_of.listed(due_columns) -}}
+{%- set searches = ([{"stem": "", "columns": []}] if searches_all else []) + kind_searches %}
+{%- for search in searches %}
+IF {{ index_of.lacks(literal(queue), "IX_" ~ queue ~ "_" ~ search.stem ~ "Due") }}
+    CREATE NONCLUSTERED INDEX [IX_{{ queue }}_{{ search.stem }}Due] ON {{ table }} (
+        {%- for column in search.columns %}{{ column }}, {% endfor %}{{ index_of.listed(due_columns) -}}
     ) INCLUDE ([Status]{{ ", " ~ group if group and not t.group_in_due }})
     WHERE [Status] IN ('Pending', 'Error');
 GO
+{%- endfor %}
 /* Recovery walks the items in flight, oldest claim first. LeaseUntil is in no index: a renewal moves no index row. */
 IF {{ index_of.lacks(literal(queue), "IX_" ~ queue ~ "_InFlight") }}
     CREATE NONCLUSTERED INDEX [IX_{{ queue }}_InFlight] ON {{ table }} ([StartedAt]) INCLUDE ([Status])

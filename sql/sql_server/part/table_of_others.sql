@@ -30,6 +30,11 @@ to the table may do so with settings that an index with a filter does not bear (
 {{ index_of.online(text(table), table, "IX_" ~ queue ~ "_Due", index_of.listed(due_index), " INCLUDE (" ~ due_include ~ ")" if due_include else "") }}
 GO
 {%- endif %}
+{%- for search in kind_searches %}
+/* The same for a claim that names the kinds it wants. */
+{{ index_of.online(text(table), table, "IX_" ~ queue ~ "_" ~ search.stem ~ "Due", search.columns | join(", ") ~ ", " ~ index_of.listed(due_index), " INCLUDE (" ~ due_include ~ ")" if due_include else "") }}
+GO
+{%- endfor %}
 {%- if (t.foreign or not beside) and (not in_flight_is_due or not beside) %}
 /* Items that were taken and left are found here, oldest first. */
 {{ index_of.online(text(table), table, "IX_" ~ queue ~ "_InFlight", in_flight_index | join(", ")) }}

@@ -5,7 +5,8 @@ use super::columns::{Declared, same_name};
 use crate::error::Result;
 use crate::ident::{Identifier, QueueName};
 use crate::spec::{
-    BackoffSpec, ColumnKind, Completion, DedupSpec, Direction, LeaseSpec, OrderSpec, PrioritySpec, RolesSpec, Storage,
+    BackoffSpec, ClaimBySpec, ColumnKind, Completion, DedupSpec, Direction, LeaseSpec, OrderSpec, PrioritySpec,
+    RolesSpec, Storage,
 };
 
 /// A day: longer than any lease or pause between attempts should be.
@@ -62,6 +63,24 @@ fn priority(at: &At<'_>, declared: &Declared<'_>) -> Result<PrioritySpec> {
     }
     let lowest = priority.get("first").map(|at| at.choice(&["highest", "lowest"])).transpose()? == Some(1);
     Ok(PrioritySpec { column, highest_first: !lowest })
+}
+
+/// `claim_by`.
+pub(super) fn claim_by(spec: &Table<'_>, declared: &Declared<'_>) -> Result<ClaimBySpec> {
+    let mut claim_by = ClaimBySpec::default();
+    let Some(at) = spec.get("claim_by") else { return Ok(claim_by) };
+    for at in at.list(0)? {
+        let is_step = at.choice(&["type", "step"])? == 1;
+        if let Storage::Table(table) = declared.storage {
+            let role = if is_step { &table.lifecycle.step } else { &table.lifecycle.kind };
+            if role.is_none() {
+                let role = if is_step { "step" } else { "type" };
+                return Err(at.refuse(format!("the table has no column for it; name it in table.lifecycle.{role}")));
+            }
+        }
+        *(if is_step { &mut claim_by.step } else { &mut claim_by.kind }) = true;
+    }
+    Ok(claim_by)
 }
 
 /// A list of names, each of them once.
