@@ -137,7 +137,7 @@
 /// The queue's table or procedures differ from what was installed.
 #define READPAST_SCHEMA_MISMATCH -24
 
-/// The queue cannot do this: its procedures were written by hand, and have nothing for it.
+/// The queue cannot do this: its procedures were written by hand and have nothing for it, or it has no index for the kinds asked for.
 #define READPAST_NOT_PROVIDED -25
 
 /// The ODBC driver that the connection string names is not installed.

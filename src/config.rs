@@ -5,8 +5,8 @@ mod secrets;
 mod settings;
 
 pub(crate) use self::secrets::redact;
-pub(crate) use self::settings::WORKER_NAME_CHARS;
 pub use self::settings::{Kind, SETTINGS, Setting};
+pub(crate) use self::settings::{MAX_KINDS, WORKER_NAME_CHARS};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::Identifier;
@@ -82,6 +82,11 @@ impl Config {
     /// The time that all claims of a handle carry, if one was given.
     pub(crate) fn run_at(&self) -> Option<&str> {
         Some(self.text("worker.run_at")).filter(|time| !time.is_empty())
+    }
+
+    /// A setting that is a list of texts; none where it is not set.
+    pub(crate) fn texts(&self, key: &'static str) -> Option<Vec<String>> {
+        settings::texts(self.text(key))
     }
 
     /// How long a lease lasts; without it, the queue says.

@@ -30,7 +30,7 @@ pub struct Calls {
     /// Operation, items.
     pub enqueue: Arc<str>,
     /// Worker, most items, lease in ms, what to recover (0, 1: what has run out, 2: the worker's own too) and, in queues
-    /// that keep it, the time of the run.
+    /// that have them, the time of the run, the types and the steps.
     pub claim: Arc<str>,
     /// Operation, worker, items, and the parameters of a claim from the second on.
     pub settle: Arc<str>,
@@ -103,6 +103,8 @@ impl Dialect {
                 Storage::Own => name.quoted(self.quote_style()),
                 _ => name.quoted_as_written(self.quote_style()),
             }),
+            asks_types => spec.asks_types(),
+            asks_steps => spec.asks_steps(),
         };
         let call = |name: &str| -> Result<Arc<str>> {
             Ok(self.templates().render(&format!("call/{name}.sql"), context.clone())?.trim_end().into())

@@ -65,7 +65,8 @@ pub enum ErrorKind {
     /// The connection was lost at a moment that leaves the outcome open, and it could not be learnt within the retry
     /// budget. Repeat the call with the operation identity of this error to learn it.
     OutcomeUnknown,
-    /// The queue cannot do this: its procedures are somebody's own, and have nothing for it.
+    /// The queue cannot do this: its procedures are somebody's own and have nothing for it, or it has no index for the
+    /// kinds asked for.
     Unsupported,
     /// The server refused the statement for a reason that no other kind names.
     Database,

@@ -7,6 +7,7 @@ mod claim;
 mod enqueue;
 mod handwritten;
 mod keeper;
+mod kinds;
 mod operate;
 mod operation;
 mod procedure;
@@ -77,6 +78,8 @@ struct Shared {
     run_at: Option<String>,
     /// Whether this worker takes up what it left in flight when it was last alive.
     resumes: bool,
+    /// What its claims take.
+    kinds: kinds::Kinds,
     poll_interval: Duration,
     recover_interval: Duration,
     most_item_bytes: usize,
@@ -104,7 +107,8 @@ impl Queue {
     /// # Errors
     /// What a log-in fails with (transient failures are retried within `retry.budget_ms`);
     /// [`ErrorKind::SchemaMissing`], [`ErrorKind::SchemaOlder`], [`ErrorKind::SchemaNewer`],
-    /// [`ErrorKind::UnknownQueue`].
+    /// [`ErrorKind::UnknownQueue`]; [`ErrorKind::Unsupported`] when claims of the queue cannot be limited to the kinds that
+    /// the settings name.
     pub fn open(config: &Config, name: &str) -> Result<Self> {
         let schema = config.schema()?;
         // Checked before the first connection: a bad name is a mistake of the caller, whatever the server says.
@@ -130,6 +134,7 @@ impl Queue {
             run_at: run_at.filter(|_| spec.run_time()),
             json_columns: spec.json_columns(),
             resumes: spec.lease.resume_own && config.has_worker(),
+            kinds: kinds::Kinds::new(config, &spec)?,
             spec,
             poll_interval: config.duration("poll.interval_ms"),
             recover_interval: config.duration("recover.interval_ms"),
@@ -357,7 +362,7 @@ impl Queue {
     /// Whether it is the caller's turn to look at the queue, of all in this process that wait for it; else when to ask
     /// again.
     pub(crate) fn turn(&self) -> Result<(), Instant> {
-        self.0.signal.turn(self.0.poll_interval)
+        self.0.signal.turn(&self.0.kinds.key, self.0.poll_interval)
     }
 
     /// Has `watcher` told when it may be worth while to ask for a turn.

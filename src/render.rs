@@ -2,6 +2,7 @@
 //! until it is sent: what a statement makes is known, and never read from its text.
 
 mod columns;
+mod kinds;
 mod names;
 mod object;
 mod script;

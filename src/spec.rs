@@ -6,6 +6,7 @@ mod evolve;
 mod examples;
 mod handed_out;
 mod key;
+mod kinds;
 mod layout;
 mod options;
 mod own;
@@ -17,7 +18,8 @@ mod validate;
 pub use self::{
     examples::EXAMPLES,
     options::{
-        BackoffSpec, Completion, DedupSpec, Direction, LeaseSpec, OrderSpec, PrioritySpec, RolesSpec, SubtypeSpec,
+        BackoffSpec, ClaimBySpec, Completion, DedupSpec, Direction, LeaseSpec, OrderSpec, PrioritySpec, RolesSpec,
+        SubtypeSpec,
     },
     parse::Format,
     procedures::ProceduresSpec,
@@ -28,6 +30,7 @@ pub use self::{
 
 pub(crate) use evolve::{ColumnChange, Place};
 pub(crate) use key::put_key;
+pub(crate) use kinds::KindSearch;
 pub(crate) use layout::Assignment;
 pub(crate) use own::OWN_COLUMNS;
 pub(crate) use validate::{Checked, check_items, check_text, items_to_json, put_due};
@@ -50,6 +53,8 @@ pub struct QueueSpec {
     pub subtypes: Vec<SubtypeSpec>,
     /// The order in which due items are handed out.
     pub order: OrderSpec,
+    /// What a claim can be limited to.
+    pub claim_by: ClaimBySpec,
     /// How many attempts an item has, unless the setting of the queue says otherwise.
     pub max_attempts: i32,
     /// When a failed attempt is repeated; at once where there is none.

@@ -168,6 +168,50 @@ fn own_types_are_sought_by_themselves() {
     check(&mut session, "claim", &claim("w"));
 }
 
+/// Of a backlog of other kinds a claim that names its own reads nothing, whatever the table: nor one that finds nothing.
+#[test]
+fn kinds_are_sought_by_themselves() {
+    const OTHERS: i64 = 200_000;
+    let table = r#""table": {"name": "work", "create": true, "key": ["id"],
+        "lifecycle": {"type": "kind", "step": "step_at", "due": "due_at"},
+        "status": {"column": "state", "values": {"Pending": 0, "Processing": 1, "Completed": 2}}},"#;
+    let own = "INSERT INTO readpast.job (enqueued_at, type, step, status, attempt_num, scheduled_for, updated_at) \
+               SELECT t, '{type}', {step}, 'Pending', 0, t, t FROM (SELECT timestamptz '{year}-01-01' + n * interval '1 s' AS t \
+               FROM generate_series(1, {count}) AS n) AS t";
+    let theirs = "INSERT INTO public.work (kind, step_at, due_at, state) \
+                  SELECT '{type}', {step}, timestamptz '{year}-01-01' + n * interval '1 s', 0 FROM generate_series(1, {count}) AS n";
+    for (place, insert, filled) in [("", own, "readpast.job"), (table, theirs, "public.work")] {
+        let scratch = Scratch::empty();
+        let spec = format!(
+            r#"{{"queue": "Job", "types": ["Default", "Sms", "Fax"], {place} "claim_by": ["type", "step"],
+            "columns": [{{"name": "note", "type": "text"}}]}}"#
+        );
+        install(&scratch.config(&[]), Some(&QueueSpec::from_json(&spec).unwrap())).unwrap();
+        scratch.run(&format!("ALTER TABLE {filled} SET (autovacuum_enabled = off)"));
+        let claim = |types: &str, steps: &str, counted: &str| {
+            format!(
+                "SELECT COUNT(*) FROM readpast.next_job_set_trx('w', {BATCH}, 60000, 0, types_ => '{types}', steps_ => '{steps}') \
+                 WHERE answer = '{counted}'"
+            )
+        };
+        let ours = claim(r#"["Sms", "Fax"]"#, r#"["send", ""]"#, "CLAIMED");
+        let mut session = scratch.session();
+        run(&mut session, &ours);
+        let put = |kind: &str, step: &str, year: i32, count: i64| {
+            let insert = insert.replace("{type}", kind).replace("{step}", step).replace("{year}", &year.to_string());
+            scratch.run(&insert.replace("{count}", &count.to_string()));
+        };
+        put("Default", "'send'", 2001, OTHERS / 2);
+        put("Sms", "'other'", 2002, OTHERS / 2);
+        put("Sms", "'send'", 2010, BATCH / 2 + 20);
+        put("Sms", "NULL", 2009, BATCH / 2 + 20);
+        check(&mut session, "claim", &ours);
+        let nothing = claim(r#"["Fax"]"#, r#"["send", ""]"#, "EMPTY");
+        let read = read_for(&mut session, &nothing).1;
+        assert!(read < 50, "a look for what is not there reads {read} rows");
+    }
+}
+
 /// Runs a call, and sees how many rows it reads.
 fn check(session: &mut Session, name: &str, call: &str) {
     let read = rows_read(session, name, call);
@@ -175,7 +219,14 @@ fn check(session: &mut Session, name: &str, call: &str) {
 }
 
 fn rows_read(session: &mut Session, name: &str, call: &str) -> i64 {
-    let (rows, read) = session
+    let (rows, read) = read_for(session, call);
+    assert_eq!(number(&rows), BATCH, "{name}: items");
+    read
+}
+
+/// What a call answers, and how many rows it reads.
+fn read_for(session: &mut Session, call: &str) -> (Rows, i64) {
+    session
         .transaction(|session| {
             // What the session has read and not yet reported; it reports nothing within a transaction.
             let count = "SELECT SUM(COALESCE(seq_tup_read, 0) + COALESCE(idx_tup_fetch, 0))::bigint \
@@ -184,9 +235,7 @@ fn rows_read(session: &mut Session, name: &str, call: &str) -> i64 {
             let rows = run(session, call);
             Ok((rows, number(&run(session, count)) - before))
         })
-        .unwrap();
-    assert_eq!(number(&rows), BATCH, "{name}: items");
-    read
+        .unwrap()
 }
 
 /// Gives back the items of dead workers too.

@@ -56,7 +56,7 @@ const (
 	StatusSchemaNewer Status = C.READPAST_SCHEMA_NEWER
 	// The queue's table or procedures differ from what was installed.
 	StatusSchemaMismatch Status = C.READPAST_SCHEMA_MISMATCH
-	// The queue cannot do this: its procedures were written by hand, and have nothing for it.
+	// The queue cannot do this: its procedures were written by hand and have nothing for it, or it has no index for the kinds asked for.
 	StatusNotProvided Status = C.READPAST_NOT_PROVIDED
 	// The ODBC driver that the connection string names is not installed.
 	StatusDriverMissing Status = C.READPAST_DRIVER_MISSING

@@ -22,6 +22,8 @@ pub enum Kind {
     Text(usize),
     /// A whole number in this range.
     Number(u32, u32),
+    /// A JSON array of texts: at most so many of them, each of at most so many characters.
+    Texts(usize, usize),
 }
 
 /// One setting.
@@ -37,8 +39,11 @@ pub struct Setting {
     pub meaning: &'static str,
 }
 
+/// The most kinds of items that a claim can name.
+pub(crate) const MAX_KINDS: usize = 100;
+
 /// Every setting there is.
-pub const SETTINGS: [Setting; 23] = [
+pub const SETTINGS: [Setting; 25] = [
     Setting {
         key: "connection",
         kind: Kind::ConnectionString,
@@ -68,6 +73,19 @@ pub const SETTINGS: [Setting; 23] = [
         kind: Kind::Text(30),
         default: "",
         meaning: "UTC time that all claims of this handle carry, in queues that keep one (`run_time`). Empty: when it was opened.",
+    },
+    Setting {
+        key: "worker.types",
+        kind: Kind::Texts(MAX_KINDS, 60),
+        default: "",
+        meaning: "Types of the items that claims of this handle take, like `[\"Email\"]`. Empty: all. The queue has to say `claim_by`.",
+    },
+    Setting {
+        key: "worker.steps",
+        kind: Kind::Texts(MAX_KINDS, 60),
+        default: "",
+        meaning: "Steps of the items that claims of this handle take; `\"\"` is that of items without one. Empty: all. The queue has to \
+                  say `claim_by`.",
     },
     Setting {
         key: "worker.lanes",
@@ -197,6 +215,7 @@ impl Setting {
             Kind::Name => "name of 1 to 128 characters".to_owned(),
             Kind::Text(most) => format!("text of 0 to {most} characters"),
             Kind::Number(least, most) => format!("{least} to {most}"),
+            Kind::Texts(most, chars) => format!("JSON array of 1 to {most} texts of at most {chars} characters"),
         }
     }
 
@@ -206,6 +225,13 @@ impl Setting {
             Kind::Choice(words) => words.contains(&value),
             Kind::Name => return Identifier::new(&format!("the setting {:?}", self.key), value).map(drop),
             Kind::Text(most) => value.chars().count() <= most && !value.contains('\0'),
+            Kind::Texts(most, chars) => {
+                value.is_empty()
+                    || texts(value).is_some_and(|texts| {
+                        (1..=most).contains(&texts.len())
+                            && texts.iter().all(|text| text.encode_utf16().count() <= chars && !text.contains('\0'))
+                    })
+            }
             Kind::Number(least, most) => {
                 value.bytes().all(|byte| byte.is_ascii_digit())
                     && value.parse().is_ok_and(|number| (least..=most).contains(&number))
@@ -217,6 +243,11 @@ impl Setting {
             Err(refuse(format!("{:?} cannot be {}; it takes {}", self.key, Excerpt(value), self.range())))
         }
     }
+}
+
+/// What a JSON array of texts has in it.
+pub(super) fn texts(value: &str) -> Option<Vec<String>> {
+    serde_json::from_str(value).ok()
 }
 
 /// The setting called `key` and its place in the table.

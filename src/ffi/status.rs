@@ -59,7 +59,7 @@ pub const READPAST_SCHEMA_NEWER: i32 = -23;
 /// The queue's table or procedures differ from what was installed.
 pub const READPAST_SCHEMA_MISMATCH: i32 = -24;
 
-/// The queue cannot do this: its procedures were written by hand, and have nothing for it.
+/// The queue cannot do this: its procedures were written by hand and have nothing for it, or it has no index for the kinds asked for.
 pub const READPAST_NOT_PROVIDED: i32 = -25;
 
 /// The ODBC driver that the connection string names is not installed.

@@ -35,11 +35,12 @@ pub(super) fn waiting<T>(
     let called_off = || queue.interrupt.is_set() || queue.interrupt.is_closed();
     loop {
         // Who does not wait wants the server's word, whatever this process believes.
-        let my_turn = wait.is_zero() || queue.signal.wait_turn(deadline, queue.poll_interval, called_off);
+        let my_turn =
+            wait.is_zero() || queue.signal.wait_turn(&queue.kinds.key, deadline, queue.poll_interval, called_off);
         if let Err(called_off) = unless_called_off(queue) {
             if my_turn {
                 // It was this thread's turn for all the others.
-                queue.signal.wake();
+                queue.signal.pass_on(&queue.kinds.key);
             }
             return Err(called_off);
         }
@@ -96,19 +97,22 @@ const RECOVER_OWN: i32 = 2;
 /// The parameters of a claim after the worker.
 pub(super) fn terms(queue: &Inner, max: i32, recover: i32) -> impl Iterator<Item = Param<'_>> {
     let run_at = queue.run_at.as_deref().map(Param::Text);
-    [Param::Integer(max), Param::OptionalInteger(queue.lease_ms), Param::Integer(recover)].into_iter().chain(run_at)
+    [Param::Integer(max), Param::OptionalInteger(queue.lease_ms), Param::Integer(recover)]
+        .into_iter()
+        .chain(run_at)
+        .chain(queue.kinds.params())
 }
 
 fn ask(queue: &Inner, calls: &Calls, max: i32, recover: i32) -> Result<Batch> {
     let mut params = vec![Param::Text(&queue.worker)];
     params.extend(terms(queue, max, recover));
-    let wakes = queue.signal.wakes();
+    let wakes = queue.signal.wakes(&queue.kinds.key);
     let rows = queue.with_session_yielding(YieldsTo::Interrupts, |session| answered(session, &calls.claim, &params));
     match rows {
         Ok(rows) => claimed(queue, rows, 0, wakes),
         Err(error) => {
             // This thread may have had the turn for all the others: let the next one look.
-            queue.signal.wake();
+            queue.signal.pass_on(&queue.kinds.key);
             Err(error)
         }
     }
@@ -120,18 +124,18 @@ pub(super) fn claimed(queue: &Inner, mut rows: Rows, first: usize, wakes: u64) -
     let withheld = rows.take_withheld();
     unfit::end(queue, &withheld);
     if !withheld.is_empty() && rows.len() == first {
-        queue.signal.wake();
+        queue.signal.pass_on(&queue.kinds.key);
         return Ok(Batch::default());
     }
     match (rows.len() > first).then(|| answers::word(&rows, first)) {
         Some("CLAIMED" | CLAIMED_ALONE) => {
             // Those who wait for this thread's look may have their share of what is left.
-            queue.signal.wake();
+            queue.signal.pass_on(&queue.kinds.key);
             Ok(queue.hand_out(rows, first))
         }
         Some("EMPTY") => {
             let due = answers::due_ms(&rows, first).map_or(queue.poll_interval, Duration::from_millis);
-            queue.signal.found_nothing(wakes, due.min(queue.poll_interval));
+            queue.signal.found_nothing(&queue.kinds.key, wakes, due.min(queue.poll_interval));
             Ok(Batch::default())
         }
         other => Err(Error::new(ErrorKind::Protocol, format!("the server answered a claim with {other:?}"))),

@@ -117,7 +117,7 @@ impl Procedure {
         let queue = &*self.queue.0;
         let mut taken = None;
         let result = session.transaction(|session| {
-            let wakes = queue.signal.wakes();
+            let wakes = queue.signal.wakes(&queue.kinds.key);
             let rows = self.modify(session, "[]", 1)?;
             let batch: Batch = claim::claimed(queue, rows, 0, wakes)?;
             let Some(item) = batch.get(0) else { return Ok(None) };

@@ -85,7 +85,7 @@ fn in_one_call(
     let mut params = vec![Param::Text(&operation.id), Param::Text(&queue.worker), Param::Text(items)];
     params.extend(claim::terms(queue, max, recover));
 
-    let wakes = queue.signal.wakes();
+    let wakes = queue.signal.wakes(&queue.kinds.key);
     let mut attempts = Attempts::default();
     let result = queue.with_session(|session| attempts.note(answered(session, &calls.settle, &params)));
     let rows = attempts.conclude(operation, result)?;

@@ -1,7 +1,8 @@
 //! Waiting: what the threads of a process know together about a queue, and how they are called off.
 //!
 //! While a queue is known to be empty, one thread per process and queue looks at it when the time comes; the others wait
-//! for what it finds. While it is busy, every thread goes to the server freely.
+//! for what it finds. While it is busy, every thread goes to the server freely. Handles that claim some kinds of items only
+//! have nothing to learn from those that claim others: what is known to be empty is known of their kinds.
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::{
@@ -30,12 +31,27 @@ pub(crate) trait Watcher: Send + Sync {
 
 #[derive(Default)]
 struct State {
-    /// Until when nothing is expected in the queue; `None` when it is busy or unknown.
-    quiet_until: Option<Instant>,
-    /// How often somebody said that something may be due.
+    /// By the kinds that are claimed: what is known of them.
+    of_kinds: HashMap<String, OfKinds>,
+    /// How often somebody said that something may be due, of whatever kind.
     wakes: u64,
     /// When this process last gave back the items of dead workers.
     recovered: Option<Instant>,
+}
+
+/// What is known of what a handle claims.
+#[derive(Default)]
+struct OfKinds {
+    /// Until when nothing is expected; `None` when there is something, or nobody knows.
+    quiet_until: Option<Instant>,
+    /// How often one look was followed by another.
+    passed_on: u64,
+}
+
+impl State {
+    fn of(&mut self, kinds: &str) -> &mut OfKinds {
+        self.of_kinds.entry(kinds.to_owned()).or_default()
+    }
 }
 
 type Registry = Mutex<HashMap<(u32, String, String, String), Weak<Signal>>>;
@@ -60,8 +76,17 @@ impl Signal {
     /// Something may be due now.
     pub(super) fn wake(&self) {
         let mut state = self.state.lock();
-        state.quiet_until = None;
+        state.of_kinds.values_mut().for_each(|of| of.quiet_until = None);
         state.wakes += 1;
+        self.tell(state);
+    }
+
+    /// There may be more of these kinds than the caller has taken, or has had a look at.
+    pub(super) fn pass_on(&self, kinds: &str) {
+        let mut state = self.state.lock();
+        let of = state.of(kinds);
+        of.quiet_until = None;
+        of.passed_on += 1;
         self.tell(state);
     }
 
@@ -85,9 +110,10 @@ impl Signal {
         self.tell(self.state.lock());
     }
 
-    /// How often it was woken; to be asked before a look.
-    pub(super) fn wakes(&self) -> u64 {
-        self.state.lock().wakes
+    /// How often it was woken for these kinds; to be asked before a look.
+    pub(super) fn wakes(&self, kinds: &str) -> u64 {
+        let mut state = self.state.lock();
+        state.wakes + state.of(kinds).passed_on
     }
 
     /// Something will be due in `delay`.
@@ -95,33 +121,46 @@ impl Signal {
         let mut state = self.state.lock();
         state.wakes += 1;
         let due = Instant::now() + delay;
-        if state.quiet_until.is_some_and(|until| until > due) {
-            state.quiet_until = Some(due);
+        let mut is_news = false;
+        for of in state.of_kinds.values_mut().filter(|of| of.quiet_until.is_some_and(|until| until > due)) {
+            of.quiet_until = Some(due);
+            is_news = true;
+        }
+        if is_news {
             self.tell(state);
         }
     }
 
-    /// A look found nothing, and nothing is expected for `pause`; unless somebody has said otherwise since the look
+    /// A look found nothing of these kinds, and nothing is expected for `pause`; unless somebody has said otherwise since the look
     /// began, when there had been `wakes`.
-    pub(super) fn found_nothing(&self, wakes: u64, pause: Duration) {
+    pub(super) fn found_nothing(&self, kinds: &str, wakes: u64, pause: Duration) {
         let mut state = self.state.lock();
-        if state.wakes == wakes {
-            state.quiet_until = Some(Instant::now() + pause);
+        let global = state.wakes;
+        let of = state.of(kinds);
+        if global + of.passed_on == wakes {
+            of.quiet_until = Some(Instant::now() + pause);
         }
     }
 
     /// Waits until it is this thread's turn to look at the queue, and keeps the others from looking for `pause` if the
     /// queue was quiet. `false` when `deadline` comes first, or when `called_off` says so; both are looked at again
     /// whenever somebody wakes the waiters.
-    pub(super) fn wait_turn(&self, deadline: Instant, pause: Duration, called_off: impl Fn() -> bool) -> bool {
+    pub(super) fn wait_turn(
+        &self,
+        kinds: &str,
+        deadline: Instant,
+        pause: Duration,
+        called_off: impl Fn() -> bool,
+    ) -> bool {
         let mut state = self.state.lock();
         loop {
             let now = Instant::now();
-            match state.quiet_until {
+            let of = state.of(kinds);
+            match of.quiet_until {
                 _ if called_off() => return false,
                 None => return true,
                 Some(until) if until <= now => {
-                    state.quiet_until = Some(now + pause);
+                    of.quiet_until = Some(now + pause);
                     return true;
                 }
                 Some(_) if now >= deadline => return false,
@@ -131,12 +170,13 @@ impl Signal {
     }
 
     /// Whether it is the caller's turn to look at the queue, as for [`Signal::wait_turn`]; else when to ask again.
-    pub(super) fn turn(&self, pause: Duration) -> Result<(), Instant> {
+    pub(super) fn turn(&self, kinds: &str, pause: Duration) -> Result<(), Instant> {
         let mut state = self.state.lock();
         let now = Instant::now();
-        match state.quiet_until {
+        let of = state.of(kinds);
+        match of.quiet_until {
             Some(until) if until > now => return Err(until),
-            Some(_) => state.quiet_until = Some(now + pause),
+            Some(_) => of.quiet_until = Some(now + pause),
             None => {}
         }
         Ok(())
@@ -242,40 +282,57 @@ mod tests {
         let signal = Signal::default();
         let soon = Instant::now() + Duration::from_millis(5);
         let hour = Duration::from_secs(3600);
-        assert!(signal.wait_turn(soon, hour, || false));
-        assert!(signal.wait_turn(soon, hour, || false));
+        assert!(signal.wait_turn("", soon, hour, || false));
+        assert!(signal.wait_turn("", soon, hour, || false));
 
-        signal.found_nothing(signal.wakes(), Duration::ZERO);
-        assert!(signal.wait_turn(soon, hour, || false), "the quiet time is over: somebody looks");
-        assert!(!signal.wait_turn(soon, hour, || false), "and the others wait for what is found");
+        signal.found_nothing("", signal.wakes(""), Duration::ZERO);
+        assert!(signal.wait_turn("", soon, hour, || false), "the quiet time is over: somebody looks");
+        assert!(!signal.wait_turn("", soon, hour, || false), "and the others wait for what is found");
 
-        let before = signal.wakes();
+        let before = signal.wakes("");
         signal.wake();
-        signal.found_nothing(before, hour);
-        assert!(signal.wait_turn(soon, hour, || false), "what was enqueued during a look is not overlooked");
+        signal.found_nothing("", before, hour);
+        assert!(signal.wait_turn("", soon, hour, || false), "what was enqueued during a look is not overlooked");
+    }
+
+    #[test]
+    fn what_is_known_of_some_kinds_says_nothing_of_others() {
+        let signal = Signal::default();
+        let hour = Duration::from_secs(3600);
+        signal.found_nothing("a", signal.wakes("a"), hour);
+        assert!(signal.turn("a", hour).is_err());
+        assert!(signal.turn("b", hour).is_ok());
+        signal.found_nothing("b", signal.wakes("b"), hour);
+        let before = signal.wakes("a");
+        signal.pass_on("b");
+        assert!(signal.turn("a", hour).is_err(), "it is still empty");
+        assert_eq!(signal.wakes("a"), before);
+        assert!(signal.turn("b", hour).is_ok());
+        signal.wake();
+        assert!(signal.turn("a", hour).is_ok(), "what comes may be of any kind");
     }
 
     #[test]
     fn a_nearer_due_time_shortens_the_quiet_and_a_farther_one_does_not() {
         let signal = Signal::default();
-        signal.found_nothing(signal.wakes(), Duration::from_secs(3600));
+        signal.found_nothing("", signal.wakes(""), Duration::from_secs(3600));
         signal.wake_in(Duration::from_secs(7200));
         let soon = Instant::now() + Duration::from_millis(5);
-        assert!(!signal.wait_turn(soon, Duration::ZERO, || false));
+        assert!(!signal.wait_turn("", soon, Duration::ZERO, || false));
         signal.wake_in(Duration::ZERO);
-        assert!(signal.wait_turn(soon, Duration::ZERO, || false));
+        assert!(signal.wait_turn("", soon, Duration::ZERO, || false));
     }
 
     #[test]
     fn waiters_can_be_called_off() {
         let signal = Arc::new(Signal::default());
-        signal.found_nothing(signal.wakes(), Duration::from_secs(3600));
+        signal.found_nothing("", signal.wakes(""), Duration::from_secs(3600));
         let interrupt = Arc::new(Interrupt::default());
         let waiter = std::thread::spawn({
             let (signal, interrupt) = (Arc::clone(&signal), Arc::clone(&interrupt));
             move || {
                 let late = Instant::now() + Duration::from_secs(3600);
-                signal.wait_turn(late, Duration::ZERO, || interrupt.is_set())
+                signal.wait_turn("", late, Duration::ZERO, || interrupt.is_set())
             }
         });
         interrupt.set(true);

@@ -1,7 +1,7 @@
 //! A queue's table, as its templates see it, whoever made it. The names of what is filled in stand in `sql/README.md`.
 
 use super::names::Names;
-use super::{columns, shape, subtypes, tsql};
+use super::{columns, kinds, shape, subtypes, tsql};
 use crate::dialect::Dialect;
 use crate::ident::Identifier;
 use crate::spec::{BackoffSpec, Completion, Condition, Holds, KeySource, Literal, QueueSpec, TableSpec};
@@ -14,6 +14,7 @@ pub(super) fn all(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, table
     let kind = context! {
         ..context(dialect, schema, spec, table),
         ..shape::context(dialect, schema, spec, table),
+        ..kinds::context(dialect, spec, table),
         ..options(dialect, spec)
     };
     let kind = context! {
@@ -119,6 +120,7 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
         indexed => context! {
             key => table.key.iter().map(|key| names.column(&key.name, false)).collect::<Vec<_>>(),
             kind => indexed(&lifecycle.kind),
+            step => indexed(&lifecycle.step),
             due => indexed(&lifecycle.due),
             started => indexed(&lifecycle.started),
             group => indexed(&spec.order.group),

@@ -49,7 +49,6 @@ fn of_table(schema: &Identifier, spec: &QueueSpec, table: &TableSpec, kind: &Val
         format!("{}.{}", schema.quoted(DIALECT.quote_style()), name.unwrap_or_default())
     };
     let queue = spec.queue.as_str();
-    let by_type = own && spec.roles.own_types_only;
     let names = Names::of(DIALECT, spec);
     let waits = (!beside).then(|| table.waits()).flatten().map(|(column, values)| {
         let values: Vec<_> = values.into_iter().map(|value| literal(DIALECT, value)).collect();
@@ -57,11 +56,7 @@ fn of_table(schema: &Identifier, spec: &QueueSpec, table: &TableSpec, kind: &Val
     });
     let group = spec.order.group.as_ref();
     let priority = spec.order.priority.as_ref().map(|priority| &priority.column);
-    let due_index = table
-        .index
-        .name
-        .as_ref()
-        .map_or_else(|| format!("[IX_{queue}_{}Due]", if by_type { "Type" } else { "" }), |name| names.quoted(name));
+    let due_index = table.index.name.as_ref().map_or_else(|| format!("[IX_{queue}_Due]"), |name| names.quoted(name));
     let history = match &spec.completion {
         Completion::History(name) if own => Some(ours(name.as_str().to_owned())),
         Completion::History(name) => {
@@ -88,7 +83,6 @@ fn of_table(schema: &Identifier, spec: &QueueSpec, table: &TableSpec, kind: &Val
         shows_errors => beside && is("shows_errors"),
         foreign => !own && is("foreign"),
         due_index,
-        by_type,
         group_in_due => group.is_some() && group == priority,
         // Reading the token visits the row.
         witness => Some(of_kind("witness")).filter(|_| table.lifecycle.token.is_none()),

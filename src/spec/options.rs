@@ -30,6 +30,16 @@ pub struct OrderSpec {
     pub group: Option<Identifier>,
 }
 
+/// What a worker can name of the items that it claims, so that it gets no others. There is an index for it, and a claim that
+/// names one of the two names the other as well, where both are here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct ClaimBySpec {
+    /// Their types.
+    pub kind: bool,
+    /// Their steps.
+    pub step: bool,
+}
+
 /// Which items go first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PrioritySpec {

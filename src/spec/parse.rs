@@ -49,7 +49,7 @@ impl Format {
 }
 
 /// The keys of a description.
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 15] = [
     "queue",
     "types",
     "columns",
@@ -57,6 +57,7 @@ const KEYS: [&str; 14] = [
     "table",
     "procedures",
     "order",
+    "claim_by",
     "attempts",
     "backoff",
     "lease",
@@ -67,8 +68,8 @@ const KEYS: [&str; 14] = [
 ];
 
 /// What only a queue with a table has: where procedures are somebody's own, they decide it.
-const DECIDED_BY_PROCEDURES: [&str; 9] =
-    ["subtypes", "order", "attempts", "backoff", "lease", "completion", "dedup", "roles", "settings"];
+const DECIDED_BY_PROCEDURES: [&str; 10] =
+    ["subtypes", "order", "claim_by", "attempts", "backoff", "lease", "completion", "dedup", "roles", "settings"];
 
 impl QueueSpec {
     /// Reads a description in JSON, like
@@ -140,6 +141,7 @@ fn described(spec: &at::Table<'_>) -> Result<QueueSpec> {
         columns: columns::columns(spec)?,
         subtypes: subtypes::subtypes(spec)?,
         order: options::order(spec)?,
+        claim_by: options::claim_by(spec)?,
         max_attempts: options::attempts(spec)?,
         backoff: options::backoff(spec)?,
         lease: options::lease(spec)?,

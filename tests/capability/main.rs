@@ -15,6 +15,7 @@ mod dedup;
 mod enqueue;
 mod group;
 mod install;
+mod kinds;
 mod lease;
 mod names;
 mod operate;
@@ -44,6 +45,7 @@ fn main() {
         enqueue::BODIES,
         group::BODIES,
         install::BODIES,
+        kinds::BODIES,
         lease::BODIES,
         names::BODIES,
         order::BODIES,

@@ -315,5 +315,14 @@ fn types_may_be_given_to_a_role(given: &Given) {
     people.give(&["Email"], &second);
     assert_eq!((people.seen(&first), people.seen(&second)), (2, 3));
     let Some(queue) = people.open(&second) else { return };
-    assert_eq!(queue.claim(10, Duration::ZERO).unwrap().len(), 3);
+    // Who names types gets of them what it may see.
+    let naming = |login: &str, types: &str| {
+        let mut pairs = people.settings(login).pairs().to_vec();
+        pairs.push(("worker.types".to_owned(), types.to_owned()));
+        given.layer.open(&Settings::from(pairs), &given.queue).unwrap()
+    };
+    naming(&first, r#"["Email"]"#).expect_empty();
+    assert_eq!(naming(&second, r#"["Email"]"#).claim(10, Duration::ZERO).unwrap().len(), 1);
+    assert_eq!(naming(&first, r#"["Email", "Sms"]"#).claim(1, Duration::ZERO).unwrap().len(), 1);
+    assert_eq!(queue.claim(10, Duration::ZERO).unwrap().len(), 1);
 }

@@ -131,3 +131,28 @@ fn connections_that_break_lose_nothing() {
     assert_eq!(done.status, Some(0), "{done:?}");
     assert!(done.err.contains("150 completed"), "{}", done.err);
 }
+
+#[test]
+fn a_worker_takes_the_kinds_that_it_names() {
+    let shell = Shell::new();
+    shell.write("parts.toml", "queue = \"Parts\"\ntypes = [\"Big\", \"Small\"]\nclaim_by = [\"type\", \"step\"]\n");
+    shell.ok(&["install", "parts.toml"]);
+    for (kind, step, payload) in [("Big", "", "b1"), ("Small", "", "s1"), ("Big", "cut", "b2"), ("Big", "glued", "b3")]
+    {
+        let payload = format!("Payload={payload}");
+        let step: &[&str] = if step.is_empty() { &[] } else { &["--step", step] };
+        let args = ["enqueue", "Parts", "--type", kind, &payload];
+        shell.ok(&args.iter().chain(step).copied().collect::<Vec<_>>());
+    }
+    let work = |kinds: &[&str]| {
+        let command = ["--until-empty", "--", "sh", "-c", "echo $READPAST_COL_PAYLOAD >> taken"];
+        let args: Vec<_> = ["work", "Parts"].iter().chain(kinds).chain(&command).copied().collect();
+        shell.run(&args)
+    };
+    assert_eq!(work(&["--type", "Big", "--step", "", "--step", "cut"]).status, Some(0));
+    assert_eq!(fs::read_to_string(shell.folder.join("taken")).unwrap(), "b1\nb2\n");
+    let refused = work(&["--type", "Big"]);
+    assert!(refused.status != Some(0) && refused.err.contains("claim_by = [\"type\"]"), "{}", refused.err);
+    assert_eq!(work(&[]).status, Some(0));
+    assert_eq!(fs::read_to_string(shell.folder.join("taken")).unwrap(), "b1\nb2\ns1\nb3\n");
+}

@@ -5,9 +5,9 @@ use readpast::{
     ItemState, QueueSpec,
     ident::{Identifier, QueueName},
     spec::{
-        BackoffSpec, ColumnKind, ColumnSpec, Completion, Condition, DedupSpec, Direction, Holds, IndexSpec, KeyColumn,
-        KeySource, LeaseSpec, LifecycleSpec, Literal, OrderSpec, PrioritySpec, RolesSpec, SeekColumn, StateSpec,
-        Storage, SubtypeSpec, TableSpec,
+        BackoffSpec, ClaimBySpec, ColumnKind, ColumnSpec, Completion, Condition, DedupSpec, Direction, Holds,
+        IndexSpec, KeyColumn, KeySource, LeaseSpec, LifecycleSpec, Literal, OrderSpec, PrioritySpec, RolesSpec,
+        SeekColumn, StateSpec, Storage, SubtypeSpec, TableSpec,
     },
 };
 
@@ -170,6 +170,11 @@ fn spec() -> impl Strategy<Value = QueueSpec> {
             let subtype = SubtypeSpec { name: name("Email"), exclusive: flag, columns: of_subtype };
             QueueSpec {
                 queue: QueueName::new("Work").unwrap(),
+                claim_by: if own {
+                    ClaimBySpec { kind: flag, step: by_group != by_priority }
+                } else {
+                    ClaimBySpec::default()
+                },
                 types: vec!["Email".to_owned(), "a \"b\"".to_owned()],
                 // What a subtype has would be lost on the way to a history.
                 subtypes: if own && with_subtype && !moves { vec![subtype] } else { Vec::new() },

@@ -37,6 +37,9 @@ fn options() -> Vec<(&'static str, Value)> {
         ("unordered", json!({"order": {"direction": "unordered"}})),
         ("priority", json!({"order": {"priority": {"column": "Rank", "first": "highest"}}})),
         ("group", json!({"order": {"group": "Customer"}})),
+        ("by_type", json!({"claim_by": ["type"]})),
+        ("by_step", json!({"claim_by": ["step"]})),
+        ("by_kind", json!({"claim_by": ["type", "step"]})),
         ("attempts", json!({"attempts": {"limit": 5}, "settings": "jobs"})),
         ("backoff", json!({"backoff": {"first_ms": 500, "factor": 2, "cap_ms": 60000, "jitter": 0.5}})),
         ("no_backoff", json!({"backoff": "none"})),
@@ -72,7 +75,8 @@ fn merge(into: &mut Value, from: &Value) {
 }
 
 /// Those that the library refuses, since a table that is there cannot have the option.
-const REFUSED: &[&str] = &["whole_subtypes", "bare_own_types", "bare_subtypes"];
+const REFUSED: &[&str] =
+    &["whole_subtypes", "bare_by_type", "bare_by_step", "bare_by_kind", "bare_own_types", "bare_subtypes"];
 
 /// A name for the script, and the description.
 pub fn specs() -> Vec<(String, QueueSpec)> {

@@ -1,1 +1,1 @@
-SELECT * FROM {{ object("next_" ~ queue ~ "_set_trx") }}(?::text, ?::integer, ?::integer, ?::integer{{ ", (? || 'Z')::timestamptz" if run_time }})
+SELECT * FROM {{ object("next_" ~ queue ~ "_set_trx") }}(?::text, ?::integer, ?::integer, ?::integer{{ ", (? || 'Z')::timestamptz" if run_time }}{{ ", types_ => ?::json" if asks_types }}{{ ", steps_ => ?::json" if asks_steps }})

@@ -1,6 +1,16 @@
-{#- One statement: the table has it all. #}
+{#- One statement: the table has it all. -#}
+{%- set due_is = m.due() ~ " <= now_" %}
     /* Materialized, so that the rows are chosen once: a planner that folds the sub-select in may repeat it per row. */
-    WITH found AS MATERIALIZED (
+    WITH{% if search %}
+{% include "part/kinds.sql" %}
+   {%- endif %} found AS MATERIALIZED (
+{%- if search %}
+        SELECT f.*
+        FROM (
+            SELECT f.*
+            FROM turns AS w
+            CROSS JOIN LATERAL (
+{%- endif %}
         SELECT
 {%- for column in key %}
             q.{{ column.quoted }} AS key_{{ loop.index }},
@@ -8,28 +18,37 @@
 {%- for column in seek %}
             q.{{ column.quoted }} AS item_seek_{{ loop.index }},
 {%- endfor %}
+{%- for column in due_columns if search %}
+            {% if column.quoted == role.due %}{{ m.due() }}{% else %}q.{{ column.quoted }}{% endif %} AS item_by_{{ loop.index }},
+{%- endfor %}
 {%- for what in (["token", "attempt", "died_at"] if own else m.everything) %}
             {{ m.of(what) if not (own and what == "died_at") else "q." ~ role.lease_until }} AS item_{{ what }}{{ "," if not loop.last }}
 {%- endfor %}
         FROM {{ table }} AS q
         WHERE
-{%- if own and own_types_only %}
-            q.{{ role.kind }} = own_type_
-            AND {{ m.waiting() }}
+{%- if search %}
+{%- include "part/kind_where.sql" %}
+        LIMIT w.most OFFSET w.past
+        FOR NO KEY UPDATE OF q SKIP LOCKED
+            ) AS f
+            LIMIT max_
+        ) AS f
+        ORDER BY {{ m.by_place("f.item_by_") }}
+    ),
 {%- else %}
             {{ m.waiting() }}
-{%- endif %}
 {%- if own_types_only and not own %}
             AND {{ m.type_seen("q." ~ role.kind ~ "::text") }}
 {%- endif %}
-            AND {{ m.due() }} <= now_
+            AND {{ due_is }}
 {%- if group %}
 {% include "part/group_free.sql" %}
 {%- endif %}
 {%- include "part/order.sql" %}
-        LIMIT max_{{ " - claimed_" if own and own_types_only }}
+        LIMIT max_
         FOR NO KEY UPDATE SKIP LOCKED
     ),
+{%- endif %}
 
 {% include "part/taken.sql" %}
 {%- set sets = ["attempts", "started", "error", "owner", "lease_until"] %}{% set clears = [] %}{% set leaves = false %}

@@ -65,6 +65,28 @@ UNNEST({{ list("key_", "_") }}) WITH ORDINALITY AS k ({{ list("key_") }}, positi
 {%- endmacro -%}
 {#- The due time as the index has it: without one an item is due. -#}
 {%- macro due(alias="q.") %}{% if own %}{{ alias }}{{ role.due }}{% else %}COALESCE({{ alias }}{{ role.due }}, '-infinity'){% endif %}{% endmacro -%}
+{#- Of a kind that is asked for: by what the index of `search` begins with. An item without a step has the empty one. -#}
+{%- macro is_kind(search, of) %}
+{%- if search.type %}q.{{ role.kind }} = {{ of }}.type{{ "\n                    AND " if search.step }}{% endif %}
+{%- if search.step %}{{ step_sought() }} = {{ of }}.step{% endif %}
+{%- endmacro -%}
+{%- macro step_sought(alias="q.") %}COALESCE({{ alias }}{{ role.step }}, ''){% endmacro -%}
+{#- The order of due items, as the indexes for kinds have it, of a row of the table or of what was read of it. -#}
+{%- macro by_due(alias="q.") %}
+{%- for column in due_columns %}
+{%- if column.quoted == role.due %}{{ due(alias) }}{% else %}{{ alias }}{{ column.quoted }}{% endif %}{{ " DESC" if column.descending }}{{ ", " if not loop.last }}
+{%- endfor %}
+{%- endmacro -%}
+{%- macro by_place(of) %}
+{%- for column in due_columns %}{{ of }}{{ loop.index }}{{ " DESC" if column.descending }}{{ ", " if not loop.last }}{% endfor %}
+{%- endmacro -%}
+{#- The arrays of the kinds that are asked for. -#}
+{%- macro kinds_unnested() -%}
+UNNEST({{ "kind_types_" if asks_types }}{{ ", " if asks_types and asks_steps }}{{ "kind_steps_" if asks_steps }})
+{%- endmacro -%}
+{%- macro kind_columns() %}{{ "type" if asks_types }}{{ ", " if asks_types and asks_steps }}{{ "step" if asks_steps }}{% endmacro -%}
+{#- Whether a claim goes by this search, of those that there are. -#}
+{%- macro kinds_given(search) %}{{ "steps_" if search.step else "types_" }} IS NOT NULL{% endmacro -%}
 {%- macro setting_or(name, otherwise) -%}
 COALESCE((
         SELECT a.val_int FROM {{ object("app_settings") }} AS a WHERE a.param = {{ text(setting ~ "." ~ name) }}

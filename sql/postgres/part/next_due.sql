@@ -1,24 +1,31 @@
 
     answer := 'EMPTY';
     answer_due_ms := (
-{%- if own and own_types_only %}
-        SELECT CEIL(EXTRACT(EPOCH FROM MIN(n.due_at) - now_) * 1000)::bigint
-        FROM UNNEST(ARRAY[{% for type in types %}{{ text(type) }}{{ ", " if not loop.last }}{% endfor %}]) AS t (type)
-        CROSS JOIN LATERAL (
-            SELECT q.{{ role.due }} AS due_at
-            FROM {{ table }} AS q
-            WHERE
-                q.{{ role.kind }} = t.type
-                AND {{ m.waiting() }}
-                AND {{ m.due() }} > now_
-            ORDER BY {{ m.due() }}
-            LIMIT 1
-        ) AS n
-        WHERE {{ m.type_seen("t.type") }}
-{%- else %}
         SELECT CEIL(EXTRACT(EPOCH FROM MIN(n.due_at) - now_) * 1000)::bigint
         FROM (
-{%- if role.due %}
+{%- for search in kind_searches if role.due %}
+            (
+                SELECT {{ m.time("h.due_at") }} AS due_at
+                FROM {{ m.kinds_unnested() }} AS w ({{ m.kind_columns() }})
+                CROSS JOIN LATERAL (
+                    SELECT q.{{ role.due }} AS due_at
+                    FROM {{ table }} AS q
+                    WHERE
+                    {{ m.is_kind(search, "w") }}
+                    AND {{ m.waiting() }}
+                    AND {{ m.due() if due_in_order else "q." ~ role.due }} > now_
+                    ORDER BY {{ m.due() if due_in_order else "q." ~ role.due }}
+                    LIMIT 1
+                ) AS h
+{%- if not loop.last %}
+                WHERE {{ m.kinds_given(search) }}
+{%- elif not loop.first %}
+                WHERE NOT ({% for other in kind_searches if other.step %}{{ m.kinds_given(other) }}{% endfor %})
+{%- endif %}
+            )
+{{ "            UNION ALL" if not loop.last or searches_all or (beside and parks_errors) }}
+{%- endfor %}
+{%- if role.due and searches_all %}
 {%- set due_at = m.due() if (own or due_in_order) and not index.name else "q." ~ role.due %}
             (
                 SELECT {{ m.time("q." ~ role.due) }} AS due_at
@@ -26,6 +33,9 @@
                 WHERE
                     {{ m.waiting() }}
                     AND {{ due_at }} > now_
+{%- for search in kind_searches %}
+                    AND NOT ({{ m.kinds_given(search) }})
+{%- endfor %}
                 ORDER BY {{ due_at }}
                 LIMIT 1
             )
@@ -45,5 +55,4 @@
             SELECT NULL::timestamptz AS due_at
 {%- endif %}
         ) AS n
-{%- endif %}
     );

@@ -52,6 +52,6 @@
         WHERE
             v.is_spent
             OR v.alone_so_far = 0
-            OR (v.alone AND v.place = 1{{ " AND claimed_ = 0" if own and own_types_only }})
+            OR (v.alone AND v.place = 1)
     ),
 

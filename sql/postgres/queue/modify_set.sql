@@ -27,6 +27,7 @@ CREATE OR REPLACE FUNCTION {{ function }}(
     max_ integer DEFAULT 0,
     lease_ms_ integer DEFAULT NULL,
     recover_ integer DEFAULT 0{{ ",\n    started_at_ timestamptz DEFAULT NULL" if run_time }}
+    {{- ",\n    types_ json DEFAULT NULL" if asks_types }}{{ ",\n    steps_ json DEFAULT NULL" if asks_steps }}
 )
 RETURNS TABLE ({{ m.item_columns() }}
 )
@@ -44,6 +45,7 @@ BEGIN
 {%- include "part/local_time.sql" %}
 {% include "part/settings.sql" %}
 {{- check.checks(procedure, ["worker", "most", "lease", "items"], least=0) }}
+{%- include "part/kind_checks.sql" %}
 
 {% include "part/remember.sql" %}
     IF replayed_ THEN
@@ -141,13 +143,13 @@ BEGIN
 {%- endif %}
         RETURN QUERY
         SELECT n.*
-        FROM {{ object("next_" ~ queue ~ "_set_trx") }}(worker_, max_, lease_ms_, recover_{{ ", started_at_" if run_time }}) AS n;
+        FROM {{ object("next_" ~ queue ~ "_set_trx") }}(worker_, max_, lease_ms_, recover_{{ ", started_at_" if run_time }}{{ ", types_ => types_" if asks_types }}{{ ", steps_ => steps_" if asks_steps }}) AS n;
     END IF;
 END;
 $$;
 {% endfilter %}
 {% filter statement %}
-REVOKE ALL ON FUNCTION {{ function }}(uuid, text, json, integer, integer, integer{{ ", timestamptz" if run_time }}) FROM public;
+REVOKE ALL ON FUNCTION {{ function }}(uuid, text, json, integer, integer, integer{{ ", timestamptz" if run_time }}{{ ", json" if asks_types }}{{ ", json" if asks_steps }}) FROM public;
 {% endfilter %}
 {%- set called_as = object("modify_" ~ queue ~ "_set_utx") %}
 {% filter made("FUNCTION", "modify_" ~ queue ~ "_set_utx") %}
@@ -163,15 +165,19 @@ CREATE OR REPLACE FUNCTION {{ called_as }}(
     max_ integer DEFAULT 0,
     lease_ms_ integer DEFAULT NULL,
     recover_ integer DEFAULT 0{{ ",\n    started_at_ timestamptz DEFAULT NULL" if run_time }}
+    {{- ",\n    types_ json DEFAULT NULL" if asks_types }}{{ ",\n    steps_ json DEFAULT NULL" if asks_steps }}
 )
 RETURNS TABLE ({{ m.item_columns() }}
 )
 {% include "part/same_as_trx.sql" %}
 AS $$
     SELECT m.*
-    FROM {{ function }}(operation_, worker_, items_, max_, lease_ms_, recover_{{ ", started_at_" if run_time }}) AS m;
+    FROM {{ function }}(
+        operation_, worker_, items_, max_, lease_ms_, recover_{{ ", started_at_" if run_time }}
+        {{- ", types_ => types_" if asks_types }}{{ ", steps_ => steps_" if asks_steps }}
+    ) AS m;
 $$;
 {% endfilter %}
 {% filter statement %}
-REVOKE ALL ON FUNCTION {{ called_as }}(uuid, text, json, integer, integer, integer{{ ", timestamptz" if run_time }}) FROM public;
+REVOKE ALL ON FUNCTION {{ called_as }}(uuid, text, json, integer, integer, integer{{ ", timestamptz" if run_time }}{{ ", json" if asks_types }}{{ ", json" if asks_steps }}) FROM public;
 {% endfilter %}

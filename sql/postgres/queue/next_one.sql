@@ -6,10 +6,17 @@
 Claim one item, as its worker. Returns its key and its concurrency token, or no row when none is due; the details are
 in the worker view, and the token goes into the following modify_{{ queue }}_trx. With recover_ 1, first give back
 the items of dead workers; a caller that polls often need not each time.
+{%- if asks_types %}
+types_ is a JSON array of the types to take; NULL: all of them.
+{%- endif %}
+{%- if asks_steps %}
+steps_ is a JSON array of the steps to take, "" for items that have none; NULL: all of them.
+{%- endif %}
 Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(
     worker_ text DEFAULT NULL, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1
+    {{- ",\n    types_ json DEFAULT NULL" if asks_types }}{{ ",\n    steps_ json DEFAULT NULL" if asks_steps }}
 )
 RETURNS TABLE ({{ "enqueued_at timestamptz, updated_at" if own else "item_key text, item_token" }} timestamptz)
 {% include "part/attributes.sql" %}
@@ -18,12 +25,12 @@ BEGIN
     RETURN QUERY
     SELECT n.answer_key, n.answer_token
     FROM {{ object("next_" ~ queue ~ "_set_trx") }}(
-        COALESCE(worker_, session_user || '/' || pg_backend_pid()), 1, lease_ms_, recover_
+        COALESCE(worker_, session_user || '/' || pg_backend_pid()), 1, lease_ms_, recover_{{ ", types_ => types_" if asks_types }}{{ ", steps_ => steps_" if asks_steps }}
     ) AS n
     WHERE n.answer IN ('CLAIMED', 'CLAIMED_ALONE');
 END;
 $$;
 {% endfilter %}
 {% filter statement %}
-REVOKE ALL ON FUNCTION {{ function }}(text, integer, integer) FROM public;
+REVOKE ALL ON FUNCTION {{ function }}(text, integer, integer{{ ", json" if asks_types }}{{ ", json" if asks_steps }}) FROM public;
 {% endfilter %}

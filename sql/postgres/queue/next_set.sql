@@ -2,7 +2,6 @@
 {%- import "part/checks.sql" as check -%}
 {%- set procedure = "next_" ~ queue ~ "_set_trx" -%}
 {%- set function = object(procedure) -%}
-{%- set by_type = own and own_types_only -%}
 {% filter made("FUNCTION", procedure) %}
 /*
 Claim up to max_ due items. One row per item, in the order they are due, with the answer CLAIMED; or one row EMPTY with
@@ -17,11 +16,18 @@ just started, whose predecessor of that name left work behind.
 {%- if run_time %}
 started_at_ is what the table gets for the start: one time for a worker's whole run.
 {%- endif %}
+{%- if asks_types %}
+types_ is a JSON array of the types to take; NULL: all of them.
+{%- endif %}
+{%- if asks_steps %}
+steps_ is a JSON array of the steps to take, "" for items that have none; NULL: all of them.
+{%- endif %}
 Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(
     worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1
     {{- ",\n    started_at_ timestamptz DEFAULT NULL" if run_time }}
+    {{- ",\n    types_ json DEFAULT NULL" if asks_types }}{{ ",\n    steps_ json DEFAULT NULL" if asks_steps }}
 )
 RETURNS TABLE ({{ m.item_columns() }}
 )
@@ -31,10 +37,14 @@ AS $$
 DECLARE
     now_ timestamptz;
     max_attempts_ integer;
-{%- if by_type %}
-    own_type_ text;
-    claimed_ integer := 0;
-    alone_ boolean := FALSE;
+{%- if kind_searches %}
+    kinds_ integer;
+{%- endif %}
+{%- if asks_types %}
+    kind_types_ text[];
+{%- endif %}
+{%- if asks_steps %}
+    kind_steps_ text[];
 {%- endif %}
 {%- if beside %}
     alone_ boolean;
@@ -52,6 +62,7 @@ BEGIN
 {%- include "part/local_time.sql" %}
 {% include "part/settings.sql" %}
 {{- check.checks(procedure, ["worker", "most", "lease"]) }}
+{%- include "part/kind_checks.sql" %}
 {%- if resume_own %}
     IF recover_ = 2 THEN
         PERFORM FROM {{ object("recover_" ~ queue ~ "_trx") }}(1000, worker_);
@@ -76,11 +87,28 @@ BEGIN
     now_ := clock_timestamp();
 {%- if beside %}
 {% include "part/claim_beside.sql" %}
-{%- elif by_type %}
-{% include "part/claim_by_type.sql" %}
 {%- else %}
+{%- for search in kind_searches %}
+{%- if not loop.last or searches_all %}
+    IF {{ m.kinds_given(search) }} THEN
+{%- endif %}
+{% include "part/kinds_asked.sql" %}
     RETURN QUERY
 {% include "part/claim.sql" %};
+{%- if not loop.last or searches_all %}
+    ELSE
+{%- endif %}
+{%- endfor %}
+{%- if searches_all %}
+{%- set search = none %}
+    RETURN QUERY
+{% include "part/claim.sql" %};
+{%- endif %}
+{%- for search in kind_searches %}
+{%- if not loop.last or searches_all %}
+    END IF;
+{%- endif %}
+{%- endfor %}
     IF FOUND THEN
         RETURN;
     END IF;
@@ -96,5 +124,5 @@ END;
 $$;
 {% endfilter %}
 {% filter statement %}
-REVOKE ALL ON FUNCTION {{ function }}(text, integer, integer, integer{{ ", timestamptz" if run_time }}) FROM public;
+REVOKE ALL ON FUNCTION {{ function }}(text, integer, integer, integer{{ ", timestamptz" if run_time }}{{ ", json" if asks_types }}{{ ", json" if asks_steps }}) FROM public;
 {% endfilter %}

@@ -5,14 +5,13 @@
 {%- else %}
 {%- include "part/described_table.sql" %}
 {%- endif %}
-{%- if not index.name %}
-{%- set by_type = own and own_types_only %}
-{%- set due = namespace(columns=[indexed.kind] if by_type else []) %}
+{%- set due = namespace(columns=[]) %}
 {%- for c in due_columns %}
 {%- set is_due = c.quoted == role.due and not own %}
 {%- set due.columns = due.columns + [{"name": c.name, "quoted": c.quoted, "descending": c.descending, "expression": m.due("") if is_due else none}] %}
 {%- endfor %}
-{% call index_of.create(queue ~ ("_type_due" if by_type else "_due"), place, due.columns, where=m.waiting("")) %}
+{%- if not index.name and searches_all %}
+{% call index_of.create(queue ~ "_due", place, due.columns, where=m.waiting("")) %}
 /*
 The claim seeks here in the order it takes. What is finished or in flight is not in it, so it stays as small as the
 backlog.
@@ -20,6 +19,13 @@ backlog.
 */
 {%- endcall %}
 {%- endif %}
+{%- for search in kind_searches %}
+{%- set step = [{"name": indexed.step.name, "expression": m.step_sought(""), "descending": false}] if search.step else [] %}
+{%- set sought = ([indexed.kind] if search.type else []) + step + due.columns %}
+{% call index_of.create(queue ~ "_" ~ search.snake ~ "_due", place, sought, where=m.waiting("")) %}
+/* The claim seeks here what waits of each kind that is asked for, in the order it takes. */
+{%- endcall %}
+{%- endfor %}
 {%- if not beside or (role.started and not run_time and shows_claims) %}
 {% call index_of.create(queue ~ "_in_flight", place, [indexed.started], where=m.stands(processing, "")) %}
 /* Recovery walks the items in flight, oldest claim first. The lease is in no index: a renewal moves no index row. */

@@ -1,1 +1,1 @@
-{CALL {{ object("Modify_" ~ queue ~ "_Set_utx") }} (?, ?, ?, ?, ?, ?{{ ", ?" if run_time }})}
+{CALL {{ object("Modify_" ~ queue ~ "_Set_utx") }} (?, ?, ?, ?, ?, ?{{ ", ?" if run_time }}{{ ", ?" if asks_types }}{{ ", ?" if asks_steps }})}

@@ -7,62 +7,29 @@
         {{ called.witness }} is in no index: reading it visits the row itself and so locks it, not just a key of the index.
 {%- endif %}
         */
-        DELETE FROM @_Change;
+        DELETE FROM @_Change;{% set place = "COALESCE(d.[Place], d.[Seq])" if kind_searches else "d.[Seq]" %}
         SET @_Take = @Max;
-{%- if t.by_type %}
-        /*
-        The caller's types, each sought by itself, first the one whose head has been due longest: what waits of
-        other types is neither read nor locked.
-        */
-        INSERT INTO @_OwnTypes ([Type], [Head])
-        SELECT
-            y.[Type],
-            h.{{ role.due }}
-        FROM {{ object(queue ~ "Type") }} AS y
-        CROSS APPLY (
-            SELECT TOP (1) q.{{ role.due }}
-            FROM {{ table }} AS q
-                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ t.due_index }}))
-            WHERE
-                q.{{ role.kind }} = y.[Type]
-                AND {{ item.waits(t) }}
-                AND q.{{ role.due }} <= @_At
-            ORDER BY
-{%- for c in due_columns %}
-                q.{{ c.quoted }}{{ " DESC" if c.descending }}{{ "," if not loop.last }}
-{%- endfor %}
-        ) AS h
-        WHERE {% filter indent(8) %}{% include "part/type_list.sql" %}{% endfilter %};
-
-        SET @_Locked = 0;
-        WHILE @_Take > 0 AND EXISTS (SELECT 1 FROM @_OwnTypes)
+{%- for search in kind_searches %}
+{%- set guarded = not loop.last or searches_all %}
+{%- if guarded %}
+        IF {{ kind.given(search) }}
         BEGIN
-            SET @_OwnType = (SELECT TOP (1) o.[Type] FROM @_OwnTypes AS o ORDER BY o.[Head], o.[Type]);
-            DELETE FROM @_OwnTypes WHERE [Type] = @_OwnType;
-{%- set when_due = "q." ~ role.due ~ " <= @_At" %}
-
-{% filter indent(4, true) %}{% include "part/take_due.sql" %}{% endfilter %}
-            SET @_Take = @_Take - @@ROWCOUNT;
-        END;
-        SET @_Locked = @Max - @_Take;
-{%- elif t.due_leads and role.due and not own %}
-{%- set when_due = "q." ~ role.due ~ " IS NULL" %}
-{% include "part/take_due.sql" %}
-        SET @_Locked = @@ROWCOUNT;
-
-        SET @_Take = @Max - @_Locked;
-        IF @_Take > 0
+{% filter indent(4, true) %}{% include "part/claim_kinds.sql" %}{% endfilter %}
+        END
+        ELSE
         BEGIN
-{#- A datetime column beside a datetime2 would be converted row by row, and come out of its index in no order to rely on. -#}
-{%- set when_due = "q." ~ role.due ~ " <= CAST(DATEADD(MICROSECOND, 1700, @_At) AS datetime) /* no less than @_At */\n            AND DATEDIFF_BIG(MICROSECOND, q." ~ role.due ~ ", @_At) >= 0" %}
-{% filter indent(4, true) %}{% include "part/take_due.sql" %}{% endfilter %}
-            SET @_Locked = @_Locked + @@ROWCOUNT;
-        END;
 {%- else %}
-{%- set when_due = "q." ~ role.due ~ " <= @_At" if own else "(q." ~ role.due ~ " IS NULL OR q." ~ role.due ~ " <= @_At)" if role.due else "" %}
-{% include "part/take_due.sql" %}
-        SET @_Locked = @@ROWCOUNT;
+{% include "part/claim_kinds.sql" %}
 {%- endif %}
+{%- endfor %}
+{%- if searches_all %}
+{%- filter indent(4 if kind_searches else 0, true) %}{% include "part/claim_all.sql" %}{% endfilter %}
+{%- endif %}
+{%- for search in kind_searches %}
+{%- if not loop.last or searches_all %}
+        END;
+{%- endif %}
+{%- endfor %}
 
         IF @_Locked > 0
         BEGIN
@@ -80,13 +47,13 @@
                 ON {{ item.kept_for(t, "d") }}
             OPTION (LOOP JOIN, FORCE ORDER);
 {% endif %}
-            SET @_Alone = (SELECT MIN(d.[Seq]) FROM @_Due AS d WHERE d.[Alone] = 1 AND d.[AttemptNum] < @_MaxAttempts);
+            SET @_Alone = (SELECT MIN({{ place }}) FROM @_Due AS d WHERE d.[Alone] = 1 AND d.[AttemptNum] < @_MaxAttempts);
             IF @_Alone IS NOT NULL
             BEGIN
-                IF EXISTS (SELECT 1 FROM @_Due AS d WHERE d.[Seq] < @_Alone AND d.[AttemptNum] < @_MaxAttempts)
+                IF EXISTS (SELECT 1 FROM @_Due AS d WHERE {{ place }} < @_Alone AND d.[AttemptNum] < @_MaxAttempts)
                     SET @_Alone = @_Alone - 1;
 
-                DELETE FROM @_Due WHERE [Seq] > @_Alone AND [AttemptNum] < @_MaxAttempts;
+                DELETE FROM @_Due WHERE {{ place | replace("d.", "") }} > @_Alone AND [AttemptNum] < @_MaxAttempts;
             END;
 {%- if beside %}
 

@@ -1,9 +1,21 @@
     DECLARE @_Locked int = 0;
     DECLARE @_Take int;
     DECLARE @_Alone int;
-{%- if t.by_type %}
-    DECLARE @_OwnType nvarchar(60);
-    DECLARE @_OwnTypes TABLE ([Type] nvarchar(60) NOT NULL PRIMARY KEY, [Head] datetime2(7) NOT NULL);
+{%- if kind_searches %}
+    DECLARE @_Took int;
+    DECLARE @_Turn int = 1;
+{%- if asks_types %}
+    DECLARE @_KindType nvarchar(60);
+{%- endif %}
+{%- if asks_steps %}
+    DECLARE @_KindStep nvarchar(60);
+{%- endif %}
+    /* The kinds that are asked for; a step that is NULL is that of the items that have none. */
+    DECLARE @_Wanted TABLE (
+        [Kind] int IDENTITY(1, 1) NOT NULL PRIMARY KEY{{ ",\n        [Type] nvarchar(60) NULL" if asks_types }}{{ ",\n        [Step] nvarchar(60) NULL" if asks_steps }}
+    );
+    /* How many of which kind are taken, one after the other. */
+    DECLARE @_Turns TABLE ([Turn] int IDENTITY(1, 1) NOT NULL PRIMARY KEY, [Kind] int NOT NULL, [Most] int NOT NULL);
 {%- endif %}
     DECLARE @_Due TABLE (
         [Seq] int IDENTITY(1, 1) NOT NULL,
@@ -11,14 +23,17 @@
         [AttemptNum] int NOT NULL,
         [Alone] int NOT NULL DEFAULT 0, /* 1: came back from a dead worker */
         [Token] datetime2(7) NULL,
-{%- if t.by_type %}
-        [DueAt] datetime2(7) NOT NULL,
-{%- endif %}
-{%- if t.by_type and priority %}
-        [Priority] bigint NULL,
+{%- if kind_searches %}
+        [Place] int NULL, /* in the order of all, where they came kind by kind */
 {%- endif %}
 {%- if t.witness %}
         [Row] bigint NULL,
 {%- endif %}
         PRIMARY KEY CLUSTERED ({{ item.names(t) }})
     );
+{%- if kind_searches %}
+    DECLARE @_Placed TABLE (
+{{- item.declared(t) }}
+        [Place] int IDENTITY(1, 1) NOT NULL PRIMARY KEY
+    );
+{%- endif %}

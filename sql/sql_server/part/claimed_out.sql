@@ -1,7 +1,7 @@
-    INSERT INTO @_Out ([Seq], [Answer], [Key], {{ item.names(t) }}, [Token], [AttemptNum], [Status])
+    INSERT INTO @_Out ([Seq], [Answer], [Key], {{ item.names(t) }}, [Token], [AttemptNum], [Status]){% set place = "COALESCE(d.[Place], d.[Seq])" if kind_searches else "d.[Seq]" %}
 {%- if beside %}
     SELECT
-        1000000 + d.[Seq],
+        1000000 + {{ place }},
         CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
         {{ item.as_text(t, "w") }},
         {{ item.list(t, "w") }},
@@ -14,9 +14,7 @@
     WHERE w.[Status] = 'Processing';
 {%- else %}
     SELECT
-        1000000 + {% if t.by_type %}ROW_NUMBER() OVER (
-            ORDER BY {{ "d.[Priority]" ~ (" DESC" if priority.descending else "") ~ ", " if priority }}d.[DueAt]{{ " DESC" if direction == "lifo" }}, {{ item.list(t, "d") }}{{ " DESC" if direction == "lifo" }}
-        ){% else %}d.[Seq]{% endif %},
+        1000000 + {{ place }},
         CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
         {{ item.as_text(t, "d") }},
         {{ item.list(t, "d") }},
@@ -39,22 +37,36 @@
             MIN(x.[DueMs])
         FROM (
             SELECT CAST(NULL AS bigint) AS [DueMs]
-{%- if t.by_type %}
+{%- for search in kind_searches if role.due %}
             UNION ALL
             SELECT DATEDIFF_BIG(MILLISECOND, @_At, MIN(u.[DueAt])) + 1
-            FROM {{ object(queue ~ "Type") }} AS y
+            FROM @_Wanted AS w
             CROSS APPLY (
-                SELECT TOP (1) q.{{ role.due }} AS [DueAt]
-                FROM {{ table }} AS q
-                    WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ t.due_index }}))
-                WHERE
-                    q.{{ role.kind }} = y.[Type]
-                    AND {{ item.waits(t) }}
-                    AND q.{{ role.due }} > @_At
-                ORDER BY q.{{ role.due }}
+{%- for without_step in [false, true] if search.step or not without_step %}
+{%- if without_step %}
+                UNION ALL
+{%- endif %}
+                SELECT n.[DueAt]
+                FROM (
+                    SELECT TOP ({{ 1 if t.due_leads or own else 1000 }}) q.{{ role.due }} AS [DueAt]
+                    FROM {{ table }} AS q
+                        WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ search.index }}))
+                    WHERE
+                        {{ kind.is(search, role, "w.[Type]", "w.[Step]", without_step) }}
+{%- if without_step %}
+                        AND w.[Step] IS NULL
+{%- endif %}
+                        AND {{ item.waits(t) }}
+                        AND q.{{ role.due }} > @_At
+                    ORDER BY {{ "q." ~ role.due if t.due_leads or own else kind.ordered(due_columns) }}
+                ) AS n
+{%- endfor %}
             ) AS u
-            WHERE {% filter indent(12) %}{% include "part/type_list.sql" %}{% endfilter %}
-{%- elif role.due %}
+{%- if kind_searches | length > 1 %}
+            WHERE @Steps IS {{ "NOT " if search.step }}NULL
+{%- endif %}
+{%- endfor %}
+{%- if searches_all and role.due %}
             UNION ALL
             SELECT DATEDIFF_BIG(MILLISECOND, @_At, MIN(u.[DueAt])) + 1
             FROM (
@@ -65,6 +77,9 @@
                 WHERE
                     {{ item.waits(t) }}
                     AND q.{{ role.due }} > @_At
+{%- for search in kind_searches %}
+                    AND {{ "@Steps" if search.step else "@Types" }} IS NULL
+{%- endfor %}
                 ORDER BY {% if t.due_leads or own %}q.{{ role.due }}{% else %}{% for c in order %}q.{{ c.quoted }}{{ " DESC" if c.descending }}{{ ", " if not loop.last }}{% endfor %}{% endif %}
             ) AS u
 {%- endif %}

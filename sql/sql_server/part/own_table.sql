@@ -50,9 +50,9 @@ IF OBJECT_ID({{ literal(queue) }}, N'U') IS NULL
 /* Many rows locked by one statement must never become the whole table, which nobody could read past. */
 ALTER TABLE {{ table }} SET (LOCK_ESCALATION = DISABLE);
 {% endfilter %}
+{%- for search in ([{"stem": "", "columns": []}] if searches_all else []) + kind_searches %}
 {% call index_of.create(
-    "IX_" ~ queue ~ "_" ~ ("Type" if own_types_only else "") ~ "Due", place,
-    ([indexed.kind] if own_types_only else []) + due_columns,
+    "IX_" ~ queue ~ "_" ~ search.stem ~ "Due", place, search.columns + due_columns,
     include=[column("Status")] + ([indexed.group] if group and not t.group_in_due else []),
     where="[Status] IN ('Pending', 'Error')"
 ) %}
@@ -64,6 +64,7 @@ in the opposite order to a procedure that goes by the key. In each index the col
 them a query may visit, and lock, the row only to look at them once more.
 */
 {%- endcall %}
+{%- endfor %}
 {% call index_of.create("IX_" ~ queue ~ "_InFlight", place, [column("StartedAt")], include=[column("Status")], where="[Status] = 'Processing'") %}
 /* Recovery walks the items in flight, oldest claim first. LeaseUntil is in no index: a renewal moves no index row. */
 {%- endcall %}

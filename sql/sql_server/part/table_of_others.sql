@@ -31,6 +31,14 @@ to the table may do so with settings that an index with a filter does not bear (
 */
 {%- endcall %}
 {%- endif %}
+{%- for search in kind_searches %}
+{% call index_of.create(
+    "IX_" ~ queue ~ "_" ~ search.stem ~ "Due", place, search.columns + due_index,
+    include=[due_include] if due_include else [], online=true
+) %}
+/* The same for a claim that names the kinds it wants. */
+{%- endcall %}
+{%- endfor %}
 {%- if (t.foreign or not beside) and (not in_flight_is_due or not beside) %}
 {% call index_of.create("IX_" ~ queue ~ "_InFlight", place, in_flight_index, online=true) %}
 /* Items that were taken and left are found here, oldest first. */

@@ -1,6 +1,7 @@
 {% import "part/item.sql" as item -%}
 {%- import "part/in_flight.sql" as flight -%}
 {%- import "part/judge.sql" as judge -%}
+{%- import "part/kind.sql" as kind -%}
 {%- import "part/write.sql" as write -%}
 {%- set claims = true -%}
 {%- set redrive = false -%}
@@ -37,6 +38,7 @@ Table access order: QueueOperation, {{ called.table }}, {{ queue ~ "_Lease, " if
     @LeaseMs int = NULL,
     @Recover int = 0{% if run_time %},
     @StartedAt datetime2(7) = NULL /* UTC: the time of the worker's whole run; NULL is now */{% endif %}
+{%- include "part/kind_parameters.sql" %}
 AS
 BEGIN
 {% if transaction == "trx" %}{% include "part/head.sql" %}{% else %}{% include "part/head_utx.sql" %}{% endif %}
@@ -56,6 +58,7 @@ BEGIN
 
 {% include "part/settings.sql" %}
 {% include "part/check_lease.sql" %}
+{%- include "part/check_kinds.sql" %}
 
     IF @Max IS NULL OR @Max < 0 OR @Max > 1000
         THROW 50021, N'{{ procedure }}: @Max must be from 0 to 1000.', 1;

@@ -1,5 +1,6 @@
 {% import "part/item.sql" as item -%}
 {%- import "part/in_flight.sql" as flight -%}
+{%- import "part/kind.sql" as kind -%}
 {%- import "part/write.sql" as write -%}
 {%- set procedure = "Next_" ~ queue ~ "_trx" -%}
 {%- set claims = true -%}
@@ -19,6 +20,7 @@ Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
     @LeaseMs int = NULL, /* by default the setting {{ setting }}.leaseMs, or else {{ lease_ms }} */
     @Recover int = 1{% if run_time %},
     @StartedAt datetime2(7) = NULL{% endif %} /* 1: first give back the items of dead workers; a caller that polls often need not each time */
+{%- include "part/kind_parameters.sql" %}
 AS
 BEGIN
 {% include "part/head.sql" %}
@@ -37,6 +39,7 @@ BEGIN
 {% include "part/settings.sql" %}
     SET @Worker = COALESCE(@Worker, CONCAT(SUSER_SNAME(), N'/', @@SPID));
 {% include "part/check_lease.sql" %}
+{%- include "part/check_kinds.sql" %}
 
     BEGIN TRY
         BEGIN TRANSACTION;

@@ -1,5 +1,6 @@
 {% import "part/item.sql" as item -%}
 {%- import "part/in_flight.sql" as flight -%}
+{%- import "part/kind.sql" as kind -%}
 {%- import "part/write.sql" as write -%}
 {%- set procedure = "Next_" ~ queue ~ "_Set_trx" -%}
 {%- set claims = true -%}
@@ -23,6 +24,7 @@ Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
     /* 1: first give back the items of dead workers. 2: and what this worker left, who begins anew under its name. */
     @Recover int = 1{% if run_time %},
     @StartedAt datetime2(7) = NULL /* UTC: the time of the worker's whole run; NULL is now */{% endif %}
+{%- include "part/kind_parameters.sql" %}
 AS
 BEGIN
 {% include "part/head.sql" %}
@@ -40,6 +42,7 @@ BEGIN
 
 {% include "part/settings.sql" %}
 {% include "part/check_lease.sql" %}
+{%- include "part/check_kinds.sql" %}
 
     IF @Max IS NULL OR @Max < 1 OR @Max > 1000
         THROW 50021, N'{{ procedure }}: @Max must be from 1 to 1000.', 1;

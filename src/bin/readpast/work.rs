@@ -79,6 +79,12 @@ pub struct Args {
     /// Items that each of these takes at a time; round trips are saved without it, and more wait longer in hand
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_ITEMS)))]
     batch: u32,
+    /// A type of items to take; given more than once, several. All without it. The queue's description has to say claim_by
+    #[arg(long = "type", value_name = "TYPE")]
+    types: Vec<String>,
+    /// A step of items to take, '' for those that have none; else as --type
+    #[arg(long = "step", value_name = "STEP")]
+    steps: Vec<String>,
     /// Ends when no item is due
     #[arg(long)]
     until_empty: bool,
@@ -125,6 +131,11 @@ pub fn run(global: &Global, args: Args, out: &Output) -> Result<Exit> {
     let mut config = connection::config(global, "60000")?;
     if let Some(lease) = args.lease {
         config.set("lease.ms", &lease.as_millis().to_string())?;
+    }
+    for (key, kinds) in [("worker.types", &args.types), ("worker.steps", &args.steps)] {
+        if !kinds.is_empty() {
+            config.set(key, &serde_json::json!(kinds).to_string())?;
+        }
     }
     let queue = Queue::open(&config, &args.queue)?;
     let (teller, told) = mpsc::channel();

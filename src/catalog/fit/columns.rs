@@ -69,8 +69,12 @@ pub(super) fn check(check: &mut Check<'_>) {
     let group = spec.order.group.iter().map(|name| ("order.group", name));
     let dedup = spec.dedup.iter().flat_map(|dedup| &dedup.columns).map(|name| ("dedup.columns", name));
     let index = table.index.columns.iter().map(|name| ("table.index.columns", name));
-    for (place, name) in order.chain(priority).chain(group).chain(dedup).chain(index) {
-        if let Some(column) = check.column(place, name).filter(|_| place == "dedup.columns") {
+    let kinds = [(spec.claim_by.kind, &table.lifecycle.kind), (spec.claim_by.step, &table.lifecycle.step)];
+    let kinds = kinds.into_iter().filter(|(is_named, _)| *is_named);
+    let kinds = kinds.filter_map(|(_, name)| name.as_ref()).map(|name| ("claim_by", name));
+    for (place, name) in order.chain(priority).chain(group).chain(dedup).chain(kinds).chain(index) {
+        let compared = ["dedup.columns", "claim_by"].contains(&place);
+        if let Some(column) = check.column(place, name).filter(|_| compared) {
             check.collation(place, column);
         }
     }

@@ -18,7 +18,7 @@ const ANSWER: [&str; answer_column::COUNT] = ["Answer", "Ordinal", "DueMs", "Key
 /// Up to `max` items. What was taken before a call failed is handed out: nobody else would take it, and no lease gives
 /// it back.
 pub(in crate::queue) fn ask(queue: &Inner, theirs: &Handwritten, max: i32) -> Result<Batch> {
-    let wakes = queue.signal.wakes();
+    let wakes = queue.signal.wakes(&queue.kinds.key);
     let mut taken: Vec<(String, String)> = Vec::new();
     let mut failed = None;
     while i32::try_from(taken.len()).is_ok_and(|count| count < max) {
@@ -40,7 +40,7 @@ pub(in crate::queue) fn ask(queue: &Inner, theirs: &Handwritten, max: i32) -> Re
             queue.signal.wake();
             return Err(error);
         }
-        queue.signal.found_nothing(wakes, queue.poll_interval);
+        queue.signal.found_nothing(&queue.kinds.key, wakes, queue.poll_interval);
         return Ok(Batch::default());
     }
     if let Some(error) = failed {

@@ -12,6 +12,7 @@ const MAX_SETTINGS_CHARS: usize = 60;
 pub(super) fn check(spec: &QueueSpec) -> Checked {
     let root = Place::default();
     order(&root.key("order"), spec)?;
+    claim_by(&root.key("claim_by"), spec)?;
     root.key("attempts").key("limit").number(spec.max_attempts, &ATTEMPTS)?;
     backoff(&root.key("backoff"), spec)?;
     root.key("lease").key("ms").number(spec.lease.ms, &LEASE_MS)?;
@@ -55,6 +56,17 @@ fn order(place: &Place, spec: &QueueSpec) -> Checked {
         // Whoever asks why a group waits is told its value.
         let is_secret = spec.columns.iter().any(|column| column.secret && same_name(&column.name, group));
         place.need(!is_secret, || format!("{:?} cannot be secret: it is the group of items", group.as_str()))?;
+    }
+    Ok(())
+}
+
+fn claim_by(place: &Place, spec: &QueueSpec) -> Checked {
+    let Storage::Table(table) = &spec.storage else { return Ok(()) };
+    let (by, lifecycle) = (spec.claim_by, &table.lifecycle);
+    for (is_named, column, role) in [(by.kind, &lifecycle.kind, "type"), (by.step, &lifecycle.step, "step")] {
+        place.need(!is_named || column.is_some(), || {
+            format!("the table has no column for it; name it in table.lifecycle.{role}")
+        })?;
     }
     Ok(())
 }

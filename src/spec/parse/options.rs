@@ -4,7 +4,9 @@ use super::at::{At, Table};
 use crate::error::Result;
 use crate::ident::{Identifier, QueueName};
 use crate::spec::check::{ATTEMPTS, BACKOFF_CAP_MS, BACKOFF_FACTOR, BACKOFF_FIRST_MS, BACKOFF_JITTER, LEASE_MS};
-use crate::spec::{BackoffSpec, Completion, DedupSpec, Direction, LeaseSpec, OrderSpec, PrioritySpec, RolesSpec};
+use crate::spec::{
+    BackoffSpec, ClaimBySpec, Completion, DedupSpec, Direction, LeaseSpec, OrderSpec, PrioritySpec, RolesSpec,
+};
 
 /// `order`.
 pub(super) fn order(spec: &Table<'_>) -> Result<OrderSpec> {
@@ -27,6 +29,17 @@ fn priority(at: &At<'_>) -> Result<PrioritySpec> {
     let priority = at.table(&["column", "first"])?;
     let lowest = priority.get("first").map(|at| at.choice(&["highest", "lowest"])).transpose()? == Some(1);
     Ok(PrioritySpec { column: priority.need("column")?.identifier()?, highest_first: !lowest })
+}
+
+/// `claim_by`.
+pub(super) fn claim_by(spec: &Table<'_>) -> Result<ClaimBySpec> {
+    let mut claim_by = ClaimBySpec::default();
+    let Some(at) = spec.get("claim_by") else { return Ok(claim_by) };
+    for at in at.list(0)? {
+        let is_step = at.choice(&["type", "step"])? == 1;
+        *(if is_step { &mut claim_by.step } else { &mut claim_by.kind }) = true;
+    }
+    Ok(claim_by)
 }
 
 /// A list of names.

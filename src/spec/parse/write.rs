@@ -1,8 +1,8 @@
 //! The description as JSON.
 
 use crate::spec::{
-    ColumnSpec, Completion, Direction, Holds, KeySource, LifecycleSpec, Literal, ProceduresSpec, QueueSpec, Storage,
-    TableSpec,
+    ClaimBySpec, ColumnSpec, Completion, Direction, Holds, KeySource, LifecycleSpec, Literal, ProceduresSpec,
+    QueueSpec, Storage, TableSpec,
 };
 use serde_json::{Map, Value, json};
 
@@ -36,6 +36,11 @@ impl QueueSpec {
             put("subtypes", json!(subtypes));
         }
         put("order", order_to_json(self));
+        let claim_by = [("type", self.claim_by.kind), ("step", self.claim_by.step)];
+        if self.claim_by != ClaimBySpec::default() {
+            let listed: Vec<_> = claim_by.into_iter().filter(|(_, is)| *is).map(|(word, _)| word).collect();
+            put("claim_by", json!(listed));
+        }
         put("attempts", json!({"limit": self.max_attempts}));
         let fraction = |percent: i32| f64::from(percent) / 100.0;
         put(

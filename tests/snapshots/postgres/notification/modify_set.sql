@@ -413,7 +413,9 @@ SET search_path = pg_catalog, pg_temp
 SET timezone = 'UTC'
 AS $$
     SELECT m.*
-    FROM "readpast"."modify_notification_set_trx"(operation_, worker_, items_, max_, lease_ms_, recover_) AS m;
+    FROM "readpast"."modify_notification_set_trx"(
+        operation_, worker_, items_, max_, lease_ms_, recover_
+    ) AS m;
 $$;
 
 REVOKE ALL ON FUNCTION "readpast"."modify_notification_set_utx"(uuid, text, json, integer, integer, integer) FROM public;

@@ -1,0 +1,13 @@
+{#- What is due of the kind `w`, in its order. #}
+                    {{ m.is_kind(search, "w") }}
+                    AND {{ m.waiting() }}
+{%- if due_is %}
+                    AND {{ due_is }}
+{%- endif %}
+{%- if own_types_only and not search.type %}
+                    AND {{ m.type_seen("q." ~ role.kind ~ "::text") }}
+{%- endif %}
+{%- if group %}
+{% filter indent(8, true) %}{% include "part/group_free.sql" %}{% endfilter %}
+{%- endif %}
+                ORDER BY {{ m.by_due() }}

@@ -1,0 +1,19 @@
+{#- The kinds of items that a claim can be limited to: `search` says by what an index finds them. -#}
+{#- Of this kind; `without` is that of the items without a step. -#}
+{%- macro is(search, role, kind_type, kind_step, without=false) %}
+{%- if search.type %}q.{{ role.kind }} = {{ kind_type }}{{ " AND " if search.step }}{% endif %}
+{%- if search.step %}q.{{ role.step }} {{ "IS NULL" if without else "= " ~ kind_step }}{% endif %}
+{%- endmacro -%}
+{#-
+Due, by a column that may be a datetime: beside a datetime2 it would be converted row by row, and come out of its index in no
+order to rely on.
+-#}
+{%- macro past(role) -%}
+q.{{ role.due }} <= CAST(DATEADD(MICROSECOND, 1700, @_At) AS datetime) /* no less than @_At */
+            AND DATEDIFF_BIG(MICROSECOND, q.{{ role.due }}, @_At) >= 0
+{%- endmacro -%}
+{%- macro ordered(columns, q="q.") %}
+{%- for c in columns %}{{ q }}{{ c.quoted }}{{ " DESC" if c.descending }}{{ ", " if not loop.last }}{% endfor %}
+{%- endmacro -%}
+{#- Where it is said whether a claim goes by this search, of those that there are. -#}
+{%- macro given(search) %}{{ "@Steps" if search.step else "@Types" }} IS NOT NULL{% endmacro -%}
