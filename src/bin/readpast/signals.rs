@@ -63,7 +63,7 @@ fn start(mut heed: impl FnMut(u8) + Send + 'static) -> std::io::Result<Listening
 }
 
 /// Ends the process at once.
-fn exit(status: u8) -> ! {
+pub fn exit(status: u8) -> ! {
     #[cfg(unix)]
     signal_hook::low_level::exit(status.into());
     #[cfg(windows)]

@@ -10,7 +10,6 @@ use crate::signals;
 use readpast::queue::{Procedure, Worked};
 use readpast::{ErrorKind, ItemState, Queue};
 use serde_json::json;
-use signal_hook::low_level;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::thread;
@@ -44,7 +43,7 @@ pub fn run(global: &Global, args: &Args, name: &str, out: &Output) -> Result<Exi
     let (stopped, seen) = (queue.clone(), AtomicU8::new(0));
     let handle = signals::listen(move |signal| {
         if seen.swap(signal, Ordering::Relaxed) != 0 {
-            low_level::exit(Exit::Signal(signal).status().into());
+            signals::exit(Exit::Signal(signal).status());
         }
         note("takes no more items; the calls under way may end (a second signal ends them, and undoes what they did)");
         stopped.interrupt();
