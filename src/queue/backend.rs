@@ -10,7 +10,7 @@ use crate::spec::{QueueSpec, Storage};
 /// The procedures of a queue.
 pub(super) enum Backend {
     /// Those that an install has made.
-    Ours(Calls),
+    Ours(Box<Calls>),
     /// Those that somebody wrote by hand.
     Theirs(Box<Handwritten>),
 }
@@ -22,7 +22,7 @@ impl Backend {
             Storage::Procedures(procedures) => {
                 Ok(Self::Theirs(Box::new(Handwritten::open(session, spec, procedures)?)))
             }
-            Storage::Own | Storage::Table(_) => session.dialect().calls(schema, spec).map(Self::Ours),
+            Storage::Own | Storage::Table(_) => session.dialect().calls(schema, spec).map(Box::new).map(Self::Ours),
         }
     }
 
