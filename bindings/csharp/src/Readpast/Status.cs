@@ -82,7 +82,8 @@ namespace Readpast
         /// <summary>The queue's table or procedures differ from what was installed.</summary>
         SchemaMismatch = -24,
 
-        /// <summary>The queue cannot do this: its procedures were written by hand and have nothing for it, or it has no index for the kinds asked for.</summary>
+        /// <summary>The queue cannot do this: its procedures were written by hand and have nothing for it, or it has
+        /// no index for the kinds asked for.</summary>
         NotProvided = -25,
 
         /// <summary>The ODBC driver that the connection string names is not installed.</summary>
