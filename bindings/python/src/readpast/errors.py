@@ -111,7 +111,8 @@ class SchemaMismatchError(SchemaError, status=Status.SCHEMA_MISMATCH):
 
 
 class NotProvidedError(SchemaError, status=Status.NOT_PROVIDED):
-    """The queue cannot do this: its procedures were written by hand and have nothing for it, or it has no index for the kinds asked for."""
+    """The queue cannot do this: its procedures were written by hand and have nothing for it,
+    or it has no index for the kinds asked for."""
 
 
 class ConnectError(QueueError):
