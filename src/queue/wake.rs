@@ -58,6 +58,8 @@ type Registry = Mutex<HashMap<(u32, String, String, String), Weak<Signal>>>;
 
 impl Signal {
     /// The signal of one queue in one schema of one database, as the connection string names it.
+    // By this name bindings/c/valgrind.supp knows the list, which lives as long as the process.
+    #[inline(never)]
     pub(super) fn shared(connection: &str, schema: &str, queue: &str) -> Arc<Self> {
         static REGISTRY: LazyLock<Registry> = LazyLock::new(Registry::default);
 
