@@ -22,6 +22,7 @@ mod types;
 
 use readpast::dialect::Dialect;
 use readpast::ident::Identifier;
+use readpast::spec::Storage;
 use std::collections::BTreeSet;
 use std::{fs, path::Path};
 use text::Batch;
@@ -65,7 +66,9 @@ const RULES: [fn(&Batch, &mut Vec<Finding>); 13] = [
 fn check(script: &str, ddl: &str, queue: &str, found: &mut Vec<Finding>) -> usize {
     let batches = text::batches(script, queue);
     let mut types = types::Types::default();
-    text::batches(ddl, queue).iter().chain(&batches).for_each(|batch| types.learn(batch));
+    let theirs = text::batches(ddl, queue);
+    theirs.iter().chain(&batches).for_each(|batch| types.learn(batch));
+    hints::indexes_named_are_made(&batches, &theirs, found);
     let mut compared = 0;
     for batch in &batches {
         RULES.iter().for_each(|rule| rule(batch, found));
@@ -104,6 +107,10 @@ fn rendered_transact_sql_keeps_the_rules() {
         fs::write(folder.join(format!("{name}.sql")), &script).unwrap();
         let document = name.trim_start_matches("example_");
         let ddl = fs::read_to_string(place(&format!("tests/documents/{document}.sql_server.sql"))).unwrap_or_default();
+        // An index that the description names is there already.
+        let theirs = if let Storage::Table(table) = &spec.storage { table.index.name.as_ref() } else { None };
+        let ddl = ddl
+            + &theirs.map(|index| format!("\nGO\nCREATE INDEX [{}] ON [T] ([C]);", index.as_str())).unwrap_or_default();
         compared += check(&script, &ddl, &spec.queue.to_string(), &mut found);
     }
     for (name, text) in queries() {

@@ -2,7 +2,7 @@
 
 use super::names::Names;
 use crate::dialect::Dialect;
-use crate::spec::{QueueSpec, TableSpec};
+use crate::spec::{KindSearch, QueueSpec, TableSpec};
 use minijinja::{Value, context};
 
 /// Whether claims take types, and steps; and by which indexes what they name is sought.
@@ -16,12 +16,9 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
             let columns = columns.into_iter().filter(|(is_sought, _)| *is_sought);
             let columns: Vec<_> =
                 columns.filter_map(|(_, column)| column.as_ref()).map(|c| names.column(c, false)).collect();
-            let words = [(search.kind, "Type", "type"), (search.step, "Step", "step")];
-            let words = words.into_iter().filter(|(is_sought, ..)| *is_sought);
-            let (stem, snake): (Vec<_>, Vec<_>) = words.map(|(_, stem, snake)| (stem, snake)).unzip();
-            let stem = stem.concat();
-            let index = format!("[IX_{}_{stem}Due]", spec.queue);
-            context! { type => search.kind, step => search.step, columns, index, snake => snake.join("_"), stem }
+            let (stem, snake) = (stem(search), snake(search));
+            let index = index(spec, search);
+            context! { type => search.kind, step => search.step, columns, index, snake, stem }
         })
         .collect();
     context! {
@@ -31,4 +28,24 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
         asks_types => spec.asks_types(),
         asks_steps => spec.asks_steps(),
     }
+}
+
+/// By which of T-SQL's indexes all that waits is found in order, in our own table or one that names none.
+pub(super) fn due_index(spec: &QueueSpec) -> String {
+    // A claim that names no kind goes by types as well: there is no other index then.
+    let by_type = spec.kind_searches().last().copied().filter(|_| spec.is_always_by_type());
+    by_type.map_or_else(|| format!("[IX_{}_Due]", spec.queue), |search| index(spec, search))
+}
+
+fn index(spec: &QueueSpec, search: KindSearch) -> String {
+    format!("[IX_{}_{}Due]", spec.queue, stem(search))
+}
+
+fn stem(search: KindSearch) -> String {
+    [(search.kind, "Type"), (search.step, "Step")].into_iter().filter_map(|(is, word)| is.then_some(word)).collect()
+}
+
+fn snake(search: KindSearch) -> String {
+    let words = [(search.kind, "type"), (search.step, "step")];
+    words.into_iter().filter_map(|(is, word)| is.then_some(word)).collect::<Vec<_>>().join("_")
 }

@@ -65,8 +65,8 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
         history_table,
         history_place => match &spec.completion {
             Completion::History(name) => {
-                let place = if spec.is_own() { schema.clone() } else { dialect.schema_of(table.schema.as_ref()) };
-                let place = if spec.is_own() { place.as_str().to_owned() } else { dialect.in_catalog(&place) };
+                let theirs = || dialect.in_catalog(&dialect.schema_of(table.schema.as_ref()));
+                let place = if spec.is_own() { schema.as_str().to_owned() } else { theirs() };
                 Some(context! { schema => place, name => names.in_catalog(name) })
             }
             _ => None,

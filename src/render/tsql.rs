@@ -5,7 +5,7 @@ mod access;
 
 use super::names::Names;
 use super::table::literal;
-use super::{columns, subtypes};
+use super::{columns, kinds, subtypes};
 use crate::dialect::Dialect;
 use crate::ident::Identifier;
 use crate::spec::{ColumnKind, ColumnSpec, Completion, KeyColumn, KeySource, OWN_COLUMNS, QueueSpec, TableSpec};
@@ -56,7 +56,7 @@ fn of_table(schema: &Identifier, spec: &QueueSpec, table: &TableSpec, kind: &Val
     });
     let group = spec.order.group.as_ref();
     let priority = spec.order.priority.as_ref().map(|priority| &priority.column);
-    let due_index = table.index.name.as_ref().map_or_else(|| format!("[IX_{queue}_Due]"), |name| names.quoted(name));
+    let due_index = table.index.name.as_ref().map_or_else(|| kinds::due_index(spec), |name| names.quoted(name));
     let history = match &spec.completion {
         Completion::History(name) if own => Some(ours(name.as_str().to_owned())),
         Completion::History(name) => {

@@ -53,6 +53,7 @@ fn options() -> Vec<(&'static str, Value)> {
             "among": "unfinished"}}),
         ),
         ("roles", json!({"roles": {"producer": "p", "worker": "w", "operator": "o"}})),
+        ("monitor", json!({"roles": {"monitor": "m"}, "order": {"group": "Customer"}})),
         ("own_types", json!({"roles": {"producer": "p", "worker": "w", "operator": "o", "own_types_only": true}})),
         (
             "subtypes",
