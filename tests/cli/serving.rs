@@ -211,6 +211,12 @@ fn a_monitor_may_look_and_no_more() {
     let reply = served.submit("/queue/Mail/act", &format!("verb=cancel&secret={secret}"));
     assert_eq!((reply.status, shell.count("Pending").as_str()), (502, "2"), "{reply:?}");
     assert!(reply.body.contains("lacks the role of an operator"), "{reply:?}");
+    // Nor may it write what has been done of a caller's transaction.
+    let granted = format!(
+        "SELECT STRING_AGG(p.proname, ' ' ORDER BY p.proname) FROM pg_proc AS p WHERE p.pronamespace = 'readpast'::regnamespace \
+         AND EXISTS (SELECT 1 FROM ACLEXPLODE(p.proacl) AS a WHERE a.grantee = '{role}'::regrole)"
+    );
+    assert_eq!(shell.look(&granted), "find_mail queue_catalog stats_mail watch_mail");
 }
 
 #[test]

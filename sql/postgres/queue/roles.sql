@@ -4,13 +4,14 @@
     "modify_" ~ queue ~ "_set_utx", "modify_" ~ queue ~ "_set_trx",
     "renew_" ~ queue ~ "_set_trx", "recover_" ~ queue ~ "_trx"
 ] -%}
+{%- set done = ["queue_is_done"] -%}
 {%- set look = ["stats_" ~ queue, "watch_" ~ queue, "find_" ~ queue] -%}
 {%- set operate = ["redrive_" ~ queue ~ "_set_trx", "purge_" ~ queue ~ "_trx"] -%}
 {%- set granted = [
-    {"role": roles.producer, "functions": add, "sees": false},
-    {"role": roles.worker, "functions": work, "sees": true},
+    {"role": roles.producer, "functions": add + done, "sees": false},
+    {"role": roles.worker, "functions": work + done, "sees": true},
     {"role": roles.monitor, "functions": look, "sees": false},
-    {"role": roles.operator, "functions": add + work + look + operate, "sees": true}
+    {"role": roles.operator, "functions": add + work + done + look + operate, "sees": true}
 ] -%}
 {%- for grant in granted if grant.role %}
 {% filter statement %}
@@ -36,9 +37,6 @@ GRANT USAGE ON SCHEMA {{ schema }} TO {{ grant.role.quoted }};
 {% endfilter %}
 {% filter made("GRANT", "EXECUTE", on="queue_catalog", to=grant.role.name) %}
 GRANT EXECUTE ON FUNCTION {{ object("queue_catalog") }}() TO {{ grant.role.quoted }};
-{% endfilter %}
-{% filter made("GRANT", "EXECUTE", on="queue_is_done", to=grant.role.name) %}
-GRANT EXECUTE ON FUNCTION {{ object("queue_is_done") }} TO {{ grant.role.quoted }};
 {% endfilter %}
 {%- for function in grant.functions %}
 {% filter made("GRANT", "EXECUTE", on=function, to=grant.role.name) %}

@@ -4,13 +4,14 @@
     "Modify_" ~ queue ~ "_Set_utx", "Modify_" ~ queue ~ "_Set_trx",
     "Renew_" ~ queue ~ "_Set_trx", "Recover_" ~ queue ~ "_trx"
 ] -%}
+{%- set done = ["QueueIsDone"] -%}
 {%- set look = ["Stats_" ~ queue, "Watch_" ~ queue, "Find_" ~ queue] -%}
 {%- set operate = ["Redrive_" ~ queue ~ "_Set_trx", "Purge_" ~ queue ~ "_trx"] -%}
 {%- set granted = [
-    {"role": roles.producer, "procedures": add, "sees": false},
-    {"role": roles.worker, "procedures": work, "sees": true},
+    {"role": roles.producer, "procedures": add + done, "sees": false},
+    {"role": roles.worker, "procedures": work + done, "sees": true},
     {"role": roles.monitor, "procedures": look, "sees": false},
-    {"role": roles.operator, "procedures": add + work + look + operate, "sees": true}
+    {"role": roles.operator, "procedures": add + work + done + look + operate, "sees": true}
 ] -%}
 {%- for grant in granted if grant.role %}
 {% filter statement %}
@@ -25,9 +26,6 @@ IF DATABASE_PRINCIPAL_ID({{ text(grant.role.name) }}) IS NULL
 {% endfilter %}
 {% filter made("GRANT", "EXECUTE", on="QueueCatalog", to=grant.role.name) %}
 GRANT EXECUTE ON {{ object("QueueCatalog") }} TO {{ grant.role.quoted }};
-{% endfilter %}
-{% filter made("GRANT", "EXECUTE", on="QueueIsDone", to=grant.role.name) %}
-GRANT EXECUTE ON {{ object("QueueIsDone") }} TO {{ grant.role.quoted }};
 {% endfilter %}
 {%- for procedure in grant.procedures %}
 {% filter made("GRANT", "EXECUTE", on=procedure, to=grant.role.name) %}

@@ -17,8 +17,6 @@ GRANT USAGE ON SCHEMA "readpast" TO "notification_producer";
 
 GRANT EXECUTE ON FUNCTION "readpast"."queue_catalog"() TO "notification_producer";
 
-GRANT EXECUTE ON FUNCTION "readpast"."queue_is_done" TO "notification_producer";
-
 DO $$
 BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
@@ -57,6 +55,15 @@ $$;
 
 DO $$
 BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."queue_is_done"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."queue_is_done" TO "notification_producer";
+    END IF;
+END;
+$$;
+
+DO $$
+BEGIN
     IF NOT EXISTS (SELECT 1 FROM pg_catalog.pg_roles AS r WHERE r.rolname = 'notification_worker') THEN
         CREATE ROLE "notification_worker";
     END IF;
@@ -69,8 +76,6 @@ $$;
 GRANT USAGE ON SCHEMA "readpast" TO "notification_worker";
 
 GRANT EXECUTE ON FUNCTION "readpast"."queue_catalog"() TO "notification_worker";
-
-GRANT EXECUTE ON FUNCTION "readpast"."queue_is_done" TO "notification_worker";
 
 DO $$
 BEGIN
@@ -144,6 +149,15 @@ BEGIN
 END;
 $$;
 
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."queue_is_done"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."queue_is_done" TO "notification_worker";
+    END IF;
+END;
+$$;
+
 GRANT SELECT ON "readpast"."worker_notification_v" TO "notification_worker";
 
 DO $$
@@ -160,8 +174,6 @@ $$;
 GRANT USAGE ON SCHEMA "readpast" TO "notification_operator";
 
 GRANT EXECUTE ON FUNCTION "readpast"."queue_catalog"() TO "notification_operator";
-
-GRANT EXECUTE ON FUNCTION "readpast"."queue_is_done" TO "notification_operator";
 
 DO $$
 BEGIN
@@ -267,6 +279,15 @@ BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
     IF TO_REGPROC('"readpast"."recover_notification_trx"') IS NOT NULL THEN
         GRANT EXECUTE ON FUNCTION "readpast"."recover_notification_trx" TO "notification_operator";
+    END IF;
+END;
+$$;
+
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."queue_is_done"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."queue_is_done" TO "notification_operator";
     END IF;
 END;
 $$;

@@ -7,8 +7,6 @@ IF DATABASE_PRINCIPAL_ID(N'notification_producer') IS NULL
 GO
 GRANT EXECUTE ON [readpast].[QueueCatalog] TO [notification_producer];
 GO
-GRANT EXECUTE ON [readpast].[QueueIsDone] TO [notification_producer];
-GO
 IF OBJECT_ID(N'[readpast].[Add_Notification_utx]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[Add_Notification_utx] TO [notification_producer];
 GO
@@ -21,12 +19,13 @@ GO
 IF OBJECT_ID(N'[readpast].[Add_Notification_Set_trx]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[Add_Notification_Set_trx] TO [notification_producer];
 GO
+IF OBJECT_ID(N'[readpast].[QueueIsDone]', N'P') IS NOT NULL
+    GRANT EXECUTE ON [readpast].[QueueIsDone] TO [notification_producer];
+GO
 IF DATABASE_PRINCIPAL_ID(N'notification_worker') IS NULL
     CREATE ROLE [notification_worker];
 GO
 GRANT EXECUTE ON [readpast].[QueueCatalog] TO [notification_worker];
-GO
-GRANT EXECUTE ON [readpast].[QueueIsDone] TO [notification_worker];
 GO
 IF OBJECT_ID(N'[readpast].[Next_Notification_trx]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[Next_Notification_trx] TO [notification_worker];
@@ -52,14 +51,15 @@ GO
 IF OBJECT_ID(N'[readpast].[Recover_Notification_trx]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[Recover_Notification_trx] TO [notification_worker];
 GO
+IF OBJECT_ID(N'[readpast].[QueueIsDone]', N'P') IS NOT NULL
+    GRANT EXECUTE ON [readpast].[QueueIsDone] TO [notification_worker];
+GO
 GRANT SELECT ON [readpast].[Worker_Notification_V] TO [notification_worker];
 GO
 IF DATABASE_PRINCIPAL_ID(N'notification_operator') IS NULL
     CREATE ROLE [notification_operator];
 GO
 GRANT EXECUTE ON [readpast].[QueueCatalog] TO [notification_operator];
-GO
-GRANT EXECUTE ON [readpast].[QueueIsDone] TO [notification_operator];
 GO
 IF OBJECT_ID(N'[readpast].[Add_Notification_utx]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[Add_Notification_utx] TO [notification_operator];
@@ -96,6 +96,9 @@ IF OBJECT_ID(N'[readpast].[Renew_Notification_Set_trx]', N'P') IS NOT NULL
 GO
 IF OBJECT_ID(N'[readpast].[Recover_Notification_trx]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[Recover_Notification_trx] TO [notification_operator];
+GO
+IF OBJECT_ID(N'[readpast].[QueueIsDone]', N'P') IS NOT NULL
+    GRANT EXECUTE ON [readpast].[QueueIsDone] TO [notification_operator];
 GO
 IF OBJECT_ID(N'[readpast].[Stats_Notification]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[Stats_Notification] TO [notification_operator];
