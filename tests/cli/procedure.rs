@@ -132,3 +132,25 @@ fn procedures_are_called() {
     shell.ok(&["work", "Mail", "--procedure", "void_one", "--until-empty"]);
     assert_eq!(shell.count("Completed"), "2");
 }
+
+/// As with a command: of which kinds items are taken.
+#[test]
+fn it_takes_the_kinds_that_are_named() {
+    let shell = shell("");
+    shell.write("parts.toml", "queue = \"Parts\"\ntypes = [\"Big\", \"Small\"]\nclaim_by = [\"type\"]\n");
+    shell.ok(&["install", "parts.toml"]);
+    for kind in ["Big", "Small", "Big"] {
+        shell.ok(&["enqueue", "Parts", "--type", kind, "Payload=p"]);
+    }
+    let function = "CREATE FUNCTION public.part(type text) RETURNS void LANGUAGE sql AS \
+                    'INSERT INTO ledger VALUES (LENGTH(type), 0)'";
+    shell.db.session().execute(function, &[]).unwrap();
+    let work = ["work", "Parts", "--procedure", "part", "--until-empty"];
+    let done = || shell.look("SELECT STRING_AGG(n::text, ' ' ORDER BY n) FROM ledger");
+    shell.ok(&[&work[..], &["--type", "Small"]].concat());
+    assert_eq!(done(), "5");
+    shell.ok(&work);
+    assert_eq!(done(), "3 3 5");
+    let refused = shell.run(&["work", "Mail", "--procedure", "handle", "--until-empty", "--type", "Sms"]);
+    assert!(refused.status != Some(0) && refused.err.contains("claim_by = [\"type\"]"), "{}", refused.err);
+}

@@ -21,7 +21,7 @@ use control::Control;
 use events::{Events, Told};
 use readpast::engine::{Observer, Terms};
 use readpast::queue::MAX_ITEMS;
-use readpast::{Engine, Queue};
+use readpast::{Config, Engine, Queue};
 use slot::Slot;
 use std::ffi::OsString;
 use std::panic::resume_unwind;
@@ -128,15 +128,7 @@ pub fn run(global: &Global, args: Args, out: &Output) -> Result<Exit> {
     if !is_there(&args.command[0]) {
         return Err(usage(format!("there is no command {:?} that may be run", args.command[0])));
     }
-    let mut config = connection::config(global, "60000")?;
-    if let Some(lease) = args.lease {
-        config.set("lease.ms", &lease.as_millis().to_string())?;
-    }
-    for (key, kinds) in [("worker.types", &args.types), ("worker.steps", &args.steps)] {
-        if !kinds.is_empty() {
-            config.set(key, &serde_json::json!(kinds).to_string())?;
-        }
-    }
+    let config = config(global, &args)?;
     let queue = Queue::open(&config, &args.queue)?;
     let (teller, told) = mpsc::channel();
     let heard = teller.clone();
@@ -170,6 +162,20 @@ pub fn run(global: &Global, args: Args, out: &Output) -> Result<Exit> {
         return Err(Failure::Partly("ended before the commands under way were done".to_owned(), Exit::Signal(signal)));
     }
     Ok(if events.lost() > 0 { Exit::Refused } else { Exit::Done })
+}
+
+/// The settings that a worker of either sort takes its items by.
+fn config(global: &Global, args: &Args) -> Result<Config> {
+    let mut config = connection::config(global, "60000")?;
+    if let Some(lease) = args.lease {
+        config.set("lease.ms", &lease.as_millis().to_string())?;
+    }
+    for (key, kinds) in [("worker.types", &args.types), ("worker.steps", &args.steps)] {
+        if !kinds.is_empty() {
+            config.set(key, &serde_json::json!(kinds).to_string())?;
+        }
+    }
+    Ok(config)
 }
 
 /// How long the database may take for what the commands have ended: a lease's length, after which others have the items;

@@ -1,7 +1,6 @@
 //! `work --procedure`: no command runs; claim, call and settle are one transaction in the database.
 
 use super::Args;
-use crate::connection;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::global::Global;
@@ -28,10 +27,7 @@ struct Counts {
 }
 
 pub fn run(global: &Global, args: &Args, name: &str, out: &Output) -> Result<Exit> {
-    let mut config = connection::config(global, "60000")?;
-    if let Some(lease) = args.lease {
-        config.set("lease.ms", &lease.as_millis().to_string())?;
-    }
+    let mut config = super::config(global, args)?;
     if let Some(timeout) = args.timeout {
         config.set("query.timeout_ms", &timeout.as_millis().to_string())?;
     }
