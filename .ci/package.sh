@@ -34,7 +34,10 @@ import_library() {
 
 make_archive() {
     local into=$1 built=$folders/$target/$profile
-    [ "$profile" = quick ] || cargo build --locked --release --lib --bin readpast --target "$target"
+    if [ "$profile" != quick ]; then
+        cargo rustc --locked --lib --crate-type cdylib --release --target "$target"
+        cargo build --locked --bin readpast --release --target "$target"
+    fi
     rm -rf "${into:?}/$name"
     mkdir -p "$into/$name"/{bin,include,lib}
     cp "$built"/readpast.{dll,exe} "$into/$name/bin/"

@@ -7,9 +7,8 @@
 #   stage.sh --windows  library and command for Windows (x86_64, MinGW), not optimized, into .local/windows: for the tests
 #   stage.sh --fresh    installs nothing, and ends with 0 if .local/prefix is what the sources would make
 #
-# cargo-c makes shared and static library with a soname, header and readpast.pc; this script adds the CMake package and
-# the C++ header. cargo-c itself goes below .local/tools: made without optimization, which it does not need, since
-# building it is what takes long.
+# What is installed is what cargo-c would install, which is itself a quarter of an hour's work to build: a shared library with
+# a soname, a static one, header and readpast.pc; and the CMake package and the C++ header.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -24,9 +23,9 @@ case $mode in
 esac
 prefix=$(realpath -m "${1:-$root/.local/$place}")
 readonly mode prefix
-readonly tools=$root/.local/tools
-readonly cargo_c=0.10.24+cargo-0.98.0
 readonly log=$root/.local/stage.log
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+readonly version
 
 say() { printf '%-11s %s\n' "$1" "$2"; }
 
@@ -36,16 +35,6 @@ quietly() {
         echo "stage: failed: $* (everything it printed is in $log)" >&2
         exit 1
     }
-}
-
-install_cargo_c() {
-    if [ -x "$tools/bin/cargo-cinstall" ] && [ "$(cat "$tools/cargo-c.version" 2>/dev/null)" = "$cargo_c" ]; then
-        return
-    fi
-    say cargo-c "building $cargo_c, once; takes some minutes"
-    quietly cargo install --locked --debug --root "$tools" --target-dir "$tools/build" --version "$cargo_c" cargo-c
-    rm -rf "$tools/build"
-    echo "$cargo_c" >"$tools/cargo-c.version"
 }
 
 # What the installed files are made from, in one number.
@@ -58,10 +47,9 @@ fingerprint() {
     } | sha256sum
 }
 
-# Its version is the crate's; its own files lie beside the library.
+# Its own files lie beside the library.
 install_cmake_package() {
-    local version pointer_size to=$prefix/lib/cmake/readpast
-    version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+    local pointer_size to=$prefix/lib/cmake/readpast
     pointer_size=$(($(getconf LONG_BIT) / 8))
     mkdir -p "$to"
     cp bindings/c/cmake/readpastConfig.cmake "$to/"
@@ -70,13 +58,37 @@ install_cmake_package() {
         >"$to/readpastConfigVersion.cmake"
 }
 
+# write_pkg_config FILE FIELD...: what pkg-config is to say; the fields are those that differ from one system to the other.
+write_pkg_config() {
+    local file=$1
+    shift
+    mkdir -p "$(dirname "$file")"
+    printf '%s\n' "Name: readpast" "Description: Work queues in ordinary SQL Server tables" "Version: $version" "$@" >"$file"
+}
+
+# Before 1.0 each minor version is an ABI of its own: libreadpast.so.0.1.
 install_whole() {
-    install_cargo_c
+    local soname=libreadpast.so.${version%.*} built=${CARGO_TARGET_DIR:-target}/release native
     say library "installing into ${prefix#"$root/"}"
-    # --libdir: distributions have folders of their own; what we write below has to lie beside the library.
-    PATH=$tools/bin:$PATH quietly cargo cinstall --release --locked --no-default-features --prefix "$prefix" --libdir lib
+    quietly cargo rustc --release --locked --no-default-features --lib --crate-type cdylib,staticlib -- \
+        -C "link-arg=-Wl,-soname,$soname" --print native-static-libs
+    native=$(sed -n 's/^note: native-static-libs: //p' "$log" | tail -n 1)
+    [ -n "$native" ] || {
+        echo "stage: rustc did not say what the static library needs (see $log)" >&2
+        exit 1
+    }
+    mkdir -p "$prefix"/{include,lib}
+    rm -f "$prefix"/lib/libreadpast.so*
+    install -m 755 "$built/libreadpast.so" "$prefix/lib/libreadpast.so.$version"
+    ln -s "libreadpast.so.$version" "$prefix/lib/$soname"
+    ln -s "$soname" "$prefix/lib/libreadpast.so"
+    install -m 644 "$built/libreadpast.a" "$prefix/lib/"
+    install -m 644 include/readpast.h "$prefix/include/"
+    # shellcheck disable=SC2016 # pkg-config fills these in
+    write_pkg_config "$prefix/lib/pkgconfig/readpast.pc" "prefix=$prefix" 'libdir=${prefix}/lib' \
+        'includedir=${prefix}/include' 'Libs: -L${libdir} -lreadpast' "Libs.private: $native" 'Cflags: -I${includedir}'
     install_cmake_package
-    [ ! -d bindings/cpp/include ] || cp -r bindings/cpp/include/. "$prefix/include/"
+    cp -r bindings/cpp/include/. "$prefix/include/"
 }
 
 # Cargo says what it compiles: for half a minute there is nothing else to look at.
@@ -90,24 +102,18 @@ install_quick() {
 
 # The library and the command of the same build. pkg-config serves those that compile for Windows here.
 install_windows() {
-    local target=x86_64-pc-windows-gnu version built
+    local target=x86_64-pc-windows-gnu built
     built=${CARGO_TARGET_DIR:-target}/$target/quick
     say windows "compiling library and command for Windows, into ${prefix#"$root/"}"
-    cargo build --locked --lib --bin readpast --profile quick --target "$target"
-    version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
-    mkdir -p "$prefix"/{bin,include,lib/pkgconfig}
+    cargo rustc --locked --lib --crate-type cdylib --profile quick --target "$target"
+    cargo build --locked --bin readpast --profile quick --target "$target"
+    mkdir -p "$prefix"/{bin,include,lib}
     cp "$built"/readpast.{dll,exe} "$prefix/bin/"
     cp "$built/libreadpast.dll.a" "$prefix/lib/"
     x86_64-w64-mingw32-gcc -O1 -o "$prefix/bin/waits.exe" tests/windows/waits.c
     cp include/readpast.h "$prefix/include/"
     cp -r bindings/cpp/include/. "$prefix/include/"
-    cat >"$prefix/lib/pkgconfig/readpast.pc" <<END
-Name: readpast
-Description: Work queues in ordinary SQL Server tables
-Version: $version
-Libs: -L$prefix/lib -lreadpast
-Cflags: -I$prefix/include
-END
+    write_pkg_config "$prefix/lib/pkgconfig/readpast.pc" "Libs: -L$prefix/lib -lreadpast" "Cflags: -I$prefix/include"
 }
 
 mkdir -p "$root/.local"

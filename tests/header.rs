@@ -206,24 +206,6 @@ fn initialisers_are_complete() {
     }
 }
 
-#[cfg(target_os = "linux")]
-#[test]
-fn the_library_exports_what_the_header_declares_and_nothing_else() {
-    // Built together with this test, beside it.
-    let library = env::current_exe().unwrap().with_file_name("libreadpast.so");
-    let output = Command::new("nm").args(["-D", "--defined-only", "--format=posix"]).arg(&library).output().unwrap();
-    succeed(&output, "nm");
-    let symbols = String::from_utf8(output.stdout).unwrap();
-    let mut exported: Vec<_> = symbols.lines().filter_map(|line| line.split(' ').next()).collect();
-    exported.sort_unstable();
-
-    let header = header();
-    let functions = functions(&header);
-    let mut declared: Vec<_> = functions.iter().map(Function::name).collect();
-    declared.sort_unstable();
-    assert_eq!(exported, declared);
-}
-
 /// A file of this run of the tests.
 fn scratch(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("header_{}_{name}", std::process::id()))

@@ -39,6 +39,10 @@ echo '-- what is installed'
 soname=$(readelf -d "$dir/prefix/lib/libreadpast.so" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
 [ -e "$dir/prefix/lib/$soname" ] || fail "the soname $soname is no file"
 cmp "$dir/prefix/include/readpast.h" ../../include/readpast.h || fail 'another header is installed'
+# A declaration begins its line; a comment that names a function does not.
+grep --only-matching --perl-regexp '^[a-z].*?\K\breadpast_[a-z_]+(?=\()' ../../include/readpast.h | sort -u >"$dir/declared"
+nm --dynamic --defined-only --format=posix "$dir/prefix/lib/libreadpast.so" | cut -d' ' -f1 | sort >"$dir/exported"
+diff "$dir/declared" "$dir/exported" || fail 'the library does not export what the header declares, and nothing else'
 
 echo '-- find_package'
 quietly cmake -S "$dir/project/package/find_package" -B "$dir/cmake" -DCMAKE_PREFIX_PATH="$dir/prefix"
