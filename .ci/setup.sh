@@ -317,7 +317,7 @@ print_versions() {
     say cargo "$(cargo --version | cut -d' ' -f2)"
     say postgres "$("$postgres" --version | cut -d' ' -f3)"
     ! needs drivers || say msodbcsql18 "$(sed -n 's/^mssql-python-odbc==\([^ ]*\).*/\1/p' "$msodbcsql/msodbcsql.txt")"
-    ! needs lint || say sqlfluff "$(sed -n 's/^sqlfluff==//p' "$venv/requirements.txt")"
+    ! needs lint || say sqlfluff "$(sed -n 's/^sqlfluff.*==//p' "$venv/requirements.txt")"
     dpkg-query --show --showformat '${Package} ${Version}\n' odbc-postgresql unixodbc gcc clang valgrind 2>/dev/null |
         while read -r package version; do
             [ -z "$version" ] || say "${package/odbc-postgresql/psqlodbc}" "$version"
