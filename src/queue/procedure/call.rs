@@ -140,7 +140,11 @@ impl Said {
         if let Some(delay) = self.delay_ms {
             more.insert("delay_ms".to_owned(), json!(delay));
         }
-        let _ = write!(out, ",\"token\":{},\"attempt\":{attempt},\"status\":{}", json!(token), json!(self.status));
+        // An item that has never been claimed has none where the table does not keep it.
+        if !token.is_empty() {
+            let _ = write!(out, ",\"token\":{}", json!(token));
+        }
+        let _ = write!(out, ",\"attempt\":{attempt},\"status\":{}", json!(self.status));
         more.iter().for_each(|(name, value)| out.push_str(&format!(",\"{name}\":{value}")));
         out.push_str("}]");
         Ok(out)
