@@ -44,10 +44,6 @@
 
         IF @_Count > 1000
             THROW 50021, N'{{ procedure }}: at most 1000 items a call.', 1;
-{%- if not role.due %}
-        IF EXISTS (SELECT 1 FROM @_New AS n WHERE n.[DueAt] > @_Now)
-            THROW 50021, N'{{ procedure }}: the table has no column for when an item is due.', 1;
-{%- endif %}
 {%- if own %}
 
         /*
@@ -153,12 +149,42 @@
             n.[First] < n.[Ordinal]
             AND NOT EXISTS (SELECT 1 FROM @_Added AS o WHERE o.[Ordinal] = n.[Ordinal]);
 {%- endif %}
-{%- if not role.step %}
+{%- if not role.due %}
 
-        INSERT INTO {{ t.lease }} ({{ item.kept_names(t) }}, [Status], [Step], [AttemptNum], [UpdatedAt])
-        SELECT {{ item.list(t, "n") }}, 'Pending', n.[Step], 0, @_Now
+        /* The table has no due time: it shows what comes later as taken, and the row beside it says until when. */
+        UPDATE q
+        SET
+{{- write.parked(t) }}
+        FROM @_New AS n
+        INNER JOIN {{ table }} AS q WITH (ROWLOCK)
+            ON {{ item.found(t, "n") }}
+        WHERE
+            n.[IsNew] = 1
+            AND n.[DueAt] > @_Now
+        OPTION (LOOP JOIN, FORCE ORDER);
+{%- endif %}
+{%- if beside %}
+
+        /* A row of an item that once had this key is of no concern any more. */
+        DELETE s
+        FROM @_New AS n
+        INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK)
+            ON {{ item.kept_for(t, "n") }}
+        WHERE n.[IsNew] = 1
+        OPTION (LOOP JOIN, FORCE ORDER);
+{%- if not role.due or not role.step %}
+
+        INSERT INTO {{ t.lease }} ({{ item.kept_names(t) }}, [Status], [Step], [AttemptNum], [DueAt], [UpdatedAt])
+        SELECT
+            {{ item.list(t, "n") }},
+            {% if role.due %}'Pending'{% else %}CASE WHEN n.[DueAt] > @_Now THEN 'Error' ELSE 'Pending' END{% endif %},
+            n.[Step],
+            0,
+            n.[DueAt],
+            @_Now
         FROM @_New AS n
         WHERE
             n.[IsNew] = 1
-            AND n.[Step] IS NOT NULL;
+            AND {% if role.due %}n.[Step] IS NOT NULL{% elif role.step %}n.[DueAt] > @_Now{% else %}(n.[Step] IS NOT NULL OR n.[DueAt] > @_Now){% endif %};
+{%- endif %}
 {%- endif %}

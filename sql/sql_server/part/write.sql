@@ -55,6 +55,17 @@ item becomes, with the columns that `_change.sql` declares.
 {%- endfor %}
 {%- endmacro -%}
 
+{#- The columns that tell the state, of an item that is put in for later: as of one that waits for its next attempt. -#}
+{%- macro parked(t) %}
+{%- for w in t.written if w.cases %}
+            {{ w.quoted }} = {% set becomes = namespace(value="q." ~ w.quoted) %}
+{%- for case in w.cases if "Error" in case.states %}
+{%- set becomes.value = ("COALESCE(q." ~ w.quoted ~ ", " ~ ("'Error'" if w.role in ["owner", "error", "step", "response"] else "@_At") ~ ")") if case.holds == "something" else case.literal %}
+{%- endfor %}
+{{- becomes.value }}{{ "," if not loop.last }}
+{%- endfor %}
+{%- endmacro -%}
+
 {#- What an item becomes, as a row: what is not given stays. -#}
 {%- macro change(was, status, attempts, token, error="CAST(NULL AS nvarchar(max))", finished="CAST(NULL AS datetime2(7))", owner="CAST(NULL AS nvarchar(128))", until="CAST(NULL AS datetime2(7))") %}
                     '{{ was }}' AS [Was],

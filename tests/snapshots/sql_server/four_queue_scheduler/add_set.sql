@@ -221,8 +221,22 @@ BEGIN
             n.[First] < n.[Ordinal]
             AND NOT EXISTS (SELECT 1 FROM @_Added AS o WHERE o.[Ordinal] = n.[Ordinal]);
 
-        INSERT INTO [readpast].[FourQueueScheduler_Lease] ([id], [Status], [Step], [AttemptNum], [UpdatedAt])
-        SELECT n.[Key1], 'Pending', n.[Step], 0, @_Now
+        /* A row of an item that once had this key is of no concern any more. */
+        DELETE s
+        FROM @_New AS n
+        INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
+            ON s.[id] = n.[Key1]
+        WHERE n.[IsNew] = 1
+        OPTION (LOOP JOIN, FORCE ORDER);
+
+        INSERT INTO [readpast].[FourQueueScheduler_Lease] ([id], [Status], [Step], [AttemptNum], [DueAt], [UpdatedAt])
+        SELECT
+            n.[Key1],
+            'Pending',
+            n.[Step],
+            0,
+            n.[DueAt],
+            @_Now
         FROM @_New AS n
         WHERE
             n.[IsNew] = 1
@@ -492,8 +506,22 @@ BEGIN
                 n.[First] < n.[Ordinal]
                 AND NOT EXISTS (SELECT 1 FROM @_Added AS o WHERE o.[Ordinal] = n.[Ordinal]);
 
-            INSERT INTO [readpast].[FourQueueScheduler_Lease] ([id], [Status], [Step], [AttemptNum], [UpdatedAt])
-            SELECT n.[Key1], 'Pending', n.[Step], 0, @_Now
+            /* A row of an item that once had this key is of no concern any more. */
+            DELETE s
+            FROM @_New AS n
+            INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
+                ON s.[id] = n.[Key1]
+            WHERE n.[IsNew] = 1
+            OPTION (LOOP JOIN, FORCE ORDER);
+
+            INSERT INTO [readpast].[FourQueueScheduler_Lease] ([id], [Status], [Step], [AttemptNum], [DueAt], [UpdatedAt])
+            SELECT
+                n.[Key1],
+                'Pending',
+                n.[Step],
+                0,
+                n.[DueAt],
+                @_Now
             FROM @_New AS n
             WHERE
                 n.[IsNew] = 1
