@@ -147,7 +147,8 @@ impl Given {
 
     /// The same with another queue, for a body that needs several.
     pub fn sibling(&self, number: usize) -> Self {
-        let queue = format!("{}{number}", self.queue.chars().take(11).collect::<String>());
+        assert!(number < 16, "one character more: some servers cut longer names");
+        let queue = format!("{}{number:x}", self.queue.chars().take(11).collect::<String>());
         Self { server: Arc::clone(&self.server), layer: self.layer, queue }
     }
 

@@ -45,8 +45,13 @@ fn tables() -> Vec<Value> {
 
 /// A queue of its own for each shape of table, with `more` in its description.
 fn on_each_table(given: &Given, more: &Value, body: impl Fn(&Given, bool)) {
+    on_each_table_from(given, 0, more, body);
+}
+
+/// The same, with queues of a body that needs more than one for each: each has its number.
+fn on_each_table_from(given: &Given, first: usize, more: &Value, body: impl Fn(&Given, bool)) {
     for (number, table) in tables().into_iter().enumerate() {
-        let given = given.sibling(number);
+        let given = given.sibling(first + number);
         let has_due = table.is_null() || table["lifecycle"]["due"].is_string();
         install(&given, table, more);
         body(&given, has_due);
@@ -170,9 +175,8 @@ fn many_kinds_come_in_the_order_of_all(given: &Given) {
     .into_iter()
     .enumerate()
     {
-        // Some servers cut longer names.
-        let given = given.sibling(number);
-        on_each_table(&given, &json!({"claim_by": ["type"], "order": order}), |given, has_due| {
+        let first_queue = number * tables().len();
+        on_each_table_from(given, first_queue, &json!({"claim_by": ["type"], "order": order}), |given, has_due| {
             let all = given.open(&[]);
             for payload in ["C7", "A1", "A2", "B5", "A9", "B3", "B0"] {
                 all.put_item(ranked(payload, payload[1..].parse().unwrap()));
