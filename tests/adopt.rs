@@ -330,7 +330,7 @@ states = { Pending = { State = 0 }, Processing = { State = 1 }, Completed = { St
                 r#"{ name = "A", type = "text(10)", source = "producer" }"#,
             );
             let found = adopt::plan(&database.config(&[]), &spec(&slow)).unwrap().findings;
-            assert_found(&found, Severity::Error, "slow", &["varchar", "reads and locks the whole table"]);
+            assert_found(&found, Severity::Error, "slow.a", &["varchar", "reads and locks the whole table"]);
         }
         let half = composite.replace(r#", { name = "B", type = "text(10)", source = "producer" }"#, "");
         let found = adopt::plan(&database.config(&[]), &spec(&half)).unwrap().findings;
