@@ -29,7 +29,7 @@ pub use self::{
     settlement::{Action, Settlement},
     span::span_text,
     state::ItemState,
-    stats::QueueStats,
+    stats::{QueueStats, StepCounts},
     time::{normalize_utc, utc_text},
     verdict::Verdict,
     watched::{Holding, Trouble, Watched},

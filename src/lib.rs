@@ -71,7 +71,7 @@ pub use self::{
     install::install,
     item::{
         Action, Answer, Batch, Columns, Enqueued, Filter, Item, ItemRef, ItemState, Lease, NewItem, Outcome,
-        QueueStats, Settlement, Value, Verdict, Watched, Why,
+        QueueStats, Settlement, StepCounts, Value, Verdict, Watched, Why,
     },
     queue::Queue,
     spec::QueueSpec,

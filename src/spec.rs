@@ -33,7 +33,7 @@ pub(crate) use key::put_key;
 pub(crate) use kinds::KindSearch;
 pub(crate) use layout::Assignment;
 pub(crate) use own::OWN_COLUMNS;
-pub(crate) use validate::{Checked, check_items, check_text, items_to_json, put_due};
+pub(crate) use validate::{Checked, check_items, check_step, check_text, items_to_json, put_due};
 
 use crate::ident::{Identifier, QueueName};
 use std::fmt;
@@ -47,6 +47,8 @@ pub struct QueueSpec {
     pub storage: Storage,
     /// The kinds of work it holds; the first is the one that an item has when it names none.
     pub types: Vec<String>,
+    /// The steps of its jobs; the first one is where a new item is when it names none. Empty: a step may be any text.
+    pub steps: Vec<String>,
     /// Its own columns, besides those of the life cycle: what a producer gives and a worker sees.
     pub columns: Vec<ColumnSpec>,
     /// Tables of what only some items have.

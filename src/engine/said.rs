@@ -50,7 +50,7 @@ impl Said<'_> {
     /// What can be sent of it. An error is for people: what is no text in it becomes U+FFFD. Anything else is for programs:
     /// it is sent as it is or left out, and then the error says so. An action that ends nothing is a mistake of a program
     /// whose work is done: the item has failed, and is not tried again.
-    pub(super) fn sendable(&self) -> (Verdict, Option<LeftOut>) {
+    pub(super) fn sendable(&self, steps: &[String]) -> (Verdict, Option<LeftOut>) {
         let mut refused = Refused::default();
         let action = match self.action {
             Some(action) if action.ends_a_claim() => action,
@@ -61,12 +61,13 @@ impl Said<'_> {
             }
         };
         let bare = Settlement { attempt: 1, ..Settlement::control("-", Some("-"), action) };
-        let step = refused.checked("step", self.step, |step| Settlement { step, ..bare.clone() });
-        let response = refused.checked("response", self.response, |response| Settlement { response, ..bare.clone() });
-        let mut due = refused.checked("due", self.due, |due| Settlement { due, ..bare.clone() });
+        let step = refused.checked(steps, "step", self.step, |step| Settlement { step, ..bare.clone() });
+        let response =
+            refused.checked(steps, "response", self.response, |response| Settlement { response, ..bare.clone() });
+        let mut due = refused.checked(steps, "due", self.due, |due| Settlement { due, ..bare.clone() });
         let mut delay_ms = self.delay_ms;
         if delay_ms.is_some()
-            && let Err(why) = check_settlement(&Settlement { delay_ms, due, ..bare.clone() })
+            && let Err(why) = check_settlement(steps, &Settlement { delay_ms, due, ..bare.clone() })
         {
             refused.add("delay".to_owned(), why.message().to_owned());
             // Of two times nobody knows which is meant.
@@ -99,13 +100,16 @@ impl Refused {
     /// The text, if it is one and a settlement with it can be sent.
     fn checked<'a>(
         &mut self,
+        steps: &[String],
         name: &str,
         given: Option<&'a [u8]>,
         with: impl Fn(Option<&'a str>) -> Settlement<'a>,
     ) -> Option<&'a str> {
         let given = given?;
         let checked = match std::str::from_utf8(given) {
-            Ok(text) => check_settlement(&with(Some(text))).map(|()| text).map_err(|why| why.message().to_owned()),
+            Ok(text) => {
+                check_settlement(steps, &with(Some(text))).map(|()| text).map_err(|why| why.message().to_owned())
+            }
             Err(why) => Err(format!("the {name} is not UTF-8: see its byte {}", why.valid_up_to())),
         };
         checked.map_err(|why| self.add(note::length(name, &String::from_utf8_lossy(given)), why)).ok()
@@ -161,7 +165,7 @@ mod tests {
     };
 
     fn said(said: Said<'_>) -> (Verdict, String) {
-        let (verdict, left_out) = said.sendable();
+        let (verdict, left_out) = said.sendable(&["one".to_owned(), "s".repeat(61)]);
         let told = left_out.map(|left_out| format!("{}: {}", left_out.what, left_out.why.message()));
         (verdict, told.unwrap_or_default())
     }
@@ -198,6 +202,14 @@ mod tests {
         let (verdict, told) = said(Said { step: Some(&step), response: Some(b"pong"), ..COMPLETE });
         assert!(told.starts_with("step of 61 characters: ") && verdict.error_text().is_some(), "{told}");
         assert_eq!(verdict.clone().error(""), Verdict::complete().response("pong").error(""));
+    }
+
+    #[test]
+    fn a_step_that_the_queue_has_not_is_left_out() {
+        let (verdict, told) = said(Said { step: Some(b"two"), response: Some(b"pong"), ..COMPLETE });
+        assert!(told.starts_with("step of 3 characters: ") && told.contains("none of the queue's"), "{told}");
+        let error = verdict.error_text().unwrap().to_owned();
+        assert_eq!(verdict, Verdict::complete().response("pong").error(error));
     }
 
     #[test]

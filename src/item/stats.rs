@@ -31,13 +31,37 @@ pub struct QueueStats {
     /// the mean run, divided by 0.8, so that workers are idle for a fifth of their time and waits stay short. At least 1
     /// while there is work. `None` when the arrivals are not known.
     pub workers_needed: Option<i64>,
+    /// How many items are at each step that the queue's description lists, in that order; the last one, if its name is
+    /// empty, counts those that are at none of them. Without `steps` in the description there are none.
+    pub steps: Vec<StepCounts>,
+}
+
+/// How many items are at a step.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StepCounts {
+    /// The step; empty: none of the queue's.
+    pub step: String,
+    /// How many items are in each state, in the order of [`ItemState::ALL`].
+    pub counts: [i64; 9],
+}
+
+impl StepCounts {
+    /// How many items at the step are in `state`.
+    #[must_use]
+    pub fn count(&self, state: ItemState) -> i64 {
+        in_state(&self.counts, state)
+    }
+}
+
+fn in_state(counts: &[i64; 9], state: ItemState) -> i64 {
+    ItemState::ALL.iter().position(|s| *s == state).and_then(|i| counts.get(i)).copied().unwrap_or(0)
 }
 
 impl QueueStats {
     /// How many items are in `state`.
     #[must_use]
     pub fn count(&self, state: ItemState) -> i64 {
-        ItemState::ALL.iter().position(|s| *s == state).and_then(|i| self.counts.get(i)).copied().unwrap_or(0)
+        in_state(&self.counts, state)
     }
 
     /// Takes in one figure as the procedure names it; unknown names are left for a later version of the library.
@@ -51,6 +75,16 @@ impl QueueStats {
             Some(("count", state)) => {
                 if let Some(i) = ItemState::ALL.iter().position(|s| s.as_str() == state) {
                     self.counts[i] = value.unwrap_or(0);
+                }
+            }
+            Some(("step", name)) => {
+                let Some((state, step)) = name.split_once('.') else { return };
+                let place = self.steps.iter().position(|counts| counts.step == step).unwrap_or_else(|| {
+                    self.steps.push(StepCounts { step: step.to_owned(), ..StepCounts::default() });
+                    self.steps.len() - 1
+                });
+                if let Some(i) = ItemState::ALL.iter().position(|s| s.as_str() == state) {
+                    self.steps[place].counts[i] = value.unwrap_or(0);
                 }
             }
             Some(("due", "count")) => self.due = value.unwrap_or(0),

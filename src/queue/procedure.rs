@@ -11,6 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Answer, Batch, ItemState, Outcome};
 use crate::queue::wake::YieldsTo;
 use crate::session::{Param, Session, Shape};
+use crate::spec::check_step;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -149,6 +150,10 @@ impl Procedure {
 
     /// Settles the item in the transaction that is open.
     fn settle(&self, session: &mut Session, taken: &Taken, said: &Said) -> Result<Outcome> {
+        if let Some(step) = &said.step {
+            check_step(&self.queue.0.spec.steps, step)
+                .map_err(|why| Error::new(ErrorKind::Database, format!("what {} gave: {why}", self.handler.name())))?;
+        }
         let items = said.to_json(&taken.key, &taken.token, taken.attempt, self.queue.0.spec.has_composite_key())?;
         let rows = self.modify(session, &items, 0)?;
         answers::outcomes(&rows, 1).map(|mut outcomes| outcomes.remove(0))

@@ -7,7 +7,7 @@ use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Action, Answer, Batch, ItemState, Lease, Outcome, Settlement};
 use crate::session::{Attached, Param};
-use crate::spec::{check_text, put_due, put_key};
+use crate::spec::{QueueSpec, check_step, check_text, put_due, put_key};
 use serde_json::{Map, json};
 use std::time::Duration;
 
@@ -27,8 +27,7 @@ pub(super) fn settle(
     }
     // All of them, before the first is sent.
     let size = MAX_ITEMS as usize;
-    let composite = queue.spec.has_composite_key();
-    let json = settlements.chunks(size).enumerate().map(|(i, part)| to_json(composite, part, i * size));
+    let json = settlements.chunks(size).enumerate().map(|(i, part)| to_json(&queue.spec, part, i * size));
     let json: Vec<_> = json.collect::<Result<_>>()?;
     let mut batch = Batch::default();
     let outcomes = in_parts(queue.dialect, settlements, operation, queue.attached.is_none(), |part| {
@@ -153,28 +152,29 @@ fn wake_for(queue: &Inner, settlements: &[Settlement<'_>], outcomes: &[Outcome])
 }
 
 /// The array that the procedure reads. Mistakes count the items from `first` on.
-pub(super) fn to_json(composite: bool, settlements: &[Settlement<'_>], first: usize) -> Result<String> {
+pub(super) fn to_json(spec: &QueueSpec, settlements: &[Settlement<'_>], first: usize) -> Result<String> {
+    let composite = spec.has_composite_key();
     let mut out = String::with_capacity(settlements.len() * 128 + 2);
     out.push('[');
     for (i, settlement) in settlements.iter().enumerate() {
         if i > 0 {
             out.push(',');
         }
-        write_json(&mut out, composite, settlement)
+        write_json(&mut out, composite, &spec.steps, settlement)
             .map_err(|why| Error::new(ErrorKind::InvalidArgument, format!("item {}: {why}", first + i)))?;
     }
     out.push(']');
     Ok(out)
 }
 
-/// Whether `settlement` can be sent.
-pub(crate) fn check(settlement: &Settlement<'_>) -> Result<()> {
-    write_json(&mut String::new(), false, settlement).map_err(|why| Error::new(ErrorKind::InvalidArgument, why))
+/// Whether `settlement` can be sent to a queue of these `steps`.
+pub(crate) fn check(steps: &[String], settlement: &Settlement<'_>) -> Result<()> {
+    write_json(&mut String::new(), false, steps, settlement).map_err(|why| Error::new(ErrorKind::InvalidArgument, why))
 }
 
 /// Appends one element, or says what is wrong with it. What every settlement has is written straight into the text, since
 /// workers do little else.
-fn write_json(out: &mut String, composite: bool, settlement: &Settlement<'_>) -> Result<(), String> {
+fn write_json(out: &mut String, composite: bool, steps: &[String], settlement: &Settlement<'_>) -> Result<(), String> {
     match (settlement.token, settlement.attempt) {
         _ if settlement.key.is_empty() => return Err("the key is empty; take it from the claimed item".to_owned()),
         (None, 1..) => return Err("a claimed item is settled with its token; take it from the item".to_owned()),
@@ -194,14 +194,13 @@ fn write_json(out: &mut String, composite: bool, settlement: &Settlement<'_>) ->
     if settlement.action == Action::Release {
         more.insert("release".to_owned(), json!(true));
     }
-    let texts = [
-        ("step", settlement.step, Some(60)),
-        ("response", settlement.response, None),
-        ("error", settlement.error, None),
-    ];
-    for (name, text, most) in texts {
+    if let Some(step) = settlement.step {
+        check_step(steps, step)?;
+        more.insert("step".to_owned(), json!(step));
+    }
+    for (name, text) in [("response", settlement.response), ("error", settlement.error)] {
         if let Some(text) = text {
-            check_text(text, most).map_err(|why| format!("the {name} {why}"))?;
+            check_text(text, None).map_err(|why| format!("the {name} {why}"))?;
             more.insert(name.to_owned(), json!(text));
         }
     }
@@ -217,6 +216,13 @@ fn write_json(out: &mut String, composite: bool, settlement: &Settlement<'_>) ->
 mod tests {
     use super::*;
 
+    const COMPOSITE: &str = r#", "table": {"name": "t", "key": ["a", {"name": "b", "source": "producer"}],
+        "status": {"column": "s", "values": {"Pending": 0, "Processing": 1, "Completed": 2}}}"#;
+
+    fn spec(more: &str) -> QueueSpec {
+        QueueSpec::from_json(&format!(r#"{{"queue": "Q", "columns": [], "steps": ["one", "two"]{more}}}"#)).unwrap()
+    }
+
     #[test]
     fn mistakes_are_named_before_anything_is_sent() {
         let good = Settlement { attempt: 1, ..Settlement::control("k", Some("t"), Action::Complete) };
@@ -224,12 +230,13 @@ mod tests {
             (Settlement { key: "", ..good.clone() }, "key"),
             (Settlement { token: None, ..good.clone() }, "token"),
             (Settlement { attempt: -1, ..good.clone() }, "-1"),
+            (Settlement { step: Some("three"), ..good.clone() }, "the step \"three\" is none of the queue's"),
             (Settlement { error: Some("a\0"), ..good.clone() }, "error contains U+0000"),
             (Settlement { delay_ms: Some(-5), ..good.clone() }, "-5"),
             (Settlement { due: Some("soon"), ..good.clone() }, "soon"),
             (Settlement { due: Some("2026-01-01"), delay_ms: Some(1), ..good.clone() }, "not both"),
         ] {
-            let error = to_json(false, &[good.clone(), settlement], 1000).unwrap_err();
+            let error = to_json(&spec(""), &[good.clone(), settlement], 1000).unwrap_err();
             assert!(error.message().starts_with("item 1001:") && error.message().contains(part), "{error}");
         }
     }
@@ -243,7 +250,7 @@ mod tests {
             delay_ms: Some(5),
             ..Settlement::control("k", Some("t"), Action::Release)
         };
-        let text = to_json(false, &[control, claimed], 0).unwrap();
+        let text = to_json(&spec(""), &[control, claimed], 0).unwrap();
         assert_eq!(
             serde_json::from_str::<serde_json::Value>(&text).unwrap(),
             json!([
@@ -259,7 +266,7 @@ mod tests {
     #[test]
     fn a_key_of_many_columns_travels_as_an_array() {
         let key = r#"["a \"b\" \u00e9\\", 12345678901234567890]"#;
-        let text = to_json(true, &[Settlement::control(key, None, Action::Pause)], 0).unwrap();
+        let text = to_json(&spec(COMPOSITE), &[Settlement::control(key, None, Action::Pause)], 0).unwrap();
         assert_eq!(
             text,
             r#"[{"key":["a \"b\" \u00e9\\", 12345678901234567890],"token":null,"attempt":0,"status":"Paused"}]"#
@@ -267,7 +274,7 @@ mod tests {
         let text = leases_to_json(true, &[Lease { key, attempt: 2 }, Lease { key: "[]", attempt: 1 }]).unwrap();
         assert_eq!(text, r#"[{"key":["a \"b\" \u00e9\\", 12345678901234567890],"attempt":2},{"key":[],"attempt":1}]"#);
         for wrong in ["a", "\"a\"", "[\"a\"", "[\"a\"],1", "{}"] {
-            let error = to_json(true, &[Settlement::control(wrong, None, Action::Pause)], 0).unwrap_err();
+            let error = to_json(&spec(COMPOSITE), &[Settlement::control(wrong, None, Action::Pause)], 0).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidArgument);
             assert!(error.message().starts_with("item 0: the key") && error.message().contains("array"), "{error}");
         }

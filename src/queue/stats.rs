@@ -3,7 +3,7 @@
 use super::Inner;
 use super::backend::Backend;
 use crate::error::{Error, ErrorKind, Result};
-use crate::item::{Figure, QueueStats, Value, Watched};
+use crate::item::{Figure, QueueStats, StepCounts, Value, Watched};
 use crate::session::{Param, Shape};
 
 pub(super) fn stats(queue: &Inner) -> Result<QueueStats> {
@@ -12,7 +12,9 @@ pub(super) fn stats(queue: &Inner) -> Result<QueueStats> {
         Backend::Theirs(theirs) => return super::handwritten::stats(queue, theirs),
     };
     let rows = queue.with_session(|session| session.call(&calls.stats, &[], Shape::Table))?;
-    let mut stats = QueueStats::default();
+    // Where nothing is, no row says so.
+    let steps = queue.spec.steps.iter().map(|step| StepCounts { step: step.clone(), ..StepCounts::default() });
+    let mut stats = QueueStats { steps: steps.collect(), ..QueueStats::default() };
     for row in 0..rows.len() {
         let value = match rows.value(row, 1) {
             Value::Integer(value) => Some(value),

@@ -203,6 +203,7 @@ pub(super) fn options(dialect: Dialect, spec: &QueueSpec) -> Value {
         history,
         dedup,
         types => spec.types.clone(),
+        steps => spec.steps.clone(),
         own_types_only => spec.roles.own_types_only,
         roles => context! {
             producer => role(&spec.roles.producer),

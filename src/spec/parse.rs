@@ -49,9 +49,10 @@ impl Format {
 }
 
 /// The keys of a description.
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 16] = [
     "queue",
     "types",
+    "steps",
     "columns",
     "subtypes",
     "table",
@@ -68,8 +69,19 @@ const KEYS: [&str; 15] = [
 ];
 
 /// What only a queue with a table has: where procedures are somebody's own, they decide it.
-const DECIDED_BY_PROCEDURES: [&str; 10] =
-    ["subtypes", "order", "claim_by", "attempts", "backoff", "lease", "completion", "dedup", "roles", "settings"];
+const DECIDED_BY_PROCEDURES: [&str; 11] = [
+    "steps",
+    "subtypes",
+    "order",
+    "claim_by",
+    "attempts",
+    "backoff",
+    "lease",
+    "completion",
+    "dedup",
+    "roles",
+    "settings",
+];
 
 impl QueueSpec {
     /// Reads a description in JSON, like
@@ -138,6 +150,7 @@ fn described(spec: &at::Table<'_>) -> Result<QueueSpec> {
     }
     Ok(QueueSpec {
         types: columns::types(spec)?,
+        steps: columns::steps(spec)?,
         columns: columns::columns(spec)?,
         subtypes: subtypes::subtypes(spec)?,
         order: options::order(spec)?,

@@ -99,7 +99,7 @@ fn check_item(spec: &QueueSpec, given: &[ColumnSpec], item: &NewItem) -> Result<
         head.insert("type".to_owned(), json!(kind));
     }
     if let Some(step) = &item.step {
-        check_text(step, Some(60)).map_err(|why| format!("the step {why}"))?;
+        check_step(&spec.steps, step)?;
         head.insert("step".to_owned(), json!(step));
     }
     put_due(&mut head, item.delay_ms, item.due.as_deref())?;
@@ -122,6 +122,15 @@ pub(crate) fn put_due(out: &mut Map<String, Value>, delay_ms: Option<i64>, due: 
         }
     }
     Ok(())
+}
+
+/// Checks a step against the `steps` of a queue, which are none where any will do.
+pub(crate) fn check_step(steps: &[String], step: &str) -> Result<(), String> {
+    check_text(step, Some(60)).map_err(|why| format!("the step {why}"))?;
+    if steps.is_empty() || steps.iter().any(|known| known == step) {
+        return Ok(());
+    }
+    Err(format!("the step {} is none of the queue's, which has {steps:?}", Excerpt(step)))
 }
 
 /// Checks that text can be stored: no U+0000, and not more UTF-16 units than `most`.

@@ -25,7 +25,7 @@ pub const BODIES: &[(&str, Body)] = &[
 
 /// Tables of every shape: readpast's own; one that has it all; one with a due time, and one with next to nothing, beside
 /// which stands another.
-fn tables() -> Vec<Value> {
+pub fn tables() -> Vec<Value> {
     let states = ["Pending", "Processing", "Error", "Failed", "Completed", "Cancelled", "Paused", "Terminated"];
     let mut values: serde_json::Map<_, _> = states.iter().map(|state| ((*state).to_owned(), json!(state))).collect();
     values.insert("PartiallyCompleted".to_owned(), json!("part"));
@@ -58,7 +58,7 @@ fn on_each_table_from(given: &Given, first: usize, more: &Value, body: impl Fn(&
     }
 }
 
-fn install(given: &Given, mut table: Value, more: &Value) {
+pub fn install(given: &Given, mut table: Value, more: &Value) {
     let mut spec = json!({"queue": given.queue, "types": ["A", "B", "C"], "columns": [
         {"name": "Payload", "type": "text(100)"}, {"name": "Rank", "type": "integer", "nullable": false},
         {"name": "Customer", "type": "text(20)"}]});

@@ -25,6 +25,7 @@ mod roles;
 mod settle;
 mod states;
 mod stats;
+mod steps;
 mod subtypes;
 mod text;
 mod wait;
@@ -55,6 +56,7 @@ fn main() {
         settle::BODIES,
         states::BODIES,
         stats::BODIES,
+        steps::BODIES,
         subtypes::BODIES,
         text::BODIES,
         wait::BODIES,

@@ -176,6 +176,7 @@ fn spec() -> impl Strategy<Value = QueueSpec> {
                     ClaimBySpec::default()
                 },
                 types: vec!["Email".to_owned(), "a \"b\"".to_owned()],
+                steps: if flag { vec!["rendered".to_owned(), "a \"b\"".to_owned()] } else { Vec::new() },
                 // What a subtype has would be lost on the way to a history.
                 subtypes: if own && with_subtype && !moves { vec![subtype] } else { Vec::new() },
                 order: OrderSpec {

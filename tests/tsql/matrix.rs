@@ -40,6 +40,7 @@ fn options() -> Vec<(&'static str, Value)> {
         ("by_type", json!({"claim_by": ["type"]})),
         ("by_step", json!({"claim_by": ["step"]})),
         ("by_kind", json!({"claim_by": ["type", "step"]})),
+        ("steps", json!({"steps": ["new", "it's \u{fc}ber"]})),
         ("attempts", json!({"attempts": {"limit": 5}, "settings": "jobs"})),
         ("backoff", json!({"backoff": {"first_ms": 500, "factor": 2, "cap_ms": 60000, "jitter": 0.5}})),
         ("no_backoff", json!({"backoff": "none"})),

@@ -4,7 +4,7 @@
             d.due_at,
             {% if role.due %}'Pending'{% else %}CASE WHEN d.due_at > now_ THEN 'Error' ELSE 'Pending' END{% endif %} AS status,
             COALESCE(i.type, {{ text(types[0]) }}) AS kind,
-            i.step,
+            {% if steps %}COALESCE(i.step, {{ text(steps[0]) }}) AS step{% else %}i.step{% endif %},
             COALESCE(i.columns, '{}') AS columns
         FROM
             ROWS FROM (

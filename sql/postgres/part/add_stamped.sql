@@ -9,7 +9,7 @@
             nextval({{ literal(queue ~ "_seq") }}) AS number,
             COALESCE(i.due, now_ + i.delay_ms * interval '1 millisecond', now_) AS scheduled_for,
             COALESCE(i.type, {{ text(types[0]) }}) AS type,
-            i.step,
+            {% if steps %}COALESCE(i.step, {{ text(steps[0]) }}) AS step{% else %}i.step{% endif %},
             i.columns
         FROM
             ROWS FROM (

@@ -54,6 +54,10 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
                 /* The same item twice in one call: the first of them counts. */
                 WHEN i.occurrence > 1 THEN 'CONFLICT'
                 WHEN t.to_status IS NULL THEN 'ILLEGAL_TRANSITION'
+{%- if steps %}
+                /* A step that the queue has not. */
+                WHEN i.step NOT IN ({% for step in steps %}{{ text(step) }}{{ ", " if not loop.last }}{% endfor %}) THEN 'ILLEGAL_TRANSITION'
+{%- endif %}
                 /* Response and error data do not go to an item that its status closes to workers. */
                 WHEN
                     (i.response IS NOT NULL OR i.error IS NOT NULL)

@@ -24,6 +24,9 @@ AS $$
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
     replayed_ boolean := FALSE;
+{%- if steps %}
+    no_step_ text;
+{%- endif %}
 {%- if not own %}
     item_ record;
     list_ json[] := '{}';
@@ -50,6 +53,7 @@ BEGIN
         answers_ := (SELECT p.result FROM {{ object("queue_operation") }} AS p WHERE p.operation_id = operation_);
     ELSE
 {% include "part/forget.sql" %}
+{%- include "part/step_checks.sql" %}
 {%- if dedup %}
     /* One call at a time looks whether the same work is there, and adds what is not. */
     PERFORM pg_advisory_xact_lock(hashtextextended({{ text("readpast/add/" ~ schema ~ "." ~ queue) }}, 0));

@@ -76,7 +76,7 @@ BEGIN
 
     IF result_.answer <> 'OK' THEN
         RAISE EXCEPTION 'modify_{{ queue }}_trx: %; the item is %, asked for was %',
-            result_.answer, COALESCE(result_.status, 'not there'), status_
+            result_.answer, COALESCE(result_.status, 'not there'), {{ "concat_ws(' at step ', status_, step_)" if steps else "status_" }}
         USING ERRCODE = CASE result_.answer
             WHEN 'CONFLICT' THEN 'RP023'
             WHEN 'ILLEGAL_TRANSITION' THEN 'RP024'

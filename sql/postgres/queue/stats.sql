@@ -8,6 +8,10 @@
 Figures about the queue, one row each: its name and its value. Counts are exact and cost a scan of the table;
 percentiles and means are of the 10,000 newest items that were started and finished, and are still there. Times in
 milliseconds: wait is from {{ "the due time" if role.due else "the enqueueing" }} to the start, run from there to the end.
+{%- if steps %}
+step.<status>.<step> is how many items of a state are at a step of the description; without a step's name, at none of them.
+What would be 0 has no row.
+{%- endif %}
 {%- if knows_arrivals %}
 workers.needed is how many must work at once to keep up (Little's law): arrivals per time, times the mean run, at 80 per
 cent of their time, and one at least while there is work.
@@ -33,6 +37,9 @@ BEGIN
         SELECT
 {%- if beside %}
             v.item_status AS status,
+{%- if steps %}
+            CASE v.item_step {% for step in steps %}WHEN {{ text(step) }} THEN {{ loop.index }} {% endfor %}ELSE 0 END AS step,
+{%- endif %}
             v.item_started_at AS started_at,
             v.item_duration AS run_ms,
             COALESCE({{ "v.item_due_at" if role.due else "CASE WHEN v.item_status = 'Error' THEN v.item_due_at END" }}, v.item_enqueued_at) AS due_at,
@@ -41,6 +48,9 @@ BEGIN
         FROM {{ object(queue ~ "_item_v") }} AS v
 {%- else %}
             {{ m.of("status") }} AS status,
+{%- if steps %}
+            CASE {{ m.of("step") }} {% for step in steps %}WHEN {{ text(step) }} THEN {{ loop.index }} {% endfor %}ELSE 0 END AS step,
+{%- endif %}
             {{ m.of("started_at") }} AS started_at,
             {{ m.of("duration") }} AS run_ms,
             {{ m.of("due_at") if own else "COALESCE(" ~ m.of("due_at") ~ ", " ~ m.of("enqueued_at") ~ ")" }} AS due_at,
@@ -61,7 +71,13 @@ BEGIN
     ),
 {%- endif %}
 
-    recent AS MATERIALIZED (
+{% if steps %}    counted AS MATERIALIZED (
+        SELECT i.status, i.step, COUNT(*) AS items
+        FROM item AS i
+        GROUP BY i.status, i.step
+    ),
+
+{% endif %}    recent AS MATERIALIZED (
         SELECT
             GREATEST(0, EXTRACT(EPOCH FROM i.started_at - COALESCE(i.due_at, i.enqueued_at)) * 1000)::bigint AS wait_ms,
             i.run_ms
@@ -102,11 +118,18 @@ BEGIN
         COALESCE(c.items, 0)
     FROM {{ object("queue_status") }} AS s
     LEFT JOIN (
-        SELECT i.status, COUNT(*) AS items
-        FROM item AS i
+        SELECT i.status, {{ "SUM(i.items)::bigint" if steps else "COUNT(*)" }} AS items
+        FROM {{ "counted" if steps else "item" }} AS i
         GROUP BY i.status
     ) AS c
         ON c.status = s.status
+{%- if steps %}
+    UNION ALL
+    SELECT 'step.' || c.status || '.' || n.name, c.items
+    FROM (VALUES (0, ''){% for step in steps %}, ({{ loop.index }}, {{ text(step) }}){% endfor %}) AS n (step, name)
+    INNER JOIN counted AS c
+        ON c.step = n.step
+{%- endif %}
     UNION ALL
     SELECT 'due.count', COUNT(*)
     FROM item AS i

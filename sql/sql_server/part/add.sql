@@ -7,7 +7,7 @@
         SELECT
             CAST(j.[key] AS int),
             r.[Type],
-            r.[Step],
+            {{ "COALESCE(r.[Step], " ~ text(steps[0]) ~ ")" if steps else "r.[Step]" }},
             COALESCE(
                 r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @_Now))
             )
@@ -44,6 +44,10 @@
 
         IF @_Count > 1000
             THROW 50021, N'{{ procedure }}: at most 1000 items a call.', 1;
+{%- if steps %}
+        IF EXISTS (SELECT 1 FROM @_New AS n WHERE n.[Step] NOT IN ({% for step in steps %}{{ text(step) }}{{ ", " if not loop.last }}{% endfor %}))
+            THROW 50021, N'{{ procedure }}: a step is none of the queue''s.', 1;
+{%- endif %}
 {%- if own %}
 
         /*

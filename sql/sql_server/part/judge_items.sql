@@ -37,6 +37,9 @@
                 i.[Attempt],
                 i.[Release],
                 i.[DueAt],
+{%- if steps %}
+                i.[Step],
+{%- endif %}
                 CASE WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL THEN 1 ELSE 0 END AS [HasData],
                 {{ item.owner(t) }} AS [LeaseOwner],
 {%- endif %}
@@ -91,6 +94,10 @@
 {%- endif %}
 {%- else %}
                     WHEN t.[ToStatus] IS NULL THEN 'ILLEGAL_TRANSITION'
+{%- if steps %}
+                    /* A step that the queue has not. */
+                    WHEN x.[Step] NOT IN ({% for step in steps %}{{ text(step) }}{{ ", " if not loop.last }}{% endfor %}) THEN 'ILLEGAL_TRANSITION'
+{%- endif %}
                     /* Response and error data do not go to an item that its status closes to workers. */
                     WHEN
                         x.[HasData] = 1

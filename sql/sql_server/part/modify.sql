@@ -77,6 +77,9 @@
                 AND {{ item.owner(t) }} = @Worker
                 AND {{ item.attempts(t) }} = i.[Attempt]
                 AND {{ item.token(t) }} = i.[Token]
+{%- if steps %}
+                AND (i.[Step] IS NULL OR i.[Step] IN ({% for step in steps %}{{ text(step) }}{{ ", " if not loop.last }}{% endfor %}))
+{%- endif %}
 {%- if completion == "delete" %}
                 AND i.[Status] <> 'Completed'
 {%- endif %}

@@ -38,6 +38,12 @@ BEGIN
 
 {% if transaction == "trx" %}{% include "part/no_transaction.sql" %}{% else %}{% include "part/in_transaction.sql" %}{% endif %}
 {% if plain %}
+{%- if steps %}
+    SET @Step = COALESCE(@Step, {{ text(steps[0]) }});
+    IF @Step NOT IN ({% for step in steps %}{{ text(step) }}{{ ", " if not loop.last }}{% endfor %})
+        THROW 50021, N'{{ procedure }}: @Step is none of the queue''s steps.', 1;
+
+{%- endif %}
 {%- if transaction == "trx" %}
     WHILE @_EnqueuedAt IS NULL
     BEGIN

@@ -90,7 +90,7 @@ BEGIN
         @_Answer = w.[Answer],
         @_Message = CONCAT(
             N'{{ procedure }}: ', w.[Answer], N'; the item is ', COALESCE(w.[Status], N'not there'),
-            N', asked for was ', @Status, N'.'
+            N', asked for was ', @Status, {{ "N' at step ' + @Step, " if steps }}N'.'
         )
     FROM @_Work AS w;
 

@@ -8,6 +8,10 @@ Figures about the queue, one row each: its name and its value. One pass over the
 somebody holds at that moment are not in them, so that nobody is waited for. Means and percentiles are of the 10,000
 newest items that a worker has started and finished. Times in milliseconds: wait is from when an item was due, or
 enqueued, to the start of its last attempt, run from there to its end.
+{%- if steps %}
+step.<status>.<step> is how many items of a state are at a step of the description; without a step's name, at none of
+them. What would be 0 has no row.
+{%- endif %}
 {%- if beside %} What {{ called.table }} has no column for
 is known only of items that {{ queue }}_Lease still keeps.
 {%- endif %}
@@ -31,20 +35,29 @@ BEGIN
     DECLARE @_RunMean float;
     DECLARE @_WaitMean float;
     DECLARE @_State TABLE (
-        [Status] varchar(20) NOT NULL PRIMARY KEY,
+        [Status] varchar(20) NOT NULL{{ " PRIMARY KEY" if not steps }},
+{%- if steps %}
+        [Step] int NOT NULL, /* its place among the steps of the description; 0: none of them */
+{%- endif %}
         [Items] bigint NOT NULL,
         [Late] bigint NULL, /* in work, the lease over */
         [Due] bigint NULL,
         [Oldest] datetime2(7) NULL, /* of those that are due, as the table tells times */
-        [Arrived] bigint NULL /* within the last hour */
+        [Arrived] bigint NULL{{ "," if steps }} /* within the last hour */
+{%- if steps %}
+        PRIMARY KEY ([Status], [Step])
+{%- endif %}
     );
     DECLARE @_Recent TABLE ([WaitMs] bigint NULL, [RunMs] bigint NOT NULL);
     DECLARE @_Sample TABLE ([Metric] varchar(10) NOT NULL, [Ms] bigint NOT NULL, [Rank] bigint NOT NULL);
 {% filter replace("\n        ", "\n    ") %}{% include "part/clock.sql" %}{% endfilter %}
 
-    INSERT INTO @_State ([Status], [Items], [Late], [Due], [Oldest], [Arrived])
+    INSERT INTO @_State ([Status], {{ "[Step], " if steps }}[Items], [Late], [Due], [Oldest], [Arrived])
     SELECT
         x.[Status],
+{%- if steps %}
+        x.[Step],
+{%- endif %}
         COUNT_BIG(*),
         SUM(CASE WHEN x.[Status] = 'Processing' AND x.[Until] <= @_Now THEN 1 ELSE 0 END),
         SUM(x.[IsDue]),
@@ -53,6 +66,9 @@ BEGIN
     FROM (
         SELECT
             {{ item.status(t) }} AS [Status],
+{%- if steps %}
+            CASE {{ item.step(t) }} {% for step in steps %}WHEN {{ text(step) }} THEN {{ loop.index }} {% endfor %}ELSE 0 END AS [Step],
+{%- endif %}
             {{ item.until(t, lease_ms) }} AS [Until],
             CASE WHEN {{ item.waits(t) }}{% if role.due %} AND (q.{{ role.due }} IS NULL OR q.{{ role.due }} <= @_At){% endif %} THEN 1 ELSE 0 END AS [IsDue],
             {{ "CAST(q." ~ began ~ " AS datetime2(7))" if began else "CAST(NULL AS datetime2(7))" }} AS [Began],
@@ -60,7 +76,7 @@ BEGIN
         FROM {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
 {{- item.beside(t) }}
     ) AS x
-    GROUP BY x.[Status];
+    GROUP BY x.[Status]{{ ", x.[Step]" if steps }};
 {%- if arrivals %}
     SET @_Arrivals = COALESCE((SELECT SUM(s.[Arrived]) FROM @_State AS s), 0);
 {%- if t.history and not beside %}
@@ -123,8 +139,19 @@ BEGIN
         CONCAT('count.', s.[Status]) AS [Name],
         CAST(COALESCE(i.[Items], 0) AS bigint) AS [Value]
     FROM {{ object("QueueStatus") }} AS s
-    LEFT JOIN @_State AS i
+    LEFT JOIN {% if steps %}(
+        SELECT a.[Status], SUM(a.[Items]) AS [Items]
+        FROM @_State AS a
+        GROUP BY a.[Status]
+    ){% else %}@_State{% endif %} AS i
         ON i.[Status] = s.[Status]
+{%- if steps %}
+    UNION ALL
+    SELECT CONCAT('step.', i.[Status], '.', n.[Name]), i.[Items]
+    FROM (VALUES (0, N''){% for step in steps %}, ({{ loop.index }}, {{ text(step) }}){% endfor %}) AS n ([Step], [Name])
+    INNER JOIN @_State AS i
+        ON i.[Step] = n.[Step]
+{%- endif %}
     UNION ALL
     SELECT 'due.count', COALESCE(SUM(i.[Due]), 0) FROM @_State AS i
     UNION ALL

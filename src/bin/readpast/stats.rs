@@ -8,8 +8,8 @@ use crate::{connection, duration};
 use readpast::item::{span_text, utc_text};
 use readpast::{ItemState, Queue, QueueStats};
 use serde_json::{Map, Value, json};
-use std::thread;
 use std::time::{Duration, Instant, SystemTime};
+use std::{iter, thread};
 
 /// Shows figures about a queue
 ///
@@ -127,8 +127,26 @@ fn table(queue: &str, look: &Look, watched: Option<(Duration, Option<&Look>)>) -
             lines.push(format!("  {name:<8}{}   (newest {} items)", shown.join("   "), stats.sample));
         }
     }
+    lines.extend(steps(stats));
     lines.push(workers(stats));
     lines.join("\n")
+}
+
+/// How many items are at each step, with the states that any of them is in.
+fn steps(stats: &QueueStats) -> Vec<String> {
+    let states: Vec<_> =
+        ItemState::ALL.into_iter().filter(|state| stats.steps.iter().any(|step| step.count(*state) > 0)).collect();
+    if states.is_empty() {
+        return Vec::new();
+    }
+    let row = |name: &str, cell: &dyn Fn(ItemState) -> String| {
+        let cells = states.iter().map(|state| format!("{:>1$}", cell(*state), state.as_str().len().max(9) + 3));
+        format!("  {name:<20}{}", cells.collect::<String>())
+    };
+    let heading = row("at the step", &|state| state.as_str().to_owned());
+    let named = |step: &str| if step.is_empty() { "(another, or none)".to_owned() } else { step.to_owned() };
+    let counted = stats.steps.iter().map(|step| row(&named(&step.step), &|state| step.count(state).to_string()));
+    iter::once(heading).chain(counted).collect()
 }
 
 /// How many workers there are, and how many it takes.
@@ -148,8 +166,10 @@ fn workers(stats: &QueueStats) -> String {
 
 fn document(queue: &str, look: &Look) -> Value {
     let stats = &look.stats;
-    let counts: Map<_, _> =
-        ItemState::ALL.iter().map(|state| (state.as_str().to_owned(), json!(stats.count(*state)))).collect();
+    let counts = |count: &dyn Fn(ItemState) -> i64| {
+        let counts = ItemState::ALL.into_iter().map(|state| (state.as_str().to_owned(), json!(count(state))));
+        counts.collect::<Map<_, _>>()
+    };
     let percentiles = |values: [Option<i64>; 3]| {
         let values: Map<_, _> =
             PERCENTILES.iter().zip(values).map(|(label, value)| ((*label).to_owned(), json!(value))).collect();
@@ -158,7 +178,7 @@ fn document(queue: &str, look: &Look) -> Value {
     json!({
         "queue": queue,
         "at": utc_text(look.time),
-        "counts": counts,
+        "counts": counts(&|state| stats.count(state)),
         "due": stats.due,
         "oldest_due_ms": stats.oldest_due_ms,
         "expired": stats.expired,
@@ -170,6 +190,7 @@ fn document(queue: &str, look: &Look) -> Value {
         "arrivals_last_hour": stats.arrivals_last_hour,
         "workers_busy": stats.workers_busy,
         "workers_needed": stats.workers_needed,
+        "steps": stats.steps.iter().map(|step| json!({"step": step.step, "counts": counts(&|state| step.count(state))})).collect::<Vec<_>>(),
     })
 }
 

@@ -98,6 +98,7 @@ pub(super) fn given(spec: &QueueSpec) -> Vec<&Identifier> {
 
 pub(super) fn check(spec: &QueueSpec) -> Checked {
     types(spec)?;
+    steps(spec)?;
     let place = Place::default().key("columns");
     list(&place, &spec.columns)?;
     for (i, column) in spec.columns.iter().enumerate() {
@@ -111,14 +112,34 @@ fn types(spec: &QueueSpec) -> Checked {
     place.need(!spec.types.is_empty(), || "must be a list of at least one value, not an empty list".to_owned())?;
     for (i, name) in spec.types.iter().enumerate() {
         let place = place.nth(i);
-        let length = name.encode_utf16().count();
-        let fits = (1..=60).contains(&length) && !name.contains(char::is_control);
-        place.need(fits, || "a type has 1 to 60 characters, none of them a control character".to_owned())?;
+        place.need(is_short(name), || "a type has 1 to 60 characters, none of them a control character".to_owned())?;
         let why = || "* stands for every type where types are given to logins; take another name".to_owned();
         place.need(name != "*", why)?;
         place.need(!spec.types[..i].contains(name), || format!("the type {name:?} is there already"))?;
     }
     Ok(())
+}
+
+fn steps(spec: &QueueSpec) -> Checked {
+    let place = Place::default().key("steps");
+    if let Storage::Procedures(_) = spec.storage {
+        return place
+            .need(spec.steps.is_empty(), || "is decided by the hand-written procedures; leave it out".to_owned());
+    }
+    for (i, name) in spec.steps.iter().enumerate() {
+        let place = place.nth(i);
+        place.need(is_short(name), || "a step has 1 to 60 characters, none of them a control character".to_owned())?;
+        // SQL Server may compare them without their case, and takes no notice of blanks at the end.
+        place.need(name.trim_end_matches(' ') == name, || format!("the step {name:?} ends in a blank"))?;
+        let again = spec.steps[..i].iter().any(|other| other.to_lowercase() == name.to_lowercase());
+        place.need(!again, || format!("the step {name:?} is there already"))?;
+    }
+    Ok(())
+}
+
+/// Whether the servers' columns for types and steps take it.
+fn is_short(name: &str) -> bool {
+    (1..=60).contains(&name.encode_utf16().count()) && !name.contains(char::is_control)
 }
 
 /// Columns of the queue's own, or of a subtype, each with another name.

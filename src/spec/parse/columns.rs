@@ -11,6 +11,12 @@ pub(super) fn types(spec: &Table<'_>) -> Result<Vec<String>> {
     at.list(1)?.iter().map(|at| at.text().map(str::to_owned)).collect()
 }
 
+/// `steps`: without it a step may be any text.
+pub(super) fn steps(spec: &Table<'_>) -> Result<Vec<String>> {
+    let Some(at) = spec.get("steps") else { return Ok(Vec::new()) };
+    at.list(1)?.iter().map(|at| at.text().map(str::to_owned)).collect()
+}
+
 /// `columns`: readpast's own table has one column Payload without it, an adopted one needs it.
 pub(super) fn columns(spec: &Table<'_>) -> Result<Vec<ColumnSpec>> {
     match spec.get("columns") {

@@ -25,6 +25,9 @@ impl QueueSpec {
         if let Storage::Procedures(_) = self.storage {
             return Value::Object(out).to_string();
         }
+        if !self.steps.is_empty() {
+            put("steps", json!(self.steps));
+        }
         if !self.subtypes.is_empty() {
             let subtypes: Vec<_> = self
                 .subtypes

@@ -457,6 +457,7 @@ impl Api for CQueue {
             arrivals_last_hour: known(stats.arrivals_last_hour),
             workers_busy: stats.workers_busy,
             workers_needed: known(stats.workers_needed),
+            steps: Vec::new(),
         })
     }
 
