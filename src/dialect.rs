@@ -52,6 +52,8 @@ pub struct Calls {
     pub watch: Arc<str>,
     /// Filter, key to go on after, most items.
     pub find: Arc<str>,
+    /// A key, and how many of its newest attempts; only of queues that remember them.
+    pub attempts: Option<Arc<str>>,
     /// The value of a group; only of queues with groups.
     pub blocked: Option<Arc<str>>,
     /// Operation, items.
@@ -122,6 +124,7 @@ impl Dialect {
             stats: call("stats")?,
             watch: call("watch")?,
             find: call("find")?,
+            attempts: spec.attempt_history.then(|| call("attempts")).transpose()?,
             blocked: spec.order.group.as_ref().map(|_| call("blocked")).transpose()?,
             redrive: call("redrive")?,
             purge: call("purge")?,

@@ -1,6 +1,7 @@
 //! The plain data of a queue: what goes in, what comes out, and the words for both. No I/O.
 
 mod answer;
+mod attempt;
 mod columns;
 mod filter;
 mod json;
@@ -21,6 +22,7 @@ pub(crate) use self::made::made as made_batch;
 
 pub use self::{
     answer::{Answer, Outcome},
+    attempt::Attempt,
     columns::Columns,
     filter::{Filter, ItemRef},
     lease::Lease,

@@ -70,7 +70,7 @@ pub use self::{
     finding::{Finding, Severity},
     install::install,
     item::{
-        Action, Answer, Batch, Columns, Enqueued, Filter, Item, ItemRef, ItemState, Lease, NewItem, Outcome,
+        Action, Answer, Attempt, Batch, Columns, Enqueued, Filter, Item, ItemRef, ItemState, Lease, NewItem, Outcome,
         QueueStats, Settlement, StepCounts, Value, Verdict, Watched, Why,
     },
     queue::Queue,

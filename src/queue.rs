@@ -2,6 +2,7 @@
 
 mod answers;
 mod attached;
+mod attempts;
 mod backend;
 mod claim;
 mod enqueue;
@@ -24,7 +25,7 @@ use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Excerpt, Result};
 use crate::install;
 use crate::item::{
-    Batch, Enqueued, Filter, ItemRef, Lease, NewItem, Outcome, QueueStats, Rows, Settlement, Watched, Why,
+    Attempt, Batch, Enqueued, Filter, ItemRef, Lease, NewItem, Outcome, QueueStats, Rows, Settlement, Watched, Why,
     normalize_utc, utc_text,
 };
 pub use crate::pool::Connections;
@@ -290,6 +291,17 @@ impl Queue {
     /// [`ErrorKind::InvalidArgument`] when the filter names a state that is not final.
     pub fn purge(&self, filter: &Filter, max: u32) -> Result<u64> {
         operate::purge(&self.0, filter, max)
+    }
+
+    /// The attempts at the item that have ended, in the order of their ends, at most the newest 1,000: who had it and what came of
+    /// it each time. Empty for an item that is not there, and where the description does not say `attempts.history`. What was
+    /// released was not begun, and is not among them.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] for what is no key of this queue, [`ErrorKind::Unsupported`] where the procedures were
+    /// written by hand.
+    pub fn attempts(&self, key: &str) -> Result<Vec<Attempt>> {
+        attempts::attempts(&self.0, key)
     }
 
     /// Figures about the queue. Costs the server a scan.

@@ -59,6 +59,8 @@ pub struct QueueSpec {
     pub claim_by: ClaimBySpec,
     /// How many attempts an item has, unless the setting of the queue says otherwise.
     pub max_attempts: i32,
+    /// Whether each attempt that has ended is remembered, with what came of it.
+    pub attempt_history: bool,
     /// When a failed attempt is repeated; at once where there is none.
     pub backoff: Option<BackoffSpec>,
     /// Leases.

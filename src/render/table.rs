@@ -188,6 +188,7 @@ pub(super) fn options(dialect: Dialect, spec: &QueueSpec) -> Value {
     context! {
         setting => spec.settings.as_str(),
         max_attempts => spec.max_attempts,
+        attempt_history => spec.attempt_history,
         lease_ms => spec.lease.ms,
         lease_sliding => spec.lease.sliding,
         resume_own => spec.lease.resume_own,

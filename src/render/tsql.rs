@@ -75,6 +75,7 @@ fn of_table(schema: &Identifier, spec: &QueueSpec, table: &TableSpec, kind: &Val
         key => table.key.iter().enumerate().map(|(at, key)| key_context(spec, key, at)).collect::<Vec<_>>(),
         table => of_kind("table"),
         lease => ours(format!("{queue}_Lease")),
+        attempt => ours(format!("{queue}_Attempt")),
         history,
         waits,
         state_column => own.then_some("[Status]"),
@@ -127,6 +128,8 @@ fn key_context(spec: &QueueSpec, key: &KeyColumn, at: usize) -> Value {
         path => columns::path(key.name.as_str()),
         given => drawn_by_us(spec, key) && !spec.is_own(),
         var => key_variable(at),
+        // In the table of the attempts, whose other columns no name of the table's may meet.
+        attempted => if spec.is_own() { quoted.clone() } else { key_variable(at) },
         kept => if taken { key_variable(at) } else { quoted.clone() },
         shown => quoted.clone(),
         quoted,

@@ -14,6 +14,7 @@ mod completion;
 mod dedup;
 mod enqueue;
 mod group;
+mod history;
 mod install;
 mod kinds;
 mod lease;
@@ -45,6 +46,7 @@ fn main() {
         dedup::BODIES,
         enqueue::BODIES,
         group::BODIES,
+        history::BODIES,
         install::BODIES,
         kinds::BODIES,
         lease::BODIES,

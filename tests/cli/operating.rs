@@ -113,6 +113,39 @@ fn json_keeps_its_digits_all_the_way() {
 }
 
 #[test]
+fn attempts_and_steps_are_shown() {
+    let shell = Shell::empty();
+    let more = r#"{"attempts": {"limit": 3, "history": true}, "steps": ["queued", "sent"], "#;
+    shell.write("mail.json", &crate::shell::MAIL.replacen('{', more, 1));
+    shell.ok(&["install", "mail.json"]);
+    shell.fill(1);
+    let says = r#"{"readpast": {"action": "complete", "step": "sent"}}"#;
+    let script = format!("test $READPAST_ATTEMPT = 3 || {{ echo bang $READPAST_ATTEMPT >&2; exit 1; }}; echo '{says}'");
+    shell.ok(&shell.script(&["--until-empty"], &script));
+    let key = key(&shell, 1);
+    let text = shell.ok(&["show", "Mail", &key]);
+    for line in ["  attempt 1 by ", "bang 1", ": Error, from 20", "bang 2", "  attempt 3 by ", ": Completed, from 20"] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    let shown = &shell.run(&["show", "Mail", &key, "--json"]).json()[0];
+    let attempts = shown["attempts"].as_array().unwrap();
+    let of = |name: &str| attempts.iter().map(|attempt| attempt[name].clone()).collect::<Vec<_>>();
+    assert_eq!(of("number"), [1, 2, 3]);
+    assert_eq!(of("outcome"), ["Error", "Error", "Completed"]);
+    assert_eq!(of("step"), ["queued", "queued", "sent"]);
+    assert!(attempts[0]["error"].as_str().unwrap().contains("bang 1"), "{attempts:?}");
+    assert!(attempts[2]["error"].is_null() && attempts[2]["worker"].is_string(), "{attempts:?}");
+
+    let text = shell.ok(&["stats", "Mail"]);
+    let row = |name: &str, cell: &str| format!("  {name:<20}{cell:>12}\n");
+    for line in [row("at the step", "Completed"), row("queued", "0"), row("sent", "1")] {
+        assert!(text.contains(&line), "{line}: {text}");
+    }
+    let stats = &shell.run(&["stats", "Mail", "--json"]).json()[0];
+    assert_eq!((&stats["steps"][1]["step"], &stats["steps"][1]["counts"]["Completed"]), (&"sent".into(), &1.into()));
+}
+
+#[test]
 fn items_are_shown_by_key_and_by_filter() {
     let shell = mixed();
     let key = key(&shell, 1);

@@ -198,7 +198,8 @@ fn without_leave_nothing_is_changed() {
 fn a_monitor_may_look_and_no_more() {
     let mut shell = Shell::empty();
     let role = shell.db.role();
-    let spec = crate::shell::MAIL.replacen('{', &format!("{{\"roles\": {{\"monitor\": \"{role}\"}}, "), 1);
+    let more = format!("{{\"attempts\": {{\"history\": true}}, \"roles\": {{\"monitor\": \"{role}\"}}, ");
+    let spec = crate::shell::MAIL.replacen('{', &more, 1);
     shell.write("mail.json", &spec);
     shell.ok(&["install", "mail.json"]);
     shell.fill(2);
@@ -211,12 +212,15 @@ fn a_monitor_may_look_and_no_more() {
     let reply = served.submit("/queue/Mail/act", &format!("verb=cancel&secret={secret}"));
     assert_eq!((reply.status, shell.count("Pending").as_str()), (502, "2"), "{reply:?}");
     assert!(reply.body.contains("lacks the role of an operator"), "{reply:?}");
+    shell.ok(&shell.script(&["--until-empty", "--retry-delay", "1h"], "echo the first bang >&2; exit 1"));
+    let item = served.get(&format!("/queue/Mail/item?key={}", encoded(&key(&shell, 1))));
+    item.shows(&["Its attempts that have ended", "the first bang"]);
     // Nor may it write what has been done of a caller's transaction.
     let granted = format!(
         "SELECT STRING_AGG(p.proname, ' ' ORDER BY p.proname) FROM pg_proc AS p WHERE p.pronamespace = 'readpast'::regnamespace \
          AND EXISTS (SELECT 1 FROM ACLEXPLODE(p.proacl) AS a WHERE a.grantee = '{role}'::regrole)"
     );
-    assert_eq!(shell.look(&granted), "find_mail queue_catalog stats_mail watch_mail");
+    assert_eq!(shell.look(&granted), "attempts_mail find_mail queue_catalog stats_mail watch_mail");
 }
 
 #[test]

@@ -158,6 +158,38 @@ fn the_model_is_of_the_rendered_sql() {
     );
 }
 
+/// The attempts are in no program of the model: each row of them is written and deleted by who has its item locked. So the item
+/// comes first, by a statement that locks it to the end of the transaction, and nothing reads them on the way.
+#[test]
+fn attempts_are_touched_when_their_item_is_locked() {
+    let schema = Identifier::new("the schema", "readpast").unwrap();
+    for completion in ["keep", "delete"] {
+        let spec = format!(
+            r#"{{"queue": "Job", "columns": [], "attempts": {{"history": true}}, "completion": "{completion}"}}"#
+        );
+        let spec = QueueSpec::from_text(&spec).unwrap();
+        let script = readpast::render::script(Dialect::SqlServer, &schema, Some(&spec)).unwrap();
+        let mut touching = 0;
+        for batch in text::batches(&script, "Job").iter().filter(|batch| batch.object.starts_with("PROCEDURE")) {
+            let touched = rendered(batch, "Job_Attempt");
+            if touched.is_empty() || batch.object == "PROCEDURE Attempts_Q" {
+                continue;
+            }
+            touching += 1;
+            assert!(touched.iter().all(|line| ["insert", "delete"].contains(&line.as_str())), "{touched:?}");
+            let statements: Vec<_> = batch.statements().collect();
+            let names = |tokens: &[Token], name: &str| tokens.iter().any(|token| token.is_name() && token.text == name);
+            let first = statements.iter().position(|tokens| names(tokens, "Job_Attempt")).unwrap();
+            let locks = |tokens: &&&[Token]| {
+                names(tokens, "Job") && tokens.iter().any(|token| token.is("UPDLOCK") || token.is("UPDATE"))
+            };
+            assert!(statements[..first].iter().find(locks).is_some(), "{}", batch.object);
+        }
+        // Next and Modify, for one and for many, alone and within; Recover and Purge.
+        assert_eq!(touching, 8, "{completion}");
+    }
+}
+
 /// Recovery is a part of other procedures too, and gives way there no more than they do.
 fn joined(programs: &[Program]) -> Program {
     let statements: Vec<_> = programs.iter().flat_map(|program| program.statements.clone()).collect();

@@ -175,6 +175,7 @@ fn each_mistake_has_its_line_and_key() {
         ("by = [\"id\"]", "direction = \"unordered\"\nby = [\"id\"]", "line 21: order.by:", "unordered"),
         ("by = [\"id\"]", "priority = { column = \"Body\" }", "line 20: order.priority.column:", "integer or bigint"),
         ("by = [\"id\"]", "by = [\"id\", \"id\"]", "line 20: order.by[1]:", "already"),
+        ("[order]", "[attempts]\nhistory = 1\n[order]", "line 20: attempts.history:", "true or false, not 1"),
         ("[order]", "[attempts]\nlimit = 0\n[order]", "line 20: attempts.limit:", "from 1 to 2147483647, not 0"),
         ("[order]", "[attempts]\nlimit = 99999999999\n[order]", "line 20: attempts.limit:", "from 1 to"),
         ("[order]", "[attempts]\nlimit = 99999999999999999999\n[order]", "line 20: ", "64 bits"),

@@ -186,6 +186,7 @@ fn spec() -> impl Strategy<Value = QueueSpec> {
                     group: (by_group && direction == Direction::Fifo).then(|| name("CRank")),
                 },
                 max_attempts,
+                attempt_history: flag != by_group,
                 backoff,
                 lease,
                 completion,

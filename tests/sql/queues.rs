@@ -19,7 +19,8 @@ pub const DELIVERY: &str = r#"{"queue": "Delivery", "columns": [
     "dedup": {"columns": ["Reference"], "answer": "existing", "among": "unfinished"}, "settings": "delivery"}"#;
 
 /// Subtypes, the newest first, and nothing kept.
-pub const NOTICE: &str = r#"{"queue": "Notice", "types": ["ResetPassword", "Welcome"], "steps": ["made", "sent"], "columns": [
+pub const NOTICE: &str = r#"{"queue": "Notice", "types": ["ResetPassword", "Welcome"], "steps": ["made", "sent"],
+    "attempts": {"history": true}, "columns": [
     {"name": "Reference", "type": "guid", "nullable": false}],
     "subtypes": [
         {"name": "ResetPassword", "exclusive": true, "columns": [{"name": "Code", "type": "text(10)", "nullable": false}]},
@@ -52,7 +53,8 @@ pub const ADOPTED: [&str; 3] = [
         "among": "unfinished"}, "backoff": {"first_ms": 100, "factor": 2.0, "cap_ms": 1000, "jitter": 0.5},
     "lease": {"ms": 60000, "kind": "fixed", "resume_own": true},
     "roles": {"producer": "odd producer", "worker": "odd worker", "operator": "odd operator", "own_types_only": true}}"##,
-    r#"{"queue": "Orders", "types": ["New", "Change"], "steps": ["booked", "packed", "it's gone"], "columns": [{"name": "customer", "type": "integer"},
+    r#"{"queue": "Orders", "types": ["New", "Change"], "steps": ["booked", "packed", "it's gone"],
+        "attempts": {"history": true}, "columns": [{"name": "customer", "type": "integer"},
         {"name": "urgency", "type": "integer", "nullable": false}, {"name": "wanted", "type": "timestamp"}],
         "table": {"name": "orders", "create": true, "key": [{"name": "region", "type": "text(10)", "source": "producer"},
             {"name": "number", "type": "bigint", "source": "table"}],
@@ -65,7 +67,7 @@ pub const ADOPTED: [&str; 3] = [
         "completion": {"history": "orders_done"},
         "backoff": {"first_ms": 1000, "factor": 2.0, "cap_ms": 60000, "jitter": 0.5},
         "roles": {"producer": "p", "worker": "w", "operator": "o", "own_types_only": true}}"#,
-    r#"{"queue": "Due", "columns": [{"name": "what", "type": "text"}],
+    r#"{"queue": "Due", "attempts": {"history": true}, "columns": [{"name": "what", "type": "text"}],
         "table": {"name": "due", "key": ["id"], "lifecycle": {"due": "at"},
             "index": {"name": "by_time", "columns": ["state", "at", "id"]},
             "status": {"column": "state", "values": {"Pending": 0, "Processing": 1, "Completed": 2}}}}"#,

@@ -42,6 +42,7 @@ fn options() -> Vec<(&'static str, Value)> {
         ("by_kind", json!({"claim_by": ["type", "step"]})),
         ("steps", json!({"steps": ["new", "it's \u{fc}ber"]})),
         ("attempts", json!({"attempts": {"limit": 5}, "settings": "jobs"})),
+        ("attempt_history", json!({"attempts": {"history": true}})),
         ("backoff", json!({"backoff": {"first_ms": 500, "factor": 2, "cap_ms": 60000, "jitter": 0.5}})),
         ("no_backoff", json!({"backoff": "none"})),
         ("lease", json!({"lease": {"ms": 30000, "kind": "fixed", "resume_own": true}})),

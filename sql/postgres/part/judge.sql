@@ -67,7 +67,7 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
             END AS answer
         FROM item AS i
         LEFT JOIN LATERAL (
-            {{ m.found("i.key_", ["status", "token", "attempt", "owner", "lease_until", "due_at"], true) }}
+            {{ m.found("i.key_", ["status", "token", "attempt", "owner", "lease_until", "due_at"] + (["started_at", "step"] if attempt_history else []), true) }}
         ) AS v
             ON TRUE
         LEFT JOIN {{ object("queue_transition") }} AS t
@@ -145,6 +145,17 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
             {%- if not role.response %} OR n.response IS NOT NULL{% endif %}
             {%- if not role.error %} OR n.error IS NOT NULL{% endif %}
 {%- endif %} AS stays,
+{%- endif %}
+{%- if attempt_history %}
+            (
+                r.answer = 'OK' AND NOT r.released AND r.item_status = 'Processing' AND r.becomes <> 'Processing'
+            ) AS ended,
+            r.item_attempt AS ended_attempt,
+            r.item_owner AS ended_owner,
+            r.item_started_at AS ended_started_at,
+            COALESCE(r.step, r.item_step) AS ended_step,
+            r.response AS ended_response,
+            CASE WHEN r.error IS NOT NULL OR (r.becomes = 'Failed' AND r.status <> 'Failed') THEN n.error END AS ended_error,
 {%- endif %}
             n.enters,
             n.finishes

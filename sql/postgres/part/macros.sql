@@ -21,6 +21,10 @@ the key as key_1, key_2 ...
 {%- macro lease_at_key(of) %}
 {%- for column in key %}{{ " AND " if not loop.first }}s.key_{{ loop.index }} BETWEEN {{ of }}{{ loop.index }} AND {{ of }}{{ loop.index }}{% endfor -%}
 {% endmacro -%}
+{#- The attempts of an item, in the table that remembers them. -#}
+{%- macro attempt_at_key(of) %}
+{%- for column in key %}{{ " AND " if not loop.first }}a.key_{{ loop.index }} BETWEEN {{ of }}{{ loop.index }} AND {{ of }}{{ loop.index }}{% endfor -%}
+{% endmacro -%}
 {%- macro keys_unnested() -%}
 UNNEST({{ list("key_", "_") }}) WITH ORDINALITY AS k ({{ list("key_") }}, position)
 {%- endmacro -%}

@@ -18,7 +18,7 @@ items claimed by the first call are left to their lease.
 {%- if not role.due %}
 The table has no due time: what is given back for later is an Error that waits in {{ queue }}_lease until then.
 {%- endif %}
-Table access order: queue_operation, {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}, queue_transition.
+Table access order: queue_operation, {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}, queue_transition{{ ", " ~ queue ~ "_attempt" if attempt_history }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(
     operation_ uuid,
@@ -112,6 +112,20 @@ BEGIN
             AND d.answer = 'OK'
             AND NOT d.stays
     ),
+{%- endif %}
+{%- if attempt_history %}
+{% set ended_error = "ended_error" %}{% include "part/attempted.sql" %},
+{%- if completion == "delete" %}
+
+    forgotten AS (
+        DELETE FROM {{ object(queue ~ "_attempt") }} AS a
+        USING decided AS d
+        WHERE
+            {{ m.attempt_at_key("d.key_") }}
+            AND d.answer = 'OK'
+            AND d.status = 'Completed'
+    ),
+{%- endif %}
 {%- endif %}
 
 {% if own %}

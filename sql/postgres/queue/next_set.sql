@@ -22,7 +22,7 @@ types_ is a JSON array of the types to take; NULL: all of them.
 {%- if asks_steps %}
 steps_ is a JSON array of the steps to take, "" for items that have none; NULL: all of them.
 {%- endif %}
-Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}.
+Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}{{ ", " ~ queue ~ "_attempt" if attempt_history }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(
     worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1

@@ -7,7 +7,7 @@ Delete up to max_ finished items that fit filter_, lowest key first. filter_ is 
 status it means Completed, PartiallyCompleted, Cancelled and Terminated. Failed items go only when they are named, since
 somebody may still want to see to them; unfinished ones never do. Rows that others hold are passed over. One row:
 purged, and how many it were.
-Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}.
+Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}{{ ", " ~ queue ~ "_attempt" if attempt_history }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(filter_ json DEFAULT NULL, max_ integer DEFAULT 1000)
 RETURNS TABLE (name text, value bigint)
@@ -76,6 +76,14 @@ BEGIN
         DELETE FROM {{ object(queue ~ "_lease") }} AS s
         USING purged AS p
         WHERE {{ m.lease_at_key("p.key_") }}
+    )
+{%- endif %}
+{%- if attempt_history %},
+
+    forgotten AS (
+        DELETE FROM {{ object(queue ~ "_attempt") }} AS a
+        USING purged AS p
+        WHERE {{ m.attempt_at_key("p.key_") }}
     )
 {%- endif %}
 

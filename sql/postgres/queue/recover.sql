@@ -16,7 +16,7 @@ others than readpast count as well, once they are as old as a lease is long.
 {%- if beside and shows_errors %} What others have set to Error is
 tried again, too; it gives no row here.
 {%- endif %}
-Table access order: {{ table_name }}{{ beside_table }}.
+Table access order: {{ table_name }}{{ beside_table }}{{ ", " ~ queue ~ "_attempt" if attempt_history }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(
     max_ integer DEFAULT 100, worker_ text DEFAULT NULL
@@ -144,7 +144,7 @@ BEGIN
 {%- for column in seek %}
                 q.{{ column.quoted }} AS item_seek_{{ loop.index }},
 {%- endfor %}
-{%- for what in (["token", "attempt", "owner", "lease_until"] if own else m.everything) %}
+{%- for what in ((["token", "attempt", "owner", "lease_until"] + (["started_at", "step"] if attempt_history else [])) if own else m.everything) %}
                 {{ m.of(what) }} AS item_{{ what }}{{ "," if not loop.last }}
 {%- endfor %}
             FROM {{ table }} AS q
@@ -181,6 +181,14 @@ BEGIN
                 ELSE ''
             END AS error,
             e.ends AS finishes,
+{%- if attempt_history %}
+            TRUE AS ended,
+            v.item_attempt AS ended_attempt,
+            v.item_owner AS ended_owner,
+            v.item_started_at AS ended_started_at,
+            v.item_step AS ended_step,
+            NULL::text AS ended_response,
+{%- endif %}
             FALSE AS enters,
             /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
 {%- if own %}
@@ -204,6 +212,9 @@ BEGIN
 
 {% set sets = ["attempts", "error", "lease_until", "duration"] %}{% set clears = [] %}{% set leaves = false %}{% set returns_row = false %}{% set taken = false %}
 {%- set gives = ["key_1", "token", "attempt_num"] if own else [] %}{% include "part/write.sql" %}
+{%- if attempt_history %},
+{% set ended_error = "error" %}{% include "part/attempted.sql" %}
+{%- endif %}
 
     SELECT
         'RECOVERED', NULL::integer, NULL::bigint, {% if own %}c.key_1_, c.token_, c.attempt_num_, c.status_{% else %}{{ m.key_text("c.key_") }}, c.token, c.attempt_num, c.status{% endif %}

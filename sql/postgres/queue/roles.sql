@@ -5,7 +5,7 @@
     "renew_" ~ queue ~ "_set_trx", "recover_" ~ queue ~ "_trx"
 ] -%}
 {%- set done = ["queue_is_done"] -%}
-{%- set look = ["stats_" ~ queue, "watch_" ~ queue, "find_" ~ queue] -%}
+{%- set look = ["stats_" ~ queue, "watch_" ~ queue, "find_" ~ queue] + (["attempts_" ~ queue] if attempt_history else []) -%}
 {%- set operate = ["redrive_" ~ queue ~ "_set_trx", "purge_" ~ queue ~ "_trx"] -%}
 {%- set granted = [
     {"role": roles.producer, "functions": add + done, "sees": false},

@@ -86,6 +86,9 @@ END;
 $$;
 {% endfilter %}
 {%- endif %}
+{%- if attempt_history %}
+{% include "part/attempt_table.sql" %}
+{%- endif %}
 {%- if subtypes %}
 {% include "part/subtypes.sql" %}
 {%- endif %}

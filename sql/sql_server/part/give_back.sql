@@ -72,7 +72,7 @@
                     END AS [GivenUp],
                     {{ item.attempts(t) }} AS [AttemptNum],
                     {{ item.token(t) }} AS [Token],
-                    {{ "CAST(NULL AS nvarchar(60))" if own else item.step(t) }} AS [Step],
+                    {{ "CAST(NULL AS nvarchar(60))" if own and not attempt_history else item.step(t) }} AS [Step],
                     {{ "CAST(NULL AS nvarchar(max))" if own else item.response(t) }} AS [Response],
                     {{ "CAST(NULL AS nvarchar(max))" if own else item.error(t) }} AS [Error],
                     {{ item.started(t) }} AS [StartedAt],
@@ -143,4 +143,24 @@
 {%- set guard = false if beside else processing %}
 
 {% filter indent(4, true) %}{% include "part/apply.sql" %}{% endfilter %}
+{%- if attempt_history %}
+
+            INSERT INTO {{ t.attempt }} (
+                {{ item.attempt_names(t) }}, [AttemptNum], [Worker], [StartedAt], [EndedAt], [Outcome], [Step], [Error]
+            )
+            SELECT
+                {{ item.list(t, "w") }},
+                w.[AttemptNum] + c.[Together],
+                w.[LeaseOwner],
+                w.[StartedAt],
+                @_Now,
+                {{ "CASE WHEN w.[Status] = 'Pending' THEN 'Error' ELSE w.[Status] END" if t.parks_errors and claims else "w.[Status]" }},
+                w.[Step],
+                w.[Error]
+            FROM @_Change AS w
+            INNER JOIN @_Candidate AS c
+                ON {{ item.same(t, "c", "w") }}
+            WHERE w.[Was] = 'Processing'
+            OPTION (LOOP JOIN, FORCE ORDER);
+{%- endif %}
         END;

@@ -9,6 +9,10 @@ a variable table holds of a key is called Key1, Key2 ..., so that no name of the
 {%- macro of_item(t, q="q") %}{% for k in t.key %}{{ q }}.{{ k.quoted }}{{ ", " if not loop.last }}{% endfor %}{% endmacro -%}
 {%- macro of_kept(t, s="s") %}{% for k in t.key %}{{ s }}.{{ k.kept }}{{ ", " if not loop.last }}{% endfor %}{% endmacro -%}
 {%- macro kept_names(t) %}{% for k in t.key %}{{ k.kept }}{{ ", " if not loop.last }}{% endfor %}{% endmacro -%}
+{%- macro attempt_names(t) %}{% for k in t.key %}{{ k.attempted }}{{ ", " if not loop.last }}{% endfor %}{% endmacro -%}
+{%- macro attempt_of(t, v, a="a") %}
+{%- for k in t.key %}{{ a }}.{{ k.attempted }} = {{ v }}.{{ k.var }}{{ " AND " if not loop.last }}{% endfor %}
+{%- endmacro -%}
 {%- macro same(t, one, other) %}
 {%- for k in t.key %}{{ one }}.{{ k.var }} = {{ other }}.{{ k.var }}{{ " AND " if not loop.last }}{% endfor %}
 {%- endmacro -%}

@@ -20,6 +20,12 @@
         [Status] varchar(20) NULL,
         [Token] datetime2(7) NULL,
         [AttemptNum] int NULL
+{%- if attempt_history %},
+        /* Of the attempt that ends. */
+        [Owner] nvarchar(128) NULL,
+        [StartedAt] datetime2(7) NULL,
+        [Step] nvarchar(60) NULL
+{%- endif %}
     );
     DECLARE @_Count int;
 {%- if seek %}

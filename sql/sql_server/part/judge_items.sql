@@ -11,7 +11,7 @@
             DELETE FROM @_Work WHERE [Answer] = 'NOT_FOUND';
 {%- endif %}
 {% filter indent(4 if seek else 0, true) %}
-        INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
+        INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum]{{ ", [Owner], [StartedAt], [Step]" if attempt_history and not redrive }})
         SELECT
             x.[Ordinal],
             a.[Answer],
@@ -28,6 +28,11 @@
                 WHEN 'OK' THEN {{ "0" if redrive else judge.attempts() }}
                 ELSE x.[AttemptNum]
             END
+{%- if attempt_history and not redrive %},
+            x.[LeaseOwner],
+            x.[StartedAt],
+            x.[IsAt]
+{%- endif %}
         FROM (
             SELECT
                 i.[Ordinal],
@@ -42,6 +47,10 @@
 {%- endif %}
                 CASE WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL THEN 1 ELSE 0 END AS [HasData],
                 {{ item.owner(t) }} AS [LeaseOwner],
+{%- endif %}
+{%- if attempt_history and not redrive %}
+                {{ item.started(t) }} AS [StartedAt],
+                {{ item.step(t) }} AS [IsAt],
 {%- endif %}
                 CASE WHEN q.{{ key[0].quoted }} IS NULL THEN 0 ELSE 1 END AS [Found],
                 {{ item.status(t) }} AS [Is],

@@ -37,6 +37,7 @@
         WHERE k.[Answer] = 'OK';
 {%- endif %}
 {%- else %}
+{%- if own or not attempt_history %}
         /*
         One item of a worker, as it mostly is: the fence stands in the WHERE, so one update is judge and writer. Whatever
         it passes over is judged below.
@@ -90,13 +91,21 @@
             SET @_Written = @@ROWCOUNT;
 
             IF @_Written = 1
-                INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
-                SELECT i.[Ordinal], 'OK', 'Processing', {{ item.status(t) }}, {{ item.token(t) }}, {{ item.attempts(t) }}
+                INSERT INTO @_Work (
+                    [Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum]
+                    {{- ", [Owner], [StartedAt], [Step]" if attempt_history }}
+                )
+                SELECT
+                    i.[Ordinal], 'OK', 'Processing', {{ item.status(t) }}, {{ item.token(t) }}, {{ item.attempts(t) }}
+{%- if attempt_history %},
+                    @Worker, {{ item.started(t) }}, {{ item.step(t) }}
+{%- endif %}
                 FROM @_Item AS i
                 INNER JOIN {{ table }} AS q
                     ON {{ item.found(t, "i") }}
                 OPTION (LOOP JOIN, FORCE ORDER);
         END;
+{%- endif %}
 
         IF @_Written = 0
         BEGIN
@@ -139,3 +148,4 @@
         IF @_Written <> (SELECT COUNT(*) FROM @_Work AS w WHERE w.[Answer] = 'OK')
             THROW 50005, N'{{ queue }}: a row that was locked for the change changed all the same.', 1;
 {%- endif %}
+{%- include "part/record_attempts.sql" %}

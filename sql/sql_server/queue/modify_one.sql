@@ -19,7 +19,7 @@ when the token is not the item's any more (50023), the transition is not legal (
 or @Worker and @AttemptNum no longer hold its lease (50026). Returns the item as it is now, through the worker view.
 {%- endif %}
 When its attempts are spent, an item becomes Failed whatever was asked for, unless it is Completed.
-Table access order: {{ called.table }}, {{ queue ~ "_Lease, " if beside }}QueueTransition.
+Table access order: {{ called.table }}, {{ queue ~ "_Lease, " if beside }}QueueTransition{{ ", " ~ queue ~ "_Attempt" if attempt_history }}.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
 {%- if own %}

@@ -28,7 +28,7 @@ Completed items move to {{ called.history }}.
 {%- endif %}
 @Operation makes the call repeatable: asked again with the same value, the answers come again and nothing is changed;
 items claimed by the first call are left to their lease.
-Table access order: QueueOperation, {{ called.table }}, {{ queue ~ "_Lease, " if beside }}QueueTransition.
+Table access order: QueueOperation, {{ called.table }}, {{ queue ~ "_Lease, " if beside }}QueueTransition{{ ", " ~ queue ~ "_Attempt" if attempt_history }}.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
     @Operation uniqueidentifier,

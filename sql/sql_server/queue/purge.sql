@@ -5,7 +5,7 @@
 Delete up to @Max finished items that fit @Filter, in the order of their keys{{ ", and as many rows of " ~ queue ~ "_Lease\nwhose items are gone" if beside }}. @Filter is that of Find_{{ queue }}; without a status it means Completed,
 PartiallyCompleted, Cancelled and Terminated. Failed items go only when they are named, since somebody may still want to
 see to them; unfinished ones never do. Rows that others hold are passed over. One row: purged, and how many items it were.
-Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
+Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
     @Filter nvarchar(max) = NULL,
@@ -86,6 +86,16 @@ BEGIN
         INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK)
             ON {{ item.kept_for(t, "l") }}
         OPTION (LOOP JOIN, FORCE ORDER);
+{%- endif %}
+{%- if attempt_history %}
+
+        DELETE a
+        FROM @_Locked AS l
+        INNER JOIN {{ t.attempt }} AS a WITH (ROWLOCK)
+            ON {{ item.attempt_of(t, "l") }}
+        OPTION (LOOP JOIN, FORCE ORDER);
+{%- endif %}
+{%- if beside %}
 
         DELETE FROM @_Found;
         INSERT INTO @_Found ({{ item.names(t) }})

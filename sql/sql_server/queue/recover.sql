@@ -11,7 +11,7 @@ with the answer RECOVERED and the status it has now. Claims do this too, so a qu
 An item that its worker had claimed together with others gets its attempt back, since nobody knows which of them was
 begun; whatever comes back is claimed alone next. The items of one claim come back together: more than @Max of them, if
 need be.
-Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
+Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
     @Max int = 100

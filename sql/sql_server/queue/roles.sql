@@ -5,7 +5,7 @@
     "Renew_" ~ queue ~ "_Set_trx", "Recover_" ~ queue ~ "_trx"
 ] -%}
 {%- set done = ["QueueIsDone"] -%}
-{%- set look = ["Stats_" ~ queue, "Watch_" ~ queue, "Find_" ~ queue] -%}
+{%- set look = ["Stats_" ~ queue, "Watch_" ~ queue, "Find_" ~ queue] + (["Attempts_" ~ queue] if attempt_history else []) -%}
 {%- set operate = ["Redrive_" ~ queue ~ "_Set_trx", "Purge_" ~ queue ~ "_trx"] -%}
 {%- set granted = [
     {"role": roles.producer, "procedures": add + done, "sees": false},

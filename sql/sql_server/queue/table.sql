@@ -15,6 +15,9 @@ SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
 {%- if beside %}
 {% include "part/lease_table.sql" %}
 {%- endif %}
+{%- if attempt_history %}
+{% include "part/attempt_table.sql" %}
+{%- endif %}
 {%- if group %}
 {% filter statement %}
 /* What its claims lock in turn. */

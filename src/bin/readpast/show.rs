@@ -8,7 +8,7 @@ use crate::output::{Output, note};
 use crate::printable::printable;
 use crate::why;
 use readpast::queue::MAX_ITEMS;
-use readpast::{Item, ItemState, QueueSpec, Value, Why};
+use readpast::{Attempt, Item, ItemState, QueueSpec, Value, Why};
 use serde_json::json;
 
 /// Shows items by key in full, or by filter, a line each
@@ -42,7 +42,11 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
             Some(item) => {
                 // It may cost a scan: not for each of many.
                 let why = if args.keys.len() == 1 { queue.why(key)? } else { None };
-                out.answer(|| in_full(queue.spec(), &item, why.as_ref()), || document(&item, why.as_ref()))?;
+                let attempts = if queue.spec().attempt_history { queue.attempts(key)? } else { Vec::new() };
+                out.answer(
+                    || in_full(queue.spec(), &item, why.as_ref()) + &told(&attempts),
+                    || document(&item, why.as_ref(), queue.spec().attempt_history.then_some(&attempts)),
+                )?;
             }
             None => {
                 missing = true;
@@ -62,7 +66,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
                 return Ok(Exit::Done);
             }
             left -= 1;
-            out.answer(|| line(&item), || document(&item, None))?;
+            out.answer(|| line(&item), || document(&item, None, None))?;
         }
         out.flush()?;
     }
@@ -70,11 +74,20 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
 }
 
 /// One object on one line. The columns stand in it as the library wrote them: read again, numbers would lose digits.
-fn document(item: &Item<'_>, why: Option<&Why>) -> String {
+fn document(item: &Item<'_>, why: Option<&Why>, attempts: Option<&Vec<Attempt>>) -> String {
     let (key, status, attempt, token) = (item.key(), state(item), item.attempt(), filter::token(item));
     let mut head = json!({"key": key, "status": status, "attempt": attempt, "token": token});
     if let Some(why) = why {
         head["why"] = why::document(why);
+    }
+    if let Some(attempts) = attempts {
+        let attempts = attempts.iter().map(|attempt| {
+            json!({
+                "number": attempt.number, "worker": attempt.worker, "started": attempt.started, "ended": attempt.ended,
+                "outcome": attempt.outcome.as_str(), "step": attempt.step, "response": attempt.response, "error": attempt.error
+            })
+        });
+        head["attempts"] = attempts.collect();
     }
     let head = head.to_string();
     format!("{},\"columns\":{}}}", head.strip_suffix('}').unwrap_or(&head), item.to_json())
@@ -107,6 +120,29 @@ fn in_full(spec: &QueueSpec, item: &Item<'_>, why: Option<&Why>) -> String {
         lines.push(format!("  {:<width$}  {indented}", column.name));
     }
     lines.join("\n")
+}
+
+/// The attempts that have ended, a paragraph each: nothing where none has.
+fn told(attempts: &[Attempt]) -> String {
+    let told = attempts.iter().map(|attempt| {
+        let of = |name: &str, value: &Option<String>| {
+            let indent = format!("\n{:1$}", "", 14);
+            value
+                .as_ref()
+                .map_or_else(String::new, |text| format!("\n    {name:<10}{}", printable(text).replace('\n', &indent)))
+        };
+        let worker = attempt.worker.as_deref().unwrap_or("(unknown)");
+        let began = attempt.started.as_deref().unwrap_or("(unknown)");
+        let head = format!(
+            "\n  attempt {} by {}: {}, from {began} to {}",
+            attempt.number,
+            printable(worker),
+            attempt.outcome,
+            attempt.ended
+        );
+        head + &of("step", &attempt.step) + &of("response", &attempt.response) + &of("error", &attempt.error)
+    });
+    told.collect()
 }
 
 fn state(item: &Item<'_>) -> &'static str {

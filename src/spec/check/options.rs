@@ -91,7 +91,12 @@ fn completion(place: &Place, spec: &QueueSpec) -> Checked {
             let why = || "the history is kept in another table than the queue".to_owned();
             place.need(!same_name(&table.name, history), why)
         }
-        _ => place.word(history),
+        _ => {
+            let attempts = [format!("{}_Attempt", spec.queue), format!("{}_attempt", spec.queue.snake_case())];
+            let is_taken = attempts.iter().any(|name| name.eq_ignore_ascii_case(history.as_str()));
+            place.need(!(spec.attempt_history && is_taken), || "is the table of the attempts".to_owned())?;
+            place.word(history)
+        }
     }
 }
 

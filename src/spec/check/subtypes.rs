@@ -11,9 +11,9 @@ const MAX_NAME_BYTES: usize = 63;
 const LONGEST_ENDING: usize = 13;
 
 /// What a queue's other objects have after its name, without underscores: no subtype may be called so.
-const OBJECTS: [&str; 13] = [
+const OBJECTS: [&str; 14] = [
     "seq", "pk", "due", "inflight", "ended", "lease", "item", "history", "group", "held", "work", "blockedv",
-    "istypefn",
+    "istypefn", "attempt",
 ];
 
 pub(super) fn check(spec: &QueueSpec) -> Checked {

@@ -8,6 +8,8 @@ use crate::spec::{
     BackoffSpec, ClaimBySpec, Completion, DedupSpec, Direction, LeaseSpec, OrderSpec, PrioritySpec, RolesSpec,
 };
 
+const ATTEMPTS_KEYS: [&str; 2] = ["limit", "history"];
+
 /// `order`.
 pub(super) fn order(spec: &Table<'_>) -> Result<OrderSpec> {
     let Some(at) = spec.get("order") else { return Ok(OrderSpec::default()) };
@@ -47,10 +49,15 @@ pub(super) fn names(at: &At<'_>) -> Result<Vec<Identifier>> {
     at.list(1)?.iter().map(At::identifier).collect()
 }
 
-/// `attempts`.
-pub(super) fn attempts(spec: &Table<'_>) -> Result<i32> {
+/// `attempts.limit`.
+pub(super) fn max_attempts(spec: &Table<'_>) -> Result<i32> {
     let Some(at) = spec.get("attempts") else { return Ok(3) };
-    at.table(&["limit"])?.need("limit")?.integer(ATTEMPTS)
+    at.table(&ATTEMPTS_KEYS)?.get("limit").map_or(Ok(3), |at| at.integer(ATTEMPTS))
+}
+
+/// `attempts.history`.
+pub(super) fn attempt_history(spec: &Table<'_>) -> Result<bool> {
+    spec.get("attempts").map_or(Ok(false), |at| at.table(&ATTEMPTS_KEYS)?.boolean("history", false))
 }
 
 /// `backoff`.

@@ -44,7 +44,11 @@ impl QueueSpec {
             let listed: Vec<_> = claim_by.into_iter().filter(|(_, is)| *is).map(|(word, _)| word).collect();
             put("claim_by", json!(listed));
         }
-        put("attempts", json!({"limit": self.max_attempts}));
+        let mut attempts = json!({"limit": self.max_attempts});
+        if self.attempt_history {
+            attempts["history"] = json!(true);
+        }
+        put("attempts", attempts);
         let fraction = |percent: i32| f64::from(percent) / 100.0;
         put(
             "backoff",

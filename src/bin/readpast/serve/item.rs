@@ -9,7 +9,7 @@ use super::show::plain;
 use crate::duration;
 use crate::filter::ago;
 use crate::steer::Verb;
-use readpast::{ErrorKind, Filter, Item, ItemState, Queue, Value};
+use readpast::{Attempt, ErrorKind, Filter, Item, ItemState, Queue, Value};
 use serde_json::json;
 
 /// Items on a page.
@@ -137,14 +137,34 @@ pub fn one(app: &App, desk: &Desk, request: &Request) -> Answer {
             json!({"name": column.name, "value": value})
         })
         .collect();
+    let attempts: Vec<_> = match queue.spec().attempt_history.then(|| queue.attempts(key)).transpose() {
+        Ok(attempts) => attempts.unwrap_or_default().iter().map(attempted).collect(),
+        Err(error) => return app.pages.problem(app, 400, "The attempts at this item cannot be shown", &told(&error)),
+    };
     let shown = json!({
         "queue": name(queue),
+        "attempts": attempts,
         "item": {"key": item.key(), "state": state(&item), "attempt": item.attempt(), "columns": columns},
         "why": why,
         "verbs": verbs(),
         "said": said(request),
     });
     app.pages.answer(app, 200, "item.html", shown)
+}
+
+/// An attempt that has ended, for the page of its item.
+fn attempted(attempt: &Attempt) -> serde_json::Value {
+    let shown = |value: &Option<String>| text(value.as_deref().map(Value::Text), LONG);
+    json!({
+        "number": attempt.number,
+        "worker": shown(&attempt.worker),
+        "started": shown(&attempt.started),
+        "ended": attempt.ended,
+        "outcome": attempt.outcome.as_str(),
+        "step": shown(&attempt.step),
+        "response": shown(&attempt.response),
+        "error": shown(&attempt.error),
+    })
 }
 
 /// An item of a list.

@@ -225,8 +225,11 @@ k.[Was],
         SET @_Written = @@ROWCOUNT;
 
         IF @_Written = 1
-            INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
-            SELECT i.[Ordinal], 'OK', 'Processing', q.[Status], CAST(q.[UpdatedAt] AS datetime2(7)), q.[AttemptNum]
+            INSERT INTO @_Work (
+                [Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum]
+            )
+            SELECT
+                i.[Ordinal], 'OK', 'Processing', q.[Status], CAST(q.[UpdatedAt] AS datetime2(7)), q.[AttemptNum]
             FROM @_Item AS i
             INNER JOIN [readpast].[Notification] AS q
                 ON q.[EnqueuedAt] = i.[Key1]
@@ -655,8 +658,11 @@ k.[Was],
             SET @_Written = @@ROWCOUNT;
 
             IF @_Written = 1
-                INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
-                SELECT i.[Ordinal], 'OK', 'Processing', q.[Status], CAST(q.[UpdatedAt] AS datetime2(7)), q.[AttemptNum]
+                INSERT INTO @_Work (
+                    [Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum]
+                )
+                SELECT
+                    i.[Ordinal], 'OK', 'Processing', q.[Status], CAST(q.[UpdatedAt] AS datetime2(7)), q.[AttemptNum]
                 FROM @_Item AS i
                 INNER JOIN [readpast].[Notification] AS q
                     ON q.[EnqueuedAt] = i.[Key1]

@@ -1,0 +1,1 @@
+SELECT * FROM {{ object("attempts_" ~ queue) }}(?::text, ?::integer)

@@ -1,0 +1,12 @@
+
+    /* What has ended is remembered. Of what leaves with its item nothing stays. */
+    attempted AS (
+        INSERT INTO {{ object(queue ~ "_attempt") }} (
+            {{ m.list("key_") }}, attempt_num, worker, started_at, ended_at, outcome, step, response, error
+        )
+        SELECT
+            {{ m.list("d.key_") }}, d.ended_attempt, d.ended_owner, d.ended_started_at, now_, d.status, d.ended_step,
+            d.ended_response, d.{{ ended_error }}
+        FROM {{ "decided" if own else "changed" }} AS d
+        WHERE d.ended{{ " AND d.status <> 'Completed'" if completion == "delete" }}
+    )
