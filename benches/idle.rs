@@ -27,6 +27,7 @@ fn main() {
     Server::each("idle", |server| {
         server.install("Bench");
         queries(server);
+        recoveries(server);
         let queue = server.open("Bench", &[]);
         local(&queue);
         remote(server, &queue);
@@ -51,6 +52,41 @@ fn queries(server: &Server) {
     });
     let rate = (long - short) / 6.0;
     verdict(&format!("queries a second of {WAITERS} threads that wait"), &format!("{rate:.2}"), "<= 1", rate <= 1.0);
+}
+
+/// Searches for the items of dead workers by processes that wait: by one of them, once in `recover.interval_ms`. Connection
+/// strings that differ are to the library what processes are.
+fn recoveries(server: &Server) {
+    const PROCESSES: usize = 8;
+    const SECONDS: u64 = 20;
+
+    if server.is_sql_server() {
+        // It does not count what an index is asked.
+        return;
+    }
+    let searches = || {
+        thread::sleep(Duration::from_secs(1));
+        server.number("SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'bench_in_flight'")
+    };
+    let before = searches();
+    let queues: Vec<_> = (1..=PROCESSES)
+        .map(|number| {
+            let connection = format!("{}{}", server.scratch(), ";".repeat(number));
+            server.open(
+                "Bench",
+                &[("connection", &connection), ("recover.interval_ms", "1000"), ("poll.interval_ms", "100")],
+            )
+        })
+        .collect();
+    thread::scope(|scope| {
+        for queue in &queues {
+            scope.spawn(|| assert!(queue.claim(1, Duration::from_secs(SECONDS)).unwrap().is_empty()));
+        }
+    });
+    queues.iter().for_each(|queue| queue.close(Duration::from_secs(10)).unwrap());
+    let rate = (searches() - before) as f64 / SECONDS as f64;
+    let what = format!("recoveries a second of {PROCESSES} processes, interval 1 s");
+    verdict(&what, &format!("{rate:.2}"), "<= 1.5", rate <= 1.5);
 }
 
 fn local(queue: &Queue) {

@@ -29,8 +29,8 @@ pub enum Dialect {
 pub struct Calls {
     /// Operation, items.
     pub enqueue: Arc<str>,
-    /// Worker, most items, lease in ms, what to recover (0, 1: what has run out, 2: the worker's own too) and, in queues
-    /// that have them, the time of the run, the types and the steps.
+    /// Worker, most items, lease in ms, what to recover (0, 1: what has run out, 2: the worker's own too; more: as 1, unless
+    /// somebody did within so many ms) and, in queues that have them, the time of the run, the types and the steps.
     pub claim: Arc<str>,
     /// Operation, worker, items, and the parameters of a claim from the second on.
     pub settle: Arc<str>,
@@ -44,7 +44,7 @@ pub struct Calls {
     pub is_done: Arc<str>,
     /// Worker, items, lease in ms.
     pub renew: Arc<str>,
-    /// Most items.
+    /// Most items, and what to recover, as in `claim`.
     pub recover: Arc<str>,
     /// No parameters.
     pub stats: Arc<str>,

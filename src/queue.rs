@@ -244,9 +244,9 @@ impl Queue {
     }
 
     /// Gives the items of up to `max` run-out leases back, or to Failed when their attempts are spent, and says how many
-    /// there were. Claims do this by themselves every `recover.interval_ms`.
+    /// there were. Claims do this by themselves, one of all in the queue every `recover.interval_ms`.
     pub fn recover(&self, max: u32) -> Result<u32> {
-        claim::recover(&self.0, max)
+        claim::recover(&self.0, max, claim::RECOVER_NOW)
     }
 
     /// Up to `max` items that fit `filter`, in the order of their keys, from after the key `after` on: a page, whose last key

@@ -121,7 +121,8 @@ pub const SETTINGS: [Setting; 25] = [
         key: "recover.interval_ms",
         kind: Kind::Number(10, 3_600_000),
         default: "5000",
-        meaning: "How often claims also give back the items of dead workers.",
+        meaning: "How often claims also give back the items of dead workers: one claim of all in the queue does, so that it costs \
+                  the same however many workers there are. What ran out is back no later than this, if anybody claims.",
     },
     Setting {
         key: "item.max_bytes",

@@ -88,7 +88,7 @@ fn look(queue: &Inner, max: i32) -> Result<Batch> {
             return Ok(batch);
         }
     }
-    ask(queue, calls, max, i32::from(queue.signal.recovery_is_due(queue.recover_interval)))
+    ask(queue, calls, max, queue.signal.recovery(queue.recover_interval))
 }
 
 /// Gives back what has run out, and what this worker held when it was last alive.
@@ -142,10 +142,15 @@ pub(super) fn claimed(queue: &Inner, mut rows: Rows, first: usize, wakes: u64) -
     }
 }
 
-pub(super) fn recover(queue: &Inner, max: u32) -> Result<u32> {
+/// What is to be recovered now, of all that there is.
+pub(super) const RECOVER_NOW: i32 = 1;
+
+/// `recover`: [`RECOVER_NOW`], or what [`super::wake::Signal::recovery`] says.
+pub(super) fn recover(queue: &Inner, max: u32, recover: i32) -> Result<u32> {
     let max = check_count("the number of items to recover", max as usize)?;
     let calls = queue.backend.ours("recover items", "they keep no lease that would tell which worker is gone")?;
-    let rows = queue.with_session(|session| answered(session, &calls.recover, &[Param::Integer(max)]))?;
+    let rows = queue
+        .with_session(|session| answered(session, &calls.recover, &[Param::Integer(max), Param::Integer(recover)]))?;
     if !rows.is_empty() {
         queue.signal.wake();
     }

@@ -83,8 +83,9 @@ impl Procedure {
 
     fn look(&self) -> Result<Option<Worked>> {
         let queue = &*self.queue.0;
-        if queue.signal.recovery_is_due(queue.recover_interval) {
-            claim::recover(queue, 100)?;
+        let recover = queue.signal.recovery(queue.recover_interval);
+        if recover > 0 {
+            claim::recover(queue, 100, recover)?;
         }
         let mut victim = None;
         let ended = queue.with_session_yielding(YieldsTo::Interrupts, |session| {

@@ -80,7 +80,7 @@ fn in_one_call(
     max: i32,
 ) -> Result<(Vec<Outcome>, Batch)> {
     let claims = max > 0;
-    let recover = i32::from(claims && queue.signal.recovery_is_due(queue.recover_interval));
+    let recover = if claims { queue.signal.recovery(queue.recover_interval) } else { 0 };
     let mut params = vec![Param::Text(&operation.id), Param::Text(&queue.worker), Param::Text(items)];
     params.extend(claim::terms(queue, max, recover));
 

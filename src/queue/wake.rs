@@ -35,7 +35,7 @@ struct State {
     of_kinds: HashMap<String, OfKinds>,
     /// How often somebody said that something may be due, of whatever kind.
     wakes: u64,
-    /// When this process last gave back the items of dead workers.
+    /// When this process last asked whether the items of dead workers are to be given back.
     recovered: Option<Instant>,
 }
 
@@ -53,6 +53,9 @@ impl State {
         self.of_kinds.entry(kinds.to_owned()).or_default()
     }
 }
+
+/// Below it, what the server is told of a recovery has meanings of its own.
+const LEAST_PAUSE: i32 = 3;
 
 type Registry = Mutex<HashMap<(u32, String, String, String), Weak<Signal>>>;
 
@@ -190,15 +193,22 @@ impl Signal {
         self.resumed.lock()
     }
 
-    /// Whether it is time to give back the items of dead workers; the one who is told so does it.
-    pub(super) fn recovery_is_due(&self, interval: Duration) -> bool {
+    /// What the server is to be told of the items of dead workers: nothing (0), or to give them back unless somebody did within so
+    /// many milliseconds.
+    ///
+    /// All processes together are to do it once in `interval`, and never later. So each asks several times in it, which costs a
+    /// look at one row, and a part of it before it is over the answer is yes.
+    pub(super) fn recovery(&self, interval: Duration) -> i32 {
+        const ASKED: u32 = 8;
+
+        let pause = interval / ASKED;
         let mut state = self.state.lock();
         let now = Instant::now();
-        let due = state.recovered.is_none_or(|last| now.duration_since(last) >= interval);
-        if due {
-            state.recovered = Some(now);
+        if state.recovered.is_some_and(|last| now.duration_since(last) < pause) {
+            return 0;
         }
-        due
+        state.recovered = Some(now);
+        i32::try_from((interval - pause).as_millis()).unwrap_or(i32::MAX).max(LEAST_PAUSE)
     }
 }
 

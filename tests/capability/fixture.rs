@@ -229,6 +229,12 @@ impl Given {
         self.session().execute(&self.spell(&statement), &[]).unwrap()
     }
 
+    /// The queue's name as its schema's tables have it.
+    pub fn stem(&self) -> String {
+        let snake = || readpast::ident::QueueName::new(&self.queue).unwrap().snake_case();
+        if self.server.is_sql_server() { self.queue.clone() } else { snake() }
+    }
+
     /// The queue's table, qualified.
     pub fn table(&self) -> String {
         if self.server.is_sql_server() {
@@ -276,6 +282,7 @@ impl Given {
             ("UpdatedAt", "updated_at"),
             ("LeaseOwner", "lease_owner"),
             ("LeaseUntil", "lease_until"),
+            ("RecoveredAt", "recovered_at"),
             ("Payload", "\"Payload\""),
             ("SYSUTCDATETIME()", "clock_timestamp()"),
         ];

@@ -184,11 +184,7 @@ fn nobody_else_can_stop_the_claims(given: &Given) {
 
     // Without the row that is locked instead, the order could not be kept: nothing is handed out.
     let column = if given.server.is_sql_server() { "[Queue]" } else { "queue" };
-    let stem = if given.server.is_sql_server() {
-        given.queue.clone()
-    } else {
-        readpast::ident::QueueName::new(&given.queue).unwrap().snake_case()
-    };
+    let stem = given.stem();
     given.session().execute(&format!("DELETE FROM {turn} WHERE {column} = '{stem}'"), &[]).unwrap();
     let problem = queue.claim(1, Duration::ZERO).unwrap_err();
     assert_eq!(problem.kind, "SchemaMismatch");

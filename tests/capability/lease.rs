@@ -13,6 +13,8 @@ pub const BODIES: &[(&str, Body)] = &[
     ("lease::a_worker_that_died_on_its_last_attempt", a_worker_that_died_on_its_last_attempt),
     ("lease::a_late_settle_counts_while_nobody_took_over", a_late_settle_counts_while_nobody_took_over),
     ("lease::claims_recover_by_themselves", claims_recover_by_themselves),
+    ("lease::one_of_all_recovers_in_its_turn", one_of_all_recovers_in_its_turn),
+    ("lease::a_turn_that_found_a_chunk_is_not_the_last", a_turn_that_found_a_chunk_is_not_the_last),
     ("lease::a_fixed_one_ends_at_its_time", a_fixed_one_ends_at_its_time),
     ("lease::a_worker_resumes_its_own", a_worker_resumes_its_own),
     ("lease::nobody_resumes_where_that_was_not_asked_for", nobody_resumes_where_that_was_not_asked_for),
@@ -100,6 +102,70 @@ fn claims_recover_by_themselves(given: &Given) {
     let alive = given.open(&[("recover.interval_ms", "10"), ("poll.interval_ms", "10")]);
     let taken = alive.claim(1, Duration::from_secs(60)).unwrap();
     assert_eq!(taken[0].attempt, 2);
+}
+
+/// How many are claimed after the items of dead workers were given back, unless somebody did within an hour.
+fn in_turn(given: &Given, worker: &str) -> usize {
+    let rows = by_hand::claim(given, worker, 1, 3_600_000);
+    (0..rows.len()).filter(|row| by_hand::cell(&rows, *row, 0).starts_with("CLAIMED")).count()
+}
+
+fn one_of_all_recovers_in_its_turn(given: &Given) {
+    let queue = given.queue(&[]);
+    given.set_max_attempts(100);
+    queue.put("x");
+    by_hand::claim(given, "dead", 1, 0);
+    given.meddle(RUN_OUT, "Payload = 'x'");
+    assert_eq!(in_turn(given, "first"), 1, "nobody has looked yet");
+    given.meddle(RUN_OUT, "Payload = 'x'");
+    assert_eq!(in_turn(given, "second"), 0, "it was done an hour ago at most");
+    assert_eq!(queue.recover(10).unwrap(), 1, "who asks for it has it done");
+
+    // The clock was set back by more than the interval, or forth.
+    let mut session = given.session();
+    let mut run = |statement: String| session.execute(&given.spell(&statement), &[]).unwrap();
+    let table = given.procedure("QueueRecovery", "");
+    let condition = format!("Queue = '{}'", given.stem());
+    let lock = if given.server.is_sql_server() {
+        format!("SELECT * FROM {table} WITH (UPDLOCK, ROWLOCK) WHERE {condition}")
+    } else {
+        format!("SELECT * FROM {table} WHERE {condition} FOR UPDATE")
+    };
+    for time in ["2001-01-01", "2999-01-01"] {
+        queue.claim(1, Duration::ZERO).unwrap();
+        given.meddle(RUN_OUT, "Payload = 'x'");
+        let set = format!("UPDATE {table} SET RecoveredAt = '{time}' WHERE {condition}");
+        run(set.clone());
+        // Whoever keeps the row locked stops nobody.
+        run("BEGIN TRANSACTION".to_owned());
+        run(lock.clone());
+        assert_eq!(in_turn(given, "third"), 1, "{time}");
+        given.meddle(RUN_OUT, "Payload = 'x'");
+        run("ROLLBACK".to_owned());
+        run(set);
+        assert_eq!(in_turn(given, "fourth"), 1, "{time}");
+    }
+
+    // Nor is anything lost with the row.
+    run(format!("DELETE FROM {table} WHERE {condition}"));
+    given.meddle(RUN_OUT, "Payload = 'x'");
+    assert_eq!(in_turn(given, "fifth"), 1);
+}
+
+fn a_turn_that_found_a_chunk_is_not_the_last(given: &Given) {
+    let queue = given.queue(&[]);
+    let payloads: Vec<_> = (0..120).map(|number| number.to_string()).collect();
+    queue.enqueue(&payloads.iter().map(|payload| item(payload)).collect::<Vec<_>>(), None).unwrap();
+    for _ in 0..120 {
+        by_hand::claim(given, "dead", 1, 0);
+    }
+    given.meddle(RUN_OUT, "1 = 1");
+    assert_eq!((in_turn(given, "one"), in_turn(given, "other")), (1, 1));
+    assert_eq!(
+        given.look("COUNT(*)", "Status = 'Processing' AND LeaseOwner = 'dead'"),
+        "0",
+        "the second took up the rest"
+    );
 }
 
 fn a_fixed_one_ends_at_its_time(given: &Given) {

@@ -25,6 +25,8 @@ UPDATE [readpast].QueueSpec SET [RenderedBy] = 0;
 GO
 DROP TABLE [readpast].QueueTurn;
 GO
+DROP TABLE [readpast].QueueRecovery;
+GO
 DROP PROCEDURE [readpast].Find_Legacy;
 GO
 DROP INDEX [IX_Legacy_Ended] ON [readpast].Legacy;
@@ -43,6 +45,8 @@ GO
 UPDATE readpast.queue_spec SET rendered_by = 0;
 GO
 DROP TABLE readpast.queue_turn;
+GO
+DROP TABLE readpast.queue_recovery;
 GO
 DROP FUNCTION readpast.find_legacy;
 GO

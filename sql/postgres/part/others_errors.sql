@@ -26,3 +26,5 @@
     FOR NO KEY UPDATE OF q SKIP LOCKED
     ON CONFLICT ({{ m.list("key_") }}) DO UPDATE
     SET status = excluded.status, due_at = excluded.due_at, lease_until = NULL;
+    GET DIAGNOSTICS found_ = ROW_COUNT;
+{% include "part/recover_more.sql" %}

@@ -80,6 +80,8 @@
     IF key_1_ IS NULL THEN
         RETURN;
     END IF;
+    found_ := CARDINALITY(key_1_);
+{% include "part/recover_more.sql" %}
 
     /* Of those that somebody changed by hand, the table is right. */
     UPDATE {{ object(queue ~ "_lease") }} AS s

@@ -169,7 +169,8 @@ REVOKE ALL ON FUNCTION {{ function }}(uuid, text, json, integer, integer, intege
 {% filter made("FUNCTION", "modify_" ~ queue ~ "_set_utx") %}
 /*
 {{ procedure }} by the name that says that the call is a part of the caller's transaction, as every call here is: it has the
-locks until that ends, and is undone with it. What is refused is an answer, and leaves the transaction as it is.
+locks until that ends, and is undone with it. What is refused is an answer, and leaves the transaction as it is. Whether
+others recovered lately does not count.
 Table access order: as there.
 */
 CREATE OR REPLACE FUNCTION {{ called_as }}(
@@ -187,7 +188,8 @@ RETURNS TABLE ({{ m.item_columns() }}
 AS $$
     SELECT m.*
     FROM {{ function }}(
-        operation_, worker_, items_, max_, lease_ms_, recover_{{ ", started_at_" if run_time }}
+        operation_, worker_, items_, max_, lease_ms_, CASE WHEN recover_ > 2 THEN 1 ELSE recover_ END
+        {{- ", started_at_" if run_time }}
         {{- ", types_ => types_" if asks_types }}{{ ", steps_ => steps_" if asks_steps }}
     ) AS m;
 $$;

@@ -5,7 +5,7 @@
 /*
 Claim one item, as its worker. Returns its key and its concurrency token, or no row when none is due; the details are
 in the worker view, and the token goes into the following modify_{{ queue }}_trx. With recover_ 1, first give back
-the items of dead workers; a caller that polls often need not each time.
+the items of dead workers; with 3 or more, unless somebody did within so many milliseconds.
 {%- if asks_types %}
 types_ is a JSON array of the types to take; NULL: all of them.
 {%- endif %}

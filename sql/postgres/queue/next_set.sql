@@ -6,7 +6,7 @@
 /*
 Claim up to max_ due items. One row per item, in the order they are due, with the answer CLAIMED; or one row EMPTY with
 the milliseconds until the next item is due (NULL when there is none). With recover_ 1, first give back the items of
-dead workers; a caller that polls often need not each time.
+dead workers; with 3 or more, unless somebody did within so many milliseconds.
 An item that came back from a dead worker may have been its death. It is handed out alone, with the answer
 CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
 {%- if resume_own %}
@@ -69,7 +69,7 @@ BEGIN
     END IF;
 {%- endif %}
     IF recover_ > 0 THEN
-        PERFORM FROM {{ object("recover_" ~ queue ~ "_trx") }}(100);
+        PERFORM FROM {{ object("recover_" ~ queue ~ "_trx") }}(100, recover_ => recover_);
     END IF;
 {%- if group %}
 

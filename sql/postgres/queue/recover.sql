@@ -9,7 +9,8 @@ Give the items of dead workers back (Error, due at once), or to Failed when thei
 with the answer RECOVERED and the status it has now. An item that its worker had claimed together with others gets its
 attempt back, since nobody knows which of them was begun; whatever comes back is claimed alone next. The items of one
 claim come back together: more than max_ of them, if need be. With worker_, everything that is in flight under this name
-counts, whatever its lease. Claims do this too, so a queue with workers needs no other reaper.
+counts, whatever its lease. With recover_ above 2, nothing is done when somebody did it within so many milliseconds.
+Claims do this too, so a queue with workers needs no other reaper.
 {%- if foreign %} Items that were taken by
 others than readpast count as well, once they are as old as a lease is long.
 {%- endif %}
@@ -19,7 +20,7 @@ tried again, too; it gives no row here.
 Table access order: {{ table_name }}{{ beside_table }}{{ ", " ~ queue ~ "_attempt" if attempt_history }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(
-    max_ integer DEFAULT 100, worker_ text DEFAULT NULL
+    max_ integer DEFAULT 100, worker_ text DEFAULT NULL, recover_ integer DEFAULT 1
 )
 RETURNS TABLE ({{ m.answer_columns() }}
 )
@@ -30,6 +31,8 @@ DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
     lease_ms_ integer;
     max_attempts_ integer;
+    turn_ boolean := FALSE;
+    found_ integer;
 {%- if beside %}
 {%- include "part/key_variables.sql" %}
 {%- endif %}
@@ -38,6 +41,38 @@ BEGIN
 {% include "part/settings.sql" %}
     IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
         RAISE EXCEPTION '{{ procedure }}: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
+    END IF;
+    IF recover_ > 2 THEN
+        /* One of all who claim, once in so many milliseconds; who comes meanwhile neither waits for it nor looks. */
+        UPDATE {{ object("queue_recovery") }} AS r
+        SET recovered_at = now_
+        FROM (
+            SELECT d.queue
+            FROM {{ object("queue_recovery") }} AS d
+            WHERE
+                d.queue = '{{ queue }}'
+                AND d.recovered_at NOT BETWEEN
+                    now_ - {{ m.interval_ms("recover_") }}
+                    AND now_ + {{ m.interval_ms("recover_") }}
+            FOR NO KEY UPDATE SKIP LOCKED
+        ) AS d
+        WHERE r.queue = d.queue;
+        turn_ := FOUND;
+        /* Whoever keeps its transaction open for as long again holds nobody up. */
+        IF
+            NOT turn_
+            AND EXISTS (
+                SELECT 1
+                FROM {{ object("queue_recovery") }} AS r
+                WHERE
+                    r.queue = '{{ queue }}'
+                    AND r.recovered_at BETWEEN
+                        now_ - {{ m.interval_ms("recover_") }} * 2
+                        AND now_ + {{ m.interval_ms("recover_") }}
+            )
+        THEN
+            RETURN;
+        END IF;
     END IF;
 {%- if beside %}
 {% include "part/recover_beside.sql" %}
@@ -220,9 +255,13 @@ BEGIN
         'RECOVERED', NULL::integer, NULL::bigint, {% if own %}c.key_1_, c.token_, c.attempt_num_, c.status_{% else %}{{ m.key_text("c.key_") }}, c.token, c.attempt_num, c.status{% endif %}
     FROM changed AS c
     ORDER BY {{ "c.key_1_" if own else m.list("c.key_") }};
+{%- if not beside %}
+    GET DIAGNOSTICS found_ = ROW_COUNT;
+{% include "part/recover_more.sql" %}
+{%- endif %}
 END;
 $$;
 {% endfilter %}
 {% filter statement %}
-REVOKE ALL ON FUNCTION {{ function }}(integer, text) FROM public;
+REVOKE ALL ON FUNCTION {{ function }}(integer, text, integer) FROM public;
 {% endfilter %}

@@ -92,3 +92,8 @@ $$;
 {%- if subtypes %}
 {% include "part/subtypes.sql" %}
 {%- endif %}
+{% filter statement %}
+/* When the items of its dead workers were last looked for. */
+INSERT INTO {{ object("queue_recovery") }} (queue, recovered_at) VALUES ('{{ queue }}', '-infinity')
+ON CONFLICT DO NOTHING;
+{% endfilter %}

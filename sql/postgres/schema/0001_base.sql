@@ -156,3 +156,13 @@ CREATE TABLE IF NOT EXISTS {{ object("queue_turn") }} (
     queue text NOT NULL PRIMARY KEY
 );
 {% endfilter %}
+{% filter made("TABLE", "queue_recovery") %}
+/*
+A row for each queue: when the items of its dead workers were last looked for. Of all who claim, one does it when it is
+time; nobody waits for a row here.
+*/
+CREATE TABLE IF NOT EXISTS {{ object("queue_recovery") }} (
+    queue text NOT NULL PRIMARY KEY,
+    recovered_at timestamptz NOT NULL
+);
+{% endfilter %}

@@ -1,1 +1,1 @@
-{CALL {{ object("Recover_" ~ queue ~ "_trx") }} (?)}
+{CALL {{ object("Recover_" ~ queue ~ "_trx") }} (?, ?)}

@@ -4,6 +4,9 @@
         */
         DELETE FROM @_Change;
         DELETE FROM @_Candidate;
+{%- if takes_turns %}
+{% include "part/recovery_turn.sql" %}
+{%- endif %}
         IF @Recover > 0
         BEGIN
             INSERT INTO @_Candidate ({{ item.names(t) }}, [StartedAt])
@@ -60,6 +63,15 @@
                 )
                 AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE {{ item.found(t, "c") }})
             OPTION (LOOP JOIN, FORCE ORDER);
+{%- endif %}
+{%- if takes_turns %}
+
+            /* There may be more of them: the next who comes goes on at once. */
+            IF @_MyTurn = 1 AND (SELECT COUNT(*) FROM @_Candidate) >= @_RecoverMax
+                UPDATE r
+                SET [RecoveredAt] = '0001-01-01'
+                FROM {{ object("QueueRecovery") }} AS r WITH (ROWLOCK)
+                WHERE r.[Queue] = '{{ queue }}';
 {%- endif %}
         END;
 {%- if resume_own %}

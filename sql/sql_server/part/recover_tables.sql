@@ -1,5 +1,8 @@
     DECLARE @_RecoverMax int = {{ recover_max }};
     DECLARE @_Searched int = 0;
+{%- if takes_turns %}
+    DECLARE @_MyTurn int = 0;
+{%- endif %}
     DECLARE @_Candidate TABLE (
 {{- item.declared(t) }}
         [StartedAt] datetime2(7) NULL,

@@ -8,6 +8,8 @@
 {%- set recover_max = "100" -%}
 {%- for transaction in ["utx", "trx"] -%}
 {%- set procedure = "Modify_" ~ queue ~ "_Set_" ~ transaction %}
+{#- A row that is locked to the end of somebody's transaction is no measure for others. #}
+{%- set takes_turns = transaction == "trx" %}
 {% filter made("PROCEDURE", procedure) %}
 /*
 {%- if transaction == "utx" %}

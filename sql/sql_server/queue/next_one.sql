@@ -4,6 +4,7 @@
 {%- import "part/write.sql" as write -%}
 {%- set procedure = "Next_" ~ queue ~ "_trx" -%}
 {%- set claims = true -%}
+{%- set takes_turns = true -%}
 {%- set recover_max = "100" -%}
 {% filter made("PROCEDURE", procedure) %}
 /*
@@ -18,8 +19,9 @@ Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ 
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
     @Worker nvarchar(128) = NULL, /* who holds the lease; by default the connection's login and session number */
     @LeaseMs int = NULL, /* by default the setting {{ setting }}.leaseMs, or else {{ lease_ms }} */
+    /* 1: first give back the items of dead workers. 3 or more: unless somebody did within so many milliseconds. */
     @Recover int = 1{% if run_time %},
-    @StartedAt datetime2(7) = NULL{% endif %} /* 1: first give back the items of dead workers; a caller that polls often need not each time */
+    @StartedAt datetime2(7) = NULL{% endif %}
 {%- include "part/kind_parameters.sql" %}
 AS
 BEGIN

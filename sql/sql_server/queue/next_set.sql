@@ -4,6 +4,7 @@
 {%- import "part/write.sql" as write -%}
 {%- set procedure = "Next_" ~ queue ~ "_Set_trx" -%}
 {%- set claims = true -%}
+{%- set takes_turns = true -%}
 {%- set recover_max = "100" -%}
 {% filter made("PROCEDURE", procedure) %}
 /*
@@ -21,7 +22,10 @@ Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ 
     @Worker nvarchar(128),
     @Max int,
     @LeaseMs int = NULL,
-    /* 1: first give back the items of dead workers. 2: and what this worker left, who begins anew under its name. */
+    /*
+    1: first give back the items of dead workers. 2: and what this worker left, who begins anew under its name. More:
+    as 1, unless somebody did within so many milliseconds.
+    */
     @Recover int = 1{% if run_time %},
     @StartedAt datetime2(7) = NULL /* UTC: the time of the worker's whole run; NULL is now */{% endif %}
 {%- include "part/kind_parameters.sql" %}

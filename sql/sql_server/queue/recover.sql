@@ -3,6 +3,7 @@
 {%- import "part/write.sql" as write -%}
 {%- set procedure = "Recover_" ~ queue ~ "_trx" -%}
 {%- set claims = false -%}
+{%- set takes_turns = true -%}
 {%- set recover_max = "@Max" -%}
 {% filter made("PROCEDURE", procedure) %}
 /*
@@ -14,13 +15,13 @@ need be.
 Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
-    @Max int = 100
+    @Max int = 100,
+    @Recover int = 1 /* 3 or more: unless somebody did within so many milliseconds */
 AS
 BEGIN
 {% include "part/head.sql" %}
     /* Who tidies up gives way. */
     SET DEADLOCK_PRIORITY LOW;
-    DECLARE @Recover int = 1;
 {%- if resume_own %}
     DECLARE @Worker nvarchar(128);
 {%- endif %}

@@ -25,3 +25,8 @@ IF NOT EXISTS (SELECT 1 FROM {{ object("QueueTurn") }} AS t WHERE t.[Queue] = '{
     INSERT INTO {{ object("QueueTurn") }} ([Queue]) VALUES ('{{ queue }}');
 {% endfilter %}
 {%- endif %}
+{% filter statement %}
+/* When the items of its dead workers were last looked for. */
+IF NOT EXISTS (SELECT 1 FROM {{ object("QueueRecovery") }} AS r WHERE r.[Queue] = '{{ queue }}')
+    INSERT INTO {{ object("QueueRecovery") }} ([Queue], [RecoveredAt]) VALUES ('{{ queue }}', '0001-01-01');
+{% endfilter %}

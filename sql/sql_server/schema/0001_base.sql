@@ -206,3 +206,15 @@ IF OBJECT_ID({{ literal("QueueTurn") }}, N'U') IS NULL
         CONSTRAINT [PK_QueueTurn] PRIMARY KEY CLUSTERED ([Queue])
     );
 {% endfilter %}
+{% filter made("TABLE", "QueueRecovery") %}
+/*
+A row for each queue: when the items of its dead workers were last looked for, UTC. Of all who claim, one does it when
+it is time; nobody waits for a row here.
+*/
+IF OBJECT_ID({{ literal("QueueRecovery") }}, N'U') IS NULL
+    CREATE TABLE {{ object("QueueRecovery") }} (
+        [Queue] varchar(40) NOT NULL,
+        [RecoveredAt] datetime2(7) NOT NULL,
+        CONSTRAINT [PK_QueueRecovery] PRIMARY KEY CLUSTERED ([Queue])
+    );
+{% endfilter %}

@@ -41,10 +41,10 @@ BEGIN
         names (name) AS MATERIALIZED (
             SELECT n.name FROM pg_catalog.json_array_elements_text('["app_settings", "queue_catalog", "queue_is_done",
     "queue_is_editable_fn", "queue_is_finished_fn", "queue_is_processable_fn",
-    "queue_operation", "queue_own_type_v", "queue_schema_version",
-    "queue_spec", "queue_state", "queue_status",
-    "queue_time_fn", "queue_transition", "queue_turn",
-    "queue_type_access", "queue_utc_fn"]'::json) AS n (name)
+    "queue_operation", "queue_own_type_v", "queue_recovery",
+    "queue_schema_version", "queue_spec", "queue_state",
+    "queue_status", "queue_time_fn", "queue_transition",
+    "queue_turn", "queue_type_access", "queue_utc_fn"]'::json) AS n (name)
         ),
 
         place (oid) AS MATERIALIZED (
@@ -252,6 +252,15 @@ be taken, and kept, by any login.
 */
 CREATE TABLE IF NOT EXISTS "readpast"."queue_turn" (
     queue text NOT NULL PRIMARY KEY
+);
+
+/*
+A row for each queue: when the items of its dead workers were last looked for. Of all who claim, one does it when it is
+time; nobody waits for a row here.
+*/
+CREATE TABLE IF NOT EXISTS "readpast"."queue_recovery" (
+    queue text NOT NULL PRIMARY KEY,
+    recovered_at timestamptz NOT NULL
 );
 
 /* What a status means, in one place. Re-created by every install. */

@@ -30,11 +30,11 @@ GO
 DECLARE @Names nvarchar(max) = N'["AppSettings", "AttemptNum", "Duration",
 "QueueCatalog", "QueueIsDone", "QueueIsEditable_fn",
 "QueueIsFinished_fn", "QueueIsProcessable_fn", "QueueOperation",
-"QueueOwnType_V", "QueueSchemaVersion", "QueueSpec",
-"QueueState", "QueueStatus", "QueueStep",
-"QueueTransition", "QueueTurn", "QueueTypeAccess",
-"WebResponse", "_Int", "_Timestamp",
-"_Type"]';
+"QueueOwnType_V", "QueueRecovery", "QueueSchemaVersion",
+"QueueSpec", "QueueState", "QueueStatus",
+"QueueStep", "QueueTransition", "QueueTurn",
+"QueueTypeAccess", "WebResponse", "_Int",
+"_Timestamp", "_Type"]';
 DECLARE @Kind nvarchar(60);
 DECLARE @Name nvarchar(128);
 DECLARE @Owner nvarchar(128);
@@ -330,6 +330,19 @@ IF OBJECT_ID(N'[readpast].[QueueTurn]', N'U') IS NULL
     CREATE TABLE [readpast].[QueueTurn] (
         [Queue] varchar(40) NOT NULL,
         CONSTRAINT [PK_QueueTurn] PRIMARY KEY CLUSTERED ([Queue])
+    );
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/*
+A row for each queue: when the items of its dead workers were last looked for, UTC. Of all who claim, one does it when
+it is time; nobody waits for a row here.
+*/
+IF OBJECT_ID(N'[readpast].[QueueRecovery]', N'U') IS NULL
+    CREATE TABLE [readpast].[QueueRecovery] (
+        [Queue] varchar(40) NOT NULL,
+        [RecoveredAt] datetime2(7) NOT NULL,
+        CONSTRAINT [PK_QueueRecovery] PRIMARY KEY CLUSTERED ([Queue])
     );
 GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;

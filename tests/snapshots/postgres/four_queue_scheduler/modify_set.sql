@@ -442,7 +442,8 @@ REVOKE ALL ON FUNCTION "readpast"."modify_four_queue_scheduler_set_trx"(uuid, te
 
 /*
 modify_four_queue_scheduler_set_trx by the name that says that the call is a part of the caller's transaction, as every call here is: it has the
-locks until that ends, and is undone with it. What is refused is an answer, and leaves the transaction as it is.
+locks until that ends, and is undone with it. What is refused is an answer, and leaves the transaction as it is. Whether
+others recovered lately does not count.
 Table access order: as there.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_four_queue_scheduler_set_utx"(
@@ -477,7 +478,7 @@ SET timezone = 'UTC'
 AS $$
     SELECT m.*
     FROM "readpast"."modify_four_queue_scheduler_set_trx"(
-        operation_, worker_, items_, max_, lease_ms_, recover_
+        operation_, worker_, items_, max_, lease_ms_, CASE WHEN recover_ > 2 THEN 1 ELSE recover_ END
     ) AS m;
 $$;
 

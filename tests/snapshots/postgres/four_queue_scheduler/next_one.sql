@@ -1,7 +1,7 @@
 /*
 Claim one item, as its worker. Returns its key and its concurrency token, or no row when none is due; the details are
 in the worker view, and the token goes into the following modify_four_queue_scheduler_trx. With recover_ 1, first give back
-the items of dead workers; a caller that polls often need not each time.
+the items of dead workers; with 3 or more, unless somebody did within so many milliseconds.
 Table access order: four_queue, four_queue_scheduler_lease.
 */
 CREATE OR REPLACE FUNCTION "readpast"."next_four_queue_scheduler_trx"(

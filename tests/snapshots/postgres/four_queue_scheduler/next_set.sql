@@ -1,7 +1,7 @@
 /*
 Claim up to max_ due items. One row per item, in the order they are due, with the answer CLAIMED; or one row EMPTY with
 the milliseconds until the next item is due (NULL when there is none). With recover_ 1, first give back the items of
-dead workers; a caller that polls often need not each time.
+dead workers; with 3 or more, unless somebody did within so many milliseconds.
 An item that came back from a dead worker may have been its death. It is handed out alone, with the answer
 CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
 With recover_ 2 it first takes up again what is in flight under this worker's own name as well: for a worker that has
@@ -75,7 +75,7 @@ BEGIN
         PERFORM FROM "readpast"."recover_four_queue_scheduler_trx"(1000, worker_);
     END IF;
     IF recover_ > 0 THEN
-        PERFORM FROM "readpast"."recover_four_queue_scheduler_trx"(100);
+        PERFORM FROM "readpast"."recover_four_queue_scheduler_trx"(100, recover_ => recover_);
     END IF;
 
     now_ := clock_timestamp();

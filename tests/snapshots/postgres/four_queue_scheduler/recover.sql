@@ -3,12 +3,13 @@ Give the items of dead workers back (Error, due at once), or to Failed when thei
 with the answer RECOVERED and the status it has now. An item that its worker had claimed together with others gets its
 attempt back, since nobody knows which of them was begun; whatever comes back is claimed alone next. The items of one
 claim come back together: more than max_ of them, if need be. With worker_, everything that is in flight under this name
-counts, whatever its lease. Claims do this too, so a queue with workers needs no other reaper. Items that were taken by
+counts, whatever its lease. With recover_ above 2, nothing is done when somebody did it within so many milliseconds.
+Claims do this too, so a queue with workers needs no other reaper. Items that were taken by
 others than readpast count as well, once they are as old as a lease is long.
 Table access order: four_queue, four_queue_scheduler_lease.
 */
 CREATE OR REPLACE FUNCTION "readpast"."recover_four_queue_scheduler_trx"(
-    max_ integer DEFAULT 100, worker_ text DEFAULT NULL
+    max_ integer DEFAULT 100, worker_ text DEFAULT NULL, recover_ integer DEFAULT 1
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
@@ -36,6 +37,8 @@ DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
     lease_ms_ integer;
     max_attempts_ integer;
+    turn_ boolean := FALSE;
+    found_ integer;
     key_1_ bigint[];
 BEGIN
     /* The times in the table are the server's local ones: from here to the end of the function. */
@@ -50,6 +53,38 @@ BEGIN
     END IF;
     IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
         RAISE EXCEPTION 'recover_four_queue_scheduler_trx: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
+    END IF;
+    IF recover_ > 2 THEN
+        /* One of all who claim, once in so many milliseconds; who comes meanwhile neither waits for it nor looks. */
+        UPDATE "readpast"."queue_recovery" AS r
+        SET recovered_at = now_
+        FROM (
+            SELECT d.queue
+            FROM "readpast"."queue_recovery" AS d
+            WHERE
+                d.queue = 'four_queue_scheduler'
+                AND d.recovered_at NOT BETWEEN
+                    now_ - recover_ * interval '1 millisecond'
+                    AND now_ + recover_ * interval '1 millisecond'
+            FOR NO KEY UPDATE SKIP LOCKED
+        ) AS d
+        WHERE r.queue = d.queue;
+        turn_ := FOUND;
+        /* Whoever keeps its transaction open for as long again holds nobody up. */
+        IF
+            NOT turn_
+            AND EXISTS (
+                SELECT 1
+                FROM "readpast"."queue_recovery" AS r
+                WHERE
+                    r.queue = 'four_queue_scheduler'
+                    AND r.recovered_at BETWEEN
+                        now_ - recover_ * interval '1 millisecond' * 2
+                        AND now_ + recover_ * interval '1 millisecond'
+            )
+        THEN
+            RETURN;
+        END IF;
     END IF;
 
 
@@ -127,6 +162,13 @@ BEGIN
 
     IF key_1_ IS NULL THEN
         RETURN;
+    END IF;
+    found_ := CARDINALITY(key_1_);
+    IF turn_ AND found_ >= max_ THEN
+        /* There may be more of them: the next who comes goes on at once. */
+        UPDATE "readpast"."queue_recovery" AS r
+        SET recovered_at = '-infinity'
+        WHERE r.queue = 'four_queue_scheduler';
     END IF;
 
     /* Of those that somebody changed by hand, the table is right. */
@@ -361,4 +403,4 @@ BEGIN
 END;
 $$;
 
-REVOKE ALL ON FUNCTION "readpast"."recover_four_queue_scheduler_trx"(integer, text) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."recover_four_queue_scheduler_trx"(integer, text, integer) FROM public;

@@ -60,3 +60,7 @@ BEGIN
     END IF;
 END;
 $$;
+
+/* When the items of its dead workers were last looked for. */
+INSERT INTO "readpast"."queue_recovery" (queue, recovered_at) VALUES ('four_queue_scheduler', '-infinity')
+ON CONFLICT DO NOTHING;

@@ -3,11 +3,12 @@ Give the items of dead workers back (Error, due at once), or to Failed when thei
 with the answer RECOVERED and the status it has now. An item that its worker had claimed together with others gets its
 attempt back, since nobody knows which of them was begun; whatever comes back is claimed alone next. The items of one
 claim come back together: more than max_ of them, if need be. With worker_, everything that is in flight under this name
-counts, whatever its lease. Claims do this too, so a queue with workers needs no other reaper.
+counts, whatever its lease. With recover_ above 2, nothing is done when somebody did it within so many milliseconds.
+Claims do this too, so a queue with workers needs no other reaper.
 Table access order: notification.
 */
 CREATE OR REPLACE FUNCTION "readpast"."recover_notification_trx"(
-    max_ integer DEFAULT 100, worker_ text DEFAULT NULL
+    max_ integer DEFAULT 100, worker_ text DEFAULT NULL, recover_ integer DEFAULT 1
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
@@ -35,6 +36,8 @@ DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
     lease_ms_ integer;
     max_attempts_ integer;
+    turn_ boolean := FALSE;
+    found_ integer;
 BEGIN
     max_attempts_ := COALESCE((
         SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'notification.maxAttempts'
@@ -46,6 +49,38 @@ BEGIN
     END IF;
     IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
         RAISE EXCEPTION 'recover_notification_trx: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
+    END IF;
+    IF recover_ > 2 THEN
+        /* One of all who claim, once in so many milliseconds; who comes meanwhile neither waits for it nor looks. */
+        UPDATE "readpast"."queue_recovery" AS r
+        SET recovered_at = now_
+        FROM (
+            SELECT d.queue
+            FROM "readpast"."queue_recovery" AS d
+            WHERE
+                d.queue = 'notification'
+                AND d.recovered_at NOT BETWEEN
+                    now_ - recover_ * interval '1 millisecond'
+                    AND now_ + recover_ * interval '1 millisecond'
+            FOR NO KEY UPDATE SKIP LOCKED
+        ) AS d
+        WHERE r.queue = d.queue;
+        turn_ := FOUND;
+        /* Whoever keeps its transaction open for as long again holds nobody up. */
+        IF
+            NOT turn_
+            AND EXISTS (
+                SELECT 1
+                FROM "readpast"."queue_recovery" AS r
+                WHERE
+                    r.queue = 'notification'
+                    AND r.recovered_at BETWEEN
+                        now_ - recover_ * interval '1 millisecond' * 2
+                        AND now_ + recover_ * interval '1 millisecond'
+            )
+        THEN
+            RETURN;
+        END IF;
     END IF;
 
     RETURN QUERY
@@ -154,7 +189,14 @@ BEGIN
         'RECOVERED', NULL::integer, NULL::bigint, c.key_1_, c.token_, c.attempt_num_, c.status_
     FROM changed AS c
     ORDER BY c.key_1_;
+    GET DIAGNOSTICS found_ = ROW_COUNT;
+    IF turn_ AND found_ >= max_ THEN
+        /* There may be more of them: the next who comes goes on at once. */
+        UPDATE "readpast"."queue_recovery" AS r
+        SET recovered_at = '-infinity'
+        WHERE r.queue = 'notification';
+    END IF;
 END;
 $$;
 
-REVOKE ALL ON FUNCTION "readpast"."recover_notification_trx"(integer, text) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."recover_notification_trx"(integer, text, integer) FROM public;

@@ -103,3 +103,7 @@ CREATE TABLE IF NOT EXISTS "readpast"."notification_sms" (
     CONSTRAINT sms_is_notification
         FOREIGN KEY (enqueued_at) REFERENCES "readpast"."notification" (enqueued_at) ON DELETE CASCADE
 );
+
+/* When the items of its dead workers were last looked for. */
+INSERT INTO "readpast"."queue_recovery" (queue, recovered_at) VALUES ('notification', '-infinity')
+ON CONFLICT DO NOTHING;

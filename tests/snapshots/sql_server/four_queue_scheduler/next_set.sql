@@ -11,7 +11,10 @@ CREATE OR ALTER PROCEDURE [readpast].[Next_FourQueueScheduler_Set_trx]
     @Worker nvarchar(128),
     @Max int,
     @LeaseMs int = NULL,
-    /* 1: first give back the items of dead workers. 2: and what this worker left, who begins anew under its name. */
+    /*
+    1: first give back the items of dead workers. 2: and what this worker left, who begins anew under its name. More:
+    as 1, unless somebody did within so many milliseconds.
+    */
     @Recover int = 1
 AS
 BEGIN
@@ -40,6 +43,7 @@ BEGIN
     );
     DECLARE @_RecoverMax int = 100;
     DECLARE @_Searched int = 0;
+    DECLARE @_MyTurn int = 0;
     DECLARE @_Candidate TABLE (
         [Key1] bigint NOT NULL,
         [StartedAt] datetime2(7) NULL,
@@ -116,6 +120,32 @@ BEGIN
         */
         DELETE FROM @_Change;
         DELETE FROM @_Candidate;
+
+        IF @Recover > 2
+        BEGIN
+            /*
+            One of all who claim looks for the items of dead workers, once in @Recover milliseconds; who comes meanwhile
+            neither waits for it nor looks.
+            */
+            UPDATE r
+            SET [RecoveredAt] = @_Now
+            FROM [readpast].[QueueRecovery] AS r WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+            WHERE
+                r.[Queue] = 'FourQueueScheduler'
+                AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @_Now)) >= @Recover;
+            SET @_MyTurn = @@ROWCOUNT;
+
+            /* Also as it is not committed yet. Whoever keeps its transaction open for longer holds nobody up. */
+            IF @_MyTurn = 0
+                AND EXISTS (
+                    SELECT 1
+                    FROM [readpast].[QueueRecovery] AS r WITH (READUNCOMMITTED)
+                    WHERE
+                        r.[Queue] = 'FourQueueScheduler'
+                        AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @_Now)) < @Recover
+                )
+                SET @Recover = 0;
+        END;
         IF @Recover > 0
         BEGIN
             INSERT INTO @_Candidate ([Key1], [StartedAt])
@@ -155,6 +185,13 @@ BEGIN
                 AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE q.[in_process] IN (0, 1) AND q.[id] = c.[Key1])
             ORDER BY q.[start_date]
             OPTION (LOOP JOIN, FORCE ORDER);
+
+            /* There may be more of them: the next who comes goes on at once. */
+            IF @_MyTurn = 1 AND (SELECT COUNT(*) FROM @_Candidate) >= @_RecoverMax
+                UPDATE r
+                SET [RecoveredAt] = '0001-01-01'
+                FROM [readpast].[QueueRecovery] AS r WITH (ROWLOCK)
+                WHERE r.[Queue] = 'FourQueueScheduler';
         END;
 
         /* A worker that begins anew takes up at once what it left. */

@@ -7,7 +7,8 @@ need be.
 Table access order: four_queue, FourQueueScheduler_Lease.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Recover_FourQueueScheduler_trx]
-    @Max int = 100
+    @Max int = 100,
+    @Recover int = 1 /* 3 or more: unless somebody did within so many milliseconds */
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -17,7 +18,6 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     /* Who tidies up gives way. */
     SET DEADLOCK_PRIORITY LOW;
-    DECLARE @Recover int = 1;
     DECLARE @Worker nvarchar(128);
     DECLARE @_MaxAttempts int;
     DECLARE @_SilentMs int; /* how long a lease is when nobody says */
@@ -27,6 +27,7 @@ BEGIN
     DECLARE @_Offset int;
     DECLARE @_RecoverMax int = @Max;
     DECLARE @_Searched int = 0;
+    DECLARE @_MyTurn int = 0;
     DECLARE @_Candidate TABLE (
         [Key1] bigint NOT NULL,
         [StartedAt] datetime2(7) NULL,
@@ -87,6 +88,32 @@ BEGIN
         */
         DELETE FROM @_Change;
         DELETE FROM @_Candidate;
+
+        IF @Recover > 2
+        BEGIN
+            /*
+            One of all who claim looks for the items of dead workers, once in @Recover milliseconds; who comes meanwhile
+            neither waits for it nor looks.
+            */
+            UPDATE r
+            SET [RecoveredAt] = @_Now
+            FROM [readpast].[QueueRecovery] AS r WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+            WHERE
+                r.[Queue] = 'FourQueueScheduler'
+                AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @_Now)) >= @Recover;
+            SET @_MyTurn = @@ROWCOUNT;
+
+            /* Also as it is not committed yet. Whoever keeps its transaction open for longer holds nobody up. */
+            IF @_MyTurn = 0
+                AND EXISTS (
+                    SELECT 1
+                    FROM [readpast].[QueueRecovery] AS r WITH (READUNCOMMITTED)
+                    WHERE
+                        r.[Queue] = 'FourQueueScheduler'
+                        AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @_Now)) < @Recover
+                )
+                SET @Recover = 0;
+        END;
         IF @Recover > 0
         BEGIN
             INSERT INTO @_Candidate ([Key1], [StartedAt])
@@ -126,6 +153,13 @@ BEGIN
                 AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE q.[in_process] IN (0, 1) AND q.[id] = c.[Key1])
             ORDER BY q.[start_date]
             OPTION (LOOP JOIN, FORCE ORDER);
+
+            /* There may be more of them: the next who comes goes on at once. */
+            IF @_MyTurn = 1 AND (SELECT COUNT(*) FROM @_Candidate) >= @_RecoverMax
+                UPDATE r
+                SET [RecoveredAt] = '0001-01-01'
+                FROM [readpast].[QueueRecovery] AS r WITH (ROWLOCK)
+                WHERE r.[Queue] = 'FourQueueScheduler';
         END;
 
         /* A worker that begins anew takes up at once what it left. */

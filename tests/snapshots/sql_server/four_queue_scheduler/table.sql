@@ -88,3 +88,7 @@ IF NOT EXISTS (
     CREATE NONCLUSTERED INDEX [IX_FourQueueScheduler_Lease_InFlight] ON [readpast].[FourQueueScheduler_Lease] ([StartedAt]) INCLUDE ([Status])
     WHERE [Status] = 'Processing';
 GO
+/* When the items of its dead workers were last looked for. */
+IF NOT EXISTS (SELECT 1 FROM [readpast].[QueueRecovery] AS r WHERE r.[Queue] = 'FourQueueScheduler')
+    INSERT INTO [readpast].[QueueRecovery] ([Queue], [RecoveredAt]) VALUES ('FourQueueScheduler', '0001-01-01');
+GO

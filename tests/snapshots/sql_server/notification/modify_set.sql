@@ -1038,6 +1038,7 @@ BEGIN
     );
     DECLARE @_RecoverMax int = 100;
     DECLARE @_Searched int = 0;
+    DECLARE @_MyTurn int = 0;
     DECLARE @_Candidate TABLE (
         [Key1] datetime2(7) NOT NULL,
         [StartedAt] datetime2(7) NULL,
@@ -1515,6 +1516,32 @@ k.[Was],
             */
             DELETE FROM @_Change;
             DELETE FROM @_Candidate;
+
+            IF @Recover > 2
+            BEGIN
+                /*
+                One of all who claim looks for the items of dead workers, once in @Recover milliseconds; who comes meanwhile
+                neither waits for it nor looks.
+                */
+                UPDATE r
+                SET [RecoveredAt] = @_Now
+                FROM [readpast].[QueueRecovery] AS r WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                WHERE
+                    r.[Queue] = 'Notification'
+                    AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @_Now)) >= @Recover;
+                SET @_MyTurn = @@ROWCOUNT;
+
+                /* Also as it is not committed yet. Whoever keeps its transaction open for longer holds nobody up. */
+                IF @_MyTurn = 0
+                    AND EXISTS (
+                        SELECT 1
+                        FROM [readpast].[QueueRecovery] AS r WITH (READUNCOMMITTED)
+                        WHERE
+                            r.[Queue] = 'Notification'
+                            AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @_Now)) < @Recover
+                    )
+                    SET @Recover = 0;
+            END;
             IF @Recover > 0
             BEGIN
                 INSERT INTO @_Candidate ([Key1], [StartedAt])
@@ -1538,6 +1565,13 @@ k.[Was],
                         AND q.[LeaseUntil] <= @_Now
                         AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE q.[EnqueuedAt] = c.[Key1])
                     OPTION (LOOP JOIN, FORCE ORDER);
+
+                /* There may be more of them: the next who comes goes on at once. */
+                IF @_MyTurn = 1 AND (SELECT COUNT(*) FROM @_Candidate) >= @_RecoverMax
+                    UPDATE r
+                    SET [RecoveredAt] = '0001-01-01'
+                    FROM [readpast].[QueueRecovery] AS r WITH (ROWLOCK)
+                    WHERE r.[Queue] = 'Notification';
             END;
             SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
             IF @_Searched > 0 AND @Recover > 0

@@ -6,7 +6,8 @@ Table access order: Notification.
 CREATE OR ALTER PROCEDURE [readpast].[Next_Notification_trx]
     @Worker nvarchar(128) = NULL, /* who holds the lease; by default the connection's login and session number */
     @LeaseMs int = NULL, /* by default the setting notification.leaseMs, or else 60000 */
-    @Recover int = 1 /* 1: first give back the items of dead workers; a caller that polls often need not each time */
+    /* 1: first give back the items of dead workers. 3 or more: unless somebody did within so many milliseconds. */
+    @Recover int = 1
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -32,6 +33,7 @@ BEGIN
     );
     DECLARE @_RecoverMax int = 100;
     DECLARE @_Searched int = 0;
+    DECLARE @_MyTurn int = 0;
     DECLARE @_Candidate TABLE (
         [Key1] datetime2(7) NOT NULL,
         [StartedAt] datetime2(7) NULL,
@@ -87,6 +89,32 @@ BEGIN
         */
         DELETE FROM @_Change;
         DELETE FROM @_Candidate;
+
+        IF @Recover > 2
+        BEGIN
+            /*
+            One of all who claim looks for the items of dead workers, once in @Recover milliseconds; who comes meanwhile
+            neither waits for it nor looks.
+            */
+            UPDATE r
+            SET [RecoveredAt] = @_Now
+            FROM [readpast].[QueueRecovery] AS r WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+            WHERE
+                r.[Queue] = 'Notification'
+                AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @_Now)) >= @Recover;
+            SET @_MyTurn = @@ROWCOUNT;
+
+            /* Also as it is not committed yet. Whoever keeps its transaction open for longer holds nobody up. */
+            IF @_MyTurn = 0
+                AND EXISTS (
+                    SELECT 1
+                    FROM [readpast].[QueueRecovery] AS r WITH (READUNCOMMITTED)
+                    WHERE
+                        r.[Queue] = 'Notification'
+                        AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @_Now)) < @Recover
+                )
+                SET @Recover = 0;
+        END;
         IF @Recover > 0
         BEGIN
             INSERT INTO @_Candidate ([Key1], [StartedAt])
@@ -110,6 +138,13 @@ BEGIN
                     AND q.[LeaseUntil] <= @_Now
                     AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE q.[EnqueuedAt] = c.[Key1])
                 OPTION (LOOP JOIN, FORCE ORDER);
+
+            /* There may be more of them: the next who comes goes on at once. */
+            IF @_MyTurn = 1 AND (SELECT COUNT(*) FROM @_Candidate) >= @_RecoverMax
+                UPDATE r
+                SET [RecoveredAt] = '0001-01-01'
+                FROM [readpast].[QueueRecovery] AS r WITH (ROWLOCK)
+                WHERE r.[Queue] = 'Notification';
         END;
         SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
         IF @_Searched > 0 AND @Recover > 0

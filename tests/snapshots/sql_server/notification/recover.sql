@@ -7,7 +7,8 @@ need be.
 Table access order: Notification.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Recover_Notification_trx]
-    @Max int = 100
+    @Max int = 100,
+    @Recover int = 1 /* 3 or more: unless somebody did within so many milliseconds */
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -17,13 +18,13 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     /* Who tidies up gives way. */
     SET DEADLOCK_PRIORITY LOW;
-    DECLARE @Recover int = 1;
     DECLARE @_MaxAttempts int;
     DECLARE @_SilentMs int; /* how long a lease is when nobody says */
     DECLARE @_Now datetime2(7); /* UTC */
     DECLARE @_At datetime2(7); /* the same moment as the table tells it */
     DECLARE @_RecoverMax int = @Max;
     DECLARE @_Searched int = 0;
+    DECLARE @_MyTurn int = 0;
     DECLARE @_Candidate TABLE (
         [Key1] datetime2(7) NOT NULL,
         [StartedAt] datetime2(7) NULL,
@@ -76,6 +77,32 @@ BEGIN
         */
         DELETE FROM @_Change;
         DELETE FROM @_Candidate;
+
+        IF @Recover > 2
+        BEGIN
+            /*
+            One of all who claim looks for the items of dead workers, once in @Recover milliseconds; who comes meanwhile
+            neither waits for it nor looks.
+            */
+            UPDATE r
+            SET [RecoveredAt] = @_Now
+            FROM [readpast].[QueueRecovery] AS r WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+            WHERE
+                r.[Queue] = 'Notification'
+                AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @_Now)) >= @Recover;
+            SET @_MyTurn = @@ROWCOUNT;
+
+            /* Also as it is not committed yet. Whoever keeps its transaction open for longer holds nobody up. */
+            IF @_MyTurn = 0
+                AND EXISTS (
+                    SELECT 1
+                    FROM [readpast].[QueueRecovery] AS r WITH (READUNCOMMITTED)
+                    WHERE
+                        r.[Queue] = 'Notification'
+                        AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @_Now)) < @Recover
+                )
+                SET @Recover = 0;
+        END;
         IF @Recover > 0
         BEGIN
             INSERT INTO @_Candidate ([Key1], [StartedAt])
@@ -99,6 +126,13 @@ BEGIN
                     AND q.[LeaseUntil] <= @_Now
                     AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE q.[EnqueuedAt] = c.[Key1])
                 OPTION (LOOP JOIN, FORCE ORDER);
+
+            /* There may be more of them: the next who comes goes on at once. */
+            IF @_MyTurn = 1 AND (SELECT COUNT(*) FROM @_Candidate) >= @_RecoverMax
+                UPDATE r
+                SET [RecoveredAt] = '0001-01-01'
+                FROM [readpast].[QueueRecovery] AS r WITH (ROWLOCK)
+                WHERE r.[Queue] = 'Notification';
         END;
         SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
         IF @_Searched > 0 AND @Recover > 0

@@ -170,3 +170,7 @@ IF OBJECT_ID(N'[readpast].[Notification_Sms]', N'U') IS NULL
             FOREIGN KEY ([EnqueuedAt]) REFERENCES [readpast].[Notification] ([EnqueuedAt]) ON DELETE CASCADE
     );
 GO
+/* When the items of its dead workers were last looked for. */
+IF NOT EXISTS (SELECT 1 FROM [readpast].[QueueRecovery] AS r WHERE r.[Queue] = 'Notification')
+    INSERT INTO [readpast].[QueueRecovery] ([Queue], [RecoveredAt]) VALUES ('Notification', '0001-01-01');
+GO
