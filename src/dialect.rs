@@ -107,6 +107,7 @@ impl Dialect {
             }),
             asks_types => spec.asks_types(),
             asks_steps => spec.asks_steps(),
+            durable => spec.lease.durable,
         };
         let call = |name: &str| -> Result<Arc<str>> {
             Ok(self.templates().render(&format!("call/{name}.sql"), context.clone())?.trim_end().into())

@@ -133,3 +133,21 @@ fn rendered_transact_sql_keeps_the_rules() {
         "against a rule: {unknown:#?}\nnot met any more, take it out of tests/tsql/exceptions.txt: {gone:#?}"
     );
 }
+
+/// A crash may forget a claim or a renewal where the description says so, and nothing else.
+#[test]
+fn only_claims_and_renewals_commit_before_the_log_has_them() {
+    let schema = Identifier::new("the schema", "readpast").unwrap();
+    let mut lazy = Vec::new();
+    for (name, spec) in matrix::specs() {
+        for object in readpast::render::queue(Dialect::SqlServer, &schema, &spec).unwrap() {
+            let text = &object.definition;
+            let may = !spec.lease.durable
+                && ["[Next_", "[Renew_"].iter().any(|start| text.contains(&format!("PROCEDURE [readpast].{start}")));
+            assert_eq!(text.contains("DELAYED_DURABILITY"), may, "{name}: {text}");
+            assert_eq!(text.contains("COMMIT TRANSACTION WITH (DELAYED_DURABILITY = ON);"), may, "{name}: {text}");
+            lazy.extend(may.then(|| name.clone()));
+        }
+    }
+    assert_eq!(lazy.len(), 9, "three procedures of each kind of table: {lazy:?}");
+}

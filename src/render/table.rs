@@ -192,6 +192,7 @@ pub(super) fn options(dialect: Dialect, spec: &QueueSpec) -> Value {
         lease_ms => spec.lease.ms,
         lease_sliding => spec.lease.sliding,
         resume_own => spec.lease.resume_own,
+        durable => spec.lease.durable,
         direction => match spec.order.direction {
             crate::spec::Direction::Fifo => "fifo",
             crate::spec::Direction::Lifo => "lifo",

@@ -80,11 +80,14 @@ pub struct LeaseSpec {
     pub sliding: bool,
     /// Whether a worker that starts again under its old name takes up at once what it left in flight.
     pub resume_own: bool,
+    /// Whether claims and renewals wait until the server's log has them. One that a crash of the server forgets has its item handed
+    /// out again; settles and enqueues always wait.
+    pub durable: bool,
 }
 
 impl Default for LeaseSpec {
     fn default() -> Self {
-        Self { ms: 60_000, sliding: true, resume_own: false }
+        Self { ms: 60_000, sliding: true, resume_own: false, durable: true }
     }
 }
 

@@ -15,6 +15,7 @@ pub const BODIES: &[(&str, Body)] = &[
     ("lease::claims_recover_by_themselves", claims_recover_by_themselves),
     ("lease::one_of_all_recovers_in_its_turn", one_of_all_recovers_in_its_turn),
     ("lease::a_turn_that_found_a_chunk_is_not_the_last", a_turn_that_found_a_chunk_is_not_the_last),
+    ("lease::only_claims_and_renewals_are_lazy", only_claims_and_renewals_are_lazy),
     ("lease::a_fixed_one_ends_at_its_time", a_fixed_one_ends_at_its_time),
     ("lease::a_worker_resumes_its_own", a_worker_resumes_its_own),
     ("lease::nobody_resumes_where_that_was_not_asked_for", nobody_resumes_where_that_was_not_asked_for),
@@ -166,6 +167,60 @@ fn a_turn_that_found_a_chunk_is_not_the_last(given: &Given) {
         "0",
         "the second took up the rest"
     );
+}
+
+/// What the log is asked for at the commit of each call, as PostgreSQL tells it to a trigger that waits until then. SQL Server tells
+/// nobody; there it is the calls that count.
+fn only_claims_and_renewals_are_lazy(given: &Given) {
+    let known = "BEGIN TRANSACTION; COMMIT TRANSACTION WITH (DELAYED_DURABILITY = ON);";
+    if given.server.is_sql_server() && given.session().execute(known, &[]).is_err() {
+        // Not every server that speaks T-SQL has the words.
+        return;
+    }
+    let queue =
+        given.described(r#""lease": {"durable": false}, "columns": [{"name": "Payload", "type": "text(100)"}]"#);
+    let (seen, table) = (format!("readpast.seen_{}", given.stem()), given.table());
+    if !given.server.is_sql_server() {
+        for statement in [
+            format!("CREATE TABLE {seen} (number serial, setting text)"),
+            format!(
+                "CREATE FUNCTION {seen}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+                 INSERT INTO {seen} (setting) VALUES (CURRENT_SETTING('synchronous_commit')); RETURN NULL; END; $$"
+            ),
+            format!(
+                "CREATE CONSTRAINT TRIGGER seen AFTER INSERT OR UPDATE ON {table} DEFERRABLE INITIALLY DEFERRED \
+                 FOR EACH ROW EXECUTE FUNCTION {seen}()"
+            ),
+        ] {
+            given.session().execute(&statement, &[]).unwrap();
+        }
+    }
+    let mut last = 0;
+    let mut expect = |what: &str, settings: &[&str]| {
+        if given.server.is_sql_server() {
+            return;
+        }
+        let statement = format!("SELECT number, setting FROM {seen} WHERE number > {last} ORDER BY number");
+        let rows = given.session().execute(&statement, &[]).unwrap();
+        let found: Vec<_> = (0..rows.len()).map(|row| by_hand::cell(&rows, row, 1)).collect();
+        assert_eq!(found, settings, "{what}");
+        last += rows.len();
+    };
+    queue.enqueue(&[item("a"), item("b")], None).unwrap();
+    expect("enqueue", &["on", "on"]);
+    let taken = queue.take();
+    expect("claim", &["off"]);
+    assert_eq!(queue.renew(&[taken.lease()]).unwrap()[0].answer, Answer::Ok);
+    expect("renewal", &["off"]);
+    let (outcomes, next) = queue.settle_and_claim(&[taken.settle(Action::Complete)], 1).unwrap();
+    assert_eq!((outcomes[0].answer, next.len()), (Answer::Ok, 1));
+    expect("settle and claim", &["on", "on"]);
+    given.meddle(RUN_OUT, "Payload = 'b'");
+    expect("by hand", &["on"]);
+    assert_eq!(queue.recover(1).unwrap(), 1);
+    expect("recovery", &["on"]);
+    assert_eq!(queue.end(queue.take().settle(Action::Complete)).answer, Answer::Ok);
+    expect("claim, settle", &["off", "on"]);
 }
 
 fn a_fixed_one_ends_at_its_time(given: &Given) {

@@ -313,3 +313,12 @@ fn what_is_shown_cannot_be_secret() {
     assert!(error.contains("line 2: order.group: \"Customer\" cannot be secret"), "{error}");
     assert!(QueueSpec::from_json(&spec.replace("\"group\": \"Customer\"", "")).is_ok());
 }
+
+#[test]
+fn a_group_waits_for_the_log() {
+    let spec = r#"{"queue": "Work", "columns": [{"name": "Customer", "type": "text(20)"}],
+        "lease": {"durable": false}, "order": {"group": "Customer"}}"#;
+    let error = QueueSpec::from_json(spec).unwrap_err().to_string();
+    assert!(error.contains("line 2: lease.durable:") && error.contains("beside a group"), "{error}");
+    assert!(QueueSpec::from_json(&spec.replace("false", "true")).is_ok());
+}

@@ -138,11 +138,8 @@ fn options() -> impl Strategy<Value = (Option<BackoffSpec>, LeaseSpec, Completio
             jitter_percent,
         },
     );
-    let lease = (10..=86_400_000, any::<bool>(), any::<bool>()).prop_map(|(ms, sliding, resume_own)| LeaseSpec {
-        ms,
-        sliding,
-        resume_own,
-    });
+    let lease = (10..=86_400_000, any::<bool>(), any::<bool>(), any::<bool>())
+        .prop_map(|(ms, sliding, resume_own, durable)| LeaseSpec { ms, sliding, resume_own, durable });
     let completion =
         prop_oneof![Just(Completion::Keep), Just(Completion::Delete), Just(Completion::History(name("Done_History")))];
     let role = |number| option::of(any_name(number));
@@ -167,6 +164,7 @@ fn spec() -> impl Strategy<Value = QueueSpec> {
             let own = storage == Storage::Own;
             let moves = matches!(completion, Completion::History(_));
             let direction = [Direction::Fifo, Direction::Lifo, Direction::Unordered][direction];
+            let by_group = by_group && direction == Direction::Fifo && lease.durable;
             let subtype = SubtypeSpec { name: name("Email"), exclusive: flag, columns: of_subtype };
             QueueSpec {
                 queue: QueueName::new("Work").unwrap(),
@@ -183,7 +181,7 @@ fn spec() -> impl Strategy<Value = QueueSpec> {
                     direction,
                     by: if own || direction == Direction::Unordered { Vec::new() } else { vec![name("CRank")] },
                     priority: by_priority.then(|| PrioritySpec { column: name("CRank"), highest_first: flag }),
-                    group: (by_group && direction == Direction::Fifo).then(|| name("CRank")),
+                    group: by_group.then(|| name("CRank")),
                 },
                 max_attempts,
                 attempt_history: flag != by_group,

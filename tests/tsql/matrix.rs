@@ -46,6 +46,7 @@ fn options() -> Vec<(&'static str, Value)> {
         ("backoff", json!({"backoff": {"first_ms": 500, "factor": 2, "cap_ms": 60000, "jitter": 0.5}})),
         ("no_backoff", json!({"backoff": "none"})),
         ("lease", json!({"lease": {"ms": 30000, "kind": "fixed", "resume_own": true}})),
+        ("lazy", json!({"lease": {"durable": false}})),
         ("delete", json!({"completion": "delete"})),
         ("history", json!({"completion": {"history": "Job_History"}})),
         ("dedup", json!({"dedup": {"columns": ["Reference"]}})),
@@ -100,7 +101,7 @@ pub fn specs() -> Vec<(String, QueueSpec)> {
             match QueueSpec::from_text(&spec.to_string()) {
                 Ok(spec) => {
                     found.push((name, spec));
-                    if !["lifo", "unordered", "no_backoff", "history", "dedup"].contains(&option) {
+                    if !["lifo", "unordered", "no_backoff", "history", "dedup", "lazy"].contains(&option) {
                         merge(&mut together, &fragment);
                     }
                 }

@@ -1,1 +1,1 @@
-SELECT * FROM {{ object("next_" ~ queue ~ "_set_trx") }}(?::text, ?::integer, ?::integer, ?::integer{{ ", (? || 'Z')::timestamptz" if run_time }}{{ ", types_ => ?::json" if asks_types }}{{ ", steps_ => ?::json" if asks_steps }})
+{% include "part/lazily.sql" %}SELECT n.* FROM {{ "lazily CROSS JOIN " if not durable }}{{ object("next_" ~ queue ~ "_set_trx") }}(?::text, ?::integer, ?::integer, ?::integer{{ ", (? || 'Z')::timestamptz" if run_time }}{{ ", types_ => ?::json" if asks_types }}{{ ", steps_ => ?::json" if asks_steps }}) AS n

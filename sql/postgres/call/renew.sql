@@ -1,1 +1,1 @@
-SELECT * FROM {{ object("renew_" ~ queue ~ "_set_trx") }}(?::text, ?::json, ?::integer)
+{% include "part/lazily.sql" %}SELECT n.* FROM {{ "lazily CROSS JOIN " if not durable }}{{ object("renew_" ~ queue ~ "_set_trx") }}(?::text, ?::json, ?::integer) AS n

@@ -57,7 +57,7 @@ BEGIN
 
 {% include "part/claim.sql" %}
 
-        COMMIT TRANSACTION;
+        COMMIT TRANSACTION{{ " WITH (DELAYED_DURABILITY = ON)" if not durable }};
     END TRY
 {% include "part/rollback.sql" %}
 {% if own %}

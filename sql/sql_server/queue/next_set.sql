@@ -65,7 +65,7 @@ BEGIN
 
 {% include "part/claim.sql" %}
 
-        COMMIT TRANSACTION;
+        COMMIT TRANSACTION{{ " WITH (DELAYED_DURABILITY = ON)" if not durable }};
     END TRY
 {% include "part/rollback.sql" %}
 

@@ -179,7 +179,7 @@ BEGIN
 {%- endif %}
 {%- endif %}
 
-        COMMIT TRANSACTION;
+        COMMIT TRANSACTION{{ " WITH (DELAYED_DURABILITY = ON)" if not durable }};
     END TRY
 {% include "part/rollback.sql" %}
 

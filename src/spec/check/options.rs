@@ -16,6 +16,12 @@ pub(super) fn check(spec: &QueueSpec) -> Checked {
     root.key("attempts").key("limit").number(spec.max_attempts, &ATTEMPTS)?;
     backoff(&root.key("backoff"), spec)?;
     root.key("lease").key("ms").number(spec.lease.ms, &LEASE_MS)?;
+    let why = || {
+        "cannot be false beside a group: a claim that a crash forgets has its item, or the next of the group, handed out while \
+         the first worker still has it"
+            .to_owned()
+    };
+    root.key("lease").key("durable").need(spec.lease.durable || spec.order.group.is_none(), why)?;
     completion(&root.key("completion").key("history"), spec)?;
     dedup(&root.key("dedup").key("columns"), spec)?;
     roles(&root.key("roles").key("own_types_only"), spec)?;

@@ -85,11 +85,12 @@ pub(super) fn backoff(spec: &Table<'_>) -> Result<Option<BackoffSpec>> {
 pub(super) fn lease(spec: &Table<'_>) -> Result<LeaseSpec> {
     let default = LeaseSpec::default();
     let Some(at) = spec.get("lease") else { return Ok(default) };
-    let lease = at.table(&["ms", "kind", "resume_own"])?;
+    let lease = at.table(&["ms", "kind", "resume_own", "durable"])?;
     Ok(LeaseSpec {
         ms: lease.get("ms").map_or(Ok(default.ms), |at| at.integer(LEASE_MS))?,
         sliding: lease.get("kind").map_or(Ok(0), |at| at.choice(&["sliding", "fixed"]))? == 0,
         resume_own: lease.boolean("resume_own", default.resume_own)?,
+        durable: lease.boolean("durable", default.durable)?,
     })
 }
 

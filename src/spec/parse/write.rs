@@ -62,7 +62,7 @@ impl QueueSpec {
         );
         let lease = &self.lease;
         let kind = if lease.sliding { "sliding" } else { "fixed" };
-        put("lease", json!({"ms": lease.ms, "kind": kind, "resume_own": lease.resume_own}));
+        put("lease", json!({"ms": lease.ms, "kind": kind, "resume_own": lease.resume_own, "durable": lease.durable}));
         put(
             "completion",
             match &self.completion {
