@@ -1,8 +1,8 @@
 //! What holds in every order of steps.
 
-use crate::search::{explore, table};
+use crate::search::{explore, group, of_kinds, table};
 use crate::statement::{
-    Program, add, cancel, claim, give_back, purge, recover, renew, settle, settle_and_claim, stats,
+    Program, add, by_kind, cancel, claim, give_back, in_groups, purge, recover, renew, settle, settle_and_claim, stats,
 };
 use crate::world::State;
 
@@ -85,4 +85,46 @@ fn work_is_added_once() {
     holds(&[], &[add(&[10, 20]), add(&[20, 30]), add(&[10, 30])], 100);
     holds(&[(Waits, false)], &[add(&[15]), add(&[25])], 10);
     holds(&[(InFlight(0), false), (InFlight(0), false)], &[settle(&[1, 2]), add(&[10, 20]), add(&[15])], 100);
+}
+
+/// Of two producers the later key can be there first.
+#[test]
+fn of_a_group_one_is_in_flight() {
+    let programs = [in_groups(claim()), in_groups(claim()), add(&[10])];
+    let (finding, moments) = explore(&group(&[(240, Waits)]), &programs);
+    assert_eq!((finding, moments >= 100), (None, true), "{moments}");
+}
+
+#[test]
+fn procedures_of_a_queue_with_groups_go_together() {
+    let rows = [(1, InFlight(0)), (2, Waits), (3, Waits), (4, Finished)];
+    let all = || {
+        let claims = [in_groups(claim()), in_groups(settle_and_claim(&[1]))];
+        let others = [settle(&[1]), give_back(&[1]), cancel(&[2, 3]), renew(&[1]), recover(), purge()];
+        claims.into_iter().chain(others).chain([stats()])
+    };
+    for one in all() {
+        for other in all() {
+            let names = [one.name, other.name];
+            let (finding, moments) = explore(&group(&rows), &[one.clone(), other]);
+            assert_eq!(finding, None, "{names:?}");
+            assert!(moments >= 15, "{names:?}: only {moments} moments");
+        }
+    }
+}
+
+#[test]
+fn claims_that_name_kinds_go_together() {
+    for programs in [
+        vec![by_kind(claim()), by_kind(claim())],
+        vec![by_kind(claim()), by_kind(claim()), by_kind(claim())],
+        vec![by_kind(claim()), by_kind(settle_and_claim(&[1]))],
+        vec![by_kind(claim()), cancel(&[2, 3])],
+        vec![by_kind(claim()), give_back(&[1])],
+        vec![by_kind(claim()), recover()],
+    ] {
+        let names: Vec<_> = programs.iter().map(|program| program.name).collect();
+        let (finding, moments) = explore(&of_kinds(&[(InFlight(1), false), (Waits, false), (Waits, false)]), &programs);
+        assert_eq!((finding, moments >= 20), (None, true), "{names:?}: {moments} moments");
+    }
 }

@@ -11,7 +11,9 @@ use readpast::spec::QueueSpec;
 fn rendered(batch: &Batch, table: &str) -> Vec<String> {
     let mut found = Vec::new();
     for tokens in batch.statements() {
-        let is_table = |at: &usize| tokens[*at].is_name() && tokens[*at].text == table && tokens[at - 1].is(".");
+        let tables = [table, "QueueTurn", "QueueRecovery"];
+        let is_table =
+            |at: &usize| tokens[*at].is_name() && tables.contains(&tokens[*at].text.as_str()) && tokens[at - 1].is(".");
         let places: Vec<_> = (2..tokens.len()).filter(is_table).collect();
         for (number, at) in places.iter().enumerate() {
             let alias = follow(tokens, at + 1, &["AS"]).then(|| tokens[at + 2].text.clone());
@@ -21,7 +23,9 @@ fn rendered(batch: &Batch, table: &str) -> Vec<String> {
             } else {
                 &[]
             };
-            found.extend(describe(tokens, number, alias.as_deref(), hints, table));
+            let line = describe(tokens, number, alias.as_deref(), hints, table);
+            let other = (tokens[*at].text != table).then(|| format!("{} ", tokens[*at].text)).unwrap_or_default();
+            found.extend(line.map(|line| other + &line));
         }
     }
     found
@@ -57,15 +61,16 @@ fn describe(tokens: &[Token], number: usize, alias: Option<&str>, hints: &[Token
             text = format!("{text} {hint}");
         }
     }
-    if text.starts_with("by key") && is_ordered {
+    let comes_in_order = text == "insert" && (0..tokens.len()).any(|at| follow(tokens, at, &["ORDER", "BY"]));
+    if text.starts_with("by key") && is_ordered || comes_in_order {
         text.push_str(" in order");
     }
     Some(text)
 }
 
 /// How a statement of the model is rendered.
-fn of_model(statement: &Statement) -> String {
-    match statement {
+fn of_model(statement: &Statement) -> Vec<String> {
+    vec![match statement {
         Statement::Search { index, mode, readpast, .. } => {
             let index = if *index == Index::Row { String::new() } else { format!(" {index:?}") };
             format!("search{index}{}{}", update_lock(*mode), past(*readpast))
@@ -76,8 +81,17 @@ fn of_model(statement: &Statement) -> String {
         Statement::LookUpWork { mode, ranges } => {
             format!("search Work{}{}", update_lock(*mode), if *ranges { " HOLDLOCK" } else { "" })
         }
-        Statement::Insert => "insert".to_owned(),
-    }
+        Statement::Insert => "insert in order".to_owned(),
+        Statement::TakeRow { index: Index::Recovery, readpast, .. } => {
+            format!("QueueRecovery update{}", past(*readpast))
+        }
+        Statement::TakeRow { index, mode, readpast } => {
+            format!("Queue{index:?} search{}{}", update_lock(*mode), past(*readpast))
+        }
+        Statement::LeaveTurn => "QueueRecovery update".to_owned(),
+        // In the same statement as the search.
+        Statement::FreeOfGroup => return vec!["search Group".to_owned(), "search Held".to_owned()],
+    }]
 }
 
 fn update_lock(mode: Mode) -> &'static str {
@@ -91,71 +105,113 @@ fn past(readpast: bool) -> &'static str {
 const SPEC: &str = r#"{"queue": "Job", "columns": [{"name": "Reference", "type": "guid"}],
     "dedup": {"columns": ["Reference"]}}"#;
 
-#[test]
-fn the_model_is_of_the_rendered_sql() {
+/// The batches of a description's script.
+fn script(spec: &str) -> Vec<Batch> {
     let schema = Identifier::new("the schema", "readpast").unwrap();
-    let script =
-        readpast::render::script(Dialect::SqlServer, &schema, Some(&QueueSpec::from_text(SPEC).unwrap())).unwrap();
-    let batches = text::batches(&script, "Job");
+    let spec = QueueSpec::from_text(spec).unwrap();
+    text::batches(&readpast::render::script(Dialect::SqlServer, &schema, Some(&spec)).unwrap(), "Job")
+}
+
+/// Where these procedures are others than the programs; `free`: statements that lock nothing that others wait for.
+fn differences(batches: &[Batch], free: &[&str], programs: &[(&str, Program)]) -> Vec<String> {
     let mut differences = Vec::new();
-    for (name, program) in [
-        ("Add_Q_Set_trx", statement::add(&[])),
-        ("Next_Q_Set_trx", joined(&[statement::recover(), statement::claim()])),
-        ("Next_Q_trx", joined(&[statement::recover(), statement::claim()])),
-        ("Modify_Q_Set_trx", statement::settle_and_claim(&[])),
-        ("Modify_Q_trx", statement::settle(&[])),
-        // Within a longer transaction: the same statements.
-        ("Modify_Q_Set_utx", statement::settle_and_claim(&[])),
-        ("Modify_Q_utx", statement::settle(&[])),
-        ("Renew_Q_Set_trx", statement::renew(&[])),
-        ("Redrive_Q_Set_trx", statement::give_back(&[])),
-        ("Recover_Q_trx", statement::recover()),
-        ("Purge_Q_trx", statement::purge()),
-        ("Stats_Q", statement::stats()),
-    ] {
+    for (name, program) in programs {
         let batch = batches.iter().find(|batch| batch.object == format!("PROCEDURE {name}")).expect(name);
         let mut lines = rendered(batch, "Job");
-        if name == "Stats_Q" {
-            // It only reads, more than the model's one index, and passes over what others hold; the model's reader waits for
-            // them, as `Find` does. That it gives way is what matters.
-            assert!(
-                lines
-                    .iter()
-                    .all(|line| !line.contains("UPDLOCK") && !["update", "delete", "insert"].contains(&line.as_str()))
-            );
-        } else {
-            // Rows that the transaction has locked are read again; a look that passes over locked rows waits for nobody.
-            let free = ["by key", "by key in order", "by key READPAST in order", "search Due READPAST"];
-            let is_free = |line: &str| free.contains(&line);
-            lines.retain(|line| !is_free(line));
-            lines.dedup();
-            if name.starts_with("Modify") {
-                // One item is settled by one update with the fence in its WHERE. It locks what the model's two statements lock
-                // for one key, in the same order: the row, then its place in the indexes.
-                assert_eq!(lines.remove(0), "update", "{name}");
-            }
-            if lines != program.statements.iter().map(of_model).collect::<Vec<_>>() {
-                differences.push(format!("{name}: {}", lines.join(", ")));
-            }
+        lines.retain(|line| !free.contains(&line.as_str()));
+        lines.dedup();
+        if let Some(turn) = lines.iter().position(|line| name.starts_with("Modify") && line == "update") {
+            // One item is settled by one update with the fence in its WHERE. It locks what the model's two statements lock
+            // for one key, in the same order: the row, then its place in the indexes.
+            assert!(turn <= 1, "{name}: {lines:?}");
+            lines.remove(turn);
+        }
+        if lines != program.statements.iter().flat_map(of_model).collect::<Vec<_>>() {
+            differences.push(format!("{name}: {}", lines.join(", ")));
         }
         let gives_way = (0..batch.tokens.len()).any(|at| follow(&batch.tokens, at, &["DEADLOCK_PRIORITY", "LOW"]));
         if program.yields != gives_way {
             differences.push(format!("{name}: {}", if gives_way { "gives way" } else { "does not give way" }));
         }
     }
+    differences
+}
+
+/// Rows that the transaction has locked are read again; a look that passes over locked rows waits for nobody.
+const FREE: [&str; 4] = ["by key", "by key in order", "by key READPAST in order", "search Due READPAST"];
+
+#[test]
+fn the_model_is_of_the_rendered_sql() {
+    let batches = script(SPEC);
+    let mut found = differences(
+        &batches,
+        &FREE,
+        &[
+            ("Add_Q_Set_trx", statement::add(&[])),
+            ("Next_Q_Set_trx", joined(&[statement::recover(), statement::claim()])),
+            ("Next_Q_trx", joined(&[statement::recover(), statement::claim()])),
+            ("Modify_Q_Set_trx", statement::settle_and_claim(&[])),
+            ("Modify_Q_trx", statement::settle(&[])),
+            // Within a longer transaction: the same statements, but for the turn to recover.
+            ("Modify_Q_Set_utx", statement::settle_and_claim_within(&[])),
+            ("Modify_Q_utx", statement::settle(&[])),
+            ("Renew_Q_Set_trx", statement::renew(&[])),
+            ("Redrive_Q_Set_trx", statement::give_back(&[])),
+            ("Recover_Q_trx", statement::recover()),
+            ("Purge_Q_trx", statement::purge()),
+        ],
+    );
+    // It only reads, more than the model's one index, and passes over what others hold; the model's reader waits for
+    // them, as `Find` does. That it gives way is what matters.
+    let stats = batches.iter().find(|batch| batch.object == "PROCEDURE Stats_Q").unwrap();
+    let changes = |line: &String| line.contains("UPDLOCK") || ["update", "delete", "insert"].contains(&line.as_str());
+    assert!(!rendered(stats, "Job").iter().any(changes));
+    assert!((0..stats.tokens.len()).any(|at| follow(&stats.tokens, at, &["DEADLOCK_PRIORITY", "LOW"])));
     let (index, reads) = due_index_and_claim(&batches);
     if index != sorted(&statement::DUE_INDEX) {
-        differences.push(format!("IX_Job_Due has {}", index.join(", ")));
+        found.push(format!("IX_Job_Due has {}", index.join(", ")));
     }
     for column in statement::CLAIM_READS {
         assert!(reads.iter().any(|read| read == column), "the claim reads {column}: {reads:?}");
     }
     let witness: Vec<_> = reads.iter().filter(|column| !index.contains(column) && *column != "Status").collect();
     assert!(!witness.is_empty(), "the index covers the claim");
-    assert!(
-        differences.is_empty(),
-        "the model is of something else; this is what the rendered SQL has: {differences:#?}"
+    assert!(found.is_empty(), "the model is of something else; this is what the rendered SQL has: {found:#?}");
+}
+
+#[test]
+fn the_model_is_of_a_queue_with_groups() {
+    let spec =
+        r#"{"queue": "Job", "columns": [{"name": "Customer", "type": "text(20)"}], "order": {"group": "Customer"}}"#;
+    let claim = || statement::in_groups(joined(&[statement::recover(), statement::claim()]));
+    let found = differences(
+        &script(spec),
+        &FREE,
+        &[
+            ("Next_Q_Set_trx", claim()),
+            ("Next_Q_trx", claim()),
+            ("Modify_Q_Set_trx", statement::in_groups(statement::settle_and_claim(&[]))),
+            ("Modify_Q_Set_utx", statement::in_groups(statement::settle_and_claim_within(&[]))),
+            ("Modify_Q_trx", statement::settle(&[])),
+            ("Recover_Q_trx", statement::recover()),
+        ],
     );
+    assert!(found.is_empty(), "the model is of something else; this is what the rendered SQL has: {found:#?}");
+}
+
+#[test]
+fn the_model_is_of_claims_by_kind() {
+    let spec = r#"{"queue": "Job", "types": ["A", "B"], "claim_by": ["type"]}"#;
+    let free = [&FREE[..], &["search TypeDue READPAST"]].concat();
+    let batches = script(spec);
+    for (name, path) in [("TypeDue", 0), ("Due", 1)] {
+        // A claim goes one of the two ways.
+        let other = ["search Due UPDLOCK READPAST", "search TypeDue UPDLOCK READPAST"][path];
+        let claim = if path == 0 { statement::by_kind(statement::claim()) } else { statement::claim() };
+        let free = [&free[..], &[other]].concat();
+        let found = differences(&batches, &free, &[("Next_Q_Set_trx", joined(&[statement::recover(), claim]))]);
+        assert!(found.is_empty(), "by {name}: the model is of something else; the rendered SQL has {found:#?}");
+    }
 }
 
 /// The attempts are in no program of the model: each row of them is written and deleted by who has its item locked. So the item

@@ -2,7 +2,7 @@
 
 use crate::session::{Step, World};
 use crate::statement::{Program, Statement, To};
-use crate::world::{Key, Mode, Row, State, Table};
+use crate::world::{Index, Key, Mode, Row, State, Table};
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -24,9 +24,27 @@ pub enum Finding {
 pub fn table(rows: &[(State, bool)]) -> Table {
     let work = |place: usize| ((rows.len() - place) * 10) as Key;
     let row = |(place, (state, expired)): (usize, &(State, bool))| {
-        ((place + 1) as Key, Row { state: *state, expired: *expired, work: Some(work(place)) })
+        (
+            (place + 1) as Key,
+            Row { state: *state, expired: *expired, work: Some(work(place)), group: None, by_kind: false },
+        )
     };
     Table { rows: rows.iter().enumerate().map(row).collect() }
+}
+
+/// Rows of one group, by their keys.
+pub fn group(rows: &[(Key, State)]) -> Table {
+    let row = |(key, state): &(Key, State)| {
+        (*key, Row { state: *state, expired: false, work: None, group: Some(1), by_kind: false })
+    };
+    Table { rows: rows.iter().map(row).collect() }
+}
+
+/// Rows of a table that has an index of kinds.
+pub fn of_kinds(rows: &[(State, bool)]) -> Table {
+    let mut table = table(rows);
+    table.rows.values_mut().for_each(|row| row.by_kind = true);
+    table
 }
 
 /// Looks at every order in which the sessions can take their steps. Gives what was found first, and how many moments there were.
@@ -102,6 +120,8 @@ fn wait_that_must_not_be(
             let lasts = |other: &&usize| world.held[**other].values().any(|mode| *mode != Mode::S);
             others.iter().find(lasts).map(|_| Finding::ClaimWaits)
         }
+        // Whoever has it may be long about it.
+        Statement::TakeRow { index: Index::Recovery, .. } => Some(Finding::ClaimWaits),
         Statement::LookUpWork { .. } | Statement::Insert => {
             let is_other = |other: &&usize| {
                 let theirs = &programs[**other];

@@ -56,6 +56,13 @@ impl World {
                 self.search(number, (*index, place), *mode, (*readpast, *holds, lookup), *most)
             }
             Some(Statement::ByKey { mode, readpast, holds }) => self.by_key(number, *mode, *readpast, *holds),
+            Some(Statement::TakeRow { index, mode, readpast }) => match self.lock(number, (*index, 0), *mode) {
+                Err(others) if !readpast => Step::Waits(others),
+                _ => self.next_statement(number),
+            },
+            // Of the row that is locked for it already, or not at all.
+            Some(Statement::LeaveTurn) => self.next_statement(number),
+            Some(Statement::FreeOfGroup) => self.free_of_group(number),
             Some(Statement::Update(to)) => self.change(number, Some(*to)),
             Some(Statement::Delete) => self.change(number, None),
             Some(Statement::LookUpWork { mode, ranges }) => self.look_up(number, *mode, *ranges),
@@ -180,6 +187,38 @@ impl World {
         Step::Done
     }
 
+    /// Drops what is not the first of its group. What is read for it is waited for, and kept locked no longer than it is read.
+    fn free_of_group(&mut self, number: usize) -> Step {
+        let place = usize::from(self.sessions[number].at.1);
+        let Some(key) = self.sessions[number].found.get(place).copied() else { return self.next_statement(number) };
+        if !self.sessions[number].begun {
+            self.sessions[number].begun = true;
+            // What others are just changing is waited for too: entries that are locked and go or come.
+            let of_index = |resource: &Resource| matches!(resource.0, Index::Group | Index::Held);
+            let changing = self.held.iter().flat_map(|held| held.keys().copied().filter(of_index));
+            let mut ahead: Vec<_> = self.table.before_in_group(key).into_iter().chain(changing).collect();
+            ahead.retain(|resource| resource.1 != key);
+            ahead.sort_unstable_by(|one, other| other.cmp(one));
+            ahead.dedup();
+            self.sessions[number].ahead = ahead;
+        }
+        if let Some(next) = self.sessions[number].ahead.last().copied() {
+            if let Err(others) = self.lock(number, next, Mode::S) {
+                return Step::Waits(others);
+            }
+            self.sessions[number].ahead.pop();
+            self.let_go(number, next.0, next.1, false);
+            return Step::Done;
+        }
+        self.sessions[number].begun = false;
+        if self.table.before_in_group(key).is_empty() {
+            self.sessions[number].at.1 += 1;
+        } else {
+            self.sessions[number].found.remove(place);
+        }
+        Step::Done
+    }
+
     /// Changes the rows that were found, or deletes them: the row, then each entry that goes or comes.
     fn change(&mut self, number: usize, to: Option<To>) -> Step {
         let place = usize::from(self.sessions[number].at.1);
@@ -215,9 +254,14 @@ impl World {
         let session = &mut self.sessions[number];
         session.at.1 += 1;
         session.begun = false;
+        let row_group = row.group;
         session.undo.push((key, Some(row)));
         if to == Some(To::InFlight) {
             session.claimed.push(key);
+            let in_flight = |other: &Row| other.group == row_group && matches!(other.state, State::InFlight(_));
+            if row_group.is_some() && self.table.rows.values().any(in_flight) {
+                return Step::Wrong(format!("{key} is taken while another of its group is in flight"));
+            }
         }
         match after {
             Some(after) => drop(self.table.rows.insert(key, after)),
@@ -273,7 +317,8 @@ impl World {
             return Step::Done;
         }
         let key = 100 + work + 50 * number as u8;
-        let row = Row { state: State::Waits, expired: false, work: Some(work) };
+        let group = self.table.rows.values().find_map(|row| row.group);
+        let row = Row { state: State::Waits, expired: false, work: Some(work), group, by_kind: false };
         self.sessions[number].undo.push((key, None));
         self.table.rows.insert(key, row);
         self.held[number].insert((Index::Row, key), Mode::X);

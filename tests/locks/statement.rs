@@ -43,6 +43,16 @@ pub enum Statement {
     },
     /// Rows for those that are not.
     Insert,
+    /// The queue's row in a table of all queues.
+    TakeRow {
+        index: Index,
+        mode: Mode,
+        readpast: bool,
+    },
+    /// What says there that others may go on.
+    LeaveTurn,
+    /// Of what was found, the first of each group.
+    FreeOfGroup,
 }
 
 /// A procedure as one session runs it.
@@ -62,7 +72,7 @@ impl Program {
     }
 }
 
-use Statement::{ByKey, Delete, Insert, LookUpWork, Search, Update};
+use Statement::{ByKey, Delete, FreeOfGroup, Insert, LeaveTurn, LookUpWork, Search, TakeRow, Update};
 
 /// What the due index has of a row.
 pub const DUE_INDEX: [&str; 3] = ["ScheduledFor", "EnqueuedAt", "Status"];
@@ -93,7 +103,17 @@ pub const GIVE_BACK: [Statement; 2] = [LOCK_ITEMS, Update(To::Waits)];
 pub const CANCEL: [Statement; 2] = [LOCK_ITEMS, Update(To::Cancelled)];
 pub const RENEW: [Statement; 2] = [LOCK_ITEMS, Update(To::Same)];
 /// Gives back what dead workers held.
-pub const RECOVER: [Statement; 3] = [EXPIRED, LOCK_FREE, Update(To::Recovered)];
+pub const RECOVER: [Statement; 5] = [
+    TakeRow { index: Index::Recovery, mode: Mode::X, readpast: true },
+    EXPIRED,
+    LeaveTurn,
+    LOCK_FREE,
+    Update(To::Recovered),
+];
+/// The same in a transaction of the caller's.
+pub const RECOVER_WITHIN: [Statement; 3] = [EXPIRED, LOCK_FREE, Update(To::Recovered)];
+/// What comes before the claims of a queue with groups, and before what they settle.
+pub const TURN: Statement = TakeRow { index: Index::Turn, mode: Mode::U, readpast: false };
 /// Adds items whose work must not be there, in the order of their works.
 pub const ADD: [Statement; 2] = [LookUpWork { mode: Mode::S, ranges: false }, Insert];
 pub const PURGE: [Statement; 3] = [
@@ -107,6 +127,17 @@ pub const STATS: [Statement; 1] =
 
 pub fn claim() -> Program {
     Program::new("claim", &claim_statements(), &[])
+}
+
+/// What claims items of the kinds that are named, by the index that has these first.
+pub fn by_kind(program: Program) -> Program {
+    let by_kind = |statement: Statement| match statement {
+        Search { index: Index::Due, mode, readpast, holds, visits_row, most } => {
+            Search { index: Index::TypeDue, mode, readpast, holds, visits_row, most }
+        }
+        other => other,
+    };
+    Program { statements: program.statements.into_iter().map(by_kind).collect(), ..program }
 }
 
 pub fn settle(keys: &[u8]) -> Program {
@@ -125,6 +156,22 @@ pub fn give_back(keys: &[u8]) -> Program {
 pub fn settle_and_claim(keys: &[u8]) -> Program {
     let statements: Vec<_> = SETTLE.into_iter().chain(RECOVER).chain(claim_statements()).collect();
     Program::new("settle and claim", &statements, keys)
+}
+
+/// The same within the caller's transaction.
+pub fn settle_and_claim_within(keys: &[u8]) -> Program {
+    let statements: Vec<_> = SETTLE.into_iter().chain(RECOVER_WITHIN).chain(claim_statements()).collect();
+    Program::new("settle and claim", &statements, keys)
+}
+
+/// The claim of a queue with groups: from its search on, it asks which items are the first of theirs.
+pub fn in_groups(program: Program) -> Program {
+    let of_group = |statement: Statement| match statement {
+        Search { index: Index::Due, .. } => vec![statement, FreeOfGroup],
+        other => vec![other],
+    };
+    let rest = program.statements.into_iter().flat_map(of_group);
+    Program { statements: [TURN].into_iter().chain(rest).collect(), ..program }
 }
 
 pub fn renew(keys: &[u8]) -> Program {

@@ -1,10 +1,11 @@
 //! What is known to go wrong is found: else the search proves nothing.
 
-use crate::search::{Finding, explore, explore_past, table};
+use crate::search::{Finding, explore, explore_past, group, of_kinds, table};
 use crate::statement::{
-    CLAIM_READS, DUE_INDEX, Program, Statement, add, cancel, claim, due, settle, settle_and_claim, stats,
+    CLAIM_READS, DUE_INDEX, Program, RECOVER, Statement, TURN, add, by_kind, cancel, claim, due, in_groups, recover,
+    settle, settle_and_claim, stats,
 };
-use crate::world::{Mode, State};
+use crate::world::{Index, Mode, State};
 
 use State::{InFlight, Waits};
 
@@ -69,4 +70,43 @@ fn a_reader_without_low_deadlock_priority() {
     let rows = [(InFlight(0), false), (Waits, false)];
     assert_eq!(found(&rows, &[cancel(&[2]), reader.clone()]), Some(Finding::Deadlock(vec!["cancel", "stats"])));
     assert!(matches!(found(&rows, &[settle_and_claim(&[1]), reader]), Some(Finding::Deadlock(_))));
+}
+
+/// Which items are the first of their groups is decided by two at once.
+#[test]
+fn claims_of_groups_without_a_turn() {
+    let mut bad = in_groups(claim());
+    assert_eq!(bad.statements.remove(0), TURN);
+    let (finding, _) = explore(&group(&[(240, Waits)]), &[bad.clone(), bad, add(&[10])]);
+    assert!(matches!(&finding, Some(Finding::Wrong(what)) if what.contains("of its group")), "{finding:?}");
+}
+
+#[test]
+fn a_turn_that_is_taken_after_the_items() {
+    let good = in_groups(settle_and_claim(&[1]));
+    let mut bad = good.clone();
+    let turn = bad.statements.remove(0);
+    bad.statements.insert(2, turn);
+    let (finding, _) = explore(&group(&[(1, InFlight(0)), (2, Waits)]), &[bad, good]);
+    assert!(matches!(finding, Some(Finding::Deadlock(_))), "{finding:?}");
+}
+
+/// Every process would wait for the one whose turn it is to recover.
+#[test]
+fn a_turn_to_recover_that_is_waited_for() {
+    let mut bad = recover();
+    assert_eq!(bad.statements[0], RECOVER[0]);
+    bad.statements[0] = Statement::TakeRow { index: Index::Recovery, mode: Mode::X, readpast: false };
+    assert_eq!(found(&[(InFlight(0), true)], &[bad.clone(), bad]), Some(Finding::ClaimWaits));
+}
+
+/// Known of queues with `claim_by`: who names kinds and who names none search by two indexes. Each keeps the entry of an item that
+/// the other has, and waits for it when it takes another. One of the two is ended, and tries again; see docs/dba.md.
+#[test]
+fn claims_by_two_indexes() {
+    let programs = [claim(), by_kind(claim())];
+    let table = of_kinds(&[(Waits, false); 3]);
+    assert_eq!(explore(&table, &programs).0, Some(Finding::ClaimWaits));
+    let (finding, _) = explore_past(&table, &programs, &[Finding::ClaimWaits]);
+    assert!(matches!(finding, Some(Finding::Deadlock(_))), "{finding:?}");
 }

@@ -14,12 +14,21 @@ pub enum Index {
     Row,
     /// Items that wait, in the order in which they are due.
     Due,
+    /// The same, by their kind first.
+    TypeDue,
     /// Items in flight.
     InFlight,
     /// What makes an item unique among the unfinished ones.
     Work,
     /// The gap before an entry of the index of works.
     Gap,
+    /// Unfinished items of groups.
+    Group,
+    /// Those of them that are in flight.
+    Held,
+    /// The queue's row in `QueueTurn`, and that in `QueueRecovery`.
+    Turn,
+    Recovery,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -60,6 +69,10 @@ pub struct Row {
     pub expired: bool,
     /// The place of its work, if it has one.
     pub work: Option<Key>,
+    /// The group it is of, if it is of one.
+    pub group: Option<u8>,
+    /// Whether there is an index of kinds.
+    pub by_kind: bool,
 }
 
 impl Row {
@@ -67,11 +80,18 @@ impl Row {
     pub fn entries(&self, key: Key) -> Vec<Resource> {
         let mut entries = Vec::new();
         match self.state {
-            State::Waits => entries.push((Index::Due, key)),
+            State::Waits => {
+                entries.push((Index::Due, key));
+                entries.extend(self.by_kind.then_some((Index::TypeDue, key)));
+            }
             State::InFlight(_) => entries.push((Index::InFlight, key)),
             State::Finished => return entries,
         }
         entries.extend(self.work.map(|work| (Index::Work, work)));
+        if self.group.is_some() {
+            entries.push((Index::Group, key));
+            entries.extend(matches!(self.state, State::InFlight(_)).then_some((Index::Held, key)));
+        }
         entries
     }
 }
@@ -92,6 +112,14 @@ impl Table {
             .map(|(key, row)| if index == Index::Work { row.work.unwrap_or(*key) } else { *key })
             .filter(|key| *key >= from)
             .min()
+    }
+
+    /// What stands in the way of an item: earlier unfinished ones of its group, and any in flight; with the entries that say so.
+    pub fn before_in_group(&self, key: Key) -> Vec<Resource> {
+        let Some(group) = self.rows.get(&key).and_then(|row| row.group) else { return Vec::new() };
+        let of_group = self.rows.iter().filter(|(other, row)| **other != key && row.group == Some(group));
+        let entries = of_group.flat_map(|(other, row)| row.entries(*other));
+        entries.filter(|(index, other)| *index == Index::Group && *other < key || *index == Index::Held).collect()
     }
 
     pub fn has_work(&self, work: Key) -> bool {
