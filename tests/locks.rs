@@ -2,8 +2,7 @@
 //! claimed twice, nothing is lost, our own procedures never end one another, and a claim waits for nobody who changes items.
 //!
 //! What each procedure does stands in `statement`, once: the search runs it, and `rendered` holds it to the rendered SQL.
-//! Not in the model: `<queue>_Lease` beside others' tables, prefetching, which the statements rule out by their hints, and what
-//! `world` leaves out.
+//! Not in the model: prefetching, which the statements rule out by their hints, and what `world` leaves out.
 
 #[path = "locks/proofs.rs"]
 mod proofs;

@@ -2,7 +2,8 @@
 
 use crate::search::{explore, group, of_kinds, table};
 use crate::statement::{
-    Program, add, by_kind, cancel, claim, give_back, in_groups, purge, recover, renew, settle, settle_and_claim, stats,
+    Program, add, beside, by_kind, cancel, claim, give_back, in_groups, purge, recover, renew, renew_beside, settle,
+    settle_and_claim, stats,
 };
 use crate::world::State;
 
@@ -126,5 +127,20 @@ fn claims_that_name_kinds_go_together() {
         let names: Vec<_> = programs.iter().map(|program| program.name).collect();
         let (finding, moments) = explore(&of_kinds(&[(InFlight(1), false), (Waits, false), (Waits, false)]), &programs);
         assert_eq!((finding, moments >= 20), (None, true), "{names:?}: {moments} moments");
+    }
+}
+
+#[test]
+fn procedures_beside_leases_go_together() {
+    let rows = [(InFlight(0), true), (InFlight(0), false), (InFlight(1), true), (Waits, false)];
+    let all = || {
+        let changing =
+            [claim(), settle(&[1, 2]), give_back(&[1, 2]), cancel(&[1, 4]), settle_and_claim(&[1, 2]), recover()];
+        changing.map(beside).into_iter().chain([renew_beside(&[1, 2])])
+    };
+    for one in all() {
+        for other in all() {
+            holds(&rows, &[one.clone(), other], 20);
+        }
     }
 }

@@ -11,7 +11,7 @@ use readpast::spec::QueueSpec;
 fn rendered(batch: &Batch, table: &str) -> Vec<String> {
     let mut found = Vec::new();
     for tokens in batch.statements() {
-        let tables = [table, "QueueTurn", "QueueRecovery"];
+        let tables = [table, "Job_Lease", "QueueTurn", "QueueRecovery"];
         let is_table =
             |at: &usize| tokens[*at].is_name() && tables.contains(&tokens[*at].text.as_str()) && tokens[at - 1].is(".");
         let places: Vec<_> = (2..tokens.len()).filter(is_table).collect();
@@ -24,8 +24,8 @@ fn rendered(batch: &Batch, table: &str) -> Vec<String> {
                 &[]
             };
             let line = describe(tokens, number, alias.as_deref(), hints, table);
-            let other = (tokens[*at].text != table).then(|| format!("{} ", tokens[*at].text)).unwrap_or_default();
-            found.extend(line.map(|line| other + &line));
+            let name = &tokens[*at].text;
+            found.extend(line.map(|line| if name == table { line } else { format!("{name} {line}") }));
         }
     }
     found
@@ -89,6 +89,8 @@ fn of_model(statement: &Statement) -> Vec<String> {
             format!("Queue{index:?} search{}{}", update_lock(*mode), past(*readpast))
         }
         Statement::LeaveTurn => "QueueRecovery update".to_owned(),
+        Statement::Beside(Mode::X) => "Job_Lease written".to_owned(),
+        Statement::Beside(mode) => format!("Job_Lease by key{} in order", update_lock(*mode)),
         // In the same statement as the search.
         Statement::FreeOfGroup => return vec!["search Group".to_owned(), "search Held".to_owned()],
     }]
@@ -114,13 +116,26 @@ fn script(spec: &str) -> Vec<Batch> {
 
 /// Where these procedures are others than the programs; `free`: statements that lock nothing that others wait for.
 fn differences(batches: &[Batch], free: &[&str], programs: &[(&str, Program)]) -> Vec<String> {
+    differences_of("Job", batches, free, programs)
+}
+
+fn differences_of(table: &str, batches: &[Batch], free: &[&str], programs: &[(&str, Program)]) -> Vec<String> {
     let mut differences = Vec::new();
     for (name, program) in programs {
         let batch = batches.iter().find(|batch| batch.object == format!("PROCEDURE {name}")).expect(name);
-        let mut lines = rendered(batch, "Job");
+        let mut lines = rendered(batch, table);
+        for line in &mut lines {
+            // Whether its row is there already is known when its item is locked.
+            let written = ["update", "insert", "delete"].iter().any(|verb| *line == format!("Job_Lease {verb}"));
+            if written {
+                "Job_Lease written".clone_into(line);
+            }
+            *line = line.replace("search IX_Job_", "search ").replace("Job_Lease search Lease_", "search ");
+        }
         lines.retain(|line| !free.contains(&line.as_str()));
         lines.dedup();
-        if let Some(turn) = lines.iter().position(|line| name.starts_with("Modify") && line == "update") {
+        let is_fast = |line: &String| table == "Job" && name.starts_with("Modify") && line == "update";
+        if let Some(turn) = lines.iter().position(is_fast) {
             // One item is settled by one update with the fence in its WHERE. It locks what the model's two statements lock
             // for one key, in the same order: the row, then its place in the indexes.
             assert!(turn <= 1, "{name}: {lines:?}");
@@ -287,4 +302,32 @@ fn the_claim_of_the_model_visits_rows() {
     let claim = statement::claim();
     assert!(matches!(claim.statements[0], Statement::Search { visits_row: true, .. }));
     assert!(matches!(claim.statements[1], Statement::Update(To::InFlight)));
+}
+
+#[test]
+fn the_model_is_of_a_table_with_leases_beside_it() {
+    let spec = r#"{"queue": "Job", "columns": [{"name": "Payload", "type": "text(20)"}],
+        "table": {"name": "Work", "create": true, "key": [{"name": "Id", "type": "bigint", "source": "table"}],
+            "status": {"column": "State", "values": {"Pending": 0, "Processing": 1, "Completed": 2}}}}"#;
+    // What is read of rows that are locked with their items; which items are gone; whose next attempt is due.
+    let free =
+        [&FREE[..], &["Job_Lease by key in order", "Job_Lease by key", "search", "search Waiting READPAST"]].concat();
+    let claim = || statement::beside(joined(&[statement::recover(), statement::claim()]));
+    let found = differences_of(
+        "Work",
+        &script(spec),
+        &free,
+        &[
+            ("Next_Q_Set_trx", claim()),
+            ("Next_Q_trx", claim()),
+            ("Modify_Q_Set_trx", statement::beside(statement::settle_and_claim(&[]))),
+            ("Modify_Q_Set_utx", statement::beside(statement::settle_and_claim_within(&[]))),
+            ("Modify_Q_trx", statement::beside(statement::settle(&[]))),
+            ("Modify_Q_utx", statement::beside(statement::settle(&[]))),
+            ("Renew_Q_Set_trx", statement::renew_beside(&[])),
+            ("Redrive_Q_Set_trx", statement::beside(statement::give_back(&[]))),
+            ("Recover_Q_trx", statement::beside(statement::recover())),
+        ],
+    );
+    assert!(found.is_empty(), "the model is of something else; this is what the rendered SQL has: {found:#?}");
 }

@@ -62,6 +62,7 @@ impl World {
             },
             // Of the row that is locked for it already, or not at all.
             Some(Statement::LeaveTurn) => self.next_statement(number),
+            Some(Statement::Beside(mode)) => self.beside(number, *mode),
             Some(Statement::FreeOfGroup) => self.free_of_group(number),
             Some(Statement::Update(to)) => self.change(number, Some(*to)),
             Some(Statement::Delete) => self.change(number, None),
@@ -184,6 +185,18 @@ impl World {
                 self.sessions[number].at.1 += 1;
             }
         }
+        Step::Done
+    }
+
+    fn beside(&mut self, number: usize, mode: Mode) -> Step {
+        let session = &self.sessions[number];
+        let Some(key) = session.found.get(usize::from(session.at.1)).copied() else {
+            return self.next_statement(number);
+        };
+        if let Err(others) = self.lock(number, (Index::Lease, key), mode) {
+            return Step::Waits(others);
+        }
+        self.sessions[number].at.1 += 1;
         Step::Done
     }
 

@@ -53,6 +53,8 @@ pub enum Statement {
     LeaveTurn,
     /// Of what was found, the first of each group.
     FreeOfGroup,
+    /// The rows of `<queue>_Lease` of what was found, one by one by their key: locked, or written.
+    Beside(Mode),
 }
 
 /// A procedure as one session runs it.
@@ -72,7 +74,7 @@ impl Program {
     }
 }
 
-use Statement::{ByKey, Delete, FreeOfGroup, Insert, LeaveTurn, LookUpWork, Search, TakeRow, Update};
+use Statement::{Beside, ByKey, Delete, FreeOfGroup, Insert, LeaveTurn, LookUpWork, Search, TakeRow, Update};
 
 /// What the due index has of a row.
 pub const DUE_INDEX: [&str; 3] = ["ScheduledFor", "EnqueuedAt", "Status"];
@@ -138,6 +140,26 @@ pub fn by_kind(program: Program) -> Program {
         other => other,
     };
     Program { statements: program.statements.into_iter().map(by_kind).collect(), ..program }
+}
+
+/// The same beside a table of somebody else's: what `<queue>_Lease` has of an item is locked after the item, and written after it.
+pub fn beside(program: Program) -> Program {
+    let mut statements = Vec::new();
+    for statement in program.statements {
+        match statement {
+            ByKey { mode: Mode::U, .. } => statements.extend([statement, Beside(Mode::U)]),
+            // An item that is gone, or was changed by hand: what stands beside it follows.
+            Update(To::Recovered) => statements.extend([Beside(Mode::X), statement, Beside(Mode::X)]),
+            Update(_) => statements.extend([statement, Beside(Mode::X)]),
+            other => statements.push(other),
+        }
+    }
+    Program { statements, ..program }
+}
+
+/// Of a table that has no column for the deadline: its rows are not locked.
+pub fn renew_beside(keys: &[u8]) -> Program {
+    Program::new("renew", &[Beside(Mode::U), Beside(Mode::X)], keys)
 }
 
 pub fn settle(keys: &[u8]) -> Program {

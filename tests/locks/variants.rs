@@ -2,8 +2,8 @@
 
 use crate::search::{Finding, explore, explore_past, group, of_kinds, table};
 use crate::statement::{
-    CLAIM_READS, DUE_INDEX, Program, RECOVER, Statement, TURN, add, by_kind, cancel, claim, due, in_groups, recover,
-    settle, settle_and_claim, stats,
+    CLAIM_READS, DUE_INDEX, Program, RECOVER, Statement, TURN, add, beside, by_kind, cancel, claim, due, in_groups,
+    recover, settle, settle_and_claim, stats,
 };
 use crate::world::{Index, Mode, State};
 
@@ -109,4 +109,13 @@ fn claims_by_two_indexes() {
     assert_eq!(explore(&table, &programs).0, Some(Finding::ClaimWaits));
     let (finding, _) = explore_past(&table, &programs, &[Finding::ClaimWaits]);
     assert!(matches!(finding, Some(Finding::Deadlock(_))), "{finding:?}");
+}
+
+/// Against the order of access: the table, then what stands beside it.
+#[test]
+fn leases_that_are_locked_before_their_items() {
+    let good = beside(settle(&[1]));
+    let mut bad = good.clone();
+    bad.statements.swap(0, 1);
+    assert_eq!(found(&[(InFlight(0), false)], &[good, bad]), Some(Finding::Deadlock(vec!["settle", "settle"])));
 }

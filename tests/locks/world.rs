@@ -22,6 +22,8 @@ pub enum Index {
     Work,
     /// The gap before an entry of the index of works.
     Gap,
+    /// The rows of `<queue>_Lease` beside somebody else's table, by the item's key.
+    Lease,
     /// Unfinished items of groups.
     Group,
     /// Those of them that are in flight.
