@@ -37,7 +37,7 @@ pub fn plan(config: &Config, spec: &QueueSpec) -> Result<Plan> {
     let mut session = Session::open(config)?;
     let mut findings = catalog::fit(&mut session, &schema, spec, table, true)?;
     install::check_owners(&mut session, &schema, spec)?;
-    let there = install::installed(&mut session, &schema)?;
+    let there = install::look_around(&mut session, &schema)?;
     let dialect = session.dialect();
     let script = match install::objects(dialect, &schema, &there, spec) {
         Err(error) if error.kind() == ErrorKind::SchemaMismatch => {

@@ -78,7 +78,7 @@ fn roles(examined: &mut Examined) -> Result<Vec<String>> {
 /// What is installed; the descriptions of the queues to look at.
 fn installed(examined: &mut Examined, wanted: Option<&str>) -> Result<Vec<QueueSpec>> {
     let name = examined.schema.as_str().to_owned();
-    let there = match install::installed(&mut examined.session, &examined.schema) {
+    let there = match install::look_around(&mut examined.session, &examined.schema) {
         // Whoever may not even read this, can use no queue: that is no gap in the check, but what it has found.
         Err(error) if error.kind() == ErrorKind::PermissionDenied => {
             let remedy = match roles(examined).unwrap_or_default() {

@@ -112,19 +112,32 @@ pub(crate) fn objects(dialect: Dialect, schema: &Identifier, there: &Catalog, sp
     Ok(objects)
 }
 
-/// The names of the queues that are installed in the schema of `config`, in their order. A login that may use one of them may
-/// ask.
+/// A queue that is installed in a schema.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Installed {
+    /// Its name.
+    pub queue: String,
+    /// Its description as the database has it, JSON. Another text is another description.
+    pub description: String,
+}
+
+/// The queues that are installed in the schema of `config`, by their names. A login that may use one of them may ask.
 ///
 /// # Errors
 /// [`ErrorKind::SchemaMissing`] where nothing is installed.
-pub fn queue_names(config: &Config) -> Result<Vec<String>> {
-    let schema = config.schema()?;
-    let mut session = Session::open(config)?;
-    let catalog = installed(&mut session, &schema)?;
+pub fn installed(config: &Config) -> Result<Vec<Installed>> {
+    installed_in(&mut Session::open(config)?, &config.schema()?)
+}
+
+/// The same, on a connection that is there.
+pub(crate) fn installed_in(session: &mut Session, schema: &Identifier) -> Result<Vec<Installed>> {
+    let catalog = look_around(session, schema)?;
     if catalog.version.is_none() {
-        return Err(missing(&schema));
+        return Err(missing(schema));
     }
-    Ok(catalog.queues.into_iter().map(|queue| queue.name).collect())
+    let told = |known: Known| Installed { queue: known.name, description: known.spec };
+    Ok(catalog.queues.into_iter().map(told).collect())
 }
 
 /// The description of the queue called `name`, once schema and queue are found fit for this library.
@@ -164,7 +177,7 @@ pub(crate) fn check_owners(session: &mut Session, schema: &Identifier, spec: &Qu
 }
 
 /// What is installed in a schema; no version where nothing is. Outside a transaction, since it asks what may be refused.
-pub(crate) fn installed(session: &mut Session, schema: &Identifier) -> Result<Catalog> {
+pub(crate) fn look_around(session: &mut Session, schema: &Identifier) -> Result<Catalog> {
     // The procedure first: a worker's login may execute it, and read no table.
     catalog(session, schema).or_else(|error| match version(session, schema) {
         Ok(None) => Ok(Catalog { version: None, queues: Vec::new() }),

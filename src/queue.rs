@@ -23,7 +23,8 @@ pub use self::procedure::{Procedure, Worked};
 use crate::config::Config;
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Excerpt, Result};
-use crate::install;
+use crate::ident::Identifier;
+use crate::install::{self, Installed};
 use crate::item::{
     Attempt, Batch, Enqueued, Filter, ItemRef, Lease, NewItem, Outcome, QueueStats, Rows, Settlement, Watched, Why,
     normalize_utc, utc_text,
@@ -67,6 +68,7 @@ struct Inner {
 
 struct Shared {
     spec: QueueSpec,
+    schema: Identifier,
     worker: String,
     dialect: Dialect,
     backend: Backend,
@@ -137,6 +139,7 @@ impl Queue {
             resumes: spec.lease.resume_own && config.has_worker(),
             kinds: kinds::Kinds::new(config, &spec)?,
             spec,
+            schema,
             poll_interval: config.duration("poll.interval_ms"),
             recover_interval: config.duration("recover.interval_ms"),
             most_item_bytes: config.most_item_bytes(),
@@ -316,6 +319,14 @@ impl Queue {
     /// [`ErrorKind::InvalidArgument`] for a bound that cannot be.
     pub fn watch(&self, most: u32) -> Result<Watched> {
         stats::watch(&self.0, most)
+    }
+
+    /// The queues that are installed in this one's schema now, by their names; this one among them, unless it was dropped.
+    ///
+    /// # Errors
+    /// [`ErrorKind::SchemaMissing`] where nothing is installed any more.
+    pub fn installed(&self) -> Result<Vec<Installed>> {
+        self.0.with_session(|session| install::installed_in(session, &self.0.schema))
     }
 
     /// What has become of the queue's connections, all its handles' together. Asks nobody.

@@ -352,3 +352,42 @@ fn figures_are_there_for_machines() {
     served.get("/queue/Mail").shows(&["The last look failed", "boom"]);
     assert_eq!(served.get("/scale/Mail").status, 503);
 }
+
+#[test]
+fn queues_come_change_and_go_under_its_eyes() {
+    let shell = Shell::empty();
+    readpast::install(&shell.db.config(&[]), None).unwrap();
+    let served = Served::start(&shell, &[]);
+    served.get("/").shows(&["This schema has no queues"]);
+    assert_eq!(served.get("/queue/Mail").status, 404);
+
+    shell.write("mail.json", crate::shell::MAIL);
+    shell.ok(&["install", "mail.json"]);
+    until("the new queue is seen", || served.get("/scale/Mail").status == 200);
+    served.get("/").shows(&["/queue/Mail"]);
+    let chosen = Served::start(&shell, &["--queue", "Mail"]).ready();
+    shell.write("other.json", r#"{"queue": "Other"}"#);
+    shell.ok(&["install", "other.json"]);
+    until("the second queue is seen", || served.get("/queue/Other").status == 200);
+
+    // A column that came later: an item is found by it, and shown with it.
+    shell.write(
+        "mail.json",
+        &crate::shell::MAIL.replace(r#""columns": ["#, r#""columns": [{"name": "Later", "type": "text"}, "#),
+    );
+    shell.ok(&["install", "mail.json"]);
+    shell.ok(&["enqueue", "Mail", "Recipient=r", "N=1", "Later=new"]);
+    until("the change is seen", || served.get("/queue/Mail/items").body.contains("Later"));
+
+    shell.look("WITH gone AS (DELETE FROM readpast.queue_spec WHERE queue = 'Mail') SELECT 1");
+    shell.look("DROP FUNCTION readpast.watch_mail; SELECT 1");
+    until("the loss is seen", || served.get("/queue/Mail").status == 404);
+    let metrics = served.get("/metrics");
+    assert!(!metrics.body.contains("Mail") && metrics.body.contains("queue=\"Other\""), "{metrics:?}");
+    until("what was asked for is missed", || chosen.get("/health/ready").status == 503);
+    chosen.get("/metrics").shows(&["readpast_queue_up{queue=\"Mail\"} 0\n"]);
+    assert_eq!(chosen.get("/queue/Other").status, 404);
+
+    shell.look("DELETE FROM readpast.queue_spec WHERE queue = 'Other' RETURNING 1");
+    until("the last one is gone", || served.get("/").body.contains("This schema has no queues"));
+}

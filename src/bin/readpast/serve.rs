@@ -10,6 +10,7 @@ mod item;
 mod listen;
 mod metrics;
 mod pages;
+mod register;
 mod request;
 mod routes;
 mod show;
@@ -22,7 +23,6 @@ use crate::secret_file::SecretFile;
 use crate::signals::Stop;
 use crate::{connection, duration};
 use guard::{Guard, Pass};
-use readpast::install::queue_names;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -57,7 +57,7 @@ pub struct Args {
     /// The most rows that a look reads
     #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = clap::value_parser!(u32).range(100..=1_000_000))]
     most: u32,
-    /// Only this queue; may be given again
+    /// Only this queue; may be given again. Without one: all that are installed, also later
     #[arg(long = "queue", value_name = "QUEUE")]
     queues: Vec<String>,
 }
@@ -74,7 +74,7 @@ const LONGEST_CALL: &str = "15000";
 /// All that the answers are made from.
 struct App {
     guard: Guard,
-    desks: Vec<Arc<desk::Desk>>,
+    queues: register::Register,
     pages: pages::Pages,
     schema: String,
     /// Whether items may be changed.
@@ -94,20 +94,21 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     }
     let mut config = connection::config(global, "5000")?;
     config.set("query.timeout_ms", LONGEST_CALL)?;
-    let names = if args.queues.is_empty() { queue_names(&config)? } else { args.queues.clone() };
-    let desks = names.iter().map(|name| desk::Desk::open(&config, name)).collect::<Result<Vec<_>>>()?;
+    let schema = config.schema()?.as_str().to_owned();
+    let queues = register::Register::open(config, &args.queues)?;
+    let count = queues.desks().len();
     let app = App {
         guard: Guard::new(pass, args.hosts.clone())?,
-        desks,
+        queues,
         pages: pages::Pages::new()?,
-        schema: config.schema()?.as_str().to_owned(),
+        schema,
         acts: args.allow_actions,
         every: args.every,
         most: args.most,
     };
     let stop = Stop::listen()?;
     let signal = listen::serve(Arc::new(app), args.listen, &stop, |address| {
-        note(&format!("http://{address}/ shows {} queues", names.len()));
+        note(&format!("http://{address}/ shows {count} queues"));
         out.answer(|| format!("listening on {address}"), || serde_json::json!({"listening": address.to_string()}))?;
         out.flush()
     })?;

@@ -19,10 +19,12 @@ const KEPT: usize = 720;
 /// A queue, and what is known of it.
 pub struct Desk {
     pub queue: Queue,
+    /// The description that it was opened with, as the database has it; `None` where it did not say.
+    pub description: Option<String>,
     known: Mutex<Known>,
 }
 
-#[derive(Default)]
+#[derive(Default, Clone)]
 struct Known {
     looks: VecDeque<Arc<Look>>,
     /// Why the last look failed.
@@ -46,8 +48,11 @@ pub struct News {
 }
 
 impl Desk {
-    pub fn open(config: &Config, name: &str) -> Result<Arc<Self>> {
-        Ok(Arc::new(Self { queue: Queue::open(config, name)?, known: Mutex::default() }))
+    /// What was known of the queue under its earlier description stays known.
+    pub fn open(config: &Config, name: &str, description: Option<String>, earlier: Option<&Self>) -> Result<Arc<Self>> {
+        let queue = Queue::open(config, name)?;
+        let known = earlier.map(|earlier| earlier.lock().clone()).unwrap_or_default();
+        Ok(Arc::new(Self { queue, description, known: Mutex::new(known) }))
     }
 
     pub fn news(&self) -> News {
@@ -93,10 +98,12 @@ impl Desk {
 /// Takes figures until it is to stop, and tells of each round.
 pub fn watch(app: &Arc<App>, stop: Stop, tell: watch::Sender<u64>) -> std::io::Result<()> {
     let app = Arc::clone(app);
+    let mut told = Vec::new();
     let look = move || {
         while stop.signal().is_none() {
             let begun = Instant::now();
-            for desk in &app.desks {
+            app.queues.refresh(&mut told);
+            for desk in app.queues.desks() {
                 desk.look(app.most);
             }
             tell.send_modify(|number| *number += 1);

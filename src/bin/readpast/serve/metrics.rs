@@ -64,7 +64,7 @@ fn head(out: &mut String, name: &str, kind: &str, help: &str) {
 
 /// All queues in Prometheus' text format.
 pub fn prometheus(app: &App) -> Answer {
-    let news: Vec<_> = app.desks.iter().map(|desk| (label(desk.queue.name()), desk.news())).collect();
+    let news: Vec<_> = app.queues.desks().iter().map(|desk| (label(desk.queue.name()), desk.news())).collect();
     let known: Vec<_> = news.iter().filter_map(|(name, news)| Some((name, news.looks.last()?))).collect();
     let mut out = String::new();
     head(&mut out, "readpast_build_info", "gauge", "The version of readpast.");
@@ -135,7 +135,8 @@ pub fn prometheus(app: &App) -> Answer {
 
 /// Whether the figures of all queues are there and fresh.
 pub fn ready(app: &App) -> Answer {
-    let away: Vec<_> = app.desks.iter().filter(|desk| !desk.latest().1).map(|desk| desk.queue.name()).collect();
+    let desks = app.queues.desks();
+    let away: Vec<_> = desks.iter().filter(|desk| !desk.latest().1).map(|desk| desk.queue.name()).collect();
     if away.is_empty() {
         Answer::new(200, TEXT, "ready\n")
     } else {

@@ -25,8 +25,8 @@ pub fn route(app: &App, request: &Request) -> Answer {
         ["queue", name, "act"] => with(app, name, |desk| act::preview(app, desk, request)),
         ["metrics"] => metrics::prometheus(app),
         ["health", "ready"] => metrics::ready(app),
-        ["scale", name] => match find(app, name) {
-            Some(desk) => metrics::scale(desk),
+        ["scale", name] => match app.queues.find(name) {
+            Some(desk) => metrics::scale(&desk),
             None => Answer::new(404, JSON, json!({"error": "there is no such queue"}).to_string()),
         },
         ["style.css"] => kept("text/css; charset=utf-8", pages::STYLE),
@@ -41,16 +41,12 @@ fn kept(kind: &'static str, text: &'static str) -> Answer {
     Answer::new(200, kind, text)
 }
 
-fn find<'a>(app: &'a App, name: &str) -> Option<&'a Arc<Desk>> {
-    app.desks.iter().find(|desk| desk.queue.name() == name)
-}
-
 fn with(app: &App, name: &str, answer: impl FnOnce(&Desk) -> Answer) -> Answer {
-    match find(app, name) {
-        Some(desk) => answer(desk),
+    match app.queues.find(name) {
+        Some(desk) => answer(&desk),
         None => {
             let text = format!(
-                "This server knows no queue {name}. One that was installed since it began it sees when it is started anew."
+                "This server shows no queue {name}. One that was installed just now it sees with its next look."
             );
             app.pages.problem(app, 404, "There is no such queue", &text)
         }
@@ -59,7 +55,8 @@ fn with(app: &App, name: &str, answer: impl FnOnce(&Desk) -> Answer) -> Answer {
 
 fn queues(app: &App) -> Answer {
     let queues: Vec<_> = app
-        .desks
+        .queues
+        .desks()
         .iter()
         .map(|desk| {
             let news = desk.news();
