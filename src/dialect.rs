@@ -60,6 +60,8 @@ pub struct Calls {
     pub redrive: Arc<str>,
     /// Filter, most items.
     pub purge: Arc<str>,
+    /// Interval in ms, most items; only of queues with retention.
+    pub retain: Option<Arc<str>>,
 }
 
 impl Dialect {
@@ -129,6 +131,7 @@ impl Dialect {
             blocked: spec.order.group.as_ref().map(|_| call("blocked")).transpose()?,
             redrive: call("redrive")?,
             purge: call("purge")?,
+            retain: (!spec.retention.is_empty()).then(|| call("retain")).transpose()?,
         })
     }
 

@@ -13,6 +13,7 @@ pub(crate) mod note;
 mod pace;
 mod said;
 mod settling;
+mod tidying;
 
 pub use self::{event::Event, figures::Figures};
 pub(crate) use said::Said;

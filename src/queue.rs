@@ -85,6 +85,7 @@ struct Shared {
     kinds: kinds::Kinds,
     poll_interval: Duration,
     recover_interval: Duration,
+    retention_interval: Duration,
     most_item_bytes: usize,
     query_timeout_sec: u32,
     retry: retry::Policy,
@@ -142,6 +143,7 @@ impl Queue {
             schema,
             poll_interval: config.duration("poll.interval_ms"),
             recover_interval: config.duration("recover.interval_ms"),
+            retention_interval: config.duration("retention.interval_ms"),
             most_item_bytes: config.most_item_bytes(),
             query_timeout_sec: config.number("query.timeout_ms").div_ceil(1000),
             retry,
@@ -307,6 +309,13 @@ impl Queue {
         attempts::attempts(&self.0, key)
     }
 
+    /// Deletes up to `max` items that ended longer ago than the queue's description lets them stay (`retention`), and says how
+    /// many there were. Workers do this by themselves every `retention.interval_ms`; here it is for who claims without one. Not repeated when it fails: it has
+    /// time. 0 when nothing is over, when somebody else does it or has done it within the interval, and for a queue that keeps all.
+    pub fn retain(&self, max: u32) -> Result<u64> {
+        operate::retain(&self.0, max)
+    }
+
     /// Figures about the queue. Costs the server a scan.
     pub fn stats(&self) -> Result<QueueStats> {
         stats::stats(&self.0)
@@ -386,6 +395,25 @@ impl Queue {
     /// again.
     pub(crate) fn turn(&self) -> Result<(), Instant> {
         self.0.signal.turn(&self.0.kinds.key, self.0.poll_interval)
+    }
+
+    /// Whether it is the caller's turn to delete what is over, of all in this process, and has been for `patience`; else when to
+    /// ask again. `None` for a queue that keeps all.
+    pub(crate) fn turn_to_retain(&self, patience: Duration) -> Option<Result<(), Instant>> {
+        if self.0.spec.retention.is_empty() {
+            return None;
+        }
+        Some(self.0.signal.turn_to_retain(patience, self.0.retention_interval))
+    }
+
+    /// There is more to delete; nobody is to go on before `pause` is over.
+    pub(crate) fn retain_again(&self, pause: Duration) {
+        self.0.signal.retain_again(pause);
+    }
+
+    /// How often what is over is deleted.
+    pub(crate) fn retention_interval(&self) -> Duration {
+        self.0.retention_interval
     }
 
     /// Has `watcher` told when it may be worth while to ask for a turn.

@@ -52,6 +52,7 @@ const QUEUE_FILES: [&str; 17] = [
     "queue/attempts.sql",
     "queue/redrive_set.sql",
     "queue/purge.sql",
+    "queue/retain.sql",
     "queue/roles.sql",
 ];
 

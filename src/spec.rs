@@ -18,8 +18,8 @@ mod validate;
 pub use self::{
     examples::EXAMPLES,
     options::{
-        BackoffSpec, ClaimBySpec, Completion, DedupSpec, Direction, LeaseSpec, OrderSpec, PrioritySpec, RolesSpec,
-        SubtypeSpec,
+        BackoffSpec, ClaimBySpec, Completion, DedupSpec, Direction, LeaseSpec, OrderSpec, PrioritySpec, RetentionSpec,
+        RolesSpec, SubtypeSpec,
     },
     parse::Format,
     procedures::ProceduresSpec,
@@ -67,6 +67,8 @@ pub struct QueueSpec {
     pub lease: LeaseSpec,
     /// What becomes of completed items.
     pub completion: Completion,
+    /// How long items stay that have ended, each state named once; for ever where it is not named.
+    pub retention: Vec<RetentionSpec>,
     /// Which items count as the same work.
     pub dedup: Option<DedupSpec>,
     /// Who may do what.

@@ -15,3 +15,5 @@ mod holding;
 mod logging;
 #[path = "worker/outage.rs"]
 mod outage;
+#[path = "worker/retention.rs"]
+mod retention;

@@ -43,7 +43,7 @@ pub struct Setting {
 pub(crate) const MAX_KINDS: usize = 100;
 
 /// Every setting there is.
-pub const SETTINGS: [Setting; 25] = [
+pub const SETTINGS: [Setting; 26] = [
     Setting {
         key: "connection",
         kind: Kind::ConnectionString,
@@ -123,6 +123,12 @@ pub const SETTINGS: [Setting; 25] = [
         default: "5000",
         meaning: "How often claims also give back the items of dead workers: one claim of all in the queue does, so that it costs \
                   the same however many workers there are. What ran out is back no later than this, if anybody claims.",
+    },
+    Setting {
+        key: "retention.interval_ms",
+        kind: Kind::Number(10, 86_400_000),
+        default: "60000",
+        meaning: "How often workers of a queue that says `retention` delete what is over; one worker of all does it.",
     },
     Setting {
         key: "item.max_bytes",

@@ -1,7 +1,7 @@
 //! A thread that makes calls: each settles all that has ended, and claims as many items as there is room for.
 
 use super::hand::Ended;
-use super::{Event, Phase, Shared, State, settling};
+use super::{Event, Phase, Shared, State, settling, tidying};
 use crate::error::ErrorKind;
 use crate::item::{Action, Answer, Batch, Outcome};
 use crate::queue::MAX_ITEMS;
@@ -14,19 +14,23 @@ use std::time::{Duration, Instant};
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// What one call is to do.
-struct Round {
-    ended: Arc<Vec<Ended>>,
-    room: usize,
+enum Round {
+    Work {
+        ended: Arc<Vec<Ended>>,
+        room: usize,
+    },
+    /// Delete what is over.
+    Tidy,
 }
 
 /// Until the worker has stopped and nothing is left to settle. A panic, which only an observer can cause, ends the worker.
 pub(super) fn run(shared: &Arc<Shared>) {
     let worked = panic::catch_unwind(AssertUnwindSafe(|| {
         while let Some(round) = next(shared) {
-            if round.ended.is_empty() {
-                look(shared, round.room);
-            } else {
-                settle(shared, &round);
+            match round {
+                Round::Work { ended, room } if ended.is_empty() => look(shared, room),
+                Round::Work { ended, room } => settle(shared, &ended, room),
+                Round::Tidy => tidying::tidy(shared),
             }
         }
     }));
@@ -47,6 +51,9 @@ fn next(shared: &Shared) -> Option<Round> {
         if state.phase == Phase::Abandoned || is_done {
             return None;
         }
+        if !is_stopping && tidying::is_overdue(shared) {
+            return Some(Round::Tidy);
+        }
         give_back_overdue(&mut state, now);
         let ended = state.hand.take_ended(MAX_ITEMS as usize, now);
         let room = if is_stopping { 0 } else { room(&mut state, now) };
@@ -57,19 +64,24 @@ fn next(shared: &Shared) -> Option<Round> {
         let mut until = state.hand.next_try().into_iter().chain(proven.filter(|at| *at > now)).min();
         if !ended.is_empty() {
             state.claiming += room;
-            return Some(Round { ended, room });
+            return Some(Round::Work { ended, room });
         }
         if room > 0 {
             match turn(shared, &state, now) {
                 Ok(()) => {
                     state.claiming += room;
-                    return Some(Round { ended, room });
+                    return Some(Round::Work { ended, room });
                 }
                 Err(at) => until = Some(until.map_or(at, |until| until.min(at))),
             }
         }
         if state.hand.is_empty() && state.claiming == 0 {
             state.pace.idle();
+        }
+        match shared.queue.turn_to_retain(Duration::ZERO) {
+            Some(Ok(())) if !is_stopping => return Some(Round::Tidy),
+            Some(Err(at)) if !is_stopping => until = Some(until.map_or(at, |until| until.min(at))),
+            _ => {}
         }
         let overdue = state.hand.oldest().map(|claimed| claimed + state.pace.hold());
         match until.into_iter().chain(overdue).min() {
@@ -174,15 +186,14 @@ fn deliver(shared: &Shared, batch: Batch, room: usize) {
 }
 
 /// Settles, and claims with it.
-fn settle(shared: &Shared, round: &Round) {
-    let room = u32::try_from(round.room).unwrap_or(MAX_ITEMS);
-    let settled = settling::settle(shared, &round.ended, room);
-    deliver(shared, settled.batch, round.room);
+fn settle(shared: &Shared, all: &Arc<Vec<Ended>>, room: usize) {
+    let settled = settling::settle(shared, all, u32::try_from(room).unwrap_or(MAX_ITEMS));
+    deliver(shared, settled.batch, room);
     let mut state = shared.state.lock();
-    for (ended, outcome) in round.ended.iter().zip(&settled.outcomes) {
+    for (ended, outcome) in all.iter().zip(&settled.outcomes) {
         tally(&mut state, ended, outcome.as_ref());
     }
-    state.hand.settled(&round.ended, settled.again);
+    state.hand.settled(all, settled.again);
     if state.phase >= Phase::Stopping && state.hand.is_empty() {
         // That was the last of it.
         shared.lanes.notify_all();

@@ -1,9 +1,11 @@
 //! What operators do: look for items, let them be worked on again, clear finished ones away.
 
+use super::backend::Backend;
 use super::operation::{Attempts, in_parts};
 use super::{Inner, answered, answers, check_count};
 use crate::error::{Error, ErrorKind, Result};
-use crate::item::{Answer, Batch, Filter, ItemRef, Outcome, Value};
+use crate::item::{Answer, Batch, Filter, ItemRef, Outcome, Rows, Value};
+use crate::pool::closed;
 use crate::session::{Param, Shape};
 use crate::spec::put_key;
 use serde_json::json;
@@ -60,6 +62,27 @@ pub(super) fn purge(queue: &Inner, filter: &Filter, max: u32) -> Result<u64> {
     let filter = filter.to_json(queue.spec.has_composite_key())?;
     let params = [Param::Text(&filter), Param::Integer(max)];
     let rows = queue.with_session(|session| session.call(&calls.purge, &params, Shape::Table))?;
+    count(&rows)
+}
+
+pub(super) fn retain(queue: &Inner, max: u32) -> Result<u64> {
+    let max = check_count("the number of items to delete", max as usize)?;
+    let Backend::Ours(calls) = &queue.backend else { return Ok(0) };
+    let Some(retain) = &calls.retain else { return Ok(0) };
+    let interval = i32::try_from(queue.retention_interval.as_millis()).unwrap_or(i32::MAX);
+    let params = [Param::Integer(interval), Param::Integer(max)];
+    if queue.attached.is_some() {
+        return Err(super::attached::refused());
+    }
+    if queue.pool.is_closed() {
+        return Err(closed());
+    }
+    // Once: it has time until the next interval, and whoever calls has other work.
+    count(&queue.pool.acquire()?.call(retain, &params, Shape::Table)?)
+}
+
+/// How many items were deleted.
+fn count(rows: &Rows) -> Result<u64> {
     match rows.value(0, 1) {
         Value::Integer(purged) => Ok(u64::try_from(purged).unwrap_or(0)),
         other => Err(Error::new(ErrorKind::Protocol, format!("the server answered a purge with {other:?}"))),

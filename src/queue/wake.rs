@@ -37,6 +37,8 @@ struct State {
     wakes: u64,
     /// When this process last asked whether the items of dead workers are to be given back.
     recovered: Option<Instant>,
+    /// When what is over is next to be deleted; `None` until somebody has asked.
+    retains_at: Option<Instant>,
 }
 
 /// What is known of what a handle claims.
@@ -209,6 +211,25 @@ impl Signal {
         }
         state.recovered = Some(now);
         i32::try_from((interval - pause).as_millis()).unwrap_or(i32::MAX).max(LEAST_PAUSE)
+    }
+}
+
+impl Signal {
+    /// Whether it has been time to delete what is over for `patience`; the one who is told so does it, and the next turn is in
+    /// `interval`. Else when to ask again.
+    pub(super) fn turn_to_retain(&self, patience: Duration, interval: Duration) -> Result<(), Instant> {
+        let mut state = self.state.lock();
+        let now = Instant::now();
+        let turn = *state.retains_at.get_or_insert(now) + patience;
+        if turn > now {
+            return Err(turn);
+        }
+        state.retains_at = Some(now + interval);
+        Ok(())
+    }
+
+    pub(super) fn retain_again(&self, pause: Duration) {
+        self.state.lock().retains_at = Some(Instant::now() + pause);
     }
 }
 

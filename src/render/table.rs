@@ -185,8 +185,11 @@ pub(super) fn options(dialect: Dialect, spec: &QueueSpec) -> Value {
     let role = |name: &Option<Identifier>| {
         name.as_ref().map(|name| context! { name => name.as_str(), quoted => name.quoted(dialect.quote_style()) })
     };
+    let retention: Vec<_> =
+        spec.retention.iter().map(|rule| context! { state => rule.state.as_str(), seconds => rule.seconds }).collect();
     context! {
         setting => spec.settings.as_str(),
+        retention,
         max_attempts => spec.max_attempts,
         attempt_history => spec.attempt_history,
         lease_ms => spec.lease.ms,

@@ -17,6 +17,8 @@ use std::ops::RangeInclusive;
 const DAY_MS: i32 = 86_400_000;
 
 // The numbers that a description takes; factor and jitter in hundredths.
+/// Seconds; 20,000 days at most.
+pub(super) const RETENTION: RangeInclusive<i32> = 1..=20_000 * 86_400;
 pub(super) const ATTEMPTS: RangeInclusive<i32> = 1..=i32::MAX;
 pub(super) const LEASE_MS: RangeInclusive<i32> = 10..=DAY_MS;
 pub(super) const BACKOFF_FIRST_MS: RangeInclusive<i32> = 1..=DAY_MS;

@@ -3,6 +3,7 @@
 
 use super::ColumnSpec;
 use crate::ident::Identifier;
+use crate::item::ItemState;
 
 /// In which order due items are handed out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -101,6 +102,31 @@ pub enum Completion {
     Delete,
     /// It is moved to this table, which has the columns of the queue's table and stands in the same schema.
     History(Identifier),
+}
+
+/// How long items that ended so stay, from their last change on; then workers delete them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RetentionSpec {
+    /// A state that is final.
+    pub state: ItemState,
+    /// For how many seconds, 1 to 1,728,000,000 (20,000 days).
+    pub seconds: i32,
+}
+
+impl RetentionSpec {
+    /// What the states are called in a description.
+    pub(crate) const KEYS: [(&'static str, ItemState); 5] = [
+        ("completed", ItemState::Completed),
+        ("partially_completed", ItemState::PartiallyCompleted),
+        ("cancelled", ItemState::Cancelled),
+        ("terminated", ItemState::Terminated),
+        ("failed", ItemState::Failed),
+    ];
+
+    /// What its state is called in a description, where it can stand there.
+    pub(crate) fn key(self) -> Option<&'static str> {
+        Self::KEYS.iter().find(|(_, state)| *state == self.state).map(|(key, _)| *key)
+    }
 }
 
 /// Which items count as the same work.

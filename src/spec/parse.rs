@@ -4,6 +4,7 @@ mod at;
 mod columns;
 mod options;
 mod procedures;
+mod retention;
 mod states;
 mod subtypes;
 mod table;
@@ -49,7 +50,7 @@ impl Format {
 }
 
 /// The keys of a description.
-const KEYS: [&str; 16] = [
+const KEYS: [&str; 17] = [
     "queue",
     "types",
     "steps",
@@ -63,13 +64,14 @@ const KEYS: [&str; 16] = [
     "backoff",
     "lease",
     "completion",
+    "retention",
     "dedup",
     "roles",
     "settings",
 ];
 
 /// What only a queue with a table has: where procedures are somebody's own, they decide it.
-const DECIDED_BY_PROCEDURES: [&str; 11] = [
+const DECIDED_BY_PROCEDURES: [&str; 12] = [
     "steps",
     "subtypes",
     "order",
@@ -78,6 +80,7 @@ const DECIDED_BY_PROCEDURES: [&str; 11] = [
     "backoff",
     "lease",
     "completion",
+    "retention",
     "dedup",
     "roles",
     "settings",
@@ -160,6 +163,7 @@ fn described(spec: &at::Table<'_>) -> Result<QueueSpec> {
         backoff: options::backoff(spec)?,
         lease: options::lease(spec)?,
         completion: options::completion(spec)?,
+        retention: retention::retention(spec)?,
         dedup: options::dedup(spec)?,
         roles: options::roles(spec)?,
         settings: options::settings(spec, &queue)?,

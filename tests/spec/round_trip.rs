@@ -6,8 +6,8 @@ use readpast::{
     ident::{Identifier, QueueName},
     spec::{
         BackoffSpec, ClaimBySpec, ColumnKind, ColumnSpec, Completion, Condition, DedupSpec, Direction, Holds,
-        IndexSpec, KeyColumn, KeySource, LeaseSpec, LifecycleSpec, Literal, OrderSpec, PrioritySpec, RolesSpec,
-        SeekColumn, StateSpec, Storage, SubtypeSpec, TableSpec,
+        IndexSpec, KeyColumn, KeySource, LeaseSpec, LifecycleSpec, Literal, OrderSpec, PrioritySpec, RetentionSpec,
+        RolesSpec, SeekColumn, StateSpec, Storage, SubtypeSpec, TableSpec,
     },
 };
 
@@ -129,6 +129,19 @@ fn storage() -> impl Strategy<Value = Storage> {
     prop_oneof![Just(Storage::Own), table().prop_map(|table| Storage::Table(Box::new(table)))]
 }
 
+/// Rules for some of the final states, in the order in which they are written; for Completed only where it stays.
+fn retention() -> impl Strategy<Value = Vec<RetentionSpec>> {
+    use ItemState::{Cancelled, Completed, Failed, PartiallyCompleted, Terminated};
+    let states = [Completed, PartiallyCompleted, Cancelled, Terminated, Failed];
+    let age =
+        prop_oneof![1..=20_000 * 86_400, (1..=20_000).prop_map(|days| days * 86_400), (1..90).prop_map(|h| h * 3600)];
+    prop::collection::vec(option::of(age), states.len()).prop_map(move |ages| {
+        let rules =
+            states.into_iter().zip(ages).filter_map(|(state, age)| Some(RetentionSpec { state, seconds: age? }));
+        rules.collect()
+    })
+}
+
 fn options() -> impl Strategy<Value = (Option<BackoffSpec>, LeaseSpec, Completion, RolesSpec)> {
     let backoff = (1..=86_400_000, 100..=10_000, 0..=i32::MAX, 0..=100).prop_map(
         |(first_ms, factor_percent, more, jitter_percent)| BackoffSpec {
@@ -157,8 +170,11 @@ fn options() -> impl Strategy<Value = (Option<BackoffSpec>, LeaseSpec, Completio
 
 fn spec() -> impl Strategy<Value = QueueSpec> {
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
-    (storage(), columns("C"), columns("S"), options(), flags, 0..3_usize, 1..=i32::MAX).prop_map(
-        |(storage, columns, of_subtype, options, flags, direction, max_attempts)| {
+    (storage(), columns("C"), columns("S"), options(), flags, 0..3_usize, 1..=i32::MAX, retention()).prop_map(
+        |(storage, columns, of_subtype, options, flags, direction, max_attempts, mut retention)| {
+            // Of a table of others nobody knows when an item was completed, and what moves away does not stay.
+            let stays = storage == Storage::Own && options.2 == Completion::Keep;
+            retention.retain(|rule| rule.state != ItemState::Completed || stays);
             let (by_priority, by_group, dedup, with_subtype, flag) = flags;
             let (backoff, lease, completion, roles) = options;
             let own = storage == Storage::Own;
@@ -188,6 +204,7 @@ fn spec() -> impl Strategy<Value = QueueSpec> {
                 backoff,
                 lease,
                 completion,
+                retention,
                 dedup: dedup.then(|| DedupSpec {
                     columns: vec![name("CRank")],
                     existing: flag,

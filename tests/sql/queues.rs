@@ -7,7 +7,7 @@ pub const NOTIFICATION: &str = r#"{"queue": "Notification", "types": ["Email", "
     {"name": "Urgent", "type": "boolean"}, {"name": "Score", "type": "float"},
     {"name": "Amount", "type": "decimal(10, 2)"}, {"name": "RemindAt", "type": "timestamp"},
     {"name": "Birthday", "type": "date"}, {"name": "Correlation", "type": "guid"},
-    {"name": "Extra", "type": "json"}]}"#;
+    {"name": "Extra", "type": "json"}], "retention": {"completed": "30d", "failed": "365d"}}"#;
 
 /// What only some queues have: strict order within groups after a priority, a history, and no work twice.
 pub const DELIVERY: &str = r#"{"queue": "Delivery", "columns": [

@@ -49,6 +49,11 @@ fn options() -> Vec<(&'static str, Value)> {
         ("lazy", json!({"lease": {"durable": false}})),
         ("delete", json!({"completion": "delete"})),
         ("history", json!({"completion": {"history": "Job_History"}})),
+        (
+            "retention",
+            json!({"retention": {"completed": "30d", "failed": "365d"}, "roles": {"worker": "w", "operator": "o"}}),
+        ),
+        ("retention_failed", json!({"retention": {"failed": "365d", "cancelled": "12h"}})),
         ("dedup", json!({"dedup": {"columns": ["Reference"]}})),
         (
             "dedup_existing",
@@ -79,8 +84,15 @@ fn merge(into: &mut Value, from: &Value) {
 }
 
 /// Those that the library refuses, since a table that is there cannot have the option.
-const REFUSED: &[&str] =
-    &["whole_subtypes", "bare_by_type", "bare_by_step", "bare_by_kind", "bare_own_types", "bare_subtypes"];
+const REFUSED: &[&str] = &[
+    "whole_subtypes",
+    "bare_by_type",
+    "bare_by_step",
+    "bare_by_kind",
+    "bare_retention",
+    "bare_own_types",
+    "bare_subtypes",
+];
 
 /// A name for the script, and the description.
 pub fn specs() -> Vec<(String, QueueSpec)> {
@@ -101,7 +113,7 @@ pub fn specs() -> Vec<(String, QueueSpec)> {
             match QueueSpec::from_text(&spec.to_string()) {
                 Ok(spec) => {
                     found.push((name, spec));
-                    if !["lifo", "unordered", "no_backoff", "history", "dedup", "lazy"].contains(&option) {
+                    if !["lifo", "unordered", "no_backoff", "history", "dedup", "lazy", "retention"].contains(&option) {
                         merge(&mut together, &fragment);
                     }
                 }

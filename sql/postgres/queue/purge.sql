@@ -31,6 +31,15 @@ BEGIN
         RAISE EXCEPTION '{{ procedure }}: only finished items can be purged; cancel or terminate the others'
         USING ERRCODE = 'RP021';
     END IF;
+{%- for by in ["ended", "all"] if own or by == "all" %}
+{%- if by == "ended" %}
+
+    IF keys_ IS NULL AND statuses_ <@ ARRAY['Failed', 'Cancelled', 'Terminated', 'PartiallyCompleted'] THEN
+    /* They have an index of their own: what is completed is not read. */
+{%- elif own %}
+
+    ELSE
+{%- endif %}
 {% if beside %}
 {%- include "part/purge_beside.sql" %}
 {%- else %}
@@ -56,6 +65,12 @@ BEGIN
                     ) AS k
                 )
             )
+{%- if by == "ended" %}
+            AND q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+{%- elif own %}
+            /* What was enqueued later cannot have changed before. */
+            AND q.enqueued_at < COALESCE(before_, 'infinity')
+{%- endif %}
 {% include "part/fits.sql" %}
         ORDER BY {{ m.columns() }}
         LIMIT max_
@@ -88,6 +103,11 @@ BEGIN
 {%- endif %}
 
     SELECT 'purged', COUNT(*) FROM purged;
+{%- endfor %}
+{%- if own %}
+
+    END IF;
+{%- endif %}
 END;
 $$;
 {% endfilter %}

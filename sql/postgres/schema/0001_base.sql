@@ -146,6 +146,16 @@ WHERE
     a.user_name = session_user
     OR PG_HAS_ROLE(session_user, r.oid, 'MEMBER');
 {% endfilter %}
+{% filter made("TABLE", "queue_retention") %}
+/*
+A row for each queue whose description says how long items stay that have ended, and when what was over was last deleted, to
+the end. Who deletes locks the row meanwhile, and others pass over it: one at a time.
+*/
+CREATE TABLE IF NOT EXISTS {{ object("queue_retention") }} (
+    queue text NOT NULL PRIMARY KEY,
+    done_at timestamptz NOT NULL
+);
+{% endfilter %}
 {% filter made("TABLE", "queue_turn") %}
 /*
 A row for each queue with groups. Claims of such a queue take turns: each locks the row to the end of its transaction.

@@ -1,4 +1,4 @@
-{%- set changed = item.token(t) if not beside else "COALESCE(s.[UpdatedAt], " ~ item.utc(t, "q." ~ role.enqueued) ~ ")" if role.enqueued else "s.[UpdatedAt]" %}
+{%- set changed %}{% include "part/changed.sql" %}{% endset %}
         {{ item.status(t) }} IN (SELECT w.[Status] FROM @_Wanted AS w)
         AND (@_Types IS NULL OR {{ item.plain(t, "q." ~ role.kind) if role.kind else text(types[0]) }} IN (SELECT y.[Type] FROM @_WantedType AS y))
         AND (@_Before IS NULL OR {{ changed }} < @_Before)

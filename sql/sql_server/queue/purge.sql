@@ -1,5 +1,6 @@
 {% import "part/item.sql" as item -%}
 {%- set procedure = "Purge_" ~ queue ~ "_trx" -%}
+{%- set fits %}{% include "part/fits.sql" %}{% endset %}
 {% filter made("PROCEDURE", procedure) %}
 /*
 Delete up to @Max finished items that fit @Filter, in the order of their keys{{ ", and as many rows of " ~ queue ~ "_Lease\nwhose items are gone" if beside }}. @Filter is that of Find_{{ queue }}; without a status it means Completed,
@@ -17,14 +18,7 @@ BEGIN
     SET DEADLOCK_PRIORITY LOW;
 {% include "part/clock_variables.sql" %}
     DECLARE @_Purged int = 0;
-    DECLARE @_Found TABLE (
-{{- item.declared(t) }}
-        PRIMARY KEY CLUSTERED ({{ item.names(t) }})
-    );
-    DECLARE @_Locked TABLE (
-{{- item.declared(t) }}
-        PRIMARY KEY CLUSTERED ({{ item.names(t) }})
-    );
+{% include "part/purge_tables.sql" %}
 {% include "part/filter.sql" %}
 
 {% include "part/no_transaction.sql" %}
@@ -50,78 +44,29 @@ BEGIN
                 ON {{ item.found(t, "k") }}
 {{- item.beside(t) }}
             WHERE
-{%- filter indent(8) %}{% include "part/fits.sql" %}{% endfilter %}
+{%- filter indent(8) %}{{ fits }}{% endfilter %}
             ORDER BY {{ item.list(t, "k") }}
             OPTION (LOOP JOIN, FORCE ORDER);
-        ELSE
+{%- for by in ["ended", "all"] if own or by == "all" %}
+        ELSE{{ " IF NOT EXISTS (SELECT 1 FROM @_Wanted AS w WHERE w.[Status] = 'Completed')" if by == "ended" }}
             INSERT INTO @_Found ({{ item.names(t) }})
             SELECT TOP (@Max) {{ item.of_item(t) }}
-            FROM {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+            FROM {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK{{ ", INDEX ([IX_" ~ queue ~ "_Ended])" if by == "ended" }})
 {{- item.beside(t) }}
             WHERE
-{%- filter indent(8) %}{% include "part/fits.sql" %}{% endfilter %}
+{%- filter indent(8) %}{{ fits }}{% endfilter %}
+{%- if by == "ended" %}
+                /* They have an index of their own: what is completed is not read. */
+                AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+{%- elif own %}
+                /* What was enqueued later cannot have changed before. */
+                AND (@_Before IS NULL OR q.[EnqueuedAt] < @_Before)
+{%- endif %}
             ORDER BY {{ item.of_item(t) }}
             OPTION (RECOMPILE);
+{%- endfor %}
 
-        INSERT INTO @_Locked ({{ item.names(t) }})
-        SELECT {{ item.of_item(t) }}
-        FROM @_Found AS f
-        INNER JOIN {{ table }} AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
-            ON {{ item.found(t, "f") }}
-{{- item.beside(t) }}
-        WHERE
-{%- filter indent(4) %}{% include "part/fits.sql" %}{% endfilter %}
-        OPTION (LOOP JOIN, FORCE ORDER);
-
-        DELETE q
-        FROM @_Locked AS l
-        INNER JOIN {{ table }} AS q WITH (ROWLOCK)
-            ON {{ item.found(t, "l") }}
-        OPTION (LOOP JOIN, FORCE ORDER);
-        SET @_Purged = @@ROWCOUNT;
-{%- if beside %}
-
-        DELETE s
-        FROM @_Locked AS l
-        INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK)
-            ON {{ item.kept_for(t, "l") }}
-        OPTION (LOOP JOIN, FORCE ORDER);
-{%- endif %}
-{%- if attempt_history %}
-
-        DELETE a
-        FROM @_Locked AS l
-        INNER JOIN {{ t.attempt }} AS a WITH (ROWLOCK)
-            ON {{ item.attempt_of(t, "l") }}
-        OPTION (LOOP JOIN, FORCE ORDER);
-{%- endif %}
-{%- if beside %}
-
-        DELETE FROM @_Found;
-        INSERT INTO @_Found ({{ item.names(t) }})
-        SELECT TOP (@Max) {{ item.of_kept(t) }}
-        FROM {{ t.lease }} AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-        WHERE
-            s.[UpdatedAt] < DATEADD(MINUTE, -10, @_Now)
-            AND NOT EXISTS (
-                SELECT 1 FROM {{ table }} AS q
-                WHERE {% for c in t.seek %}q.{{ c.quoted }} IN ({{ c["values"] | join(", ") }}) AND {% endfor %}{{ item.kept_of(t) }}
-            );
-{%- if seek %}
-
-        /* What moved to another place of the index while it was looked for can be missed, once. */
-        DELETE f
-        FROM @_Found AS f
-        WHERE EXISTS (SELECT 1 FROM {{ table }} AS q WHERE {{ item.found(t, "f") }});
-{%- endif %}
-
-        DELETE s
-        FROM @_Found AS f
-        INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK)
-            ON {{ item.kept_for(t, "f") }}
-        WHERE s.[UpdatedAt] < DATEADD(MINUTE, -10, @_Now)
-        OPTION (LOOP JOIN, FORCE ORDER);
-{%- endif %}
+{%- include "part/purge_found.sql" %}
 
         COMMIT TRANSACTION;
     END TRY

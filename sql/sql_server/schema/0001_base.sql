@@ -194,6 +194,18 @@ WHERE
     a.[UserName] = USER_NAME()
     OR IS_ROLEMEMBER(a.[UserName]) = 1;');
 {% endfilter %}
+{% filter made("TABLE", "QueueRetention") %}
+/*
+A row for each queue whose description says how long items stay that have ended, and when what was over was last deleted, to
+the end. Who deletes locks the row meanwhile, and others pass over it: one at a time.
+*/
+IF OBJECT_ID({{ literal("QueueRetention") }}, N'U') IS NULL
+    CREATE TABLE {{ object("QueueRetention") }} (
+        [Queue] varchar(40) NOT NULL,
+        [DoneAt] datetime2(7) NOT NULL,
+        CONSTRAINT [PK_QueueRetention] PRIMARY KEY CLUSTERED ([Queue])
+    );
+{% endfilter %}
 {% filter made("TABLE", "QueueTurn") %}
 /*
 A row for each queue with groups. Claims of such a queue take turns: each locks the row to the end of its transaction.

@@ -1,9 +1,10 @@
 //! What a description chooses beyond its columns.
 
 use super::{
-    ATTEMPTS, BACKOFF_CAP_MS, BACKOFF_FACTOR, BACKOFF_FIRST_MS, BACKOFF_JITTER, Checked, LEASE_MS, Place, columns,
-    same_name,
+    ATTEMPTS, BACKOFF_CAP_MS, BACKOFF_FACTOR, BACKOFF_FIRST_MS, BACKOFF_JITTER, Checked, LEASE_MS, Place, RETENTION,
+    columns, same_name,
 };
+use crate::item::ItemState;
 use crate::spec::{ColumnKind, Completion, Direction, QueueSpec, Storage};
 
 /// The longest prefix of a setting's name: the names are held to 100 characters.
@@ -23,6 +24,7 @@ pub(super) fn check(spec: &QueueSpec) -> Checked {
     };
     root.key("lease").key("durable").need(spec.lease.durable || spec.order.group.is_none(), why)?;
     completion(&root.key("completion").key("history"), spec)?;
+    retention(&root.key("retention"), spec)?;
     dedup(&root.key("dedup").key("columns"), spec)?;
     roles(&root.key("roles").key("own_types_only"), spec)?;
     settings(&root.key("settings"), spec)
@@ -104,6 +106,28 @@ fn completion(place: &Place, spec: &QueueSpec) -> Checked {
             place.word(history)
         }
     }
+}
+
+fn retention(place: &Place, spec: &QueueSpec) -> Checked {
+    for (i, rule) in spec.retention.iter().enumerate() {
+        let Some(key) = rule.key() else {
+            return place.refuse(format!("{} is not final: items of it are not over", rule.state));
+        };
+        let place = place.key(key);
+        place.number(rule.seconds, &RETENTION)?;
+        let named_before = spec.retention[..i].iter().any(|other| other.state == rule.state);
+        place.need(!named_before, || "is there already".to_owned())?;
+        let stays = rule.state != ItemState::Completed || spec.completion == Completion::Keep;
+        let tells_when = match &spec.storage {
+            Storage::Table(table) => !table.beside() || table.lifecycle.finished.is_some(),
+            _ => true,
+        };
+        place.need(rule.state != ItemState::Completed || tells_when, || {
+            "needs a column that says when: name it in table.lifecycle.finished".to_owned()
+        })?;
+        place.need(stays, || "makes no sense, since \"completion\" leaves nothing there".to_owned())?;
+    }
+    Ok(())
 }
 
 fn dedup(place: &Place, spec: &QueueSpec) -> Checked {

@@ -1,5 +1,6 @@
 //! The description as JSON.
 
+use super::retention;
 use crate::spec::{
     ClaimBySpec, ColumnSpec, Completion, Direction, Holds, KeySource, LifecycleSpec, Literal, ProceduresSpec,
     QueueSpec, Storage, TableSpec,
@@ -71,6 +72,10 @@ impl QueueSpec {
                 Completion::History(table) => json!({"history": table.as_str()}),
             },
         );
+        if !self.retention.is_empty() {
+            let rules = self.retention.iter().filter_map(|rule| Some((rule.key()?.to_owned(), rule.seconds)));
+            put("retention", Value::Object(rules.map(|(key, age)| (key, json!(retention::written(age)))).collect()));
+        }
         if let Some(dedup) = &self.dedup {
             let columns: Vec<_> = dedup.columns.iter().map(|column| column.as_str()).collect();
             put(

@@ -89,6 +89,9 @@ BEGIN
         USING ERRCODE = 'RP021';
     END IF;
 
+    IF keys_ IS NULL AND statuses_ <@ ARRAY['Failed', 'Cancelled', 'Terminated', 'PartiallyCompleted'] THEN
+    /* They have an index of their own: what is completed is not read. */
+
     RETURN QUERY
     WITH found AS MATERIALIZED (
         SELECT
@@ -106,6 +109,7 @@ BEGIN
                     ) AS k
                 )
             )
+            AND q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
 
             AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
             AND (types_ IS NULL OR q.type::text = ANY(types_))
@@ -127,6 +131,51 @@ BEGIN
     )
 
     SELECT 'purged', COUNT(*) FROM purged;
+
+    ELSE
+
+    RETURN QUERY
+    WITH found AS MATERIALIZED (
+        SELECT
+            q.enqueued_at AS key_1
+        FROM "readpast"."notification" AS q
+        WHERE
+            (
+                keys_ IS NULL
+                OR (q.enqueued_at) IN (
+                    SELECT k.key_1
+                    FROM (
+                        SELECT
+            i.key AS key_1
+                        FROM UNNEST(keys_) AS i (key)
+                    ) AS k
+                )
+            )
+            /* What was enqueued later cannot have changed before. */
+            AND q.enqueued_at < COALESCE(before_, 'infinity')
+
+            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
+            AND (types_ IS NULL OR q.type::text = ANY(types_))
+            AND (before_ IS NULL OR q.updated_at < before_)
+            AND (since_ IS NULL OR q.updated_at >= since_)
+            /* Found as it stands: nothing in it is a wildcard. */
+            AND (part_ IS NULL OR STRPOS(q.error, part_) > 0)
+        ORDER BY q.enqueued_at
+        LIMIT max_
+        FOR UPDATE SKIP LOCKED
+    ),
+
+    purged AS (
+        DELETE FROM "readpast"."notification" AS q
+        USING found AS f
+        /* They are locked and found to fit: the key is enough. */
+        WHERE q.enqueued_at BETWEEN f.key_1 AND f.key_1
+        RETURNING f.*
+    )
+
+    SELECT 'purged', COUNT(*) FROM purged;
+
+    END IF;
 END;
 $$;
 

@@ -152,6 +152,15 @@ $$;
 DO $$
 BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."retain_notification_trx"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."retain_notification_trx" TO "notification_worker";
+    END IF;
+END;
+$$;
+
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
     IF TO_REGPROC('"readpast"."queue_is_done"') IS NOT NULL THEN
         GRANT EXECUTE ON FUNCTION "readpast"."queue_is_done" TO "notification_worker";
     END IF;
@@ -279,6 +288,15 @@ BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
     IF TO_REGPROC('"readpast"."recover_notification_trx"') IS NOT NULL THEN
         GRANT EXECUTE ON FUNCTION "readpast"."recover_notification_trx" TO "notification_operator";
+    END IF;
+END;
+$$;
+
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."retain_notification_trx"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."retain_notification_trx" TO "notification_operator";
     END IF;
 END;
 $$;

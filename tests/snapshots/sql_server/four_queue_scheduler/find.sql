@@ -202,8 +202,8 @@ BEGIN
                 ELSE 'Processing'
             END IN (SELECT w.[Status] FROM @_Wanted AS w)
             AND (@_Types IS NULL OR N'Default' IN (SELECT y.[Type] FROM @_WantedType AS y))
-            AND (@_Before IS NULL OR s.[UpdatedAt] < @_Before)
-            AND (@_Since IS NULL OR s.[UpdatedAt] >= @_Since)
+            AND (@_Before IS NULL OR COALESCE(s.[UpdatedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))) < @_Before)
+            AND (@_Since IS NULL OR COALESCE(s.[UpdatedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))) >= @_Since)
             /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
             AND (@_Error IS NULL OR CHARINDEX(@_Error, s.[Error] COLLATE Latin1_General_BIN2) > 0)
             AND (@After IS NULL OR EXISTS (
@@ -304,8 +304,8 @@ BEGIN
             ELSE 'Processing'
         END IN (SELECT w.[Status] FROM @_Wanted AS w)
         AND (@_Types IS NULL OR N'Default' IN (SELECT y.[Type] FROM @_WantedType AS y))
-        AND (@_Before IS NULL OR s.[UpdatedAt] < @_Before)
-        AND (@_Since IS NULL OR s.[UpdatedAt] >= @_Since)
+        AND (@_Before IS NULL OR COALESCE(s.[UpdatedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))) < @_Before)
+        AND (@_Since IS NULL OR COALESCE(s.[UpdatedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))) >= @_Since)
         /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
         AND (@_Error IS NULL OR CHARINDEX(@_Error, s.[Error] COLLATE Latin1_General_BIN2) > 0)
         AND (@After IS NULL OR EXISTS (

@@ -134,6 +134,21 @@ BEGIN
                 AND (@_Error IS NULL OR CHARINDEX(@_Error, q.[Error] COLLATE Latin1_General_BIN2) > 0)
             ORDER BY k.[Key1]
             OPTION (LOOP JOIN, FORCE ORDER);
+        ELSE IF NOT EXISTS (SELECT 1 FROM @_Wanted AS w WHERE w.[Status] = 'Completed')
+            INSERT INTO @_Found ([Key1])
+            SELECT TOP (@Max) q.[EnqueuedAt]
+            FROM [readpast].[Notification] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Notification_Ended]))
+            WHERE
+                q.[Status] IN (SELECT w.[Status] FROM @_Wanted AS w)
+                AND (@_Types IS NULL OR q.[Type] IN (SELECT y.[Type] FROM @_WantedType AS y))
+                AND (@_Before IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) < @_Before)
+                AND (@_Since IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) >= @_Since)
+                /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
+                AND (@_Error IS NULL OR CHARINDEX(@_Error, q.[Error] COLLATE Latin1_General_BIN2) > 0)
+                /* They have an index of their own: what is completed is not read. */
+                AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+            ORDER BY q.[EnqueuedAt]
+            OPTION (RECOMPILE);
         ELSE
             INSERT INTO @_Found ([Key1])
             SELECT TOP (@Max) q.[EnqueuedAt]
@@ -145,6 +160,8 @@ BEGIN
                 AND (@_Since IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) >= @_Since)
                 /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
                 AND (@_Error IS NULL OR CHARINDEX(@_Error, q.[Error] COLLATE Latin1_General_BIN2) > 0)
+                /* What was enqueued later cannot have changed before. */
+                AND (@_Before IS NULL OR q.[EnqueuedAt] < @_Before)
             ORDER BY q.[EnqueuedAt]
             OPTION (RECOMPILE);
 

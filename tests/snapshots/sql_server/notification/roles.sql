@@ -51,6 +51,9 @@ GO
 IF OBJECT_ID(N'[readpast].[Recover_Notification_trx]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[Recover_Notification_trx] TO [notification_worker];
 GO
+IF OBJECT_ID(N'[readpast].[Retain_Notification_trx]', N'P') IS NOT NULL
+    GRANT EXECUTE ON [readpast].[Retain_Notification_trx] TO [notification_worker];
+GO
 IF OBJECT_ID(N'[readpast].[QueueIsDone]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[QueueIsDone] TO [notification_worker];
 GO
@@ -96,6 +99,9 @@ IF OBJECT_ID(N'[readpast].[Renew_Notification_Set_trx]', N'P') IS NOT NULL
 GO
 IF OBJECT_ID(N'[readpast].[Recover_Notification_trx]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[Recover_Notification_trx] TO [notification_operator];
+GO
+IF OBJECT_ID(N'[readpast].[Retain_Notification_trx]', N'P') IS NOT NULL
+    GRANT EXECUTE ON [readpast].[Retain_Notification_trx] TO [notification_operator];
 GO
 IF OBJECT_ID(N'[readpast].[QueueIsDone]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[QueueIsDone] TO [notification_operator];

@@ -1,0 +1,1 @@
+SELECT * FROM {{ object("retain_" ~ queue ~ "_trx") }}(?::integer, ?::integer)

@@ -1,0 +1,68 @@
+{%- import "part/macros.sql" as m -%}
+{%- set procedure = "retain_" ~ queue ~ "_trx" -%}
+{%- set function = object(procedure) -%}
+{%- if retention %}
+{% filter statement %}
+/* What who deletes locks. */
+INSERT INTO {{ object("queue_retention") }} (queue, done_at) VALUES ('{{ queue }}', '-infinity') ON CONFLICT DO NOTHING;
+{% endfilter %}
+{% filter made("FUNCTION", procedure) %}
+/*
+Delete up to max_ items that ended longer ago than the description lets them stay:
+{%- for rule in retention %} {{ rule.state }} after {{ rule.seconds }} s{{ "," if not loop.last else "." }}{% endfor %}
+Workers call it again and again; it does something once in interval_ms_, and then with each call until nothing is over, for one
+caller at a time. It takes no other terms than these, so whoever may claim may have it. One row: purged, and how many items
+it were; 0 when it was not the caller's turn or nothing is over.
+Table access order: queue_retention, passed over when somebody holds the row; then as purge_{{ queue }}_trx.
+*/
+CREATE OR REPLACE FUNCTION {{ function }}(interval_ms_ integer DEFAULT 60000, max_ integer DEFAULT 250)
+RETURNS TABLE (name text, value bigint)
+{% include "part/attributes.sql" %}
+AS $$
+#variable_conflict use_column
+DECLARE
+    now_ CONSTANT timestamptz := clock_timestamp();
+    purged_ integer := 0;
+BEGIN
+    IF max_ IS NULL OR max_ < 1 OR max_ > 1000 OR interval_ms_ IS NULL OR interval_ms_ < 0 THEN
+        RAISE EXCEPTION '{{ procedure }}: max_ must be from 1 to 1000, and interval_ms_ not negative' USING ERRCODE = 'RP021';
+    END IF;
+    PERFORM 1
+    FROM {{ object("queue_retention") }} AS r
+    WHERE r.queue = '{{ queue }}' AND r.done_at <= now_ - interval_ms_ * interval '1 ms'
+    FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        RETURN QUERY SELECT 'purged', 0::bigint;
+        RETURN;
+    END IF;
+{%- for rule in retention %}
+
+    IF purged_ < max_ THEN
+        purged_ := purged_ + (
+            SELECT p.value
+            FROM {{ object("purge_" ~ queue ~ "_trx") }}(
+                JSON_BUILD_OBJECT(
+                    'status', JSON_BUILD_ARRAY('{{ rule.state }}'),
+                    'before', (now_ - {{ rule.seconds }} * interval '1 s')::text
+                ),
+                max_ - purged_
+            ) AS p
+        );
+    END IF;
+{%- endfor %}
+
+    IF purged_ < max_ THEN
+        /* That was all. Else the next call goes on. */
+        UPDATE {{ object("queue_retention") }} AS r
+        SET done_at = now_
+        WHERE r.queue = '{{ queue }}';
+    END IF;
+
+    RETURN QUERY SELECT 'purged', purged_::bigint;
+END;
+$$;
+{% endfilter %}
+{% filter statement %}
+REVOKE ALL ON FUNCTION {{ function }}(integer, integer) FROM public;
+{% endfilter %}
+{%- endif %}

@@ -1,0 +1,1 @@
+{CALL {{ object("Retain_" ~ queue ~ "_trx") }} (?, ?)}

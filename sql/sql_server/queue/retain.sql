@@ -1,0 +1,95 @@
+{% import "part/item.sql" as item -%}
+{%- set procedure = "Retain_" ~ queue ~ "_trx" -%}
+{%- if retention %}
+{% filter statement %}
+/* What who deletes locks. */
+INSERT INTO {{ object("QueueRetention") }} ([Queue], [DoneAt])
+SELECT '{{ queue }}', CAST('0001-01-01' AS datetime2(7))
+WHERE NOT EXISTS (SELECT 1 FROM {{ object("QueueRetention") }} AS r WHERE r.[Queue] = '{{ queue }}');
+{% endfilter %}
+{%- set changed %}{% include "part/changed.sql" %}{% endset %}
+{%- set fits %}
+        (
+{%- for rule in retention %}
+            {{ "OR " if not loop.first }}({{ item.status(t) | indent(12) }} = '{{ rule.state }}' AND {{ changed }} < DATEADD(SECOND, -{{ rule.seconds }}, @_Now))
+{%- endfor %}
+        )
+{%- endset %}
+{% filter made("PROCEDURE", procedure) %}
+/*
+Delete up to @Max items that ended longer ago than the description lets them stay:
+{%- for rule in retention %} {{ rule.state }} after {{ rule.seconds }} s{{ "," if not loop.last else "." }}{% endfor %}
+Workers call it again and again; it does something once in @IntervalMs, and then with each call until nothing is over, for
+one caller at a time. It takes no other terms than these, so whoever may claim may have it. Rows that others hold are passed
+over. One row: purged, and how many items it were; 0 when it was not the caller's turn or nothing is over.
+Table access order: QueueRetention, passed over when somebody holds the row, {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
+*/
+{{ create_or_alter }} PROCEDURE {{ object(procedure) }}
+    @IntervalMs int = 60000,
+    @Max int = 250
+AS
+BEGIN
+{% include "part/head.sql" %}
+    /* Who tidies up gives way. */
+    SET DEADLOCK_PRIORITY LOW;
+{% include "part/clock_variables.sql" %}
+    DECLARE @_Purged int = 0;
+    DECLARE @_Turn int;
+    DECLARE @_Count int = 0;
+{% include "part/purge_tables.sql" %}
+
+{% include "part/no_transaction.sql" %}
+
+    IF @Max IS NULL OR @Max < 1 OR @Max > 1000 OR @IntervalMs IS NULL OR @IntervalMs < 0
+        THROW 50021, N'{{ procedure }}: @Max must be from 1 to 1000, and @IntervalMs not negative.', 1;
+
+    BEGIN TRY
+        BEGIN TRANSACTION;
+{%- include "part/clock.sql" %}
+
+        SELECT @_Turn = COUNT(*)
+        FROM {{ object("QueueRetention") }} AS r WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
+        WHERE r.[Queue] = '{{ queue }}' AND r.[DoneAt] <= DATEADD(MILLISECOND, -@IntervalMs, @_Now);
+
+        IF @_Turn = 1
+        BEGIN
+{%- for rule in retention %}
+            INSERT INTO @_Found ({{ item.names(t) }})
+            SELECT TOP (@Max - @_Count) {{ item.of_item(t) }}
+            FROM {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK{{ ", INDEX ([IX_" ~ queue ~ "_Ended])" if own and rule.state != "Completed" }})
+{{- item.beside(t) }}
+            WHERE
+                {{ item.status(t) | indent(8) }} = '{{ rule.state }}'
+{%- if own and rule.state != "Completed" %}
+                AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+{%- endif %}
+                AND {{ changed }} < DATEADD(SECOND, -{{ rule.seconds }}, @_Now)
+{%- if own %}
+                /* What was enqueued later cannot have ended before: younger items are not read. */
+                AND q.[EnqueuedAt] < DATEADD(SECOND, -{{ rule.seconds }}, @_Now)
+{%- endif %}
+            ORDER BY {{ item.of_item(t) }};
+            SET @_Count = @_Count + @@ROWCOUNT;
+{%- endfor %}
+
+            IF @_Count < @Max
+                /* That was all. Else the next call goes on. */
+                UPDATE {{ object("QueueRetention") }} WITH (ROWLOCK)
+                SET [DoneAt] = @_Now
+                WHERE [Queue] = '{{ queue }}';
+
+{%- filter indent(4) %}{% include "part/purge_found.sql" %}{% endfilter %}
+        END;
+
+        COMMIT TRANSACTION;
+    END TRY
+{% include "part/rollback.sql" %}
+
+    SELECT
+        'purged' AS [Name],
+        CAST(@_Purged AS bigint) AS [Value];
+
+    RETURN 0;
+END;
+{% endfilter %}
+{%- endif %}
