@@ -1,6 +1,9 @@
 //! The command, as a shell starts it, against a real PostgreSQL: every subcommand, what users get wrong, signals, and the
 //! exit statuses. No password may come out of it, whatever happens: `Done` looks at every run.
 
+#[path = "cli/alerting.rs"]
+#[cfg(feature = "serve")]
+mod alerting;
 #[path = "cli/checking.rs"]
 mod checking;
 #[path = "cli/connecting.rs"]

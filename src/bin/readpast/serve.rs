@@ -1,6 +1,7 @@
 //! `readpast serve`: pages, metrics, health and the number of workers over HTTP.
 
 mod act;
+mod alert;
 mod answer;
 mod chart;
 mod desk;
@@ -57,6 +58,9 @@ pub struct Args {
     /// The most rows that a look reads
     #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = clap::value_parser!(u32).range(100..=1_000_000))]
     most: u32,
+    /// A file with rules: who is to be told when too much is due, for too long, fails, or has no worker (docs/operate.md)
+    #[arg(long, value_name = "FILE")]
+    alerts: Option<PathBuf>,
     /// Only this queue; may be given again. Without one: all that are installed, also later
     #[arg(long = "queue", value_name = "QUEUE")]
     queues: Vec<String>,
@@ -106,8 +110,9 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
         every: args.every,
         most: args.most,
     };
+    let rules = args.alerts.as_ref().map(|path| alert::Rules::read(global, path)).transpose()?;
     let stop = Stop::listen()?;
-    let signal = listen::serve(Arc::new(app), args.listen, &stop, |address| {
+    let signal = listen::serve(Arc::new(app), rules, args.listen, &stop, |address| {
         note(&format!("http://{address}/ shows {count} queues"));
         out.answer(|| format!("listening on {address}"), || serde_json::json!({"listening": address.to_string()}))?;
         out.flush()

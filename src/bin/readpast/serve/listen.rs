@@ -2,7 +2,7 @@
 
 use super::answer::{Answer, Content};
 use super::request::Request;
-use super::{App, desk, routes};
+use super::{App, alert, desk, routes};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::note;
@@ -44,6 +44,7 @@ struct Shared {
 /// Serves until a signal comes, and says which.
 pub fn serve(
     app: Arc<App>,
+    rules: Option<alert::Rules>,
     address: SocketAddr,
     stop: &Stop,
     ready: impl FnOnce(SocketAddr) -> Result<()>,
@@ -62,6 +63,9 @@ pub fn serve(
             TcpListener::bind(address).await.map_err(|error| cannot(&format!("cannot listen on {address}"), &error))?;
         let bound = listener.local_addr().map_err(|error| cannot("no address", &error))?;
         desk::watch(&app, stop.clone(), tell).map_err(|error| cannot("no thread to look with", &error))?;
+        if let Some(rules) = rules {
+            alert::watch(&app, rules, stop.clone()).map_err(|error| cannot("no thread for alerts", &error))?;
+        }
         ready(bound)?;
         let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
         loop {

@@ -1,0 +1,163 @@
+//! Alerts: rules that the figures are held against. Each tells once when it begins to hold for a queue, and once when it ends.
+
+mod rules;
+mod tell;
+
+pub use rules::Rules;
+
+use super::App;
+use super::desk::Look;
+use crate::output::note;
+use crate::signals::Stop;
+use readpast::ItemState;
+use readpast::item::utc_text;
+use rules::{Condition, Rule};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+/// How a rule stands with a queue.
+struct Standing {
+    /// Since when the condition has been met without a break.
+    met: Option<SystemTime>,
+    /// What was told last, and since when it was so.
+    fired: Option<SystemTime>,
+}
+
+/// What is to be told.
+struct News {
+    key: (usize, String),
+    fires: Option<SystemTime>,
+    text: Value,
+}
+
+/// Holds the figures against the rules until it is to stop, on a thread of its own: whom it tells may be slow.
+pub fn watch(app: &Arc<App>, rules: Rules, stop: Stop) -> std::io::Result<()> {
+    let app = Arc::clone(app);
+    let work = move || {
+        let mut standings = HashMap::new();
+        // Said once, and not with every try.
+        let mut trouble = None;
+        while stop.signal().is_none() {
+            for news in look(&app, &rules, &mut standings) {
+                match tell::tell(&rules.to, &news.text) {
+                    Ok(()) => {
+                        trouble = None;
+                        if let Some(standing) = standings.get_mut(&news.key) {
+                            standing.fired = news.fires;
+                        }
+                    }
+                    // It stands as it stood: the next round tells again.
+                    Err(why) => {
+                        if trouble.as_ref() != Some(&why) {
+                            note(&format!("an alert could not be told, and will be again: {why}"));
+                        }
+                        trouble = Some(why);
+                    }
+                }
+            }
+            let until = Instant::now() + app.every;
+            while stop.signal().is_none() && Instant::now() < until {
+                thread::sleep(Duration::from_millis(50));
+            }
+        }
+    };
+    thread::Builder::new().name("alerts".to_owned()).spawn(work).map(drop)
+}
+
+/// What has changed. Where there are no fresh figures nothing is known, and so nothing changes.
+fn look(app: &App, rules: &Rules, standings: &mut HashMap<(usize, String), Standing>) -> Vec<News> {
+    let mut found = Vec::new();
+    let desks = app.queues.desks();
+    for (number, rule) in rules.all.iter().enumerate() {
+        for desk in desks.iter().filter(|desk| rule.is_for(desk.queue.name())) {
+            let news = desk.news();
+            let (Some(latest), None) = (news.looks.last(), &news.trouble) else { continue };
+            let value = measured(&rule.condition, &news.looks);
+            let key = (number, desk.queue.name().to_owned());
+            let standing = standings.entry(key.clone()).or_insert(Standing { met: None, fired: None });
+            standing.met = rule.condition.is_met(value).then(|| standing.met.unwrap_or(latest.at));
+            let holds = standing.met.filter(|since| latest.at.duration_since(*since).unwrap_or_default() >= rule.lasts);
+            if holds.is_some() != standing.fired.is_some() {
+                found.push(told(app, rule, key, holds, Some(value), latest.at));
+            }
+        }
+        let is_gone = |queue: &str| !desks.iter().any(|desk| desk.queue.name() == queue);
+        let over = standings
+            .iter()
+            .filter(|((at, queue), standing)| *at == number && standing.fired.is_some() && is_gone(queue));
+        found.extend(over.map(|(key, _)| told(app, rule, key.clone(), None, None, SystemTime::now())));
+    }
+    // Of a queue that is gone nothing is left once that was told.
+    standings
+        .retain(|(_, queue), standing| standing.fired.is_some() || desks.iter().any(|desk| desk.queue.name() == queue));
+    found
+}
+
+fn told(
+    app: &App,
+    rule: &Rule,
+    key: (usize, String),
+    fires: Option<SystemTime>,
+    value: Option<i64>,
+    at: SystemTime,
+) -> News {
+    let text = json!({
+        "alert": rule.name,
+        "state": if fires.is_some() { "firing" } else { "cleared" },
+        "schema": app.schema,
+        "queue": key.1,
+        "condition": rule.condition.word(),
+        "value": value,
+        "limit": rule.condition.limit(),
+        "text": rule.condition.told(&key.1, value, fires.is_some()),
+        "at": utc_text(at),
+        "since": fires.map(utc_text),
+    });
+    News { key, fires, text }
+}
+
+/// The figure that a condition speaks of.
+fn measured(condition: &Condition, looks: &[Arc<Look>]) -> i64 {
+    let Some(latest) = looks.last() else { return 0 };
+    let stats = &latest.watched.stats;
+    match condition {
+        Condition::Depth(_) => stats.due,
+        Condition::Oldest(_) => stats.oldest_due_ms.unwrap_or(0),
+        Condition::NoWorker(_) if stats.workers_busy > 0 => 0,
+        Condition::NoWorker(_) => stats.oldest_due_ms.unwrap_or(0),
+        Condition::FailedPerMinute(_) => failed_within(Duration::from_secs(60), looks),
+    }
+}
+
+/// How many items have become Failed within this time. What is purged or redriven meanwhile takes nothing away.
+fn failed_within(time: Duration, looks: &[Arc<Look>]) -> i64 {
+    let Some(latest) = looks.last() else { return 0 };
+    let is_recent = |look: &Look| latest.at.duration_since(look.at).is_ok_and(|age| age <= time);
+    let failed = |look: &Look| look.watched.stats.count(ItemState::Failed);
+    let pairs = looks.windows(2).filter(|pair| is_recent(&pair[0]));
+    pairs.map(|pair| (failed(&pair[1]) - failed(&pair[0])).max(0)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use readpast::Watched;
+
+    fn look(second: u64, failed: i64) -> Arc<Look> {
+        let mut watched = Watched::default();
+        watched.stats.counts[3] = failed;
+        Arc::new(Look { watched, at: SystemTime::UNIX_EPOCH + Duration::from_secs(second), took: Duration::ZERO })
+    }
+
+    #[test]
+    fn failures_are_counted_over_a_minute_whatever_is_purged() {
+        let looks = [look(0, 5), look(30, 9), look(60, 10), look(90, 0), look(100, 3)];
+        assert_eq!(failed_within(Duration::from_secs(60), &looks[..2]), 4);
+        assert_eq!(failed_within(Duration::from_secs(60), &looks[..3]), 5);
+        assert_eq!(failed_within(Duration::from_secs(60), &looks), 3, "what was before the minute does not count");
+        assert_eq!(failed_within(Duration::from_secs(60), &[]), 0);
+    }
+}

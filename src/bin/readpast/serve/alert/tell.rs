@@ -1,0 +1,122 @@
+//! Who is told: a web server, or a command.
+
+use serde_json::Value;
+use std::io::{BufReader, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long somebody may take to be told.
+const LONGEST: Duration = Duration::from_secs(20);
+
+pub enum To {
+    Webhook(Webhook),
+    /// Gets the alert on its standard input.
+    Command(Vec<String>),
+}
+
+/// Where to post to.
+pub struct Webhook {
+    /// Name and port.
+    host: String,
+    path: String,
+}
+
+impl To {
+    pub fn webhook(address: &str) -> Result<Self, String> {
+        if address.starts_with("https://") {
+            return Err("webhook: https:// is spoken by a command: \
+                        command = [\"curl\", \"-fsS\", \"--json\", \"@-\", \"https://...\"]"
+                .to_owned());
+        }
+        let rest = address.strip_prefix("http://").ok_or("webhook: takes an address that begins with http://")?;
+        let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        let plain = |text: &str| text.chars().all(|c| c.is_ascii_graphic());
+        if host.is_empty() || host.contains('@') || !plain(rest) {
+            return Err("webhook: takes an address like http://alerts.example:8080/readpast".to_owned());
+        }
+        let path = if path.is_empty() { "/" } else { path };
+        Ok(Self::Webhook(Webhook { host: host.to_owned(), path: path.to_owned() }))
+    }
+
+    pub fn command(words: Vec<String>) -> Result<Self, &'static str> {
+        if words.first().is_none_or(String::is_empty) {
+            Err("command: there is no program in it")
+        } else {
+            Ok(Self::Command(words))
+        }
+    }
+}
+
+/// Tells, once. What an error says holds no part of the address, which may be a secret.
+pub fn tell(to: &To, alert: &Value) -> Result<(), String> {
+    match to {
+        To::Webhook(webhook) => post(webhook, &alert.to_string()).map_err(|why| format!("the webhook: {why}")),
+        To::Command(words) => run(words, &alert.to_string()).map_err(|why| format!("the command {}: {why}", words[0])),
+    }
+}
+
+fn post(webhook: &Webhook, text: &str) -> Result<(), String> {
+    let Webhook { host, path } = webhook;
+    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    let place = if has_port { host.clone() } else { format!("{host}:80") };
+    let addresses = place.to_socket_addrs().map_err(|_| "its name leads nowhere")?;
+    let told = |error: std::io::Error| error.kind().to_string();
+    let mut stream = Err("its name leads nowhere".to_owned());
+    for address in addresses {
+        stream = TcpStream::connect_timeout(&address, LONGEST / 2).map_err(told);
+        if stream.is_ok() {
+            break;
+        }
+    }
+    let mut stream = stream?;
+    stream.set_read_timeout(Some(LONGEST)).map_err(told)?;
+    stream.set_write_timeout(Some(LONGEST)).map_err(told)?;
+    let length = text.len();
+    let request = format!(
+        "POST {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: readpast\r\nContent-Type: application/json\r\n\
+         Content-Length: {length}\r\nConnection: close\r\n\r\n{text}"
+    );
+    stream.write_all(request.as_bytes()).map_err(told)?;
+    // `HTTP/1.1 204 No Content`: the rest is nobody's business here.
+    let mut line = Vec::new();
+    for byte in BufReader::new(stream).bytes().take(200) {
+        match byte.map_err(told)? {
+            b'\n' => break,
+            byte => line.push(byte),
+        }
+    }
+    let line = String::from_utf8_lossy(&line);
+    match line.split(' ').nth(1).filter(|_| line.starts_with("HTTP/1.")) {
+        Some(status) if status.starts_with('2') && status.len() == 3 => Ok(()),
+        Some(status) if status.len() == 3 => Err(format!("it answered {status}")),
+        _ => Err("it does not answer as HTTP does".to_owned()),
+    }
+}
+
+fn run(words: &[String], text: &str) -> Result<(), String> {
+    let told = |error: std::io::Error| error.kind().to_string();
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::null());
+    // It is somebody else's program: the connection is not its business.
+    command.env_remove("READPAST_CONNECTION").env_remove("READPAST_SERVE_TOKEN");
+    let mut child = command.spawn().map_err(told)?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // One that does not want to know need not read; so short a text never blocks.
+        let _ = stdin.write_all(text.as_bytes());
+    }
+    let deadline = Instant::now() + LONGEST;
+    loop {
+        match child.try_wait().map_err(told)? {
+            Some(status) if status.success() => return Ok(()),
+            Some(status) => return Err(status.to_string()),
+            None if Instant::now() < deadline => thread::sleep(Duration::from_millis(20)),
+            None => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(format!("it did not end within {} s", LONGEST.as_secs()));
+            }
+        }
+    }
+}
