@@ -2,6 +2,7 @@
 
 use crate::shell::Shell;
 use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
 
 /// Four items: one Failed (N 1), one in Error (N 2), one Completed (N 3), one Pending (N 4).
 fn mixed() -> Shell {
@@ -49,6 +50,27 @@ fn stats_count_and_watch() {
     // The reader is gone with its end of the pipe; the command notices and goes quietly.
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), b"".as_slice()));
+}
+
+#[test]
+fn who_watches_on_a_terminal_sees_bars_and_how_it_went() {
+    let shell = mixed();
+    let line = format!("{} stats Mail --watch=1s", env!("CARGO_BIN_EXE_readpast"));
+    let command = shell.command(&[]);
+    let mut terminal = Command::new("script");
+    terminal.args(["-qec", &line, "/dev/null"]).current_dir(&shell.folder).stdin(Stdio::null()).stdout(Stdio::piped());
+    terminal.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?)))).env("TERM", "xterm");
+    let mut child = terminal.env("LC_ALL", "C.UTF-8").spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let bar = lines.find(|line| line.starts_with("  Pending ")).unwrap();
+    assert!(bar.contains('█'), "{bar}");
+    let due = lines.find(|line| line.starts_with("  due   ")).unwrap();
+    assert!(due.contains("█  1, 1 at most\x1b[K"), "{due}");
+    shell.ok(&shell.script(&["--until-empty"], "exit 0"));
+    let ended = lines.find(|line| line.starts_with("  ended ") && !line.contains("0.0/s at most")).unwrap();
+    assert!(ended.contains('█'), "{ended}");
+    child.kill().unwrap();
+    child.wait().unwrap();
 }
 
 #[test]

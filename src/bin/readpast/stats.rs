@@ -1,13 +1,17 @@
 //! `readpast stats`.
 
+mod drawn;
+
 use crate::exit::Exit;
 use crate::failure::Result;
 use crate::global::Global;
 use crate::output::{Output, note};
 use crate::{connection, duration};
+use drawn::{LINE, Pens};
 use readpast::item::{span_text, utc_text};
 use readpast::{ItemState, Queue, QueueStats};
 use serde_json::{Map, Value, json};
+use std::collections::VecDeque;
 use std::time::{Duration, Instant, SystemTime};
 use std::{iter, thread};
 
@@ -15,7 +19,7 @@ use std::{iter, thread};
 ///
 /// Counting costs the server a scan of the queue's table. How many workers are needed follows from the arrivals of the last
 /// hour and the mean run (Little's law), with a fifth of their time to spare. With --watch there is the time, and beside each
-/// count its change since the last look and per second.
+/// count its change since the last look and per second; on a terminal also bars, and how it went.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The queue
@@ -50,6 +54,7 @@ impl Look {
 pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     let queue = Queue::open(&connection::config(global, "5000")?, &args.queue)?;
     let mut before: Option<Look> = None;
+    let mut drawing = (args.watch.is_some() && out.is_terminal() && !out.is_json()).then(Drawing::new);
     loop {
         let look = match (Look::take(&queue), args.watch) {
             (Ok(look), _) => look,
@@ -62,11 +67,18 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
             (Err(error), _) => return Err(error.into()),
         };
         let watched = args.watch.map(|pause| (pause, before.as_ref()));
+        if let Some(drawing) = &mut drawing {
+            drawing.add(&look, before.as_ref());
+        }
         let text = || {
-            let text = table(queue.name(), &look, watched);
-            // Over what stands there, line by line, and clear below: nothing flickers.
-            let on_terminal = args.watch.is_some() && out.is_terminal();
-            if on_terminal { format!("\x1b[H{}\x1b[K\n\x1b[J", text.replace('\n', "\x1b[K\n")) } else { text + "\n" }
+            let text = table(queue.name(), &look, watched, drawing.as_ref().map(|drawing| &drawing.pens));
+            match &drawing {
+                // Over what stands there, line by line, and clear below: nothing flickers.
+                Some(drawing) => {
+                    format!("\x1b[H{}\n{}\n\x1b[J", text, drawing.lines().join("\n")).replace('\n', "\x1b[K\n")
+                }
+                None => text + "\n",
+            }
         };
         if out.is_json() {
             out.answer(String::new, || document(queue.name(), &look))?;
@@ -82,11 +94,60 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     }
 }
 
+/// How it went, for who watches on a terminal.
+struct Drawing {
+    pens: Pens,
+    due: VecDeque<f64>,
+    /// Items that ended per second, from the second look on.
+    ended: VecDeque<f64>,
+}
+
+impl Drawing {
+    fn new() -> Self {
+        Self { pens: Pens::of_environment(), due: VecDeque::new(), ended: VecDeque::new() }
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "figures for people")]
+    fn add(&mut self, look: &Look, before: Option<&Look>) {
+        self.due.push_back(look.stats.due as f64);
+        if let Some(before) = before {
+            let ended = |look: &Look| -> i64 {
+                ItemState::ALL
+                    .into_iter()
+                    .filter(|state| state.is_finished())
+                    .map(|state| look.stats.count(state))
+                    .sum()
+            };
+            let seconds = look.at.saturating_duration_since(before.at).as_secs_f64().max(0.001);
+            // What was purged meanwhile has not come to life.
+            self.ended.push_back((ended(look) - ended(before)).max(0) as f64 / seconds);
+        }
+        for values in [&mut self.due, &mut self.ended] {
+            while values.len() > LINE {
+                values.pop_front();
+            }
+        }
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let shown = [("due", &self.due, ""), ("ended", &self.ended, "/s")].into_iter().map(|(name, values, unit)| {
+            let values: Vec<_> = values.iter().copied().collect();
+            let (now, most) = (values.last().copied().unwrap_or(0.0), values.iter().copied().fold(0.0, f64::max));
+            let digits = usize::from(!unit.is_empty());
+            let line = self.pens.line(&values);
+            format!("  {name:<8}{line}  {now:.digits$}{unit}, {most:.digits$}{unit} at most")
+        });
+        shown.collect()
+    }
+}
+
 const PERCENTILES: [&str; 3] = ["p50", "p90", "p99"];
 
 /// The figures as a person reads them. Watched, they have the pause between two looks, and the look before.
-fn table(queue: &str, look: &Look, watched: Option<(Duration, Option<&Look>)>) -> String {
+/// With `pens` each count has a bar beside it.
+fn table(queue: &str, look: &Look, watched: Option<(Duration, Option<&Look>)>, pens: Option<&Pens>) -> String {
     let stats = &look.stats;
+    let most = ItemState::ALL.into_iter().map(|state| stats.count(state)).max().unwrap_or(0);
     let mut lines = match watched {
         None => vec![format!("queue {queue}")],
         Some((pause, _)) => {
@@ -109,6 +170,9 @@ fn table(queue: &str, look: &Look, watched: Option<(Duration, Option<&Look>)>) -
             let rate = change as f64 / seconds;
             format!("{change:>+12}{rate:>+12.1}")
         });
+        let bar = pens.map_or_else(String::new, |pens| pens.bar(figure(stats), most));
+        // In one column, also while there are no changes to tell.
+        let change = if bar.is_empty() { change } else { format!("{change:<24}  {bar}") };
         format!("  {name:<20}{:>12}{change}", figure(stats))
     };
     for state in ItemState::ALL {
@@ -209,9 +273,9 @@ mod tests {
         let begun = Instant::now();
         let (first, second) = (look(100, 5, begun), look(80, 30, begun + Duration::from_secs(4)));
         let every = Duration::from_secs(2);
-        let text = table("Mail", &first, Some((every, None)));
+        let text = table("Mail", &first, Some((every, None)), None);
         assert!(text.starts_with("queue Mail   1970-01-01 00:00:00 UTC, every 2.0 s\n"), "{text}");
-        let text = table("Mail", &second, Some((every, Some(&first))));
+        let text = table("Mail", &second, Some((every, Some(&first))), None);
         for line in [
             "  Pending                       80         -20        -5.0",
             "  Completed                     30         +25        +6.2",
@@ -219,7 +283,25 @@ mod tests {
         ] {
             assert!(text.lines().any(|found| found == line), "{line} is missing in\n{text}");
         }
-        assert!(table("Mail", &second, None).starts_with("queue Mail\n  Pending                       80\n"));
+        assert!(table("Mail", &second, None, None).starts_with("queue Mail\n  Pending                       80\n"));
+    }
+
+    #[test]
+    fn on_a_terminal_there_are_bars_and_lines() {
+        let begun = Instant::now();
+        let (first, second) = (look(100, 5, begun), look(50, 25, begun + Duration::from_secs(4)));
+        let mut drawing = Drawing { pens: Pens::PLAIN, ..Drawing::new() };
+        drawing.add(&first, None);
+        drawing.add(&second, Some(&first));
+        assert_eq!(drawing.lines(), ["  due     #=  50, 100 at most", "  ended   #  5.0/s, 5.0/s at most"]);
+        let text = table("Mail", &second, Some((Duration::from_secs(4), Some(&first))), Some(&drawing.pens));
+        for line in [
+            "  Pending                       50         -50       -12.5  ##################",
+            "  Completed                     25         +20        +5.0  #########",
+            "  Failed                         0           -           -",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line} is missing in\n{text}");
+        }
     }
 
     #[test]
