@@ -3,7 +3,7 @@
 languages := c cpp csharp python go rust
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo workers test test-core test-browser test-deep test-windows $(languages:%=test-%) bench lint semver \
+.PHONY: help setup demo workers test test-core test-browser test-callers test-deep test-windows $(languages:%=test-%) bench lint semver \
     verify-sqlserver package install clean
 
 # What .ci/setup.sh had to install itself.
@@ -49,6 +49,10 @@ test-windows: ## Library, C, C++, Go and the command as Windows programs, in Win
 test-browser: ## The pages of `readpast serve` in a real browser; screenshots stay in target/browser.
 	@.ci/setup.sh browser
 	@.ci/test.sh browser
+
+test-callers: ## The procedures in the transactions of other people's drivers: psycopg, pgx, JDBC; on SQL Server pyodbc.
+	@.ci/setup.sh drivers callers
+	@.ci/test.sh callers
 
 # For who works on one binding. Its adapter's build may need what C's does: nothing else is set up.
 $(languages:%=test-%): test-%: ## A binding's own part of `make test`.

@@ -4,8 +4,9 @@
 #
 #   setup.sh           everything, as `make test` needs it
 #   setup.sh PART...   what the parts need: core (Rust, C compiler, PostgreSQL and its driver: the demo), drivers (the
-#                      Microsoft driver), lint (of shell and SQL), browser (Chromium and its driver), windows (MinGW and
-#                      Wine), and the languages c, cpp, csharp, python, go, rust
+#                      Microsoft driver), lint (of shell and SQL), browser (Chromium and its driver), callers (drivers
+#                      that tests call procedures by: psycopg, pyodbc, pgx, JDBC), windows (MinGW and Wine), and the
+#                      languages c, cpp, csharp, python, go, rust
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -15,7 +16,7 @@ readonly msodbcsql=$root/.local/msodbcsql18
 readonly tsql_parser=$root/.local/tsql_parser
 readonly odbc=$root/.local/odbc
 readonly log=$root/.local/setup.log
-readonly parts=(core drivers lint browser c cpp csharp python go rust windows)
+readonly parts=(core drivers lint browser callers c cpp csharp python go rust windows)
 [ $# -gt 0 ] || set -- "${parts[@]}"
 readonly asked=" core $* "
 oldest_rust=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
@@ -77,6 +78,9 @@ install_packages() {
     ! needs drivers || packages+=(libgssapi-krb5-2 libkrb5-3 libltdl7 openssl python3-venv)
     ! needs lint || packages+=(python3-venv shellcheck)
     ! needs browser || packages+=(chromium chromium-driver python3-venv)
+    ! needs callers || packages+=(curl python3-venv)
+    # Any JDK will do.
+    ! needs callers || command -v javac >/dev/null || packages+=(default-jdk-headless)
     ! needs c || packages+=(clang clang-format clang-tidy cmake libcjson-dev valgrind)
     ! needs cpp || packages+=(clang clang-format clang-tidy cmake doctest-dev nlohmann-json3-dev)
     ! needs csharp || packages+=(astyle gendarme mono-devel nunit-console python3-venv unzip)
@@ -191,6 +195,26 @@ install_selenium() {
     quietly /usr/bin/python3 -m venv --clear "$place"
     quietly "$place/bin/python" -m pip install --disable-pip-version-check --requirement "$wanted"
     cp "$wanted" "$place/requirements.txt"
+}
+
+# The drivers for Python in an environment of their own, that for Java beside them. Go keeps its modules itself.
+install_callers() {
+    local place=$root/.local/callers version hash
+    if ! cmp --silent tests/callers/requirements.txt "$place/requirements.txt"; then
+        say callers "installing the drivers for Python into ${place#"$root/"}"
+        quietly /usr/bin/python3 -m venv --clear "$place"
+        quietly "$place/bin/python" -m pip install --disable-pip-version-check --requirement tests/callers/requirements.txt
+        cp tests/callers/requirements.txt "$place/"
+    fi
+    read -r version hash < <(grep -v '^#' tests/callers/jdbc/driver.txt)
+    if ! sha256sum --check --status - 2>/dev/null <<<"$hash  $place/postgresql.jar"; then
+        say callers "getting PostgreSQL's JDBC driver $version"
+        quietly curl --fail --silent --show-error --location --output "$place/postgresql.jar" \
+            "https://repo1.maven.org/maven2/org/postgresql/postgresql/$version/postgresql-$version.jar"
+        quietly sha256sum --check - <<<"$hash  $place/postgresql.jar"
+    fi
+    (cd tests/callers/pgx && PATH=$root/.local/go/bin:$PATH quietly go mod download)
+    say callers present
 }
 
 # Microsoft's T-SQL parser, for `make lint`. A check that is left out where it cannot be had: without a network, on another
@@ -328,12 +352,13 @@ mkdir -p "$root/.local"
 : >"$log"
 install_packages
 install_rust
-if needs drivers || needs lint || needs csharp || needs go; then make_venv; fi
+if needs drivers || needs lint || needs csharp || needs go || needs callers; then make_venv; fi
 ! needs lint || install_sqlfluff
 # The .NET that it runs on runs C#'s tests too.
 if needs lint || needs csharp; then install_tsql_parser; fi
 ! needs browser || install_selenium
-! needs go || install_go
+if needs go || needs callers; then install_go; fi
+! needs callers || install_callers
 ! needs windows || install_windows
 ! needs drivers || install_msodbcsql
 write_odbcinst

@@ -5,6 +5,7 @@
 #   test.sh lint        only those that read the source and start no database server
 #   test.sh core        Rust, C and both drivers, with a library that is not optimized: for who works on the core
 #   test.sh windows     library, C, C++, Go and the command as Windows programs, in Wine
+#   test.sh callers     procedures called in transactions of other people's drivers: psycopg, pgx, JDBC, pyodbc
 #   test.sh browser     the pages of `readpast serve` in Chromium
 #   test.sh LANGUAGE... the suites of these bindings, and the conformance suite over them
 #
@@ -123,6 +124,10 @@ case ${1:-all} in
         print_summary
         echo 'The checks on Windows passed. All of them: make test'
         ;;
+    callers)
+        step 'other drivers' .ci/with_cluster.sh tests/callers/test.sh
+        print_summary
+        ;;
     browser)
         step 'pages in a browser' tests/browser/test.sh
         print_summary
@@ -134,6 +139,7 @@ case ${1:-all} in
         step 'tests' .ci/with_cluster.sh cargo test
         check "${languages[@]}"
         windows
+        step 'other drivers' .ci/with_cluster.sh tests/callers/test.sh
         step 'pages in a browser' tests/browser/test.sh
         end
         echo 'Not in here: make test-deep (the oldest Rust, miri, the address sanitizer, cargo-deny)'

@@ -63,14 +63,23 @@ fn worker(path: &str, language: &str, longest: usize) -> String {
     format!("```{language}\n{source}```\n")
 }
 
+/// A worker over somebody else's driver, as `tests/callers` runs it.
+const CALLERS: [(&str, &str); 4] = [
+    ("tests/callers/psycopg_transfer.py", "python"),
+    ("tests/callers/pgx/transfer.go", "go"),
+    ("tests/callers/jdbc/Transfer.java", "java"),
+    ("tests/callers/pyodbc_transfer.py", "python"),
+];
+
 #[test]
 fn what_the_pages_copy_is_up_to_date() {
     let (csharp, language, longest) = WORKERS[2];
-    let copies = [
+    let mut copies = vec![
         ("docs/reference.md", "settings", settings()),
         ("docs/reference.md", "statuses", statuses()),
         ("README.md", csharp, worker(csharp, language, longest)),
     ];
+    copies.extend(CALLERS.map(|(path, language)| ("docs/developer.md", path, worker(path, language, 60))));
     for (page, name, text) in copies {
         let before = fs::read_to_string(root(page)).unwrap();
         let begin = format!("<!-- {name} -->\n");

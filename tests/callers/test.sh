@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# The caller's own transaction over other people's drivers: psycopg, pgx and JDBC on the PostgreSQL of READPAST_CONNECTION,
+# pyodbc on the SQL Server of READPAST_TEST_SQLSERVER where that is set. .ci/setup.sh callers has brought the drivers; each suite
+# is read by the linters of its language first.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+root=$(cd ../.. && pwd)
+readonly root callers=$root/.local/callers classes=$root/target/callers
+readpast=$root/target/debug/readpast
+
+step() { printf -- '-- %s\n' "$*"; }
+
+# A value of an ODBC connection string.
+value() { tr ';' '\n' <<<"$2" | sed -n "s/^$1=//Ip" | tail -n 1; }
+
+step 'ruff, mypy'
+"$callers/bin/ruff" check --quiet .
+"$callers/bin/ruff" format --quiet --diff .
+"$callers/bin/mypy" --no-error-summary ./*.py
+
+step 'gofmt, go vet'
+unformatted=$(gofmt -l pgx)
+[ -z "$unformatted" ] || {
+    echo "gofmt would change: $unformatted" >&2
+    exit 1
+}
+(cd pgx && go vet .)
+
+step 'javac'
+rm -rf "$classes"
+javac -Xlint:all -Werror -cp "$callers/postgresql.jar" -d "$classes" jdbc/*.java
+
+PGHOST=$(value Server "$READPAST_CONNECTION")
+PGPORT=$(value Port "$READPAST_CONNECTION")
+PGDATABASE=$(value Database "$READPAST_CONNECTION")
+PGUSER=$(value Uid "$READPAST_CONNECTION")
+PGPASSWORD=$(value Pwd "$READPAST_CONNECTION")
+export PGHOST PGPORT PGDATABASE PGUSER PGPASSWORD
+
+export PYTHONDONTWRITEBYTECODE=1
+python_tests() { "$callers/bin/python" -m pytest --quiet -p no:cacheprovider "$@"; }
+
+cargo build --quiet --manifest-path "$root/Cargo.toml" --bin readpast
+"$readpast" install transfer.toml notice.toml
+step 'psycopg'
+python_tests test_psycopg.py
+step 'pgx'
+(cd pgx && go test -count=1 .)
+step 'JDBC'
+java -cp "$classes:$callers/postgresql.jar" Callers
+
+[ -n "${READPAST_TEST_SQLSERVER:-}" ] || {
+    echo 'pyodbc: READPAST_TEST_SQLSERVER is not set: left out'
+    exit
+}
+step 'pyodbc on SQL Server'
+database=readpast_callers_$$
+run() {
+    "$callers/bin/python" -c 'import pyodbc, sys; pyodbc.connect(sys.argv[1], autocommit=True).execute(sys.argv[2])' \
+        "$READPAST_TEST_SQLSERVER" "$1"
+}
+run "CREATE DATABASE $database"
+trap 'run "DROP DATABASE $database"' EXIT
+READPAST_CALLERS_SQLSERVER="$(tr ';' '\n' <<<"$READPAST_TEST_SQLSERVER" | grep -iv '^database=' | tr '\n' ';');Database=$database;"
+export READPAST_CALLERS_SQLSERVER
+READPAST_CONNECTION=$READPAST_CALLERS_SQLSERVER "$readpast" install transfer.toml notice.toml
+python_tests test_pyodbc.py
