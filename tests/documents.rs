@@ -37,6 +37,8 @@ mod ledger;
 mod lock_table;
 #[path = "documents/place.rs"]
 mod place;
+#[path = "documents/queue_four.rs"]
+mod queue_four;
 #[path = "documents/relational.rs"]
 mod relational;
 #[path = "documents/simple_queue.rs"]
@@ -57,9 +59,10 @@ fn main() {
         return killer::run(&order);
     }
     let arguments = Arguments::from_args();
-    let documents: [(&str, &[(&str, Body)]); 6] = [
+    let documents: [(&str, &[(&str, Body)]); 7] = [
         ("relational", relational::BODIES),
         ("four_queue", four_queue::BODIES),
+        ("queue_four", queue_four::BODIES),
         ("email_requests", email_requests::BODIES),
         ("simple_queue", simple_queue::BODIES),
         ("lock_table", lock_table::BODIES),

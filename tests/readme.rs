@@ -75,11 +75,16 @@ const CALLERS: [(&str, &str); 4] = [
 fn what_the_pages_copy_is_up_to_date() {
     let (csharp, language, longest) = WORKERS[2];
     let mut copies = vec![
-        ("docs/reference.md", "settings", settings()),
-        ("docs/reference.md", "statuses", statuses()),
-        ("README.md", csharp, worker(csharp, language, longest)),
+        ("docs/reference.md", "settings".to_owned(), settings()),
+        ("docs/reference.md", "statuses".to_owned(), statuses()),
+        ("README.md", csharp.to_owned(), worker(csharp, language, longest)),
     ];
-    copies.extend(CALLERS.map(|(path, language)| ("docs/developer.md", path, worker(path, language, 60))));
+    copies.extend(CALLERS.map(|(path, language)| ("docs/developer.md", path.to_owned(), worker(path, language, 60))));
+    for (server, language) in [("sql_server", "tsql"), ("postgres", "sql")] {
+        let path = format!("tests/documents/queue_four.{server}.sql");
+        let text = worker(&path, language, 80);
+        copies.push(("sql/ADOPT.md", path, text));
+    }
     for (page, name, text) in copies {
         let before = fs::read_to_string(root(page)).unwrap();
         let begin = format!("<!-- {name} -->\n");

@@ -301,10 +301,13 @@ fn split_words(text: &str) -> Vec<&str> {
 }
 
 /// For servers that speak T-SQL and do not take all of it. An index inside CREATE TABLE, or one that ignores duplicates:
-/// the same index as a statement behind, without that option. A function with its schema in a CHECK: without it.
+/// the same index as a statement behind, without that option. A function with its schema in a CHECK: without it. CREATE OR ALTER: CREATE.
 fn plainer(statement: &str) -> Option<Vec<String>> {
     if statement.contains("CHECK (dbo.") {
         return Some(vec![statement.replace("CHECK (dbo.", "CHECK (")]);
+    }
+    if statement.contains("CREATE OR ALTER ") {
+        return Some(vec![statement.replace("CREATE OR ALTER ", "CREATE ")]);
     }
     let (table, index) = statement.split_once(",\nINDEX ")?;
     let (name, rest) = index.split_once(" UNIQUE NONCLUSTERED ")?;
