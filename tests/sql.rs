@@ -101,7 +101,8 @@ impl Rendered {
             ] {
                 files.push((format!("call_{call}_{queue}"), vec![text.to_string()]));
             }
-            for (call, text) in [("blocked", &calls.blocked), ("attempts", &calls.attempts), ("retain", &calls.retain)] {
+            for (call, text) in [("blocked", &calls.blocked), ("attempts", &calls.attempts), ("retain", &calls.retain)]
+            {
                 files.extend(text.iter().map(|text| (format!("call_{call}_{queue}"), vec![text.to_string()])));
             }
         }
@@ -447,7 +448,11 @@ fn transact_sql_keeps_its_rules() {
     }
     let tables = EXAMPLES.iter().filter(|(_, text)| text.contains("[table]")).count() + ADOPTED.len();
     // Three of the queues remember their attempts, one deletes what is over.
-    assert_eq!(procedures, 2 + (6 + tables) * 17 + 3 + 1, "two for the schema, seventeen a queue, whoever made its table");
+    assert_eq!(
+        procedures,
+        2 + (6 + tables) * 17 + 3 + 1,
+        "two for the schema, seventeen a queue, whoever made its table"
+    );
 }
 
 #[test]
@@ -536,5 +541,9 @@ fn postgres_functions_keep_their_rules() {
     }
     let adopted = ADOPTED.len() + 10;
     // Three of the queues remember their attempts, one deletes what is over.
-    assert_eq!(functions, 2 + (6 + adopted) * 17 + 3 + 1 + 1, "two for the schema, seventeen a queue, one for subtypes");
+    assert_eq!(
+        functions,
+        2 + (6 + adopted) * 17 + 3 + 1 + 1,
+        "two for the schema, seventeen a queue, one for subtypes"
+    );
 }

@@ -13,7 +13,8 @@ const MostItems = 1000
 // Find finds up to limit items (1 to 1000), in the order of their keys. Nothing is claimed or changed. The filter is a
 // JSON object, of which every member narrows the choice; empty: all items.
 //
-//	{"keys": [..], "status": ["Failed"], "types": [..], "before": "2026-11-21", "after": "..", "error": "a part of it"}
+//	{"keys": [..], "status": ["Failed"], "types": [..], "before": "2026-11-21", "after": "..", "error": "a part of it",
+//	 "longer_ms": 300000}
 //
 // After is the last key of the page before; empty: from the start. The batch is empty at the end; it is to be closed.
 func (q *Queue) Find(ctx context.Context, filter, after string, limit int) (*Batch, error) {

@@ -36,8 +36,9 @@ unsafe impl Versioned for readpast_item_ref {
 /// Finds up to `max_items` (1 to 1000) items, in the order of their keys. Nothing is claimed or changed.
 ///
 /// `filter_json` is a JSON object, of which every member narrows the choice: `keys`, `status` and `types` (arrays of text),
-/// `before` and `after` (UTC times, of the last change) and `error` (a part of its text, in this case; nothing in it is a
-/// wildcard). NULL: all items.
+/// `before` and `after` (UTC times, of the last change), `error` (a part of its text, in this case; nothing in it is a
+/// wildcard) and `longer_ms` (a whole number: the last attempt took more milliseconds, or the item has been Processing for
+/// more). NULL: all items.
 ///
 /// `after_key` is the last key of the page before; NULL: from the start.
 ///

@@ -7,6 +7,9 @@ use serde_json::{Map, Value, json};
 /// The most keys of one filter.
 const MOST_KEYS: usize = 1000;
 
+/// The longest time to look for: what both servers take, which is millions of years.
+const LONGEST_MS: i64 = 999_999_999_999_999_999;
+
 /// The longest text to look for, in UTF-16 units: what SQL Server takes out of JSON in one piece.
 const LONGEST_TEXT: usize = 4000;
 
@@ -25,6 +28,9 @@ pub struct Filter {
     pub after: Option<String>,
     /// Items whose error contains this text, in this case. Nothing in it is a wildcard.
     pub error: Option<String>,
+    /// Items whose last attempt took longer than this, in milliseconds, 0 or more. Of an item that is Processing it is the time
+    /// since it was claimed; of one whose attempt ended without finishing it nothing is known, and it does not fit.
+    pub longer_ms: Option<i64>,
 }
 
 /// An item, by its key, for a call of an operator.
@@ -54,7 +60,7 @@ impl Filter {
     }
 
     /// Reads a filter like `{"status": ["Failed"], "before": "2026-11-21T08:30:00Z", "error": "timeout"}`; the other
-    /// members are `keys`, `types` and `after`.
+    /// members are `keys`, `types`, `after` and `longer_ms`.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] names the member that cannot be taken.
@@ -79,9 +85,13 @@ impl Filter {
                 "before" => filter.before = Some(one_text("before", value)?),
                 "after" => filter.after = Some(one_text("after", value)?),
                 "error" => filter.error = Some(one_text("error", value)?),
+                "longer_ms" => match value.as_i64() {
+                    Some(ms) => filter.longer_ms = Some(ms),
+                    None => return Err(refuse("has a \"longer_ms\" that is not a whole number".to_owned())),
+                },
                 _ => {
                     return Err(refuse(format!(
-                        "has a member {}; there are keys, status, types, before, after and error",
+                        "has a member {}; there are keys, status, types, before, after, error and longer_ms",
                         Excerpt(&name)
                     )));
                 }
@@ -125,6 +135,12 @@ impl Filter {
         if let Some(error) = &self.error {
             check("the error", error)?;
             out.insert("error".to_owned(), json!(error));
+        }
+        if let Some(ms) = self.longer_ms {
+            if !(0..=LONGEST_MS).contains(&ms) {
+                return Err(refuse(format!("has {ms} in \"longer_ms\", which goes from 0 to {LONGEST_MS}")));
+            }
+            out.insert("longer_ms".to_owned(), json!(ms));
         }
         Ok(Value::Object(out).to_string())
     }
@@ -179,7 +195,7 @@ mod tests {
     fn what_is_read_is_what_is_sent() {
         let filter = Filter::from_json(
             r#"{"keys": ["a"], "status": ["Failed", "Error"], "types": ["T"], "before": "2026-11-21",
-                "after": null, "error": "100%_[x]'\""}"#,
+                "after": null, "error": "100%_[x]'\"", "longer_ms": 300000}"#,
         )
         .unwrap();
         assert_eq!(filter.states, [ItemState::Failed, ItemState::Error]);
@@ -188,7 +204,8 @@ mod tests {
             sent,
             json!({
                 "keys": ["a"], "status": ["Failed", "Error"], "types": ["T"],
-                "before": "2026-11-21T00:00:00.0000000", "error": "100%_[x]'\""
+                "before": "2026-11-21T00:00:00.0000000", "error": "100%_[x]'\"",
+                "longer_ms": 300_000
             })
         );
         assert_eq!(Filter::default().to_json(false).unwrap(), "{}");
@@ -221,6 +238,9 @@ mod tests {
             (r#"{"after": 5}"#, "\"after\""),
             (r#"{"error": ""}"#, "empty"),
             (r#"{"error": "a\u0000b"}"#, "U+0000"),
+            (r#"{"longer_ms": "5m"}"#, "\"longer_ms\""),
+            (r#"{"longer_ms": 1.5}"#, "whole"),
+            (r#"{"longer_ms": -1}"#, "from 0"),
         ] {
             let error = Filter::from_json(text).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidArgument);

@@ -8,6 +8,7 @@ use std::time::Duration;
 pub const BODIES: &[(&str, Body)] = &[
     ("find::goes_through_the_items_page_by_page", goes_through_the_items_page_by_page),
     ("find::every_condition_narrows", every_condition_narrows),
+    ("find::what_ran_long_is_found", what_ran_long_is_found),
     ("find::text_is_looked_for_as_it_stands", text_is_looked_for_as_it_stands),
     ("find::what_cannot_be_meant_is_refused", what_cannot_be_meant_is_refused),
     ("redrive::makes_ended_items_new", makes_ended_items_new),
@@ -71,6 +72,31 @@ fn every_condition_narrows(given: &Given) {
     assert_eq!((taken.key.as_str(), taken.attempt), (added[2].key.as_str(), 0));
     assert_eq!(taken.column("Status"), "Failed");
     assert_eq!(taken.column("Type"), "A");
+}
+
+/// What has ended by its duration, what is worked on by the time since it was taken; of what waits nothing is known.
+fn what_ran_long_is_found(given: &Given) {
+    let queue = given.queue(&[]);
+    let names = ["done", "quick", "failed", "busy", "young", "waits"];
+    queue.enqueue(&names.map(item), None).unwrap();
+    let taken = queue.claim(5, Duration::ZERO).unwrap();
+    let ends = [Action::Complete, Action::Complete, Action::Fail];
+    let ends: Vec<_> = taken.iter().zip(ends).map(|(taken, action)| taken.settle(action)).collect();
+    queue.settle(&ends, None).unwrap();
+    given.meddle("Duration = 300001", "Payload = 'done'");
+    given.meddle("Duration = 300000", "Payload = 'quick'");
+    given.meddle("Duration = 86400000", "Payload = 'failed'");
+    given.meddle("StartedAt = '2020-02-02T00:00:00'", "Payload = 'busy'");
+    assert_eq!(
+        payloads(&*queue, r#"{"longer_ms": 300000}"#),
+        ["done", "failed", "busy"],
+        "longer than it, not as long"
+    );
+    assert_eq!(payloads(&*queue, r#"{"longer_ms": 300000, "status": ["Failed"]}"#), ["failed"]);
+    assert_eq!(payloads(&*queue, r#"{"longer_ms": 86400000, "error": null}"#), ["busy"]);
+    assert_eq!(payloads(&*queue, r#"{"longer_ms": 999999999999999999}"#), [""; 0]);
+    assert_eq!(queue.purge(r#"{"longer_ms": 300000}"#, 10).unwrap(), 1, "what is not finished, or failed, stays");
+    assert_eq!(payloads(&*queue, "{}"), ["quick", "failed", "busy", "young", "waits"]);
 }
 
 fn text_is_looked_for_as_it_stands(given: &Given) {
@@ -138,6 +164,9 @@ fn what_cannot_be_meant_is_refused(given: &Given) {
         (r#"{"types": {"a": 1}}"#, "arrays"),
         (r#"{"error": ["x"]}"#, "arrays"),
         (r#"{"before": 5}"#, "arrays"),
+        (r#"{"longer_ms": "5"}"#, "arrays"),
+        (r#"{"longer_ms": 1.5}"#, "whole"),
+        (r#"{"longer_ms": -1}"#, "whole"),
         (r#"{"status": ["Completed"], "status": ["Cancelled"]}"#, "once"),
         (r#"{"status": ["Completed", "Pending"]}"#, "finished"),
     ] {

@@ -189,6 +189,8 @@ fn items_are_shown_by_key_and_by_filter() {
         (&["--after", "2000-01-01T00:00:00Z"], 4),
         (&["--older-than", "1h"], 0),
         (&["--older-than", "0s", "--key", &key], 1),
+        (&["--longer-than", "1h"], 0),
+        (&["--longer-than", "1h", "--status", "Failed"], 0),
         (&["--limit", "3"], 3),
     ] {
         let text = shell.ok(&[&["show", "Mail"], filter].concat());
@@ -198,6 +200,7 @@ fn items_are_shown_by_key_and_by_filter() {
         (&["--status", "Broken"][..], &["Broken", "Pending"][..]),
         (&["--before", "yesterday"], &["yesterday", "UTC"]),
         (&["--older-than", "soon"], &["--older-than"]),
+        (&["--longer-than", "long"], &["--longer-than"]),
         (&["--error", ""], &["error", "empty"]),
         (&["x", "--status", "Failed"], &["not both"]),
         (&["2026"], &["\"2026\" is no key of queue Mail", "timestamp", "like 2026-"]),
@@ -206,6 +209,26 @@ fn items_are_shown_by_key_and_by_filter() {
         shell.run(&[&["show", "Mail"], filter].concat()).says(2, words);
     }
     shell.run(&["show", "Nope"]).says(5, &["\"Nope\"", "Mail"]);
+}
+
+#[test]
+fn what_ran_long() {
+    let shell = mixed();
+    let text = shell.ok(&["stats", "Mail", "--longer-than", "5m"]);
+    assert!(text.lines().any(|line| line == "  longer than 5 m 00 s           0"), "{text}");
+    // The first item failed, the third is done.
+    shell.db.run("UPDATE readpast.mail SET duration = 300001 WHERE \"N\" = 1");
+    shell.db.run("UPDATE readpast.mail SET duration = 300000 WHERE \"N\" = 3");
+    let shown = shell.ok(&["show", "Mail", "--longer-than", "5m"]);
+    assert!(shown.starts_with(&format!("{}\tFailed\t1\t", key(&shell, 1))) && shown.lines().count() == 1, "{shown}");
+    assert_eq!(shell.ok(&["show", "Mail", "--longer-than", "4m"]).lines().count(), 2);
+    let text = shell.ok(&["stats", "Mail", "--longer-than", "4m"]);
+    assert!(text.contains("longer than 4 m 00 s           2   (Completed 1, Failed 1)\n"), "{text}");
+    let stats = &shell.run(&["stats", "Mail", "--longer-than", "4m", "--json"]).json()[0];
+    assert_eq!(stats["longer"]["than_ms"], 240_000);
+    assert_eq!((&stats["longer"]["items"], &stats["longer"]["counts"]["Failed"]), (&2.into(), &1.into()));
+    let text = shell.ok(&["redrive", "Mail", "--longer-than", "4m", "--dry-run"]);
+    assert!(text.contains(&key(&shell, 1)) && !text.contains(&key(&shell, 3)), "{text}");
 }
 
 #[test]

@@ -16,6 +16,7 @@ pub const BODIES: &[(&str, Body)] = &[
     ("plain/a_worker_loops_until_no_work_is_left", a_worker_loops_until_no_work_is_left),
     ("plain/the_defaults_do_not_confuse", the_defaults_do_not_confuse),
     ("plain/the_documents_own_procedure_works_beside", the_documents_own_procedure_works_beside),
+    ("plain/what_ran_long_is_found", what_ran_long_is_found),
     ("scheduler/killed_workers_lose_nothing", scheduler_killed_workers_lose_nothing),
     ("scheduler/a_duplicate_is_reported_and_is_no_error", a_duplicate_is_reported_and_is_no_error),
     ("scheduler/a_duplicate_can_be_answered_with_what_is_there", a_duplicate_can_be_answered_with_what_is_there),
@@ -137,6 +138,22 @@ fn the_documents_own_procedure_works_beside(server: Server) {
     let stories = crew.dismiss();
     Audit::new(&stories).check_each_once(&keys);
     assert_eq!(place.look("SELECT COUNT(*) FROM four_queue WHERE in_process = TRUE AND end_date IS NOT NULL"), "150");
+}
+
+/// "So we can find any processes that took a long time": those that ended, and those that somebody is at.
+fn what_ran_long_is_found(server: Server) {
+    let (place, spec) = plain(server);
+    let queue = open(&place, &spec, "a");
+    put(queue.as_ref(), "reputation", [1, 2, 3, 4]);
+    for _ in 0..2 {
+        queue.end(queue.take().settle(Action::Complete));
+    }
+    place.run("UPDATE four_queue SET start_date = ELEVEN_MINUTES_AGO WHERE reputation = 2");
+    // The document's own code has taken this one.
+    place.run("UPDATE four_queue SET in_process = TRUE, start_date = ELEVEN_MINUTES_AGO, end_date = NULL WHERE reputation = 3");
+    let found = queue.find(r#"{"longer_ms": 600000}"#, None, 10).unwrap();
+    assert_eq!(found.iter().map(|item| item.column("reputation")).collect::<Vec<_>>(), [2, 3]);
+    assert_eq!(queue.find(r#"{"longer_ms": 900000}"#, None, 10).unwrap().len(), 0);
 }
 
 fn a_duplicate_is_reported_and_is_no_error(server: Server) {

@@ -6,14 +6,20 @@
         EXISTS (
             SELECT 1 FROM json_each(filter_) AS m (name, value)
             WHERE
-                m.name NOT IN ('keys', 'status', 'types', 'before', 'after', 'error')
+                m.name NOT IN ('keys', 'status', 'types', 'before', 'after', 'error', 'longer_ms')
                 OR json_typeof(m.value) NOT IN (
-                    'null', CASE WHEN m.name IN ('keys', 'status', 'types') THEN 'array' ELSE 'string' END
+                    'null',
+                    CASE
+                        WHEN m.name IN ('keys', 'status', 'types') THEN 'array'
+                        WHEN m.name = 'longer_ms' THEN 'number'
+                        ELSE 'string'
+                    END
                 )
         )
         OR EXISTS (SELECT 1 FROM json_object_keys(filter_) AS m (name) GROUP BY m.name HAVING COUNT(*) > 1)
     THEN
-        RAISE EXCEPTION '{{ procedure }}: filter_ takes keys, status, types (arrays), before, after, error (text), once'
+        RAISE EXCEPTION
+            '{{ procedure }}: filter_ takes keys, status, types (arrays), before, after, error (text), longer_ms (a number), once'
         USING ERRCODE = 'RP021';
     END IF;
     IF json_typeof(filter_ -> 'keys') = 'array' THEN
@@ -31,6 +37,10 @@
     before_ := filter_ ->> 'before';
     since_ := filter_ ->> 'after';
     part_ := filter_ ->> 'error';
+    IF filter_ ->> 'longer_ms' !~ '^[0-9]{1,18}$' THEN
+        RAISE EXCEPTION '{{ procedure }}: longer_ms is a whole number of milliseconds' USING ERRCODE = 'RP021';
+    END IF;
+    longer_ := filter_ ->> 'longer_ms';
     IF CARDINALITY(keys_) > 1000 THEN
         RAISE EXCEPTION '{{ procedure }}: at most 1000 keys a call' USING ERRCODE = 'RP021';
     END IF;

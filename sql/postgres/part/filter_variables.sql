@@ -5,3 +5,4 @@
     before_ timestamptz;
     since_ timestamptz;
     part_ text;
+    longer_ bigint;

@@ -4,6 +4,7 @@
     DECLARE @_Before datetime2(7);
     DECLARE @_Since datetime2(7);
     DECLARE @_Error nvarchar(4000);
+    DECLARE @_Longer bigint;
     DECLARE @_Key TABLE (
 {{- item.declared(t) }}
         PRIMARY KEY CLUSTERED ({{ item.names(t) }})
@@ -23,7 +24,10 @@
     SET @_Error = JSON_VALUE(@Filter, '$.error');
     SET @_Before = TRY_CONVERT(datetime2(7), JSON_VALUE(@Filter, '$.before'));
     SET @_Since = TRY_CONVERT(datetime2(7), JSON_VALUE(@Filter, '$.after'));
+    SET @_Longer = TRY_CONVERT(bigint, JSON_VALUE(@Filter, '$.longer_ms'));
 
+    IF @_Longer < 0 OR (@_Longer IS NULL AND JSON_VALUE(@Filter, '$.longer_ms') IS NOT NULL)
+        THROW 50021, N'{{ procedure }}: longer_ms is a whole number of milliseconds.', 1;
     IF
         (@_Before IS NULL AND JSON_VALUE(@Filter, '$.before') IS NOT NULL)
         OR (@_Since IS NULL AND JSON_VALUE(@Filter, '$.after') IS NOT NULL)

@@ -29,6 +29,9 @@ pub struct FilterArgs {
     /// Not changed for so long, by this machine's clock: 90s, 12h, 30d
     #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = duration::parse, conflicts_with = "before")]
     pub older_than: Option<Duration>,
+    /// Whose last attempt took longer than this (90s, 5m), or which is worked on for longer
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = duration::parse)]
+    pub longer_than: Option<Duration>,
     /// With this text in the error; nothing in it is a wildcard
     #[arg(long, value_name = "TEXT")]
     pub error: Option<String>,
@@ -43,6 +46,7 @@ impl FilterArgs {
             && self.before.is_none()
             && self.after.is_none()
             && self.older_than.is_none()
+            && self.longer_than.is_none()
             && self.error.is_none()
     }
 
@@ -59,6 +63,7 @@ impl FilterArgs {
             before,
             after: self.after.clone(),
             error: self.error.clone(),
+            longer_ms: self.longer_than.map(duration::ms),
         })
     }
 }

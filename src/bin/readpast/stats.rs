@@ -9,9 +9,10 @@ use crate::output::{Output, note};
 use crate::{connection, duration};
 use drawn::{LINE, Pens};
 use readpast::item::{span_text, utc_text};
-use readpast::{ItemState, Queue, QueueStats};
+use readpast::queue::MAX_ITEMS;
+use readpast::{Filter, ItemState, Queue, QueueStats};
 use serde_json::{Map, Value, json};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant, SystemTime};
 use std::{iter, thread};
 
@@ -27,6 +28,10 @@ pub struct Args {
     /// Shows them again and again, every 2 s or as given (5s, 1m), at least 1s
     #[arg(long, short, value_name = "INTERVAL", num_args = 0..=1, default_missing_value = "2s", allow_negative_numbers = true, value_parser = interval)]
     watch: Option<Duration>,
+    /// Counts those, too, whose last attempt took longer than this (90s, 5m), or which are worked on for longer; `show` lists
+    /// them. It reads each of them
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = duration::parse)]
+    longer_than: Option<Duration>,
 }
 
 /// Each look is a scan of the table: not more of them than a person can read.
@@ -40,14 +45,45 @@ fn interval(text: &str) -> std::result::Result<Duration, String> {
 /// Figures, and when they were taken.
 struct Look {
     stats: QueueStats,
+    /// How many ran long, where that was asked.
+    longer: Option<Longer>,
     at: Instant,
     time: SystemTime,
 }
 
 impl Look {
-    fn take(queue: &Queue) -> readpast::Result<Self> {
+    fn take(queue: &Queue, longer_than: Option<Duration>) -> readpast::Result<Self> {
         let stats = queue.stats()?;
-        Ok(Self { stats, at: Instant::now(), time: SystemTime::now() })
+        let longer = longer_than.map(|than| Longer::count(queue, duration::ms(than))).transpose()?;
+        Ok(Self { stats, longer, at: Instant::now(), time: SystemTime::now() })
+    }
+}
+
+/// The items whose last attempt took longer than that, by their state.
+struct Longer {
+    than_ms: i64,
+    counts: BTreeMap<&'static str, i64>,
+}
+
+impl Longer {
+    fn count(queue: &Queue, than_ms: i64) -> readpast::Result<Self> {
+        let filter = Filter { longer_ms: Some(than_ms), ..Filter::default() };
+        let mut counts = BTreeMap::new();
+        let mut after = None;
+        loop {
+            let page = queue.find(&filter, after.as_deref(), MAX_ITEMS)?;
+            for item in page.iter() {
+                *counts.entry(item.state().map_or("", ItemState::as_str)).or_default() += 1;
+            }
+            match page.iter().last() {
+                Some(last) if page.len() == MAX_ITEMS as usize => after = Some(last.key().to_owned()),
+                _ => return Ok(Self { than_ms, counts }),
+            }
+        }
+    }
+
+    fn all(&self) -> i64 {
+        self.counts.values().sum()
     }
 }
 
@@ -56,7 +92,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     let mut before: Option<Look> = None;
     let mut drawing = (args.watch.is_some() && out.is_terminal() && !out.is_json()).then(Drawing::new);
     loop {
-        let look = match (Look::take(&queue), args.watch) {
+        let look = match (Look::take(&queue, args.longer_than), args.watch) {
             (Ok(look), _) => look,
             // Who watches wants to see how it goes on.
             (Err(error), Some(pause)) if error.is_retryable() => {
@@ -158,10 +194,10 @@ fn table(queue: &str, look: &Look, watched: Option<(Duration, Option<&Look>)>, p
             vec![format!("queue {queue}   {day} {} UTC, every {every}", time.get(..8).unwrap_or(time)), heading]
         }
     };
-    let row = |name: &str, figure: &dyn Fn(&QueueStats) -> i64| {
+    let row = |name: &str, figure: &dyn Fn(&Look) -> i64| {
         let before = watched.and_then(|(_, before)| before);
         let change = before.map_or_else(String::new, |before| {
-            let change = figure(stats) - figure(&before.stats);
+            let change = figure(look) - figure(before);
             let seconds = look.at.saturating_duration_since(before.at).as_secs_f64();
             if change == 0 || seconds <= 0.0 {
                 return format!("{:>12}{:>12}", "-", "-");
@@ -170,17 +206,23 @@ fn table(queue: &str, look: &Look, watched: Option<(Duration, Option<&Look>)>, p
             let rate = change as f64 / seconds;
             format!("{change:>+12}{rate:>+12.1}")
         });
-        let bar = pens.map_or_else(String::new, |pens| pens.bar(figure(stats), most));
+        let bar = pens.map_or_else(String::new, |pens| pens.bar(figure(look), most));
         // In one column, also while there are no changes to tell.
         let change = if bar.is_empty() { change } else { format!("{change:<24}  {bar}") };
-        format!("  {name:<20}{:>12}{change}", figure(stats))
+        format!("  {name:<20}{:>12}{change}", figure(look))
     };
     for state in ItemState::ALL {
-        lines.push(row(state.as_str(), &|stats| stats.count(state)));
+        lines.push(row(state.as_str(), &|look| look.stats.count(state)));
     }
     let oldest = stats.oldest_due_ms.map_or_else(String::new, |ms| format!("   the oldest for {}", span_text(ms)));
-    lines.push(row("due now", &|stats| stats.due) + &oldest);
-    lines.push(row("lease run out", &|stats| stats.expired));
+    lines.push(row("due now", &|look| look.stats.due) + &oldest);
+    lines.push(row("lease run out", &|look| look.stats.expired));
+    if let Some(longer) = &look.longer {
+        let states: Vec<_> = longer.counts.iter().map(|(state, count)| format!("{state} {count}")).collect();
+        let states = if states.is_empty() { String::new() } else { format!("   ({})", states.join(", ")) };
+        let name = format!("longer than {}", span_text(longer.than_ms));
+        lines.push(row(&name, &|look| look.longer.as_ref().map_or(0, Longer::all)) + &states);
+    }
     for (name, values) in [("waited", stats.wait_ms), ("ran", stats.run_ms)] {
         let shown: Vec<_> = PERCENTILES
             .iter()
@@ -239,7 +281,7 @@ fn document(queue: &str, look: &Look) -> Value {
             PERCENTILES.iter().zip(values).map(|(label, value)| ((*label).to_owned(), json!(value))).collect();
         Value::Object(values)
     };
-    json!({
+    let mut document = json!({
         "queue": queue,
         "at": utc_text(look.time),
         "counts": counts(&|state| stats.count(state)),
@@ -255,7 +297,11 @@ fn document(queue: &str, look: &Look) -> Value {
         "workers_busy": stats.workers_busy,
         "workers_needed": stats.workers_needed,
         "steps": stats.steps.iter().map(|step| json!({"step": step.step, "counts": counts(&|state| step.count(state))})).collect::<Vec<_>>(),
-    })
+    });
+    if let Some(longer) = &look.longer {
+        document["longer"] = json!({"than_ms": longer.than_ms, "items": longer.all(), "counts": longer.counts});
+    }
+    document
 }
 
 #[cfg(test)]
@@ -265,7 +311,7 @@ mod tests {
     fn look(pending: i64, completed: i64, at: Instant) -> Look {
         let mut stats = QueueStats { due: pending, ..QueueStats::default() };
         (stats.counts[0], stats.counts[4]) = (pending, completed);
-        Look { stats, at, time: SystemTime::UNIX_EPOCH }
+        Look { stats, longer: None, at, time: SystemTime::UNIX_EPOCH }
     }
 
     #[test]

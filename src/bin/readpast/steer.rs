@@ -105,8 +105,8 @@ impl Verb {
 pub fn run(verb: Verb, global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     if args.filter.is_open() && !args.all {
         return Err(usage(
-            "nothing says which items are meant; give --key, --status, --type, --before, --after, --older-than or \
-             --error, or --all",
+            "nothing says which items are meant; give --key, --status, --type, --before, --after, --older-than, \
+             --longer-than or --error, or --all",
         ));
     }
     let filter = args.filter.filter(verb.states())?;

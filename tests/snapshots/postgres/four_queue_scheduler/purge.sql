@@ -32,6 +32,7 @@ DECLARE
     before_ timestamptz;
     since_ timestamptz;
     part_ text;
+    longer_ bigint;
     key_1_ bigint[];
 BEGIN
     /* A condition with a slip in it must not be passed over: what it was to keep out would be met too. */
@@ -42,14 +43,20 @@ BEGIN
         EXISTS (
             SELECT 1 FROM json_each(filter_) AS m (name, value)
             WHERE
-                m.name NOT IN ('keys', 'status', 'types', 'before', 'after', 'error')
+                m.name NOT IN ('keys', 'status', 'types', 'before', 'after', 'error', 'longer_ms')
                 OR json_typeof(m.value) NOT IN (
-                    'null', CASE WHEN m.name IN ('keys', 'status', 'types') THEN 'array' ELSE 'string' END
+                    'null',
+                    CASE
+                        WHEN m.name IN ('keys', 'status', 'types') THEN 'array'
+                        WHEN m.name = 'longer_ms' THEN 'number'
+                        ELSE 'string'
+                    END
                 )
         )
         OR EXISTS (SELECT 1 FROM json_object_keys(filter_) AS m (name) GROUP BY m.name HAVING COUNT(*) > 1)
     THEN
-        RAISE EXCEPTION 'purge_four_queue_scheduler_trx: filter_ takes keys, status, types (arrays), before, after, error (text), once'
+        RAISE EXCEPTION
+            'purge_four_queue_scheduler_trx: filter_ takes keys, status, types (arrays), before, after, error (text), longer_ms (a number), once'
         USING ERRCODE = 'RP021';
     END IF;
     IF json_typeof(filter_ -> 'keys') = 'array' THEN
@@ -67,6 +74,10 @@ BEGIN
     before_ := filter_ ->> 'before';
     since_ := filter_ ->> 'after';
     part_ := filter_ ->> 'error';
+    IF filter_ ->> 'longer_ms' !~ '^[0-9]{1,18}$' THEN
+        RAISE EXCEPTION 'purge_four_queue_scheduler_trx: longer_ms is a whole number of milliseconds' USING ERRCODE = 'RP021';
+    END IF;
+    longer_ := filter_ ->> 'longer_ms';
     IF CARDINALITY(keys_) > 1000 THEN
         RAISE EXCEPTION 'purge_four_queue_scheduler_trx: at most 1000 keys a call' USING ERRCODE = 'RP021';
     END IF;
@@ -119,6 +130,13 @@ BEGIN
             AND (types_ IS NULL OR v.item_type = ANY(types_))
             AND (before_ IS NULL OR COALESCE(v.item_token, v.item_finished_at, v.item_enqueued_at) < before_)
             AND (since_ IS NULL OR COALESCE(v.item_token, v.item_finished_at, v.item_enqueued_at) >= since_)
+            AND (
+                longer_ IS NULL
+                OR CASE
+                    WHEN v.item_status = 'Processing' THEN (EXTRACT(EPOCH FROM clock_timestamp() - v.item_started_at) * 1000)::bigint
+                    ELSE v.item_duration
+                END > longer_
+            )
             /* Found as it stands: nothing in it is a wildcard. */
             AND (part_ IS NULL OR STRPOS(v.item_error, part_) > 0)
             ORDER BY v.item_key_1
@@ -143,6 +161,13 @@ BEGIN
             AND (types_ IS NULL OR v.item_type = ANY(types_))
             AND (before_ IS NULL OR COALESCE(v.item_token, v.item_finished_at, v.item_enqueued_at) < before_)
             AND (since_ IS NULL OR COALESCE(v.item_token, v.item_finished_at, v.item_enqueued_at) >= since_)
+            AND (
+                longer_ IS NULL
+                OR CASE
+                    WHEN v.item_status = 'Processing' THEN (EXTRACT(EPOCH FROM clock_timestamp() - v.item_started_at) * 1000)::bigint
+                    ELSE v.item_duration
+                END > longer_
+            )
             /* Found as it stands: nothing in it is a wildcard. */
             AND (part_ IS NULL OR STRPOS(v.item_error, part_) > 0)
             ORDER BY v.item_key_1
@@ -193,6 +218,13 @@ BEGIN
             AND (types_ IS NULL OR v.item_type = ANY(types_))
             AND (before_ IS NULL OR COALESCE(v.item_token, v.item_finished_at, v.item_enqueued_at) < before_)
             AND (since_ IS NULL OR COALESCE(v.item_token, v.item_finished_at, v.item_enqueued_at) >= since_)
+            AND (
+                longer_ IS NULL
+                OR CASE
+                    WHEN v.item_status = 'Processing' THEN (EXTRACT(EPOCH FROM clock_timestamp() - v.item_started_at) * 1000)::bigint
+                    ELSE v.item_duration
+                END > longer_
+            )
             /* Found as it stands: nothing in it is a wildcard. */
             AND (part_ IS NULL OR STRPOS(v.item_error, part_) > 0)
     ),

@@ -32,6 +32,7 @@ DECLARE
     before_ timestamptz;
     since_ timestamptz;
     part_ text;
+    longer_ bigint;
 BEGIN
     /* A condition with a slip in it must not be passed over: what it was to keep out would be met too. */
     IF json_typeof(filter_) <> 'object' THEN
@@ -41,14 +42,20 @@ BEGIN
         EXISTS (
             SELECT 1 FROM json_each(filter_) AS m (name, value)
             WHERE
-                m.name NOT IN ('keys', 'status', 'types', 'before', 'after', 'error')
+                m.name NOT IN ('keys', 'status', 'types', 'before', 'after', 'error', 'longer_ms')
                 OR json_typeof(m.value) NOT IN (
-                    'null', CASE WHEN m.name IN ('keys', 'status', 'types') THEN 'array' ELSE 'string' END
+                    'null',
+                    CASE
+                        WHEN m.name IN ('keys', 'status', 'types') THEN 'array'
+                        WHEN m.name = 'longer_ms' THEN 'number'
+                        ELSE 'string'
+                    END
                 )
         )
         OR EXISTS (SELECT 1 FROM json_object_keys(filter_) AS m (name) GROUP BY m.name HAVING COUNT(*) > 1)
     THEN
-        RAISE EXCEPTION 'purge_notification_trx: filter_ takes keys, status, types (arrays), before, after, error (text), once'
+        RAISE EXCEPTION
+            'purge_notification_trx: filter_ takes keys, status, types (arrays), before, after, error (text), longer_ms (a number), once'
         USING ERRCODE = 'RP021';
     END IF;
     IF json_typeof(filter_ -> 'keys') = 'array' THEN
@@ -66,6 +73,10 @@ BEGIN
     before_ := filter_ ->> 'before';
     since_ := filter_ ->> 'after';
     part_ := filter_ ->> 'error';
+    IF filter_ ->> 'longer_ms' !~ '^[0-9]{1,18}$' THEN
+        RAISE EXCEPTION 'purge_notification_trx: longer_ms is a whole number of milliseconds' USING ERRCODE = 'RP021';
+    END IF;
+    longer_ := filter_ ->> 'longer_ms';
     IF CARDINALITY(keys_) > 1000 THEN
         RAISE EXCEPTION 'purge_notification_trx: at most 1000 keys a call' USING ERRCODE = 'RP021';
     END IF;
@@ -115,6 +126,13 @@ BEGIN
             AND (types_ IS NULL OR q.type::text = ANY(types_))
             AND (before_ IS NULL OR q.updated_at < before_)
             AND (since_ IS NULL OR q.updated_at >= since_)
+            AND (
+                longer_ IS NULL
+                OR CASE
+                    WHEN q.status::text = 'Processing' THEN (EXTRACT(EPOCH FROM clock_timestamp() - q.started_at) * 1000)::bigint
+                    ELSE q.duration
+                END > longer_
+            )
             /* Found as it stands: nothing in it is a wildcard. */
             AND (part_ IS NULL OR STRPOS(q.error, part_) > 0)
         ORDER BY q.enqueued_at

@@ -33,6 +33,7 @@ BEGIN
     DECLARE @_Before datetime2(7);
     DECLARE @_Since datetime2(7);
     DECLARE @_Error nvarchar(4000);
+    DECLARE @_Longer bigint;
     DECLARE @_Key TABLE (
         [Key1] datetime2(7) NOT NULL,
         PRIMARY KEY CLUSTERED ([Key1])
@@ -46,21 +47,28 @@ BEGIN
 
     /*
     A condition with a slip in it must not be passed over: what it was to keep out would be met too. OPENJSON counts types
-    so: 0 is null, 1 text, 4 an array. Two steps, since the parts of one condition are evaluated in any order.
+    so: 0 is null, 1 text, 2 a number, 4 an array. Two steps, since the parts of one condition are evaluated in any order.
     */
     IF ISJSON(@Filter) = 0 OR CHARINDEX(N'{', @Filter) = 0
-        THROW 50021, N'Purge_Notification_trx: @Filter takes keys, status, types (arrays), before, after, error (text), once.', 1;
+        THROW 50021, N'Purge_Notification_trx: @Filter takes keys, status, types (arrays), before, after, error (text), longer_ms (a number), once.', 1;
     IF
         EXISTS (
             SELECT 1 FROM OPENJSON(@Filter) AS j
             WHERE
-                j.[key] NOT IN (N'keys', N'status', N'types', N'before', N'after', N'error')
-                OR j.[type] NOT IN (0, CASE WHEN j.[key] IN (N'keys', N'status', N'types') THEN 4 ELSE 1 END)
+                j.[key] NOT IN (N'keys', N'status', N'types', N'before', N'after', N'error', N'longer_ms')
+                OR j.[type] NOT IN (
+                    0,
+                    CASE
+                        WHEN j.[key] IN (N'keys', N'status', N'types') THEN 4
+                        WHEN j.[key] = N'longer_ms' THEN 2
+                        ELSE 1
+                    END
+                )
                 /* What JSON_VALUE would not take out: NULL. */
                 OR (j.[type] = 1 AND DATALENGTH(j.[value]) > 8000)
         )
         OR EXISTS (SELECT 1 FROM OPENJSON(@Filter) AS j GROUP BY j.[key] HAVING COUNT(*) > 1)
-        THROW 50021, N'Purge_Notification_trx: @Filter takes keys, status, types (arrays), before, after, error (text), once.', 1;
+        THROW 50021, N'Purge_Notification_trx: @Filter takes keys, status, types (arrays), before, after, error (text), longer_ms (a number), once.', 1;
 
     SET @_Keys = JSON_QUERY(@Filter, '$.keys');
     SET @_Statuses = JSON_QUERY(@Filter, '$.status');
@@ -68,7 +76,10 @@ BEGIN
     SET @_Error = JSON_VALUE(@Filter, '$.error');
     SET @_Before = TRY_CONVERT(datetime2(7), JSON_VALUE(@Filter, '$.before'));
     SET @_Since = TRY_CONVERT(datetime2(7), JSON_VALUE(@Filter, '$.after'));
+    SET @_Longer = TRY_CONVERT(bigint, JSON_VALUE(@Filter, '$.longer_ms'));
 
+    IF @_Longer < 0 OR (@_Longer IS NULL AND JSON_VALUE(@Filter, '$.longer_ms') IS NOT NULL)
+        THROW 50021, N'Purge_Notification_trx: longer_ms is a whole number of milliseconds.', 1;
     IF
         (@_Before IS NULL AND JSON_VALUE(@Filter, '$.before') IS NOT NULL)
         OR (@_Since IS NULL AND JSON_VALUE(@Filter, '$.after') IS NOT NULL)
@@ -130,6 +141,14 @@ BEGIN
                 AND (@_Types IS NULL OR q.[Type] IN (SELECT y.[Type] FROM @_WantedType AS y))
                 AND (@_Before IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) < @_Before)
                 AND (@_Since IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) >= @_Since)
+                AND (
+                    @_Longer IS NULL
+                    OR CASE
+                        WHEN q.[Status] = 'Processing'
+                            THEN DATEDIFF_BIG(MILLISECOND, CAST(q.[StartedAt] AS datetime2(7)), @_Now)
+                        ELSE q.[Duration]
+                    END > @_Longer
+                )
                 /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
                 AND (@_Error IS NULL OR CHARINDEX(@_Error, q.[Error] COLLATE Latin1_General_BIN2) > 0)
             ORDER BY k.[Key1]
@@ -158,6 +177,14 @@ BEGIN
                 AND (@_Types IS NULL OR q.[Type] IN (SELECT y.[Type] FROM @_WantedType AS y))
                 AND (@_Before IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) < @_Before)
                 AND (@_Since IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) >= @_Since)
+                AND (
+                    @_Longer IS NULL
+                    OR CASE
+                        WHEN q.[Status] = 'Processing'
+                            THEN DATEDIFF_BIG(MILLISECOND, CAST(q.[StartedAt] AS datetime2(7)), @_Now)
+                        ELSE q.[Duration]
+                    END > @_Longer
+                )
                 /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
                 AND (@_Error IS NULL OR CHARINDEX(@_Error, q.[Error] COLLATE Latin1_General_BIN2) > 0)
                 /* What was enqueued later cannot have changed before. */
@@ -175,6 +202,14 @@ BEGIN
             AND (@_Types IS NULL OR q.[Type] IN (SELECT y.[Type] FROM @_WantedType AS y))
             AND (@_Before IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) < @_Before)
             AND (@_Since IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) >= @_Since)
+            AND (
+                @_Longer IS NULL
+                OR CASE
+                    WHEN q.[Status] = 'Processing'
+                        THEN DATEDIFF_BIG(MILLISECOND, CAST(q.[StartedAt] AS datetime2(7)), @_Now)
+                    ELSE q.[Duration]
+                END > @_Longer
+            )
             /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
             AND (@_Error IS NULL OR CHARINDEX(@_Error, q.[Error] COLLATE Latin1_General_BIN2) > 0)
         OPTION (LOOP JOIN, FORCE ORDER);
