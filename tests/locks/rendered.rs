@@ -243,7 +243,8 @@ fn attempts_are_touched_when_their_item_is_locked() {
         let script = readpast::render::script(Dialect::SqlServer, &schema, Some(&spec)).unwrap();
         let mut touching = 0;
         for batch in text::batches(&script, "Job").iter().filter(|batch| batch.object.starts_with("PROCEDURE")) {
-            let touched = rendered(batch, "Job_Attempt");
+            let mut touched = rendered(batch, "Job_Attempt");
+            touched.retain(|line| !line.starts_with("QueueRecovery"));
             if touched.is_empty() || batch.object == "PROCEDURE Attempts_Q" {
                 continue;
             }

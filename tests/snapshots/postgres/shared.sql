@@ -42,9 +42,10 @@ BEGIN
             SELECT n.name FROM pg_catalog.json_array_elements_text('["app_settings", "queue_catalog", "queue_is_done",
     "queue_is_editable_fn", "queue_is_finished_fn", "queue_is_processable_fn",
     "queue_operation", "queue_own_type_v", "queue_recovery",
-    "queue_schema_version", "queue_spec", "queue_state",
-    "queue_status", "queue_time_fn", "queue_transition",
-    "queue_turn", "queue_type_access", "queue_utc_fn"]'::json) AS n (name)
+    "queue_retention", "queue_schema_version", "queue_spec",
+    "queue_state", "queue_status", "queue_time_fn",
+    "queue_transition", "queue_turn", "queue_type_access",
+    "queue_utc_fn"]'::json) AS n (name)
         ),
 
         place (oid) AS MATERIALIZED (
@@ -244,6 +245,15 @@ LEFT JOIN pg_catalog.pg_roles AS r
 WHERE
     a.user_name = session_user
     OR PG_HAS_ROLE(session_user, r.oid, 'MEMBER');
+
+/*
+A row for each queue whose description says how long items stay that have ended, and when what was over was last deleted, to
+the end. Who deletes locks the row meanwhile, and others pass over it: one at a time.
+*/
+CREATE TABLE IF NOT EXISTS "readpast"."queue_retention" (
+    queue text NOT NULL PRIMARY KEY,
+    done_at timestamptz NOT NULL
+);
 
 /*
 A row for each queue with groups. Claims of such a queue take turns: each locks the row to the end of its transaction.

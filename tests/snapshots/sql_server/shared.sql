@@ -30,11 +30,11 @@ GO
 DECLARE @Names nvarchar(max) = N'["AppSettings", "AttemptNum", "Duration",
 "QueueCatalog", "QueueIsDone", "QueueIsEditable_fn",
 "QueueIsFinished_fn", "QueueIsProcessable_fn", "QueueOperation",
-"QueueOwnType_V", "QueueRecovery", "QueueSchemaVersion",
-"QueueSpec", "QueueState", "QueueStatus",
-"QueueStep", "QueueTransition", "QueueTurn",
-"QueueTypeAccess", "WebResponse", "_Int",
-"_Timestamp", "_Type"]';
+"QueueOwnType_V", "QueueRecovery", "QueueRetention",
+"QueueSchemaVersion", "QueueSpec", "QueueState",
+"QueueStatus", "QueueStep", "QueueTransition",
+"QueueTurn", "QueueTypeAccess", "WebResponse",
+"_Int", "_Timestamp", "_Type"]';
 DECLARE @Kind nvarchar(60);
 DECLARE @Name nvarchar(128);
 DECLARE @Owner nvarchar(128);
@@ -318,6 +318,19 @@ FROM [readpast].[QueueTypeAccess] AS a
 WHERE
     a.[UserName] = USER_NAME()
     OR IS_ROLEMEMBER(a.[UserName]) = 1;');
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/*
+A row for each queue whose description says how long items stay that have ended, and when what was over was last deleted, to
+the end. Who deletes locks the row meanwhile, and others pass over it: one at a time.
+*/
+IF OBJECT_ID(N'[readpast].[QueueRetention]', N'U') IS NULL
+    CREATE TABLE [readpast].[QueueRetention] (
+        [Queue] varchar(40) NOT NULL,
+        [DoneAt] datetime2(7) NOT NULL,
+        CONSTRAINT [PK_QueueRetention] PRIMARY KEY CLUSTERED ([Queue])
+    );
 GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO

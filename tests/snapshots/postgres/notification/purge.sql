@@ -176,6 +176,13 @@ BEGIN
             AND (types_ IS NULL OR q.type::text = ANY(types_))
             AND (before_ IS NULL OR q.updated_at < before_)
             AND (since_ IS NULL OR q.updated_at >= since_)
+            AND (
+                longer_ IS NULL
+                OR CASE
+                    WHEN q.status::text = 'Processing' THEN (EXTRACT(EPOCH FROM clock_timestamp() - q.started_at) * 1000)::bigint
+                    ELSE q.duration
+                END > longer_
+            )
             /* Found as it stands: nothing in it is a wildcard. */
             AND (part_ IS NULL OR STRPOS(q.error, part_) > 0)
         ORDER BY q.enqueued_at

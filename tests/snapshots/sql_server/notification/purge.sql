@@ -162,6 +162,14 @@ BEGIN
                 AND (@_Types IS NULL OR q.[Type] IN (SELECT y.[Type] FROM @_WantedType AS y))
                 AND (@_Before IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) < @_Before)
                 AND (@_Since IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) >= @_Since)
+                AND (
+                    @_Longer IS NULL
+                    OR CASE
+                        WHEN q.[Status] = 'Processing'
+                            THEN DATEDIFF_BIG(MILLISECOND, CAST(q.[StartedAt] AS datetime2(7)), @_Now)
+                        ELSE q.[Duration]
+                    END > @_Longer
+                )
                 /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
                 AND (@_Error IS NULL OR CHARINDEX(@_Error, q.[Error] COLLATE Latin1_General_BIN2) > 0)
                 /* They have an index of their own: what is completed is not read. */
