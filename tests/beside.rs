@@ -11,7 +11,7 @@ use std::time::Duration;
 /// A queue whose table has a key, a status, and the columns of these roles.
 fn given(database: &Database, life: &serde_json::Value) -> Queue {
     let text = json!({"queue": "Job", "columns": [{"name": "What", "type": "text(20)"}], "backoff": "none",
-        "table": {"schema": "readpast", "name": "Jobs", "create": true, "key": [{"name": "Id", "type": "text(40)", "source": "producer"}],
+        "attempts": {"history": true}, "table": {"schema": "readpast", "name": "Jobs", "create": true, "key": [{"name": "Id", "type": "text(40)", "source": "producer"}],
                   "lifecycle": life,
                   "status": {"column": "State", "values": {"Pending": 0, "Processing": 1, "Completed": 2, "Failed": 3}}}});
     install(&database.config(&[]), Some(&QueueSpec::from_json(&text.to_string()).unwrap())).unwrap();
@@ -55,12 +55,14 @@ fn a_key_that_comes_again_begins_anew() {
             let queue = given(&database, &life);
             for _ in 0..2 {
                 put(&queue, "a", NewItem::default());
+                assert!(queue.attempts("a").unwrap().is_empty());
                 for attempt in 1..=2 {
                     let taken = queue.claim(10, Duration::ZERO).unwrap();
                     let item = taken.get(0).expect("it is due");
                     assert_eq!(item.attempt(), attempt);
                     queue.settle(&[Settlement::new(&item, Action::Retry)], None).unwrap();
                 }
+                assert_eq!(queue.attempts("a").unwrap().len(), 2);
                 database.run(database.pick("DELETE FROM [readpast].[Jobs]", "DELETE FROM readpast.jobs"));
             }
         }

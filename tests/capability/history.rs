@@ -240,7 +240,7 @@ fn goes_with_its_item(given: &Given) {
         assert_eq!(count(given), "1");
     });
     let deletes = r#"{"attempts": {"history": true}, "completion": "delete"}"#;
-    on_tables(given, 10, deletes, |given, queue| {
+    on_tables(given, 8, deletes, |given, queue| {
         put(&*queue, "one");
         for action in [Action::Retry, Action::Complete] {
             let taken = queue.take();

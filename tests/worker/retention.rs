@@ -206,6 +206,24 @@ fn one_at_a_time_and_once_in_an_interval() {
     }
 }
 
+/// Others end items without a word to the row beside the table: the item ended when they say, whatever that row knows.
+#[test]
+fn what_others_ended_is_as_old_as_they_say() {
+    for kept in Kept::on(TABLES[2], &[]) {
+        kept.ended("theirs", 1, Action::Fail);
+        kept.age(40);
+        let ended = kept.database.pick(
+            "UPDATE [dbo].[jobs] SET [State] = 2, [Ended] = SYSUTCDATETIME()",
+            "UPDATE public.jobs SET state = 2, ended = clock_timestamp()",
+        );
+        kept.database.session().execute(ended, &[]).unwrap();
+        assert_eq!(kept.queue.retain(10).unwrap(), 0, "{}", kept.left());
+        kept.age(31);
+        kept.anew();
+        assert_eq!(kept.queue.retain(10).unwrap(), 1, "{}", kept.left());
+    }
+}
+
 #[test]
 fn what_somebody_holds_is_passed_over() {
     for kept in Kept::on(TABLES[0], &[]) {

@@ -83,6 +83,13 @@
         /* A row of an item that once had this key is of no concern any more. */
         DELETE FROM {{ object(queue ~ "_lease") }} AS s
         WHERE {% for column in key %}{{ "AND " if not loop.first }}s.key_{{ loop.index }} = new_{{ loop.index }}_ {% endfor %};
+{%- endif %}
+{%- if attempt_history and not own and not history_table %}
+        /* Nor are its attempts. */
+        DELETE FROM {{ object(queue ~ "_attempt") }} AS a
+        WHERE {% for column in key %}{{ "AND " if not loop.first }}a.key_{{ loop.index }} = new_{{ loop.index }}_ {% endfor %};
+{%- endif %}
+{%- if beside %}
 {%- if not role.due or not role.step %}
         IF {% if not role.due %}item_.status = 'Error'{% endif %}{{ " OR " if not role.due and not role.step }}{% if not role.step %}item_.step IS NOT NULL{% endif %} THEN
             INSERT INTO {{ object(queue ~ "_lease") }} (

@@ -1,4 +1,4 @@
-{%- set its = namespace(status="v.item_status", type="v.item_type", error="v.item_error", changed="COALESCE(v.item_token, v.item_finished_at, v.item_enqueued_at)") %}
+{%- set its = namespace(status="v.item_status", type="v.item_type", error="v.item_error", changed="COALESCE(GREATEST(v.item_token, v.item_finished_at), v.item_enqueued_at)") %}
 {%- set its.ran = ["v.item_started_at", "v.item_duration"] %}
 {%- if not beside %}
 {%- set its.status = m.of("status") %}{% set its.type = m.of("type") %}{% set its.error = m.of("error") %}{% set its.changed = m.of("token") %}

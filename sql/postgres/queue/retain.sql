@@ -29,7 +29,10 @@ BEGIN
     END IF;
     PERFORM 1
     FROM {{ object("queue_retention") }} AS r
-    WHERE r.queue = '{{ queue }}' AND r.done_at <= now_ - interval_ms_ * interval '1 ms'
+    WHERE
+        r.queue = '{{ queue }}'
+        /* A time to come is of a clock that was ahead. */
+        AND NOT (r.done_at > now_ - interval_ms_ * interval '1 ms' AND r.done_at <= now_ + interval_ms_ * interval '1 ms')
     FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
         RETURN QUERY SELECT 'purged', 0::bigint;

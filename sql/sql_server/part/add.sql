@@ -176,6 +176,18 @@
             ON {{ item.kept_for(t, "n") }}
         WHERE n.[IsNew] = 1
         OPTION (LOOP JOIN, FORCE ORDER);
+{%- endif %}
+{%- if attempt_history and not own and not t.history %}
+
+        /* Nor are its attempts. */
+        DELETE a
+        FROM @_New AS n
+        INNER JOIN {{ t.attempt }} AS a WITH (ROWLOCK)
+            ON {{ item.attempt_of(t, "n") }}
+        WHERE n.[IsNew] = 1
+        OPTION (LOOP JOIN, FORCE ORDER);
+{%- endif %}
+{%- if beside %}
 {%- if not role.due or not role.step %}
 
         INSERT INTO {{ t.lease }} ({{ item.kept_names(t) }}, [Status], [Step], [AttemptNum], [DueAt], [UpdatedAt])

@@ -1,6 +1,12 @@
-{#- When an item last changed, in UTC, as far as it is known. -#}
+{#- When an item last changed, in UTC, as far as it is known. Others, who end items, know nothing of the row beside the table. -#}
+{%- set finished = item.utc(t, "q." ~ role.finished) if role.finished -%}
+{%- set known = item.utc(t, "q." ~ role.enqueued) if role.enqueued -%}
 {%- if not beside %}{{ item.token(t) }}
-{%- elif not role.finished and not role.enqueued %}s.[UpdatedAt]
-{%- else %}COALESCE(s.[UpdatedAt]
-{%- for known in [role.finished, role.enqueued] if known %}, {{ item.utc(t, "q." ~ known) }}{% endfor %})
+{%- elif finished %}CASE
+                    WHEN {{ finished }} > s.[UpdatedAt]
+                        THEN {{ finished }}
+                    ELSE COALESCE(s.[UpdatedAt], {{ finished }}{{ ", " ~ known if known }})
+                END
+{%- elif known %}COALESCE(s.[UpdatedAt], {{ known }})
+{%- else %}s.[UpdatedAt]
 {%- endif -%}

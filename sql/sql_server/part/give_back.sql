@@ -116,7 +116,10 @@
                 FROM @_Gone AS g
                 INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK)
                     ON {{ item.kept_for(t, "g") }}
-                WHERE s.[Status] IN ('Processing', 'Error')
+                WHERE
+                    /* A new item of this key may have come meanwhile: its row is of a later time. */
+                    (s.[Status] = 'Processing' AND (s.[LeaseUntil] IS NULL OR s.[LeaseUntil] <= @_Now))
+                    OR (s.[Status] = 'Error' AND (s.[DueAt] IS NULL OR s.[DueAt] <= @_Now))
                 OPTION (LOOP JOIN, FORCE ORDER);
             END;
 

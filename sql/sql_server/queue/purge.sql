@@ -67,6 +67,34 @@ BEGIN
 {%- endfor %}
 
 {%- include "part/purge_found.sql" %}
+{%- if beside %}
+
+        /* What is gone from the table leaves nothing behind. */
+        DELETE FROM @_Found;
+        INSERT INTO @_Found ({{ item.names(t) }})
+        SELECT TOP (@Max) {{ item.of_kept(t) }}
+        FROM {{ t.lease }} AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+        WHERE
+            s.[UpdatedAt] < DATEADD(MINUTE, -10, @_Now)
+            AND NOT EXISTS (
+                SELECT 1 FROM {{ table }} AS q
+                WHERE {% for c in t.seek %}q.{{ c.quoted }} IN ({{ c["values"] | join(", ") }}) AND {% endfor %}{{ item.kept_of(t) }}
+            );
+{%- if seek %}
+
+        /* What moved to another place of the index while it was looked for can be missed, once. */
+        DELETE f
+        FROM @_Found AS f
+        WHERE EXISTS (SELECT 1 FROM {{ table }} AS q WHERE {{ item.found(t, "f") }});
+{%- endif %}
+
+        DELETE s
+        FROM @_Found AS f
+        INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK)
+            ON {{ item.kept_for(t, "f") }}
+        WHERE s.[UpdatedAt] < DATEADD(MINUTE, -10, @_Now)
+        OPTION (LOOP JOIN, FORCE ORDER);
+{%- endif %}
 
         COMMIT TRANSACTION;
     END TRY

@@ -49,7 +49,7 @@ BEGIN
 
         SELECT @_Turn = COUNT(*)
         FROM {{ object("QueueRetention") }} AS r WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
-        WHERE r.[Queue] = '{{ queue }}' AND r.[DoneAt] <= DATEADD(MILLISECOND, -@IntervalMs, @_Now);
+        WHERE r.[Queue] = '{{ queue }}' AND ABS(DATEDIFF_BIG(MILLISECOND, r.[DoneAt], @_Now)) >= @IntervalMs;
 
         IF @_Turn = 1
         BEGIN
@@ -57,7 +57,7 @@ BEGIN
             INSERT INTO @_Found ({{ item.names(t) }})
             SELECT TOP (@Max - @_Count) {{ item.of_item(t) }}
             FROM {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK{{ ", INDEX ([IX_" ~ queue ~ "_Ended])" if own and rule.state != "Completed" }})
-{{- item.beside(t) }}
+{{- item.beside(t, " WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)") }}
             WHERE
                 {{ item.status(t) | indent(8) }} = '{{ rule.state }}'
 {%- if own and rule.state != "Completed" %}
@@ -68,7 +68,8 @@ BEGIN
                 /* What was enqueued later cannot have ended before: younger items are not read. */
                 AND q.[EnqueuedAt] < DATEADD(SECOND, -{{ rule.seconds }}, @_Now)
 {%- endif %}
-            ORDER BY {{ item.of_item(t) }};
+            ORDER BY {{ item.of_item(t) }}{% if beside %}
+            OPTION (LOOP JOIN, FORCE ORDER){% endif %};
             SET @_Count = @_Count + @@ROWCOUNT;
 {%- endfor %}
 

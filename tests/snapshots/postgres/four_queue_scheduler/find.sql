@@ -147,8 +147,8 @@ BEGIN
 
             AND (statuses_ IS NULL OR v.item_status = ANY(statuses_))
             AND (types_ IS NULL OR v.item_type = ANY(types_))
-            AND (before_ IS NULL OR COALESCE(v.item_token, v.item_finished_at, v.item_enqueued_at) < before_)
-            AND (since_ IS NULL OR COALESCE(v.item_token, v.item_finished_at, v.item_enqueued_at) >= since_)
+            AND (before_ IS NULL OR COALESCE(GREATEST(v.item_token, v.item_finished_at), v.item_enqueued_at) < before_)
+            AND (since_ IS NULL OR COALESCE(GREATEST(v.item_token, v.item_finished_at), v.item_enqueued_at) >= since_)
             AND (
                 longer_ IS NULL
                 OR CASE
@@ -184,8 +184,8 @@ BEGIN
 
             AND (statuses_ IS NULL OR v.item_status = ANY(statuses_))
             AND (types_ IS NULL OR v.item_type = ANY(types_))
-            AND (before_ IS NULL OR COALESCE(v.item_token, v.item_finished_at, v.item_enqueued_at) < before_)
-            AND (since_ IS NULL OR COALESCE(v.item_token, v.item_finished_at, v.item_enqueued_at) >= since_)
+            AND (before_ IS NULL OR COALESCE(GREATEST(v.item_token, v.item_finished_at), v.item_enqueued_at) < before_)
+            AND (since_ IS NULL OR COALESCE(GREATEST(v.item_token, v.item_finished_at), v.item_enqueued_at) >= since_)
             AND (
                 longer_ IS NULL
                 OR CASE
@@ -221,8 +221,8 @@ BEGIN
 
             AND (statuses_ IS NULL OR v.item_status = ANY(statuses_))
             AND (types_ IS NULL OR v.item_type = ANY(types_))
-            AND (before_ IS NULL OR COALESCE(v.item_token, v.item_finished_at, v.item_enqueued_at) < before_)
-            AND (since_ IS NULL OR COALESCE(v.item_token, v.item_finished_at, v.item_enqueued_at) >= since_)
+            AND (before_ IS NULL OR COALESCE(GREATEST(v.item_token, v.item_finished_at), v.item_enqueued_at) < before_)
+            AND (since_ IS NULL OR COALESCE(GREATEST(v.item_token, v.item_finished_at), v.item_enqueued_at) >= since_)
             AND (
                 longer_ IS NULL
                 OR CASE

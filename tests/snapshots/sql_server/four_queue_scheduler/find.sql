@@ -214,8 +214,16 @@ BEGIN
                 ELSE 'Processing'
             END IN (SELECT w.[Status] FROM @_Wanted AS w)
             AND (@_Types IS NULL OR N'Default' IN (SELECT y.[Type] FROM @_WantedType AS y))
-            AND (@_Before IS NULL OR COALESCE(s.[UpdatedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))) < @_Before)
-            AND (@_Since IS NULL OR COALESCE(s.[UpdatedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))) >= @_Since)
+            AND (@_Before IS NULL OR CASE
+                        WHEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
+                            THEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
+                        ELSE COALESCE(s.[UpdatedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))))
+                    END < @_Before)
+            AND (@_Since IS NULL OR CASE
+                        WHEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
+                            THEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
+                        ELSE COALESCE(s.[UpdatedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))))
+                    END >= @_Since)
             AND (
                 @_Longer IS NULL
                 OR CASE
@@ -346,8 +354,16 @@ BEGIN
             ELSE 'Processing'
         END IN (SELECT w.[Status] FROM @_Wanted AS w)
         AND (@_Types IS NULL OR N'Default' IN (SELECT y.[Type] FROM @_WantedType AS y))
-        AND (@_Before IS NULL OR COALESCE(s.[UpdatedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))) < @_Before)
-        AND (@_Since IS NULL OR COALESCE(s.[UpdatedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))) >= @_Since)
+        AND (@_Before IS NULL OR CASE
+                    WHEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
+                        THEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
+                    ELSE COALESCE(s.[UpdatedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))))
+                END < @_Before)
+        AND (@_Since IS NULL OR CASE
+                    WHEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
+                        THEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
+                    ELSE COALESCE(s.[UpdatedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))))
+                END >= @_Since)
         AND (
             @_Longer IS NULL
             OR CASE

@@ -739,7 +739,10 @@ k.[Was],
                     FROM @_Gone AS g
                     INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
                         ON s.[id] = g.[Key1]
-                    WHERE s.[Status] IN ('Processing', 'Error')
+                    WHERE
+                        /* A new item of this key may have come meanwhile: its row is of a later time. */
+                        (s.[Status] = 'Processing' AND (s.[LeaseUntil] IS NULL OR s.[LeaseUntil] <= @_Now))
+                        OR (s.[Status] = 'Error' AND (s.[DueAt] IS NULL OR s.[DueAt] <= @_Now))
                     OPTION (LOOP JOIN, FORCE ORDER);
                 END;
 
@@ -1931,7 +1934,10 @@ k.[Was],
                     FROM @_Gone AS g
                     INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
                         ON s.[id] = g.[Key1]
-                    WHERE s.[Status] IN ('Processing', 'Error')
+                    WHERE
+                        /* A new item of this key may have come meanwhile: its row is of a later time. */
+                        (s.[Status] = 'Processing' AND (s.[LeaseUntil] IS NULL OR s.[LeaseUntil] <= @_Now))
+                        OR (s.[Status] = 'Error' AND (s.[DueAt] IS NULL OR s.[DueAt] <= @_Now))
                     OPTION (LOOP JOIN, FORCE ORDER);
                 END;
 

@@ -49,7 +49,7 @@ BEGIN
 
         SELECT @_Turn = COUNT(*)
         FROM [readpast].[QueueRetention] AS r WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
-        WHERE r.[Queue] = 'Notification' AND r.[DoneAt] <= DATEADD(MILLISECOND, -@IntervalMs, @_Now);
+        WHERE r.[Queue] = 'Notification' AND ABS(DATEDIFF_BIG(MILLISECOND, r.[DoneAt], @_Now)) >= @IntervalMs;
 
         IF @_Turn = 1
         BEGIN
