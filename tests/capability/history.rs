@@ -250,7 +250,7 @@ fn goes_with_its_item(given: &Given) {
         assert_eq!(count(given), "0");
     });
     let moves = format!(r#"{{"attempts": {{"history": true}}, "completion": {{"history": "{}_Done"}}}}"#, given.queue);
-    let moved = given.sibling(20);
+    let moved = given.sibling(15);
     install(&moved, Value::Null, &serde_json::from_str(&moves).unwrap());
     let queue = moved.open(&[]);
     put(&*queue, "one");
