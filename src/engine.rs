@@ -13,7 +13,6 @@ pub(crate) mod note;
 mod pace;
 mod said;
 mod settling;
-mod tidying;
 
 pub use self::{event::Event, figures::Figures};
 pub(crate) use said::Said;
@@ -105,6 +104,12 @@ struct State {
     running: usize,
     /// No look at the queue before: the last one failed.
     not_before: Option<Instant>,
+    /// A lane deletes what is over.
+    is_tidying: bool,
+    /// That was the last that a lane began.
+    has_tidied: bool,
+    /// One that stops by itself has found the queue empty, and deletes what is over before it looks again.
+    is_clearing: bool,
     tallies: Figures,
     durations: Durations,
 }
@@ -136,6 +141,9 @@ impl Engine {
             claiming: 0,
             running: 0,
             not_before: None,
+            is_tidying: false,
+            has_tidied: false,
+            is_clearing: false,
             tallies: Figures::default(),
             durations: Durations::default(),
         };

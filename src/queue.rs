@@ -12,6 +12,7 @@ mod kinds;
 mod operate;
 mod operation;
 mod procedure;
+mod retention;
 mod retry;
 mod settle;
 mod stats;
@@ -310,10 +311,11 @@ impl Queue {
     }
 
     /// Deletes up to `max` items that ended longer ago than the queue's description lets them stay (`retention`), and says how
-    /// many there were. Workers do this by themselves every `retention.interval_ms`; here it is for who claims without one. Not repeated when it fails: it has
-    /// time. 0 when nothing is over, when somebody else does it or has done it within the interval, and for a queue that keeps all.
+    /// many there were. Workers, and [`Procedure::work`], do this by themselves every `retention.interval_ms`; here it is for who
+    /// claims without one. Not repeated when it fails: it has time. 0 when nothing is over, when somebody else does it or has done
+    /// it within the interval (less an eighth), and for a queue that keeps all.
     pub fn retain(&self, max: u32) -> Result<u64> {
-        operate::retain(&self.0, max)
+        operate::retain(&self.0, max, YieldsTo::Closing)
     }
 
     /// Figures about the queue. Costs the server a scan.
@@ -397,23 +399,26 @@ impl Queue {
         self.0.signal.turn(&self.0.kinds.key, self.0.poll_interval)
     }
 
-    /// Whether it is the caller's turn to delete what is over, of all in this process, and has been for `patience`; else when to
-    /// ask again. `None` for a queue that keeps all.
-    pub(crate) fn turn_to_retain(&self, patience: Duration) -> Option<Result<(), Instant>> {
-        if self.0.spec.retention.is_empty() {
-            return None;
-        }
-        Some(self.0.signal.turn_to_retain(patience, self.0.retention_interval))
+    /// Whether it is the caller's turn to delete what is over, of all in this process, in a moment when there is nothing else to
+    /// do; else when to ask again. `None` for a queue that keeps all.
+    pub(crate) fn turn_to_retain(&self) -> Option<Result<(), Instant>> {
+        retention::turn(&self.0, Duration::ZERO)
     }
 
-    /// There is more to delete; nobody is to go on before `pause` is over.
-    pub(crate) fn retain_again(&self, pause: Duration) {
-        self.0.signal.retain_again(pause);
+    /// The same although there is other work: it has been due for a whole interval, or somebody has begun and there is more. A
+    /// queue that is never idle must not grow for ever.
+    pub(crate) fn must_retain(&self) -> bool {
+        retention::turn(&self.0, self.0.retention_interval) == Some(Ok(()))
     }
 
-    /// How often what is over is deleted.
-    pub(crate) fn retention_interval(&self) -> Duration {
-        self.0.retention_interval
+    /// Whether somebody of this process is to delete what is over now, or after a pause since there is more.
+    pub(crate) fn is_retention_pending(&self) -> bool {
+        retention::is_pending(&self.0)
+    }
+
+    /// Deletes some of what is over, by who has the turn; nothing once the handle is called off.
+    pub(crate) fn retain_some(&self) -> Result<()> {
+        retention::bite(&self.0)
     }
 
     /// Has `watcher` told when it may be worth while to ask for a turn.

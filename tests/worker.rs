@@ -17,3 +17,5 @@ mod logging;
 mod outage;
 #[path = "worker/retention.rs"]
 mod retention;
+#[path = "worker/tidying.rs"]
+mod tidying;

@@ -1,7 +1,7 @@
 //! A thread that makes calls: each settles all that has ended, and claims as many items as there is room for.
 
 use super::hand::Ended;
-use super::{Event, Phase, Shared, State, settling, tidying};
+use super::{Event, Phase, Shared, State, settling};
 use crate::error::ErrorKind;
 use crate::item::{Action, Answer, Batch, Outcome};
 use crate::queue::MAX_ITEMS;
@@ -30,7 +30,7 @@ pub(super) fn run(shared: &Arc<Shared>) {
             match round {
                 Round::Work { ended, room } if ended.is_empty() => look(shared, room),
                 Round::Work { ended, room } => settle(shared, &ended, room),
-                Round::Tidy => tidying::tidy(shared),
+                Round::Tidy => tidy(shared),
             }
         }
     }));
@@ -51,10 +51,11 @@ fn next(shared: &Shared) -> Option<Round> {
         if state.phase == Phase::Abandoned || is_done {
             return None;
         }
-        if !is_stopping && tidying::is_overdue(shared) {
-            return Some(Round::Tidy);
-        }
         give_back_overdue(&mut state, now);
+        // After one bite it is the turn of other work, if there is any.
+        if !is_stopping && !state.has_tidied && !state.is_tidying && shared.queue.must_retain() {
+            return Some(begin_to_tidy(&mut state));
+        }
         let ended = state.hand.take_ended(MAX_ITEMS as usize, now);
         let room = if is_stopping { 0 } else { room(&mut state, now) };
         let proven = state.hand.proven_at(shared.proof);
@@ -64,12 +65,15 @@ fn next(shared: &Shared) -> Option<Round> {
         let mut until = state.hand.next_try().into_iter().chain(proven.filter(|at| *at > now)).min();
         if !ended.is_empty() {
             state.claiming += room;
+            state.has_tidied = false;
             return Some(Round::Work { ended, room });
         }
-        if room > 0 {
+        if room > 0 && !is_to_clear(shared, &state) {
             match turn(shared, &state, now) {
                 Ok(()) => {
                     state.claiming += room;
+                    state.has_tidied = false;
+                    state.is_clearing = false;
                     return Some(Round::Work { ended, room });
                 }
                 Err(at) => until = Some(until.map_or(at, |until| until.min(at))),
@@ -78,10 +82,12 @@ fn next(shared: &Shared) -> Option<Round> {
         if state.hand.is_empty() && state.claiming == 0 {
             state.pace.idle();
         }
-        match shared.queue.turn_to_retain(Duration::ZERO) {
-            Some(Ok(())) if !is_stopping => return Some(Round::Tidy),
-            Some(Err(at)) if !is_stopping => until = Some(until.map_or(at, |until| until.min(at))),
-            _ => {}
+        if !is_stopping && !state.is_tidying {
+            match shared.queue.turn_to_retain() {
+                Some(Ok(())) => return Some(begin_to_tidy(&mut state)),
+                Some(Err(at)) => until = Some(until.map_or(at, |until| until.min(at))),
+                None => {}
+            }
         }
         let overdue = state.hand.oldest().map(|claimed| claimed + state.pace.hold());
         match until.into_iter().chain(overdue).min() {
@@ -148,9 +154,39 @@ fn look(shared: &Shared, room: usize) {
 }
 
 /// The queue was found empty.
-fn drained(shared: &Shared, state: MutexGuard<'_, State>) {
+fn drained(shared: &Shared, mut state: MutexGuard<'_, State>) {
     if shared.terms.until_empty && state.hand.is_empty() && state.claiming == 0 {
-        shared.stop(state);
+        state.is_clearing = true;
+        if !is_to_clear(shared, &state) {
+            shared.stop(state);
+        }
+    }
+}
+
+/// Whether what is over is to be deleted before the next look: a worker that stops by itself has found the queue empty, and
+/// leaves nothing behind.
+fn is_to_clear(shared: &Shared, state: &State) -> bool {
+    state.is_clearing && (state.is_tidying || shared.queue.is_retention_pending())
+}
+
+/// The caller has the turn.
+fn begin_to_tidy(state: &mut State) -> Round {
+    state.has_tidied = true;
+    state.is_tidying = true;
+    Round::Tidy
+}
+
+/// Deletes some of what is over.
+fn tidy(shared: &Shared) {
+    let result = shared.queue.retain_some();
+    let mut state = shared.state.lock();
+    state.is_tidying = false;
+    // Something may have come meanwhile.
+    state.is_clearing = false;
+    shared.lanes.notify_all();
+    drop(state);
+    if let Err(error) = result {
+        shared.trouble("delete what is over", &error);
     }
 }
 

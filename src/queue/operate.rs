@@ -2,7 +2,8 @@
 
 use super::backend::Backend;
 use super::operation::{Attempts, in_parts};
-use super::{Inner, answered, answers, check_count};
+use super::wake::YieldsTo;
+use super::{Inner, answered, answers, check_count, claim};
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Answer, Batch, Filter, ItemRef, Outcome, Rows, Value};
 use crate::pool::closed;
@@ -65,11 +66,13 @@ pub(super) fn purge(queue: &Inner, filter: &Filter, max: u32) -> Result<u64> {
     count(&rows)
 }
 
-pub(super) fn retain(queue: &Inner, max: u32) -> Result<u64> {
+pub(super) fn retain(queue: &Inner, max: u32, yields_to: YieldsTo) -> Result<u64> {
     let max = check_count("the number of items to delete", max as usize)?;
     let Backend::Ours(calls) = &queue.backend else { return Ok(0) };
     let Some(retain) = &calls.retain else { return Ok(0) };
-    let interval = i32::try_from(queue.retention_interval.as_millis()).unwrap_or(i32::MAX);
+    // A little less: who asks once in an interval is not to be refused for some milliseconds, which would cost a whole one.
+    let interval = queue.retention_interval - queue.retention_interval / 8;
+    let interval = i32::try_from(interval.as_millis()).unwrap_or(i32::MAX);
     let params = [Param::Integer(interval), Param::Integer(max)];
     if queue.attached.is_some() {
         return Err(super::attached::refused());
@@ -78,7 +81,12 @@ pub(super) fn retain(queue: &Inner, max: u32) -> Result<u64> {
         return Err(closed());
     }
     // Once: it has time until the next interval, and whoever calls has other work.
-    count(&queue.pool.acquire()?.call(retain, &params, Shape::Table)?)
+    let mut session = queue.pool.acquire()?;
+    if yields_to == YieldsTo::Interrupts {
+        // It may have waited long for the connection.
+        claim::unless_called_off(queue)?;
+    }
+    count(&session.call(retain, &params, Shape::Table)?)
 }
 
 /// How many items were deleted.

@@ -4,6 +4,7 @@
 //! for what it finds. While it is busy, every thread goes to the server freely. Handles that claim some kinds of items only
 //! have nothing to learn from those that claim others: what is known to be empty is known of their kinds.
 
+use super::retention::Turns;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::{
     collections::{HashMap, HashSet},
@@ -21,6 +22,7 @@ pub(super) struct Signal {
     changed: Condvar,
     watchers: Mutex<Vec<Weak<dyn Watcher>>>,
     resumed: Mutex<HashSet<String>>,
+    retention: Mutex<Turns>,
 }
 
 /// Whoever waits for a queue in a way of its own.
@@ -37,8 +39,6 @@ struct State {
     wakes: u64,
     /// When this process last asked whether the items of dead workers are to be given back.
     recovered: Option<Instant>,
-    /// When what is over is next to be deleted; `None` until somebody has asked.
-    retains_at: Option<Instant>,
 }
 
 /// What is known of what a handle claims.
@@ -195,6 +195,11 @@ impl Signal {
         self.resumed.lock()
     }
 
+    /// Whose turn it is to delete what is over.
+    pub(super) fn retention(&self) -> MutexGuard<'_, Turns> {
+        self.retention.lock()
+    }
+
     /// What the server is to be told of the items of dead workers: nothing (0), or to give them back unless somebody did within so
     /// many milliseconds.
     ///
@@ -211,25 +216,6 @@ impl Signal {
         }
         state.recovered = Some(now);
         i32::try_from((interval - pause).as_millis()).unwrap_or(i32::MAX).max(LEAST_PAUSE)
-    }
-}
-
-impl Signal {
-    /// Whether it has been time to delete what is over for `patience`; the one who is told so does it, and the next turn is in
-    /// `interval`. Else when to ask again.
-    pub(super) fn turn_to_retain(&self, patience: Duration, interval: Duration) -> Result<(), Instant> {
-        let mut state = self.state.lock();
-        let now = Instant::now();
-        let turn = *state.retains_at.get_or_insert(now) + patience;
-        if turn > now {
-            return Err(turn);
-        }
-        state.retains_at = Some(now + interval);
-        Ok(())
-    }
-
-    pub(super) fn retain_again(&self, pause: Duration) {
-        self.state.lock().retains_at = Some(Instant::now() + pause);
     }
 }
 
