@@ -128,17 +128,25 @@ fn measured(condition: &Condition, looks: &[Arc<Look>]) -> i64 {
         Condition::Oldest(_) => stats.oldest_due_ms.unwrap_or(0),
         Condition::NoWorker(_) if stats.workers_busy > 0 => 0,
         Condition::NoWorker(_) => stats.oldest_due_ms.unwrap_or(0),
-        Condition::FailedPerMinute(_) => failed_within(Duration::from_secs(60), looks),
+        Condition::FailedPerMinute(_) => failed_per_minute(looks),
     }
 }
 
-/// How many items have become Failed within this time. What is purged or redriven meanwhile takes nothing away.
-fn failed_within(time: Duration, looks: &[Arc<Look>]) -> i64 {
-    let Some(latest) = looks.last() else { return 0 };
-    let is_recent = |look: &Look| latest.at.duration_since(look.at).is_ok_and(|age| age <= time);
+/// How many items have become Failed within a minute. What is purged or redriven meanwhile takes nothing away. Where the last
+/// two looks are farther apart it is a minute's share of what came between them, rounded up: one failure is not none.
+fn failed_per_minute(looks: &[Arc<Look>]) -> i64 {
+    const MINUTE: Duration = Duration::from_secs(60);
+
+    let [.., before, latest] = looks else { return 0 };
+    let age = |look: &Look| latest.at.duration_since(look.at).ok();
     let failed = |look: &Look| look.watched.stats.count(ItemState::Failed);
-    let pairs = looks.windows(2).filter(|pair| is_recent(&pair[0]));
-    pairs.map(|pair| (failed(&pair[1]) - failed(&pair[0])).max(0)).sum()
+    let newly = |pair: &[Arc<Look>]| (failed(&pair[1]) - failed(&pair[0])).max(0);
+    if let Some(apart) = age(before).filter(|apart| *apart > MINUTE) {
+        let apart = i64::try_from(apart.as_millis()).unwrap_or(i64::MAX);
+        let millis = newly(&looks[looks.len() - 2..]).saturating_mul(60_000);
+        return millis / apart + i64::from(millis % apart > 0);
+    }
+    looks.windows(2).filter(|pair| age(&pair[0]).is_some_and(|age| age <= MINUTE)).map(newly).sum()
 }
 
 #[cfg(test)]
@@ -155,9 +163,18 @@ mod tests {
     #[test]
     fn failures_are_counted_over_a_minute_whatever_is_purged() {
         let looks = [look(0, 5), look(30, 9), look(60, 10), look(90, 0), look(100, 3)];
-        assert_eq!(failed_within(Duration::from_secs(60), &looks[..2]), 4);
-        assert_eq!(failed_within(Duration::from_secs(60), &looks[..3]), 5);
-        assert_eq!(failed_within(Duration::from_secs(60), &looks), 3, "what was before the minute does not count");
-        assert_eq!(failed_within(Duration::from_secs(60), &[]), 0);
+        assert_eq!(failed_per_minute(&looks[..2]), 4);
+        assert_eq!(failed_per_minute(&looks[..3]), 5);
+        assert_eq!(failed_per_minute(&looks), 3, "what was before the minute does not count");
+        assert_eq!(failed_per_minute(&looks[..1]), 0);
+        assert_eq!(failed_per_minute(&[]), 0);
+    }
+
+    #[test]
+    fn failures_are_counted_however_seldom_somebody_looks() {
+        assert_eq!(failed_per_minute(&[look(0, 0), look(61, 7)]), 7);
+        assert_eq!(failed_per_minute(&[look(0, 0), look(10, 9), look(310, 19)]), 2);
+        assert_eq!(failed_per_minute(&[look(0, 0), look(3600, 1)]), 1, "one is not none");
+        assert_eq!(failed_per_minute(&[look(0, 5), look(3600, 1)]), 0);
     }
 }
