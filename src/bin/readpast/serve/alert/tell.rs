@@ -1,7 +1,8 @@
 //! Who is told: a web server, or a command.
 
 use serde_json::Value;
-use std::io::{BufReader, Read, Write};
+use std::io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+use std::io::{Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -52,12 +53,17 @@ impl To {
 /// Tells, once. What an error says holds no part of the address, which may be a secret.
 pub fn tell(to: &To, alert: &Value) -> Result<(), String> {
     match to {
-        To::Webhook(webhook) => post(webhook, &alert.to_string()).map_err(|why| format!("the webhook: {why}")),
+        To::Webhook(webhook) => post(webhook, &alert.to_string(), LONGEST).map_err(|why| format!("the webhook: {why}")),
         To::Command(words) => run(words, &alert.to_string()).map_err(|why| format!("the command {}: {why}", words[0])),
     }
 }
 
-fn post(webhook: &Webhook, text: &str) -> Result<(), String> {
+/// Posts, and is told of it within `longest`, however the server spreads what it says.
+fn post(webhook: &Webhook, text: &str, longest: Duration) -> Result<(), String> {
+    let deadline = Instant::now() + longest;
+    // Never zero, which a socket takes for no limit, or refuses.
+    let left = || deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+    let is_late = || Instant::now() >= deadline;
     let Webhook { host, path } = webhook;
     let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
     let place = if has_port { host.clone() } else { format!("{host}:80") };
@@ -65,14 +71,13 @@ fn post(webhook: &Webhook, text: &str) -> Result<(), String> {
     let told = |error: std::io::Error| error.kind().to_string();
     let mut stream = Err("its name leads nowhere".to_owned());
     for address in addresses {
-        stream = TcpStream::connect_timeout(&address, LONGEST / 2).map_err(told);
-        if stream.is_ok() {
+        stream = TcpStream::connect_timeout(&address, left().min(longest / 2)).map_err(told);
+        if stream.is_ok() || is_late() {
             break;
         }
     }
     let mut stream = stream?;
-    stream.set_read_timeout(Some(LONGEST)).map_err(told)?;
-    stream.set_write_timeout(Some(LONGEST)).map_err(told)?;
+    stream.set_write_timeout(Some(left())).map_err(told)?;
     let length = text.len();
     let request = format!(
         "POST {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: readpast\r\nContent-Type: application/json\r\n\
@@ -80,14 +85,21 @@ fn post(webhook: &Webhook, text: &str) -> Result<(), String> {
     );
     stream.write_all(request.as_bytes()).map_err(told)?;
     // `HTTP/1.1 204 No Content`: the rest is nobody's business here.
-    let mut line = Vec::new();
-    for byte in BufReader::new(stream).bytes().take(200) {
-        match byte.map_err(told)? {
-            b'\n' => break,
-            byte => line.push(byte),
+    let (mut line, mut some) = (Vec::new(), [0; 200]);
+    while line.len() < some.len() && !line.contains(&b'\n') {
+        if is_late() {
+            return Err(format!("it did not answer within {} s", longest.as_secs()));
+        }
+        stream.set_read_timeout(Some(left())).map_err(told)?;
+        match stream.read(&mut some) {
+            Ok(0) => break,
+            Ok(count) => line.extend_from_slice(&some[..count]),
+            // Time is up, or a signal came: the loop knows which.
+            Err(error) if matches!(error.kind(), WouldBlock | TimedOut | Interrupted) => {}
+            Err(error) => return Err(told(error)),
         }
     }
-    let line = String::from_utf8_lossy(&line);
+    let line = String::from_utf8_lossy(line.split(|byte| *byte == b'\n').next().unwrap_or_default());
     match line.split(' ').nth(1).filter(|_| line.starts_with("HTTP/1.")) {
         Some(status) if status.starts_with('2') && status.len() == 3 => Ok(()),
         Some(status) if status.len() == 3 => Err(format!("it answered {status}")),
@@ -118,5 +130,45 @@ fn run(words: &[String], text: &str) -> Result<(), String> {
                 return Err(format!("it did not end within {} s", LONGEST.as_secs()));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    /// What comes of a post to a server that says this, a byte at a time with a pause before each.
+    fn told(answer: &'static str, pause: Duration, longest: Duration) -> Result<(), String> {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let To::Webhook(webhook) = To::webhook(&format!("http://{}/x", listener.local_addr().unwrap())).unwrap() else {
+            panic!("it is one")
+        };
+        let server = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut request = Vec::new();
+            while !request.ends_with(b"{}") {
+                let mut byte = [0];
+                stream.read_exact(&mut byte).unwrap();
+                request.extend(byte);
+            }
+            for byte in answer.bytes() {
+                thread::sleep(pause);
+                if stream.write_all(&[byte]).is_err() {
+                    return;
+                }
+            }
+        });
+        let told = post(&webhook, "{}", longest);
+        server.join().unwrap();
+        told
+    }
+
+    #[test]
+    fn a_server_that_drips_is_not_listened_to_for_ever() {
+        const LINE: &str = "HTTP/1.1 204 No Content\r\n\r\n";
+        assert_eq!(told(LINE, Duration::ZERO, LONGEST), Ok(()));
+        let why = told(LINE, Duration::from_millis(300), Duration::from_secs(1));
+        assert_eq!(why, Err("it did not answer within 1 s".to_owned()));
     }
 }
