@@ -71,7 +71,8 @@ impl Procedure {
         Ok(Self { queue: queue.clone(), handler: Arc::new(handler) })
     }
 
-    /// Works on one item, waiting up to `wait` until one is due; `None` when none was.
+    /// Works on one item, waiting up to `wait` until one is due; `None` when none was. Between two looks at the queue it deletes
+    /// some of what is over, if the description of the queue says `retention`, as workers do.
     ///
     /// # Errors
     /// What a claim fails with; and what is no item's fault: the procedure is gone, cannot be executed, or takes what the items do
@@ -83,6 +84,9 @@ impl Procedure {
 
     fn look(&self) -> Result<Option<Worked>> {
         let queue = &*self.queue.0;
+        if self.queue.must_retain() {
+            self.tidy();
+        }
         let recover = queue.signal.recovery(queue.recover_interval);
         if recover > 0 {
             claim::recover(queue, 100, recover)?;
@@ -100,7 +104,12 @@ impl Procedure {
             }
         });
         match (ended, victim) {
-            (Ok(Ended::Empty), _) => Ok(None),
+            (Ok(Ended::Empty), _) => {
+                if self.queue.turn_to_retain() == Some(Ok(())) {
+                    self.tidy();
+                }
+                Ok(None)
+            }
             (Ok(Ended::Done(worked)), _) => Ok(Some(worked)),
             (Ok(Ended::Undone(taken, error)), _) => self.failed(&taken, error).map(Some),
             (Err(error), Some((taken, last))) if error.kind() == ErrorKind::Deadlock => {
@@ -111,6 +120,13 @@ impl Procedure {
                 queue.signal.wake();
                 Err(error)
             }
+        }
+    }
+
+    /// Whoever works has other things to do than to hear that it failed: it is tried again.
+    fn tidy(&self) {
+        if let Err(error) = self.queue.retain_some() {
+            log::warn!("queue {}: what is over could not be deleted: {error}", self.queue.name());
         }
     }
 

@@ -154,3 +154,20 @@ fn it_takes_the_kinds_that_are_named() {
     let refused = shell.run(&["work", "Mail", "--procedure", "handle", "--until-empty", "--type", "Sms"]);
     assert!(refused.status != Some(0) && refused.err.contains("claim_by = [\"type\"]"), "{}", refused.err);
 }
+
+#[test]
+fn what_is_over_is_gone_when_it_ends() {
+    let shell = shell("");
+    shell.write("mail.json", &crate::shell::MAIL.replacen('{', r#"{"retention": {"completed": "30d"}, "#, 1));
+    shell.ok(&["install", "mail.json"]);
+    shell.fill(600);
+    shell.ok(&[&WORK[..], &["--until-empty", "--jobs", "2"]].concat());
+    assert_eq!(shell.count("Completed"), "600");
+    shell.db.run(
+        "UPDATE readpast.mail SET enqueued_at = enqueued_at - interval '31 days', updated_at = updated_at - interval '31 days'",
+    );
+    shell.db.run("UPDATE readpast.queue_retention SET done_at = '-infinity'");
+    shell.fill(3);
+    shell.ok(&[&WORK[..], &["--until-empty", "--jobs", "2"]].concat());
+    assert_eq!(shell.count("Completed"), "3");
+}

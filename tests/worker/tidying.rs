@@ -1,10 +1,12 @@
 //! When what is over is deleted: between other work, and never instead of it.
 
 use crate::both::Database;
+use crate::given::wait_until;
 use crate::scratch::{all, item};
 use readpast::engine::{Engine, Taken, Terms};
+use readpast::item::Value;
 use readpast::worker::Event;
-use readpast::{Action, ItemState, Queue, QueueSpec, install};
+use readpast::{Action, Filter, ItemState, Queue, QueueSpec, install};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -99,5 +101,25 @@ fn a_turn_that_comes_a_little_early_is_not_lost() {
         assert_eq!(queue.retain(10).unwrap(), 0);
         done(24 * 60 - 1);
         assert_eq!(queue.retain(10).unwrap(), 3);
+    }
+}
+
+#[test]
+fn procedures_that_work_delete_what_is_over_too() {
+    for (database, queue) in each(600, &[]) {
+        database.run(database.pick(
+            "CREATE PROCEDURE dbo.handle @Payload nvarchar(max) AS SET NOCOUNT ON",
+            "CREATE FUNCTION public.handle(payload text) RETURNS void LANGUAGE sql AS ''",
+        ));
+        queue.enqueue(&[item("new")], None).unwrap();
+        let procedure = queue.procedure("handle").unwrap();
+        assert!(procedure.work(Duration::ZERO).unwrap().is_some());
+        assert_eq!(left(&queue), 601, "work comes first");
+        wait_until("what is over is gone", || {
+            assert_eq!(procedure.work(Duration::ZERO).unwrap(), None);
+            left(&queue) == 1
+        });
+        let found = queue.find(&Filter::default(), None, 10).unwrap();
+        assert_eq!(found.get(0).unwrap().value_of("Payload"), Some(Value::Text("new")));
     }
 }

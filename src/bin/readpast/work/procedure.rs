@@ -12,10 +12,14 @@ use serde_json::json;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a thread waits for an item before it looks whether it is to end.
 const WAIT: Duration = Duration::from_secs(3600);
+
+/// Items that one call deletes, as of workers, and the longest pause after it: a signal is not to wait for long.
+const BITE: u32 = 250;
+const LONGEST_REST: Duration = Duration::from_millis(500);
 
 /// What became of items.
 #[derive(Default)]
@@ -74,7 +78,8 @@ impl Worker<'_> {
         loop {
             match self.procedure.work(wait) {
                 Ok(Some(worked)) => self.tell(&worked)?,
-                Ok(None) if self.args.until_empty => return Ok(()),
+                // Once what is over is gone as well; what has come meanwhile comes first.
+                Ok(None) if self.args.until_empty && self.tidied() => return Ok(()),
                 Ok(None) => {}
                 Err(error) if error.kind() == ErrorKind::Interrupted => return Ok(()),
                 // The server may come back; who waits for it goes on.
@@ -86,6 +91,22 @@ impl Worker<'_> {
                     self.queue.interrupt();
                     return Err(Failure::from(error));
                 }
+            }
+        }
+    }
+
+    /// Deletes some of what is over, and rests if there is more; says whether that was all.
+    fn tidied(&self) -> bool {
+        let begun = Instant::now();
+        match self.queue.retain(BITE) {
+            Ok(deleted) if deleted >= BITE.into() => {
+                thread::sleep((begun.elapsed() * 3).min(LONGEST_REST));
+                false
+            }
+            Ok(_) => true,
+            Err(error) => {
+                note(&format!("what is over could not be deleted: {error}"));
+                true
             }
         }
     }
