@@ -1,7 +1,7 @@
 //! `serve`: what its pages show and do, and what it lets nobody do.
 
 use crate::http::{Served, encoded};
-use crate::shell::{Shell, until};
+use crate::shell::{Shell, until, with};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::time::{Duration, Instant};
 
@@ -215,6 +215,17 @@ fn a_monitor_may_look_and_no_more() {
     shell.ok(&shell.script(&["--until-empty", "--retry-delay", "1h"], "echo the first bang >&2; exit 1"));
     let item = served.get(&format!("/queue/Mail/item?key={}", encoded(&key(&shell, 1))));
     item.shows(&["Its attempts that have ended", "the first bang"]);
+    // Without the right to the attempts the rest of the item is there.
+    shell.db.run(&format!("REVOKE EXECUTE ON FUNCTION readpast.attempts_mail FROM {role}"));
+    let item = served.get(&format!("/queue/Mail/item?key={}", encoded(&key(&shell, 1))));
+    item.shows(&["Its columns", "Its attempts may not be seen"]);
+    let mut show = shell.bare(&["show", "Mail", &key(&shell, 1), "--json"]);
+    show.env("READPAST_CONNECTION", with(&shell, &[("Uid", &role), ("Pwd", "p")]));
+    let shown = show.output().unwrap();
+    let (text, err) = (String::from_utf8(shown.stdout).unwrap(), String::from_utf8(shown.stderr).unwrap());
+    assert!(shown.status.success() && text.contains("the first bang") && !text.contains("\"attempts\""), "{text}{err}");
+    assert!(err.contains("may not be seen"), "{err}");
+    shell.db.run(&format!("GRANT EXECUTE ON FUNCTION readpast.attempts_mail TO {role}"));
     // Nor may it write what has been done of a caller's transaction.
     let granted = format!(
         "SELECT STRING_AGG(p.proname, ' ' ORDER BY p.proname) FROM pg_proc AS p WHERE p.pronamespace = 'readpast'::regnamespace \

@@ -8,7 +8,7 @@ use crate::output::{Output, note};
 use crate::printable::printable;
 use crate::why;
 use readpast::queue::MAX_ITEMS;
-use readpast::{Attempt, Item, ItemState, QueueSpec, Value, Why};
+use readpast::{Attempt, ErrorKind, Item, ItemState, Queue, QueueSpec, Value, Why};
 use serde_json::json;
 
 /// Shows items by key in full, or by filter, a line each
@@ -42,10 +42,10 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
             Some(item) => {
                 // It may cost a scan: not for each of many.
                 let why = if args.keys.len() == 1 { queue.why(key)? } else { None };
-                let attempts = if queue.spec().attempt_history { queue.attempts(key)? } else { Vec::new() };
+                let attempts = attempts(&queue, key)?;
                 out.answer(
-                    || in_full(queue.spec(), &item, why.as_ref()) + &told(&attempts),
-                    || document(&item, why.as_ref(), queue.spec().attempt_history.then_some(&attempts)),
+                    || in_full(queue.spec(), &item, why.as_ref()) + &told(attempts.as_deref().unwrap_or_default()),
+                    || document(&item, why.as_ref(), attempts.as_ref()),
                 )?;
             }
             None => {
@@ -71,6 +71,21 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
         out.flush()?;
     }
     Ok(Exit::Done)
+}
+
+/// The attempts at an item that have ended; `None` where none are kept, or this login may not see them, which is said.
+fn attempts(queue: &Queue, key: &str) -> Result<Option<Vec<Attempt>>> {
+    if !queue.spec().attempt_history {
+        return Ok(None);
+    }
+    match queue.attempts(key) {
+        Ok(attempts) => Ok(Some(attempts)),
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            note(&format!("the attempts at {} may not be seen by this login: {error}", printable(key)));
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// One object on one line. The columns stand in it as the library wrote them: read again, numbers would lose digits.

@@ -137,13 +137,20 @@ pub fn one(app: &App, desk: &Desk, request: &Request) -> Answer {
             json!({"name": column.name, "value": value})
         })
         .collect();
+    let mut unseen = None;
     let attempts: Vec<_> = match queue.spec().attempt_history.then(|| queue.attempts(key)).transpose() {
         Ok(attempts) => attempts.unwrap_or_default().iter().map(attempted).collect(),
+        // The rest of the item is there to be seen.
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            unseen = Some(format!("Its attempts may not be seen by the login of this server. ({error})"));
+            Vec::new()
+        }
         Err(error) => return app.pages.problem(app, 400, "The attempts at this item cannot be shown", &told(&error)),
     };
     let shown = json!({
         "queue": name(queue),
         "attempts": attempts,
+        "unseen": unseen,
         "item": {"key": item.key(), "state": state(&item), "attempt": item.attempt(), "columns": columns},
         "why": why,
         "verbs": verbs(),
