@@ -67,7 +67,12 @@ BEGIN
         SELECT
             {{ item.status(t) }} AS [Status],
 {%- if steps %}
-            CASE {{ item.step(t) }} {% for step in steps %}WHEN {{ text(step) }} THEN {{ loop.index }} {% endfor %}ELSE 0 END AS [Step],
+            CASE {{ item.step(t) }}
+{%- for step in steps %}
+                WHEN {{ text(step) }} THEN {{ loop.index }}
+{%- endfor %}
+                ELSE 0
+            END AS [Step],
 {%- endif %}
             {{ item.until(t, lease_ms) }} AS [Until],
             CASE WHEN {{ item.waits(t) }}{% if role.due %} AND (q.{{ role.due }} IS NULL OR q.{{ role.due }} <= @_At){% endif %} THEN 1 ELSE 0 END AS [IsDue],

@@ -217,12 +217,18 @@ BEGIN
             AND (@_Before IS NULL OR CASE
                         WHEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
                             THEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
-                        ELSE COALESCE(s.[UpdatedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))))
+                        ELSE COALESCE(
+                            s.[UpdatedAt],
+                            DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
+                        )
                     END < @_Before)
             AND (@_Since IS NULL OR CASE
                         WHEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
                             THEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
-                        ELSE COALESCE(s.[UpdatedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))))
+                        ELSE COALESCE(
+                            s.[UpdatedAt],
+                            DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
+                        )
                     END >= @_Since)
             AND (
                 @_Longer IS NULL
@@ -357,12 +363,18 @@ BEGIN
         AND (@_Before IS NULL OR CASE
                     WHEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
                         THEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
-                    ELSE COALESCE(s.[UpdatedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))))
+                    ELSE COALESCE(
+                        s.[UpdatedAt],
+                        DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
+                    )
                 END < @_Before)
         AND (@_Since IS NULL OR CASE
                     WHEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
                         THEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
-                    ELSE COALESCE(s.[UpdatedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))))
+                    ELSE COALESCE(
+                        s.[UpdatedAt],
+                        DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
+                    )
                 END >= @_Since)
         AND (
             @_Longer IS NULL
