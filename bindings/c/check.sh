@@ -40,11 +40,12 @@ build/demo -s readpast -e -n 20
 done_lines=$(build/static/minimal_worker | grep --count '"Recipient":"customer-')
 [ "$done_lines" -eq 20 ] || fail "it did $done_lines items of 20"
 
+# In a schema of its own: what fails here is due again while the next scripts count what they find in theirs.
 step 'worker, linked statically, tells of failed attempts, and is stopped while it waits for more'
-build/demo -s readpast -e -n 20
+build/demo -s readpast_failing -e -n 20
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-coproc worker { exec build/static/worker -r -f 5 -o schema=readpast Notification 2>"$log"; }
+coproc worker { exec build/static/worker -r -f 5 -o schema=readpast_failing Notification 2>"$log"; }
 # shellcheck disable=SC2154 # coproc sets it, and bash forgets it as soon as the worker ends
 pid=$worker_PID
 until [[ ${record:-} == S* ]]; do
