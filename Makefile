@@ -42,8 +42,8 @@ test-core: ## Rust, C and both drivers: the part of `make test` for who works on
 	@.ci/setup.sh drivers c
 	@.ci/test.sh core
 
-test-windows: ## Library, C, C++, Go and the command as Windows programs, in Wine, on a throw-away PostgreSQL.
-	@.ci/setup.sh windows go
+test-windows: ## Library, command and the languages but Rust on Windows, in Wine, on a throw-away PostgreSQL.
+	@.ci/setup.sh windows go csharp
 	@.ci/test.sh windows
 
 test-browser: ## The pages of `readpast serve` in a real browser; screenshots stay in target/browser.

@@ -5,8 +5,8 @@
 #   setup.sh           everything, as `make test` needs it
 #   setup.sh PART...   what the parts need: core (Rust, C compiler, PostgreSQL and its driver: the demo), drivers (the
 #                      Microsoft driver), lint (of shell and SQL), browser (Chromium and its driver), callers (drivers
-#                      that tests call procedures by: psycopg, pyodbc, pgx, JDBC), windows (MinGW and Wine), and the
-#                      languages c, cpp, csharp, python, go, rust
+#                      that tests call procedures by: psycopg, pyodbc, pgx, JDBC), windows (MinGW and Wine, with Python
+#                      and .NET for Windows), and the languages c, cpp, csharp, python, go, rust
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -86,7 +86,8 @@ install_packages() {
     ! needs csharp || packages+=(astyle gendarme mono-devel nunit-console python3-venv unzip)
     ! needs python || packages+=(python3-venv)
     ! needs go || packages+=(curl python3-venv)
-    ! needs windows || packages+=(g++-mingw-w64-x86-64-posix gcc-mingw-w64-x86-64-posix nlohmann-json3-dev wine64)
+    ! needs windows || packages+=(
+        curl g++-mingw-w64-x86-64-posix gcc-mingw-w64-x86-64-posix nlohmann-json3-dev python3-venv wine64)
     local missing
     mapfile -t missing < <(missing_packages "${packages[@]}")
     if [ ${#missing[@]} -eq 0 ] && has_postgres_server; then
@@ -278,6 +279,34 @@ install_windows() {
     rm -rf "$unpacked"
 }
 
+# Python and .NET for Windows, which Wine runs.
+install_windows_runtimes() {
+    local place=$root/.local/windows_runtimes unpacked=$root/.local/windows_runtimes.new name=cpython version hash wheel
+    if cat .ci/windows_{runtimes,wheels}.txt | cmp --silent - "$place/wanted"; then
+        say runtimes present
+        return
+    fi
+    say runtimes "getting Python and .NET for Windows into ${place#"$root/"}"
+    read -r version hash < <(sed -n 's/^cpython //p' .ci/windows_runtimes.txt)
+    rm -rf "$place" "$unpacked"
+    mkdir -p "$unpacked"
+    quietly curl --fail --silent --show-error --location --output "$unpacked/$name.jar" \
+        "https://repo1.maven.org/maven2/org/bytedeco/$name/$version/$name-$version-windows-x86_64.jar"
+    quietly sha256sum --check - <<<"$hash  $unpacked/$name.jar"
+    quietly "$venv/bin/python" -m zipfile --extract "$unpacked/$name.jar" "$unpacked/jar"
+    quietly "$venv/bin/python" -m pip download --disable-pip-version-check --no-deps --only-binary :all: --require-hashes \
+        --platform win_amd64 --python-version 3.10 --requirement .ci/windows_wheels.txt --dest "$unpacked/wheels"
+    wheel=$(echo "$unpacked"/wheels/dotnetcore2-*.whl)
+    quietly "$venv/bin/python" -m zipfile --extract "$wheel" "$unpacked/dotnet"
+    mkdir -p "$place"
+    mv "$unpacked/jar/org/bytedeco/cpython/windows-x86_64" "$place/python"
+    mv "$unpacked/dotnet/dotnetcore2/bin" "$place/dotnet"
+    rm "$wheel"
+    mv "$unpacked/wheels" "$place/wheels"
+    rm -rf "$unpacked" "$place"/python/{include,libs,share,jnipython.dll}
+    cat .ci/windows_{runtimes,wheels}.txt >"$place/wanted"
+}
+
 install_msodbcsql() {
     if cmp --silent .ci/msodbcsql.txt "$msodbcsql/msodbcsql.txt"; then
         say msodbcsql18 present
@@ -352,7 +381,7 @@ mkdir -p "$root/.local"
 : >"$log"
 install_packages
 install_rust
-if needs drivers || needs lint || needs csharp || needs go || needs callers; then make_venv; fi
+if needs drivers || needs lint || needs csharp || needs go || needs callers || needs windows; then make_venv; fi
 ! needs lint || install_sqlfluff
 # The .NET that it runs on runs C#'s tests too.
 if needs lint || needs csharp; then install_tsql_parser; fi
@@ -360,6 +389,7 @@ if needs lint || needs csharp; then install_tsql_parser; fi
 if needs go || needs callers; then install_go; fi
 ! needs callers || install_callers
 ! needs windows || install_windows
+! needs windows || install_windows_runtimes
 ! needs drivers || install_msodbcsql
 write_odbcinst
 print_versions

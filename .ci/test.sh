@@ -4,7 +4,7 @@
 #   test.sh             all of them, as `make test` runs them
 #   test.sh lint        only those that read the source and start no database server
 #   test.sh core        Rust, C and both drivers, with a library that is not optimized: for who works on the core
-#   test.sh windows     library, C, C++, Go and the command as Windows programs, in Wine
+#   test.sh windows     library, command, C, C++, C#, Go and Python on Windows, in Wine
 #   test.sh callers     procedures called in transactions of other people's drivers: psycopg, pgx, JDBC, pyodbc
 #   test.sh browser     the pages of `readpast serve` in Chromium
 #   test.sh LANGUAGE... the suites of these bindings, and the conformance suite over them
@@ -71,6 +71,8 @@ check() {
 
 # One Windows for all of it, which ends with us.
 windows() {
+    # C#'s package holds the library for both systems.
+    step 'windows: library for Linux' .ci/stage.sh
     step 'windows: library and command' .ci/stage.sh --windows
     step 'windows: C' make --no-print-directory -C bindings/c -f windows.mk
     step 'windows: C++' make --no-print-directory -C bindings/cpp -f windows.mk
@@ -78,8 +80,10 @@ windows() {
     step 'windows: Wine' .ci/wine.sh --make
     .ci/wine.sh --keep
     trap '.ci/wine.sh --end' EXIT
+    step 'windows: Python' make --no-print-directory -C bindings/python -f windows.mk
+    step 'windows: C#' .ci/with_cluster.sh make --no-print-directory -C bindings/csharp windows
     step 'windows: command' .ci/with_cluster.sh cargo test --test windows -- --ignored
-    READPAST_CONFORMANCE_LANGUAGES=c@windows,cpp@windows,go@windows READPAST_CONFORMANCE_TABLE=$PWD/.local/windows.txt \
+    READPAST_CONFORMANCE_LANGUAGES=c@windows,cpp@windows,go@windows,python@windows READPAST_CONFORMANCE_TABLE=$PWD/.local/windows.txt \
         step 'windows: conformance' .ci/with_cluster.sh cargo test --test conformance
     step 'windows: package' .ci/with_cluster.sh .ci/package.sh --quick
     .ci/wine.sh --end

@@ -155,9 +155,13 @@ fn program(language: &str) -> Program {
         return Program { path, arguments: Vec::new(), environment, patience };
     }
     if let Some(language) = language.strip_suffix(WINDOWS) {
-        let path = Path::new(ROOT).join(".ci/wine.sh");
-        let adapter = format!("{ROOT}/bindings/{language}/build/windows/conformance.exe");
-        return Program { path, arguments: vec![adapter], environment: Vec::new(), patience };
+        let built = format!("{ROOT}/bindings/{language}/build/windows/conformance");
+        // A program, or a script that starts in Wine what runs it.
+        let (path, arguments) = match Path::new(&built) {
+            script if script.exists() => (script.to_owned(), Vec::new()),
+            _ => (Path::new(ROOT).join(".ci/wine.sh"), vec![format!("{built}.exe")]),
+        };
+        return Program { path, arguments, environment: Vec::new(), patience };
     }
     let path = Path::new(ROOT).join("bindings").join(language).join("build/conformance");
     Program { path, arguments: Vec::new(), environment: Vec::new(), patience }

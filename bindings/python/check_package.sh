@@ -17,13 +17,7 @@ fail() {
 }
 
 echo '-- the wheel'
-rm -rf "$wheels"
-# With what build/venv has: nothing is downloaded, nothing compiled twice.
-PATH=$PWD/build/venv/bin:$PATH python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation \
-    --wheel-dir "$wheels" . >"$dir/log" 2>&1 || {
-    cat "$dir/log"
-    fail 'the wheel could not be built'
-}
+package/wheel.sh "$wheels"
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' ../../Cargo.toml | head -n 1)
 wheel=$(echo "$wheels/readpast-$version-py3-none-linux_"*.whl)
 [ -s "$wheel" ] || fail "there is no $wheel"

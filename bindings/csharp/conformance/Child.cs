@@ -44,7 +44,7 @@ namespace Conformance
         }
 
         // A struct of one 64-bit number is passed as that number is.
-        [DllImport("readpast", CallingConvention = CallingConvention.Cdecl)]
+        [DllImport("libreadpast", CallingConvention = CallingConvention.Cdecl)]
         private static extern int readpast_queue_claim(
             ulong queue, int maxItems, long waitMs, out ulong batch, IntPtr error);
 

@@ -82,6 +82,8 @@ def main(directory: Path) -> None:
     for name in ("Readpast.dll", "Readpast.xml"):
         parts[f"lib/{values['TargetFramework']}/{name}"] = (BINDING / "build" / name).read_bytes()
     for file in project.iterfind("ItemGroup/None[@Pack='true']"):
+        if expand(file.get("Condition", ""), values) == "'' != ''":
+            continue
         source = PROJECT.parent / expand(file.attrib["Include"], values)
         parts[file.attrib["PackagePath"]] = source.read_bytes()
     parts["_rels/.rels"] = RELATIONS.format_map(escaped).encode()

@@ -18,6 +18,7 @@ internal static class Runner
 
     private static int passed;
     private static int failed;
+    private static int leftOut;
 
     private static int Main(string[] arguments)
     {
@@ -28,7 +29,7 @@ internal static class Runner
                 RunFixture(fixture, arguments);
             }
         }
-        Console.WriteLine("{0} passed, {1} failed", passed, failed);
+        Console.WriteLine("{0} passed, {1} failed, {2} left out", passed, failed, leftOut);
         return failed == 0 && passed > 0 ? 0 : 1;
     }
 
@@ -114,6 +115,12 @@ internal static class Runner
         if (wrong == null || wrong is SuccessException)
         {
             passed++;
+            return;
+        }
+        if (wrong is IgnoreException)
+        {
+            leftOut++;
+            Console.WriteLine("left out: {0}: {1}", name, wrong.Message);
             return;
         }
         failed++;

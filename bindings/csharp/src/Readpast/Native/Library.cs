@@ -7,10 +7,11 @@ namespace Readpast.Native
     internal static class Library
     {
         /// <summary>
-        /// As every runtime looks for it: libreadpast.so on Linux, by its own rules for places (.NET: beside the
-        /// assembly and in runtimes/; Mono: LD_LIBRARY_PATH and a dllmap).
+        /// As every runtime looks for it: libreadpast.so on Linux, libreadpast.dll on Windows, where readpast.dll would
+        /// be this assembly's own name; by its own rules for places (.NET: beside the assembly and in runtimes/; Mono:
+        /// LD_LIBRARY_PATH and a dllmap).
         /// </summary>
-        internal const string Name = "readpast";
+        internal const string Name = "libreadpast";
 
         /// <summary>READPAST_ABI of the header that this assembly was written against.</summary>
         internal const int Abi = 1;
@@ -55,11 +56,22 @@ namespace Readpast.Native
             }
             catch (DllNotFoundException missing)
             {
-                return new DllNotFoundException(
-                    "libreadpast.so, or a library that it needs, cannot be loaded. It needs unixODBC: on Debian and " +
-                    "Ubuntu install the package libodbc2 (unixodbc), on others unixODBC. If libreadpast.so lies " +
-                    "where the loader does not look, set LD_LIBRARY_PATH.", missing);
+                return new DllNotFoundException(HowToFind(), missing);
             }
+        }
+
+        private static string HowToFind()
+        {
+            if (Environment.OSVersion.Platform == PlatformID.Win32NT)
+            {
+                return
+                    "libreadpast.dll cannot be loaded. Let it lie beside Readpast.dll, or on the PATH; in the " +
+                    "package it is runtimes/win-x64/native/libreadpast.dll, for 64-bit processes.";
+            }
+            return
+                "libreadpast.so, or a library that it needs, cannot be loaded. It needs unixODBC: on Debian and " +
+                "Ubuntu install the package libodbc2 (unixodbc), on others unixODBC. If libreadpast.so lies " +
+                "where the loader does not look, set LD_LIBRARY_PATH.";
         }
 
         [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Runs the tests and the minimal worker on .NET Core for Windows, in Wine, with the package as a user's project gets it, on the
+# PostgreSQL that READPAST_TEST_POSTGRES names. `make windows` builds everything before.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+readonly root=$PWD/../..
+readonly dotnet=$root/.local/windows_runtimes/dotnet
+export READPAST_CONNECTION=${READPAST_TEST_POSTGRES:?set it to an ODBC connection string, or run "make test-windows" at the root}
+export READPAST_HEADER=$root/include/readpast.h READPAST_WINDOWS=$root/.local/windows DOTNET_SYSTEM_GLOBALIZATION_INVARIANT=1
+# The tests' own session is a program of this system.
+unset READPAST_PG_BIN
+
+fail() {
+    printf 'check_windows: %s\n' "$*" >&2
+    exit 1
+}
+
+app=$PWD/build/windows
+rm -rf "$app"
+mkdir -p "$app/package"
+package/pack.py "$app/package"
+unzip -q "$app"/package/*.nupkg -d "$app/package"
+cp "$app"/package/lib/netstandard2.0/Readpast.dll "$app"/package/runtimes/win-x64/native/libreadpast.dll "$app/"
+cp build/{Readpast.Tests.dll,Runner.exe,nunit.framework.dll,minimal_worker.exe,Enqueue.exe} "$app/"
+version=$(basename "$dotnet"/shared/Microsoft.NETCore.App/*)
+printf '{"runtimeOptions": {"framework": {"name": "Microsoft.NETCore.App", "version": "%s"}}}\n' "$version" >"$app/runtimeconfig.json"
+cd "$app"
+
+run() { "$root/.ci/wine.sh" "$dotnet/dotnet.exe" exec --runtimeconfig runtimeconfig.json "$@" </dev/null; }
+
+echo '-- tests on CoreCLR for Windows'
+# What workers are to warn of is not worth reading unless something failed.
+run Runner.exe 2>warnings || {
+    cut --bytes=1-300 warnings >&2
+    fail 'the tests failed'
+}
+echo '-- the minimal worker'
+run Enqueue.exe 5
+done_lines=$(run minimal_worker.exe | grep --count '"Recipient":"customer-') || true
+[ "$done_lines" -eq 5 ] || fail "it did $done_lines items of 5"
+echo '-- what is missing is named'
+rm libreadpast.dll
+# What it ends with is that of Wine's debugger.
+said=$(run minimal_worker.exe 2>&1) || true
+[[ $said == *DllNotFoundException* && $said == *'libreadpast.dll cannot be loaded'* ]] || fail "the worker said: $said"
