@@ -80,11 +80,9 @@ verify-sqlserver: ## Runs on READPAST_TEST_SQLSERVER, a real server, what no sta
 semver: setup ## Compares the crate's API with the last release's; builds the tool for it first, once, for ten minutes.
 	@bindings/rust/check_semver.sh
 
-# The one for Windows so far.
-package: ## Makes the archive for Windows, target/package/readpast-VERSION-windows-x86_64.zip, and tries it in Wine.
-	@.ci/setup.sh windows
-	@.ci/wine.sh --make
-	@.ci/with_cluster.sh .ci/package.sh
+package: ## Makes what a release gives away, for Linux and Windows, into target/package, and tries it.
+	@.ci/setup.sh windows csharp python
+	@.ci/with_cluster.sh .ci/package/all.sh
 
 install: ## Installs the command readpast into ~/.cargo/bin.
 	cargo install --locked --path .

@@ -85,7 +85,7 @@ windows() {
     step 'windows: command' .ci/with_cluster.sh cargo test --test windows -- --ignored
     READPAST_CONFORMANCE_LANGUAGES=c@windows,cpp@windows,go@windows,python@windows READPAST_CONFORMANCE_TABLE=$PWD/.local/windows.txt \
         step 'windows: conformance' .ci/with_cluster.sh cargo test --test conformance
-    step 'windows: package' .ci/with_cluster.sh .ci/package.sh --quick
+    step 'windows: package' .ci/with_cluster.sh .ci/package/windows.sh --quick
     .ci/wine.sh --end
     trap - EXIT
 }
@@ -142,6 +142,7 @@ case ${1:-all} in
         build "${languages[@]}"
         step 'tests' .ci/with_cluster.sh cargo test
         check "${languages[@]}"
+        step 'package' .ci/with_cluster.sh .ci/package/linux.sh --quick
         windows
         step 'other drivers' .ci/with_cluster.sh tests/callers/test.sh
         step 'pages in a browser' tests/browser/test.sh

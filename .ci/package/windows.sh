@@ -2,23 +2,12 @@
 # Makes the archive for Windows, unpacks it in a clean place, and uses it there in Wine on the PostgreSQL that
 # READPAST_CONNECTION names: the command, and a C program that is linked with each of its import libraries.
 #
-#   package.sh           of an optimized build, into target/package
-#   package.sh --quick   of what `stage.sh --windows` has built, for the tests
-set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+#   windows.sh           of an optimized build, into target/package
+#   windows.sh --quick   of what `stage.sh --windows` has built, into target/package/quick, for the tests
+# shellcheck source=.ci/package/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-readonly root=$PWD target=x86_64-pc-windows-gnu
-readonly folders=${CARGO_TARGET_DIR:-target}
-version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
-readonly version
-readonly name=readpast-$version-windows-x86_64
-profile=release
-[ "${1:-}" != --quick ] || profile=quick
-
-fail() {
-    printf 'package: %s\n' "$*" >&2
-    exit 1
-}
+readonly target=x86_64-pc-windows-gnu name=readpast-$version-windows-x86_64
 
 # MSVC links with a .lib, which needs the names alone.
 import_library() {
@@ -33,8 +22,9 @@ import_library() {
 }
 
 make_archive() {
-    local into=$1 built=$folders/$target/$profile
-    if [ "$profile" != quick ]; then
+    local built=$folders/$target/${quick:+quick}
+    if [ -z "$quick" ]; then
+        built+=release
         cargo rustc --locked --lib --crate-type cdylib --release --target "$target"
         cargo build --locked --bin readpast --release --target "$target"
     fi
@@ -53,31 +43,22 @@ make_archive() {
 
 # From where nothing of ours lies about.
 try_archive() {
-    local archive=$1 clean said
-    clean=$(mktemp --directory)
-    # shellcheck disable=SC2064 # $clean is local: expand it now
-    trap "rm -rf '$clean'" EXIT
-    /usr/bin/python3 -m zipfile --extract "$archive" "$clean"
+    local library command
+    make_clean_place
+    /usr/bin/python3 -m zipfile --extract "$into/$name.zip" "$clean"
     cd "$clean/$name"
     READPAST_WINDOWS_PATH=$PWD/bin
     export READPAST_WINDOWS_PATH
-    said=$("$root/.ci/wine.sh" "$PWD/bin/readpast.exe" --version)
-    [ "${said%$'\r'}" = "readpast $version" ] || fail "the command says: $said"
-    echo '{"queue": "Notification", "columns": [{"name": "Recipient", "type": "text(254)"}]}' >queue.json
-    "$root/.ci/wine.sh" "$PWD/bin/readpast.exe" install queue.json >/dev/null
-    local library
+    command=("$root/.ci/wine.sh" "$PWD/bin/readpast.exe")
+    says_version "${command[@]}"
+    make_queue "${command[@]}"
     for library in libreadpast.dll.a readpast.lib; do
         x86_64-w64-mingw32-gcc -Iinclude -o worker.exe "$root/bindings/c/examples/minimal_worker.c" "lib/$library"
-        "$root/.ci/wine.sh" "$PWD/bin/readpast.exe" enqueue Notification 'Recipient=Zoë' >/dev/null
-        said=$("$root/.ci/wine.sh" "$PWD/worker.exe")
-        [[ $said == *Zoë* ]] || fail "a worker linked with $library says: $said"
+        "${command[@]}" enqueue Notification 'Recipient=Zoë' >/dev/null
+        does_work "$root/.ci/wine.sh" "$PWD/worker.exe"
     done
-    cd "$root"
     echo 'package: used from a clean place'
 }
 
-[ -n "${READPAST_CONNECTION:-}" ] || fail 'set READPAST_CONNECTION to an ODBC connection string, or run "make package"'
-into=$folders/package
-[ "$profile" = release ] || into=$folders/package/quick
-make_archive "$into"
-try_archive "$into/$name.zip"
+make_archive
+try_archive

@@ -1,0 +1,49 @@
+# shellcheck shell=bash
+# What makes and tries packages has in common. To be sourced.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+readonly root=$PWD folders=${CARGO_TARGET_DIR:-target}
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+# The same sources give the same package: what is in it is as old as the last change.
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || date +%s)
+readonly version
+export SOURCE_DATE_EPOCH
+
+fail() {
+    printf 'package: %s\n' "$*" >&2
+    exit 1
+}
+
+# A clean place, which goes when the script ends.
+make_clean_place() {
+    clean=$(mktemp --directory)
+    trap 'rm -rf "$clean"' EXIT
+}
+
+# says_version COMMAND...
+says_version() {
+    local said
+    said=$("$@" --version)
+    [ "${said%$'\r'}" = "readpast $version" ] || fail "$1 says: $said"
+}
+
+# make_queue COMMAND...: the queue that the smallest worker works on, where the database does not have it yet.
+make_queue() {
+    echo '{"queue": "Notification", "columns": [{"name": "Recipient", "type": "text(254)"}]}' >"$clean/queue.json"
+    "$@" install "$clean/queue.json" >/dev/null
+}
+
+# does_work WORKER...: what was enqueued before is what it prints.
+does_work() {
+    local said
+    said=$("$@")
+    [[ $said == *Zoë* ]] || fail "the worker $1 says: $said"
+}
+
+[ -n "${READPAST_CONNECTION:-}" ] || fail 'set READPAST_CONNECTION to an ODBC connection string, or run "make package"'
+quick=
+[ "${1:-}" != --quick ] || quick=yes
+into=$root/$folders/package${quick:+/quick}
+[[ $folders != /* ]] || into=$folders/package${quick:+/quick}
+mkdir -p "$into"
