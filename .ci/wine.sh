@@ -40,6 +40,8 @@ make_windows() {
 # would wait for them. So one runs all the time, which has no output.
 keep_windows() {
     local patience=600
+    # What was left behind by a run that was killed.
+    "$(program wineserver64)" --kill || true
     "$(program wineserver64)" --persistent
     rm -f "$WINEPREFIX/begun" "$WINEPREFIX/go"
     # Under another name: tests look for those that they have started.

@@ -35,6 +35,8 @@ pub enum Command {
     Check(check::Args),
     #[cfg(feature = "serve")]
     Serve(crate::serve::Args),
+    #[cfg(windows)]
+    Service(crate::service::Args),
     Show(show::Args),
     Why(why::Args),
     /// Lets items that wait for their next attempt be tried at once

@@ -1,6 +1,6 @@
 //! What the library logs goes to standard error: warnings, and with `--verbose` everything.
 
-use crate::output::note;
+use crate::output::remark;
 use log::{LevelFilter, Log, Metadata, Record};
 
 struct ToStandardError;
@@ -9,6 +9,11 @@ struct ToStandardError;
 pub fn start(verbose: bool, quiet: bool) {
     // Only a second logger is refused, and there is none.
     let _ = log::set_logger(&ToStandardError);
+    set_level(verbose, quiet);
+}
+
+/// How much is told from now on.
+pub fn set_level(verbose: bool, quiet: bool) {
     log::set_max_level(match (verbose, quiet) {
         (true, _) => LevelFilter::Debug,
         (_, true) => LevelFilter::Error,
@@ -24,7 +29,7 @@ impl Log for ToStandardError {
 
     fn log(&self, record: &Record<'_>) {
         if self.enabled(record.metadata()) {
-            note(&format!("{}: {}", record.level().as_str().to_ascii_lowercase(), record.args()));
+            remark(record.level(), &format!("{}: {}", record.level().as_str().to_ascii_lowercase(), record.args()));
         }
     }
 

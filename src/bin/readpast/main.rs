@@ -25,6 +25,8 @@ mod render;
 mod secret_file;
 #[cfg(feature = "serve")]
 mod serve;
+#[cfg(windows)]
+mod service;
 mod show;
 mod signals;
 mod spec_file;
@@ -37,16 +39,31 @@ mod work;
 
 use clap::{CommandFactory, Parser};
 use cli::{Cli, Command};
+use exit::Exit;
+use failure::Result;
 use output::Output;
 use std::process::ExitCode;
 use steer::Verb;
 
 fn main() -> ExitCode {
-    let Cli { global, command } = match Cli::try_parse() {
+    let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return refuse(&error),
     };
-    log::start(global.verbose, global.quiet);
+    log::start(cli.global.verbose, cli.global.quiet);
+    let json = cli.global.json;
+    match perform(cli) {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            failure.report(json);
+            failure.exit().into()
+        }
+    }
+}
+
+/// Does what a command line asks for.
+fn perform(cli: Cli) -> Result<Exit> {
+    let Cli { global, command } = cli;
     let out = Output::new(global.json);
     let result = match command {
         Command::Install(args) => install::run(&global, &args, &out),
@@ -58,6 +75,8 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(&global, &args, &out),
         #[cfg(feature = "serve")]
         Command::Serve(args) => serve::run(&global, &args, &out),
+        #[cfg(windows)]
+        Command::Service(args) => service::run(&global, args, read_line, &out),
         Command::Stats(args) => stats::run(&global, &args, &out),
         Command::Show(args) => show::run(&global, &args, &out),
         Command::Why(args) => why::run(&global, &args, &out),
@@ -70,16 +89,29 @@ fn main() -> ExitCode {
         Command::Recover(args) => recover::run(&global, &args, &out),
         Command::Completions(args) => completions::run(Cli::command(), &args, &out),
     };
-    let result = result.and_then(|exit| out.flush().map(|()| exit));
-    match result {
-        Ok(exit) => exit.into(),
-        Err(failure) => {
-            // What was done before the failure is told all the same.
-            let _ = out.flush();
-            failure.report(global.json);
-            failure.exit().into()
-        }
-    }
+    // What was done before a failure is told all the same.
+    let told = out.flush();
+    result.and_then(|exit| told.map(|()| exit))
+}
+
+/// The command line of a service.
+#[cfg(windows)]
+fn read_line(arguments: &[std::ffi::OsString]) -> Result<service::Line> {
+    let line = std::iter::once("readpast".into()).chain(arguments.iter().cloned());
+    let cli =
+        Cli::try_parse_from(line).map_err(|error| failure::usage(format!("the service's own command: {error}")))?;
+    let goes_on = match cli.command {
+        Command::Work(_) => true,
+        #[cfg(feature = "serve")]
+        Command::Serve(_) => true,
+        _ => false,
+    };
+    let has_connection = cli.global.connection.is_some();
+    let perform = move || {
+        log::set_level(cli.global.verbose, cli.global.quiet);
+        perform(cli)
+    };
+    Ok(service::Line { goes_on, has_connection, perform: Box::new(perform) })
 }
 
 /// Arguments that are none, or help that was asked for.

@@ -2,9 +2,10 @@
 
 use crate::failure::{Failure, Result};
 use crate::printable::printable;
+use log::Level;
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Where answers go.
 pub struct Output {
@@ -54,9 +55,28 @@ impl Output {
     }
 }
 
+/// Where remarks go instead of standard error, which a service has not.
+static ELSEWHERE: OnceLock<fn(Level, &str)> = OnceLock::new();
+
+/// Has remarks go elsewhere from now on. Once a process.
+#[cfg(windows)]
+pub fn remark_to(place: fn(Level, &str)) {
+    let _ = ELSEWHERE.set(place);
+}
+
 /// A remark for the person at the terminal, on standard error. It may get lost: nothing depends on it.
 pub fn note(text: &str) {
-    let _ = writeln!(io::stderr().lock(), "readpast: {}", printable(text));
+    remark(Level::Info, text);
+}
+
+/// The same, of some weight.
+pub fn remark(level: Level, text: &str) {
+    match ELSEWHERE.get() {
+        Some(place) => place(level, &printable(text)),
+        None => {
+            let _ = writeln!(io::stderr().lock(), "readpast: {}", printable(text));
+        }
+    }
 }
 
 fn broken(error: io::Error) -> Failure {

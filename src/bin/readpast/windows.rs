@@ -2,3 +2,4 @@
 
 pub mod access;
 pub mod console;
+pub mod event_log;

@@ -1,10 +1,12 @@
-//! The console: keys and events that ask us to end, and asking others; and waiting for a process.
+//! Who asks us to end: keys and events of the console, or the service manager in its place; asking others; and waiting for
+//! a process.
 #![allow(unsafe_code, reason = "Windows offers these as C functions only")]
 
 use std::io;
 use std::os::windows::io::{AsRawHandle, OwnedHandle};
-use std::sync::OnceLock;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{LazyLock, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 use windows::Win32::Foundation::HANDLE;
@@ -25,18 +27,41 @@ pub enum Request {
     Close,
 }
 
-static HEARD: OnceLock<Sender<Request>> = OnceLock::new();
+/// What is asked. Before somebody listens it waits, so that it is not lost.
+struct Asked {
+    teller: Sender<Request>,
+    told: Mutex<Option<Receiver<Request>>>,
+}
+
+static ASKED: LazyLock<Asked> = LazyLock::new(|| {
+    let (teller, told) = channel();
+    Asked { teller, told: Mutex::new(Some(told)) }
+});
+
+/// Whether the service manager asks, and nobody else.
+static IS_SERVICE: AtomicBool = AtomicBool::new(false);
+
+/// Asks us to end, as the service manager wants it.
+pub fn ask(request: Request) {
+    let _ = ASKED.teller.send(request);
+}
+
+/// We are a service: the console is not listened to, whose events come from any user who logs off, and a service stays.
+pub fn leave() {
+    IS_SERVICE.store(true, Ordering::Relaxed);
+}
 
 /// Calls `heed` with each request, in a thread of its own. Once a process.
 ///
 /// # Errors
 /// When the system gives neither handler nor thread.
 pub fn listen(mut heed: impl FnMut(Request) + Send + 'static) -> io::Result<()> {
-    let (teller, told) = channel();
-    if HEARD.set(teller).is_err() {
-        return Err(io::Error::other("somebody listens already"));
-    }
+    let told = ASKED.told.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let told = told.ok_or_else(|| io::Error::other("somebody listens already"))?;
     thread::Builder::new().name("console".to_owned()).spawn(move || told.iter().for_each(&mut heed))?;
+    if IS_SERVICE.load(Ordering::Relaxed) {
+        return Ok(());
+    }
     // SAFETY: the handler is a function, which is there as long as the process.
     unsafe { SetConsoleCtrlHandler(Some(handle), true) }.map_err(io::Error::from)
 }
@@ -48,7 +73,7 @@ unsafe extern "system" fn handle(event: u32) -> BOOL {
         CTRL_BREAK_EVENT => Request::Break,
         _ => Request::Close,
     };
-    let is_heard = HEARD.get().is_some_and(|teller| teller.send(request).is_ok());
+    let is_heard = ASKED.teller.send(request).is_ok();
     // From this event there is no way back: the process ends when we return, or a few seconds later.
     if is_heard && request == Request::Close {
         thread::sleep(Duration::from_secs(3600));

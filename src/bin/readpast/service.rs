@@ -1,0 +1,122 @@
+//! `readpast service`: workers, and the pages, as Windows services.
+
+mod manage;
+mod run;
+
+use crate::exit::Exit;
+use crate::failure::{Result, usage};
+use crate::global::Global;
+use crate::output::Output;
+use clap::Subcommand;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Runs `work` or `serve` as a Windows service
+///
+/// readpast service install Mail -- work Mail --connection-file C:\mail\connection --jobs 4 -- C:\mail\send.exe
+/// sc start Mail
+///
+/// The service runs in the folder where it was installed, as the account `NT SERVICE\Mail`, which has to be allowed to read
+/// what it needs: icacls C:\mail\connection /grant "NT SERVICE\Mail:R". It begins with the machine, is begun again when it
+/// fails, ends as Ctrl-Break ends the command, and says in the event log of applications what the command says on standard
+/// error.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Install(Install),
+    Remove(Remove),
+    #[command(hide = true)]
+    Run(Run),
+}
+
+/// Makes a service of a command line
+#[derive(Debug, clap::Args)]
+struct Install {
+    /// What the service is to be called
+    name: String,
+    /// As whom it runs: an account that needs no password here, like LocalSystem, NT AUTHORITY\NetworkService or
+    /// DOMAIN\gmsa$. For one that needs it: sc config NAME obj= ACCOUNT password= PASSWORD [default: NT SERVICE\NAME]
+    #[arg(long)]
+    account: Option<String>,
+    /// Does not begin with the machine, but when it is told to
+    #[arg(long)]
+    manual: bool,
+    /// What it runs: `work` or `serve` with their options
+    #[arg(last = true, required = true)]
+    command: Vec<OsString>,
+}
+
+/// Stops a service and takes it away
+#[derive(Debug, clap::Args)]
+struct Remove {
+    /// The service
+    name: String,
+}
+
+/// What the service manager starts.
+#[derive(Debug, clap::Args)]
+struct Run {
+    name: String,
+    #[arg(long)]
+    folder: PathBuf,
+    #[arg(last = true, required = true)]
+    command: Vec<OsString>,
+}
+
+/// The command line that a service runs, as whoever knows all subcommands has read it.
+pub struct Line {
+    /// Whether it goes on until it is asked to end.
+    pub goes_on: bool,
+    /// Whether the connection stands in it.
+    pub has_connection: bool,
+    /// Does it.
+    pub perform: Box<dyn FnOnce() -> Result<Exit>>,
+}
+
+/// Reads a command line.
+pub type Reader = fn(&[OsString]) -> Result<Line>;
+
+/// Runs the subcommand.
+pub fn run(global: &Global, args: Args, reader: Reader, out: &Output) -> Result<Exit> {
+    match args.verb {
+        Verb::Install(args) => {
+            let strays = [&global.connection_file, &global.config].iter().any(|option| option.is_some());
+            if strays || global.connection.is_some() || global.schema.is_some() || !global.set.is_empty() {
+                return Err(usage(
+                    "connection, configuration, schema and settings are the service's: give them after --, \
+                     beside work or serve",
+                ));
+            }
+            check(&reader(&args.command)?)?;
+            manage::install(&args, out)
+        }
+        Verb::Remove(args) => manage::remove(&args.name, out),
+        Verb::Run(args) => run::run(args, reader),
+    }
+}
+
+/// Finds out now what the service would fail for when nobody looks.
+fn check(line: &Line) -> Result<()> {
+    if !line.goes_on {
+        return Err(usage("a service runs work or serve; the others end by themselves"));
+    }
+    if line.has_connection {
+        return Err(usage(
+            "every user of this machine can read a service's command line: put the connection into a file, and name that \
+             with --connection-file",
+        ));
+    }
+    Ok(())
+}
+
+/// What a call of the service manager came to.
+fn told(what: &str, error: &windows_service::Error) -> crate::failure::Failure {
+    let why = std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
+    crate::failure::Failure::Partly(format!("{what}: {why}"), Exit::Denied)
+}

@@ -1,0 +1,146 @@
+//! The service itself: what the service manager is told of a command that runs.
+
+use super::{Reader, Run, told};
+use crate::exit::Exit;
+use crate::failure::{Result, usage};
+use crate::output::{note, remark, remark_to};
+use crate::windows::console::{self, Request};
+use crate::windows::event_log;
+use log::Level;
+use std::ffi::OsString;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread;
+use std::time::Duration;
+use windows_service::define_windows_service;
+use windows_service::service::{
+    ServiceControl, ServiceControlAccept, ServiceExitCode, ServiceState, ServiceStatus, ServiceType,
+};
+use windows_service::service_control_handler::{self, ServiceControlHandlerResult, ServiceStatusHandle};
+use windows_service::service_dispatcher;
+
+/// What the manager started; its own call brings the name alone.
+static STARTED: OnceLock<(Run, Reader)> = OnceLock::new();
+
+/// While it ends, the manager hears of it so often; it waits three times as long for the next word.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
+
+define_windows_service!(begun_by_manager, serve_manager);
+
+/// Returns when the service has ended.
+pub(super) fn run(args: Run, reader: Reader) -> Result<Exit> {
+    let name = args.name.clone();
+    STARTED.set((args, reader)).map_err(|_| usage("a process is one service"))?;
+    service_dispatcher::start(&name, begun_by_manager)
+        .map_err(|error| told(&format!("the service manager alone begins this: sc start {name}"), &error))?;
+    Ok(Exit::Done)
+}
+
+fn serve_manager(_: Vec<OsString>) {
+    let Some((args, reader)) = STARTED.get() else { return };
+    remark_to(|level, text| {
+        if let Some((args, _)) = STARTED.get() {
+            event_log::write(&args.name, level, text);
+        }
+    });
+    if let Err(error) = serve(args, *reader) {
+        remark(Level::Error, &told("the service manager does not take what it is told", &error).message());
+    }
+}
+
+fn serve(args: &Run, reader: Reader) -> windows_service::Result<()> {
+    let (asks, asked) = channel();
+    let handle = service_control_handler::register(&args.name, move |control| match control {
+        ServiceControl::Stop | ServiceControl::Preshutdown => {
+            let _ = asks.send(());
+            ServiceControlHandlerResult::NoError
+        }
+        ServiceControl::Interrogate => ServiceControlHandlerResult::NoError,
+        _ => ServiceControlHandlerResult::NotImplemented,
+    })?;
+    console::leave();
+    let manager = Manager { handle, has_ended: Mutex::new(false) };
+    manager.tell(ServiceState::Running, 0, 0)?;
+    let (ends, ended): (Sender<()>, _) = channel();
+    let result = thread::scope(|scope| {
+        let manager = &manager;
+        scope.spawn(move || end_when_asked(manager, &asked, &ended));
+        let result = perform(args, reader);
+        drop(ends);
+        result
+    });
+    let status = match result {
+        // Being asked to end is no failure, which the manager would begin it again for.
+        Ok(Exit::Done | Exit::Signal(_)) => 0,
+        Ok(exit) => exit.status(),
+        Err(failure) => {
+            remark(Level::Error, &failure.message());
+            failure.exit().status()
+        }
+    };
+    manager.end(status.into())
+}
+
+/// Hands the manager's wish on, and tells it that we are about to end for as long as that takes.
+fn end_when_asked(manager: &Manager, asked: &Receiver<()>, ended: &Receiver<()>) {
+    let is_over = |wait| !matches!(ended.recv_timeout(wait), Err(RecvTimeoutError::Timeout));
+    while asked.try_recv().is_err() {
+        if is_over(Duration::from_millis(100)) {
+            return;
+        }
+    }
+    console::ask(Request::Break);
+    let mut checkpoint = 1;
+    loop {
+        if let Err(error) = manager.tell(ServiceState::StopPending, checkpoint, 0) {
+            note(&told("the service manager is not told that it ends", &error).message());
+        }
+        checkpoint += 1;
+        if is_over(SIGN_OF_LIFE) {
+            return;
+        }
+    }
+}
+
+fn perform(args: &Run, reader: Reader) -> Result<Exit> {
+    std::env::set_current_dir(&args.folder)
+        .map_err(|error| usage(format!("the folder {} is not to be had: {error}", args.folder.display())))?;
+    (reader(&args.command)?.perform)()
+}
+
+/// Whom we tell how we are.
+struct Manager {
+    handle: ServiceStatusHandle,
+    /// After its last word nothing is said: it may have begun us anew.
+    has_ended: Mutex<bool>,
+}
+
+impl Manager {
+    fn tell(&self, state: ServiceState, checkpoint: u32, status: u32) -> windows_service::Result<()> {
+        let mut has_ended = self.has_ended.lock().unwrap_or_else(PoisonError::into_inner);
+        if *has_ended {
+            return Ok(());
+        }
+        *has_ended = state == ServiceState::Stopped;
+        let controls_accepted = match state {
+            ServiceState::Running => ServiceControlAccept::STOP | ServiceControlAccept::PRESHUTDOWN,
+            _ => ServiceControlAccept::empty(),
+        };
+        self.handle.set_service_status(ServiceStatus {
+            service_type: ServiceType::OWN_PROCESS,
+            current_state: state,
+            controls_accepted,
+            exit_code: match status {
+                0 => ServiceExitCode::Win32(0),
+                status => ServiceExitCode::ServiceSpecific(status),
+            },
+            checkpoint,
+            wait_hint: if state == ServiceState::StopPending { SIGN_OF_LIFE * 3 } else { Duration::ZERO },
+            process_id: None,
+        })
+    }
+
+    fn end(&self, status: u32) -> windows_service::Result<()> {
+        self.tell(ServiceState::Stopped, 0, status)
+    }
+}
