@@ -307,3 +307,45 @@ fn an_adopted_table_gets_its_index_anew() {
         assert_eq!(body.as_deref(), Some("Text(\"second\")"));
     });
 }
+
+/// What install makes fits what it asks of a table, the second time as well.
+#[test]
+fn a_described_table_with_dedup_is_installed_twice() {
+    on_each(|database| {
+        let made = |queue: &str, among: &str, nullable: bool| {
+            format!(
+                "queue = \"{queue}\"\ncolumns = [{{ name = \"Title\", type = \"text(20)\", nullable = {nullable} }}]\n\
+                 dedup = {{ columns = [\"Title\"], among = \"{among}\" }}\n[table]\nschema = \"readpast\"\n\
+                 name = \"{queue}s\"\ncreate = true\nkey = [\"Id\"]\n\
+                 status = {{ column = \"State\", values = {{ Pending = 0, Processing = 1, Completed = 2 }} }}\n"
+            )
+        };
+        for (queue, among, nullable) in [
+            ("Whole", "all", false),
+            ("Partly", "all", true),
+            ("Open", "unfinished", false),
+            ("Opener", "unfinished", true),
+        ] {
+            let spec = made(queue, among, nullable);
+            database.install(&spec).unwrap();
+            let add = || database.open(queue).enqueue(&[titled("one"), titled("two")], None).unwrap();
+            assert!(add().iter().all(|added| !added.duplicate), "{queue}");
+            let catalog = database.catalog();
+            database.install(&spec).unwrap_or_else(|error| panic!("{queue}: {error}"));
+            assert_eq!(database.catalog(), catalog, "{queue}: the second install changes nothing");
+            assert!(add().iter().all(|added| added.duplicate), "{queue}");
+            if nullable {
+                let nothing = || database.open(queue).enqueue(&[item(json!({})), item(json!({}))], None).unwrap();
+                assert!(
+                    nothing().iter().chain(&nothing()).all(|added| !added.duplicate),
+                    "{queue}: nothing is no work"
+                );
+            }
+        }
+        // Where the server can say it of the whole table, whoever else puts rows in is held to it.
+        let place = database.pick("[readpast].[Wholes]", "readpast.wholes");
+        let error =
+            database.session().execute(&format!("INSERT INTO {place} (Title) VALUES ('one')"), &[]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidItem, "{error}");
+    });
+}

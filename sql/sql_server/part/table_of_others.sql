@@ -1,7 +1,13 @@
 {%- if create %}
 {%- set at_once = "SYSDATETIME()" if local_time else "SYSUTCDATETIME()" %}
 {% filter made("TABLE", place) %}
-/* {{ queue }}: the items, in the shape that its description gives. */
+/*
+{{ queue }}: the items, in the shape that its description gives.
+{%- if dedup %} The same work is kept out by a constraint only where that
+needs no filter, as rows without a value or finished ones would: an index with a filter is refused who writes with other
+settings (error 1934).
+{%- endif %}
+*/
 IF OBJECT_ID({{ text(table) }}, N'U') IS NULL
     CREATE TABLE {{ table }} (
 {%- for c in made %}
@@ -19,6 +25,9 @@ IF OBJECT_ID({{ text(table) }}, N'U') IS NULL
 {%- else %} nvarchar(max) NULL
 {%- endif %},
 {%- endfor %}
+{%- if dedup and not dedup.unfinished_only and not (t.work | selectattr("nullable") | list) %}
+        CONSTRAINT [UQ_{{ queue }}_Work] UNIQUE NONCLUSTERED ({{ dedup.columns | join(", ") }}),
+{%- endif %}
         CONSTRAINT [PK_{{ queue }}] PRIMARY KEY CLUSTERED ({{ t.key | map(attribute="quoted") | join(", ") }})
     );
 {% endfilter %}
