@@ -3,8 +3,8 @@
 mod both;
 
 use both::Database;
-use readpast::item::{Action, Settlement};
-use readpast::{ItemState, NewItem, Queue, QueueSpec, install};
+use readpast::item::{Action, Answer, Settlement};
+use readpast::{ItemState, NewItem, Queue, QueueSpec, Value, install};
 use serde_json::json;
 use std::time::Duration;
 
@@ -64,6 +64,49 @@ fn a_key_that_comes_again_begins_anew() {
                 }
                 assert_eq!(queue.attempts("a").unwrap().len(), 2);
                 database.run(database.pick("DELETE FROM [readpast].[Jobs]", "DELETE FROM readpast.jobs"));
+            }
+        }
+    }
+}
+
+/// What Add tells of an item is how the item stands, and its token is one to go by: also where the table has no due time,
+/// no token, and nothing beside it yet. A repeated operation tells the same.
+#[test]
+fn what_add_tells_of_an_item_holds() {
+    for life in [json!({}), json!({"due": "Due"}), json!({"token": "Changed"}), json!({"due": "Due", "step": "Step"})] {
+        for database in Database::each() {
+            let queue = given(&database, &life);
+            let waits = if life.get("due").is_some() { "Pending" } else { "Error" };
+            let items = r#"[{"columns": {"Id": "later"}, "delay_ms": 3600000}, {"columns": {"Id": "now"}},
+                {"columns": {"Id": "step"}, "step": "half"}]"#;
+            let add = || {
+                let operation = "00000000-0000-0000-0000-00000000000a";
+                let rows = database.rows(&if database.is_sql_server() {
+                    format!("EXECUTE [readpast].[Add_Job_Set_trx] '{operation}', N'{items}'")
+                } else {
+                    format!("SELECT * FROM readpast.add_job_set_trx('{operation}', '{items}')")
+                });
+                let cell = |row, column| match rows.value(row, column) {
+                    Value::Text(text) => text.to_owned(),
+                    other => format!("{other:?}"),
+                };
+                (0..rows.len()).map(|row| [0, 3, 4, 6].map(|column| cell(row, column))).collect::<Vec<_>>()
+            };
+            let told = add();
+            for (row, (key, state)) in told.iter().zip([("later", waits), ("now", "Pending"), ("step", "Pending")]) {
+                let [answer, id, token, status] = row;
+                assert_eq!((answer.as_str(), id.as_str(), status.as_str()), ("OK", key, state), "{life}");
+                assert_eq!(queue.get(key).unwrap().get(0).unwrap().state().unwrap().as_str(), state, "{life}");
+                assert_ne!(token, "Null", "{life}");
+            }
+            assert_eq!(add(), told, "{life}: asked again");
+
+            let control = |key: &str, token: &str, action| {
+                queue.settle(&[Settlement::control(key, Some(token), action)], None).unwrap()[0].answer
+            };
+            for [_, key, token, _] in &told {
+                assert_eq!(control(key, token, Action::Pause), Answer::Ok, "{life}: {key}");
+                assert_eq!(control(key, token, Action::Resume), Answer::Conflict, "{life}: {key} is another one now");
             }
         }
     }

@@ -138,10 +138,25 @@
 {%- endif %}
 {%- endfor %}
 
-        INSERT INTO @_Added ([Ordinal], [Answer], [Key])
-        SELECT n.[Ordinal], 'OK', {{ item.as_text(t, "n") }}
+        INSERT INTO @_Added ([Ordinal], [Answer], [Key]{{ ", [Token], [Status]" if not own }})
+        SELECT
+            n.[Ordinal],
+            'OK',
+            {{ item.as_text(t, "n") }}
+{%- if not own %},
+            {{ "q." ~ role.token if role.token else "@_Now" }},
+            {% if role.due %}'Pending'{% else %}CASE WHEN n.[DueAt] > @_Now THEN 'Error' ELSE 'Pending' END{% endif %}
+{%- endif %}
         FROM @_New AS n
-        WHERE n.[IsNew] = 1;
+{%- if role.token and not own %}
+        /* The token as the column keeps it. */
+        INNER JOIN {{ table }} AS q
+            ON {{ item.found(t, "n") }}
+{%- endif %}
+        WHERE n.[IsNew] = 1
+{%- if role.token and not own %}
+        OPTION (LOOP JOIN, FORCE ORDER)
+{%- endif %};
 {%- if dedup %}
 
         INSERT INTO @_Added ([Ordinal], [Answer], [Key])

@@ -21,7 +21,11 @@
     DECLARE @_Added TABLE (
         [Ordinal] int NOT NULL PRIMARY KEY,
         [Answer] varchar(20) NOT NULL,
-        [Key] {{ item.key_type(t) }} NULL
+        [Key] {{ item.key_type(t) }} NULL{{ "," if not own }}
+{%- if not own %}
+        [Token] datetime2(7) NULL,
+        [Status] varchar(20) NULL
+{%- endif %}
     );
 {%- if own %}
     DECLARE @_First bigint;

@@ -4,7 +4,11 @@
                 SELECT
                     a.[Ordinal] AS [ordinal],
                     a.[Answer] AS [answer],
-                    a.[Key] AS [key]
+                    a.[Key] AS [key]{{ "," if not own }}
+{%- if not own %}
+                    a.[Token] AS [token],
+                    a.[Status] AS [status]
+{%- endif %}
                 FROM @_Added AS a
                 FOR JSON PATH
             );

@@ -100,10 +100,13 @@ BEGIN
         FROM {{ object("QueueOperation") }} AS p
         WHERE p.[OperationId] = @Operation;
 
-        INSERT INTO @_Added ([Ordinal], [Answer], [Key])
-        SELECT r.[ordinal], r.[answer], r.[key]
+        INSERT INTO @_Added ([Ordinal], [Answer], [Key]{{ ", [Token], [Status]" if not own }})
+        SELECT r.[ordinal], r.[answer], r.[key]{{ ", r.[token], r.[status]" if not own }}
         FROM OPENJSON(@_Result) WITH (
-            [ordinal] int '$.ordinal', [answer] varchar(20) '$.answer', [key] {{ item.key_type(t) }} '$.key'
+            [ordinal] int '$.ordinal', [answer] varchar(20) '$.answer', [key] {{ item.key_type(t) }} '$.key'{{ "," if not own }}
+{%- if not own %}
+            [token] datetime2(7) '$.token', [status] varchar(20) '$.status'
+{%- endif %}
         ) AS r;
     END;
 
@@ -112,9 +115,9 @@ BEGIN
         a.[Ordinal],
         CAST(NULL AS bigint) AS [DueMs],
         {{ "a.[Key]" if not dedup or dedup.existing else "CASE WHEN a.[Answer] = 'OK' THEN a.[Key] END AS [Key]" }},
-        {{ "CASE WHEN a.[Answer] = 'OK' THEN @_Now END" if own else "CAST(NULL AS datetime2(7))" }} AS [Token],
+        {{ "CASE WHEN a.[Answer] = 'OK' THEN @_Now END AS [Token]" if own else "a.[Token]" }},
         {{ "CASE WHEN a.[Answer] = 'OK' THEN 0 END" if own else "0" }} AS [AttemptNum],
-        CASE WHEN a.[Answer] = 'OK' THEN 'Pending' END AS [Status]
+        {{ "CASE WHEN a.[Answer] = 'OK' THEN 'Pending' END AS [Status]" if own else "a.[Status]" }}
     FROM @_Added AS a
     ORDER BY a.[Ordinal];
 

@@ -37,7 +37,9 @@ BEGIN
     DECLARE @_Added TABLE (
         [Ordinal] int NOT NULL PRIMARY KEY,
         [Answer] varchar(20) NOT NULL,
-        [Key] nvarchar(max) NULL
+        [Key] nvarchar(max) NULL,
+        [Token] datetime2(7) NULL,
+        [Status] varchar(20) NULL
     );
     DECLARE @_Made TABLE (
         [Key1] bigint NOT NULL,
@@ -207,8 +209,13 @@ BEGIN
         ) AS m
             ON m.[Place] = o.[Place];
 
-        INSERT INTO @_Added ([Ordinal], [Answer], [Key])
-        SELECT n.[Ordinal], 'OK', CAST(n.[Key1] AS nvarchar(36))
+        INSERT INTO @_Added ([Ordinal], [Answer], [Key], [Token], [Status])
+        SELECT
+            n.[Ordinal],
+            'OK',
+            CAST(n.[Key1] AS nvarchar(36)),
+            @_Now,
+            'Pending'
         FROM @_New AS n
         WHERE n.[IsNew] = 1;
 
@@ -248,7 +255,9 @@ BEGIN
                 SELECT
                     a.[Ordinal] AS [ordinal],
                     a.[Answer] AS [answer],
-                    a.[Key] AS [key]
+                    a.[Key] AS [key],
+                    a.[Token] AS [token],
+                    a.[Status] AS [status]
                 FROM @_Added AS a
                 FOR JSON PATH
             );
@@ -267,10 +276,11 @@ BEGIN
         FROM [readpast].[QueueOperation] AS p
         WHERE p.[OperationId] = @Operation;
 
-        INSERT INTO @_Added ([Ordinal], [Answer], [Key])
-        SELECT r.[ordinal], r.[answer], r.[key]
+        INSERT INTO @_Added ([Ordinal], [Answer], [Key], [Token], [Status])
+        SELECT r.[ordinal], r.[answer], r.[key], r.[token], r.[status]
         FROM OPENJSON(@_Result) WITH (
-            [ordinal] int '$.ordinal', [answer] varchar(20) '$.answer', [key] nvarchar(max) '$.key'
+            [ordinal] int '$.ordinal', [answer] varchar(20) '$.answer', [key] nvarchar(max) '$.key',
+            [token] datetime2(7) '$.token', [status] varchar(20) '$.status'
         ) AS r;
     END;
 
@@ -279,9 +289,9 @@ BEGIN
         a.[Ordinal],
         CAST(NULL AS bigint) AS [DueMs],
         CASE WHEN a.[Answer] = 'OK' THEN a.[Key] END AS [Key],
-        CAST(NULL AS datetime2(7)) AS [Token],
+        a.[Token],
         0 AS [AttemptNum],
-        CASE WHEN a.[Answer] = 'OK' THEN 'Pending' END AS [Status]
+        a.[Status]
     FROM @_Added AS a
     ORDER BY a.[Ordinal];
 
@@ -329,7 +339,9 @@ BEGIN
     DECLARE @_Added TABLE (
         [Ordinal] int NOT NULL PRIMARY KEY,
         [Answer] varchar(20) NOT NULL,
-        [Key] nvarchar(max) NULL
+        [Key] nvarchar(max) NULL,
+        [Token] datetime2(7) NULL,
+        [Status] varchar(20) NULL
     );
     DECLARE @_Made TABLE (
         [Key1] bigint NOT NULL,
@@ -492,8 +504,13 @@ BEGIN
             ) AS m
                 ON m.[Place] = o.[Place];
 
-            INSERT INTO @_Added ([Ordinal], [Answer], [Key])
-            SELECT n.[Ordinal], 'OK', CAST(n.[Key1] AS nvarchar(36))
+            INSERT INTO @_Added ([Ordinal], [Answer], [Key], [Token], [Status])
+            SELECT
+                n.[Ordinal],
+                'OK',
+                CAST(n.[Key1] AS nvarchar(36)),
+                @_Now,
+                'Pending'
             FROM @_New AS n
             WHERE n.[IsNew] = 1;
 
@@ -533,7 +550,9 @@ BEGIN
                     SELECT
                         a.[Ordinal] AS [ordinal],
                         a.[Answer] AS [answer],
-                        a.[Key] AS [key]
+                        a.[Key] AS [key],
+                        a.[Token] AS [token],
+                        a.[Status] AS [status]
                     FROM @_Added AS a
                     FOR JSON PATH
                 );
@@ -569,10 +588,11 @@ BEGIN
         FROM [readpast].[QueueOperation] AS p
         WHERE p.[OperationId] = @Operation;
 
-        INSERT INTO @_Added ([Ordinal], [Answer], [Key])
-        SELECT r.[ordinal], r.[answer], r.[key]
+        INSERT INTO @_Added ([Ordinal], [Answer], [Key], [Token], [Status])
+        SELECT r.[ordinal], r.[answer], r.[key], r.[token], r.[status]
         FROM OPENJSON(@_Result) WITH (
-            [ordinal] int '$.ordinal', [answer] varchar(20) '$.answer', [key] nvarchar(max) '$.key'
+            [ordinal] int '$.ordinal', [answer] varchar(20) '$.answer', [key] nvarchar(max) '$.key',
+            [token] datetime2(7) '$.token', [status] varchar(20) '$.status'
         ) AS r;
     END;
 
@@ -581,9 +601,9 @@ BEGIN
         a.[Ordinal],
         CAST(NULL AS bigint) AS [DueMs],
         CASE WHEN a.[Answer] = 'OK' THEN a.[Key] END AS [Key],
-        CAST(NULL AS datetime2(7)) AS [Token],
+        a.[Token],
         0 AS [AttemptNum],
-        CASE WHEN a.[Answer] = 'OK' THEN 'Pending' END AS [Status]
+        a.[Status]
     FROM @_Added AS a
     ORDER BY a.[Ordinal];
 

@@ -201,7 +201,8 @@ BEGIN
                         )
                         THEN 'LEASE_LOST'
                     WHEN x.[Given] IS NULL AND x.[Attempt] > 0 THEN 'CONFLICT'
-                    WHEN x.[Given] IS NOT NULL AND (x.[Token] IS NULL OR x.[Given] <> x.[Token]) THEN 'CONFLICT'
+                    /* Where nothing of an item is kept yet, it is as it was put in: what Add told holds. */
+                    WHEN x.[Given] <> x.[Token] THEN 'CONFLICT'
                     /* The same item twice in one call: the first of them counts. */
                     WHEN x.[Place] > 1 THEN 'CONFLICT'
                     WHEN t.[ToStatus] IS NULL THEN 'ILLEGAL_TRANSITION'
@@ -603,7 +604,8 @@ BEGIN
                             )
                             THEN 'LEASE_LOST'
                         WHEN x.[Given] IS NULL AND x.[Attempt] > 0 THEN 'CONFLICT'
-                        WHEN x.[Given] IS NOT NULL AND (x.[Token] IS NULL OR x.[Given] <> x.[Token]) THEN 'CONFLICT'
+                        /* Where nothing of an item is kept yet, it is as it was put in: what Add told holds. */
+                        WHEN x.[Given] <> x.[Token] THEN 'CONFLICT'
                         /* The same item twice in one call: the first of them counts. */
                         WHEN x.[Place] > 1 THEN 'CONFLICT'
                         WHEN t.[ToStatus] IS NULL THEN 'ILLEGAL_TRANSITION'

@@ -217,7 +217,10 @@ BEGIN
             AND n.[s3] IS NOT NULL;
 
         INSERT INTO @_Added ([Ordinal], [Answer], [Key])
-        SELECT n.[Ordinal], 'OK', n.[Key1]
+        SELECT
+            n.[Ordinal],
+            'OK',
+            n.[Key1]
         FROM @_New AS n
         WHERE n.[IsNew] = 1;
 
@@ -482,7 +485,10 @@ BEGIN
                 AND n.[s3] IS NOT NULL;
 
             INSERT INTO @_Added ([Ordinal], [Answer], [Key])
-            SELECT n.[Ordinal], 'OK', n.[Key1]
+            SELECT
+                n.[Ordinal],
+                'OK',
+                n.[Key1]
             FROM @_New AS n
             WHERE n.[IsNew] = 1;
 

@@ -212,7 +212,8 @@ BEGIN
             SELECT
                 CASE
                     WHEN x.[Found] = 0 THEN 'NOT_FOUND'
-                    WHEN x.[Given] IS NOT NULL AND (x.[Token] IS NULL OR x.[Given] <> x.[Token]) THEN 'CONFLICT'
+                    /* Where nothing of an item is kept yet, it is as it was put in: what Add told holds. */
+                    WHEN x.[Given] <> x.[Token] THEN 'CONFLICT'
                     /* The same item twice in one call: the first of them counts. */
                     WHEN x.[Place] > 1 THEN 'CONFLICT'
                     WHEN x.[Is] IN ('Pending', 'Processing', 'Completed') THEN 'ILLEGAL_TRANSITION'
