@@ -56,7 +56,7 @@
 
 #define READPAST_NEW_ITEM_INIT {sizeof(readpast_new_item), NULL, NULL, -1, NULL, NULL}
 #define READPAST_RECEIPT_INIT {sizeof(readpast_receipt), NULL, NULL, 0, 0}
-#define READPAST_SETTLEMENT_INIT {sizeof(readpast_settlement), NULL, NULL, 0, 0, NULL, NULL, NULL, -1, NULL, 0, 0, 0, 0}
+#define READPAST_SETTLEMENT_INIT {sizeof(readpast_settlement), NULL, NULL, 0, 0, NULL, NULL, NULL, -1, NULL, 0, 0, 0, 0, NULL, 0}
 #define READPAST_OUTCOME_INIT {sizeof(readpast_outcome), 0, 0, 0, 0, {0}}
 #define READPAST_LEASE_INIT {sizeof(readpast_lease), NULL, 0, 0}
 #define READPAST_ITEM_REF_INIT {sizeof(readpast_item_ref), NULL, NULL}
@@ -103,7 +103,7 @@
 /// A setting is unknown, out of its range, or missing.
 #define READPAST_INVALID_CONFIG -3
 
-/// A new item does not fit the queue: not an object, unknown column, wrong type, value too long.
+/// A new item, or what a settlement sets, does not fit the queue: not an object, unknown column, wrong type, value too long.
 #define READPAST_INVALID_ITEM -4
 
 /// The caller was built with a newer header and uses what this library does not know.
@@ -455,6 +455,11 @@ typedef struct {
     size_t error_length;
     /// The same of `due`.
     size_t due_length;
+    /// Values for the item's own columns, written in the same commit: a JSON object in the form of `columns_json` of a new item,
+    /// so that what a subtype has is an object, by the subtype's name. A column that is left out keeps its value. NULL: none.
+    const char *set_json;
+    /// The length of `set_json` in bytes. 0: it ends in NUL.
+    size_t set_json_length;
 } readpast_settlement;
 
 /// Figures about a queue at one moment. Initialise it with `READPAST_STATS_INIT`.
@@ -1235,6 +1240,7 @@ readpast_status readpast_queue_renew(readpast_queue queue,
 /// - `READPAST_OK`: all are settled; `outcomes` are written.
 /// - `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`: the answer of the
 ///   first item that is not; `outcomes` are written, and tell of each.
+/// - `READPAST_INVALID_ITEM`: what a settlement sets does not fit the queue; the message names item and column. None is settled.
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
 /// - `READPAST_OUTCOME_UNKNOWN`: see there.
 /// - any other failure of the connection or the server.
@@ -1553,8 +1559,8 @@ readpast_status readpast_worker_take(readpast_worker worker,
 /// Returns at once: the worker settles them, with what else has ended, in its next call. What becomes of them is told by
 /// `readpast_worker_events`. To record a step and keep the item, see `readpast_worker_step`.
 ///
-/// What is done stays done. A text that is none and a time out of range are left out, as is what the database cannot store,
-/// and the item's error says so; an error's own text is made UTF-8, with U+FFFD for what is not. An action that does not
+/// What is done stays done. A text that is none, a time out of range and values that its columns do not take are left out, as is
+/// what the database cannot store, and the item's error says so; an error's own text is made UTF-8, with U+FFFD for what is not. An action that does not
 /// end an item fails it. READPAST_EVENT_REFUSED tells of all these.
 ///
 /// *Ownership*: what `settlements` points to is copied.

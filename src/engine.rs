@@ -281,7 +281,7 @@ impl Engine {
         let Some(token) = self.0.0.state.lock().hand.token(&claim) else { return Ok(Answer::NotFound) };
         let settlement =
             Settlement { step: Some(step), attempt, ..Settlement::control(key, Some(&token), Action::Step) };
-        check_settlement(&self.queue().spec().steps, &settlement)?;
+        check_settlement(self.queue().spec(), &settlement)?;
         let (mut outcomes, _) = settling::until_known(&self.0.0, &[settlement], 0)?;
         let outcome = outcomes.remove(0);
         match outcome.answer {
@@ -407,7 +407,7 @@ impl Drop for Owner {
 impl Shared {
     /// What is said of an end, as far as it can be sent.
     fn sendable(&self, said: &Said<'_>) -> Verdict {
-        let (verdict, left_out) = said.sendable(&self.queue.spec().steps);
+        let (verdict, left_out) = said.sendable(self.queue.spec());
         if let Some(LeftOut { what, why }) = left_out {
             self.refused(said.key, said.attempt, verdict.action(), &what, &why);
         }

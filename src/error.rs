@@ -15,8 +15,8 @@ pub enum ErrorKind {
     InvalidArgument,
     /// A setting is unknown, out of range, or missing.
     InvalidConfig,
-    /// An item to enqueue does not fit the queue: not an object, unknown column, wrong type, value too long. Or what is given as
-    /// a key cannot be one.
+    /// An item to enqueue, or what a settlement sets, does not fit the queue: not an object, unknown column, wrong type, value too
+    /// long. Or what is given as a key cannot be one.
     InvalidItem,
     /// The schema holds no queue of that name.
     UnknownQueue,

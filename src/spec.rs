@@ -12,6 +12,7 @@ mod options;
 mod own;
 mod parse;
 mod procedures;
+mod settable;
 mod table;
 mod validate;
 
@@ -33,6 +34,7 @@ pub(crate) use key::put_key;
 pub(crate) use kinds::KindSearch;
 pub(crate) use layout::Assignment;
 pub(crate) use own::OWN_COLUMNS;
+pub(crate) use settable::check_set;
 pub(crate) use validate::{Checked, check_items, check_step, check_text, items_to_json, put_due};
 
 use crate::ident::{Identifier, QueueName};

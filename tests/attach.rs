@@ -129,6 +129,8 @@ fn complete(queue: readpast_queue, item: &(CString, CString), attempt: i32) -> (
         response_length: 0,
         error_length: 0,
         due_length: 0,
+        set_json: ptr::null(),
+        set_json_length: 0,
     };
     // SAFETY: one settlement, whose texts outlive the call.
     told(|err| unsafe { readpast_queue_settle(queue, &settlement, 1, ptr::null(), ptr::null_mut(), err) })

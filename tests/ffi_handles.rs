@@ -98,6 +98,8 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
         response_length: 0,
         error_length: 0,
         due_length: 0,
+        set_json: ptr::null(),
+        set_json_length: 0,
     };
     let item_ref = readpast_item_ref { struct_size: size_of::<readpast_item_ref>(), key: text, token: ptr::null() };
     let lease = readpast_lease { struct_size: size_of::<readpast_lease>(), key: text, attempt: 1, reserved: 0 };

@@ -376,7 +376,10 @@ impl World {
 
     fn settle(&self, input: &mut Input, queue: readpast_queue) {
         let texts: Vec<_> = (0..6)
-            .map(|_| [input.key(), input.token(), input.text(), input.text(), input.text(), input.time()])
+            .map(|_| {
+                let [key, token, due, set] = [input.key(), input.token(), input.time(), input.json()];
+                [key, token, input.text(), input.text(), input.text(), due, set]
+            })
             .collect();
         let numbers: Vec<_> = (0..6).map(|_| (input.attempt(), input.action())).collect();
         let (count, delay, operation) = (input.elements(6), input.delay(), input.operation());
@@ -396,6 +399,8 @@ impl World {
             response_length: texts[i][3].length(lengths),
             error_length: texts[i][4].length(lengths),
             due_length: texts[i][5].length(lengths),
+            set_json: texts[i][6].as_ptr(),
+            set_json_length: texts[i][6].length(lengths),
         });
         let mut outcomes = Memory::<readpast_outcome>::unset(input, 6);
         let (from, to) = (settlements.first(input), outcomes.place(input));
@@ -446,7 +451,7 @@ impl World {
                     }
                 }
                 3 | 4 => {
-                    let (error, due) = (input.text(), input.time());
+                    let (error, due, set) = (input.text(), input.time(), input.json());
                     let (action, delay_ms, lengths) = (input.action(), input.delay(), input.below(2) == 0);
                     let settlements = Memory::filled(input, 1, |_, struct_size| readpast_settlement {
                         struct_size,
@@ -463,6 +468,8 @@ impl World {
                         response_length: text.length(!lengths),
                         error_length: error.length(lengths),
                         due_length: due.length(lengths),
+                        set_json: set.as_ptr(),
+                        set_json_length: set.length(lengths),
                     });
                     let from = settlements.first(input);
                     self.tell(input, |err| readpast_worker_end(worker, from, 1, err));

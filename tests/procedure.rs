@@ -51,7 +51,7 @@ impl Given {
         } else {
             format!(
                 "CREATE FUNCTION public.handle(n_ integer, recipient text, p_attempt integer, other_ text DEFAULT 'none') RETURNS \
-                 TABLE (status text, step text, response text, delay_ms bigint) LANGUAGE plpgsql AS $$ BEGIN \
+                 TABLE (status text, step text, response text, delay_ms bigint, set text) LANGUAGE plpgsql AS $$ BEGIN \
                  INSERT INTO ledger (n, attempt) VALUES (n_, p_attempt); {postgres} END $$"
             )
         });
@@ -130,8 +130,10 @@ fn a_row_says_what_becomes_of_the_item() {
     for given in Given::each() {
         given.handler(
             "SELECT CASE WHEN @p_Attempt = 1 THEN N'Pending' ELSE N'PartiallyCompleted' END AS [Status], N'half' AS [Step], \
-             CONCAT(N'r', @n) AS [Response], CAST(0 AS bigint) AS [DelayMs];",
-            "RETURN QUERY SELECT CASE WHEN p_attempt = 1 THEN 'Pending' ELSE 'PartiallyCompleted' END, 'half', 'r' || n_, 0::bigint;",
+             CONCAT(N'r', @n) AS [Response], CAST(0 AS bigint) AS [DelayMs], \
+             CONCAT(N'{\"recipient\": \"s', @p_Attempt, N'\"}') AS [Set];",
+            "RETURN QUERY SELECT CASE WHEN p_attempt = 1 THEN 'Pending' ELSE 'PartiallyCompleted' END, 'half', 'r' || n_, 0::bigint, \
+             '{\"recipient\": \"s' || p_attempt || '\"}';",
         );
         given.put(1);
         let worked = given.work();
@@ -145,7 +147,25 @@ fn a_row_says_what_becomes_of_the_item() {
             value(["Response", "response", "ItemResponse", "item_response"]),
             Some(readpast::item::Value::Text("r1"))
         );
+        assert_eq!(item.value_of("Recipient"), Some(readpast::item::Value::Text("s2")));
         assert_eq!(given.ledger().len(), 2);
+    }
+}
+
+#[test]
+fn what_it_sets_and_no_column_takes_undoes_it() {
+    for given in Given::each() {
+        given.handler(
+            "SELECT N'Completed' AS [Status], CASE WHEN @p_Attempt = 1 THEN N'{\"nope\": 1}' END AS [Set];",
+            "RETURN QUERY SELECT 'Completed', NULL, NULL, NULL::bigint, CASE WHEN p_attempt = 1 THEN '{\"nope\": 1}' END;",
+        );
+        given.put(1);
+        let worked = given.work();
+        let states: Vec<_> = worked.iter().map(|worked| worked.state.unwrap()).collect();
+        assert_eq!(states, [ItemState::Error, ItemState::Completed]);
+        let why = worked[0].error.as_deref().unwrap();
+        assert!(why.contains("what ") && why.contains("no column \"nope\""), "{why}");
+        assert_eq!(given.ledger(), [entry(1, 2)]);
     }
 }
 

@@ -39,7 +39,12 @@ pub(crate) fn not_settled(settlement: &Settlement<'_>, outcome: &Outcome) -> Opt
 
 /// What a settlement gives besides its action, by name and length.
 pub(crate) fn given(settlement: &Settlement<'_>) -> String {
-    let texts = [("step", settlement.step), ("response", settlement.response), ("error", settlement.error)];
+    let texts = [
+        ("step", settlement.step),
+        ("response", settlement.response),
+        ("error", settlement.error),
+        ("set", settlement.set),
+    ];
     let mut given: Vec<_> = texts.iter().filter_map(|(name, text)| text.map(|text| length(name, text))).collect();
     given.extend(settlement.delay_ms.map(|_| "delay".to_owned()));
     given.extend(settlement.due.map(|_| "due".to_owned()));
@@ -62,11 +67,12 @@ mod tests {
         let settlement = Settlement {
             step: Some("\u{e9}t\u{e9}"),
             response: Some("secret"),
+            set: Some("{}"),
             delay_ms: Some(5),
             ..Settlement::control("7", None, Action::Retry)
         };
         let left_out = given(&settlement);
-        assert_eq!(left_out, "step of 3 characters, response of 6 characters, delay");
+        assert_eq!(left_out, "step of 3 characters, response of 6 characters, set of 2 characters, delay");
         let error = Error::new(ErrorKind::InvalidItem, "too long");
         let event = Event::Refused { key: "7", attempt: 2, action: Action::Retry, left_out: &left_out, error: &error };
         let line = event.line().unwrap();

@@ -5,6 +5,7 @@ use super::note;
 use crate::error::{Error, ErrorKind};
 use crate::item::{Action, Settlement, Verdict};
 use crate::queue::check_settlement;
+use crate::spec::QueueSpec;
 
 /// The most characters of an error that are kept: enough for a backtrace, and not for a dump.
 const LONGEST_ERROR: usize = 16_000;
@@ -21,6 +22,7 @@ pub(crate) struct Said<'a> {
     pub(crate) error: Option<&'a [u8]>,
     pub(crate) delay_ms: Option<i64>,
     pub(crate) due: Option<&'a [u8]>,
+    pub(crate) set: Option<&'a [u8]>,
 }
 
 /// What was left out of what was said, and why.
@@ -42,6 +44,7 @@ impl<'a> From<&Settlement<'a>> for Said<'a> {
             error: settlement.error.map(str::as_bytes),
             delay_ms: settlement.delay_ms,
             due: settlement.due.map(str::as_bytes),
+            set: settlement.set.map(str::as_bytes),
         }
     }
 }
@@ -50,7 +53,7 @@ impl Said<'_> {
     /// What can be sent of it. An error is for people: what is no text in it becomes U+FFFD. Anything else is for programs:
     /// it is sent as it is or left out, and then the error says so. An action that ends nothing is a mistake of a program
     /// whose work is done: the item has failed, and is not tried again.
-    pub(super) fn sendable(&self, steps: &[String]) -> (Verdict, Option<LeftOut>) {
+    pub(super) fn sendable(&self, spec: &QueueSpec) -> (Verdict, Option<LeftOut>) {
         let mut refused = Refused::default();
         let action = match self.action {
             Some(action) if action.ends_a_claim() => action,
@@ -61,13 +64,14 @@ impl Said<'_> {
             }
         };
         let bare = Settlement { attempt: 1, ..Settlement::control("-", Some("-"), action) };
-        let step = refused.checked(steps, "step", self.step, |step| Settlement { step, ..bare.clone() });
+        let step = refused.checked(spec, "step", self.step, |step| Settlement { step, ..bare.clone() });
         let response =
-            refused.checked(steps, "response", self.response, |response| Settlement { response, ..bare.clone() });
-        let mut due = refused.checked(steps, "due", self.due, |due| Settlement { due, ..bare.clone() });
+            refused.checked(spec, "response", self.response, |response| Settlement { response, ..bare.clone() });
+        let set = refused.checked(spec, "set", self.set, |set| Settlement { set, ..bare.clone() });
+        let mut due = refused.checked(spec, "due", self.due, |due| Settlement { due, ..bare.clone() });
         let mut delay_ms = self.delay_ms;
         if delay_ms.is_some()
-            && let Err(why) = check_settlement(steps, &Settlement { delay_ms, due, ..bare.clone() })
+            && let Err(why) = check_settlement(spec, &Settlement { delay_ms, due, ..bare.clone() })
         {
             refused.add("delay".to_owned(), why.message().to_owned());
             // Of two times nobody knows which is meant.
@@ -80,7 +84,7 @@ impl Said<'_> {
             (own, None) => own,
         };
         let error = error.as_deref();
-        (Verdict::from(&Settlement { step, response, error, delay_ms, due, ..bare }), left_out)
+        (Verdict::from(&Settlement { step, response, error, delay_ms, due, set, ..bare }), left_out)
     }
 }
 
@@ -100,7 +104,7 @@ impl Refused {
     /// The text, if it is one and a settlement with it can be sent.
     fn checked<'a>(
         &mut self,
-        steps: &[String],
+        spec: &QueueSpec,
         name: &str,
         given: Option<&'a [u8]>,
         with: impl Fn(Option<&'a str>) -> Settlement<'a>,
@@ -108,7 +112,7 @@ impl Refused {
         let given = given?;
         let checked = match std::str::from_utf8(given) {
             Ok(text) => {
-                check_settlement(steps, &with(Some(text))).map(|()| text).map_err(|why| why.message().to_owned())
+                check_settlement(spec, &with(Some(text))).map(|()| text).map_err(|why| why.message().to_owned())
             }
             Err(why) => Err(format!("the {name} is not UTF-8: see its byte {}", why.valid_up_to())),
         };
@@ -162,10 +166,12 @@ mod tests {
         error: None,
         delay_ms: None,
         due: None,
+        set: None,
     };
 
     fn said(said: Said<'_>) -> (Verdict, String) {
-        let (verdict, left_out) = said.sendable(&["one".to_owned(), "s".repeat(61)]);
+        let columns = r#"{"queue": "Q", "steps": ["one"], "columns": [{"name": "Sent", "type": "text(3)"}]}"#;
+        let (verdict, left_out) = said.sendable(&QueueSpec::from_json(columns).unwrap());
         let told = left_out.map(|left_out| format!("{}: {}", left_out.what, left_out.why.message()));
         (verdict, told.unwrap_or_default())
     }
@@ -210,6 +216,26 @@ mod tests {
         assert!(told.starts_with("step of 3 characters: ") && told.contains("none of the queue's"), "{told}");
         let error = verdict.error_text().unwrap().to_owned();
         assert_eq!(verdict, Verdict::complete().response("pong").error(error));
+    }
+
+    #[test]
+    fn what_its_columns_do_not_take_is_left_out_of_what_is_set() {
+        let good = br#"{"sent": "yes"}"#;
+        let (verdict, told) = said(Said { set: Some(good), response: Some(b"pong"), ..COMPLETE });
+        let sent = verdict.settlement("k", "t", 1);
+        assert_eq!((sent.set.map(str::as_bytes), sent.response, told.as_str()), (Some(&good[..]), Some("pong"), ""));
+        for (bad, part) in [
+            (&br#"{"sent": "maybe"}"#[..], "column \"Sent\" (text(3)) is 5 characters long"),
+            (br#"{"Cost": 1}"#, "queue Q has no column \"Cost\""),
+            (b"yes", "takes an object"),
+            (b"{\xff}", "the set is not UTF-8: see its byte 1"),
+        ] {
+            let (verdict, told) = said(Said { set: Some(bad), response: Some(b"pong"), ..COMPLETE });
+            assert!(told.starts_with("set of ") && told.contains(part), "{told}");
+            let error = verdict.error_text().unwrap().to_owned();
+            assert!(error.contains(part), "{error}");
+            assert_eq!(verdict, Verdict::complete().response("pong").error(error));
+        }
     }
 
     #[test]

@@ -51,6 +51,11 @@ pub struct readpast_settlement {
     pub error_length: usize,
     /// The same of `due`.
     pub due_length: usize,
+    /// Values for the item's own columns, written in the same commit: a JSON object in the form of `columns_json` of a new item,
+    /// so that what a subtype has is an object, by the subtype's name. A column that is left out keeps its value. NULL: none.
+    pub set_json: *const c_char,
+    /// The length of `set_json` in bytes. 0: it ends in NUL.
+    pub set_json_length: usize,
 }
 
 // SAFETY: numbers and pointers only, the size first.
@@ -80,6 +85,7 @@ unsafe impl Versioned for readpast_settlement {
 /// - `READPAST_OK`: all are settled; `outcomes` are written.
 /// - `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`: the answer of the
 ///   first item that is not; `outcomes` are written, and tell of each.
+/// - `READPAST_INVALID_ITEM`: what a settlement sets does not fit the queue; the message names item and column. None is settled.
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
 /// - `READPAST_OUTCOME_UNKNOWN`: see there.
 /// - any other failure of the connection or the server.
@@ -174,6 +180,7 @@ unsafe fn read_settlement<'a>(i: usize, settlement: &readpast_settlement) -> Res
             error: text("error", settlement.error, settlement.error_length)?,
             delay_ms: args::delay(name("delay_ms"), settlement.delay_ms)?,
             due: text("due", settlement.due, settlement.due_length)?,
+            set: text("set_json", settlement.set_json, settlement.set_json_length)?,
         })
     }
 }
@@ -201,6 +208,7 @@ pub(super) unsafe fn read_ends<'a>(
                 error: args::optional_bytes(settlement.error, settlement.error_length),
                 delay_ms: (settlement.delay_ms != -1).then_some(settlement.delay_ms),
                 due: args::optional_bytes(settlement.due, settlement.due_length),
+                set: args::optional_bytes(settlement.set_json, settlement.set_json_length),
             })
         }
     };

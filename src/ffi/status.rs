@@ -34,7 +34,7 @@ pub const READPAST_INVALID_ARGUMENT: i32 = -1;
 pub const READPAST_INVALID_HANDLE: i32 = -2;
 /// A setting is unknown, out of its range, or missing.
 pub const READPAST_INVALID_CONFIG: i32 = -3;
-/// A new item does not fit the queue: not an object, unknown column, wrong type, value too long.
+/// A new item, or what a settlement sets, does not fit the queue: not an object, unknown column, wrong type, value too long.
 pub const READPAST_INVALID_ITEM: i32 = -4;
 /// The caller was built with a newer header and uses what this library does not know.
 pub const READPAST_UNSUPPORTED: i32 = -5;

@@ -204,8 +204,8 @@ pub unsafe extern "C" fn readpast_worker_take(
 /// Returns at once: the worker settles them, with what else has ended, in its next call. What becomes of them is told by
 /// `readpast_worker_events`. To record a step and keep the item, see `readpast_worker_step`.
 ///
-/// What is done stays done. A text that is none and a time out of range are left out, as is what the database cannot store,
-/// and the item's error says so; an error's own text is made UTF-8, with U+FFFD for what is not. An action that does not
+/// What is done stays done. A text that is none, a time out of range and values that its columns do not take are left out, as is
+/// what the database cannot store, and the item's error says so; an error's own text is made UTF-8, with U+FFFD for what is not. An action that does not
 /// end an item fails it. READPAST_EVENT_REFUSED tells of all these.
 ///
 /// *Ownership*: what `settlements` points to is copied.

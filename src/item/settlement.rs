@@ -72,6 +72,10 @@ pub struct Settlement<'a> {
     pub delay_ms: Option<i64>,
     /// When the item is due again, a UTC time like `2026-11-21T08:30:00Z`.
     pub due: Option<&'a str>,
+    /// Values for the item's own columns, written in the same commit: a JSON object in the form in which an item is enqueued
+    /// ([`NewItem::columns`](super::NewItem::columns)), so that what a subtype has is an object, by the subtype's name. A column
+    /// that is left out keeps its value. [`Columns::to_json`](super::Columns::to_json) makes such a text.
+    pub set: Option<&'a str>,
 }
 
 impl<'a> Settlement<'a> {
@@ -88,12 +92,24 @@ impl<'a> Settlement<'a> {
             error: None,
             delay_ms: None,
             due: None,
+            set: None,
         }
     }
 
     /// `action` for an item that the caller does not hold, as an operator.
     #[must_use]
     pub fn control(key: &'a str, token: Option<&'a str>, action: Action) -> Self {
-        Self { key, token, attempt: 0, action, step: None, response: None, error: None, delay_ms: None, due: None }
+        Self {
+            key,
+            token,
+            attempt: 0,
+            action,
+            step: None,
+            response: None,
+            error: None,
+            delay_ms: None,
+            due: None,
+            set: None,
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! What is to become of a claimed item.
 
-use super::{Action, Settlement};
+use super::{Action, Columns, Settlement};
 use std::time::Duration;
 
 /// The end of an item's claim, as its handler wants it.
@@ -26,6 +26,7 @@ pub struct Verdict {
     error: Option<String>,
     delay_ms: Option<i64>,
     due: Option<String>,
+    set: Option<String>,
 }
 
 impl Verdict {
@@ -67,7 +68,7 @@ impl Verdict {
 
     /// `action`, with nothing to record.
     pub fn new(action: Action) -> Self {
-        Self { action, step: None, response: None, error: None, delay_ms: None, due: None }
+        Self { action, step: None, response: None, error: None, delay_ms: None, due: None, set: None }
     }
 
     /// Records a step with it, of at most 60 characters.
@@ -104,6 +105,21 @@ impl Verdict {
         self
     }
 
+    /// Sets columns of the item in the same commit, in place of what was given before: its own by name, those of a subtype in
+    /// an object by the subtype's name. What is left out keeps its value.
+    ///
+    /// ```
+    /// use readpast::{Verdict, item::Columns};
+    /// use serde_json::json;
+    ///
+    /// let sent = [("PaidAt", json!("2026-11-21T08:30:00Z")), ("Email", json!({"Response": "250 OK"}))];
+    /// let verdict = Verdict::complete().set(Columns::from_iter(sent));
+    /// ```
+    pub fn set(mut self, columns: impl Into<Columns>) -> Self {
+        self.set = Some(columns.into().to_json());
+        self
+    }
+
     /// What it asks for.
     #[must_use]
     pub fn action(&self) -> Action {
@@ -129,6 +145,7 @@ impl Verdict {
             error: self.error.as_deref(),
             delay_ms: self.delay_ms,
             due: self.due.as_deref(),
+            set: self.set.as_deref(),
         }
     }
 }
@@ -142,6 +159,7 @@ impl From<&Settlement<'_>> for Verdict {
             error: settlement.error.map(str::to_owned),
             delay_ms: settlement.delay_ms,
             due: settlement.due.map(str::to_owned),
+            set: settlement.set.map(str::to_owned),
         }
     }
 }
@@ -160,6 +178,7 @@ mod tests {
     #[test]
     fn a_settlement_and_back_is_the_same() {
         let verdict = Verdict::retry("no").step("s").response("r").after(Duration::from_secs(5));
+        let verdict = verdict.set(Columns::from_iter([("c", 1)]));
         assert_eq!(Verdict::from(&verdict.settlement("k", "t", 1)), verdict);
     }
 }

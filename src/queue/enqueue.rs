@@ -14,7 +14,8 @@ use std::time::Duration;
 pub(super) fn enqueue(queue: &Inner, items: &[NewItem], operation: Option<&str>) -> Result<Vec<Enqueued>> {
     // All of them, before the first is sent.
     let checked = check_items(&queue.spec, items)?;
-    items.iter().enumerate().try_for_each(|(i, item)| check_size(queue.most_item_bytes, i, item))?;
+    let bytes = items.iter().map(|item| item.columns.iter().map(|(_, value)| value.len()).sum());
+    bytes.enumerate().try_for_each(|(i, bytes)| check_size(queue.most_item_bytes, i, bytes))?;
     let pairs: Vec<_> = items.iter().zip(checked).collect();
     in_parts(queue.dialect, &pairs, operation, queue.attached.is_none(), |part| match &queue.backend {
         Backend::Ours(calls) => one_part(queue, calls, part.items, &part.operation, operation.is_some()),
@@ -82,9 +83,9 @@ fn one_part(
         .collect()
 }
 
-/// Refuses an item that no worker with this setting would take. As JSON, values are as long as they are stored, or longer.
-fn check_size(most: usize, index: usize, item: &NewItem) -> Result<()> {
-    let bytes: usize = item.columns.iter().map(|(_, value)| value.len()).sum();
+/// Refuses values that no worker with this setting would take with their item. As JSON, they are as long as they are stored, or
+/// longer.
+pub(super) fn check_size(most: usize, index: usize, bytes: usize) -> Result<()> {
     if bytes <= most {
         return Ok(());
     }

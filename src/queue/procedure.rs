@@ -11,7 +11,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Answer, Batch, ItemState, Outcome};
 use crate::queue::wake::YieldsTo;
 use crate::session::{Param, Session, Shape};
-use crate::spec::check_step;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,7 +20,7 @@ use std::time::Duration;
 /// the item's columns as the worker view shows them, and `Key`, `Token`, `Attempt` and `Worker`. What it does:
 ///
 /// - It ends: the item is Completed. If it returns a row with a column `Status`, that is the item's; of columns `Step`, `Response`,
-///   `Error` and `DelayMs` in it the item gets their values.
+///   `Error` and `DelayMs` in it the item gets their values, and of a column `Set`, a JSON object, values for its own columns.
 /// - It raises an error, or in T-SQL returns another number than 0: all that it did is undone, and the item is an Error with the
 ///   error's text, tried again until its attempts are spent.
 /// - It is a deadlock's victim: tried again at once, which costs no attempt, for as long as `retry.budget_ms` says.
@@ -142,7 +141,9 @@ impl Procedure {
             let claim =
                 Taken { key: item.key().to_owned(), token: item.token().to_owned(), attempt: item.attempt() };
             taken = Some(claim.clone());
-            let said = self.handler.call(session, &item, &queue.worker)?;
+            let said = self.handler.call(session, &item, &queue.worker)?.checked(&queue.spec).map_err(|why| {
+                Error::new(ErrorKind::Database, format!("what {} gave: {why}", self.handler.name()))
+            })?;
             let outcome = self.settle(session, &claim, &said)?;
             if outcome.answer != Answer::Ok {
                 let message = format!(
@@ -167,10 +168,6 @@ impl Procedure {
 
     /// Settles the item in the transaction that is open.
     fn settle(&self, session: &mut Session, taken: &Taken, said: &Said) -> Result<Outcome> {
-        if let Some(step) = &said.step {
-            check_step(&self.queue.0.spec.steps, step)
-                .map_err(|why| Error::new(ErrorKind::Database, format!("what {} gave: {why}", self.handler.name())))?;
-        }
         let items = said.to_json(&taken.key, &taken.token, taken.attempt, self.queue.0.spec.has_composite_key())?;
         let rows = self.modify(session, &items, 0)?;
         answers::outcomes(&rows, 1).map(|mut outcomes| outcomes.remove(0))

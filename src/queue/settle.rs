@@ -1,13 +1,14 @@
 //! Ending claims, and keeping them.
 
 use super::backend::Backend;
+use super::enqueue::check_size;
 use super::operation::{Attempts, Operation, in_parts};
 use super::{Inner, MAX_ITEMS, answered, answers, attached, claim, handwritten};
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Action, Answer, Batch, ItemState, Lease, Outcome, Settlement};
 use crate::session::{Attached, Param};
-use crate::spec::{QueueSpec, check_step, check_text, put_due, put_key};
+use crate::spec::{QueueSpec, check_set, check_step, check_text, put_due, put_key};
 use serde_json::{Map, json};
 use std::time::Duration;
 
@@ -29,6 +30,8 @@ pub(super) fn settle(
     let size = MAX_ITEMS as usize;
     let json = settlements.chunks(size).enumerate().map(|(i, part)| to_json(&queue.spec, part, i * size));
     let json: Vec<_> = json.collect::<Result<_>>()?;
+    let set = settlements.iter().map(|settlement| settlement.set.map_or(0, str::len));
+    set.enumerate().try_for_each(|(i, bytes)| check_size(queue.most_item_bytes, i, bytes))?;
     let mut batch = Batch::default();
     let outcomes = in_parts(queue.dialect, settlements, operation, queue.attached.is_none(), |part| {
         let max = if part.is_last { max } else { 0 };
@@ -160,32 +163,38 @@ pub(super) fn to_json(spec: &QueueSpec, settlements: &[Settlement<'_>], first: u
         if i > 0 {
             out.push(',');
         }
-        write_json(&mut out, composite, &spec.steps, settlement)
-            .map_err(|why| Error::new(ErrorKind::InvalidArgument, format!("item {}: {why}", first + i)))?;
+        write_json(&mut out, composite, spec, settlement)
+            .and_then(|()| write_set(&mut out, spec, settlement))
+            .map_err(|error| error.in_context(format_args!("item {}", first + i)))?;
+        out.push('}');
     }
     out.push(']');
     Ok(out)
 }
 
-/// Whether `settlement` can be sent to a queue of these `steps`.
-pub(crate) fn check(steps: &[String], settlement: &Settlement<'_>) -> Result<()> {
-    write_json(&mut String::new(), false, steps, settlement).map_err(|why| Error::new(ErrorKind::InvalidArgument, why))
+/// Whether `settlement` can be sent to a queue of this description.
+pub(crate) fn check(spec: &QueueSpec, settlement: &Settlement<'_>) -> Result<()> {
+    let mut out = String::new();
+    write_json(&mut out, false, spec, settlement)?;
+    write_set(&mut out, spec, settlement)
 }
 
-/// Appends one element, or says what is wrong with it. What every settlement has is written straight into the text, since
-/// workers do little else.
-fn write_json(out: &mut String, composite: bool, steps: &[String], settlement: &Settlement<'_>) -> Result<(), String> {
+/// Appends one element but for its end and what it sets, or says what is wrong with it. What every settlement has is written
+/// straight into the text, since workers do little else.
+fn write_json(out: &mut String, composite: bool, spec: &QueueSpec, settlement: &Settlement<'_>) -> Result<()> {
+    let refused = |why: String| Error::new(ErrorKind::InvalidArgument, why);
+    let refuse = |why: &str| Err(refused(why.to_owned()));
     match (settlement.token, settlement.attempt) {
-        _ if settlement.key.is_empty() => return Err("the key is empty; take it from the claimed item".to_owned()),
-        (None, 1..) => return Err("a claimed item is settled with its token; take it from the item".to_owned()),
-        (_, ..=-1) => return Err(format!("the attempt {} is negative", settlement.attempt)),
+        _ if settlement.key.is_empty() => return refuse("the key is empty; take it from the claimed item"),
+        (None, 1..) => return refuse("a claimed item is settled with its token; take it from the item"),
+        (_, ..=-1) => return Err(refused(format!("the attempt {} is negative", settlement.attempt))),
         _ => {}
     }
     out.push_str("{\"key\":");
-    put_key(out, composite, settlement.key)?;
+    put_key(out, composite, settlement.key).map_err(refused)?;
     out.push_str(",\"token\":");
     match settlement.token {
-        Some(token) => put_key(out, false, token)?,
+        Some(token) => put_key(out, false, token).map_err(refused)?,
         None => out.push_str("null"),
     }
     out.push_str(&format!(",\"attempt\":{},\"status\":\"{}\"", settlement.attempt, settlement.action.target()));
@@ -195,20 +204,31 @@ fn write_json(out: &mut String, composite: bool, steps: &[String], settlement: &
         more.insert("release".to_owned(), json!(true));
     }
     if let Some(step) = settlement.step {
-        check_step(steps, step)?;
+        check_step(&spec.steps, step).map_err(refused)?;
         more.insert("step".to_owned(), json!(step));
     }
     for (name, text) in [("response", settlement.response), ("error", settlement.error)] {
         if let Some(text) = text {
-            check_text(text, None).map_err(|why| format!("the {name} {why}"))?;
+            check_text(text, None).map_err(|why| refused(format!("the {name} {why}")))?;
             more.insert(name.to_owned(), json!(text));
         }
     }
-    put_due(&mut more, settlement.delay_ms, settlement.due)?;
+    put_due(&mut more, settlement.delay_ms, settlement.due).map_err(refused)?;
     for (name, value) in &more {
         out.push_str(&format!(",\"{name}\":{value}"));
     }
-    out.push('}');
+    Ok(())
+}
+
+/// Appends what an element sets, as it was written.
+fn write_set(out: &mut String, spec: &QueueSpec, settlement: &Settlement<'_>) -> Result<()> {
+    let Some(set) = settlement.set else { return Ok(()) };
+    let completes = settlement.action == Action::Complete;
+    let set = check_set(spec, completes, set).map_err(|why| Error::new(ErrorKind::InvalidItem, why))?;
+    if let Some(set) = set {
+        out.push_str(",\"set\":");
+        out.push_str(&set);
+    }
     Ok(())
 }
 
@@ -235,8 +255,12 @@ mod tests {
             (Settlement { delay_ms: Some(-5), ..good.clone() }, "-5"),
             (Settlement { due: Some("soon"), ..good.clone() }, "soon"),
             (Settlement { due: Some("2026-01-01"), delay_ms: Some(1), ..good.clone() }, "not both"),
+            (Settlement { set: Some("{\"Nope\": 1}"), ..good.clone() }, "no column \"Nope\""),
         ] {
+            let of_values = settlement.set.is_some();
             let error = to_json(&spec(""), &[good.clone(), settlement], 1000).unwrap_err();
+            let kind = if of_values { ErrorKind::InvalidItem } else { ErrorKind::InvalidArgument };
+            assert_eq!(error.kind(), kind, "{error}");
             assert!(error.message().starts_with("item 1001:") && error.message().contains(part), "{error}");
         }
     }
@@ -261,6 +285,17 @@ mod tests {
                 },
             ])
         );
+    }
+
+    #[test]
+    fn what_is_set_travels_as_it_is_written() {
+        let columns = r#"{"queue": "Q", "columns": [{"name": "Body", "type": "json"}]}"#;
+        let spec = QueueSpec::from_json(columns).unwrap();
+        let set = Settlement { set: Some(r#"{"body": {"b":1.10}}"#), ..Settlement::control("k", None, Action::Fail) };
+        let none = Settlement { set: Some("{}"), ..set.clone() };
+        let head = r#"{"key":"k","token":null,"attempt":0,"status":"Failed""#;
+        let text = to_json(&spec, &[set, none], 0).unwrap();
+        assert_eq!(text, format!(r#"[{head},"set":{{"Body":{{"b":1.10}}}}}},{head}}}]"#));
     }
 
     #[test]

@@ -23,9 +23,16 @@ pub(super) fn context(dialect: Dialect, column: &ColumnSpec, adopted: bool) -> V
         shown => quoted,
         type => dialect.column_type(column.kind),
         json_type => dialect.column_type(json_kind),
+        // A time of a table of others is read as text, and put into whichever type its column has.
+        set_type => match column.kind {
+            ColumnKind::Timestamp if adopted => dialect.column_type(ColumnKind::Text(None)),
+            _ => dialect.column_type(if adopted { json_kind } else { column.kind }),
+        },
         parameter,
         path => path(name),
         is_json => column.kind == ColumnKind::Json,
+        is_text => matches!(column.kind, ColumnKind::Text(_) | ColumnKind::Json),
+        is_time => column.kind == ColumnKind::Timestamp,
         nullable => column.nullable,
         secret => column.secret,
     }

@@ -20,6 +20,8 @@ pub(super) fn all(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, table
     let kind = context! {
         queue => dialect.queue_stem(&spec.queue),
         columns => columns.collect::<Vec<_>>(),
+        // Those that a settlement may set.
+        settable => spec.settable().map(|column| columns::context(dialect, column, !spec.is_own())).collect::<Vec<_>>(),
         subtypes => subtypes::contexts(dialect, spec),
         ..kind
     };

@@ -133,6 +133,20 @@ pub struct LifecycleSpec {
 }
 
 impl TableSpec {
+    /// The columns that name an item, take part in its life, or tell its state, each once.
+    pub(crate) fn columns_of_its_own(&self) -> Vec<&Identifier> {
+        let key = self.key.iter().map(|column| &column.name);
+        let life = self.lifecycle.columns().into_iter().map(|(_, name)| name);
+        let told = self.states.iter().flat_map(|state| &state.conditions).map(|condition| &condition.column);
+        let mut once: Vec<&Identifier> = Vec::new();
+        for name in key.chain(life).chain(told) {
+            if !once.contains(&name) {
+                once.push(name);
+            }
+        }
+        once
+    }
+
     /// All names that the description gives, each with the key that gives it.
     pub(crate) fn names(&self) -> Vec<(String, &Identifier)> {
         let key = |key: &str| format!("table.{key}");

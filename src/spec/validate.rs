@@ -43,7 +43,7 @@ pub(crate) fn items_to_json<'a>(items: impl Iterator<Item = &'a Checked>) -> Str
     out
 }
 
-fn put_object(out: &mut String, members: &[(String, String)]) {
+pub(super) fn put_object(out: &mut String, members: &[(String, String)]) {
     out.push('{');
     for (i, (name, value)) in members.iter().enumerate() {
         if i > 0 {
@@ -190,7 +190,7 @@ fn item_columns(spec: &QueueSpec, given: &[ColumnSpec], item: &NewItem) -> Resul
 }
 
 /// What was given, each value with the place of its name among `names`; `prefix` stands before names in errors.
-fn by_place<'a>(
+pub(super) fn by_place<'a>(
     spec: &QueueSpec,
     names: &[&str],
     prefix: &str,
@@ -221,7 +221,7 @@ fn by_place<'a>(
     Ok(out)
 }
 
-fn column_of(column: &ColumnSpec, prefix: &str, json: &str) -> Result<(String, String), String> {
+pub(super) fn column_of(column: &ColumnSpec, prefix: &str, json: &str) -> Result<(String, String), String> {
     let name = column.name.as_str();
     match column_value(column.kind, json) {
         Ok(value) => Ok((name.to_owned(), value)),
@@ -306,7 +306,7 @@ fn is_guid(text: &str) -> bool {
 }
 
 /// A value for a message, cut short.
-fn shown(json: &str) -> String {
+pub(super) fn shown(json: &str) -> String {
     match json.char_indices().nth(60) {
         Some((end, _)) => format!("{}...", &json[..end]),
         None => json.to_owned(),

@@ -23,6 +23,7 @@ mod operate;
 mod order;
 mod pool;
 mod roles;
+mod set;
 mod settle;
 mod states;
 mod stats;
@@ -55,6 +56,7 @@ fn main() {
         operate::BODIES,
         pool::BODIES,
         roles::BODIES,
+        set::BODIES,
         settle::BODIES,
         states::BODIES,
         stats::BODIES,

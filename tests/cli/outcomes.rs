@@ -74,6 +74,24 @@ fn the_last_line_says_more() {
     }
 }
 
+/// What a command has found out goes into the item's own columns; what they do not take is left out, and said.
+#[test]
+fn the_last_line_sets_columns() {
+    let shell = Shell::new();
+    shell.ok(&["enqueue", "Mail", "Recipient=a"]);
+    let line = r#"{"readpast": {"set": {"N": 7, "tags": {"sent": [1.10]}}}}"#;
+    shell.ok(&shell.script(&["--until-empty"], &format!("echo '{line}'")));
+    let look =
+        || shell.look(r#"SELECT status || ' ' || "Recipient" || ' ' || "N" || ' ' || "Tags" FROM readpast.mail"#);
+    assert_eq!(look(), r#"Completed a 7 {"sent": [1.10]}"#);
+
+    let shell = Shell::new();
+    shell.ok(&["enqueue", "Mail", "Recipient=a"]);
+    shell.ok(&shell.script(&["--until-empty"], r#"echo '{"readpast": {"set": {"Nope": 7}}}'"#));
+    let error = shell.look("SELECT status || ': ' || error FROM readpast.mail");
+    assert!(error.starts_with("Completed: what the handler gave was refused: ") && error.contains("Nope"), "{error}");
+}
+
 /// Exit status 0 with a wish that cannot be read is no consent.
 #[test]
 fn a_wish_that_cannot_be_read_is_no_consent() {

@@ -151,6 +151,7 @@ fn an_older_release_upgrades_in_place() {
             error: None,
             delay_ms: None,
             due: None,
+            set: None,
         };
         let mut config = database.config();
         let old = Queue::open(config.set("worker", "old").unwrap(), "Legacy").unwrap();

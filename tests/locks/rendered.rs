@@ -263,6 +263,29 @@ fn attempts_are_touched_when_their_item_is_locked() {
     }
 }
 
+/// Nor are the subtypes: a settlement writes a row of theirs when it has written its item. A reader, who has the item's row and
+/// then asks for the subtype's, so waits before it has either.
+#[test]
+fn subtypes_are_written_after_their_item() {
+    let spec = r#"{"queue": "Job", "columns": [{"name": "Note", "type": "text"}], "attempts": {"history": true},
+        "subtypes": [{"name": "Email", "columns": [{"name": "Response", "type": "text"}]}]}"#;
+    let batches = script(spec);
+    let names = |tokens: &[Token], name: &str| tokens.iter().any(|token| token.is_name() && token.text == name);
+    for name in ["Modify_Q_Set_trx", "Modify_Q_trx", "Modify_Q_Set_utx", "Modify_Q_utx"] {
+        let batch = batches.iter().find(|batch| batch.object == format!("PROCEDURE {name}")).expect(name);
+        let statements: Vec<_> = batch.statements().collect();
+        let writes =
+            |tokens: &[Token], table: &str| names(tokens, table) && tokens.iter().any(|token| token.is("UPDATE"));
+        let subtype = statements.iter().position(|tokens| names(tokens, "Job_Email")).expect(name);
+        assert!(writes(statements[subtype], "Job_Email"), "{name}");
+        let items: Vec<_> = (0..subtype).filter(|at| writes(statements[*at], "Job")).collect();
+        // The short way, what is set, and what all settlements write.
+        assert_eq!(items.len(), 3, "{name}");
+        let attempts = statements.iter().position(|tokens| names(tokens, "Job_Attempt")).expect(name);
+        assert!(subtype < attempts, "{name}");
+    }
+}
+
 /// Recovery is a part of other procedures too, and gives way there no more than they do.
 fn joined(programs: &[Program]) -> Program {
     let statements: Vec<_> = programs.iter().flat_map(|program| program.statements.clone()).collect();

@@ -3,6 +3,9 @@
     removed AS (
         DELETE FROM {{ table }} AS q
         USING decided AS d
+{%- if own and history_table and settable %}
+{{- value.read(settable, "d.new_values") }}
+{%- endif %}
         WHERE
             {{ m.at_found("d") }}
             AND d.answer = 'OK'
@@ -12,7 +15,7 @@
             q.enqueued_at, q.type, d.status, COALESCE(d.step, q.step), d.attempt_num, COALESCE(d.response, q.response),
             COALESCE(d.error, ''), q.started_at, {{ m.ms("now_ - q.started_at") }},
             d.due_at, d.token, q.lease_owner{% for column in columns %},
-            q.{{ column.quoted }}{% endfor %}
+            {{ value.becomes(column, "d.new_values", "q." ~ column.quoted) if column.name in settable | map(attribute="name") | list else "q." ~ column.quoted }}{% endfor %}
 {%- elif not own %}
         RETURNING d.*
 {%- endif %}

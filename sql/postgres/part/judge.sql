@@ -13,15 +13,16 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
             i.error,
             COALESCE({{ m.time_read("i.due") }}, now_ + {{ m.interval_ms("i.delay_ms") }}) AS due_at,
             COALESCE(i.release, FALSE) AS release,
+            i.set AS new_values,
             i.position
         FROM
             ROWS FROM (
                 json_to_recordset(items_) AS (
                     key {{ m.key_given() }}, token {{ m.time_given() }}, attempt integer, status text, step text, response text,
-                    error text, due {{ m.time_given() }}, delay_ms bigint, release boolean
+                    error text, due {{ m.time_given() }}, delay_ms bigint, release boolean, set json
                 )
             ) WITH ORDINALITY AS i (
-                key, token, attempt, status, step, response, error, due, delay_ms, release, position
+                key, token, attempt, status, step, response, error, due, delay_ms, release, set, position
             )
     ),
 
@@ -58,9 +59,9 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
                 /* A step that the queue has not. */
                 WHEN i.step NOT IN ({% for step in steps %}{{ text(step) }}{{ ", " if not loop.last }}{% endfor %}) THEN 'ILLEGAL_TRANSITION'
 {%- endif %}
-                /* Response and error data do not go to an item that its status closes to workers. */
+                /* Response, error and values do not go to an item that its status closes to workers. */
                 WHEN
-                    (i.response IS NOT NULL OR i.error IS NOT NULL)
+                    (i.response IS NOT NULL OR i.error IS NOT NULL OR i.new_values IS NOT NULL)
                     AND NOT {{ object("queue_is_editable_fn") }}(v.item_status)
                     THEN 'ILLEGAL_TRANSITION'
                 ELSE 'OK'
@@ -100,6 +101,7 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
             {{ m.seeks("r.item_seek_", "seek_") }}r.answer,
             r.becomes AS status,
             r.step IS NOT NULL AS steps,
+            r.new_values,
             CASE WHEN r.answer <> 'OK' THEN r.item_token ELSE {{ m.later("r.item_token") }} END AS token,
             CASE
                 WHEN r.answer <> 'OK' THEN r.item_attempt

@@ -3,14 +3,14 @@
 {%- set function = object(procedure) -%}
 {%- set answering = object("modify_" ~ queue ~ "_utx") -%}
 {%- set the_key = "enqueued_at_" if own else "key_" -%}
-{%- set signature = "\n    " ~ m.key_type() ~ ", timestamptz, text, text, text, text, timestamptz, text, integer\n" -%}
+{%- set signature = "\n    " ~ m.key_type() ~ ", timestamptz, text, text, text, text, timestamptz, text, integer, json\n" -%}
 {% filter made("FUNCTION", "modify_" ~ queue ~ "_utx") %}
 /*
 Settle one item inside the caller's transaction: report the result of its processing, or cancel, pause, resume or
 terminate it. Undone with the caller's other work. Returns an answer as modify_{{ queue }}_set_utx does: OK, LEASE_LOST,
 CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND. What is refused leaves the transaction as it is.
 When its attempts are spent, an item becomes Failed whatever was asked for, unless it is Completed.
-Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}, queue_transition{{ ", " ~ queue ~ "_attempt" if attempt_history }}.
+Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}, queue_transition{% for subtype in subtypes %}, {{ queue ~ "_" ~ subtype.stem }}{% endfor %}{{ ", " ~ queue ~ "_attempt" if attempt_history }}.
 */
 CREATE OR REPLACE FUNCTION {{ answering }}(
     {{ the_key }} {{ m.key_type() }},
@@ -21,7 +21,8 @@ CREATE OR REPLACE FUNCTION {{ answering }}(
     error_ text DEFAULT NULL,
     {{ "scheduled_for_" if own else "due_" }} timestamptz DEFAULT NULL,
     worker_ text DEFAULT NULL,
-    attempt_num_ integer DEFAULT NULL
+    attempt_num_ integer DEFAULT NULL,
+    set_ json DEFAULT NULL
 )
 RETURNS TABLE ({{ m.answer_columns() }}
 )
@@ -35,7 +36,7 @@ AS $$
         json_build_array(json_build_object(
             'key', {{ the_key }}{{ "::json" if composite }}, 'token', {{ "updated_at_" if own else "token_" }}, 'attempt', attempt_num_,
             'status', status_, 'step', step_, 'response', response_, 'error', error_,
-            'due', {{ "scheduled_for_" if own else "due_" }}
+            'due', {{ "scheduled_for_" if own else "due_" }}, 'set', set_
         ))
     ) AS m;
 $$;
@@ -49,7 +50,7 @@ Settle one item: report the result of its processing, or cancel, pause, resume o
 when the token is not the item's any more (RP023), the transition is not legal (RP024), the item is not there (RP025),
 or worker_ and attempt_num_ no longer hold its lease (RP026). Returns the item as it is now, where it is still there.
 When its attempts are spent, an item becomes Failed whatever was asked for, unless it is Completed.
-Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}, queue_transition{{ ", " ~ queue ~ "_attempt" if attempt_history }}.
+Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}, queue_transition{% for subtype in subtypes %}, {{ queue ~ "_" ~ subtype.stem }}{% endfor %}{{ ", " ~ queue ~ "_attempt" if attempt_history }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(
     {{ the_key }} {{ m.key_type() }},
@@ -60,7 +61,8 @@ CREATE OR REPLACE FUNCTION {{ function }}(
     error_ text DEFAULT NULL,
     {{ "scheduled_for_" if own else "due_" }} timestamptz DEFAULT NULL,
     worker_ text DEFAULT NULL,
-    attempt_num_ integer DEFAULT NULL
+    attempt_num_ integer DEFAULT NULL,
+    set_ json DEFAULT NULL
 )
 RETURNS SETOF {{ object("worker_" ~ queue ~ "_v") }}
 {% include "part/attributes.sql" %}
@@ -71,7 +73,7 @@ BEGIN
     SELECT m.answer, m.answer_status AS status
     INTO result_
     FROM {{ answering }}(
-        {{ the_key }}, {{ "updated_at_" if own else "token_" }}, status_, step_, response_, error_, {{ "scheduled_for_" if own else "due_" }}, worker_, attempt_num_
+        {{ the_key }}, {{ "updated_at_" if own else "token_" }}, status_, step_, response_, error_, {{ "scheduled_for_" if own else "due_" }}, worker_, attempt_num_, set_
     ) AS m;
 
     IF result_.answer <> 'OK' THEN

@@ -1,5 +1,6 @@
 {%- import "part/macros.sql" as m -%}
 {%- import "part/checks.sql" as check -%}
+{%- import "part/set_value.sql" as value -%}
 {%- set procedure = "modify_" ~ queue ~ "_set_trx" -%}
 {%- set function = object(procedure) -%}
 {%- set leaves = completion == "delete" or (own and completion == "history") -%}
@@ -7,7 +8,8 @@
 /*
 Settle many items in one commit and, with max_ above 0, claim the next ones in the same commit.
 items_ is a JSON array of objects: key, token, attempt (0 for a call that is not a worker's), status, and where wanted
-step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back).
+step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back),
+set (an object of columns{{ ", of a subtype's by its name" if subtypes }}: written where the answer is OK; what is left out stays).
 {%- if composite %}
 A key is an array of its columns' values.
 {%- endif %}
@@ -18,7 +20,7 @@ items claimed by the first call are left to their lease.
 {%- if not role.due %}
 The table has no due time: what is given back for later is an Error that waits in {{ queue }}_lease until then.
 {%- endif %}
-Table access order: queue_operation, {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}, queue_transition{{ ", " ~ queue ~ "_attempt" if attempt_history }}.
+Table access order: queue_operation, {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}, queue_transition{% for subtype in subtypes %}, {{ queue ~ "_" ~ subtype.stem }}{% endfor %}{{ ", " ~ queue ~ "_attempt" if attempt_history }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(
     operation_ uuid,
@@ -38,6 +40,7 @@ DECLARE
     now_ timestamptz := clock_timestamp();
     replayed_ boolean := FALSE;
     max_attempts_ integer;
+    no_set_ text;
 {%- if not own %}
     answers_ json;
 {%- endif %}
@@ -46,6 +49,8 @@ BEGIN
 {% include "part/settings.sql" %}
 {{- check.checks(procedure, ["worker", "most", "lease", "items"], least=0) }}
 {%- include "part/kind_checks.sql" %}
+
+{% include "part/set_checks.sql" %}
 
 {% include "part/remember.sql" %}
     IF replayed_ THEN
@@ -97,8 +102,9 @@ BEGIN
 {%- endif %}
 {% include "part/judge.sql" %}
 {%- set sets = ["attempts", "step", "response", "error", "due", "started", "duration", "owner", "lease_until"] %}{% set clears = [] %}
-{%- set gives = [] %}{% set returns_row = false %}{% set taken = false %}
+{%- set gives = [] %}{% set returns_row = false %}{% set taken = false %}{% set settles = true %}
 {%- include "part/write.sql" %},
+{%- include "part/set_subtypes.sql" %}
 {%- if leaves %}
 {% include "part/complete.sql" %}
 {%- endif %}

@@ -72,6 +72,21 @@ AS $$
     SELECT value::timestamptz;
 $$;
 {% endfilter %}
+{% filter made("FUNCTION", "queue_json_fn") %}
+/* A document for a column that keeps it in the type of `kept`. */
+CREATE OR REPLACE FUNCTION {{ object("queue_json_fn") }}(value json, kept json) RETURNS json
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT value;
+$$;
+{% endfilter %}
+{% filter made("FUNCTION", "queue_json_fn") %}
+CREATE OR REPLACE FUNCTION {{ object("queue_json_fn") }}(value json, kept jsonb) RETURNS jsonb
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT value::jsonb;
+$$;
+{% endfilter %}
 {% filter made("FUNCTION", "queue_is_done") %}
 /*
 Whether the call with this identity has committed: OK and when, or NOT_FOUND. One that is under way is waited for, which

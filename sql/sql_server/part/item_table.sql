@@ -11,6 +11,9 @@
         [Error] nvarchar(max) NULL,
         [DueAt] datetime2(7) NULL,
         [Release] bit NULL,
+{%- if not redrive %}
+        [Set] nvarchar(max) NULL, /* a JSON object of columns */
+{%- endif %}
         UNIQUE CLUSTERED ({{ item.names(t) }}, [Ordinal])
     );
     DECLARE @_Work TABLE (
@@ -28,6 +31,10 @@
 {%- endif %}
     );
     DECLARE @_Count int;
+{%- if not redrive %}
+    DECLARE @_Sets bit = 0;
+    DECLARE @_NoSet nvarchar(2048);
+{%- endif %}
 {%- if seek %}
     DECLARE @_Looks int = 0;
 {%- endif %}

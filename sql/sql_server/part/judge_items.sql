@@ -45,7 +45,10 @@
 {%- if steps %}
                 i.[Step],
 {%- endif %}
-                CASE WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL THEN 1 ELSE 0 END AS [HasData],
+                CASE
+                    WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL OR i.[Set] IS NOT NULL THEN 1
+                    ELSE 0
+                END AS [HasData],
                 {{ item.owner(t) }} AS [LeaseOwner],
 {%- endif %}
 {%- if attempt_history and not redrive %}
@@ -108,7 +111,7 @@
                     /* A step that the queue has not. */
                     WHEN x.[Step] NOT IN ({% for step in steps %}{{ text(step) }}{{ ", " if not loop.last }}{% endfor %}) THEN 'ILLEGAL_TRANSITION'
 {%- endif %}
-                    /* Response and error data do not go to an item that its status closes to workers. */
+                    /* Response, error and values do not go to an item that its status closes to workers. */
                     WHEN
                         x.[HasData] = 1
                         AND x.[Is] IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted')

@@ -1,5 +1,6 @@
+{%- import "part/set_value.sql" as value -%}
 {%- if beside %}
-{% include "part/judge_items.sql" %}
+{% include "part/judge_items.sql" %}{% include "part/set.sql" %}
 
         INSERT INTO @_Change (
             {{ item.names(t) }}, [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
@@ -39,10 +40,10 @@
 {%- else %}
 {%- if own or not attempt_history %}
         /*
-        One item of a worker, as it mostly is: the fence stands in the WHERE, so one update is judge and writer. Whatever
-        it passes over is judged below.
+        One item of a worker, as it mostly is, with nothing of its own to set: the fence stands in the WHERE, so one update
+        is judge and writer. Whatever it passes over is judged below.
         */
-        IF @_Count = 1
+        IF @_Count = 1 AND @_Sets = 0
         BEGIN
             UPDATE q
             SET
@@ -109,7 +110,7 @@
 
         IF @_Written = 0
         BEGIN
-{% filter indent(4, true) %}{% include "part/judge_items.sql" %}{% endfilter %}
+{% filter indent(4, true) %}{% include "part/judge_items.sql" %}{% include "part/set.sql" %}{% endfilter %}
 
             UPDATE q
             SET
@@ -148,4 +149,5 @@
         IF @_Written <> (SELECT COUNT(*) FROM @_Work AS w WHERE w.[Answer] = 'OK')
             THROW 50005, N'{{ queue }}: a row that was locked for the change changed all the same.', 1;
 {%- endif %}
+{%- include "part/set_subtypes.sql" %}
 {%- include "part/record_attempts.sql" %}

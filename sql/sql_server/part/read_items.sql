@@ -1,5 +1,6 @@
     INSERT INTO @_Item (
         [Ordinal], [Key], {{ item.names(t) }}, [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Release]
+        {{- ", [Set]" if not redrive }}
     )
     SELECT
         CAST(j.[key] AS int),
@@ -15,7 +16,7 @@
             r.[DueAt],
             DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, SYSUTCDATETIME()))
         ),
-        r.[Release]
+        r.[Release]{{ ",\n        r.[Set]" if not redrive }}
     FROM OPENJSON(@Items) AS j
     CROSS APPLY OPENJSON(j.[value]) WITH (
 {{- item.asked(t) }}
@@ -27,9 +28,13 @@
         [Error] nvarchar(max) '$.error',
         [DueAt] datetime2(7) '$.due',
         [DelayMs] bigint '$.delay_ms',
-        [Release] bit '$.release'
+        [Release] bit '$.release'{{ ",\n        [Set] nvarchar(max) '$.set' AS JSON" if not redrive }}
     ) AS r;
     SET @_Count = @@ROWCOUNT;
 
     IF @_Count > 1000
         THROW 50021, N'{{ procedure }}: at most 1000 items a call.', 1;
+{%- if not redrive %}
+
+{% include "part/check_set.sql" %}
+{%- endif %}

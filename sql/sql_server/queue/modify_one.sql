@@ -19,7 +19,7 @@ when the token is not the item's any more (50023), the transition is not legal (
 or @Worker and @AttemptNum no longer hold its lease (50026). Returns the item as it is now, through the worker view.
 {%- endif %}
 When its attempts are spent, an item becomes Failed whatever was asked for, unless it is Completed.
-Table access order: {{ called.table }}, {{ queue ~ "_Lease, " if beside }}QueueTransition{{ ", " ~ queue ~ "_Attempt" if attempt_history }}.
+Table access order: {{ called.table }}, {{ queue ~ "_Lease, " if beside }}QueueTransition{% for u in t.subtypes %}, {{ queue ~ "_" ~ u.stem }}{% endfor %}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
 {%- if own %}
@@ -35,7 +35,8 @@ Table access order: {{ called.table }}, {{ queue ~ "_Lease, " if beside }}QueueT
     @Error {{ object("WebResponse") }} = NULL, /* NULL keeps it */
     {{ of_due }} datetime2(7) = NULL, /* UTC; NULL keeps it */
     @Worker nvarchar(128) = NULL, /* with @AttemptNum: only while this worker holds the lease */
-    @AttemptNum int = NULL
+    @AttemptNum int = NULL,
+    @Set nvarchar(max) = NULL /* a JSON object: values for columns of the item, and of its subtypes */
 AS
 BEGIN
 {% if transaction == "trx" %}{% include "part/head.sql" %}{% else %}{% include "part/head_utx.sql" %}{% endif %}
@@ -59,7 +60,7 @@ BEGIN
     SET @Worker = COALESCE(@Worker, CONCAT(SUSER_SNAME(), N'/', @@SPID));
 
     INSERT INTO @_Item (
-        [Ordinal], [Key], {{ item.names(t) }}, [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt]
+        [Ordinal], [Key], {{ item.names(t) }}, [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Set]
     )
     SELECT
         0,
@@ -69,9 +70,10 @@ BEGIN
 {%- else %}
 {{- item.reads_text(t, "@Key") }}
 {%- endif %}
-        {{ of_token }}, @AttemptNum, @Status, @Step, @Response, @Error, {{ of_due }};
+        {{ of_token }}, @AttemptNum, @Status, @Step, @Response, @Error, {{ of_due }}, @Set;
     SET @_Count = 1;
 
+{% include "part/check_set.sql" %}
 {% if transaction == "trx" %}
     BEGIN TRY
         BEGIN TRANSACTION;

@@ -20,7 +20,8 @@ an error ends it (XACT_ABORT).
 Settle many items in one commit and, with @Max above 0, claim the next ones in the same commit.
 {%- endif %}
 @Items is a JSON array of objects: key{{ " (an array, with a value for each column)" if composite }}, token, attempt (0 for a call that is not a worker's), status, and where wanted
-step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back).
+step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back),
+set (an object of columns{{ ", of a subtype's by its name" if t.subtypes }}: written where the answer is OK; what is left out stays).
 One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item
 that is not OK is untouched. Then the claimed items, as Next_{{ queue }}_Set_trx returns them.
 {%- if completion == "delete" %}
@@ -30,7 +31,7 @@ Completed items move to {{ called.history }}.
 {%- endif %}
 @Operation makes the call repeatable: asked again with the same value, the answers come again and nothing is changed;
 items claimed by the first call are left to their lease.
-Table access order: QueueOperation, {{ called.table }}, {{ queue ~ "_Lease, " if beside }}QueueTransition{{ ", " ~ queue ~ "_Attempt" if attempt_history }}.
+Table access order: QueueOperation, {{ called.table }}, {{ queue ~ "_Lease, " if beside }}QueueTransition{% for u in t.subtypes %}, {{ queue ~ "_" ~ u.stem }}{% endfor %}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
     @Operation uniqueidentifier,

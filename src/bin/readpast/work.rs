@@ -50,7 +50,8 @@ use std::{env, fs};
 ///   {"readpast": {"action": "retry", "delay_ms": 60000, "step": "sent", "error": "..."}}
 /// action is complete, complete_partially, fail, retry, release, cancel, pause or terminate,
 /// and counts with exit status 0; the others are due (a UTC time, in place of delay_ms), step,
-/// error and response. All may be left out. What looks like such a line and cannot be read is an
+/// error, response, and set: an object of values for the item's own columns, those of a subtype
+/// in an object by its name. All may be left out. What looks like such a line and cannot be read is an
 /// Error, which says why.
 ///
 /// SIGTERM, SIGINT or SIGHUP: takes no more items, lets the commands under way end, gives the

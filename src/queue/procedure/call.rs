@@ -4,10 +4,10 @@ use crate::catalog::{self, Parameter, bare};
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Excerpt, Result};
 use crate::ident::Identifier;
-use crate::item::{Item, Rows, Value};
+use crate::item::{Item, ItemState, Rows, Value};
 use crate::queue::handwritten;
 use crate::session::{Param, Session};
-use crate::spec::put_key;
+use crate::spec::{QueueSpec, check_set, check_step, put_key};
 use serde_json::{Map, json};
 use std::fmt::Write as _;
 
@@ -24,6 +24,8 @@ pub(super) struct Said {
     pub(super) response: Option<String>,
     pub(super) error: Option<String>,
     pub(super) delay_ms: Option<i64>,
+    /// Values for columns, a JSON object.
+    pub(super) set: Option<String>,
 }
 
 impl Handler {
@@ -113,18 +115,34 @@ impl Said {
             response: text("response"),
             error: text("error"),
             delay_ms: rows.and_then(|rows| catalog::number(rows, 0, place(rows, "delayms")?)),
+            set: text("set"),
         }
     }
 
     /// An attempt that failed.
     pub(super) fn failed(error: &str) -> Self {
         let error = Some(error.to_owned());
-        Self { status: "Error".to_owned(), step: None, response: None, error, delay_ms: None }
+        Self { error, ..Self::bare("Error") }
     }
 
     /// A claim of this one item.
     pub(super) fn taken() -> Self {
-        Self { status: "Processing".to_owned(), step: None, response: None, error: None, delay_ms: None }
+        Self::bare("Processing")
+    }
+
+    fn bare(status: &str) -> Self {
+        Self { status: status.to_owned(), step: None, response: None, error: None, delay_ms: None, set: None }
+    }
+
+    /// The same, if an item of this queue can get all of it.
+    pub(super) fn checked(mut self, spec: &QueueSpec) -> std::result::Result<Self, String> {
+        if let Some(step) = &self.step {
+            check_step(&spec.steps, step)?;
+        }
+        if let Some(set) = &self.set {
+            self.set = check_set(spec, self.status == ItemState::Completed.as_str(), set)?;
+        }
+        Ok(self)
     }
 
     /// The array that `Modify_Q_Set_utx` reads. What is wrong in it, that says.
@@ -146,6 +164,9 @@ impl Said {
         }
         let _ = write!(out, ",\"attempt\":{attempt},\"status\":{}", json!(self.status));
         more.iter().for_each(|(name, value)| out.push_str(&format!(",\"{name}\":{value}")));
+        if let Some(set) = &self.set {
+            let _ = write!(out, ",\"set\":{set}");
+        }
         out.push_str("}]");
         Ok(out)
     }

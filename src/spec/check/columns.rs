@@ -2,7 +2,7 @@
 
 use super::{Checked, Place, same_name};
 use crate::ident::Identifier;
-use crate::spec::{ColumnKind, ColumnSpec, KeySource, QueueSpec, Storage, TableSpec};
+use crate::spec::{ColumnKind, ColumnSpec, KeySource, QueueSpec, Storage};
 
 /// The columns of the life cycle and of the answers, without underscores: no column of the queue's own may be called so.
 const RESERVED: [&str; 20] = [
@@ -67,7 +67,7 @@ pub(super) fn is_reserved(storage: &Storage, name: &str) -> bool {
 pub(super) fn all(spec: &QueueSpec) -> Vec<&Identifier> {
     let mut all: Vec<_> = spec.columns.iter().map(|column| &column.name).collect();
     if let Storage::Table(table) = &spec.storage {
-        all.extend(of_table(table));
+        all.extend(table.columns_of_its_own());
     }
     let mut once: Vec<&Identifier> = Vec::new();
     for name in all {
@@ -76,14 +76,6 @@ pub(super) fn all(spec: &QueueSpec) -> Vec<&Identifier> {
         }
     }
     once
-}
-
-/// The columns that the description of an adopted table gives itself.
-fn of_table(table: &TableSpec) -> Vec<&Identifier> {
-    let mut names: Vec<_> = table.key.iter().map(|column| &column.name).collect();
-    names.extend(table.lifecycle.columns().into_iter().map(|(_, name)| name));
-    names.extend(table.states.iter().flat_map(|state| &state.conditions).map(|condition| &condition.column));
-    names
 }
 
 /// The columns that a producer gives.

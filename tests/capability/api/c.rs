@@ -213,19 +213,19 @@ fn action(action: Action) -> i32 {
 /// Settlements as C structs, with the texts they point to.
 struct Settlements {
     structs: Vec<readpast_settlement>,
-    _texts: Vec<[Option<CString>; 6]>,
+    _texts: Vec<[Option<CString>; 7]>,
 }
 
 impl Settlements {
     fn new(settlements: &[Settlement<'_>]) -> Self {
-        let texts: Vec<[Option<CString>; 6]> = settlements
+        let texts: Vec<[Option<CString>; 7]> = settlements
             .iter()
-            .map(|s| [Some(s.key), s.token, s.step, s.response, s.error, s.due].map(optional))
+            .map(|s| [Some(s.key), s.token, s.step, s.response, s.error, s.due, s.set].map(optional))
             .collect();
         let structs = settlements
             .iter()
             .zip(&texts)
-            .map(|(settlement, [key, token, step, response, error, due])| readpast_settlement {
+            .map(|(settlement, [key, token, step, response, error, due, set])| readpast_settlement {
                 struct_size: size_of::<readpast_settlement>(),
                 key: pointer(key),
                 token: pointer(token),
@@ -240,6 +240,8 @@ impl Settlements {
                 response_length: 0,
                 error_length: 0,
                 due_length: 0,
+                set_json: pointer(set),
+                set_json_length: 0,
             })
             .collect();
         Self { structs, _texts: texts }

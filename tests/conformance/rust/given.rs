@@ -44,12 +44,23 @@ pub fn new_items(request: &Value) -> Vec<NewItem> {
     list(request, "items").iter().map(item).collect()
 }
 
-pub fn settlements(request: &Value) -> Vec<Settlement<'_>> {
-    list(request, "settlements").iter().map(settlement).collect()
+/// What the settlements of a request set, as JSON.
+pub fn sets(request: &Value) -> Vec<Option<String>> {
+    list(request, "settlements").iter().map(set).collect()
 }
 
-fn settlement(given: &Value) -> Settlement<'_> {
+/// The same of one, or of a handler's line.
+pub fn set(given: &Value) -> Option<String> {
+    Some(&given["set"]).filter(|set| !set.is_null()).map(Value::to_string)
+}
+
+pub fn settlements<'a>(request: &'a Value, sets: &'a [Option<String>]) -> Vec<Settlement<'a>> {
+    list(request, "settlements").iter().zip(sets).map(|(given, set)| settlement(given, set.as_deref())).collect()
+}
+
+fn settlement<'a>(given: &'a Value, set: Option<&'a str>) -> Settlement<'a> {
     Settlement {
+        set,
         attempt: attempt(given),
         step: given["step"].as_str(),
         response: given["response"].as_str(),

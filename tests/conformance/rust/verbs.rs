@@ -28,10 +28,14 @@ pub fn run(adapter: &Adapter, request: &Value) -> Result {
             keep(adapter, request, batch);
             items
         }
-        "settle" => answer::outcomes(&queue()?.settle(&given::settlements(request), operation)?, Map::new()),
+        "settle" => answer::outcomes(
+            &queue()?.settle(&given::settlements(request, &given::sets(request)), operation)?,
+            Map::new(),
+        ),
         "settle_and_claim" => {
             let max = given::number(request, "max");
-            let (outcomes, batch) = queue()?.settle_and_claim(&given::settlements(request), operation, max)?;
+            let (outcomes, batch) =
+                queue()?.settle_and_claim(&given::settlements(request, &given::sets(request)), operation, max)?;
             let items = answer::item_fields(&batch);
             keep(adapter, request, batch);
             answer::outcomes(&outcomes, items)

@@ -84,13 +84,14 @@ fn follow(line: &Value, job: &Job<'_>) -> Verdict {
     // The one thing that text in Rust can hold and none in a database.
     let spoilt =
         |name: &str| text(name).map(|given| format!("{given}{}", if text("spoil") == Some(name) { "\0" } else { "" }));
-    let (response, error) = (spoilt("response"), spoilt("error"));
+    let (response, error, set) = (spoilt("response"), spoilt("error"), given::set(line));
     Verdict::from(&Settlement {
         step: text("step"),
         response: response.as_deref(),
         error: error.as_deref(),
         delay_ms: line["delay_ms"].as_i64(),
         due: text("due"),
+        set: set.as_deref(),
         ..Settlement::control(job.key(), None, action)
     })
 }

@@ -41,11 +41,11 @@ BEGIN
         names (name) AS MATERIALIZED (
             SELECT n.name FROM pg_catalog.json_array_elements_text('["app_settings", "queue_catalog", "queue_is_done",
     "queue_is_editable_fn", "queue_is_finished_fn", "queue_is_processable_fn",
-    "queue_operation", "queue_own_type_v", "queue_recovery",
-    "queue_retention", "queue_schema_version", "queue_spec",
-    "queue_state", "queue_status", "queue_time_fn",
-    "queue_transition", "queue_turn", "queue_type_access",
-    "queue_utc_fn"]'::json) AS n (name)
+    "queue_json_fn", "queue_operation", "queue_own_type_v",
+    "queue_recovery", "queue_retention", "queue_schema_version",
+    "queue_spec", "queue_state", "queue_status",
+    "queue_time_fn", "queue_transition", "queue_turn",
+    "queue_type_access", "queue_utc_fn"]'::json) AS n (name)
         ),
 
         place (oid) AS MATERIALIZED (
@@ -337,6 +337,19 @@ LANGUAGE sql STABLE PARALLEL SAFE
 SET timezone = 'UTC'
 AS $$
     SELECT value::timestamptz;
+$$;
+
+/* A document for a column that keeps it in the type of `kept`. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_json_fn"(value json, kept json) RETURNS json
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT value;
+$$;
+
+CREATE OR REPLACE FUNCTION "readpast"."queue_json_fn"(value json, kept jsonb) RETURNS jsonb
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT value::jsonb;
 $$;
 
 /*

@@ -7,7 +7,9 @@
 
 use super::capture::Written;
 use readpast::Action;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 /// What may be asked for.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -18,6 +20,8 @@ pub struct Directive {
     pub error: Option<String>,
     pub delay_ms: Option<i64>,
     pub due: Option<String>,
+    /// A JSON object.
+    pub set: Option<String>,
 }
 
 /// The directive at the end of the output, with the place where it begins.
@@ -140,7 +144,15 @@ fn read(text: &[u8]) -> Result<Directive, String> {
     let value: Value = serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
     let alone = value.as_object().filter(|object| object.len() == 1);
     let members = alone.and_then(|object| object.get("readpast")).and_then(Value::as_object);
-    members.ok_or_else(|| "\"readpast\" must be an object, and alone".to_owned()).and_then(members_of)
+    let members = members.ok_or_else(|| "\"readpast\" must be an object, and alone".to_owned())?;
+    let mut directive = members_of(members)?;
+    if members.get("set").is_some_and(|set| !set.is_null()) {
+        // As it was written, so that its numbers keep their digits.
+        let raw: BTreeMap<String, BTreeMap<String, Box<RawValue>>> =
+            serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
+        directive.set = raw.get("readpast").and_then(|members| members.get("set")).map(|set| set.get().to_owned());
+    }
+    Ok(directive)
 }
 
 fn members_of(members: &Map<String, Value>) -> Result<Directive, String> {
@@ -155,6 +167,8 @@ fn members_of(members: &Map<String, Value>) -> Result<Directive, String> {
             "response" => directive.response = Some(text().unwrap_or_else(|_| value.to_string())),
             "error" => directive.error = Some(text()?),
             "due" => directive.due = Some(text()?),
+            "set" if value.is_object() => {}
+            "set" => return Err("\"set\" must be an object of the item's columns".to_owned()),
             "delay_ms" => directive.delay_ms = Some(value.as_i64().ok_or("\"delay_ms\" must be a whole number")?),
             _ => return Err(format!("there is no {key:?}")),
         }

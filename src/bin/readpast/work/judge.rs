@@ -15,12 +15,13 @@ pub struct Verdict {
     pub error: Option<String>,
     pub delay_ms: Option<i64>,
     pub due: Option<String>,
+    pub set: Option<String>,
 }
 
 impl Verdict {
     /// `action`, and nothing more to say.
     pub fn new(action: Action) -> Self {
-        Self { action, step: None, response: None, error: None, delay_ms: None, due: None }
+        Self { action, step: None, response: None, error: None, delay_ms: None, due: None, set: None }
     }
 
     /// Another attempt, and why.
@@ -36,6 +37,7 @@ impl Verdict {
             error: self.error.as_deref(),
             delay_ms: self.delay_ms,
             due: self.due.as_deref(),
+            set: self.set.as_deref(),
             ..Settlement::new(item, self.action)
         }
     }
@@ -91,6 +93,7 @@ fn judged(end: &End, args: &Args) -> Verdict {
         error,
         delay_ms: asked.delay_ms,
         due: asked.due.clone(),
+        set: asked.set.clone(),
     }
 }
 

@@ -14,7 +14,8 @@ CREATE OR REPLACE FUNCTION "readpast"."modify_four_queue_scheduler_utx"(
     error_ text DEFAULT NULL,
     due_ timestamptz DEFAULT NULL,
     worker_ text DEFAULT NULL,
-    attempt_num_ integer DEFAULT NULL
+    attempt_num_ integer DEFAULT NULL,
+    set_ json DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
@@ -33,13 +34,13 @@ AS $$
         json_build_array(json_build_object(
             'key', key_, 'token', token_, 'attempt', attempt_num_,
             'status', status_, 'step', step_, 'response', response_, 'error', error_,
-            'due', due_
+            'due', due_, 'set', set_
         ))
     ) AS m;
 $$;
 
 REVOKE ALL ON FUNCTION "readpast"."modify_four_queue_scheduler_utx"(
-    text, timestamptz, text, text, text, text, timestamptz, text, integer
+    text, timestamptz, text, text, text, text, timestamptz, text, integer, json
 ) FROM public;
 
 /*
@@ -58,7 +59,8 @@ CREATE OR REPLACE FUNCTION "readpast"."modify_four_queue_scheduler_trx"(
     error_ text DEFAULT NULL,
     due_ timestamptz DEFAULT NULL,
     worker_ text DEFAULT NULL,
-    attempt_num_ integer DEFAULT NULL
+    attempt_num_ integer DEFAULT NULL,
+    set_ json DEFAULT NULL
 )
 RETURNS SETOF "readpast"."worker_four_queue_scheduler_v"
 LANGUAGE plpgsql VOLATILE
@@ -84,7 +86,7 @@ BEGIN
     SELECT m.answer, m.answer_status AS status
     INTO result_
     FROM "readpast"."modify_four_queue_scheduler_utx"(
-        key_, token_, status_, step_, response_, error_, due_, worker_, attempt_num_
+        key_, token_, status_, step_, response_, error_, due_, worker_, attempt_num_, set_
     ) AS m;
 
     IF result_.answer <> 'OK' THEN
@@ -131,5 +133,5 @@ END;
 $$;
 
 REVOKE ALL ON FUNCTION "readpast"."modify_four_queue_scheduler_trx"(
-    text, timestamptz, text, text, text, text, timestamptz, text, integer
+    text, timestamptz, text, text, text, text, timestamptz, text, integer, json
 ) FROM public;

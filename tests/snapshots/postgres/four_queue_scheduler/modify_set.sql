@@ -1,7 +1,8 @@
 /*
 Settle many items in one commit and, with max_ above 0, claim the next ones in the same commit.
 items_ is a JSON array of objects: key, token, attempt (0 for a call that is not a worker's), status, and where wanted
-step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back).
+step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back),
+set (an object of columns: written where the answer is OK; what is left out stays).
 One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item
 that is not OK is untouched. Then the claimed items, as next_four_queue_scheduler_set_trx returns them.
 operation_ makes the call repeatable: asked again with the same value, the answers come again and nothing is changed;
@@ -55,6 +56,7 @@ DECLARE
     now_ timestamptz := clock_timestamp();
     replayed_ boolean := FALSE;
     max_attempts_ integer;
+    no_set_ text;
     answers_ json;
 BEGIN
     /* The times in the table are the server's local ones: from here to the end of the function. */
@@ -78,6 +80,36 @@ BEGIN
     END IF;
     IF json_array_length(items_) > 1000 THEN
         RAISE EXCEPTION 'modify_four_queue_scheduler_set_trx: at most 1000 items a call' USING ERRCODE = 'RP021';
+    END IF;
+
+
+    no_set_ := (
+        SELECT w.why
+        FROM (
+            SELECT
+            g.key AS key_1,
+                g.status,
+                g.set AS new_values,
+                g.position
+            FROM
+                ROWS FROM (json_to_recordset(items_) AS (key bigint, status text, set json))
+                WITH ORDINALITY AS g (key, status, set, position)
+            WHERE g.set IS NOT NULL
+        ) AS i
+        CROSS JOIN LATERAL (
+            SELECT 'set is no object' AS why
+            WHERE json_typeof(i.new_values) <> 'object'
+            UNION ALL
+            SELECT format('there is no column %s to set', k.name)
+            FROM json_object_keys(
+                CASE json_typeof(i.new_values) WHEN 'object' THEN i.new_values ELSE '{}' END
+            ) AS k (name)
+        ) AS w
+        ORDER BY i.position
+        LIMIT 1
+    );
+    IF no_set_ IS NOT NULL THEN
+        RAISE EXCEPTION 'modify_four_queue_scheduler_set_trx: %', no_set_ USING ERRCODE = 'RP021';
     END IF;
 
     /* First of all: if another attempt of this very call is under way, this waits for it. */
@@ -136,15 +168,16 @@ BEGIN
             i.error,
             COALESCE("readpast"."queue_time_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond') AS due_at,
             COALESCE(i.release, FALSE) AS release,
+            i.set AS new_values,
             i.position
         FROM
             ROWS FROM (
                 json_to_recordset(items_) AS (
                     key bigint, token text, attempt integer, status text, step text, response text,
-                    error text, due text, delay_ms bigint, release boolean
+                    error text, due text, delay_ms bigint, release boolean, set json
                 )
             ) WITH ORDINALITY AS i (
-                key, token, attempt, status, step, response, error, due, delay_ms, release, position
+                key, token, attempt, status, step, response, error, due, delay_ms, release, set, position
             )
     ),
 
@@ -177,9 +210,9 @@ BEGIN
                 /* The same item twice in one call: the first of them counts. */
                 WHEN i.occurrence > 1 THEN 'CONFLICT'
                 WHEN t.to_status IS NULL THEN 'ILLEGAL_TRANSITION'
-                /* Response and error data do not go to an item that its status closes to workers. */
+                /* Response, error and values do not go to an item that its status closes to workers. */
                 WHEN
-                    (i.response IS NOT NULL OR i.error IS NOT NULL)
+                    (i.response IS NOT NULL OR i.error IS NOT NULL OR i.new_values IS NOT NULL)
                     AND NOT "readpast"."queue_is_editable_fn"(v.item_status)
                     THEN 'ILLEGAL_TRANSITION'
                 ELSE 'OK'
@@ -237,6 +270,7 @@ BEGIN
             r.item_seek_1 AS seek_1, r.answer,
             r.becomes AS status,
             r.step IS NOT NULL AS steps,
+            r.new_values,
             CASE WHEN r.answer <> 'OK' THEN r.item_token ELSE GREATEST(now_, r.item_token + interval '1 microsecond') END AS token,
             CASE
                 WHEN r.answer <> 'OK' THEN r.item_attempt

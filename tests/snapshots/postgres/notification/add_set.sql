@@ -145,8 +145,8 @@ BEGIN
     ),
 
     added_2 AS (
-        INSERT INTO "readpast"."notification_email" (enqueued_at, "EmailTo", "PreferredLanguage")
-        SELECT i.key, c."EmailTo", c."PreferredLanguage"
+        INSERT INTO "readpast"."notification_email" (enqueued_at, "EmailTo", "PreferredLanguage", "Response", "Error")
+        SELECT i.key, c."EmailTo", c."PreferredLanguage", c."Response", c."Error"
         FROM item AS i
         /* Counted, so that the items are in before what belongs to them. */
         CROSS JOIN (SELECT COUNT(*) FROM added) AS a
@@ -157,15 +157,17 @@ BEGIN
             END
         ) AS c (
             "EmailTo" varchar(254),
-            "PreferredLanguage" varchar(10)
+            "PreferredLanguage" varchar(10),
+            "Response" text,
+            "Error" text
         )
         WHERE
             json_typeof(i.columns -> 'Email') = 'object'
     ),
 
     added_3 AS (
-        INSERT INTO "readpast"."notification_sms" (enqueued_at, "PhoneNumber")
-        SELECT i.key, c."PhoneNumber"
+        INSERT INTO "readpast"."notification_sms" (enqueued_at, "PhoneNumber", "Response", "Error")
+        SELECT i.key, c."PhoneNumber", c."Response", c."Error"
         FROM item AS i
         /* Counted, so that the items are in before what belongs to them. */
         CROSS JOIN (SELECT COUNT(*) FROM added) AS a
@@ -175,7 +177,9 @@ BEGIN
                 ELSE '{}'
             END
         ) AS c (
-            "PhoneNumber" varchar(20)
+            "PhoneNumber" varchar(20),
+            "Response" text,
+            "Error" text
         )
         WHERE
             json_typeof(i.columns -> 'Sms') = 'object'

@@ -32,7 +32,11 @@ RETURNS TABLE (
     "ResetPassword_Username" varchar(128),
     "Email_EmailTo" varchar(254),
     "Email_PreferredLanguage" varchar(10),
-    "Sms_PhoneNumber" varchar(20)
+    "Email_Response" text,
+    "Email_Error" text,
+    "Sms_PhoneNumber" varchar(20),
+    "Sms_Response" text,
+    "Sms_Error" text
 )
 LANGUAGE plpgsql VOLATILE
 /* With its owner's rights: a role that may execute this needs none on the tables. */
@@ -146,7 +150,11 @@ BEGIN
             s1."Username",
             s2."EmailTo",
             s2."PreferredLanguage",
-            s3."PhoneNumber"
+            s2."Response",
+            s2."Error",
+            s3."PhoneNumber",
+            s3."Response",
+            s3."Error"
         FROM (
             SELECT DISTINCT
             i.key AS key_1
@@ -203,7 +211,11 @@ BEGIN
             s1."Username",
             s2."EmailTo",
             s2."PreferredLanguage",
-            s3."PhoneNumber"
+            s2."Response",
+            s2."Error",
+            s3."PhoneNumber",
+            s3."Response",
+            s3."Error"
         FROM "readpast"."notification" AS q
     LEFT JOIN "readpast"."notification_reset_password" AS s1
         ON s1.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
@@ -255,7 +267,11 @@ BEGIN
             s1."Username",
             s2."EmailTo",
             s2."PreferredLanguage",
-            s3."PhoneNumber"
+            s2."Response",
+            s2."Error",
+            s3."PhoneNumber",
+            s3."Response",
+            s3."Error"
         FROM "readpast"."notification" AS q
     LEFT JOIN "readpast"."notification_reset_password" AS s1
         ON s1.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
@@ -307,7 +323,11 @@ BEGIN
             s1."Username",
             s2."EmailTo",
             s2."PreferredLanguage",
-            s3."PhoneNumber"
+            s2."Response",
+            s2."Error",
+            s3."PhoneNumber",
+            s3."Response",
+            s3."Error"
         FROM "readpast"."notification" AS q
     LEFT JOIN "readpast"."notification_reset_password" AS s1
         ON s1.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
@@ -358,7 +378,11 @@ BEGIN
             s1."Username",
             s2."EmailTo",
             s2."PreferredLanguage",
-            s3."PhoneNumber"
+            s2."Response",
+            s2."Error",
+            s3."PhoneNumber",
+            s3."Response",
+            s3."Error"
         FROM "readpast"."notification" AS q
     LEFT JOIN "readpast"."notification_reset_password" AS s1
         ON s1.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
@@ -408,7 +432,11 @@ BEGIN
             s1."Username",
             s2."EmailTo",
             s2."PreferredLanguage",
-            s3."PhoneNumber"
+            s2."Response",
+            s2."Error",
+            s3."PhoneNumber",
+            s3."Response",
+            s3."Error"
         FROM "readpast"."notification" AS q
     LEFT JOIN "readpast"."notification_reset_password" AS s1
         ON s1.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at

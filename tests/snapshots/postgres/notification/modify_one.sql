@@ -3,7 +3,7 @@ Settle one item inside the caller's transaction: report the result of its proces
 terminate it. Undone with the caller's other work. Returns an answer as modify_notification_set_utx does: OK, LEASE_LOST,
 CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND. What is refused leaves the transaction as it is.
 When its attempts are spent, an item becomes Failed whatever was asked for, unless it is Completed.
-Table access order: notification, queue_transition.
+Table access order: notification, queue_transition, notification_reset_password, notification_email, notification_sms.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_notification_utx"(
     enqueued_at_ timestamptz,
@@ -14,7 +14,8 @@ CREATE OR REPLACE FUNCTION "readpast"."modify_notification_utx"(
     error_ text DEFAULT NULL,
     scheduled_for_ timestamptz DEFAULT NULL,
     worker_ text DEFAULT NULL,
-    attempt_num_ integer DEFAULT NULL
+    attempt_num_ integer DEFAULT NULL,
+    set_ json DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
@@ -33,13 +34,13 @@ AS $$
         json_build_array(json_build_object(
             'key', enqueued_at_, 'token', updated_at_, 'attempt', attempt_num_,
             'status', status_, 'step', step_, 'response', response_, 'error', error_,
-            'due', scheduled_for_
+            'due', scheduled_for_, 'set', set_
         ))
     ) AS m;
 $$;
 
 REVOKE ALL ON FUNCTION "readpast"."modify_notification_utx"(
-    timestamptz, timestamptz, text, text, text, text, timestamptz, text, integer
+    timestamptz, timestamptz, text, text, text, text, timestamptz, text, integer, json
 ) FROM public;
 
 /*
@@ -47,7 +48,7 @@ Settle one item: report the result of its processing, or cancel, pause, resume o
 when the token is not the item's any more (RP023), the transition is not legal (RP024), the item is not there (RP025),
 or worker_ and attempt_num_ no longer hold its lease (RP026). Returns the item as it is now, where it is still there.
 When its attempts are spent, an item becomes Failed whatever was asked for, unless it is Completed.
-Table access order: notification, queue_transition.
+Table access order: notification, queue_transition, notification_reset_password, notification_email, notification_sms.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_notification_trx"(
     enqueued_at_ timestamptz,
@@ -58,7 +59,8 @@ CREATE OR REPLACE FUNCTION "readpast"."modify_notification_trx"(
     error_ text DEFAULT NULL,
     scheduled_for_ timestamptz DEFAULT NULL,
     worker_ text DEFAULT NULL,
-    attempt_num_ integer DEFAULT NULL
+    attempt_num_ integer DEFAULT NULL,
+    set_ json DEFAULT NULL
 )
 RETURNS SETOF "readpast"."worker_notification_v"
 LANGUAGE plpgsql VOLATILE
@@ -84,7 +86,7 @@ BEGIN
     SELECT m.answer, m.answer_status AS status
     INTO result_
     FROM "readpast"."modify_notification_utx"(
-        enqueued_at_, updated_at_, status_, step_, response_, error_, scheduled_for_, worker_, attempt_num_
+        enqueued_at_, updated_at_, status_, step_, response_, error_, scheduled_for_, worker_, attempt_num_, set_
     ) AS m;
 
     IF result_.answer <> 'OK' THEN
@@ -110,5 +112,5 @@ END;
 $$;
 
 REVOKE ALL ON FUNCTION "readpast"."modify_notification_trx"(
-    timestamptz, timestamptz, text, text, text, text, timestamptz, text, integer
+    timestamptz, timestamptz, text, text, text, text, timestamptz, text, integer, json
 ) FROM public;

@@ -1,12 +1,13 @@
 /*
 Settle many items in one commit and, with max_ above 0, claim the next ones in the same commit.
 items_ is a JSON array of objects: key, token, attempt (0 for a call that is not a worker's), status, and where wanted
-step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back).
+step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back),
+set (an object of columns, of a subtype's by its name: written where the answer is OK; what is left out stays).
 One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item
 that is not OK is untouched. Then the claimed items, as next_notification_set_trx returns them.
 operation_ makes the call repeatable: asked again with the same value, the answers come again and nothing is changed;
 items claimed by the first call are left to their lease.
-Table access order: queue_operation, notification, queue_transition.
+Table access order: queue_operation, notification, queue_transition, notification_reset_password, notification_email, notification_sms.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_notification_set_trx"(
     operation_ uuid,
@@ -38,7 +39,11 @@ RETURNS TABLE (
     "ResetPassword_Username" varchar(128),
     "Email_EmailTo" varchar(254),
     "Email_PreferredLanguage" varchar(10),
-    "Sms_PhoneNumber" varchar(20)
+    "Email_Response" text,
+    "Email_Error" text,
+    "Sms_PhoneNumber" varchar(20),
+    "Sms_Response" text,
+    "Sms_Error" text
 )
 LANGUAGE plpgsql VOLATILE
 /* With its owner's rights: a role that may execute this needs none on the tables. */
@@ -62,6 +67,7 @@ DECLARE
     now_ timestamptz := clock_timestamp();
     replayed_ boolean := FALSE;
     max_attempts_ integer;
+    no_set_ text;
 BEGIN
     max_attempts_ := COALESCE((
         SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'notification.maxAttempts'
@@ -82,6 +88,88 @@ BEGIN
     END IF;
     IF json_array_length(items_) > 1000 THEN
         RAISE EXCEPTION 'modify_notification_set_trx: at most 1000 items a call' USING ERRCODE = 'RP021';
+    END IF;
+
+
+    no_set_ := (
+        SELECT w.why
+        FROM (
+            SELECT
+            g.key AS key_1,
+                g.status,
+                g.set AS new_values,
+                g.position
+            FROM
+                ROWS FROM (json_to_recordset(items_) AS (key timestamptz, status text, set json))
+                WITH ORDINALITY AS g (key, status, set, position)
+            WHERE g.set IS NOT NULL
+        ) AS i
+        CROSS JOIN LATERAL (
+            SELECT 'set is no object' AS why
+            WHERE json_typeof(i.new_values) <> 'object'
+            UNION ALL
+            SELECT format('there is no column %s to set', k.name)
+            FROM json_object_keys(
+                CASE json_typeof(i.new_values) WHEN 'object' THEN i.new_values ELSE '{}' END
+            ) AS k (name)
+            WHERE k.name NOT IN ('Subject', 'ResetPassword', 'Email', 'Sms')
+            UNION ALL
+            SELECT format('there is no column ResetPassword.%s to set', k.name)
+            FROM json_object_keys(
+                CASE json_typeof(i.new_values -> 'ResetPassword') WHEN 'object' THEN i.new_values -> 'ResetPassword' ELSE '{}' END
+            ) AS k (name)
+            WHERE k.name NOT IN ('OTP', 'UserID', 'Username')
+            UNION ALL
+            SELECT 'the item was enqueued without ResetPassword'
+            FROM "readpast"."notification" AS q
+            WHERE
+                q.enqueued_at BETWEEN i.key_1 AND i.key_1
+                AND json_typeof(i.new_values -> 'ResetPassword') = 'object'
+                AND NOT EXISTS (
+                    SELECT 1
+                    FROM "readpast"."notification_reset_password" AS u
+                    WHERE u.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+                )
+            UNION ALL
+            SELECT format('there is no column Email.%s to set', k.name)
+            FROM json_object_keys(
+                CASE json_typeof(i.new_values -> 'Email') WHEN 'object' THEN i.new_values -> 'Email' ELSE '{}' END
+            ) AS k (name)
+            WHERE k.name NOT IN ('EmailTo', 'PreferredLanguage', 'Response', 'Error')
+            UNION ALL
+            SELECT 'the item was enqueued without Email'
+            FROM "readpast"."notification" AS q
+            WHERE
+                q.enqueued_at BETWEEN i.key_1 AND i.key_1
+                AND json_typeof(i.new_values -> 'Email') = 'object'
+                AND NOT EXISTS (
+                    SELECT 1
+                    FROM "readpast"."notification_email" AS u
+                    WHERE u.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+                )
+            UNION ALL
+            SELECT format('there is no column Sms.%s to set', k.name)
+            FROM json_object_keys(
+                CASE json_typeof(i.new_values -> 'Sms') WHEN 'object' THEN i.new_values -> 'Sms' ELSE '{}' END
+            ) AS k (name)
+            WHERE k.name NOT IN ('PhoneNumber', 'Response', 'Error')
+            UNION ALL
+            SELECT 'the item was enqueued without Sms'
+            FROM "readpast"."notification" AS q
+            WHERE
+                q.enqueued_at BETWEEN i.key_1 AND i.key_1
+                AND json_typeof(i.new_values -> 'Sms') = 'object'
+                AND NOT EXISTS (
+                    SELECT 1
+                    FROM "readpast"."notification_sms" AS u
+                    WHERE u.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+                )
+        ) AS w
+        ORDER BY i.position
+        LIMIT 1
+    );
+    IF no_set_ IS NOT NULL THEN
+        RAISE EXCEPTION 'modify_notification_set_trx: %', no_set_ USING ERRCODE = 'RP021';
     END IF;
 
     /* First of all: if another attempt of this very call is under way, this waits for it. */
@@ -115,7 +203,11 @@ BEGIN
             NULL::varchar(128),
             NULL::varchar(254),
             NULL::varchar(10),
-            NULL::varchar(20)
+            NULL::text,
+            NULL::text,
+            NULL::varchar(20),
+            NULL::text,
+            NULL::text
         FROM ROWS FROM (json_to_recordset(items_) AS (key timestamptz)) WITH ORDINALITY AS i (key, position)
         CROSS JOIN "readpast"."queue_operation" AS p
         LEFT JOIN "readpast"."notification" AS q
@@ -154,15 +246,16 @@ BEGIN
             i.error,
             COALESCE(i.due, now_ + i.delay_ms * interval '1 millisecond') AS due_at,
             COALESCE(i.release, FALSE) AS release,
+            i.set AS new_values,
             i.position
         FROM
             ROWS FROM (
                 json_to_recordset(items_) AS (
                     key timestamptz, token timestamptz, attempt integer, status text, step text, response text,
-                    error text, due timestamptz, delay_ms bigint, release boolean
+                    error text, due timestamptz, delay_ms bigint, release boolean, set json
                 )
             ) WITH ORDINALITY AS i (
-                key, token, attempt, status, step, response, error, due, delay_ms, release, position
+                key, token, attempt, status, step, response, error, due, delay_ms, release, set, position
             )
     ),
 
@@ -195,9 +288,9 @@ BEGIN
                 /* The same item twice in one call: the first of them counts. */
                 WHEN i.occurrence > 1 THEN 'CONFLICT'
                 WHEN t.to_status IS NULL THEN 'ILLEGAL_TRANSITION'
-                /* Response and error data do not go to an item that its status closes to workers. */
+                /* Response, error and values do not go to an item that its status closes to workers. */
                 WHEN
-                    (i.response IS NOT NULL OR i.error IS NOT NULL)
+                    (i.response IS NOT NULL OR i.error IS NOT NULL OR i.new_values IS NOT NULL)
                     AND NOT "readpast"."queue_is_editable_fn"(v.item_status)
                     THEN 'ILLEGAL_TRANSITION'
                 ELSE 'OK'
@@ -244,6 +337,7 @@ BEGIN
             r.answer,
             r.becomes AS status,
             r.step IS NOT NULL AS steps,
+            r.new_values,
             CASE WHEN r.answer <> 'OK' THEN r.item_token ELSE GREATEST(now_, r.item_token + interval '1 microsecond') END AS token,
             CASE
                 WHEN r.answer <> 'OK' THEN r.item_attempt
@@ -314,12 +408,113 @@ BEGIN
             lease_until = d.lease_until,
             step = COALESCE(d.step, q.step),
             response = COALESCE(d.response, q.response),
-            error = COALESCE(d.error, q.error)
+            error = COALESCE(d.error, q.error),
+            "Subject" = CASE
+                WHEN (d.new_values -> 'Subject') IS NOT NULL THEN n."Subject"
+                ELSE q."Subject"
+            END
         FROM decided AS d
+        CROSS JOIN LATERAL json_to_record(
+            CASE json_typeof(d.new_values) WHEN 'object' THEN d.new_values ELSE '{}' END
+        ) AS n (
+            "Subject" varchar(200)
+        )
         /* They are locked, and decided upon: the key is enough. */
         WHERE
             q.enqueued_at BETWEEN d.key_1 AND d.key_1
             AND d.answer = 'OK'
+    ),
+
+    set_1 AS (
+        UPDATE "readpast"."notification_reset_password" AS u
+        SET
+            "OTP" = CASE
+                WHEN (d.new_values -> 'ResetPassword' -> 'OTP') IS NOT NULL THEN n."OTP"
+                ELSE u."OTP"
+            END,
+            "UserID" = CASE
+                WHEN (d.new_values -> 'ResetPassword' -> 'UserID') IS NOT NULL THEN n."UserID"
+                ELSE u."UserID"
+            END,
+            "Username" = CASE
+                WHEN (d.new_values -> 'ResetPassword' -> 'Username') IS NOT NULL THEN n."Username"
+                ELSE u."Username"
+            END
+        FROM decided AS d
+        CROSS JOIN LATERAL json_to_record(
+            CASE json_typeof(d.new_values -> 'ResetPassword') WHEN 'object' THEN d.new_values -> 'ResetPassword' ELSE '{}' END
+        ) AS n (
+            "OTP" varchar(16),
+            "UserID" integer,
+            "Username" varchar(128)
+        )
+        WHERE
+            u.enqueued_at BETWEEN d.key_1 AND d.key_1
+            AND d.answer = 'OK'
+            AND json_typeof(d.new_values -> 'ResetPassword') = 'object'
+    ),
+
+    set_2 AS (
+        UPDATE "readpast"."notification_email" AS u
+        SET
+            "EmailTo" = CASE
+                WHEN (d.new_values -> 'Email' -> 'EmailTo') IS NOT NULL THEN n."EmailTo"
+                ELSE u."EmailTo"
+            END,
+            "PreferredLanguage" = CASE
+                WHEN (d.new_values -> 'Email' -> 'PreferredLanguage') IS NOT NULL THEN n."PreferredLanguage"
+                ELSE u."PreferredLanguage"
+            END,
+            "Response" = CASE
+                WHEN (d.new_values -> 'Email' -> 'Response') IS NOT NULL THEN n."Response"
+                ELSE u."Response"
+            END,
+            "Error" = CASE
+                WHEN (d.new_values -> 'Email' -> 'Error') IS NOT NULL THEN n."Error"
+                ELSE u."Error"
+            END
+        FROM decided AS d
+        CROSS JOIN LATERAL json_to_record(
+            CASE json_typeof(d.new_values -> 'Email') WHEN 'object' THEN d.new_values -> 'Email' ELSE '{}' END
+        ) AS n (
+            "EmailTo" varchar(254),
+            "PreferredLanguage" varchar(10),
+            "Response" text,
+            "Error" text
+        )
+        WHERE
+            u.enqueued_at BETWEEN d.key_1 AND d.key_1
+            AND d.answer = 'OK'
+            AND json_typeof(d.new_values -> 'Email') = 'object'
+    ),
+
+    set_3 AS (
+        UPDATE "readpast"."notification_sms" AS u
+        SET
+            "PhoneNumber" = CASE
+                WHEN (d.new_values -> 'Sms' -> 'PhoneNumber') IS NOT NULL THEN n."PhoneNumber"
+                ELSE u."PhoneNumber"
+            END,
+            "Response" = CASE
+                WHEN (d.new_values -> 'Sms' -> 'Response') IS NOT NULL THEN n."Response"
+                ELSE u."Response"
+            END,
+            "Error" = CASE
+                WHEN (d.new_values -> 'Sms' -> 'Error') IS NOT NULL THEN n."Error"
+                ELSE u."Error"
+            END
+        FROM decided AS d
+        CROSS JOIN LATERAL json_to_record(
+            CASE json_typeof(d.new_values -> 'Sms') WHEN 'object' THEN d.new_values -> 'Sms' ELSE '{}' END
+        ) AS n (
+            "PhoneNumber" varchar(20),
+            "Response" text,
+            "Error" text
+        )
+        WHERE
+            u.enqueued_at BETWEEN d.key_1 AND d.key_1
+            AND d.answer = 'OK'
+            AND json_typeof(d.new_values -> 'Sms') = 'object'
     ),
 
     /* Remembered for whoever asks again: what cannot be told from the items later. */
@@ -356,7 +551,11 @@ BEGIN
             NULL::varchar(128),
             NULL::varchar(254),
             NULL::varchar(10),
-            NULL::varchar(20)
+            NULL::text,
+            NULL::text,
+            NULL::varchar(20),
+            NULL::text,
+            NULL::text
     FROM decided AS d
     ORDER BY d.ordinal;
 
@@ -406,7 +605,11 @@ RETURNS TABLE (
     "ResetPassword_Username" varchar(128),
     "Email_EmailTo" varchar(254),
     "Email_PreferredLanguage" varchar(10),
-    "Sms_PhoneNumber" varchar(20)
+    "Email_Response" text,
+    "Email_Error" text,
+    "Sms_PhoneNumber" varchar(20),
+    "Sms_Response" text,
+    "Sms_Error" text
 )
 LANGUAGE sql VOLATILE
 SECURITY DEFINER

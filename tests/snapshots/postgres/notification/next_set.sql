@@ -31,7 +31,11 @@ RETURNS TABLE (
     "ResetPassword_Username" varchar(128),
     "Email_EmailTo" varchar(254),
     "Email_PreferredLanguage" varchar(10),
-    "Sms_PhoneNumber" varchar(20)
+    "Email_Response" text,
+    "Email_Error" text,
+    "Sms_PhoneNumber" varchar(20),
+    "Sms_Response" text,
+    "Sms_Error" text
 )
 LANGUAGE plpgsql VOLATILE
 /* With its owner's rights: a role that may execute this needs none on the tables. */
@@ -183,7 +187,11 @@ BEGIN
             s1."Username",
             s2."EmailTo",
             s2."PreferredLanguage",
-            s3."PhoneNumber"
+            s2."Response",
+            s2."Error",
+            s3."PhoneNumber",
+            s3."Response",
+            s3."Error"
     FROM changed AS q
     LEFT JOIN "readpast"."notification_reset_password" AS s1
         ON s1.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at

@@ -90,6 +90,8 @@ CREATE TABLE IF NOT EXISTS "readpast"."notification_email" (
     enqueued_at timestamptz NOT NULL,
     "EmailTo" varchar(254) NOT NULL,
     "PreferredLanguage" varchar(10) NULL,
+    "Response" text NULL,
+    "Error" text NULL,
     CONSTRAINT notification_email_pk PRIMARY KEY (enqueued_at),
     CONSTRAINT email_is_notification
         FOREIGN KEY (enqueued_at) REFERENCES "readpast"."notification" (enqueued_at) ON DELETE CASCADE
@@ -99,6 +101,8 @@ CREATE TABLE IF NOT EXISTS "readpast"."notification_email" (
 CREATE TABLE IF NOT EXISTS "readpast"."notification_sms" (
     enqueued_at timestamptz NOT NULL,
     "PhoneNumber" varchar(20) NOT NULL,
+    "Response" text NULL,
+    "Error" text NULL,
     CONSTRAINT notification_sms_pk PRIMARY KEY (enqueued_at),
     CONSTRAINT sms_is_notification
         FOREIGN KEY (enqueued_at) REFERENCES "readpast"."notification" (enqueued_at) ON DELETE CASCADE

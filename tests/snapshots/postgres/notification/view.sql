@@ -20,7 +20,11 @@ SELECT
     s1."Username" AS "ResetPassword_Username",
     s2."EmailTo" AS "Email_EmailTo",
     s2."PreferredLanguage" AS "Email_PreferredLanguage",
-    s3."PhoneNumber" AS "Sms_PhoneNumber"
+    s2."Response" AS "Email_Response",
+    s2."Error" AS "Email_Error",
+    s3."PhoneNumber" AS "Sms_PhoneNumber",
+    s3."Response" AS "Sms_Response",
+    s3."Error" AS "Sms_Error"
 FROM "readpast"."notification" AS q
 LEFT JOIN "readpast"."notification_reset_password" AS s1
     ON s1.enqueued_at = q.enqueued_at

@@ -14,7 +14,8 @@ CREATE OR ALTER PROCEDURE [readpast].[Modify_FourQueueScheduler_utx]
     @Error [readpast].[WebResponse] = NULL, /* NULL keeps it */
     @Due datetime2(7) = NULL, /* UTC; NULL keeps it */
     @Worker nvarchar(128) = NULL, /* with @AttemptNum: only while this worker holds the lease */
-    @AttemptNum int = NULL
+    @AttemptNum int = NULL,
+    @Set nvarchar(max) = NULL /* a JSON object: values for columns of the item, and of its subtypes */
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -40,6 +41,7 @@ BEGIN
         [Error] nvarchar(max) NULL,
         [DueAt] datetime2(7) NULL,
         [Release] bit NULL,
+        [Set] nvarchar(max) NULL, /* a JSON object of columns */
         UNIQUE CLUSTERED ([Key1], [Ordinal])
     );
     DECLARE @_Work TABLE (
@@ -51,6 +53,8 @@ BEGIN
         [AttemptNum] int NULL
     );
     DECLARE @_Count int;
+    DECLARE @_Sets bit = 0;
+    DECLARE @_NoSet nvarchar(2048);
     DECLARE @_Looks int = 0;
     /* What items become, whatever the reason. */
     DECLARE @_Change TABLE (
@@ -89,15 +93,33 @@ BEGIN
     SET @Worker = COALESCE(@Worker, CONCAT(SUSER_SNAME(), N'/', @@SPID));
 
     INSERT INTO @_Item (
-        [Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt]
+        [Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Set]
     )
     SELECT
         0,
         NULL,
         TRY_CAST(NULLIF(@Key, N'') AS bigint),
-        @Token, @AttemptNum, @Status, @Step, @Response, @Error, @Due;
+        @Token, @AttemptNum, @Status, @Step, @Response, @Error, @Due, @Set;
     SET @_Count = 1;
 
+
+    SET @_Sets = CASE WHEN EXISTS (SELECT 1 FROM @_Item AS i WHERE i.[Set] IS NOT NULL) THEN 1 ELSE 0 END;
+    IF @_Sets = 1
+    BEGIN
+        SET @_NoSet = (
+            SELECT MIN(x.[Why])
+            FROM (
+                SELECT CONCAT(N'there is no column ', n.[key], N' to set') AS [Why]
+                FROM @_Item AS i
+                CROSS APPLY OPENJSON(i.[Set]) AS n
+            ) AS x
+        );
+        IF @_NoSet IS NOT NULL
+        BEGIN
+            SET @_NoSet = CONCAT(N'Modify_FourQueueScheduler_utx: ', @_NoSet, N'.');
+            THROW 50021, @_NoSet, 1;
+        END;
+    END;
 
     /* One look at the clock: the table's times are the server's, ours are UTC. */
     SET @_Stamp = SYSDATETIMEOFFSET();
@@ -156,7 +178,10 @@ BEGIN
                 i.[Attempt],
                 i.[Release],
                 i.[DueAt],
-                CASE WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL THEN 1 ELSE 0 END AS [HasData],
+                CASE
+                    WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL OR i.[Set] IS NOT NULL THEN 1
+                    ELSE 0
+                END AS [HasData],
                 CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [LeaseOwner],
                 CASE WHEN q.[id] IS NULL THEN 0 ELSE 1 END AS [Found],
                 CASE
@@ -206,7 +231,7 @@ BEGIN
                     /* The same item twice in one call: the first of them counts. */
                     WHEN x.[Place] > 1 THEN 'CONFLICT'
                     WHEN t.[ToStatus] IS NULL THEN 'ILLEGAL_TRANSITION'
-                    /* Response and error data do not go to an item that its status closes to workers. */
+                    /* Response, error and values do not go to an item that its status closes to workers. */
                     WHEN
                         x.[HasData] = 1
                         AND x.[Is] IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted')
@@ -412,7 +437,8 @@ CREATE OR ALTER PROCEDURE [readpast].[Modify_FourQueueScheduler_trx]
     @Error [readpast].[WebResponse] = NULL, /* NULL keeps it */
     @Due datetime2(7) = NULL, /* UTC; NULL keeps it */
     @Worker nvarchar(128) = NULL, /* with @AttemptNum: only while this worker holds the lease */
-    @AttemptNum int = NULL
+    @AttemptNum int = NULL,
+    @Set nvarchar(max) = NULL /* a JSON object: values for columns of the item, and of its subtypes */
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -442,6 +468,7 @@ BEGIN
         [Error] nvarchar(max) NULL,
         [DueAt] datetime2(7) NULL,
         [Release] bit NULL,
+        [Set] nvarchar(max) NULL, /* a JSON object of columns */
         UNIQUE CLUSTERED ([Key1], [Ordinal])
     );
     DECLARE @_Work TABLE (
@@ -453,6 +480,8 @@ BEGIN
         [AttemptNum] int NULL
     );
     DECLARE @_Count int;
+    DECLARE @_Sets bit = 0;
+    DECLARE @_NoSet nvarchar(2048);
     DECLARE @_Looks int = 0;
     /* What items become, whatever the reason. */
     DECLARE @_Change TABLE (
@@ -490,15 +519,33 @@ BEGIN
     SET @Worker = COALESCE(@Worker, CONCAT(SUSER_SNAME(), N'/', @@SPID));
 
     INSERT INTO @_Item (
-        [Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt]
+        [Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Set]
     )
     SELECT
         0,
         NULL,
         TRY_CAST(NULLIF(@Key, N'') AS bigint),
-        @Token, @AttemptNum, @Status, @Step, @Response, @Error, @Due;
+        @Token, @AttemptNum, @Status, @Step, @Response, @Error, @Due, @Set;
     SET @_Count = 1;
 
+
+    SET @_Sets = CASE WHEN EXISTS (SELECT 1 FROM @_Item AS i WHERE i.[Set] IS NOT NULL) THEN 1 ELSE 0 END;
+    IF @_Sets = 1
+    BEGIN
+        SET @_NoSet = (
+            SELECT MIN(x.[Why])
+            FROM (
+                SELECT CONCAT(N'there is no column ', n.[key], N' to set') AS [Why]
+                FROM @_Item AS i
+                CROSS APPLY OPENJSON(i.[Set]) AS n
+            ) AS x
+        );
+        IF @_NoSet IS NOT NULL
+        BEGIN
+            SET @_NoSet = CONCAT(N'Modify_FourQueueScheduler_trx: ', @_NoSet, N'.');
+            THROW 50021, @_NoSet, 1;
+        END;
+    END;
 
     BEGIN TRY
         BEGIN TRANSACTION;
@@ -559,7 +606,10 @@ BEGIN
                     i.[Attempt],
                     i.[Release],
                     i.[DueAt],
-                    CASE WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL THEN 1 ELSE 0 END AS [HasData],
+                    CASE
+                        WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL OR i.[Set] IS NOT NULL THEN 1
+                        ELSE 0
+                    END AS [HasData],
                     CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [LeaseOwner],
                     CASE WHEN q.[id] IS NULL THEN 0 ELSE 1 END AS [Found],
                     CASE
@@ -609,7 +659,7 @@ BEGIN
                         /* The same item twice in one call: the first of them counts. */
                         WHEN x.[Place] > 1 THEN 'CONFLICT'
                         WHEN t.[ToStatus] IS NULL THEN 'ILLEGAL_TRANSITION'
-                        /* Response and error data do not go to an item that its status closes to workers. */
+                        /* Response, error and values do not go to an item that its status closes to workers. */
                         WHEN
                             x.[HasData] = 1
                             AND x.[Is] IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted')

@@ -3,7 +3,8 @@ Settle many items inside the caller's transaction and, with @Max above 0, claim 
 commits, undone with its other work when it does not. What is refused is an answer, and leaves the transaction as it is;
 an error ends it (XACT_ABORT).
 @Items is a JSON array of objects: key, token, attempt (0 for a call that is not a worker's), status, and where wanted
-step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back).
+step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back),
+set (an object of columns: written where the answer is OK; what is left out stays).
 One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item
 that is not OK is untouched. Then the claimed items, as Next_FourQueueScheduler_Set_trx returns them.
 @Operation makes the call repeatable: asked again with the same value, the answers come again and nothing is changed;
@@ -44,6 +45,7 @@ BEGIN
         [Error] nvarchar(max) NULL,
         [DueAt] datetime2(7) NULL,
         [Release] bit NULL,
+        [Set] nvarchar(max) NULL, /* a JSON object of columns */
         UNIQUE CLUSTERED ([Key1], [Ordinal])
     );
     DECLARE @_Work TABLE (
@@ -55,6 +57,8 @@ BEGIN
         [AttemptNum] int NULL
     );
     DECLARE @_Count int;
+    DECLARE @_Sets bit = 0;
+    DECLARE @_NoSet nvarchar(2048);
     DECLARE @_Looks int = 0;
     DECLARE @_Locked int = 0;
     DECLARE @_Take int;
@@ -134,7 +138,7 @@ BEGIN
         THROW 50021, N'Modify_FourQueueScheduler_Set_utx: @Max must be from 0 to 1000.', 1;
 
     INSERT INTO @_Item (
-        [Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Release]
+        [Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Release], [Set]
     )
     SELECT
         CAST(j.[key] AS int),
@@ -150,7 +154,8 @@ BEGIN
             r.[DueAt],
             DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, SYSUTCDATETIME()))
         ),
-        r.[Release]
+        r.[Release],
+        r.[Set]
     FROM OPENJSON(@Items) AS j
     CROSS APPLY OPENJSON(j.[value]) WITH (
         [Key1] nvarchar(max) '$.key',
@@ -162,12 +167,32 @@ BEGIN
         [Error] nvarchar(max) '$.error',
         [DueAt] datetime2(7) '$.due',
         [DelayMs] bigint '$.delay_ms',
-        [Release] bit '$.release'
+        [Release] bit '$.release',
+        [Set] nvarchar(max) '$.set' AS JSON
     ) AS r;
     SET @_Count = @@ROWCOUNT;
 
     IF @_Count > 1000
         THROW 50021, N'Modify_FourQueueScheduler_Set_utx: at most 1000 items a call.', 1;
+
+
+    SET @_Sets = CASE WHEN EXISTS (SELECT 1 FROM @_Item AS i WHERE i.[Set] IS NOT NULL) THEN 1 ELSE 0 END;
+    IF @_Sets = 1
+    BEGIN
+        SET @_NoSet = (
+            SELECT MIN(x.[Why])
+            FROM (
+                SELECT CONCAT(N'there is no column ', n.[key], N' to set') AS [Why]
+                FROM @_Item AS i
+                CROSS APPLY OPENJSON(i.[Set]) AS n
+            ) AS x
+        );
+        IF @_NoSet IS NOT NULL
+        BEGIN
+            SET @_NoSet = CONCAT(N'Modify_FourQueueScheduler_Set_utx: ', @_NoSet, N'.');
+            THROW 50021, @_NoSet, 1;
+        END;
+    END;
 
     /* One look at the clock: the table's times are the server's, ours are UTC. */
     SET @_Stamp = SYSDATETIMEOFFSET();
@@ -279,7 +304,10 @@ BEGIN
                     i.[Attempt],
                     i.[Release],
                     i.[DueAt],
-                    CASE WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL THEN 1 ELSE 0 END AS [HasData],
+                    CASE
+                        WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL OR i.[Set] IS NOT NULL THEN 1
+                        ELSE 0
+                    END AS [HasData],
                     CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [LeaseOwner],
                     CASE WHEN q.[id] IS NULL THEN 0 ELSE 1 END AS [Found],
                     CASE
@@ -329,7 +357,7 @@ BEGIN
                         /* The same item twice in one call: the first of them counts. */
                         WHEN x.[Place] > 1 THEN 'CONFLICT'
                         WHEN t.[ToStatus] IS NULL THEN 'ILLEGAL_TRANSITION'
-                        /* Response and error data do not go to an item that its status closes to workers. */
+                        /* Response, error and values do not go to an item that its status closes to workers. */
                         WHEN
                             x.[HasData] = 1
                             AND x.[Is] IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted')
@@ -1175,7 +1203,8 @@ GO
 /*
 Settle many items in one commit and, with @Max above 0, claim the next ones in the same commit.
 @Items is a JSON array of objects: key, token, attempt (0 for a call that is not a worker's), status, and where wanted
-step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back).
+step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back),
+set (an object of columns: written where the answer is OK; what is left out stays).
 One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item
 that is not OK is untouched. Then the claimed items, as Next_FourQueueScheduler_Set_trx returns them.
 @Operation makes the call repeatable: asked again with the same value, the answers come again and nothing is changed;
@@ -1218,6 +1247,7 @@ BEGIN
         [Error] nvarchar(max) NULL,
         [DueAt] datetime2(7) NULL,
         [Release] bit NULL,
+        [Set] nvarchar(max) NULL, /* a JSON object of columns */
         UNIQUE CLUSTERED ([Key1], [Ordinal])
     );
     DECLARE @_Work TABLE (
@@ -1229,6 +1259,8 @@ BEGIN
         [AttemptNum] int NULL
     );
     DECLARE @_Count int;
+    DECLARE @_Sets bit = 0;
+    DECLARE @_NoSet nvarchar(2048);
     DECLARE @_Looks int = 0;
     DECLARE @_Locked int = 0;
     DECLARE @_Take int;
@@ -1308,7 +1340,7 @@ BEGIN
         THROW 50021, N'Modify_FourQueueScheduler_Set_trx: @Max must be from 0 to 1000.', 1;
 
     INSERT INTO @_Item (
-        [Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Release]
+        [Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Release], [Set]
     )
     SELECT
         CAST(j.[key] AS int),
@@ -1324,7 +1356,8 @@ BEGIN
             r.[DueAt],
             DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, SYSUTCDATETIME()))
         ),
-        r.[Release]
+        r.[Release],
+        r.[Set]
     FROM OPENJSON(@Items) AS j
     CROSS APPLY OPENJSON(j.[value]) WITH (
         [Key1] nvarchar(max) '$.key',
@@ -1336,12 +1369,32 @@ BEGIN
         [Error] nvarchar(max) '$.error',
         [DueAt] datetime2(7) '$.due',
         [DelayMs] bigint '$.delay_ms',
-        [Release] bit '$.release'
+        [Release] bit '$.release',
+        [Set] nvarchar(max) '$.set' AS JSON
     ) AS r;
     SET @_Count = @@ROWCOUNT;
 
     IF @_Count > 1000
         THROW 50021, N'Modify_FourQueueScheduler_Set_trx: at most 1000 items a call.', 1;
+
+
+    SET @_Sets = CASE WHEN EXISTS (SELECT 1 FROM @_Item AS i WHERE i.[Set] IS NOT NULL) THEN 1 ELSE 0 END;
+    IF @_Sets = 1
+    BEGIN
+        SET @_NoSet = (
+            SELECT MIN(x.[Why])
+            FROM (
+                SELECT CONCAT(N'there is no column ', n.[key], N' to set') AS [Why]
+                FROM @_Item AS i
+                CROSS APPLY OPENJSON(i.[Set]) AS n
+            ) AS x
+        );
+        IF @_NoSet IS NOT NULL
+        BEGIN
+            SET @_NoSet = CONCAT(N'Modify_FourQueueScheduler_Set_trx: ', @_NoSet, N'.');
+            THROW 50021, @_NoSet, 1;
+        END;
+    END;
 
     BEGIN TRY
         BEGIN TRANSACTION;
@@ -1442,7 +1495,10 @@ BEGIN
                     i.[Attempt],
                     i.[Release],
                     i.[DueAt],
-                    CASE WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL THEN 1 ELSE 0 END AS [HasData],
+                    CASE
+                        WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL OR i.[Set] IS NOT NULL THEN 1
+                        ELSE 0
+                    END AS [HasData],
                     CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [LeaseOwner],
                     CASE WHEN q.[id] IS NULL THEN 0 ELSE 1 END AS [Found],
                     CASE
@@ -1492,7 +1548,7 @@ BEGIN
                         /* The same item twice in one call: the first of them counts. */
                         WHEN x.[Place] > 1 THEN 'CONFLICT'
                         WHEN t.[ToStatus] IS NULL THEN 'ILLEGAL_TRANSITION'
-                        /* Response and error data do not go to an item that its status closes to workers. */
+                        /* Response, error and values do not go to an item that its status closes to workers. */
                         WHEN
                             x.[HasData] = 1
                             AND x.[Is] IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted')

@@ -35,8 +35,12 @@ BEGIN
         [s2] nvarchar(max) NULL,
         [s2_1] nvarchar(max) NULL,
         [s2_2] nvarchar(max) NULL,
+        [s2_3] nvarchar(max) NULL,
+        [s2_4] nvarchar(max) NULL,
         [s3] nvarchar(max) NULL,
         [s3_1] nvarchar(max) NULL,
+        [s3_2] nvarchar(max) NULL,
+        [s3_3] nvarchar(max) NULL,
         [Key1] datetime2(7) NULL,
         [First] int NULL,
         [IsNew] bit NOT NULL DEFAULT 1
@@ -109,7 +113,7 @@ BEGIN
     BEGIN
         INSERT INTO @_New (
             [Ordinal], [Type], [Step], [DueAt],
-            [Column1], [s1], [s1_1], [s1_2], [s1_3], [s2], [s2_1], [s2_2], [s3], [s3_1]
+            [Column1], [s1], [s1_1], [s1_2], [s1_3], [s2], [s2_1], [s2_2], [s2_3], [s2_4], [s3], [s3_1], [s3_2], [s3_3]
         )
         SELECT
             CAST(j.[key] AS int),
@@ -126,8 +130,12 @@ BEGIN
             r.[s2],
             r.[s2_1],
             r.[s2_2],
+            r.[s2_3],
+            r.[s2_4],
             r.[s3],
-            r.[s3_1]
+            r.[s3_1],
+            r.[s3_2],
+            r.[s3_3]
         FROM OPENJSON(@Items) AS j
         CROSS APPLY OPENJSON(j.[value]) WITH (
             [Type] nvarchar(max) '$.type',
@@ -142,8 +150,12 @@ BEGIN
             [s2] nvarchar(max) '$.columns."Email"' AS JSON,
             [s2_1] nvarchar(max) '$.columns."Email"."EmailTo"',
             [s2_2] nvarchar(max) '$.columns."Email"."PreferredLanguage"',
+            [s2_3] nvarchar(max) '$.columns."Email"."Response"',
+            [s2_4] nvarchar(max) '$.columns."Email"."Error"',
             [s3] nvarchar(max) '$.columns."Sms"' AS JSON,
-            [s3_1] nvarchar(max) '$.columns."Sms"."PhoneNumber"'
+            [s3_1] nvarchar(max) '$.columns."Sms"."PhoneNumber"',
+            [s3_2] nvarchar(max) '$.columns."Sms"."Response"',
+            [s3_3] nvarchar(max) '$.columns."Sms"."Error"'
         ) AS r;
         SET @_Count = @@ROWCOUNT;
 
@@ -202,15 +214,15 @@ BEGIN
             /* Every item of the type has a row; that no other has one is checked by the table. */
             AND (COALESCE(n.[Type], N'ResetPassword') = N'ResetPassword' OR n.[s1] IS NOT NULL);
 
-        INSERT INTO [readpast].[Notification_Email] ([EnqueuedAt], [EmailTo], [PreferredLanguage])
-        SELECT n.[Key1], n.[s2_1], n.[s2_2]
+        INSERT INTO [readpast].[Notification_Email] ([EnqueuedAt], [EmailTo], [PreferredLanguage], [Response], [Error])
+        SELECT n.[Key1], n.[s2_1], n.[s2_2], n.[s2_3], n.[s2_4]
         FROM @_New AS n
         WHERE
             n.[IsNew] = 1
             AND n.[s2] IS NOT NULL;
 
-        INSERT INTO [readpast].[Notification_Sms] ([EnqueuedAt], [PhoneNumber])
-        SELECT n.[Key1], n.[s3_1]
+        INSERT INTO [readpast].[Notification_Sms] ([EnqueuedAt], [PhoneNumber], [Response], [Error])
+        SELECT n.[Key1], n.[s3_1], n.[s3_2], n.[s3_3]
         FROM @_New AS n
         WHERE
             n.[IsNew] = 1
@@ -309,8 +321,12 @@ BEGIN
         [s2] nvarchar(max) NULL,
         [s2_1] nvarchar(max) NULL,
         [s2_2] nvarchar(max) NULL,
+        [s2_3] nvarchar(max) NULL,
+        [s2_4] nvarchar(max) NULL,
         [s3] nvarchar(max) NULL,
         [s3_1] nvarchar(max) NULL,
+        [s3_2] nvarchar(max) NULL,
+        [s3_3] nvarchar(max) NULL,
         [Key1] datetime2(7) NULL,
         [First] int NULL,
         [IsNew] bit NOT NULL DEFAULT 1
@@ -377,7 +393,7 @@ BEGIN
 
             INSERT INTO @_New (
                 [Ordinal], [Type], [Step], [DueAt],
-                [Column1], [s1], [s1_1], [s1_2], [s1_3], [s2], [s2_1], [s2_2], [s3], [s3_1]
+                [Column1], [s1], [s1_1], [s1_2], [s1_3], [s2], [s2_1], [s2_2], [s2_3], [s2_4], [s3], [s3_1], [s3_2], [s3_3]
             )
             SELECT
                 CAST(j.[key] AS int),
@@ -394,8 +410,12 @@ BEGIN
                 r.[s2],
                 r.[s2_1],
                 r.[s2_2],
+                r.[s2_3],
+                r.[s2_4],
                 r.[s3],
-                r.[s3_1]
+                r.[s3_1],
+                r.[s3_2],
+                r.[s3_3]
             FROM OPENJSON(@Items) AS j
             CROSS APPLY OPENJSON(j.[value]) WITH (
                 [Type] nvarchar(max) '$.type',
@@ -410,8 +430,12 @@ BEGIN
                 [s2] nvarchar(max) '$.columns."Email"' AS JSON,
                 [s2_1] nvarchar(max) '$.columns."Email"."EmailTo"',
                 [s2_2] nvarchar(max) '$.columns."Email"."PreferredLanguage"',
+                [s2_3] nvarchar(max) '$.columns."Email"."Response"',
+                [s2_4] nvarchar(max) '$.columns."Email"."Error"',
                 [s3] nvarchar(max) '$.columns."Sms"' AS JSON,
-                [s3_1] nvarchar(max) '$.columns."Sms"."PhoneNumber"'
+                [s3_1] nvarchar(max) '$.columns."Sms"."PhoneNumber"',
+                [s3_2] nvarchar(max) '$.columns."Sms"."Response"',
+                [s3_3] nvarchar(max) '$.columns."Sms"."Error"'
             ) AS r;
             SET @_Count = @@ROWCOUNT;
 
@@ -470,15 +494,15 @@ BEGIN
                 /* Every item of the type has a row; that no other has one is checked by the table. */
                 AND (COALESCE(n.[Type], N'ResetPassword') = N'ResetPassword' OR n.[s1] IS NOT NULL);
 
-            INSERT INTO [readpast].[Notification_Email] ([EnqueuedAt], [EmailTo], [PreferredLanguage])
-            SELECT n.[Key1], n.[s2_1], n.[s2_2]
+            INSERT INTO [readpast].[Notification_Email] ([EnqueuedAt], [EmailTo], [PreferredLanguage], [Response], [Error])
+            SELECT n.[Key1], n.[s2_1], n.[s2_2], n.[s2_3], n.[s2_4]
             FROM @_New AS n
             WHERE
                 n.[IsNew] = 1
                 AND n.[s2] IS NOT NULL;
 
-            INSERT INTO [readpast].[Notification_Sms] ([EnqueuedAt], [PhoneNumber])
-            SELECT n.[Key1], n.[s3_1]
+            INSERT INTO [readpast].[Notification_Sms] ([EnqueuedAt], [PhoneNumber], [Response], [Error])
+            SELECT n.[Key1], n.[s3_1], n.[s3_2], n.[s3_3]
             FROM @_New AS n
             WHERE
                 n.[IsNew] = 1

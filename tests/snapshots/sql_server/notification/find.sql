@@ -151,7 +151,11 @@ BEGIN
             s1.[Username] AS [ResetPassword_Username],
             s2.[EmailTo] AS [Email_EmailTo],
             s2.[PreferredLanguage] AS [Email_PreferredLanguage],
-            s3.[PhoneNumber] AS [Sms_PhoneNumber]
+            s2.[Response] AS [Email_Response],
+            s2.[Error] AS [Email_Error],
+            s3.[PhoneNumber] AS [Sms_PhoneNumber],
+            s3.[Response] AS [Sms_Response],
+            s3.[Error] AS [Sms_Error]
         FROM @_Key AS k
         INNER JOIN [readpast].[Notification] AS q
             ON q.[EnqueuedAt] = k.[Key1]
@@ -214,7 +218,11 @@ BEGIN
             s1.[Username] AS [ResetPassword_Username],
             s2.[EmailTo] AS [Email_EmailTo],
             s2.[PreferredLanguage] AS [Email_PreferredLanguage],
-            s3.[PhoneNumber] AS [Sms_PhoneNumber]
+            s2.[Response] AS [Email_Response],
+            s2.[Error] AS [Email_Error],
+            s3.[PhoneNumber] AS [Sms_PhoneNumber],
+            s3.[Response] AS [Sms_Response],
+            s3.[Error] AS [Sms_Error]
         FROM [readpast].[Notification] AS q WITH (INDEX ([IX_Notification_Ended]))
         LEFT JOIN [readpast].[Notification_ResetPassword] AS s1
             ON s1.[EnqueuedAt] = q.[EnqueuedAt]
@@ -273,7 +281,11 @@ BEGIN
         s1.[Username] AS [ResetPassword_Username],
         s2.[EmailTo] AS [Email_EmailTo],
         s2.[PreferredLanguage] AS [Email_PreferredLanguage],
-        s3.[PhoneNumber] AS [Sms_PhoneNumber]
+        s2.[Response] AS [Email_Response],
+        s2.[Error] AS [Email_Error],
+        s3.[PhoneNumber] AS [Sms_PhoneNumber],
+        s3.[Response] AS [Sms_Response],
+        s3.[Error] AS [Sms_Error]
     FROM [readpast].[Notification] AS q
     LEFT JOIN [readpast].[Notification_ResetPassword] AS s1
         ON s1.[EnqueuedAt] = q.[EnqueuedAt]

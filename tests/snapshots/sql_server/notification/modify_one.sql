@@ -3,7 +3,7 @@ Settle one item inside the caller's transaction: report the result of its proces
 terminate it. Undone with the caller's other work. Returns an answer as Modify_Notification_Set_utx does: OK, LEASE_LOST,
 CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND. What is refused leaves the transaction as it is; an error ends it (XACT_ABORT).
 When its attempts are spent, an item becomes Failed whatever was asked for, unless it is Completed.
-Table access order: Notification, QueueTransition.
+Table access order: Notification, QueueTransition, Notification_ResetPassword, Notification_Email, Notification_Sms.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Modify_Notification_utx]
     @EnqueuedAt [readpast].[_Timestamp],
@@ -14,7 +14,8 @@ CREATE OR ALTER PROCEDURE [readpast].[Modify_Notification_utx]
     @Error [readpast].[WebResponse] = NULL, /* NULL keeps it */
     @ScheduledFor datetime2(7) = NULL, /* UTC; NULL keeps it */
     @Worker nvarchar(128) = NULL, /* with @AttemptNum: only while this worker holds the lease */
-    @AttemptNum int = NULL
+    @AttemptNum int = NULL,
+    @Set nvarchar(max) = NULL /* a JSON object: values for columns of the item, and of its subtypes */
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -38,6 +39,7 @@ BEGIN
         [Error] nvarchar(max) NULL,
         [DueAt] datetime2(7) NULL,
         [Release] bit NULL,
+        [Set] nvarchar(max) NULL, /* a JSON object of columns */
         UNIQUE CLUSTERED ([Key1], [Ordinal])
     );
     DECLARE @_Work TABLE (
@@ -49,6 +51,8 @@ BEGIN
         [AttemptNum] int NULL
     );
     DECLARE @_Count int;
+    DECLARE @_Sets bit = 0;
+    DECLARE @_NoSet nvarchar(2048);
     /* What items become, whatever the reason. */
     DECLARE @_Change TABLE (
         [Key1] datetime2(7) NOT NULL,
@@ -85,25 +89,59 @@ BEGIN
     SET @Worker = COALESCE(@Worker, CONCAT(SUSER_SNAME(), N'/', @@SPID));
 
     INSERT INTO @_Item (
-        [Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt]
+        [Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Set]
     )
     SELECT
         0,
         NULL,
         @EnqueuedAt,
-        @UpdatedAt, @AttemptNum, @Status, @Step, @Response, @Error, @ScheduledFor;
+        @UpdatedAt, @AttemptNum, @Status, @Step, @Response, @Error, @ScheduledFor, @Set;
     SET @_Count = 1;
 
+
+    SET @_Sets = CASE WHEN EXISTS (SELECT 1 FROM @_Item AS i WHERE i.[Set] IS NOT NULL) THEN 1 ELSE 0 END;
+    IF @_Sets = 1
+    BEGIN
+        SET @_NoSet = (
+            SELECT MIN(x.[Why])
+            FROM (
+                SELECT CONCAT(N'there is no column ', n.[key], N' to set') AS [Why]
+                FROM @_Item AS i
+                CROSS APPLY OPENJSON(i.[Set]) AS n
+                WHERE n.[key] NOT IN (N'Subject', N'ResetPassword', N'Email', N'Sms')
+                UNION ALL
+                SELECT CONCAT(N'there is no column ResetPassword.', n.[key], N' to set')
+                FROM @_Item AS i
+                CROSS APPLY OPENJSON(i.[Set], '$."ResetPassword"') AS n
+                WHERE n.[key] NOT IN (N'OTP', N'UserID', N'Username')
+                UNION ALL
+                SELECT CONCAT(N'there is no column Email.', n.[key], N' to set')
+                FROM @_Item AS i
+                CROSS APPLY OPENJSON(i.[Set], '$."Email"') AS n
+                WHERE n.[key] NOT IN (N'EmailTo', N'PreferredLanguage', N'Response', N'Error')
+                UNION ALL
+                SELECT CONCAT(N'there is no column Sms.', n.[key], N' to set')
+                FROM @_Item AS i
+                CROSS APPLY OPENJSON(i.[Set], '$."Sms"') AS n
+                WHERE n.[key] NOT IN (N'PhoneNumber', N'Response', N'Error')
+            ) AS x
+        );
+        IF @_NoSet IS NOT NULL
+        BEGIN
+            SET @_NoSet = CONCAT(N'Modify_Notification_utx: ', @_NoSet, N'.');
+            THROW 50021, @_NoSet, 1;
+        END;
+    END;
 
     SET @_Now = SYSUTCDATETIME();
     SET @_At = @_Now;
 
 
     /*
-    One item of a worker, as it mostly is: the fence stands in the WHERE, so one update is judge and writer. Whatever
-    it passes over is judged below.
+    One item of a worker, as it mostly is, with nothing of its own to set: the fence stands in the WHERE, so one update
+    is judge and writer. Whatever it passes over is judged below.
     */
-    IF @_Count = 1
+    IF @_Count = 1 AND @_Sets = 0
     BEGIN
         UPDATE q
         SET
@@ -283,7 +321,10 @@ k.[Was],
                 i.[Attempt],
                 i.[Release],
                 i.[DueAt],
-                CASE WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL THEN 1 ELSE 0 END AS [HasData],
+                CASE
+                    WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL OR i.[Set] IS NOT NULL THEN 1
+                    ELSE 0
+                END AS [HasData],
                 q.[LeaseOwner] AS [LeaseOwner],
                 CASE WHEN q.[EnqueuedAt] IS NULL THEN 0 ELSE 1 END AS [Found],
                 q.[Status] AS [Is],
@@ -315,7 +356,7 @@ k.[Was],
                     /* The same item twice in one call: the first of them counts. */
                     WHEN x.[Place] > 1 THEN 'CONFLICT'
                     WHEN t.[ToStatus] IS NULL THEN 'ILLEGAL_TRANSITION'
-                    /* Response and error data do not go to an item that its status closes to workers. */
+                    /* Response, error and values do not go to an item that its status closes to workers. */
                     WHEN
                         x.[HasData] = 1
                         AND x.[Is] IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted')
@@ -325,6 +366,27 @@ k.[Was],
         ) AS a
         /* One row at a time, so that locks are taken in the order of the keys and none ahead of it. */
         OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
+
+        /* What is to be set, of the items whose settlement counts: their rows are locked, and written with the rest below. */
+        IF @_Sets = 1
+            UPDATE q
+            SET
+                [Subject] = CASE WHEN h.[Value1] = 1 THEN v.[Value1] ELSE q.[Subject] END
+            FROM @_Item AS i
+            INNER JOIN @_Work AS k
+                ON k.[Ordinal] = i.[Ordinal]
+            INNER JOIN [readpast].[Notification] AS q WITH (ROWLOCK)
+                ON q.[EnqueuedAt] = i.[Key1]
+            CROSS APPLY OPENJSON(i.[Set]) WITH (
+                [Value1] nvarchar(max) '$."Subject"'
+            ) AS v
+            CROSS APPLY (
+                SELECT
+                    MAX(CASE WHEN n.[key] = N'Subject' THEN 1 ELSE 0 END) AS [Value1]
+                FROM OPENJSON(i.[Set]) AS n
+            ) AS h
+            WHERE k.[Answer] = 'OK' AND i.[Set] IS NOT NULL
+            OPTION (LOOP JOIN, FORCE ORDER);
 
         UPDATE q
         SET
@@ -414,6 +476,120 @@ k.[Was],
     IF @_Written <> (SELECT COUNT(*) FROM @_Work AS w WHERE w.[Answer] = 'OK')
         THROW 50005, N'Notification: a row that was locked for the change changed all the same.', 1;
 
+    IF @_Sets = 1
+    BEGIN
+        UPDATE s1
+        SET
+            [OTP] = CASE WHEN h.[Value1] = 1 THEN v.[Value1] ELSE s1.[OTP] END,
+            [UserID] = CASE WHEN h.[Value2] = 1 THEN v.[Value2] ELSE s1.[UserID] END,
+            [Username] = CASE WHEN h.[Value3] = 1 THEN v.[Value3] ELSE s1.[Username] END
+        FROM @_Item AS i
+        INNER JOIN @_Work AS k
+            ON k.[Ordinal] = i.[Ordinal]
+        INNER JOIN [readpast].[Notification_ResetPassword] AS s1 WITH (ROWLOCK)
+            ON s1.[EnqueuedAt] = i.[Key1]
+        CROSS APPLY OPENJSON(i.[Set], '$."ResetPassword"') WITH (
+            [Value1] nvarchar(max) '$."OTP"',
+            [Value2] int '$."UserID"',
+            [Value3] nvarchar(max) '$."Username"'
+        ) AS v
+        CROSS APPLY (
+            SELECT
+                MAX(CASE WHEN n.[key] = N'OTP' THEN 1 ELSE 0 END) AS [Value1],
+                MAX(CASE WHEN n.[key] = N'UserID' THEN 1 ELSE 0 END) AS [Value2],
+                MAX(CASE WHEN n.[key] = N'Username' THEN 1 ELSE 0 END) AS [Value3]
+            FROM OPENJSON(i.[Set], '$."ResetPassword"') AS n
+        ) AS h
+        WHERE k.[Answer] = 'OK' AND JSON_QUERY(i.[Set], '$."ResetPassword"') IS NOT NULL
+        OPTION (LOOP JOIN, FORCE ORDER);
+
+        IF @@ROWCOUNT <> (
+            SELECT COUNT(*)
+            FROM @_Item AS i
+            INNER JOIN @_Work AS k
+                ON k.[Ordinal] = i.[Ordinal]
+            WHERE k.[Answer] = 'OK' AND JSON_QUERY(i.[Set], '$."ResetPassword"') IS NOT NULL
+        )
+            THROW 50021, N'Modify_Notification_utx: an item that is to get values of ResetPassword was enqueued without it.', 1;
+    END;
+
+    IF @_Sets = 1
+    BEGIN
+        UPDATE s2
+        SET
+            [EmailTo] = CASE WHEN h.[Value1] = 1 THEN v.[Value1] ELSE s2.[EmailTo] END,
+            [PreferredLanguage] = CASE WHEN h.[Value2] = 1 THEN v.[Value2] ELSE s2.[PreferredLanguage] END,
+            [Response] = CASE WHEN h.[Value3] = 1 THEN v.[Value3] ELSE s2.[Response] END,
+            [Error] = CASE WHEN h.[Value4] = 1 THEN v.[Value4] ELSE s2.[Error] END
+        FROM @_Item AS i
+        INNER JOIN @_Work AS k
+            ON k.[Ordinal] = i.[Ordinal]
+        INNER JOIN [readpast].[Notification_Email] AS s2 WITH (ROWLOCK)
+            ON s2.[EnqueuedAt] = i.[Key1]
+        CROSS APPLY OPENJSON(i.[Set], '$."Email"') WITH (
+            [Value1] nvarchar(max) '$."EmailTo"',
+            [Value2] nvarchar(max) '$."PreferredLanguage"',
+            [Value3] nvarchar(max) '$."Response"',
+            [Value4] nvarchar(max) '$."Error"'
+        ) AS v
+        CROSS APPLY (
+            SELECT
+                MAX(CASE WHEN n.[key] = N'EmailTo' THEN 1 ELSE 0 END) AS [Value1],
+                MAX(CASE WHEN n.[key] = N'PreferredLanguage' THEN 1 ELSE 0 END) AS [Value2],
+                MAX(CASE WHEN n.[key] = N'Response' THEN 1 ELSE 0 END) AS [Value3],
+                MAX(CASE WHEN n.[key] = N'Error' THEN 1 ELSE 0 END) AS [Value4]
+            FROM OPENJSON(i.[Set], '$."Email"') AS n
+        ) AS h
+        WHERE k.[Answer] = 'OK' AND JSON_QUERY(i.[Set], '$."Email"') IS NOT NULL
+        OPTION (LOOP JOIN, FORCE ORDER);
+
+        IF @@ROWCOUNT <> (
+            SELECT COUNT(*)
+            FROM @_Item AS i
+            INNER JOIN @_Work AS k
+                ON k.[Ordinal] = i.[Ordinal]
+            WHERE k.[Answer] = 'OK' AND JSON_QUERY(i.[Set], '$."Email"') IS NOT NULL
+        )
+            THROW 50021, N'Modify_Notification_utx: an item that is to get values of Email was enqueued without it.', 1;
+    END;
+
+    IF @_Sets = 1
+    BEGIN
+        UPDATE s3
+        SET
+            [PhoneNumber] = CASE WHEN h.[Value1] = 1 THEN v.[Value1] ELSE s3.[PhoneNumber] END,
+            [Response] = CASE WHEN h.[Value2] = 1 THEN v.[Value2] ELSE s3.[Response] END,
+            [Error] = CASE WHEN h.[Value3] = 1 THEN v.[Value3] ELSE s3.[Error] END
+        FROM @_Item AS i
+        INNER JOIN @_Work AS k
+            ON k.[Ordinal] = i.[Ordinal]
+        INNER JOIN [readpast].[Notification_Sms] AS s3 WITH (ROWLOCK)
+            ON s3.[EnqueuedAt] = i.[Key1]
+        CROSS APPLY OPENJSON(i.[Set], '$."Sms"') WITH (
+            [Value1] nvarchar(max) '$."PhoneNumber"',
+            [Value2] nvarchar(max) '$."Response"',
+            [Value3] nvarchar(max) '$."Error"'
+        ) AS v
+        CROSS APPLY (
+            SELECT
+                MAX(CASE WHEN n.[key] = N'PhoneNumber' THEN 1 ELSE 0 END) AS [Value1],
+                MAX(CASE WHEN n.[key] = N'Response' THEN 1 ELSE 0 END) AS [Value2],
+                MAX(CASE WHEN n.[key] = N'Error' THEN 1 ELSE 0 END) AS [Value3]
+            FROM OPENJSON(i.[Set], '$."Sms"') AS n
+        ) AS h
+        WHERE k.[Answer] = 'OK' AND JSON_QUERY(i.[Set], '$."Sms"') IS NOT NULL
+        OPTION (LOOP JOIN, FORCE ORDER);
+
+        IF @@ROWCOUNT <> (
+            SELECT COUNT(*)
+            FROM @_Item AS i
+            INNER JOIN @_Work AS k
+                ON k.[Ordinal] = i.[Ordinal]
+            WHERE k.[Answer] = 'OK' AND JSON_QUERY(i.[Set], '$."Sms"') IS NOT NULL
+        )
+            THROW 50021, N'Modify_Notification_utx: an item that is to get values of Sms was enqueued without it.', 1;
+    END;
+
     SELECT
         w.[Answer],
         w.[Ordinal],
@@ -432,7 +608,7 @@ Settle one item: report the result of its processing, or cancel, pause, resume o
 when the token is not the item's any more (50023), the transition is not legal (50024), the item is not there (50025),
 or @Worker and @AttemptNum no longer hold its lease (50026). Returns the item as it is now, through the worker view.
 When its attempts are spent, an item becomes Failed whatever was asked for, unless it is Completed.
-Table access order: Notification, QueueTransition.
+Table access order: Notification, QueueTransition, Notification_ResetPassword, Notification_Email, Notification_Sms.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Modify_Notification_trx]
     @EnqueuedAt [readpast].[_Timestamp],
@@ -443,7 +619,8 @@ CREATE OR ALTER PROCEDURE [readpast].[Modify_Notification_trx]
     @Error [readpast].[WebResponse] = NULL, /* NULL keeps it */
     @ScheduledFor datetime2(7) = NULL, /* UTC; NULL keeps it */
     @Worker nvarchar(128) = NULL, /* with @AttemptNum: only while this worker holds the lease */
-    @AttemptNum int = NULL
+    @AttemptNum int = NULL,
+    @Set nvarchar(max) = NULL /* a JSON object: values for columns of the item, and of its subtypes */
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -471,6 +648,7 @@ BEGIN
         [Error] nvarchar(max) NULL,
         [DueAt] datetime2(7) NULL,
         [Release] bit NULL,
+        [Set] nvarchar(max) NULL, /* a JSON object of columns */
         UNIQUE CLUSTERED ([Key1], [Ordinal])
     );
     DECLARE @_Work TABLE (
@@ -482,6 +660,8 @@ BEGIN
         [AttemptNum] int NULL
     );
     DECLARE @_Count int;
+    DECLARE @_Sets bit = 0;
+    DECLARE @_NoSet nvarchar(2048);
     /* What items become, whatever the reason. */
     DECLARE @_Change TABLE (
         [Key1] datetime2(7) NOT NULL,
@@ -517,15 +697,49 @@ BEGIN
     SET @Worker = COALESCE(@Worker, CONCAT(SUSER_SNAME(), N'/', @@SPID));
 
     INSERT INTO @_Item (
-        [Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt]
+        [Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Set]
     )
     SELECT
         0,
         NULL,
         @EnqueuedAt,
-        @UpdatedAt, @AttemptNum, @Status, @Step, @Response, @Error, @ScheduledFor;
+        @UpdatedAt, @AttemptNum, @Status, @Step, @Response, @Error, @ScheduledFor, @Set;
     SET @_Count = 1;
 
+
+    SET @_Sets = CASE WHEN EXISTS (SELECT 1 FROM @_Item AS i WHERE i.[Set] IS NOT NULL) THEN 1 ELSE 0 END;
+    IF @_Sets = 1
+    BEGIN
+        SET @_NoSet = (
+            SELECT MIN(x.[Why])
+            FROM (
+                SELECT CONCAT(N'there is no column ', n.[key], N' to set') AS [Why]
+                FROM @_Item AS i
+                CROSS APPLY OPENJSON(i.[Set]) AS n
+                WHERE n.[key] NOT IN (N'Subject', N'ResetPassword', N'Email', N'Sms')
+                UNION ALL
+                SELECT CONCAT(N'there is no column ResetPassword.', n.[key], N' to set')
+                FROM @_Item AS i
+                CROSS APPLY OPENJSON(i.[Set], '$."ResetPassword"') AS n
+                WHERE n.[key] NOT IN (N'OTP', N'UserID', N'Username')
+                UNION ALL
+                SELECT CONCAT(N'there is no column Email.', n.[key], N' to set')
+                FROM @_Item AS i
+                CROSS APPLY OPENJSON(i.[Set], '$."Email"') AS n
+                WHERE n.[key] NOT IN (N'EmailTo', N'PreferredLanguage', N'Response', N'Error')
+                UNION ALL
+                SELECT CONCAT(N'there is no column Sms.', n.[key], N' to set')
+                FROM @_Item AS i
+                CROSS APPLY OPENJSON(i.[Set], '$."Sms"') AS n
+                WHERE n.[key] NOT IN (N'PhoneNumber', N'Response', N'Error')
+            ) AS x
+        );
+        IF @_NoSet IS NOT NULL
+        BEGIN
+            SET @_NoSet = CONCAT(N'Modify_Notification_trx: ', @_NoSet, N'.');
+            THROW 50021, @_NoSet, 1;
+        END;
+    END;
 
     BEGIN TRY
         BEGIN TRANSACTION;
@@ -534,10 +748,10 @@ BEGIN
 
 
         /*
-        One item of a worker, as it mostly is: the fence stands in the WHERE, so one update is judge and writer. Whatever
-        it passes over is judged below.
+        One item of a worker, as it mostly is, with nothing of its own to set: the fence stands in the WHERE, so one update
+        is judge and writer. Whatever it passes over is judged below.
         */
-        IF @_Count = 1
+        IF @_Count = 1 AND @_Sets = 0
         BEGIN
             UPDATE q
             SET
@@ -717,7 +931,10 @@ k.[Was],
                     i.[Attempt],
                     i.[Release],
                     i.[DueAt],
-                    CASE WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL THEN 1 ELSE 0 END AS [HasData],
+                    CASE
+                        WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL OR i.[Set] IS NOT NULL THEN 1
+                        ELSE 0
+                    END AS [HasData],
                     q.[LeaseOwner] AS [LeaseOwner],
                     CASE WHEN q.[EnqueuedAt] IS NULL THEN 0 ELSE 1 END AS [Found],
                     q.[Status] AS [Is],
@@ -749,7 +966,7 @@ k.[Was],
                         /* The same item twice in one call: the first of them counts. */
                         WHEN x.[Place] > 1 THEN 'CONFLICT'
                         WHEN t.[ToStatus] IS NULL THEN 'ILLEGAL_TRANSITION'
-                        /* Response and error data do not go to an item that its status closes to workers. */
+                        /* Response, error and values do not go to an item that its status closes to workers. */
                         WHEN
                             x.[HasData] = 1
                             AND x.[Is] IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted')
@@ -759,6 +976,27 @@ k.[Was],
             ) AS a
             /* One row at a time, so that locks are taken in the order of the keys and none ahead of it. */
             OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
+
+            /* What is to be set, of the items whose settlement counts: their rows are locked, and written with the rest below. */
+            IF @_Sets = 1
+                UPDATE q
+                SET
+                    [Subject] = CASE WHEN h.[Value1] = 1 THEN v.[Value1] ELSE q.[Subject] END
+                FROM @_Item AS i
+                INNER JOIN @_Work AS k
+                    ON k.[Ordinal] = i.[Ordinal]
+                INNER JOIN [readpast].[Notification] AS q WITH (ROWLOCK)
+                    ON q.[EnqueuedAt] = i.[Key1]
+                CROSS APPLY OPENJSON(i.[Set]) WITH (
+                    [Value1] nvarchar(max) '$."Subject"'
+                ) AS v
+                CROSS APPLY (
+                    SELECT
+                        MAX(CASE WHEN n.[key] = N'Subject' THEN 1 ELSE 0 END) AS [Value1]
+                    FROM OPENJSON(i.[Set]) AS n
+                ) AS h
+                WHERE k.[Answer] = 'OK' AND i.[Set] IS NOT NULL
+                OPTION (LOOP JOIN, FORCE ORDER);
 
             UPDATE q
             SET
@@ -847,6 +1085,120 @@ k.[Was],
 
         IF @_Written <> (SELECT COUNT(*) FROM @_Work AS w WHERE w.[Answer] = 'OK')
             THROW 50005, N'Notification: a row that was locked for the change changed all the same.', 1;
+
+        IF @_Sets = 1
+        BEGIN
+            UPDATE s1
+            SET
+                [OTP] = CASE WHEN h.[Value1] = 1 THEN v.[Value1] ELSE s1.[OTP] END,
+                [UserID] = CASE WHEN h.[Value2] = 1 THEN v.[Value2] ELSE s1.[UserID] END,
+                [Username] = CASE WHEN h.[Value3] = 1 THEN v.[Value3] ELSE s1.[Username] END
+            FROM @_Item AS i
+            INNER JOIN @_Work AS k
+                ON k.[Ordinal] = i.[Ordinal]
+            INNER JOIN [readpast].[Notification_ResetPassword] AS s1 WITH (ROWLOCK)
+                ON s1.[EnqueuedAt] = i.[Key1]
+            CROSS APPLY OPENJSON(i.[Set], '$."ResetPassword"') WITH (
+                [Value1] nvarchar(max) '$."OTP"',
+                [Value2] int '$."UserID"',
+                [Value3] nvarchar(max) '$."Username"'
+            ) AS v
+            CROSS APPLY (
+                SELECT
+                    MAX(CASE WHEN n.[key] = N'OTP' THEN 1 ELSE 0 END) AS [Value1],
+                    MAX(CASE WHEN n.[key] = N'UserID' THEN 1 ELSE 0 END) AS [Value2],
+                    MAX(CASE WHEN n.[key] = N'Username' THEN 1 ELSE 0 END) AS [Value3]
+                FROM OPENJSON(i.[Set], '$."ResetPassword"') AS n
+            ) AS h
+            WHERE k.[Answer] = 'OK' AND JSON_QUERY(i.[Set], '$."ResetPassword"') IS NOT NULL
+            OPTION (LOOP JOIN, FORCE ORDER);
+
+            IF @@ROWCOUNT <> (
+                SELECT COUNT(*)
+                FROM @_Item AS i
+                INNER JOIN @_Work AS k
+                    ON k.[Ordinal] = i.[Ordinal]
+                WHERE k.[Answer] = 'OK' AND JSON_QUERY(i.[Set], '$."ResetPassword"') IS NOT NULL
+            )
+                THROW 50021, N'Modify_Notification_trx: an item that is to get values of ResetPassword was enqueued without it.', 1;
+        END;
+
+        IF @_Sets = 1
+        BEGIN
+            UPDATE s2
+            SET
+                [EmailTo] = CASE WHEN h.[Value1] = 1 THEN v.[Value1] ELSE s2.[EmailTo] END,
+                [PreferredLanguage] = CASE WHEN h.[Value2] = 1 THEN v.[Value2] ELSE s2.[PreferredLanguage] END,
+                [Response] = CASE WHEN h.[Value3] = 1 THEN v.[Value3] ELSE s2.[Response] END,
+                [Error] = CASE WHEN h.[Value4] = 1 THEN v.[Value4] ELSE s2.[Error] END
+            FROM @_Item AS i
+            INNER JOIN @_Work AS k
+                ON k.[Ordinal] = i.[Ordinal]
+            INNER JOIN [readpast].[Notification_Email] AS s2 WITH (ROWLOCK)
+                ON s2.[EnqueuedAt] = i.[Key1]
+            CROSS APPLY OPENJSON(i.[Set], '$."Email"') WITH (
+                [Value1] nvarchar(max) '$."EmailTo"',
+                [Value2] nvarchar(max) '$."PreferredLanguage"',
+                [Value3] nvarchar(max) '$."Response"',
+                [Value4] nvarchar(max) '$."Error"'
+            ) AS v
+            CROSS APPLY (
+                SELECT
+                    MAX(CASE WHEN n.[key] = N'EmailTo' THEN 1 ELSE 0 END) AS [Value1],
+                    MAX(CASE WHEN n.[key] = N'PreferredLanguage' THEN 1 ELSE 0 END) AS [Value2],
+                    MAX(CASE WHEN n.[key] = N'Response' THEN 1 ELSE 0 END) AS [Value3],
+                    MAX(CASE WHEN n.[key] = N'Error' THEN 1 ELSE 0 END) AS [Value4]
+                FROM OPENJSON(i.[Set], '$."Email"') AS n
+            ) AS h
+            WHERE k.[Answer] = 'OK' AND JSON_QUERY(i.[Set], '$."Email"') IS NOT NULL
+            OPTION (LOOP JOIN, FORCE ORDER);
+
+            IF @@ROWCOUNT <> (
+                SELECT COUNT(*)
+                FROM @_Item AS i
+                INNER JOIN @_Work AS k
+                    ON k.[Ordinal] = i.[Ordinal]
+                WHERE k.[Answer] = 'OK' AND JSON_QUERY(i.[Set], '$."Email"') IS NOT NULL
+            )
+                THROW 50021, N'Modify_Notification_trx: an item that is to get values of Email was enqueued without it.', 1;
+        END;
+
+        IF @_Sets = 1
+        BEGIN
+            UPDATE s3
+            SET
+                [PhoneNumber] = CASE WHEN h.[Value1] = 1 THEN v.[Value1] ELSE s3.[PhoneNumber] END,
+                [Response] = CASE WHEN h.[Value2] = 1 THEN v.[Value2] ELSE s3.[Response] END,
+                [Error] = CASE WHEN h.[Value3] = 1 THEN v.[Value3] ELSE s3.[Error] END
+            FROM @_Item AS i
+            INNER JOIN @_Work AS k
+                ON k.[Ordinal] = i.[Ordinal]
+            INNER JOIN [readpast].[Notification_Sms] AS s3 WITH (ROWLOCK)
+                ON s3.[EnqueuedAt] = i.[Key1]
+            CROSS APPLY OPENJSON(i.[Set], '$."Sms"') WITH (
+                [Value1] nvarchar(max) '$."PhoneNumber"',
+                [Value2] nvarchar(max) '$."Response"',
+                [Value3] nvarchar(max) '$."Error"'
+            ) AS v
+            CROSS APPLY (
+                SELECT
+                    MAX(CASE WHEN n.[key] = N'PhoneNumber' THEN 1 ELSE 0 END) AS [Value1],
+                    MAX(CASE WHEN n.[key] = N'Response' THEN 1 ELSE 0 END) AS [Value2],
+                    MAX(CASE WHEN n.[key] = N'Error' THEN 1 ELSE 0 END) AS [Value3]
+                FROM OPENJSON(i.[Set], '$."Sms"') AS n
+            ) AS h
+            WHERE k.[Answer] = 'OK' AND JSON_QUERY(i.[Set], '$."Sms"') IS NOT NULL
+            OPTION (LOOP JOIN, FORCE ORDER);
+
+            IF @@ROWCOUNT <> (
+                SELECT COUNT(*)
+                FROM @_Item AS i
+                INNER JOIN @_Work AS k
+                    ON k.[Ordinal] = i.[Ordinal]
+                WHERE k.[Answer] = 'OK' AND JSON_QUERY(i.[Set], '$."Sms"') IS NOT NULL
+            )
+                THROW 50021, N'Modify_Notification_trx: an item that is to get values of Sms was enqueued without it.', 1;
+        END;
 
         COMMIT TRANSACTION;
     END TRY

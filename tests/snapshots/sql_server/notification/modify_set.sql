@@ -3,12 +3,13 @@ Settle many items inside the caller's transaction and, with @Max above 0, claim 
 commits, undone with its other work when it does not. What is refused is an answer, and leaves the transaction as it is;
 an error ends it (XACT_ABORT).
 @Items is a JSON array of objects: key, token, attempt (0 for a call that is not a worker's), status, and where wanted
-step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back).
+step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back),
+set (an object of columns, of a subtype's by its name: written where the answer is OK; what is left out stays).
 One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item
 that is not OK is untouched. Then the claimed items, as Next_Notification_Set_trx returns them.
 @Operation makes the call repeatable: asked again with the same value, the answers come again and nothing is changed;
 items claimed by the first call are left to their lease.
-Table access order: QueueOperation, Notification, QueueTransition.
+Table access order: QueueOperation, Notification, QueueTransition, Notification_ResetPassword, Notification_Email, Notification_Sms.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Modify_Notification_Set_utx]
     @Operation uniqueidentifier,
@@ -42,6 +43,7 @@ BEGIN
         [Error] nvarchar(max) NULL,
         [DueAt] datetime2(7) NULL,
         [Release] bit NULL,
+        [Set] nvarchar(max) NULL, /* a JSON object of columns */
         UNIQUE CLUSTERED ([Key1], [Ordinal])
     );
     DECLARE @_Work TABLE (
@@ -53,6 +55,8 @@ BEGIN
         [AttemptNum] int NULL
     );
     DECLARE @_Count int;
+    DECLARE @_Sets bit = 0;
+    DECLARE @_NoSet nvarchar(2048);
     DECLARE @_Locked int = 0;
     DECLARE @_Take int;
     DECLARE @_Alone int;
@@ -125,7 +129,7 @@ BEGIN
         THROW 50021, N'Modify_Notification_Set_utx: @Max must be from 0 to 1000.', 1;
 
     INSERT INTO @_Item (
-        [Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Release]
+        [Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Release], [Set]
     )
     SELECT
         CAST(j.[key] AS int),
@@ -141,7 +145,8 @@ BEGIN
             r.[DueAt],
             DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, SYSUTCDATETIME()))
         ),
-        r.[Release]
+        r.[Release],
+        r.[Set]
     FROM OPENJSON(@Items) AS j
     CROSS APPLY OPENJSON(j.[value]) WITH (
         [Key1] datetime2(7) '$.key',
@@ -153,12 +158,48 @@ BEGIN
         [Error] nvarchar(max) '$.error',
         [DueAt] datetime2(7) '$.due',
         [DelayMs] bigint '$.delay_ms',
-        [Release] bit '$.release'
+        [Release] bit '$.release',
+        [Set] nvarchar(max) '$.set' AS JSON
     ) AS r;
     SET @_Count = @@ROWCOUNT;
 
     IF @_Count > 1000
         THROW 50021, N'Modify_Notification_Set_utx: at most 1000 items a call.', 1;
+
+
+    SET @_Sets = CASE WHEN EXISTS (SELECT 1 FROM @_Item AS i WHERE i.[Set] IS NOT NULL) THEN 1 ELSE 0 END;
+    IF @_Sets = 1
+    BEGIN
+        SET @_NoSet = (
+            SELECT MIN(x.[Why])
+            FROM (
+                SELECT CONCAT(N'there is no column ', n.[key], N' to set') AS [Why]
+                FROM @_Item AS i
+                CROSS APPLY OPENJSON(i.[Set]) AS n
+                WHERE n.[key] NOT IN (N'Subject', N'ResetPassword', N'Email', N'Sms')
+                UNION ALL
+                SELECT CONCAT(N'there is no column ResetPassword.', n.[key], N' to set')
+                FROM @_Item AS i
+                CROSS APPLY OPENJSON(i.[Set], '$."ResetPassword"') AS n
+                WHERE n.[key] NOT IN (N'OTP', N'UserID', N'Username')
+                UNION ALL
+                SELECT CONCAT(N'there is no column Email.', n.[key], N' to set')
+                FROM @_Item AS i
+                CROSS APPLY OPENJSON(i.[Set], '$."Email"') AS n
+                WHERE n.[key] NOT IN (N'EmailTo', N'PreferredLanguage', N'Response', N'Error')
+                UNION ALL
+                SELECT CONCAT(N'there is no column Sms.', n.[key], N' to set')
+                FROM @_Item AS i
+                CROSS APPLY OPENJSON(i.[Set], '$."Sms"') AS n
+                WHERE n.[key] NOT IN (N'PhoneNumber', N'Response', N'Error')
+            ) AS x
+        );
+        IF @_NoSet IS NOT NULL
+        BEGIN
+            SET @_NoSet = CONCAT(N'Modify_Notification_Set_utx: ', @_NoSet, N'.');
+            THROW 50021, @_NoSet, 1;
+        END;
+    END;
 
     SET @_Now = SYSUTCDATETIME();
     SET @_At = @_Now;
@@ -218,10 +259,10 @@ BEGIN
 
 
         /*
-        One item of a worker, as it mostly is: the fence stands in the WHERE, so one update is judge and writer. Whatever
-        it passes over is judged below.
+        One item of a worker, as it mostly is, with nothing of its own to set: the fence stands in the WHERE, so one update
+        is judge and writer. Whatever it passes over is judged below.
         */
-        IF @_Count = 1
+        IF @_Count = 1 AND @_Sets = 0
         BEGIN
             UPDATE q
             SET
@@ -401,7 +442,10 @@ k.[Was],
                     i.[Attempt],
                     i.[Release],
                     i.[DueAt],
-                    CASE WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL THEN 1 ELSE 0 END AS [HasData],
+                    CASE
+                        WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL OR i.[Set] IS NOT NULL THEN 1
+                        ELSE 0
+                    END AS [HasData],
                     q.[LeaseOwner] AS [LeaseOwner],
                     CASE WHEN q.[EnqueuedAt] IS NULL THEN 0 ELSE 1 END AS [Found],
                     q.[Status] AS [Is],
@@ -433,7 +477,7 @@ k.[Was],
                         /* The same item twice in one call: the first of them counts. */
                         WHEN x.[Place] > 1 THEN 'CONFLICT'
                         WHEN t.[ToStatus] IS NULL THEN 'ILLEGAL_TRANSITION'
-                        /* Response and error data do not go to an item that its status closes to workers. */
+                        /* Response, error and values do not go to an item that its status closes to workers. */
                         WHEN
                             x.[HasData] = 1
                             AND x.[Is] IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted')
@@ -443,6 +487,27 @@ k.[Was],
             ) AS a
             /* One row at a time, so that locks are taken in the order of the keys and none ahead of it. */
             OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
+
+            /* What is to be set, of the items whose settlement counts: their rows are locked, and written with the rest below. */
+            IF @_Sets = 1
+                UPDATE q
+                SET
+                    [Subject] = CASE WHEN h.[Value1] = 1 THEN v.[Value1] ELSE q.[Subject] END
+                FROM @_Item AS i
+                INNER JOIN @_Work AS k
+                    ON k.[Ordinal] = i.[Ordinal]
+                INNER JOIN [readpast].[Notification] AS q WITH (ROWLOCK)
+                    ON q.[EnqueuedAt] = i.[Key1]
+                CROSS APPLY OPENJSON(i.[Set]) WITH (
+                    [Value1] nvarchar(max) '$."Subject"'
+                ) AS v
+                CROSS APPLY (
+                    SELECT
+                        MAX(CASE WHEN n.[key] = N'Subject' THEN 1 ELSE 0 END) AS [Value1]
+                    FROM OPENJSON(i.[Set]) AS n
+                ) AS h
+                WHERE k.[Answer] = 'OK' AND i.[Set] IS NOT NULL
+                OPTION (LOOP JOIN, FORCE ORDER);
 
             UPDATE q
             SET
@@ -531,6 +596,120 @@ k.[Was],
 
         IF @_Written <> (SELECT COUNT(*) FROM @_Work AS w WHERE w.[Answer] = 'OK')
             THROW 50005, N'Notification: a row that was locked for the change changed all the same.', 1;
+
+        IF @_Sets = 1
+        BEGIN
+            UPDATE s1
+            SET
+                [OTP] = CASE WHEN h.[Value1] = 1 THEN v.[Value1] ELSE s1.[OTP] END,
+                [UserID] = CASE WHEN h.[Value2] = 1 THEN v.[Value2] ELSE s1.[UserID] END,
+                [Username] = CASE WHEN h.[Value3] = 1 THEN v.[Value3] ELSE s1.[Username] END
+            FROM @_Item AS i
+            INNER JOIN @_Work AS k
+                ON k.[Ordinal] = i.[Ordinal]
+            INNER JOIN [readpast].[Notification_ResetPassword] AS s1 WITH (ROWLOCK)
+                ON s1.[EnqueuedAt] = i.[Key1]
+            CROSS APPLY OPENJSON(i.[Set], '$."ResetPassword"') WITH (
+                [Value1] nvarchar(max) '$."OTP"',
+                [Value2] int '$."UserID"',
+                [Value3] nvarchar(max) '$."Username"'
+            ) AS v
+            CROSS APPLY (
+                SELECT
+                    MAX(CASE WHEN n.[key] = N'OTP' THEN 1 ELSE 0 END) AS [Value1],
+                    MAX(CASE WHEN n.[key] = N'UserID' THEN 1 ELSE 0 END) AS [Value2],
+                    MAX(CASE WHEN n.[key] = N'Username' THEN 1 ELSE 0 END) AS [Value3]
+                FROM OPENJSON(i.[Set], '$."ResetPassword"') AS n
+            ) AS h
+            WHERE k.[Answer] = 'OK' AND JSON_QUERY(i.[Set], '$."ResetPassword"') IS NOT NULL
+            OPTION (LOOP JOIN, FORCE ORDER);
+
+            IF @@ROWCOUNT <> (
+                SELECT COUNT(*)
+                FROM @_Item AS i
+                INNER JOIN @_Work AS k
+                    ON k.[Ordinal] = i.[Ordinal]
+                WHERE k.[Answer] = 'OK' AND JSON_QUERY(i.[Set], '$."ResetPassword"') IS NOT NULL
+            )
+                THROW 50021, N'Modify_Notification_Set_utx: an item that is to get values of ResetPassword was enqueued without it.', 1;
+        END;
+
+        IF @_Sets = 1
+        BEGIN
+            UPDATE s2
+            SET
+                [EmailTo] = CASE WHEN h.[Value1] = 1 THEN v.[Value1] ELSE s2.[EmailTo] END,
+                [PreferredLanguage] = CASE WHEN h.[Value2] = 1 THEN v.[Value2] ELSE s2.[PreferredLanguage] END,
+                [Response] = CASE WHEN h.[Value3] = 1 THEN v.[Value3] ELSE s2.[Response] END,
+                [Error] = CASE WHEN h.[Value4] = 1 THEN v.[Value4] ELSE s2.[Error] END
+            FROM @_Item AS i
+            INNER JOIN @_Work AS k
+                ON k.[Ordinal] = i.[Ordinal]
+            INNER JOIN [readpast].[Notification_Email] AS s2 WITH (ROWLOCK)
+                ON s2.[EnqueuedAt] = i.[Key1]
+            CROSS APPLY OPENJSON(i.[Set], '$."Email"') WITH (
+                [Value1] nvarchar(max) '$."EmailTo"',
+                [Value2] nvarchar(max) '$."PreferredLanguage"',
+                [Value3] nvarchar(max) '$."Response"',
+                [Value4] nvarchar(max) '$."Error"'
+            ) AS v
+            CROSS APPLY (
+                SELECT
+                    MAX(CASE WHEN n.[key] = N'EmailTo' THEN 1 ELSE 0 END) AS [Value1],
+                    MAX(CASE WHEN n.[key] = N'PreferredLanguage' THEN 1 ELSE 0 END) AS [Value2],
+                    MAX(CASE WHEN n.[key] = N'Response' THEN 1 ELSE 0 END) AS [Value3],
+                    MAX(CASE WHEN n.[key] = N'Error' THEN 1 ELSE 0 END) AS [Value4]
+                FROM OPENJSON(i.[Set], '$."Email"') AS n
+            ) AS h
+            WHERE k.[Answer] = 'OK' AND JSON_QUERY(i.[Set], '$."Email"') IS NOT NULL
+            OPTION (LOOP JOIN, FORCE ORDER);
+
+            IF @@ROWCOUNT <> (
+                SELECT COUNT(*)
+                FROM @_Item AS i
+                INNER JOIN @_Work AS k
+                    ON k.[Ordinal] = i.[Ordinal]
+                WHERE k.[Answer] = 'OK' AND JSON_QUERY(i.[Set], '$."Email"') IS NOT NULL
+            )
+                THROW 50021, N'Modify_Notification_Set_utx: an item that is to get values of Email was enqueued without it.', 1;
+        END;
+
+        IF @_Sets = 1
+        BEGIN
+            UPDATE s3
+            SET
+                [PhoneNumber] = CASE WHEN h.[Value1] = 1 THEN v.[Value1] ELSE s3.[PhoneNumber] END,
+                [Response] = CASE WHEN h.[Value2] = 1 THEN v.[Value2] ELSE s3.[Response] END,
+                [Error] = CASE WHEN h.[Value3] = 1 THEN v.[Value3] ELSE s3.[Error] END
+            FROM @_Item AS i
+            INNER JOIN @_Work AS k
+                ON k.[Ordinal] = i.[Ordinal]
+            INNER JOIN [readpast].[Notification_Sms] AS s3 WITH (ROWLOCK)
+                ON s3.[EnqueuedAt] = i.[Key1]
+            CROSS APPLY OPENJSON(i.[Set], '$."Sms"') WITH (
+                [Value1] nvarchar(max) '$."PhoneNumber"',
+                [Value2] nvarchar(max) '$."Response"',
+                [Value3] nvarchar(max) '$."Error"'
+            ) AS v
+            CROSS APPLY (
+                SELECT
+                    MAX(CASE WHEN n.[key] = N'PhoneNumber' THEN 1 ELSE 0 END) AS [Value1],
+                    MAX(CASE WHEN n.[key] = N'Response' THEN 1 ELSE 0 END) AS [Value2],
+                    MAX(CASE WHEN n.[key] = N'Error' THEN 1 ELSE 0 END) AS [Value3]
+                FROM OPENJSON(i.[Set], '$."Sms"') AS n
+            ) AS h
+            WHERE k.[Answer] = 'OK' AND JSON_QUERY(i.[Set], '$."Sms"') IS NOT NULL
+            OPTION (LOOP JOIN, FORCE ORDER);
+
+            IF @@ROWCOUNT <> (
+                SELECT COUNT(*)
+                FROM @_Item AS i
+                INNER JOIN @_Work AS k
+                    ON k.[Ordinal] = i.[Ordinal]
+                WHERE k.[Answer] = 'OK' AND JSON_QUERY(i.[Set], '$."Sms"') IS NOT NULL
+            )
+                THROW 50021, N'Modify_Notification_Set_utx: an item that is to get values of Sms was enqueued without it.', 1;
+        END;
 
         /* What was OK is read back from the items. */
         IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] <> 'OK')
@@ -955,7 +1134,11 @@ k.[Was],
         s1.[Username] AS [ResetPassword_Username],
         s2.[EmailTo] AS [Email_EmailTo],
         s2.[PreferredLanguage] AS [Email_PreferredLanguage],
-        s3.[PhoneNumber] AS [Sms_PhoneNumber]
+        s2.[Response] AS [Email_Response],
+        s2.[Error] AS [Email_Error],
+        s3.[PhoneNumber] AS [Sms_PhoneNumber],
+        s3.[Response] AS [Sms_Response],
+        s3.[Error] AS [Sms_Error]
     FROM @_Out AS o
     LEFT JOIN [readpast].[Notification] AS q
         ON q.[EnqueuedAt] = o.[Key1] AND o.[Answer] IN ('CLAIMED', 'CLAIMED_ALONE')
@@ -974,12 +1157,13 @@ GO
 /*
 Settle many items in one commit and, with @Max above 0, claim the next ones in the same commit.
 @Items is a JSON array of objects: key, token, attempt (0 for a call that is not a worker's), status, and where wanted
-step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back).
+step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back),
+set (an object of columns, of a subtype's by its name: written where the answer is OK; what is left out stays).
 One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item
 that is not OK is untouched. Then the claimed items, as Next_Notification_Set_trx returns them.
 @Operation makes the call repeatable: asked again with the same value, the answers come again and nothing is changed;
 items claimed by the first call are left to their lease.
-Table access order: QueueOperation, Notification, QueueTransition.
+Table access order: QueueOperation, Notification, QueueTransition, Notification_ResetPassword, Notification_Email, Notification_Sms.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Modify_Notification_Set_trx]
     @Operation uniqueidentifier,
@@ -1015,6 +1199,7 @@ BEGIN
         [Error] nvarchar(max) NULL,
         [DueAt] datetime2(7) NULL,
         [Release] bit NULL,
+        [Set] nvarchar(max) NULL, /* a JSON object of columns */
         UNIQUE CLUSTERED ([Key1], [Ordinal])
     );
     DECLARE @_Work TABLE (
@@ -1026,6 +1211,8 @@ BEGIN
         [AttemptNum] int NULL
     );
     DECLARE @_Count int;
+    DECLARE @_Sets bit = 0;
+    DECLARE @_NoSet nvarchar(2048);
     DECLARE @_Locked int = 0;
     DECLARE @_Take int;
     DECLARE @_Alone int;
@@ -1098,7 +1285,7 @@ BEGIN
         THROW 50021, N'Modify_Notification_Set_trx: @Max must be from 0 to 1000.', 1;
 
     INSERT INTO @_Item (
-        [Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Release]
+        [Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Release], [Set]
     )
     SELECT
         CAST(j.[key] AS int),
@@ -1114,7 +1301,8 @@ BEGIN
             r.[DueAt],
             DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, SYSUTCDATETIME()))
         ),
-        r.[Release]
+        r.[Release],
+        r.[Set]
     FROM OPENJSON(@Items) AS j
     CROSS APPLY OPENJSON(j.[value]) WITH (
         [Key1] datetime2(7) '$.key',
@@ -1126,12 +1314,48 @@ BEGIN
         [Error] nvarchar(max) '$.error',
         [DueAt] datetime2(7) '$.due',
         [DelayMs] bigint '$.delay_ms',
-        [Release] bit '$.release'
+        [Release] bit '$.release',
+        [Set] nvarchar(max) '$.set' AS JSON
     ) AS r;
     SET @_Count = @@ROWCOUNT;
 
     IF @_Count > 1000
         THROW 50021, N'Modify_Notification_Set_trx: at most 1000 items a call.', 1;
+
+
+    SET @_Sets = CASE WHEN EXISTS (SELECT 1 FROM @_Item AS i WHERE i.[Set] IS NOT NULL) THEN 1 ELSE 0 END;
+    IF @_Sets = 1
+    BEGIN
+        SET @_NoSet = (
+            SELECT MIN(x.[Why])
+            FROM (
+                SELECT CONCAT(N'there is no column ', n.[key], N' to set') AS [Why]
+                FROM @_Item AS i
+                CROSS APPLY OPENJSON(i.[Set]) AS n
+                WHERE n.[key] NOT IN (N'Subject', N'ResetPassword', N'Email', N'Sms')
+                UNION ALL
+                SELECT CONCAT(N'there is no column ResetPassword.', n.[key], N' to set')
+                FROM @_Item AS i
+                CROSS APPLY OPENJSON(i.[Set], '$."ResetPassword"') AS n
+                WHERE n.[key] NOT IN (N'OTP', N'UserID', N'Username')
+                UNION ALL
+                SELECT CONCAT(N'there is no column Email.', n.[key], N' to set')
+                FROM @_Item AS i
+                CROSS APPLY OPENJSON(i.[Set], '$."Email"') AS n
+                WHERE n.[key] NOT IN (N'EmailTo', N'PreferredLanguage', N'Response', N'Error')
+                UNION ALL
+                SELECT CONCAT(N'there is no column Sms.', n.[key], N' to set')
+                FROM @_Item AS i
+                CROSS APPLY OPENJSON(i.[Set], '$."Sms"') AS n
+                WHERE n.[key] NOT IN (N'PhoneNumber', N'Response', N'Error')
+            ) AS x
+        );
+        IF @_NoSet IS NOT NULL
+        BEGIN
+            SET @_NoSet = CONCAT(N'Modify_Notification_Set_trx: ', @_NoSet, N'.');
+            THROW 50021, @_NoSet, 1;
+        END;
+    END;
 
     BEGIN TRY
         BEGIN TRANSACTION;
@@ -1180,10 +1404,10 @@ BEGIN
 
 
         /*
-        One item of a worker, as it mostly is: the fence stands in the WHERE, so one update is judge and writer. Whatever
-        it passes over is judged below.
+        One item of a worker, as it mostly is, with nothing of its own to set: the fence stands in the WHERE, so one update
+        is judge and writer. Whatever it passes over is judged below.
         */
-        IF @_Count = 1
+        IF @_Count = 1 AND @_Sets = 0
         BEGIN
             UPDATE q
             SET
@@ -1363,7 +1587,10 @@ k.[Was],
                     i.[Attempt],
                     i.[Release],
                     i.[DueAt],
-                    CASE WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL THEN 1 ELSE 0 END AS [HasData],
+                    CASE
+                        WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL OR i.[Set] IS NOT NULL THEN 1
+                        ELSE 0
+                    END AS [HasData],
                     q.[LeaseOwner] AS [LeaseOwner],
                     CASE WHEN q.[EnqueuedAt] IS NULL THEN 0 ELSE 1 END AS [Found],
                     q.[Status] AS [Is],
@@ -1395,7 +1622,7 @@ k.[Was],
                         /* The same item twice in one call: the first of them counts. */
                         WHEN x.[Place] > 1 THEN 'CONFLICT'
                         WHEN t.[ToStatus] IS NULL THEN 'ILLEGAL_TRANSITION'
-                        /* Response and error data do not go to an item that its status closes to workers. */
+                        /* Response, error and values do not go to an item that its status closes to workers. */
                         WHEN
                             x.[HasData] = 1
                             AND x.[Is] IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted')
@@ -1405,6 +1632,27 @@ k.[Was],
             ) AS a
             /* One row at a time, so that locks are taken in the order of the keys and none ahead of it. */
             OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
+
+            /* What is to be set, of the items whose settlement counts: their rows are locked, and written with the rest below. */
+            IF @_Sets = 1
+                UPDATE q
+                SET
+                    [Subject] = CASE WHEN h.[Value1] = 1 THEN v.[Value1] ELSE q.[Subject] END
+                FROM @_Item AS i
+                INNER JOIN @_Work AS k
+                    ON k.[Ordinal] = i.[Ordinal]
+                INNER JOIN [readpast].[Notification] AS q WITH (ROWLOCK)
+                    ON q.[EnqueuedAt] = i.[Key1]
+                CROSS APPLY OPENJSON(i.[Set]) WITH (
+                    [Value1] nvarchar(max) '$."Subject"'
+                ) AS v
+                CROSS APPLY (
+                    SELECT
+                        MAX(CASE WHEN n.[key] = N'Subject' THEN 1 ELSE 0 END) AS [Value1]
+                    FROM OPENJSON(i.[Set]) AS n
+                ) AS h
+                WHERE k.[Answer] = 'OK' AND i.[Set] IS NOT NULL
+                OPTION (LOOP JOIN, FORCE ORDER);
 
             UPDATE q
             SET
@@ -1493,6 +1741,120 @@ k.[Was],
 
         IF @_Written <> (SELECT COUNT(*) FROM @_Work AS w WHERE w.[Answer] = 'OK')
             THROW 50005, N'Notification: a row that was locked for the change changed all the same.', 1;
+
+        IF @_Sets = 1
+        BEGIN
+            UPDATE s1
+            SET
+                [OTP] = CASE WHEN h.[Value1] = 1 THEN v.[Value1] ELSE s1.[OTP] END,
+                [UserID] = CASE WHEN h.[Value2] = 1 THEN v.[Value2] ELSE s1.[UserID] END,
+                [Username] = CASE WHEN h.[Value3] = 1 THEN v.[Value3] ELSE s1.[Username] END
+            FROM @_Item AS i
+            INNER JOIN @_Work AS k
+                ON k.[Ordinal] = i.[Ordinal]
+            INNER JOIN [readpast].[Notification_ResetPassword] AS s1 WITH (ROWLOCK)
+                ON s1.[EnqueuedAt] = i.[Key1]
+            CROSS APPLY OPENJSON(i.[Set], '$."ResetPassword"') WITH (
+                [Value1] nvarchar(max) '$."OTP"',
+                [Value2] int '$."UserID"',
+                [Value3] nvarchar(max) '$."Username"'
+            ) AS v
+            CROSS APPLY (
+                SELECT
+                    MAX(CASE WHEN n.[key] = N'OTP' THEN 1 ELSE 0 END) AS [Value1],
+                    MAX(CASE WHEN n.[key] = N'UserID' THEN 1 ELSE 0 END) AS [Value2],
+                    MAX(CASE WHEN n.[key] = N'Username' THEN 1 ELSE 0 END) AS [Value3]
+                FROM OPENJSON(i.[Set], '$."ResetPassword"') AS n
+            ) AS h
+            WHERE k.[Answer] = 'OK' AND JSON_QUERY(i.[Set], '$."ResetPassword"') IS NOT NULL
+            OPTION (LOOP JOIN, FORCE ORDER);
+
+            IF @@ROWCOUNT <> (
+                SELECT COUNT(*)
+                FROM @_Item AS i
+                INNER JOIN @_Work AS k
+                    ON k.[Ordinal] = i.[Ordinal]
+                WHERE k.[Answer] = 'OK' AND JSON_QUERY(i.[Set], '$."ResetPassword"') IS NOT NULL
+            )
+                THROW 50021, N'Modify_Notification_Set_trx: an item that is to get values of ResetPassword was enqueued without it.', 1;
+        END;
+
+        IF @_Sets = 1
+        BEGIN
+            UPDATE s2
+            SET
+                [EmailTo] = CASE WHEN h.[Value1] = 1 THEN v.[Value1] ELSE s2.[EmailTo] END,
+                [PreferredLanguage] = CASE WHEN h.[Value2] = 1 THEN v.[Value2] ELSE s2.[PreferredLanguage] END,
+                [Response] = CASE WHEN h.[Value3] = 1 THEN v.[Value3] ELSE s2.[Response] END,
+                [Error] = CASE WHEN h.[Value4] = 1 THEN v.[Value4] ELSE s2.[Error] END
+            FROM @_Item AS i
+            INNER JOIN @_Work AS k
+                ON k.[Ordinal] = i.[Ordinal]
+            INNER JOIN [readpast].[Notification_Email] AS s2 WITH (ROWLOCK)
+                ON s2.[EnqueuedAt] = i.[Key1]
+            CROSS APPLY OPENJSON(i.[Set], '$."Email"') WITH (
+                [Value1] nvarchar(max) '$."EmailTo"',
+                [Value2] nvarchar(max) '$."PreferredLanguage"',
+                [Value3] nvarchar(max) '$."Response"',
+                [Value4] nvarchar(max) '$."Error"'
+            ) AS v
+            CROSS APPLY (
+                SELECT
+                    MAX(CASE WHEN n.[key] = N'EmailTo' THEN 1 ELSE 0 END) AS [Value1],
+                    MAX(CASE WHEN n.[key] = N'PreferredLanguage' THEN 1 ELSE 0 END) AS [Value2],
+                    MAX(CASE WHEN n.[key] = N'Response' THEN 1 ELSE 0 END) AS [Value3],
+                    MAX(CASE WHEN n.[key] = N'Error' THEN 1 ELSE 0 END) AS [Value4]
+                FROM OPENJSON(i.[Set], '$."Email"') AS n
+            ) AS h
+            WHERE k.[Answer] = 'OK' AND JSON_QUERY(i.[Set], '$."Email"') IS NOT NULL
+            OPTION (LOOP JOIN, FORCE ORDER);
+
+            IF @@ROWCOUNT <> (
+                SELECT COUNT(*)
+                FROM @_Item AS i
+                INNER JOIN @_Work AS k
+                    ON k.[Ordinal] = i.[Ordinal]
+                WHERE k.[Answer] = 'OK' AND JSON_QUERY(i.[Set], '$."Email"') IS NOT NULL
+            )
+                THROW 50021, N'Modify_Notification_Set_trx: an item that is to get values of Email was enqueued without it.', 1;
+        END;
+
+        IF @_Sets = 1
+        BEGIN
+            UPDATE s3
+            SET
+                [PhoneNumber] = CASE WHEN h.[Value1] = 1 THEN v.[Value1] ELSE s3.[PhoneNumber] END,
+                [Response] = CASE WHEN h.[Value2] = 1 THEN v.[Value2] ELSE s3.[Response] END,
+                [Error] = CASE WHEN h.[Value3] = 1 THEN v.[Value3] ELSE s3.[Error] END
+            FROM @_Item AS i
+            INNER JOIN @_Work AS k
+                ON k.[Ordinal] = i.[Ordinal]
+            INNER JOIN [readpast].[Notification_Sms] AS s3 WITH (ROWLOCK)
+                ON s3.[EnqueuedAt] = i.[Key1]
+            CROSS APPLY OPENJSON(i.[Set], '$."Sms"') WITH (
+                [Value1] nvarchar(max) '$."PhoneNumber"',
+                [Value2] nvarchar(max) '$."Response"',
+                [Value3] nvarchar(max) '$."Error"'
+            ) AS v
+            CROSS APPLY (
+                SELECT
+                    MAX(CASE WHEN n.[key] = N'PhoneNumber' THEN 1 ELSE 0 END) AS [Value1],
+                    MAX(CASE WHEN n.[key] = N'Response' THEN 1 ELSE 0 END) AS [Value2],
+                    MAX(CASE WHEN n.[key] = N'Error' THEN 1 ELSE 0 END) AS [Value3]
+                FROM OPENJSON(i.[Set], '$."Sms"') AS n
+            ) AS h
+            WHERE k.[Answer] = 'OK' AND JSON_QUERY(i.[Set], '$."Sms"') IS NOT NULL
+            OPTION (LOOP JOIN, FORCE ORDER);
+
+            IF @@ROWCOUNT <> (
+                SELECT COUNT(*)
+                FROM @_Item AS i
+                INNER JOIN @_Work AS k
+                    ON k.[Ordinal] = i.[Ordinal]
+                WHERE k.[Answer] = 'OK' AND JSON_QUERY(i.[Set], '$."Sms"') IS NOT NULL
+            )
+                THROW 50021, N'Modify_Notification_Set_trx: an item that is to get values of Sms was enqueued without it.', 1;
+        END;
 
         /* What was OK is read back from the items. */
         IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] <> 'OK')
@@ -1963,7 +2325,11 @@ k.[Was],
         s1.[Username] AS [ResetPassword_Username],
         s2.[EmailTo] AS [Email_EmailTo],
         s2.[PreferredLanguage] AS [Email_PreferredLanguage],
-        s3.[PhoneNumber] AS [Sms_PhoneNumber]
+        s2.[Response] AS [Email_Response],
+        s2.[Error] AS [Email_Error],
+        s3.[PhoneNumber] AS [Sms_PhoneNumber],
+        s3.[Response] AS [Sms_Response],
+        s3.[Error] AS [Sms_Error]
     FROM @_Out AS o
     LEFT JOIN [readpast].[Notification] AS q
         ON q.[EnqueuedAt] = o.[Key1] AND o.[Answer] IN ('CLAIMED', 'CLAIMED_ALONE')

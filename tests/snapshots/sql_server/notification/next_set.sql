@@ -478,7 +478,11 @@ BEGIN
         s1.[Username] AS [ResetPassword_Username],
         s2.[EmailTo] AS [Email_EmailTo],
         s2.[PreferredLanguage] AS [Email_PreferredLanguage],
-        s3.[PhoneNumber] AS [Sms_PhoneNumber]
+        s2.[Response] AS [Email_Response],
+        s2.[Error] AS [Email_Error],
+        s3.[PhoneNumber] AS [Sms_PhoneNumber],
+        s3.[Response] AS [Sms_Response],
+        s3.[Error] AS [Sms_Error]
     FROM @_Out AS o
     LEFT JOIN [readpast].[Notification] AS q
         ON q.[EnqueuedAt] = o.[Key1] AND o.[Answer] IN ('CLAIMED', 'CLAIMED_ALONE')

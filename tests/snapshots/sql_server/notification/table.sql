@@ -155,6 +155,8 @@ IF OBJECT_ID(N'[readpast].[Notification_Email]', N'U') IS NULL
         [EnqueuedAt] [readpast].[_Timestamp] NOT NULL,
         [EmailTo] nvarchar(254) NOT NULL,
         [PreferredLanguage] nvarchar(10) NULL,
+        [Response] nvarchar(max) NULL,
+        [Error] nvarchar(max) NULL,
         CONSTRAINT [PK_Notification_Email] PRIMARY KEY CLUSTERED ([EnqueuedAt]),
         CONSTRAINT [Email_Is_Notification]
             FOREIGN KEY ([EnqueuedAt]) REFERENCES [readpast].[Notification] ([EnqueuedAt]) ON DELETE CASCADE
@@ -165,6 +167,8 @@ IF OBJECT_ID(N'[readpast].[Notification_Sms]', N'U') IS NULL
     CREATE TABLE [readpast].[Notification_Sms] (
         [EnqueuedAt] [readpast].[_Timestamp] NOT NULL,
         [PhoneNumber] nvarchar(20) NOT NULL,
+        [Response] nvarchar(max) NULL,
+        [Error] nvarchar(max) NULL,
         CONSTRAINT [PK_Notification_Sms] PRIMARY KEY CLUSTERED ([EnqueuedAt]),
         CONSTRAINT [Sms_Is_Notification]
             FOREIGN KEY ([EnqueuedAt]) REFERENCES [readpast].[Notification] ([EnqueuedAt]) ON DELETE CASCADE

@@ -33,6 +33,8 @@ fn directives_are_read_or_refused_but_never_guessed() {
         r#"{"readpast": {"action": "explode"}}"#,
         r#"{"readpast": {"acton": "fail"}}"#,
         r#"{"readpast": {"delay_ms": "5"}}"#,
+        r#"{"readpast": {"set": "5"}}"#,
+        r#"{"readpast": {"set": [5]}}"#,
         r#"{"readpast": {}, "more": 1}"#,
         r#"{"Readpast": {"action": "fail"}}"#,
         r#"{"readpast": {"action": "fail"}} done"#,
@@ -44,6 +46,16 @@ fn directives_are_read_or_refused_but_never_guessed() {
     ] {
         assert!(said(line.as_bytes()).is_err(), "{line}");
     }
+}
+
+#[test]
+fn what_is_to_be_set_stays_as_it_is_written() {
+    let line = r#"{"readpast": {"set": {"Amount": 12345678901234567890.10, "Email": {"Response": "250 OK"}}}}"#;
+    let read = said(line.as_bytes()).unwrap().unwrap();
+    let set: BTreeMap<String, Box<RawValue>> = serde_json::from_str(read.set.as_deref().unwrap()).unwrap();
+    assert_eq!(set["Amount"].get(), "12345678901234567890.10");
+    assert_eq!(set["Email"].get(), r#"{"Response": "250 OK"}"#);
+    assert_eq!(said(br#"{"readpast": {"set": null}}"#).unwrap().unwrap(), Directive::default());
 }
 
 #[test]
