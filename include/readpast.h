@@ -664,6 +664,14 @@ typedef struct {
     int64_t call_us_p99;
 } readpast_worker_figures;
 
+/// A text that a call made. Immutable; any number of threads may read it.
+///
+/// Made by `readpast_metrics`, freed by `readpast_text_free`.
+typedef struct {
+    /// Not an address; 0 is the null handle.
+    uint64_t id;
+} readpast_text;
+
 
 
 #ifdef __cplusplus
@@ -1698,6 +1706,44 @@ readpast_status readpast_worker_events(readpast_worker worker,
 ///
 /// *Since* 0.1.
 void readpast_worker_free(readpast_worker worker);
+
+/// What this process has done with its queues since it began, in Prometheus' text format (`text/plain; version=0.0.4;
+/// charset=utf-8`), for a page that Prometheus scrapes: claims, settlements by what came of them, lost leases, retries, errors,
+/// how long calls took, connections and workers, with the labels `schema` and `queue`. docs/operate.md lists the names, which
+/// later versions may add to. It is of all queues that were opened in the process, through whatever binding of this library;
+/// of closed ones the counters stay. (What the database knows of a queue is not in it: `readpast serve` tells that.)
+///
+/// Asks no server, waits for none, and opens nothing: made for being called every few seconds.
+///
+/// *Ownership*: the caller frees `*text` with `readpast_text_free`.
+///
+/// *Threads*: any, at once, beside whatever calls are under way. In the child of a fork the figures begin anew.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*text` holds the figures; `readpast_text_get` reads them.
+/// - `READPAST_INVALID_ARGUMENT`: `text` is NULL.
+///
+/// *Since* 0.1.
+readpast_status readpast_metrics(readpast_text *text,
+                                 readpast_error *err);
+
+/// What the text says.
+///
+/// *Ownership*: the characters are the text's, until that is freed.
+///
+/// *Threads*: any, at once.
+///
+/// *Returns*: UTF-8; NULL for a text that is null or freed.
+///
+/// *Since* 0.1.
+const char *readpast_text_get(readpast_text text);
+
+/// Frees a text. The null handle, and one that was freed already, are let pass.
+///
+/// *Threads*: any; its characters end with it.
+///
+/// *Since* 0.1.
+void readpast_text_free(readpast_text text);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -19,6 +19,7 @@ pub(crate) use said::Said;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Action, Answer, Batch, Settlement, Verdict};
+use crate::metrics::Source;
 use crate::queue::{Keeping, LeaseHolder, MAX_ITEMS, Queue, Watcher, check_settlement};
 use crate::threads;
 use figures::Durations;
@@ -179,10 +180,16 @@ impl Engine {
             Ok(keeping) => *shared.keeping.lock() = keeping,
             Err(error) => return Err(self.fail(error)),
         }
+        // With the last lane the worker ends for those who look at its figures.
+        let listed = Arc::new(shared.queue.ledger().list(Arc::clone(shared) as Arc<dyn Source>));
         for number in 1..=shared.queue.pacing().lanes {
             shared.state.lock().running += 1;
-            let lane = Arc::clone(shared);
-            if let Err(error) = threads::start(&format!("readpast-lane-{number}"), move || lane::run(&lane)) {
+            let (lane, listed) = (Arc::clone(shared), Arc::clone(&listed));
+            let run = move || {
+                lane::run(&lane);
+                drop(listed);
+            };
+            if let Err(error) = threads::start(&format!("readpast-lane-{number}"), run) {
                 shared.state.lock().running -= 1;
                 return Err(self.fail(error));
             }

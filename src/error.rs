@@ -77,13 +77,14 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    /// Those after which the same call may succeed when it is simply made again a little later.
+    pub(crate) const TRANSIENT: [Self; 6] =
+        [Self::Unreachable, Self::ConnectionLost, Self::TimedOut, Self::Deadlock, Self::Unavailable, Self::Busy];
+
     /// Whether the same call may succeed when it is simply made again a little later.
     #[must_use]
     pub fn is_transient(self) -> bool {
-        matches!(
-            self,
-            Self::Unreachable | Self::ConnectionLost | Self::TimedOut | Self::Deadlock | Self::Unavailable | Self::Busy
-        )
+        Self::TRANSIENT.contains(&self)
     }
 
     /// Whether a connection on which this happened must not be used again.

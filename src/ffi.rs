@@ -57,11 +57,14 @@ mod renewal;
 mod events;
 mod worker;
 
+// What was done.
+mod metrics;
+
 #[cfg(test)]
 mod tests;
 
 pub use self::{
     action::*, batch::*, claim::*, column::*, config::*, enqueue::*, error::*, events::*, install::*, made::*,
-    operate::*, outcome::*, queue::*, receipts::*, renew::*, renewal::*, settle::*, stats::*, status::*, value::*,
-    version::*, worker::*,
+    metrics::*, operate::*, outcome::*, queue::*, receipts::*, renew::*, renewal::*, settle::*, stats::*, status::*,
+    value::*, version::*, worker::*,
 };

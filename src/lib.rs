@@ -37,6 +37,8 @@ pub mod config;
 
 pub mod item;
 
+pub mod metrics;
+
 pub mod spec;
 
 pub mod dialect;
@@ -73,6 +75,7 @@ pub use self::{
         Action, Answer, Attempt, Batch, Columns, Enqueued, Filter, Item, ItemRef, ItemState, Lease, NewItem, Outcome,
         QueueStats, Settlement, StepCounts, Value, Verdict, Watched, Why,
     },
+    metrics::metrics,
     queue::Queue,
     spec::QueueSpec,
     worker::{Renewal, Worker},

@@ -8,6 +8,7 @@ mod failover;
 use self::failover::Failover;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
+use crate::metrics::{Reading, Source};
 use crate::session::{Fate, GivenUp, Session};
 use parking_lot::{Condvar, Mutex};
 use std::{
@@ -38,8 +39,20 @@ pub struct Pool {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Connections {
+    /// The most that there may be at once.
+    pub most: u64,
     /// Open, or being opened.
     pub open: u64,
+    /// Open, and at rest.
+    pub idle: u64,
+    /// Opened so far.
+    pub opened: u64,
+    /// Threads that wait for one.
+    pub waiting: u64,
+    /// How often a thread had to wait for one so far.
+    pub waits: u64,
+    /// For how long they did, altogether.
+    pub waited: Duration,
     /// Given up so far, since a call on them did not return in its time.
     pub given_up: u64,
     /// Given up, and hanging still: each keeps a thread and a socket of this process until its call returns.
@@ -55,6 +68,11 @@ struct State {
     /// Those who wait, first come first.
     waiting: VecDeque<u64>,
     next_ticket: u64,
+    /// How often one of them had to wait, and for how long altogether.
+    waits: u64,
+    waited: Duration,
+    /// Sessions that were opened.
+    opened: u64,
     /// Raised when the server is found gone: sessions of an earlier generation are not used again.
     generation: u64,
     failover: Failover,
@@ -100,7 +118,10 @@ impl Pool {
             Some(session) => Ok(Pooled { pool: self, session: Some(session), generation }),
             None => match Session::open_of(&self.config, &self.given_up) {
                 Ok(session) => {
-                    self.state.lock().failover.is_over();
+                    let mut state = self.state.lock();
+                    state.failover.is_over();
+                    state.opened += 1;
+                    drop(state);
                     Ok(Pooled { pool: self, session: Some(session), generation })
                 }
                 Err(error) => {
@@ -155,8 +176,18 @@ impl Pool {
         if self.unless_forked().is_err() {
             return Connections::default();
         }
-        let open = self.state.lock().open as u64;
-        Connections { open, given_up: self.given_up.count(), hanging: self.given_up.hanging() }
+        let state = self.state.lock();
+        Connections {
+            most: self.size as u64,
+            open: state.open as u64,
+            idle: state.idle.len() as u64,
+            opened: state.opened,
+            waiting: state.waiting.len() as u64,
+            waits: state.waits,
+            waited: state.waited,
+            given_up: self.given_up.count(),
+            hanging: self.given_up.hanging(),
+        }
     }
 
     /// Whether it was closed; in the child of a fork nobody can know.
@@ -173,15 +204,16 @@ impl Pool {
         let ticket = state.next_ticket;
         state.next_ticket += 1;
         state.waiting.push_back(ticket);
+        let mut since = None;
         loop {
             if state.closed {
-                state.waiting.retain(|waiting| *waiting != ticket);
+                state.leave(ticket, since);
                 return Err(closed());
             }
             self.retire(&mut state, worn);
             let available = !state.idle.is_empty() || state.open < self.size;
             if available && state.waiting.front() == Some(&ticket) {
-                state.waiting.pop_front();
+                state.leave(ticket, since);
                 let generation = state.generation;
                 let found = state.idle.pop().map(|idle| idle.session);
                 if found.is_none() {
@@ -192,8 +224,12 @@ impl Pool {
                 }
                 return Ok((found, generation));
             }
+            if since.is_none() {
+                since = Some(Instant::now());
+                state.waits += 1;
+            }
             if self.changed.wait_until(&mut state, deadline).timed_out() {
-                state.waiting.retain(|waiting| *waiting != ticket);
+                state.leave(ticket, since);
                 self.changed.notify_all();
                 return Err(Error::new(
                     ErrorKind::PoolTimeout,
@@ -245,6 +281,26 @@ impl Pool {
         self.changed.notify_all();
         drop(state);
         close_all(worn);
+    }
+}
+
+impl State {
+    /// Whoever has the ticket does not wait any more, as since then.
+    fn leave(&mut self, ticket: u64, since: Option<Instant>) {
+        self.waiting.retain(|waiting| *waiting != ticket);
+        self.waited += since.map_or(Duration::ZERO, |since| since.elapsed());
+    }
+}
+
+impl Source for Pool {
+    fn read(&self) -> Reading {
+        let Connections { most, open, idle, opened, waiting, waits, waited, given_up, hanging } = self.connections();
+        let mut reading = Reading::default();
+        (reading.now.most, reading.now.idle, reading.now.in_use) = (most, idle, open - idle);
+        (reading.now.waiting, reading.now.hanging) = (waiting, hanging);
+        (reading.so_far.waits, reading.so_far.waited) = (waits, waited);
+        (reading.so_far.opened, reading.so_far.given_up) = (opened, given_up);
+        reading
     }
 }
 

@@ -30,6 +30,7 @@ use crate::item::{
     Attempt, Batch, Enqueued, Filter, ItemRef, Lease, NewItem, Outcome, QueueStats, Rows, Settlement, Watched, Why,
     normalize_utc, utc_text,
 };
+use crate::metrics::{Call, Ledger, Listed, Source};
 pub use crate::pool::Connections;
 use crate::pool::{Pool, closed};
 use crate::session::{Attached, Param, Session, Shape};
@@ -73,7 +74,11 @@ struct Shared {
     worker: String,
     dialect: Dialect,
     backend: Backend,
-    pool: Pool,
+    /// What this process does with the queue, all its handles together.
+    ledger: Arc<Ledger>,
+    pool: Arc<Pool>,
+    /// Has the pool's figures asked for.
+    _listed: Listed,
     /// The columns that hold JSON, which only the description tells from text.
     json_columns: Vec<String>,
     /// `None` leaves it to the queue.
@@ -129,11 +134,14 @@ impl Queue {
             let backend = Backend::open(&mut session, &schema, &spec)?;
             Ok((spec, dialect, backend))
         })?;
+        let (ledger, pool) = (Ledger::of(schema.as_str(), spec.queue.as_str()), Arc::new(pool));
         let shared = Shared {
             dialect,
             backend,
             signal: Signal::shared(&config.connection_string()?, schema.as_str(), name),
             worker: config.worker(),
+            _listed: ledger.list(Arc::clone(&pool) as Arc<dyn Source>),
+            ledger,
             pool,
             lease_ms: config.lease_ms(),
             run_at: run_at.filter(|_| spec.run_time()),
@@ -337,7 +345,7 @@ impl Queue {
     /// # Errors
     /// [`ErrorKind::SchemaMissing`] where nothing is installed any more.
     pub fn installed(&self) -> Result<Vec<Installed>> {
-        self.0.with_session(|session| install::installed_in(session, &self.0.schema))
+        self.0.with_session(Call::Installed, |session| install::installed_in(session, &self.0.schema))
     }
 
     /// What has become of the queue's connections, all its handles' together. Asks nobody.
@@ -381,6 +389,11 @@ impl Queue {
     /// [`ErrorKind::InvalidArgument`] when it is not a GUID.
     pub fn is_done(&self, operation: &str) -> Result<bool> {
         operation::is_done(&self.0, operation)
+    }
+
+    /// What this process does with the queue.
+    pub(crate) fn ledger(&self) -> &Arc<Ledger> {
+        &self.0.ledger
     }
 
     /// How a worker on this queue is to claim ahead.
@@ -477,25 +490,37 @@ impl Inner {
 
     /// Runs `work` on a session, again and again while its errors are transient and the budget lasts. Everything that
     /// is run this way can be repeated: it reads, or carries an operation identity, or is recovered by the lease.
-    fn with_session<T>(&self, work: impl FnMut(&mut Session) -> Result<T>) -> Result<T> {
-        self.with_session_yielding(YieldsTo::Closing, work)
+    fn with_session<T>(&self, call: Call, work: impl FnMut(&mut Session) -> Result<T>) -> Result<T> {
+        self.with_session_yielding(call, YieldsTo::Closing, work)
     }
 
     /// The same, for work that can be left undone when the handle is called off.
     fn with_session_yielding<T>(
         &self,
+        call: Call,
         yields_to: YieldsTo,
         mut work: impl FnMut(&mut Session) -> Result<T>,
     ) -> Result<T> {
         if self.attached.is_some() {
             return Err(attached::refused());
         }
+        let mut is_again = false;
         self.retry.run(&self.interrupt, yields_to, || {
             if self.pool.is_closed() {
                 return Err(closed());
             }
-            work(&mut *self.pool.acquire()?)
+            if is_again {
+                self.ledger.tries_again();
+            }
+            is_again = true;
+            self.once(call, &mut work)
         })
+    }
+
+    /// One try on a session.
+    fn once<T>(&self, call: Call, work: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
+        let mut session = self.pool.acquire().inspect_err(|error| self.ledger.failed(error.kind()))?;
+        self.ledger.time(call, || work(&mut session))
     }
 }
 

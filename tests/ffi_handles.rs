@@ -164,6 +164,7 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
     assert_eq!((readpast_batch_count(batch), readpast_batch_column_count(batch)), (0, 0));
     assert_eq!(readpast_renewal_lost_count(renewal), 0);
     assert_eq!((new_worker.id, new_events.id, readpast_events_count(events)), (0, 0, 0));
+    assert!(readpast_text_get(readpast_text { id }).is_null());
     // SAFETY: the key is text.
     assert_eq!((readpast_worker_is_stopping(worker), unsafe { readpast_worker_is_lost(worker, text, 1) }), (1, 1));
     free_everything(id);
@@ -178,6 +179,7 @@ fn free_everything(id: u64) {
     readpast_receipts_free(readpast_receipts { id });
     readpast_worker_free(readpast_worker { id });
     readpast_events_free(readpast_events { id });
+    readpast_text_free(readpast_text { id });
 }
 
 #[test]
@@ -243,6 +245,37 @@ fn arguments_are_checked_before_handles_are_written() {
     assert_eq!(status, READPAST_INVALID_CONFIG);
     assert!(message.contains("10 to 86400000"), "{message}");
     readpast_config_free(config);
+}
+
+/// The process's own figures.
+fn metrics() -> readpast_text {
+    let mut text = readpast_text { id: 7 };
+    // SAFETY: the place can be written.
+    assert_eq!(tell(|err| unsafe { readpast_metrics(&mut text, err) }), (READPAST_OK, String::new()));
+    text
+}
+
+#[test]
+fn figures_are_a_text_that_lives_until_it_is_freed() {
+    let _alone = alone();
+    let (text, other) = (metrics(), metrics());
+    assert_ne!(text.id, other.id);
+    readpast_config_free(readpast_config { id: text.id });
+    let version = format!("readpast_build_info{{version=\"{}\"}} 1\n", env!("CARGO_PKG_VERSION"));
+    assert!(told(readpast_text_get(text)).contains(&version));
+    readpast_text_free(text);
+    assert!(readpast_text_get(text).is_null());
+    assert!(told(readpast_text_get(other)).contains(&version), "only its own _free frees it");
+    readpast_text_free(other);
+    readpast_text_free(other);
+    // SAFETY: no place is given, and err can be written.
+    let (status, message) = tell(|err| unsafe { readpast_metrics(ptr::null_mut(), err) });
+    assert_eq!((status, message.starts_with("text is NULL")), (READPAST_INVALID_ARGUMENT, true), "{message}");
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| (0..100).for_each(|_| readpast_text_free(metrics())));
+        }
+    });
 }
 
 #[test]

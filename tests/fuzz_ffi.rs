@@ -30,7 +30,8 @@ const ERROR: usize = 4;
 const RECEIPTS: usize = 5;
 const WORKER: usize = 6;
 const EVENTS: usize = 7;
-const KINDS: usize = 8;
+const TEXT: usize = 8;
+const KINDS: usize = 9;
 
 /// What the threads share.
 struct World {
@@ -106,6 +107,7 @@ fn free_all(id: u64) {
     readpast_receipts_free(readpast_receipts { id });
     readpast_worker_free(readpast_worker { id });
     readpast_events_free(readpast_events { id });
+    readpast_text_free(readpast_text { id });
 }
 
 impl World {
@@ -212,7 +214,7 @@ impl World {
         let receipts = readpast_receipts { id: self.handle(input, RECEIPTS) };
         // SAFETY: every pointer is NULL, or leads to text, or to memory as large as its structs say.
         unsafe {
-            match input.below(49) {
+            match input.below(50) {
                 0 => {
                     let at = input.below(self.connections.len());
                     self.keep(input, CONFIG, self.config(at).id);
@@ -339,7 +341,17 @@ impl World {
                 }
                 43..47 => self.work(input, queue),
                 47 => self.events(input),
-                _ => match input.below(9) {
+                48 => {
+                    let mut place = readpast_text { id: input.number() };
+                    let to = input.maybe(&mut place);
+                    self.tell(input, |err| readpast_metrics(to, err));
+                    if !to.is_null() {
+                        assert!(!self.may_read || self.read(readpast_text_get(place)).is_some());
+                        self.keep(input, TEXT, place.id);
+                    }
+                    drop(self.read(readpast_text_get(readpast_text { id: self.handle(input, TEXT) })));
+                }
+                _ => match input.below(10) {
                     0 => readpast_config_free(config),
                     1 => readpast_queue_free(queue),
                     2 => readpast_batch_free(batch),
@@ -348,6 +360,7 @@ impl World {
                     5 => readpast_receipts_free(receipts),
                     6 => readpast_worker_free(readpast_worker { id: self.handle(input, WORKER) }),
                     7 => readpast_events_free(readpast_events { id: self.handle(input, EVENTS) }),
+                    8 => readpast_text_free(readpast_text { id: self.handle(input, TEXT) }),
                     _ => free_all(self.handle(input, CONFIG)),
                 },
             }

@@ -47,6 +47,15 @@ fn statuses() -> String {
     out
 }
 
+/// What a process tells of itself, whatever queues it has.
+fn metrics() -> String {
+    let mut out = String::from("| name | kind | meaning |\n|---|---|---|\n");
+    for family in readpast::metrics().families() {
+        writeln!(out, "| `{}` | {} | {} |", family.name(), family.kind().as_str(), family.help()).unwrap();
+    }
+    out
+}
+
 /// The least worker of each language, how its code blocks are marked, and how long the README may let it be.
 const WORKERS: [(&str, &str, usize); 6] = [
     ("bindings/c/examples/minimal_worker.c", "c", 30),
@@ -77,6 +86,7 @@ fn what_the_pages_copy_is_up_to_date() {
     let mut copies = vec![
         ("docs/reference.md", "settings".to_owned(), settings()),
         ("docs/reference.md", "statuses".to_owned(), statuses()),
+        ("docs/reference.md", "metrics".to_owned(), metrics()),
         ("README.md", csharp.to_owned(), worker(csharp, language, longest)),
     ];
     copies.extend(CALLERS.map(|(path, language)| ("docs/developer.md", path.to_owned(), worker(path, language, 60))));

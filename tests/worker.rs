@@ -7,6 +7,8 @@ mod scratch;
 mod ending;
 #[path = "worker/failing.rs"]
 mod failing;
+#[path = "worker/figures.rs"]
+mod figures;
 #[path = "worker/given.rs"]
 mod given;
 #[path = "worker/holding.rs"]

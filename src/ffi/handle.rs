@@ -6,7 +6,7 @@ use super::table::{self, Fault};
 use std::sync::Arc;
 
 /// The names of the handle types, at their tags.
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 10] = [
     "",
     "readpast_config",
     "readpast_queue",
@@ -16,6 +16,7 @@ const NAMES: [&str; 9] = [
     "readpast_receipts",
     "readpast_worker",
     "readpast_events",
+    "readpast_text",
 ];
 
 /// A handle as C has it.
@@ -97,7 +98,7 @@ mod tests {
     use super::*;
     use crate::ffi::{
         readpast_batch, readpast_config, readpast_error, readpast_events, readpast_queue, readpast_receipts,
-        readpast_renewal, readpast_worker,
+        readpast_renewal, readpast_text, readpast_worker,
     };
     use std::any::type_name;
 
@@ -115,5 +116,6 @@ mod tests {
         check::<readpast_receipts>();
         check::<readpast_worker>();
         check::<readpast_events>();
+        check::<readpast_text>();
     }
 }

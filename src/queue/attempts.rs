@@ -3,6 +3,7 @@
 use super::Inner;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Attempt, Rows, Value};
+use crate::metrics::Call;
 use crate::session::{Param, Shape};
 
 /// The most that are shown of one item.
@@ -12,8 +13,9 @@ pub(super) fn attempts(queue: &Inner, key: &str) -> Result<Vec<Attempt>> {
     let calls = queue.backend.ours("tell the attempts at an item", "they remember none")?;
     let Some(call) = &calls.attempts else { return Ok(Vec::new()) };
     queue.spec.check_key(key)?;
-    let rows =
-        queue.with_session(|session| session.call(call, &[Param::Text(key), Param::Integer(MOST)], Shape::Table))?;
+    let rows = queue.with_session(Call::Attempts, |session| {
+        session.call(call, &[Param::Text(key), Param::Integer(MOST)], Shape::Table)
+    })?;
     (0..rows.len()).map(|row| attempt(&rows, row)).collect()
 }
 

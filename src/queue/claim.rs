@@ -6,6 +6,7 @@ use super::{Inner, MAX_WAIT, answered, answers, check_count, handwritten, unfit}
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Batch, CLAIMED_ALONE, Rows};
+use crate::metrics::Call;
 use crate::pool::closed;
 use crate::session::Param;
 use std::time::{Duration, Instant};
@@ -107,7 +108,8 @@ fn ask(queue: &Inner, calls: &Calls, max: i32, recover: i32) -> Result<Batch> {
     let mut params = vec![Param::Text(&queue.worker)];
     params.extend(terms(queue, max, recover));
     let wakes = queue.signal.wakes(&queue.kinds.key);
-    let rows = queue.with_session_yielding(YieldsTo::Interrupts, |session| answered(session, &calls.claim, &params));
+    let rows = queue
+        .with_session_yielding(Call::Claim, YieldsTo::Interrupts, |session| answered(session, &calls.claim, &params));
     match rows {
         Ok(rows) => claimed(queue, rows, 0, wakes),
         Err(error) => {
@@ -120,23 +122,30 @@ fn ask(queue: &Inner, calls: &Calls, max: i32, recover: i32) -> Result<Batch> {
 
 /// The items that `rows` hands out from row `first` on, or none; and what that says about the queue, which had been woken
 /// `wakes` times when they were asked for.
-pub(super) fn claimed(queue: &Inner, mut rows: Rows, first: usize, wakes: u64) -> Result<Batch> {
+pub(super) fn claimed(queue: &Inner, rows: Rows, first: usize, wakes: u64) -> Result<Batch> {
+    let (batch, withheld) = taken(queue, rows, first, wakes)?;
+    queue.ledger.claims(batch.len() + withheld);
+    Ok(batch)
+}
+
+/// The same in a transaction, which may be undone with what it has claimed; and how many items cannot be handed out.
+pub(super) fn taken(queue: &Inner, mut rows: Rows, first: usize, wakes: u64) -> Result<(Batch, usize)> {
     let withheld = rows.take_withheld();
     unfit::end(queue, &withheld);
     if !withheld.is_empty() && rows.len() == first {
         queue.signal.pass_on(&queue.kinds.key);
-        return Ok(Batch::default());
+        return Ok((Batch::default(), withheld.len()));
     }
     match (rows.len() > first).then(|| answers::word(&rows, first)) {
         Some("CLAIMED" | CLAIMED_ALONE) => {
             // Those who wait for this thread's look may have their share of what is left.
             queue.signal.pass_on(&queue.kinds.key);
-            Ok(queue.hand_out(rows, first))
+            Ok((queue.hand_out(rows, first), withheld.len()))
         }
         Some("EMPTY") => {
             let due = answers::due_ms(&rows, first).map_or(queue.poll_interval, Duration::from_millis);
             queue.signal.found_nothing(&queue.kinds.key, wakes, due.min(queue.poll_interval));
-            Ok(Batch::default())
+            Ok((Batch::default(), 0))
         }
         other => Err(Error::new(ErrorKind::Protocol, format!("the server answered a claim with {other:?}"))),
     }
@@ -149,8 +158,9 @@ pub(super) const RECOVER_NOW: i32 = 1;
 pub(super) fn recover(queue: &Inner, max: u32, recover: i32) -> Result<u32> {
     let max = check_count("the number of items to recover", max as usize)?;
     let calls = queue.backend.ours("recover items", "they keep no lease that would tell which worker is gone")?;
-    let rows = queue
-        .with_session(|session| answered(session, &calls.recover, &[Param::Integer(max), Param::Integer(recover)]))?;
+    let rows = queue.with_session(Call::Recover, |session| {
+        answered(session, &calls.recover, &[Param::Integer(max), Param::Integer(recover)])
+    })?;
     if !rows.is_empty() {
         queue.signal.wake();
     }

@@ -7,6 +7,7 @@ use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::QueueName;
 use crate::item::{Answer, Enqueued, NewItem, answer_column};
+use crate::metrics::Call;
 use crate::session::Param;
 use crate::spec::{Checked, check_items, items_to_json};
 use std::time::Duration;
@@ -17,9 +18,14 @@ pub(super) fn enqueue(queue: &Inner, items: &[NewItem], operation: Option<&str>)
     let bytes = items.iter().map(|item| item.columns.iter().map(|(_, value)| value.len()).sum());
     bytes.enumerate().try_for_each(|(i, bytes)| check_size(queue.most_item_bytes, i, bytes))?;
     let pairs: Vec<_> = items.iter().zip(checked).collect();
-    in_parts(queue.dialect, &pairs, operation, queue.attached.is_none(), |part| match &queue.backend {
-        Backend::Ours(calls) => one_part(queue, calls, part.items, &part.operation, operation.is_some()),
-        Backend::Theirs(theirs) => handwritten::enqueue(queue, theirs, part.items, &part.operation),
+    in_parts(queue.dialect, &pairs, operation, queue.attached.is_none(), |part| {
+        let enqueued = match &queue.backend {
+            Backend::Ours(calls) => one_part(queue, calls, part.items, &part.operation, operation.is_some()),
+            Backend::Theirs(theirs) => handwritten::enqueue(queue, theirs, part.items, &part.operation),
+        }?;
+        let duplicates = enqueued.iter().filter(|enqueued| enqueued.duplicate).count();
+        queue.ledger.enqueues(enqueued.len() - duplicates, duplicates);
+        Ok(enqueued)
     })
 }
 
@@ -37,12 +43,14 @@ fn one_part(
             // Nothing is tried again, so it needs no identity of ours.
             let identity = is_given.then_some(operation.id.as_str());
             let params = [Param::Text(&json), Param::OptionalText(identity)];
-            attached::call(queue, calls, connection, &calls.enqueue_within, &params)?
+            queue
+                .ledger
+                .time(Call::Enqueue, || attached::call(queue, calls, connection, &calls.enqueue_within, &params))?
         }
         None => {
             let params = [Param::Text(&operation.id), Param::Text(&json)];
             let mut attempts = Attempts::default();
-            let result = queue.with_session(|session| {
+            let result = queue.with_session(Call::Enqueue, |session| {
                 let answer = answered(session, &calls.enqueue, &params);
                 attempts.note(answer.map_err(|error| key_taken(&queue.spec.queue, error)))
             });

@@ -15,6 +15,7 @@ use crate::catalog::{self, Meaning, Parameter, Shape};
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{ItemState, Outcome, QueueStats, Rows, Value};
+use crate::metrics::Call;
 use crate::session::{Param, Session};
 use crate::spec::{ProceduresSpec, QueueSpec};
 use parking_lot::Mutex;
@@ -87,7 +88,7 @@ pub(super) fn stats(queue: &Inner, theirs: &Handwritten) -> Result<QueueStats> {
         return Err(unsupported("count items", "their view has no column Status"));
     };
     let query = text::counts(theirs.dialect, &theirs.shape, status)?;
-    let rows = queue.with_session(|session| session.execute(&query, &[]))?;
+    let rows = queue.with_session(Call::Stats, |session| session.execute(&query, &[]))?;
     let mut stats = QueueStats::default();
     for row in 0..rows.len() {
         if let (Value::Text(state), Value::Integer(count)) = (rows.value(row, 0), rows.value(row, 1)) {

@@ -6,6 +6,7 @@ use super::wake::YieldsTo;
 use super::{Inner, answered, answers, check_count, claim};
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Answer, Batch, Filter, ItemRef, Outcome, Rows, Value};
+use crate::metrics::Call;
 use crate::pool::closed;
 use crate::session::{Param, Shape};
 use crate::spec::put_key;
@@ -24,7 +25,7 @@ pub(super) fn find(queue: &Inner, filter: &Filter, after: Option<&str>, max: u32
         other => other.unwrap_or_default(),
     };
     let params = [Param::Text(&filter), Param::Text(after), Param::Integer(max)];
-    let rows = queue.with_session(|session| answered(session, &calls.find, &params))?;
+    let rows = queue.with_session(Call::Find, |session| answered(session, &calls.find, &params))?;
     Ok(if rows.is_empty() { Batch::default() } else { queue.hand_out(rows, 0) })
 }
 
@@ -42,7 +43,8 @@ pub(super) fn redrive(queue: &Inner, items: &[ItemRef<'_>], operation: Option<&s
         let json = to_json(queue, part.items)?;
         let params = [Param::Text(&part.operation.id), Param::Text(&json)];
         let mut attempts = Attempts::default();
-        let result = queue.with_session(|session| attempts.note(answered(session, &calls.redrive, &params)));
+        let result =
+            queue.with_session(Call::Redrive, |session| attempts.note(answered(session, &calls.redrive, &params)));
         let outcomes = answers::outcomes(&attempts.conclude(&part.operation, result)?, part.items.len())?;
         if outcomes.iter().any(|outcome| outcome.answer == Answer::Ok) {
             queue.signal.wake();
@@ -62,7 +64,7 @@ pub(super) fn purge(queue: &Inner, filter: &Filter, max: u32) -> Result<u64> {
     check_keys(queue, filter)?;
     let filter = filter.to_json(queue.spec.has_composite_key())?;
     let params = [Param::Text(&filter), Param::Integer(max)];
-    let rows = queue.with_session(|session| session.call(&calls.purge, &params, Shape::Table))?;
+    let rows = queue.with_session(Call::Purge, |session| session.call(&calls.purge, &params, Shape::Table))?;
     count(&rows)
 }
 
@@ -81,12 +83,12 @@ pub(super) fn retain(queue: &Inner, max: u32, yields_to: YieldsTo) -> Result<u64
         return Err(closed());
     }
     // Once: it has time until the next interval, and whoever calls has other work.
-    let mut session = queue.pool.acquire()?;
+    let mut session = queue.pool.acquire().inspect_err(|error| queue.ledger.failed(error.kind()))?;
     if yields_to == YieldsTo::Interrupts {
         // It may have waited long for the connection.
         claim::unless_called_off(queue)?;
     }
-    count(&session.call(retain, &params, Shape::Table)?)
+    count(&queue.ledger.time(Call::Retain, || session.call(retain, &params, Shape::Table))?)
 }
 
 /// How many items were deleted.

@@ -5,6 +5,7 @@ use super::{Inner, MAX_ITEMS};
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Excerpt, Result};
 use crate::item::{Answer, Value};
+use crate::metrics::Call;
 use crate::session::{Param, Shape};
 use uuid::Uuid;
 
@@ -110,7 +111,8 @@ pub(super) fn is_done(queue: &Inner, operation: &str) -> Result<bool> {
     let whole = Operation::new(queue.dialect, Some(operation), None)?.id;
     let first_part = Operation::new(queue.dialect, Some(operation), Some(0))?.id;
     for id in [whole, first_part] {
-        let rows = queue.with_session(|session| session.call(&calls.is_done, &[Param::Text(&id)], Shape::Table))?;
+        let rows = queue
+            .with_session(Call::IsDone, |session| session.call(&calls.is_done, &[Param::Text(&id)], Shape::Table))?;
         match (!rows.is_empty()).then(|| rows.value(0, 0)) {
             Some(Value::Text(word)) if word.parse() == Ok(Answer::Ok) => return Ok(true),
             Some(Value::Text(word)) if word.parse() == Ok(Answer::NotFound) => {}

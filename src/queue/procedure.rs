@@ -8,7 +8,8 @@ use self::call::{Handler, Said};
 use super::{Inner, Queue, answers, claim};
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
-use crate::item::{Answer, Batch, ItemState, Outcome};
+use crate::item::{Answer, ItemState, Outcome};
+use crate::metrics::Call;
 use crate::queue::wake::YieldsTo;
 use crate::session::{Param, Session, Shape};
 use std::sync::Arc;
@@ -66,7 +67,7 @@ enum Ended {
 impl Procedure {
     pub(super) fn find(queue: &Queue, name: &str) -> Result<Self> {
         calls(&queue.0)?;
-        let handler = queue.0.with_session(|session| Handler::find(session, name))?;
+        let handler = queue.0.with_session(Call::Procedure, |session| Handler::find(session, name))?;
         Ok(Self { queue: queue.clone(), handler: Arc::new(handler) })
     }
 
@@ -91,7 +92,7 @@ impl Procedure {
             claim::recover(queue, 100, recover)?;
         }
         let mut victim = None;
-        let ended = queue.with_session_yielding(YieldsTo::Interrupts, |session| {
+        let ended = queue.with_session_yielding(Call::Work, YieldsTo::Interrupts, |session| {
             let ended = self.transaction(session)?;
             match ended {
                 // Nobody's fault; as a transient error it is tried again after a moment.
@@ -102,24 +103,25 @@ impl Procedure {
                 ended => Ok(ended),
             }
         });
-        match (ended, victim) {
+        let worked = match (ended, victim) {
             (Ok(Ended::Empty), _) => {
+                queue.ledger.claims(0);
                 if self.queue.turn_to_retain() == Some(Ok(())) {
                     self.tidy();
                 }
-                Ok(None)
+                return Ok(None);
             }
-            (Ok(Ended::Done(worked)), _) => Ok(Some(worked)),
-            (Ok(Ended::Undone(taken, error)), _) => self.failed(&taken, error).map(Some),
-            (Err(error), Some((taken, last))) if error.kind() == ErrorKind::Deadlock => {
-                self.failed(&taken, last).map(Some)
-            }
+            (Ok(Ended::Done(worked)), _) => worked,
+            (Ok(Ended::Undone(taken, error)), _) => self.failed(&taken, error)?,
+            (Err(error), Some((taken, last))) if error.kind() == ErrorKind::Deadlock => self.failed(&taken, last)?,
             (Err(error), _) => {
                 // It may have been this thread's turn for all the others.
                 queue.signal.wake();
-                Err(error)
+                return Err(error);
             }
-        }
+        };
+        queue.ledger.works(worked.state);
+        Ok(Some(worked))
     }
 
     /// Whoever works has other things to do than to hear that it failed: it is tried again.
@@ -136,7 +138,7 @@ impl Procedure {
         let result = session.transaction(|session| {
             let wakes = queue.signal.wakes(&queue.kinds.key);
             let rows = self.modify(session, "[]", 1)?;
-            let batch: Batch = claim::claimed(queue, rows, 0, wakes)?;
+            let (batch, _) = claim::taken(queue, rows, 0, wakes)?;
             let Some(item) = batch.get(0) else { return Ok(None) };
             let claim =
                 Taken { key: item.key().to_owned(), token: item.token().to_owned(), attempt: item.attempt() };

@@ -7,6 +7,7 @@ use super::{Inner, MAX_ITEMS, answered, answers, attached, claim, handwritten};
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Action, Answer, Batch, ItemState, Lease, Outcome, Settlement};
+use crate::metrics::Call;
 use crate::session::{Attached, Param};
 use crate::spec::{QueueSpec, check_set, check_step, check_text, put_due, put_key};
 use serde_json::{Map, json};
@@ -37,7 +38,9 @@ pub(super) fn settle(
         let max = if part.is_last { max } else { 0 };
         if let (Some(connection), Backend::Ours(calls)) = (&queue.attached, &queue.backend) {
             let identity = operation.is_some().then_some(part.operation.id.as_str());
-            return within(queue, calls, connection, part.items.len(), &json[part.number], identity);
+            let outcomes = within(queue, calls, connection, part.items.len(), &json[part.number], identity)?;
+            counted(queue, part.items, &outcomes);
+            return Ok(outcomes);
         }
         let (outcomes, claimed) = one_part(queue, part.items, &json[part.number], &part.operation, max)?;
         batch = claimed;
@@ -69,6 +72,7 @@ fn one_part(
             (outcomes, batch)
         }
     };
+    counted(queue, settlements, &outcomes);
     wake_for(queue, settlements, &outcomes);
     Ok((outcomes, batch))
 }
@@ -88,8 +92,9 @@ fn in_one_call(
     params.extend(claim::terms(queue, max, recover));
 
     let wakes = queue.signal.wakes(&queue.kinds.key);
+    let call = if claims { Call::SettleAndClaim } else { Call::Settle };
     let mut attempts = Attempts::default();
-    let result = queue.with_session(|session| attempts.note(answered(session, &calls.settle, &params)));
+    let result = queue.with_session(call, |session| attempts.note(answered(session, &calls.settle, &params)));
     let rows = attempts.conclude(operation, result)?;
     let outcomes = answers::outcomes(&rows, settlements.len())?;
     // A repeated call answers for the settled items only: what its first attempt claimed is left to the lease.
@@ -112,7 +117,9 @@ fn within(
 ) -> Result<Vec<Outcome>> {
     let mut params = vec![Param::OptionalText(identity), Param::Text(&queue.worker), Param::Text(items)];
     params.extend(claim::terms(queue, 0, 0));
-    answers::outcomes(&attached::call(queue, calls, connection, &calls.settle_within, &params)?, count)
+    let rows =
+        queue.ledger.time(Call::Settle, || attached::call(queue, calls, connection, &calls.settle_within, &params))?;
+    answers::outcomes(&rows, count)
 }
 
 pub(super) fn renew(queue: &Inner, leases: &[Lease<'_>]) -> Result<Vec<Outcome>> {
@@ -121,8 +128,10 @@ pub(super) fn renew(queue: &Inner, leases: &[Lease<'_>]) -> Result<Vec<Outcome>>
     for leases in leases.chunks(MAX_ITEMS as usize) {
         let items = leases_to_json(queue.spec.has_composite_key(), leases)?;
         let params = [Param::Text(&queue.worker), Param::Text(&items), Param::OptionalInteger(queue.lease_ms)];
-        let rows = queue.with_session(|session| answered(session, &calls.renew, &params))?;
-        outcomes.extend(answers::outcomes(&rows, leases.len())?);
+        let rows = queue.with_session(Call::Renew, |session| answered(session, &calls.renew, &params))?;
+        let renewed = answers::outcomes(&rows, leases.len())?;
+        queue.ledger.renews(&renewed);
+        outcomes.extend(renewed);
     }
     Ok(outcomes)
 }
@@ -138,6 +147,11 @@ fn leases_to_json(composite: bool, leases: &[Lease<'_>]) -> Result<String> {
     }
     out.push(']');
     Ok(out)
+}
+
+/// An item of a claim that is not settled was lost; one that an operator meant was just refused.
+fn counted(queue: &Inner, settlements: &[Settlement<'_>], outcomes: &[Outcome]) {
+    queue.ledger.settles(outcomes, |i| settlements.get(i).is_some_and(|settlement| settlement.attempt > 0));
 }
 
 /// What was made due again wakes those who wait for it.

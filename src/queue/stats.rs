@@ -4,6 +4,7 @@ use super::Inner;
 use super::backend::Backend;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Figure, QueueStats, StepCounts, Value, Watched};
+use crate::metrics::Call;
 use crate::session::{Param, Shape};
 
 pub(super) fn stats(queue: &Inner) -> Result<QueueStats> {
@@ -11,7 +12,7 @@ pub(super) fn stats(queue: &Inner) -> Result<QueueStats> {
         Backend::Ours(calls) => calls,
         Backend::Theirs(theirs) => return super::handwritten::stats(queue, theirs),
     };
-    let rows = queue.with_session(|session| session.call(&calls.stats, &[], Shape::Table))?;
+    let rows = queue.with_session(Call::Stats, |session| session.call(&calls.stats, &[], Shape::Table))?;
     // Where nothing is, no row says so.
     let steps = queue.spec.steps.iter().map(|step| StepCounts { step: step.clone(), ..StepCounts::default() });
     let mut stats = QueueStats { steps: steps.collect(), ..QueueStats::default() };
@@ -39,7 +40,8 @@ pub(super) fn watch(queue: &Inner, most: u32) -> Result<Watched> {
         Backend::Ours(calls) => calls,
         Backend::Theirs(theirs) => return Ok(super::handwritten::stats(queue, theirs)?.into()),
     };
-    let rows = queue.with_session(|session| session.call(&calls.watch, &[Param::Integer(most)], Shape::Table))?;
+    let rows =
+        queue.with_session(Call::Watch, |session| session.call(&calls.watch, &[Param::Integer(most)], Shape::Table))?;
     let text = |row, column| if let Value::Text(text) = rows.value(row, column) { text } else { "" };
     let number = |row, column| if let Value::Integer(number) = rows.value(row, column) { Some(number) } else { None };
     let mut watched = Watched::default();

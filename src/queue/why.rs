@@ -4,6 +4,7 @@ use super::backend::Backend;
 use super::{Inner, operate, stats};
 use crate::error::{ErrorKind, Result};
 use crate::item::{Filter, Item, ItemState, Standing, Value, Why, utc_ms};
+use crate::metrics::Call;
 use crate::session::{Param, Session, Shape};
 use crate::spec::Storage;
 
@@ -29,7 +30,7 @@ pub(super) fn why(queue: &Inner, key: &str) -> Result<Option<Why>> {
     let found = operate::find(queue, &Filter::of_keys([key]), None, 1)?;
     let Some(item) = found.get(0) else { return Ok(None) };
     let Some(state) = item.state() else { return Ok(None) };
-    let now_ms = queue.with_session(clock)?;
+    let now_ms = queue.with_session(Call::Why, clock)?;
     let names = if matches!(queue.spec.storage, Storage::Own) { OWN } else { ADOPTED };
     let [due, owner, until, changed] = names.map(|names| text_of(&item, names));
     let from_now = |time: Option<&str>| Some(time.and_then(utc_ms)? - now_ms?);
@@ -87,7 +88,7 @@ fn head_of_group(queue: &Inner, item: &Item<'_>) -> Result<Option<(String, Optio
         Some(Value::Integer(number)) => number.to_string(),
         _ => return Ok(None),
     };
-    let found = queue.with_session(|session| session.call(call, &[Param::Text(&value)], Shape::Table));
+    let found = queue.with_session(Call::Why, |session| session.call(call, &[Param::Text(&value)], Shape::Table));
     let rows = match found {
         Err(error) if error.kind() == ErrorKind::PermissionDenied => return Ok(None),
         found => found?,

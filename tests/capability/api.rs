@@ -37,6 +37,14 @@ impl Layer {
             Self::C => c::open(settings, queue),
         }
     }
+
+    /// The figures of this process, as Prometheus reads them.
+    pub fn metrics(self) -> String {
+        match self {
+            Self::Rust => readpast::metrics().to_string(),
+            Self::C => c::metrics(),
+        }
+    }
 }
 
 /// Why a call failed, as both layers tell it.

@@ -18,6 +18,7 @@ mod history;
 mod install;
 mod kinds;
 mod lease;
+mod metrics;
 mod names;
 mod operate;
 mod order;
@@ -51,6 +52,7 @@ fn main() {
         install::BODIES,
         kinds::BODIES,
         lease::BODIES,
+        metrics::BODIES,
         names::BODIES,
         order::BODIES,
         operate::BODIES,

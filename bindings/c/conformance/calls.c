@@ -140,6 +140,18 @@ static cJSON *stats(const cJSON *request) {
     return answer;
 }
 
+static cJSON *metrics(const cJSON *request) {
+    (void)request;
+    readpast_text text;
+    readpast_error error;
+    readpast_status status = readpast_metrics(&text, &error);
+    cJSON *answer = answer_of(status, error);
+    if (status >= 0)
+        cJSON_AddStringToObject(answer, "text", readpast_text_get(text));
+    readpast_text_free(text);
+    return answer;
+}
+
 static cJSON *interrupt(const cJSON *request) {
     readpast_error error;
     readpast_status status = readpast_queue_interrupt(queue_of(request), &error);
@@ -228,6 +240,7 @@ cJSON *make_call(const cJSON *request) {
         {"redrive", call_redrive},
         {"purge", purge},
         {"stats", stats},
+        {"metrics", metrics},
         {"interrupt", interrupt},
         {"resume", resume},
         {"close", close_queue},

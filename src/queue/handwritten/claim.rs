@@ -5,6 +5,7 @@ use crate::catalog::Meaning;
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Batch, Cell, Column, ColumnType, Rows, Unfit, Value, answer_column};
+use crate::metrics::Call;
 use crate::queue::wake::YieldsTo;
 use crate::queue::{Inner, unfit};
 use crate::session::Session;
@@ -25,7 +26,7 @@ pub(in crate::queue) fn ask(queue: &Inner, theirs: &Handwritten, max: i32) -> Re
         if !taken.is_empty() && queue.interrupt.is_set() {
             break;
         }
-        match queue.with_session_yielding(YieldsTo::Interrupts, |session| next(queue, theirs, session)) {
+        match queue.with_session_yielding(Call::Claim, YieldsTo::Interrupts, |session| next(queue, theirs, session)) {
             Ok(Some(item)) => taken.push(item),
             Ok(None) => break,
             Err(error) => {
@@ -40,6 +41,7 @@ pub(in crate::queue) fn ask(queue: &Inner, theirs: &Handwritten, max: i32) -> Re
             queue.signal.wake();
             return Err(error);
         }
+        queue.ledger.claims(0);
         queue.signal.found_nothing(&queue.kinds.key, wakes, queue.poll_interval);
         return Ok(Batch::default());
     }
@@ -47,8 +49,9 @@ pub(in crate::queue) fn ask(queue: &Inner, theirs: &Handwritten, max: i32) -> Re
         log::warn!("a claim ended after {} items: {error}", taken.len());
     }
     queue.signal.wake();
+    queue.ledger.claims(taken.len());
     let keys: Vec<_> = taken.iter().map(|(key, _)| key.as_str()).collect();
-    let shown = queue.with_session(|session| theirs.look(session, &keys))?;
+    let shown = queue.with_session(Call::Find, |session| theirs.look(session, &keys))?;
     let mut rows = claimed(theirs, &taken, &shown, queue.most_item_bytes);
     drop(shown);
     unfit::end(queue, &rows.take_withheld());

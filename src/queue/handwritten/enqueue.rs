@@ -5,6 +5,7 @@ use crate::catalog::Meaning;
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Enqueued, NewItem};
+use crate::metrics::Call;
 use crate::queue::Inner;
 use crate::queue::operation::{Attempts, Operation};
 use crate::spec::Checked;
@@ -41,7 +42,7 @@ pub(in crate::queue) fn enqueue(
         let due = if due.is_some() { (None, due) } else { (Some(delay_ms.as_str()), None) };
         let params = params(&add.arguments, theirs.dialect, value, due);
         let mut attempts = Attempts::default();
-        let result = queue.with_session(|session| {
+        let result = queue.with_session(Call::Enqueue, |session| {
             // A call whose answer was lost is not made again: it would enqueue the item twice.
             if attempts.is_open() {
                 return Err(Error::new(ErrorKind::OutcomeUnknown, "whether the item is in the queue is not known"));

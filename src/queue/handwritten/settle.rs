@@ -6,6 +6,7 @@ use crate::catalog::{Meaning, flag};
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Answer, Outcome, Settlement, Value};
+use crate::metrics::Call;
 use crate::queue::Inner;
 use crate::queue::operation::{Attempts, Operation};
 use crate::session::{Param, Session};
@@ -67,7 +68,7 @@ fn check(theirs: &Handwritten, settlement: &Settlement<'_>) -> Result<()> {
 fn one(queue: &Inner, theirs: &Handwritten, settlement: &Settlement<'_>, operation: &Operation) -> Result<Outcome> {
     let mut attempts = Attempts::default();
     let mut token = settlement.token.map(str::to_owned);
-    let result = queue.with_session(|session| {
+    let result = queue.with_session(Call::Settle, |session| {
         // An operator who does not say which version is meant means the one that is there.
         let sent = match &token {
             Some(token) => token.clone(),

@@ -4,6 +4,7 @@ use super::call::Said;
 use super::{Procedure, Taken, Worked};
 use crate::error::{Error, Result, cut};
 use crate::item::{Answer, ItemState, Outcome};
+use crate::metrics::Call;
 use crate::session::Session;
 
 impl Procedure {
@@ -11,7 +12,8 @@ impl Procedure {
     pub(super) fn failed(&self, taken: &Taken, error: Error) -> Result<Worked> {
         let queue = &*self.queue.0;
         let error = cut(error.message().to_owned());
-        let state = queue.with_session(|session| session.transaction(|session| self.record(session, taken, &error)))?;
+        let state = queue
+            .with_session(Call::Work, |session| session.transaction(|session| self.record(session, taken, &error)))?;
         queue.signal.wake();
         Ok(Worked { key: taken.key.clone(), attempt: taken.attempt, state, error: Some(error) })
     }

@@ -30,6 +30,16 @@ pub(super) fn open(settings: &Settings, queue: &str) -> Result<Box<dyn Api>, Pro
     opened.map(|_| Box::new(CQueue(handle)) as Box<dyn Api>)
 }
 
+pub(super) fn metrics() -> String {
+    let mut handle = readpast_text { id: 0 };
+    // SAFETY: the handle is a place for one.
+    checked(|err| unsafe { readpast_metrics(&mut handle, err) }).unwrap();
+    // SAFETY: the text lives until it is freed, which is not yet.
+    let text = unsafe { CStr::from_ptr(readpast_text_get(handle)) }.to_str().unwrap().to_owned();
+    readpast_text_free(handle);
+    text
+}
+
 /// What holds NULs cannot be told in C at all; an unused character stands in, so that the refusal is the library's.
 fn text(text: &str) -> CString {
     CString::new(text).unwrap_or_else(|_| panic!("C text cannot hold {text:?}"))

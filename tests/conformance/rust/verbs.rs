@@ -55,6 +55,7 @@ pub fn run(adapter: &Adapter, request: &Value) -> Result {
             Ok(json!({"purged": purged}))
         }
         "stats" => Ok(json!({"stats": stats(&queue()?.stats()?)})),
+        "metrics" => Ok(json!({"text": readpast::metrics().to_string()})),
         "interrupt" => {
             queue()?.interrupt();
             Ok(Value::Null)

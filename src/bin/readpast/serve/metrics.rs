@@ -2,14 +2,11 @@
 
 use super::App;
 use super::answer::{Answer, JSON, TEXT};
-use super::desk::Desk;
+use super::desk::{Desk, Look, News};
+use readpast::metrics::{Family, Kind, Metrics};
 use readpast::{ItemState, Watched};
 use serde_json::json;
-use std::fmt::Write;
 use std::time::UNIX_EPOCH;
-
-/// The version of the text format is part of its type.
-const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// What is told of a queue: a gauge's name, its unit and meaning, and its value where there is one.
 type Gauge = (&'static str, &'static str, fn(&Watched) -> Option<f64>);
@@ -53,84 +50,76 @@ const GAUGES: [Gauge; 9] = [
     ("readpast_queue_newest_items", "How many of the newest items the figures are of.", |w| Some(number(w.window))),
 ];
 
-/// Text within quotes.
-fn label(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
-}
-
-fn head(out: &mut String, name: &str, kind: &str, help: &str) {
-    let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
-}
-
-/// All queues in Prometheus' text format.
+/// The figures of all queues, as the database has them, and after them those of this process.
 pub fn prometheus(app: &App) -> Answer {
-    let news: Vec<_> = app.queues.desks().iter().map(|desk| (label(desk.queue.name()), desk.news())).collect();
-    let known: Vec<_> = news.iter().filter_map(|(name, news)| Some((name, news.looks.last()?))).collect();
-    let mut out = String::new();
-    head(&mut out, "readpast_build_info", "gauge", "The version of readpast.");
-    let _ = writeln!(out, "readpast_build_info{{version=\"{}\"}} 1", env!("CARGO_PKG_VERSION"));
-    head(&mut out, "readpast_queue_up", "gauge", "Whether the last look at the queue succeeded.");
-    for (name, news) in &news {
-        let up = u8::from(news.trouble.is_none() && !news.looks.is_empty());
-        let _ = writeln!(out, "readpast_queue_up{{queue=\"{name}\"}} {up}");
+    let desks = app.queues.desks();
+    let news: Vec<_> = desks.iter().map(|desk| (desk.queue.name(), desk.news())).collect();
+    let looks: Vec<_> = news.iter().filter_map(|(name, news)| Some((*name, &**news.looks.last()?))).collect();
+    let of_queues = told(&news).into_iter().chain(looked(&looks)).chain(found(&looks));
+    let all: Metrics = of_queues.chain(readpast::metrics()).collect();
+    Answer::new(200, Metrics::TEXT, all.to_string())
+}
+
+fn gauge(name: &'static str, help: &'static str) -> Family {
+    Family::new(name, Kind::Gauge, help)
+}
+
+/// How the looks go.
+fn told(news: &[(&str, News)]) -> [Family; 2] {
+    let mut up = gauge("readpast_queue_up", "Whether the last look at the queue succeeded.");
+    let mut failures =
+        Family::new("readpast_queue_look_failures_total", Kind::Counter, "Looks at the queue that failed.");
+    for (name, news) in news {
+        up.add(&[("queue", name)], f64::from(u8::from(news.trouble.is_none() && !news.looks.is_empty())));
+        failures.add(&[("queue", name)], number(i64::try_from(news.failures).unwrap_or(i64::MAX)));
     }
-    head(&mut out, "readpast_queue_look_failures_total", "counter", "Looks at the queue that failed.");
-    for (name, news) in &news {
-        let _ = writeln!(out, "readpast_queue_look_failures_total{{queue=\"{name}\"}} {}", news.failures);
+    [up, failures]
+}
+
+/// When they were, and what they cost.
+fn looked(looks: &[(&str, &Look)]) -> [Family; 2] {
+    let mut at = gauge("readpast_queue_look_timestamp_seconds", "When the figures were taken.");
+    let mut took = gauge("readpast_queue_look_duration_seconds", "How long the database took for them.");
+    for (name, look) in looks {
+        at.add(&[("queue", name)], look.at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64());
+        took.add(&[("queue", name)], look.took.as_secs_f64());
     }
-    head(&mut out, "readpast_queue_look_timestamp_seconds", "gauge", "When the figures were taken.");
-    for (name, look) in &known {
-        let at = look.at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
-        let _ = writeln!(out, "readpast_queue_look_timestamp_seconds{{queue=\"{name}\"}} {at:.3}");
-    }
-    head(&mut out, "readpast_queue_look_duration_seconds", "gauge", "How long the database took for them.");
-    for (name, look) in &known {
-        let _ =
-            writeln!(out, "readpast_queue_look_duration_seconds{{queue=\"{name}\"}} {:.6}", look.took.as_secs_f64());
-    }
-    head(&mut out, "readpast_queue_items", "gauge", "Items by state, up to the bound of a look.");
-    for (name, look) in &known {
+    [at, took]
+}
+
+/// What they found.
+fn found(looks: &[(&str, &Look)]) -> Vec<Family> {
+    let mut items = gauge("readpast_queue_items", "Items by state, up to the bound of a look.");
+    let mut capped =
+        gauge("readpast_queue_items_capped", "Whether there are more items in the state than a look counts.");
+    for (name, look) in looks {
         for state in ItemState::ALL {
-            let items = look.watched.stats.count(state);
-            let _ = writeln!(out, "readpast_queue_items{{queue=\"{name}\",state=\"{state}\"}} {items}");
+            let labels = [("queue", *name), ("state", state.as_str())];
+            items.add(&labels, number(look.watched.stats.count(state)));
+            capped.add(&labels, f64::from(u8::from(look.watched.is_capped(state))));
         }
     }
-    head(
-        &mut out,
-        "readpast_queue_items_capped",
-        "gauge",
-        "Whether there are more items in the state than a look counts.",
-    );
-    for (name, look) in &known {
-        for state in ItemState::ALL {
-            let capped = u8::from(look.watched.is_capped(state));
-            let _ = writeln!(out, "readpast_queue_items_capped{{queue=\"{name}\",state=\"{state}\"}} {capped}");
+    let mut families = vec![items, capped];
+    for (name, help, value) in GAUGES {
+        let mut family = gauge(name, help);
+        for (queue, look) in looks {
+            value(&look.watched).into_iter().for_each(|value| family.add(&[("queue", queue)], value));
         }
+        families.push(family);
     }
-    for (gauge, help, value) in GAUGES {
-        head(&mut out, gauge, "gauge", help);
-        for (name, look) in &known {
-            if let Some(value) = value(&look.watched) {
-                let _ = writeln!(out, "{gauge}{{queue=\"{name}\"}} {value}");
+    let mut wait = gauge("readpast_queue_wait_seconds", "From due to started, of the newest items that ended.");
+    let mut run = gauge("readpast_queue_run_seconds", "From started to ended, of the newest items that ended.");
+    for (queue, look) in looks {
+        let stats = &look.watched.stats;
+        for (family, spans) in [(&mut wait, stats.wait_ms), (&mut run, stats.run_ms)] {
+            for (quantile, ms) in ["0.5", "0.9", "0.99"].into_iter().zip(spans) {
+                let labels = [("queue", *queue), ("quantile", quantile)];
+                seconds(ms).into_iter().for_each(|value| family.add(&labels, value));
             }
         }
     }
-    for (metric, help, is_wait) in [
-        ("readpast_queue_wait_seconds", "From due to started, of the newest items that ended.", true),
-        ("readpast_queue_run_seconds", "From started to ended, of the newest items that ended.", false),
-    ] {
-        head(&mut out, metric, "gauge", help);
-        for (name, look) in &known {
-            let stats = &look.watched.stats;
-            for (quantile, ms) in ["0.5", "0.9", "0.99"].iter().zip(if is_wait { stats.wait_ms } else { stats.run_ms })
-            {
-                if let Some(value) = seconds(ms) {
-                    let _ = writeln!(out, "{metric}{{queue=\"{name}\",quantile=\"{quantile}\"}} {value}");
-                }
-            }
-        }
-    }
-    Answer::new(200, PROMETHEUS, out)
+    families.extend([wait, run]);
+    families
 }
 
 /// Whether the figures of all queues are there and fresh.
@@ -164,14 +153,4 @@ pub fn scale(desk: &Desk) -> Answer {
         })
         .to_string(),
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn labels_stay_within_their_quotes() {
-        assert_eq!(label("a\"b\\c\nd"), "a\\\"b\\\\c\\nd");
-    }
 }

@@ -1,0 +1,60 @@
+//! What this process has done with its queues, in figures, for monitoring systems: counted as it happens, without a lock, and
+//! told as Prometheus wants it. What the database knows of a queue is not among them; `readpast serve` tells that, by the same
+//! writer.
+
+mod family;
+mod ledger;
+mod process;
+mod source;
+
+pub use self::family::{Family, Kind, Sample};
+pub(crate) use self::ledger::{Call, Ledger};
+pub(crate) use self::source::{Listed, Reading, Source};
+
+use std::fmt;
+
+/// Figures at one moment. As text (`to_string`) they are what Prometheus reads.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Metrics {
+    families: Vec<Family>,
+}
+
+impl Metrics {
+    /// The media type of the text, with the version of its format.
+    pub const TEXT: &'static str = "text/plain; version=0.0.4; charset=utf-8";
+
+    /// The figures, those of one name together.
+    #[must_use]
+    pub fn families(&self) -> &[Family] {
+        &self.families
+    }
+}
+
+/// Figures of which no name comes twice: the caller's own beside these.
+impl FromIterator<Family> for Metrics {
+    fn from_iter<T: IntoIterator<Item = Family>>(families: T) -> Self {
+        Self { families: families.into_iter().collect() }
+    }
+}
+
+impl IntoIterator for Metrics {
+    type Item = Family;
+    type IntoIter = std::vec::IntoIter<Family>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.families.into_iter()
+    }
+}
+
+impl fmt::Display for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.families.iter().try_for_each(|family| family.fmt(f))
+    }
+}
+
+/// The figures of this process since it began: of all queues that it has opened, whatever handles and workers it has had on
+/// them, closed ones too. Asks no server, and waits for none. In the child of a fork they begin anew.
+#[must_use]
+pub fn metrics() -> Metrics {
+    Metrics { families: process::families(&ledger::all()) }
+}

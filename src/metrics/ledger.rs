@@ -1,0 +1,326 @@
+//! What a process has done with a queue: counters that any number of threads raise at once.
+
+use super::source::{Listed, Reading, Source, Sources};
+use crate::error::{ErrorKind, Result};
+use crate::item::{Answer, ItemState, Outcome};
+use parking_lot::{Mutex, MutexGuard};
+use std::{
+    process,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+/// What a queue is asked to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Call {
+    Claim,
+    Settle,
+    SettleAndClaim,
+    Enqueue,
+    Renew,
+    Recover,
+    Find,
+    Redrive,
+    Purge,
+    Retain,
+    Attempts,
+    Why,
+    Stats,
+    Watch,
+    IsDone,
+    Installed,
+    /// A procedure that handles items is looked for.
+    Procedure,
+    /// An item is claimed, handled by a procedure and settled.
+    Work,
+}
+
+impl Call {
+    /// All of them, each at its number, with what it is called in figures.
+    pub(super) const ALL: [(Self, &'static str); 18] = [
+        (Self::Claim, "claim"),
+        (Self::Settle, "settle"),
+        (Self::SettleAndClaim, "settle_and_claim"),
+        (Self::Enqueue, "enqueue"),
+        (Self::Renew, "renew"),
+        (Self::Recover, "recover"),
+        (Self::Find, "find"),
+        (Self::Redrive, "redrive"),
+        (Self::Purge, "purge"),
+        (Self::Retain, "retain"),
+        (Self::Attempts, "attempts"),
+        (Self::Why, "why"),
+        (Self::Stats, "stats"),
+        (Self::Watch, "watch"),
+        (Self::IsDone, "is_done"),
+        (Self::Installed, "installed"),
+        (Self::Procedure, "procedure"),
+        (Self::Work, "work"),
+    ];
+}
+
+/// Why a settlement can be refused.
+pub(super) const REFUSALS: [Answer; 5] =
+    [Answer::LeaseLost, Answer::Conflict, Answer::IllegalTransition, Answer::NotFound, Answer::Duplicate];
+
+/// The upper ends of the classes of a histogram, in microseconds.
+pub(super) const BOUNDS_US: [u64; 15] = [
+    500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000,
+    10_000_000, 30_000_000,
+];
+
+/// A number that only grows.
+#[derive(Debug, Default)]
+pub(super) struct Counter(AtomicU64);
+
+impl Counter {
+    fn add(&self, more: usize) {
+        self.0.fetch_add(more as u64, Ordering::Relaxed);
+    }
+
+    pub(super) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// How often something took how long.
+#[derive(Debug, Default)]
+pub(super) struct Histogram {
+    counts: [Counter; BOUNDS_US.len() + 1],
+    sum_ns: AtomicU64,
+}
+
+impl Histogram {
+    fn add(&self, took: Duration) {
+        let us = u64::try_from(took.as_nanos().div_ceil(1000)).unwrap_or(u64::MAX);
+        self.counts[BOUNDS_US.partition_point(|bound| *bound < us)].add(1);
+        self.sum_ns.fetch_add(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// How many lie in each class, and the sum of all.
+    pub(super) fn read(&self) -> ([u64; BOUNDS_US.len() + 1], Duration) {
+        (std::array::from_fn(|i| self.counts[i].get()), Duration::from_nanos(self.sum_ns.load(Ordering::Relaxed)))
+    }
+}
+
+/// What was done with one queue.
+#[derive(Default)]
+pub(crate) struct Ledger {
+    pub(super) schema: String,
+    pub(super) queue: String,
+    /// Looks that found something, and those that did not.
+    pub(super) claims: [Counter; 2],
+    pub(super) claimed: Counter,
+    /// New items, and those that were known.
+    pub(super) enqueued: [Counter; 2],
+    /// By the state that the item has then.
+    pub(super) settled: [Counter; ItemState::ALL.len()],
+    pub(super) refused: [Counter; REFUSALS.len()],
+    pub(super) lost: Counter,
+    pub(super) retries: Counter,
+    pub(super) calls: [Histogram; Call::ALL.len()],
+    errors: Mutex<Vec<(ErrorKind, u64)>>,
+    sources: Mutex<Sources>,
+}
+
+/// Those of this process, and in the child of a fork those of its parent.
+static LEDGERS: Mutex<Vec<(u32, Arc<Ledger>)>> = Mutex::new(Vec::new());
+
+/// Those of this process.
+pub(super) fn all() -> Vec<Arc<Ledger>> {
+    let here = process::id();
+    let mut all: Vec<_> =
+        LEDGERS.lock().iter().filter(|(process, _)| *process == here).map(|(_, ledger)| Arc::clone(ledger)).collect();
+    all.sort_by(|one, other| (&one.schema, &one.queue).cmp(&(&other.schema, &other.queue)));
+    all
+}
+
+impl Ledger {
+    /// The ledger of a queue, which lives as long as the process: what was counted stays, whoever closes the queue.
+    pub(crate) fn of(schema: &str, queue: &str) -> Arc<Self> {
+        let here = process::id();
+        let mut ledgers = LEDGERS.lock();
+        let is_it = |ledger: &Self| ledger.schema == schema && ledger.queue == queue;
+        if let Some((_, ledger)) = ledgers.iter().find(|(process, ledger)| *process == here && is_it(ledger)) {
+            return Arc::clone(ledger);
+        }
+        let ledger = Arc::new(Self { schema: schema.to_owned(), queue: queue.to_owned(), ..Self::default() });
+        ledgers.push((here, Arc::clone(&ledger)));
+        ledger
+    }
+
+    /// Has `source` asked for its figures until the answer of this is dropped.
+    pub(crate) fn list(self: &Arc<Self>, source: Arc<dyn Source>) -> Listed {
+        Listed::new(self, source)
+    }
+
+    /// One try at a call, which has its connection: how long it takes, and whether it fails.
+    pub(crate) fn time<T>(&self, call: Call, attempt: impl FnOnce() -> Result<T>) -> Result<T> {
+        let begun = Instant::now();
+        let result = attempt();
+        self.calls[call as usize].add(begun.elapsed());
+        result.inspect_err(|error| self.failed(error.kind()))
+    }
+
+    /// A try at a call has failed, perhaps for want of a connection.
+    pub(crate) fn failed(&self, kind: ErrorKind) {
+        let mut errors = self.errors.lock();
+        match errors.iter_mut().find(|(other, _)| *other == kind) {
+            Some((_, count)) => *count += 1,
+            None => errors.push((kind, 1)),
+        }
+    }
+
+    /// A call is tried again.
+    pub(crate) fn tries_again(&self) {
+        self.retries.add(1);
+    }
+
+    /// A look at the queue has claimed so many items.
+    pub(crate) fn claims(&self, items: usize) {
+        self.claims[usize::from(items == 0)].add(1);
+        self.claimed.add(items);
+    }
+
+    /// Items were put in; so many others were known already.
+    pub(crate) fn enqueues(&self, items: usize, duplicates: usize) {
+        self.enqueued[0].add(items);
+        self.enqueued[1].add(duplicates);
+    }
+
+    /// Settlements were answered, of which `is_claimed` says whether it was one of a claim.
+    pub(crate) fn settles(&self, outcomes: &[Outcome], is_claimed: impl Fn(usize) -> bool) {
+        for (i, outcome) in outcomes.iter().enumerate() {
+            self.ends(outcome.answer, outcome.state);
+            if outcome.answer != Answer::Ok && is_claimed(i) {
+                self.lost.add(1);
+            }
+        }
+    }
+
+    /// A procedure has handled an item; without a state it is somebody else's by now.
+    pub(crate) fn works(&self, state: Option<ItemState>) {
+        self.claims(1);
+        match state {
+            Some(_) => self.ends(Answer::Ok, state),
+            None => {
+                self.ends(Answer::LeaseLost, None);
+                self.lost.add(1);
+            }
+        }
+    }
+
+    fn ends(&self, answer: Answer, state: Option<ItemState>) {
+        let count = if answer == Answer::Ok {
+            ItemState::ALL.iter().zip(&self.settled).find(|(known, _)| Some(**known) == state).map(|(_, count)| count)
+        } else {
+            REFUSALS.iter().zip(&self.refused).find(|(known, _)| **known == answer).map(|(_, count)| count)
+        };
+        if let Some(count) = count {
+            count.add(1);
+        }
+    }
+
+    /// Renewals were answered.
+    pub(crate) fn renews(&self, outcomes: &[Outcome]) {
+        self.lost.add(outcomes.iter().filter(|outcome| outcome.answer != Answer::Ok).count());
+    }
+
+    /// How often tries failed with each kind of error that ever happened.
+    pub(super) fn errors(&self) -> Vec<(ErrorKind, u64)> {
+        self.errors.lock().clone()
+    }
+
+    /// What its sources tell.
+    pub(super) fn read(&self) -> Reading {
+        self.sources().read()
+    }
+
+    pub(super) fn sources(&self) -> MutexGuard<'_, Sources> {
+        self.sources.lock()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+    use crate::metrics::source::{Now, SoFar};
+
+    #[test]
+    fn every_call_stands_at_its_number() {
+        for (place, (call, name)) in Call::ALL.into_iter().enumerate() {
+            assert_eq!(call as usize, place, "{name}");
+        }
+    }
+
+    #[test]
+    fn times_are_in_the_first_class_that_holds_them() {
+        let histogram = Histogram::default();
+        for ns in [0, 500_000, 500_001, 30_000_000_000, 30_000_000_001] {
+            histogram.add(Duration::from_nanos(ns));
+        }
+        histogram.add(Duration::MAX.min(Duration::from_secs(86_400)));
+        let (counts, sum) = histogram.read();
+        assert_eq!((counts[0], counts[1], counts[14], counts[15]), (2, 1, 1, 2));
+        assert_eq!(counts.iter().sum::<u64>(), 6);
+        assert_eq!(sum, Duration::from_nanos(60_001_000_002) + Duration::from_secs(86_400));
+    }
+
+    #[test]
+    fn every_settlement_has_one_outcome_and_what_was_claimed_can_be_lost() {
+        let ledger = Ledger::default();
+        let outcome = |answer, state| Outcome { answer, state, token: String::new(), attempt: 1 };
+        let outcomes: Vec<_> = ItemState::ALL.map(|state| outcome(Answer::Ok, Some(state))).into();
+        ledger.settles(&outcomes, |_| true);
+        let refused = REFUSALS.map(|answer| outcome(answer, Some(ItemState::Completed)));
+        ledger.settles(&refused, |i| i < 2);
+        assert!(ledger.settled.iter().chain(&ledger.refused).all(|count| count.get() == 1));
+        assert_eq!(ledger.lost.get(), 2);
+        ledger.renews(&refused);
+        assert_eq!(ledger.lost.get(), 7);
+    }
+
+    #[test]
+    fn a_try_is_timed_whatever_comes_of_it() {
+        let ledger = Ledger::default();
+        assert!(ledger.time(Call::Find, || Ok(())).is_ok());
+        let fail = || -> Result<()> { Err(Error::new(ErrorKind::Deadlock, "")) };
+        assert!(ledger.time(Call::Find, fail).is_err());
+        assert!(ledger.time(Call::Find, fail).is_err());
+        assert_eq!(ledger.calls[Call::Find as usize].read().0.iter().sum::<u64>(), 3);
+        assert_eq!(ledger.errors(), [(ErrorKind::Deadlock, 2)]);
+    }
+
+    struct Fixed(Reading);
+
+    impl Source for Fixed {
+        fn read(&self) -> Reading {
+            self.0
+        }
+    }
+
+    #[test]
+    fn what_a_source_has_counted_stays_and_what_it_has_goes() {
+        let ledger = Arc::new(Ledger::default());
+        let reading =
+            Reading { now: Now { idle: 2, ..Now::default() }, so_far: SoFar { waits: 3, ..SoFar::default() } };
+        let (one, other) = (ledger.list(Arc::new(Fixed(reading))), ledger.list(Arc::new(Fixed(reading))));
+        assert_eq!((ledger.read().now.idle, ledger.read().so_far.waits), (4, 6));
+        drop(one);
+        assert_eq!((ledger.read().now.idle, ledger.read().so_far.waits), (2, 6));
+        drop(other);
+        assert_eq!(ledger.read(), Reading { now: Now::default(), so_far: SoFar { waits: 6, ..SoFar::default() } });
+    }
+
+    #[test]
+    fn a_queue_has_one_ledger() {
+        let ledger = Ledger::of("a schema", "Q");
+        assert!(Arc::ptr_eq(&ledger, &Ledger::of("a schema", "Q")));
+        assert!(!Arc::ptr_eq(&ledger, &Ledger::of("another", "Q")));
+        assert!(all().iter().any(|other| Arc::ptr_eq(other, &ledger)));
+    }
+}

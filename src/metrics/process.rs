@@ -1,0 +1,202 @@
+//! What the figures of a process are called, and what they mean.
+
+use super::family::{Family, Kind, number};
+use super::ledger::{BOUNDS_US, Call, Ledger, REFUSALS};
+use super::source::{Now, Reading};
+use crate::error::ErrorKind;
+use crate::item::ItemState;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A figure with one value for each queue.
+type Plain = (&'static str, Kind, &'static str, fn(&Reading) -> f64);
+
+const PLAIN: [Plain; 11] = [
+    ("readpast_pool_connections_max", Kind::Gauge, "The most connections that the open handles may have.", |of| {
+        number(of.now.most)
+    }),
+    ("readpast_pool_waiting_threads", Kind::Gauge, "Threads that wait for a connection.", |of| number(of.now.waiting)),
+    ("readpast_pool_waits_total", Kind::Counter, "How often a thread had to wait for a connection.", |of| {
+        number(of.so_far.waits)
+    }),
+    ("readpast_pool_wait_seconds_total", Kind::Counter, "How long threads have waited for connections.", |of| {
+        of.so_far.waited.as_secs_f64()
+    }),
+    ("readpast_pool_opened_connections_total", Kind::Counter, "Connections that were opened.", |of| {
+        number(of.so_far.opened)
+    }),
+    (
+        "readpast_pool_given_up_connections_total",
+        Kind::Counter,
+        "Connections that were given up, since a call on them did not return in its time.",
+        |of| number(of.so_far.given_up),
+    ),
+    ("readpast_pool_hanging_connections", Kind::Gauge, "Connections given up whose call has not returned.", |of| {
+        number(of.now.hanging)
+    }),
+    ("readpast_workers", Kind::Gauge, "Workers of this process that run.", |of| number(of.now.workers)),
+    ("readpast_worker_lanes", Kind::Gauge, "Their threads that call the database.", |of| number(of.now.lanes)),
+    (
+        "readpast_worker_refused_items_total",
+        Kind::Counter,
+        "Items of which a part of what their handlers gave was refused and left out.",
+        |of| number(of.so_far.refused),
+    ),
+    (
+        "readpast_worker_troubles_total",
+        Kind::Counter,
+        "Calls of workers that failed although they were tried again, and are made anew in a while.",
+        |of| number(of.so_far.troubles),
+    ),
+];
+
+/// A queue, and what its sources say.
+struct Seen {
+    ledger: Arc<Ledger>,
+    reading: Reading,
+}
+
+/// The figures of these queues.
+pub(super) fn families(ledgers: &[Arc<Ledger>]) -> Vec<Family> {
+    let all: Vec<_> =
+        ledgers.iter().map(|ledger| Seen { ledger: Arc::clone(ledger), reading: ledger.read() }).collect();
+    let mut families = vec![build()];
+    families.extend(items(&all));
+    families.extend(calls(&all));
+    families.push(connections(&all));
+    families.extend(PLAIN.map(|plain| of_each(&all, plain)));
+    families.push(in_hand(&all));
+    families
+}
+
+fn build() -> Family {
+    let mut family = Family::new("readpast_build_info", Kind::Gauge, "The version of readpast.");
+    family.add(&[("version", env!("CARGO_PKG_VERSION"))], 1.0);
+    family
+}
+
+impl Seen {
+    /// Adds a figure of this queue, and of what `label` says.
+    fn add(&self, family: &mut Family, label: Option<(&'static str, &str)>, value: f64) {
+        family.add(&self.labels(label), value);
+    }
+
+    fn labels<'a>(&'a self, label: Option<(&'static str, &'a str)>) -> Vec<(&'static str, &'a str)> {
+        [("schema", self.ledger.schema.as_str()), ("queue", self.ledger.queue.as_str())]
+            .into_iter()
+            .chain(label)
+            .collect()
+    }
+}
+
+fn of_each(all: &[Seen], (name, kind, help, value): Plain) -> Family {
+    let mut family = Family::new(name, kind, help);
+    all.iter().for_each(|seen| seen.add(&mut family, None, value(&seen.reading)));
+    family
+}
+
+/// What became of items.
+fn items(all: &[Seen]) -> [Family; 5] {
+    let mut claims = Family::new("readpast_claims_total", Kind::Counter, "Looks for items, by what they found.");
+    let mut claimed = Family::new("readpast_claimed_items_total", Kind::Counter, "Items that were claimed.");
+    let mut enqueued = Family::new(
+        "readpast_enqueued_items_total",
+        Kind::Counter,
+        "Items that were given to the queue; duplicate: it had the same work already.",
+    );
+    let mut settled = Family::new(
+        "readpast_settled_items_total",
+        Kind::Counter,
+        "Settlements, by the state that the item has then, or by why they were refused.",
+    );
+    let mut lost = Family::new(
+        "readpast_lost_leases_total",
+        Kind::Counter,
+        "Claims that a renewal or a settlement found not to hold any more.",
+    );
+    for seen in all {
+        let ledger = &*seen.ledger;
+        for (found, count) in ["items", "nothing"].into_iter().zip(&ledger.claims) {
+            seen.add(&mut claims, Some(("found", found)), number(count.get()));
+        }
+        seen.add(&mut claimed, None, number(ledger.claimed.get()));
+        for (outcome, count) in ["new", "duplicate"].into_iter().zip(&ledger.enqueued) {
+            seen.add(&mut enqueued, Some(("outcome", outcome)), number(count.get()));
+        }
+        let states = ItemState::ALL.map(|state| state.to_string()).into_iter().zip(&ledger.settled);
+        let refusals = REFUSALS.map(|answer| format!("{answer:?}")).into_iter().zip(&ledger.refused);
+        for (outcome, count) in states.chain(refusals) {
+            seen.add(&mut settled, Some(("outcome", &outcome)), number(count.get()));
+        }
+        seen.add(&mut lost, None, number(ledger.lost.get()));
+    }
+    [claims, claimed, enqueued, settled, lost]
+}
+
+/// What the server was asked.
+fn calls(all: &[Seen]) -> [Family; 3] {
+    let mut took = Family::new(
+        "readpast_call_duration_seconds",
+        Kind::Histogram,
+        "How long each try at a call took that had a connection, whatever came of it.",
+    );
+    let mut retries = Family::new(
+        "readpast_call_retries_total",
+        Kind::Counter,
+        "Calls that were made again after an error that may pass.",
+    );
+    let mut errors = Family::new(
+        "readpast_call_errors_total",
+        Kind::Counter,
+        "Tries at calls that failed, by the kind of the error.",
+    );
+    let bounds = BOUNDS_US.map(|us| Duration::from_micros(us).as_secs_f64());
+    for seen in all {
+        for ((_, name), histogram) in Call::ALL.iter().zip(&seen.ledger.calls) {
+            let (counts, sum) = histogram.read();
+            if counts.iter().any(|count| *count > 0) {
+                let labels = seen.labels(Some(("call", name)));
+                took.add_histogram(&labels, &bounds, &counts, sum.as_secs_f64());
+            }
+        }
+        seen.add(&mut retries, None, number(seen.ledger.retries.get()));
+        let found = seen.ledger.errors();
+        let others = found.iter().map(|(kind, _)| *kind).filter(|kind| !kind.is_transient());
+        // Those that may pass are told from the beginning, when there were none, so that the first one is seen.
+        for kind in ErrorKind::TRANSIENT.into_iter().chain(others) {
+            let count = found.iter().find(|(other, _)| *other == kind).map_or(0, |(_, count)| *count);
+            seen.add(&mut errors, Some(("error", &format!("{kind:?}"))), number(count));
+        }
+    }
+    [took, retries, errors]
+}
+
+fn connections(all: &[Seen]) -> Family {
+    let mut family = Family::new(
+        "readpast_pool_connections",
+        Kind::Gauge,
+        "Connections that are open, or being opened, by whether somebody has them.",
+    );
+    for seen in all {
+        let Now { idle, in_use, .. } = seen.reading.now;
+        for (state, count) in [("idle", idle), ("in_use", in_use)] {
+            seen.add(&mut family, Some(("state", state)), number(count));
+        }
+    }
+    family
+}
+
+fn in_hand(all: &[Seen]) -> Family {
+    let mut family = Family::new(
+        "readpast_worker_items",
+        Kind::Gauge,
+        "Items that workers have in hand: that no handler has begun, that one has, and that are to be settled.",
+    );
+    for seen in all {
+        let Now { ready, begun, ended, .. } = seen.reading.now;
+        for (state, count) in [("ready", ready), ("begun", begun), ("ended", ended)] {
+            seen.add(&mut family, Some(("state", state)), number(count));
+        }
+    }
+    family
+}
