@@ -255,6 +255,15 @@ fn metrics() -> readpast_text {
     text
 }
 
+/// How many items of the queue this process has claimed, as far as it knows the queue.
+fn claimed() -> Option<String> {
+    let text = metrics();
+    let told = told(readpast_text_get(text));
+    readpast_text_free(text);
+    let line = told.lines().find(|line| line.starts_with("readpast_claimed_items_total{"))?;
+    Some(line.rsplit(' ').next().unwrap().to_owned())
+}
+
 #[test]
 fn figures_are_a_text_that_lives_until_it_is_freed() {
     let _alone = alone();
@@ -468,16 +477,20 @@ fn connections_stay_the_parents_and_the_child_opens_its_own() {
         for id in [queue.id, batch.id, renewal.id] {
             call_everything(id, &[READPAST_FORKED]);
         }
+        assert_eq!(claimed(), None, "what the parent did is not the child's");
         let config = readpast_config_new();
         set(config, c"connection", &connection);
         set(config, c"schema", &schema);
         let (queue, status, message) = open(config, c"Handles");
         assert_eq!(status, READPAST_OK, "{message}");
+        assert_eq!(claimed(), Some("0".to_owned()));
         assert_eq!(claim(queue).1, READPAST_OK, "the second item");
+        assert_eq!(claimed(), Some("1".to_owned()));
         readpast_queue_free(queue);
     });
 
     assert_eq!(claim(queue), (NO_BATCH, READPAST_EMPTY), "the parent's connection is whole");
+    assert!(claimed().is_some_and(|items| items != "0"), "its figures too");
     readpast_renewal_free(renewal);
     assert_eq!(readpast_batch_count(batch), 1);
     readpast_batch_free(batch);

@@ -64,8 +64,16 @@ fn a_row_says_what_becomes_of_the_item() {
         "RETURN QUERY SELECT CASE WHEN p_attempt = 1 THEN 'Pending' ELSE 'PartiallyCompleted' END, 'half', 'r' || n_, 0::bigint;",
     );
     shell.fill(1);
-    shell.ok(&[&WORK[..], &["--until-empty"]].concat());
+    shell.ok(&[&WORK[..], &["--until-empty", "--metrics-file", "work.prom"]].concat());
     assert_eq!(shell.look("SELECT status || step || response FROM readpast.mail"), "PartiallyCompletedhalfr1");
+    let figures = std::fs::read_to_string(shell.folder.join("work.prom")).unwrap();
+    for (figure, number) in [
+        ("claimed_items_total{schema=\"readpast\",queue=\"Mail\"}", 2),
+        ("settled_items_total{schema=\"readpast\",queue=\"Mail\",outcome=\"Pending\"}", 1),
+        ("settled_items_total{schema=\"readpast\",queue=\"Mail\",outcome=\"PartiallyCompleted\"}", 1),
+    ] {
+        assert!(figures.contains(&format!("readpast_{figure} {number}\n")), "{figure} {number}: {figures}");
+    }
     assert_eq!(shell.look("SELECT COUNT(*) FROM ledger"), "2");
 }
 

@@ -156,3 +156,29 @@ fn a_worker_takes_the_kinds_that_it_names() {
     assert_eq!(work(&[]).status, Some(0));
     assert_eq!(fs::read_to_string(shell.folder.join("taken")).unwrap(), "b1\nb2\ns1\nb3\n");
 }
+
+#[test]
+fn figures_are_in_a_file_for_who_gathers_them() {
+    let shell = Shell::new();
+    shell.fill(5);
+    let refused = shell.run(&shell.script(&["--until-empty", "--metrics-file", "nowhere/work.prom"], "true"));
+    assert_eq!(refused.status, Some(2), "{refused:?}");
+    assert!(refused.err.contains("nowhere/work.prom cannot be written"), "{refused:?}");
+    assert_eq!(shell.count("Pending"), "5", "it is told before there is work");
+
+    let arguments = ["--until-empty", "--retry-delay", "1h", "--metrics-file", "work.prom"];
+    shell.ok(&shell.script(&arguments, "[ $READPAST_COL_N != 3 ] && cp work.prom seen.prom"));
+    let read = |name: &str| fs::read_to_string(shell.folder.join(name)).unwrap();
+    let seen = read("seen.prom");
+    assert!(seen.starts_with("# HELP readpast_build_info ") && seen.ends_with('\n'), "whole: {seen}");
+    let text = read("work.prom");
+    for (name, number) in [
+        ("readpast_claimed_items_total{schema=\"readpast\",queue=\"Mail\"}", 5),
+        ("readpast_settled_items_total{schema=\"readpast\",queue=\"Mail\",outcome=\"Completed\"}", 4),
+        ("readpast_settled_items_total{schema=\"readpast\",queue=\"Mail\",outcome=\"Error\"}", 1),
+        ("readpast_workers{schema=\"readpast\",queue=\"Mail\"}", 0),
+    ] {
+        assert!(text.contains(&format!("{name} {number}\n")), "{name} {number}: {text}");
+    }
+    assert!(!shell.folder.join("work.prom.new").exists());
+}

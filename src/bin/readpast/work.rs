@@ -6,6 +6,7 @@ mod control;
 mod directive;
 mod environment;
 mod events;
+mod figures;
 mod judge;
 mod pipes;
 mod procedure;
@@ -19,13 +20,14 @@ use crate::output::Output;
 use crate::{connection, duration};
 use control::Control;
 use events::{Events, Told};
+use figures::Figures;
 use readpast::engine::{Observer, Terms};
 use readpast::queue::MAX_ITEMS;
 use readpast::{Config, Engine, Queue};
 use slot::Slot;
 use std::ffi::OsString;
 use std::panic::resume_unwind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -113,6 +115,10 @@ pub struct Args {
     /// Lets commands have READPAST_CONNECTION and READPAST_CONNECTION_FILE, so that they can use readpast themselves
     #[arg(long)]
     pass_connection: bool,
+    /// A file that has this process's figures, written anew every 15 seconds and at the end; for node_exporter's textfile collector,
+    /// which takes *.prom
+    #[arg(long, value_name = "FILE")]
+    metrics_file: Option<PathBuf>,
     /// A procedure (in PostgreSQL also a function) that works on each item in the transaction that claims it, in place of a command
     #[arg(long, value_name = "NAME", conflicts_with_all = ["command", "batch", "kill_after", "fail_on", "retry_delay", "response_limit", "error_limit", "pass_connection"])]
     procedure: Option<String>,
@@ -131,6 +137,7 @@ pub fn run(global: &Global, args: Args, out: &Output) -> Result<Exit> {
     }
     let config = config(global, &args)?;
     let queue = Queue::open(&config, &args.queue)?;
+    let figures = Figures::begin(args.metrics_file.as_deref())?;
     let (teller, told) = mpsc::channel();
     let heard = teller.clone();
     let observer: Observer = Arc::new(move |event| Told::send(event, &heard));
@@ -155,6 +162,7 @@ pub fn run(global: &Global, args: Args, out: &Output) -> Result<Exit> {
     control.end();
     // Calls have ended, or were given up.
     let _ = queue.close(Duration::from_secs(1));
+    drop(figures);
     events.summary()?;
     if let Some(failure) = failure {
         return Err(failure);

@@ -1,6 +1,7 @@
 //! `work --procedure`: no command runs; claim, call and settle are one transaction in the database.
 
 use super::Args;
+use super::figures::Figures;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::global::Global;
@@ -38,6 +39,7 @@ pub fn run(global: &Global, args: &Args, name: &str, out: &Output) -> Result<Exi
     config.set("pool.size", &args.jobs.clamp(1, 1000).to_string())?;
     let queue = Queue::open(&config, &args.queue)?;
     let procedure = queue.procedure(name)?;
+    let figures = Figures::begin(args.metrics_file.as_deref())?;
 
     // What is under way is undone by the server when the process ends.
     let (stopped, seen) = (queue.clone(), AtomicU8::new(0));
@@ -59,6 +61,7 @@ pub fn run(global: &Global, args: &Args, name: &str, out: &Output) -> Result<Exi
     });
     handle.close();
     let _ = queue.close(Duration::from_secs(1));
+    drop(figures);
     worker.summary()?;
     failure.map_or(Ok(Exit::Done), Err)
 }

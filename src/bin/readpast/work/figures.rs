@@ -1,0 +1,73 @@
+//! `work --metrics-file`: the process's figures in a file, for whoever gathers such files for Prometheus.
+
+use crate::failure::{Result, usage};
+use crate::output::note;
+use readpast::{Error, ErrorKind};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+use std::{fs, io};
+
+/// As often as Prometheus asks, in most places.
+const INTERVAL: Duration = Duration::from_secs(15);
+
+/// Writes the file until it is dropped, and then a last time.
+pub struct Figures {
+    path: PathBuf,
+    /// Nothing is sent: that it is gone is the word to end.
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Figures {
+    /// Writes it for the first time: what cannot be written is to be known before there is work.
+    pub fn begin(path: Option<&Path>) -> Result<Option<Self>> {
+        let Some(path) = path else { return Ok(None) };
+        write(path).map_err(|error| usage(format!("--metrics-file: {} cannot be written: {error}", path.display())))?;
+        let (stop, stopped) = mpsc::channel();
+        let of_thread = path.to_owned();
+        let run = move || {
+            let mut is_told = false;
+            while stopped.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
+                is_told = keep(&of_thread, is_told);
+            }
+        };
+        let thread = thread::Builder::new().name("figures".to_owned()).spawn(run);
+        let thread = thread.map_err(|error| {
+            Error::new(ErrorKind::Exhausted, format!("the thread that writes the metrics cannot be started: {error}"))
+        })?;
+        Ok(Some(Self { path: path.to_owned(), stop: Some(stop), thread: Some(thread) }))
+    }
+}
+
+impl Drop for Figures {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        // It has nothing to tell, and cannot have panicked.
+        let _ = self.thread.take().map(JoinHandle::join);
+        keep(&self.path, false);
+    }
+}
+
+/// Writes it; work goes on when that fails, which is told once. Whether it was.
+fn keep(path: &Path, is_told: bool) -> bool {
+    match write(path) {
+        Ok(()) => false,
+        Err(error) => {
+            if !is_told {
+                note(&format!("{} cannot be written: {error}", path.display()));
+            }
+            true
+        }
+    }
+}
+
+/// Whole or not at all: who reads it meanwhile has the figures before.
+fn write(path: &Path) -> io::Result<()> {
+    let mut beside = OsString::from(path);
+    beside.push(".new");
+    fs::write(&beside, readpast::metrics().to_string())?;
+    fs::rename(&beside, path).inspect_err(|_| drop(fs::remove_file(&beside)))
+}
