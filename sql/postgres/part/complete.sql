@@ -3,9 +3,6 @@
     removed AS (
         DELETE FROM {{ table }} AS q
         USING decided AS d
-{%- if own and history_table and settable %}
-{{- value.read(settable, "d.new_values") }}
-{%- endif %}
         WHERE
             {{ m.at_found("d") }}
             AND d.answer = 'OK'

@@ -9,7 +9,6 @@
             {{ column.quoted }} = {{ value.becomes(column, given, "u." ~ column.quoted) }}{{ "," if not loop.last }}
 {%- endfor %}
         FROM decided AS d
-{{- value.read(subtype.columns, given) }}
         WHERE
             u.enqueued_at BETWEEN d.key_1 AND d.key_1
             AND d.answer = 'OK'

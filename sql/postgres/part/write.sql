@@ -1,8 +1,8 @@
 {%- set sets_values = settles is defined and settable -%}
 {#-
 The writer: what was decided goes into the table, as far as it has columns, and all of it into the row beside, where one
-is. What a settlement sets (`settles`) goes there as well. `sets` names what this statement changes of an item of ours besides its state; of a table that was there before all is
-written, since a state may be told by any of its columns.
+is. What a settlement sets (`settles`) goes there as well. `sets` names what this statement changes of an item of ours besides
+its state; of a table that was there before all is written, since a state may be told by any of its columns.
 #}
     /* An item that a trigger of the table keeps from changing counts as not changed. */
     changed AS (
@@ -83,9 +83,6 @@ written, since a state may be told by any of its columns.
 {%- endfor %}
 {%- endif %}
         FROM decided AS d
-{%- if sets_values %}
-{{- value.read(settable, "d.new_values") }}
-{%- endif %}
         /* They are locked, and decided upon: the key is enough. */
         WHERE
             {{ m.at_found("d") }}

@@ -83,33 +83,36 @@ BEGIN
     END IF;
 
 
-    no_set_ := (
-        SELECT w.why
-        FROM (
-            SELECT
+    /* Most calls set nothing, and are not read twice for it. A name can be written with escapes. */
+    IF position('"set"' IN items_::text) > 0 OR position('\u00' IN items_::text) > 0 THEN
+        no_set_ := (
+            SELECT w.why
+            FROM (
+                SELECT
             g.key AS key_1,
-                g.status,
-                g.set AS new_values,
-                g.position
-            FROM
-                ROWS FROM (json_to_recordset(items_) AS (key bigint, status text, set json))
-                WITH ORDINALITY AS g (key, status, set, position)
-            WHERE g.set IS NOT NULL
-        ) AS i
-        CROSS JOIN LATERAL (
-            SELECT 'set is no object' AS why
-            WHERE json_typeof(i.new_values) <> 'object'
-            UNION ALL
-            SELECT format('there is no column %s to set', k.name)
-            FROM json_object_keys(
+                    g.status,
+                    g.set AS new_values,
+                    g.position
+                FROM
+                    ROWS FROM (json_to_recordset(items_) AS (key bigint, status text, set json))
+                    WITH ORDINALITY AS g (key, status, set, position)
+                WHERE g.set IS NOT NULL
+            ) AS i
+            CROSS JOIN LATERAL (
+                SELECT 'set is no object' AS why
+                WHERE json_typeof(i.new_values) <> 'object'
+                UNION ALL
+                SELECT format('there is no column %s to set', k.name)
+                FROM json_object_keys(
                 CASE json_typeof(i.new_values) WHEN 'object' THEN i.new_values ELSE '{}' END
             ) AS k (name)
-        ) AS w
-        ORDER BY i.position
-        LIMIT 1
-    );
-    IF no_set_ IS NOT NULL THEN
-        RAISE EXCEPTION 'modify_four_queue_scheduler_set_trx: %', no_set_ USING ERRCODE = 'RP021';
+            ) AS w
+            ORDER BY i.position
+            LIMIT 1
+        );
+        IF no_set_ IS NOT NULL THEN
+            RAISE EXCEPTION 'modify_four_queue_scheduler_set_trx: %', no_set_ USING ERRCODE = 'RP021';
+        END IF;
     END IF;
 
     /* First of all: if another attempt of this very call is under way, this waits for it. */

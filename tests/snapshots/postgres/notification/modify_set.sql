@@ -91,85 +91,88 @@ BEGIN
     END IF;
 
 
-    no_set_ := (
-        SELECT w.why
-        FROM (
-            SELECT
+    /* Most calls set nothing, and are not read twice for it. A name can be written with escapes. */
+    IF position('"set"' IN items_::text) > 0 OR position('\u00' IN items_::text) > 0 THEN
+        no_set_ := (
+            SELECT w.why
+            FROM (
+                SELECT
             g.key AS key_1,
-                g.status,
-                g.set AS new_values,
-                g.position
-            FROM
-                ROWS FROM (json_to_recordset(items_) AS (key timestamptz, status text, set json))
-                WITH ORDINALITY AS g (key, status, set, position)
-            WHERE g.set IS NOT NULL
-        ) AS i
-        CROSS JOIN LATERAL (
-            SELECT 'set is no object' AS why
-            WHERE json_typeof(i.new_values) <> 'object'
-            UNION ALL
-            SELECT format('there is no column %s to set', k.name)
-            FROM json_object_keys(
+                    g.status,
+                    g.set AS new_values,
+                    g.position
+                FROM
+                    ROWS FROM (json_to_recordset(items_) AS (key timestamptz, status text, set json))
+                    WITH ORDINALITY AS g (key, status, set, position)
+                WHERE g.set IS NOT NULL
+            ) AS i
+            CROSS JOIN LATERAL (
+                SELECT 'set is no object' AS why
+                WHERE json_typeof(i.new_values) <> 'object'
+                UNION ALL
+                SELECT format('there is no column %s to set', k.name)
+                FROM json_object_keys(
                 CASE json_typeof(i.new_values) WHEN 'object' THEN i.new_values ELSE '{}' END
             ) AS k (name)
-            WHERE k.name NOT IN ('Subject', 'ResetPassword', 'Email', 'Sms')
-            UNION ALL
-            SELECT format('there is no column ResetPassword.%s to set', k.name)
-            FROM json_object_keys(
+                WHERE k.name NOT IN ('Subject', 'ResetPassword', 'Email', 'Sms')
+                UNION ALL
+                SELECT format('there is no column ResetPassword.%s to set', k.name)
+                FROM json_object_keys(
                 CASE json_typeof(i.new_values -> 'ResetPassword') WHEN 'object' THEN i.new_values -> 'ResetPassword' ELSE '{}' END
             ) AS k (name)
-            WHERE k.name NOT IN ('OTP', 'UserID', 'Username')
-            UNION ALL
-            SELECT 'the item was enqueued without ResetPassword'
-            FROM "readpast"."notification" AS q
-            WHERE
-                q.enqueued_at BETWEEN i.key_1 AND i.key_1
-                AND json_typeof(i.new_values -> 'ResetPassword') = 'object'
-                AND NOT EXISTS (
-                    SELECT 1
-                    FROM "readpast"."notification_reset_password" AS u
-                    WHERE u.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
-                )
-            UNION ALL
-            SELECT format('there is no column Email.%s to set', k.name)
-            FROM json_object_keys(
+                WHERE k.name NOT IN ('OTP', 'UserID', 'Username')
+                UNION ALL
+                SELECT 'the item was enqueued without ResetPassword'
+                FROM "readpast"."notification" AS q
+                WHERE
+                    q.enqueued_at BETWEEN i.key_1 AND i.key_1
+                    AND json_typeof(i.new_values -> 'ResetPassword') = 'object'
+                    AND NOT EXISTS (
+                        SELECT 1
+                        FROM "readpast"."notification_reset_password" AS u
+                        WHERE u.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+                    )
+                UNION ALL
+                SELECT format('there is no column Email.%s to set', k.name)
+                FROM json_object_keys(
                 CASE json_typeof(i.new_values -> 'Email') WHEN 'object' THEN i.new_values -> 'Email' ELSE '{}' END
             ) AS k (name)
-            WHERE k.name NOT IN ('EmailTo', 'PreferredLanguage', 'Response', 'Error')
-            UNION ALL
-            SELECT 'the item was enqueued without Email'
-            FROM "readpast"."notification" AS q
-            WHERE
-                q.enqueued_at BETWEEN i.key_1 AND i.key_1
-                AND json_typeof(i.new_values -> 'Email') = 'object'
-                AND NOT EXISTS (
-                    SELECT 1
-                    FROM "readpast"."notification_email" AS u
-                    WHERE u.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
-                )
-            UNION ALL
-            SELECT format('there is no column Sms.%s to set', k.name)
-            FROM json_object_keys(
+                WHERE k.name NOT IN ('EmailTo', 'PreferredLanguage', 'Response', 'Error')
+                UNION ALL
+                SELECT 'the item was enqueued without Email'
+                FROM "readpast"."notification" AS q
+                WHERE
+                    q.enqueued_at BETWEEN i.key_1 AND i.key_1
+                    AND json_typeof(i.new_values -> 'Email') = 'object'
+                    AND NOT EXISTS (
+                        SELECT 1
+                        FROM "readpast"."notification_email" AS u
+                        WHERE u.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+                    )
+                UNION ALL
+                SELECT format('there is no column Sms.%s to set', k.name)
+                FROM json_object_keys(
                 CASE json_typeof(i.new_values -> 'Sms') WHEN 'object' THEN i.new_values -> 'Sms' ELSE '{}' END
             ) AS k (name)
-            WHERE k.name NOT IN ('PhoneNumber', 'Response', 'Error')
-            UNION ALL
-            SELECT 'the item was enqueued without Sms'
-            FROM "readpast"."notification" AS q
-            WHERE
-                q.enqueued_at BETWEEN i.key_1 AND i.key_1
-                AND json_typeof(i.new_values -> 'Sms') = 'object'
-                AND NOT EXISTS (
-                    SELECT 1
-                    FROM "readpast"."notification_sms" AS u
-                    WHERE u.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
-                )
-        ) AS w
-        ORDER BY i.position
-        LIMIT 1
-    );
-    IF no_set_ IS NOT NULL THEN
-        RAISE EXCEPTION 'modify_notification_set_trx: %', no_set_ USING ERRCODE = 'RP021';
+                WHERE k.name NOT IN ('PhoneNumber', 'Response', 'Error')
+                UNION ALL
+                SELECT 'the item was enqueued without Sms'
+                FROM "readpast"."notification" AS q
+                WHERE
+                    q.enqueued_at BETWEEN i.key_1 AND i.key_1
+                    AND json_typeof(i.new_values -> 'Sms') = 'object'
+                    AND NOT EXISTS (
+                        SELECT 1
+                        FROM "readpast"."notification_sms" AS u
+                        WHERE u.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+                    )
+            ) AS w
+            ORDER BY i.position
+            LIMIT 1
+        );
+        IF no_set_ IS NOT NULL THEN
+            RAISE EXCEPTION 'modify_notification_set_trx: %', no_set_ USING ERRCODE = 'RP021';
+        END IF;
     END IF;
 
     /* First of all: if another attempt of this very call is under way, this waits for it. */
@@ -410,15 +413,10 @@ BEGIN
             response = COALESCE(d.response, q.response),
             error = COALESCE(d.error, q.error),
             "Subject" = CASE
-                WHEN (d.new_values -> 'Subject') IS NOT NULL THEN n."Subject"
-                ELSE q."Subject"
+                WHEN (d.new_values -> 'Subject') IS NULL THEN q."Subject"
+                ELSE (SELECT n."Subject" FROM json_to_record(d.new_values) AS n ("Subject" varchar(200)))
             END
         FROM decided AS d
-        CROSS JOIN LATERAL json_to_record(
-            CASE json_typeof(d.new_values) WHEN 'object' THEN d.new_values ELSE '{}' END
-        ) AS n (
-            "Subject" varchar(200)
-        )
         /* They are locked, and decided upon: the key is enough. */
         WHERE
             q.enqueued_at BETWEEN d.key_1 AND d.key_1
@@ -429,25 +427,18 @@ BEGIN
         UPDATE "readpast"."notification_reset_password" AS u
         SET
             "OTP" = CASE
-                WHEN (d.new_values -> 'ResetPassword' -> 'OTP') IS NOT NULL THEN n."OTP"
-                ELSE u."OTP"
+                WHEN (d.new_values -> 'ResetPassword' -> 'OTP') IS NULL THEN u."OTP"
+                ELSE (SELECT n."OTP" FROM json_to_record(d.new_values -> 'ResetPassword') AS n ("OTP" varchar(16)))
             END,
             "UserID" = CASE
-                WHEN (d.new_values -> 'ResetPassword' -> 'UserID') IS NOT NULL THEN n."UserID"
-                ELSE u."UserID"
+                WHEN (d.new_values -> 'ResetPassword' -> 'UserID') IS NULL THEN u."UserID"
+                ELSE (SELECT n."UserID" FROM json_to_record(d.new_values -> 'ResetPassword') AS n ("UserID" integer))
             END,
             "Username" = CASE
-                WHEN (d.new_values -> 'ResetPassword' -> 'Username') IS NOT NULL THEN n."Username"
-                ELSE u."Username"
+                WHEN (d.new_values -> 'ResetPassword' -> 'Username') IS NULL THEN u."Username"
+                ELSE (SELECT n."Username" FROM json_to_record(d.new_values -> 'ResetPassword') AS n ("Username" varchar(128)))
             END
         FROM decided AS d
-        CROSS JOIN LATERAL json_to_record(
-            CASE json_typeof(d.new_values -> 'ResetPassword') WHEN 'object' THEN d.new_values -> 'ResetPassword' ELSE '{}' END
-        ) AS n (
-            "OTP" varchar(16),
-            "UserID" integer,
-            "Username" varchar(128)
-        )
         WHERE
             u.enqueued_at BETWEEN d.key_1 AND d.key_1
             AND d.answer = 'OK'
@@ -458,30 +449,22 @@ BEGIN
         UPDATE "readpast"."notification_email" AS u
         SET
             "EmailTo" = CASE
-                WHEN (d.new_values -> 'Email' -> 'EmailTo') IS NOT NULL THEN n."EmailTo"
-                ELSE u."EmailTo"
+                WHEN (d.new_values -> 'Email' -> 'EmailTo') IS NULL THEN u."EmailTo"
+                ELSE (SELECT n."EmailTo" FROM json_to_record(d.new_values -> 'Email') AS n ("EmailTo" varchar(254)))
             END,
             "PreferredLanguage" = CASE
-                WHEN (d.new_values -> 'Email' -> 'PreferredLanguage') IS NOT NULL THEN n."PreferredLanguage"
-                ELSE u."PreferredLanguage"
+                WHEN (d.new_values -> 'Email' -> 'PreferredLanguage') IS NULL THEN u."PreferredLanguage"
+                ELSE (SELECT n."PreferredLanguage" FROM json_to_record(d.new_values -> 'Email') AS n ("PreferredLanguage" varchar(10)))
             END,
             "Response" = CASE
-                WHEN (d.new_values -> 'Email' -> 'Response') IS NOT NULL THEN n."Response"
-                ELSE u."Response"
+                WHEN (d.new_values -> 'Email' -> 'Response') IS NULL THEN u."Response"
+                ELSE (SELECT n."Response" FROM json_to_record(d.new_values -> 'Email') AS n ("Response" text))
             END,
             "Error" = CASE
-                WHEN (d.new_values -> 'Email' -> 'Error') IS NOT NULL THEN n."Error"
-                ELSE u."Error"
+                WHEN (d.new_values -> 'Email' -> 'Error') IS NULL THEN u."Error"
+                ELSE (SELECT n."Error" FROM json_to_record(d.new_values -> 'Email') AS n ("Error" text))
             END
         FROM decided AS d
-        CROSS JOIN LATERAL json_to_record(
-            CASE json_typeof(d.new_values -> 'Email') WHEN 'object' THEN d.new_values -> 'Email' ELSE '{}' END
-        ) AS n (
-            "EmailTo" varchar(254),
-            "PreferredLanguage" varchar(10),
-            "Response" text,
-            "Error" text
-        )
         WHERE
             u.enqueued_at BETWEEN d.key_1 AND d.key_1
             AND d.answer = 'OK'
@@ -492,25 +475,18 @@ BEGIN
         UPDATE "readpast"."notification_sms" AS u
         SET
             "PhoneNumber" = CASE
-                WHEN (d.new_values -> 'Sms' -> 'PhoneNumber') IS NOT NULL THEN n."PhoneNumber"
-                ELSE u."PhoneNumber"
+                WHEN (d.new_values -> 'Sms' -> 'PhoneNumber') IS NULL THEN u."PhoneNumber"
+                ELSE (SELECT n."PhoneNumber" FROM json_to_record(d.new_values -> 'Sms') AS n ("PhoneNumber" varchar(20)))
             END,
             "Response" = CASE
-                WHEN (d.new_values -> 'Sms' -> 'Response') IS NOT NULL THEN n."Response"
-                ELSE u."Response"
+                WHEN (d.new_values -> 'Sms' -> 'Response') IS NULL THEN u."Response"
+                ELSE (SELECT n."Response" FROM json_to_record(d.new_values -> 'Sms') AS n ("Response" text))
             END,
             "Error" = CASE
-                WHEN (d.new_values -> 'Sms' -> 'Error') IS NOT NULL THEN n."Error"
-                ELSE u."Error"
+                WHEN (d.new_values -> 'Sms' -> 'Error') IS NULL THEN u."Error"
+                ELSE (SELECT n."Error" FROM json_to_record(d.new_values -> 'Sms') AS n ("Error" text))
             END
         FROM decided AS d
-        CROSS JOIN LATERAL json_to_record(
-            CASE json_typeof(d.new_values -> 'Sms') WHEN 'object' THEN d.new_values -> 'Sms' ELSE '{}' END
-        ) AS n (
-            "PhoneNumber" varchar(20),
-            "Response" text,
-            "Error" text
-        )
         WHERE
             u.enqueued_at BETWEEN d.key_1 AND d.key_1
             AND d.answer = 'OK'
