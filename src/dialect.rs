@@ -60,6 +60,10 @@ pub struct Calls {
     pub redrive: Arc<str>,
     /// Filter, most items.
     pub purge: Arc<str>,
+    /// A name in AppSettings.
+    pub setting: Arc<str>,
+    /// The same, and what it is to be.
+    pub set_setting: Arc<str>,
     /// Interval in ms, most items; only of queues with retention.
     pub retain: Option<Arc<str>>,
 }
@@ -131,6 +135,8 @@ impl Dialect {
             blocked: spec.order.group.as_ref().map(|_| call("blocked")).transpose()?,
             redrive: call("redrive")?,
             purge: call("purge")?,
+            setting: call("setting")?,
+            set_setting: call("set_setting")?,
             retain: (!spec.retention.is_empty()).then(|| call("retain")).transpose()?,
         })
     }

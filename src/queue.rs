@@ -14,6 +14,7 @@ mod operation;
 mod procedure;
 mod retention;
 mod retry;
+mod settings;
 mod settle;
 mod stats;
 mod unfit;
@@ -21,6 +22,7 @@ mod wake;
 mod why;
 
 pub use self::procedure::{Procedure, Worked};
+pub use self::settings::Setting;
 use crate::config::Config;
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Excerpt, Result};
@@ -389,6 +391,25 @@ impl Queue {
     /// [`ErrorKind::InvalidArgument`] when it is not a GUID.
     pub fn is_done(&self, operation: &str) -> Result<bool> {
         operation::is_done(&self.0, operation)
+    }
+
+    /// What the table AppSettings says of the queue, and the description where that says nothing. Procedures read it at each
+    /// call. The login needs SELECT on the table.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotProvided`] for a queue behind procedures written by hand, and those of a call.
+    pub fn settings(&self) -> Result<Vec<Setting>> {
+        settings::list(&self.0)
+    }
+
+    /// Sets `maxAttempts` (1 or more) or `leaseMs` (10 to 86,400,000) in the table AppSettings; `None` lets the description
+    /// count again. It holds for all processes, from their next call on: an item that is claimed keeps its lease. The login
+    /// needs INSERT and UPDATE on the table, which no role of a queue has.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] for another name or number, and as [`Queue::settings`].
+    pub fn set_setting(&self, name: &str, value: Option<i32>) -> Result<()> {
+        settings::set(&self.0, name, value)
     }
 
     /// What this process does with the queue.

@@ -29,6 +29,7 @@ pub use self::{
     },
 };
 
+pub(crate) use check::{ATTEMPTS, LEASE_MS};
 pub(crate) use evolve::{ColumnChange, Place};
 pub(crate) use key::put_key;
 pub(crate) use kinds::KindSearch;

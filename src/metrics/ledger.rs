@@ -32,6 +32,7 @@ pub(crate) enum Call {
     Watch,
     IsDone,
     Installed,
+    Settings,
     /// A procedure that handles items is looked for.
     Procedure,
     /// An item is claimed, handled by a procedure and settled.
@@ -40,7 +41,7 @@ pub(crate) enum Call {
 
 impl Call {
     /// All of them, each at its number, with what it is called in figures.
-    pub(super) const ALL: [(Self, &'static str); 18] = [
+    pub(super) const ALL: [(Self, &'static str); 19] = [
         (Self::Claim, "claim"),
         (Self::Settle, "settle"),
         (Self::SettleAndClaim, "settle_and_claim"),
@@ -57,6 +58,7 @@ impl Call {
         (Self::Watch, "watch"),
         (Self::IsDone, "is_done"),
         (Self::Installed, "installed"),
+        (Self::Settings, "settings"),
         (Self::Procedure, "procedure"),
         (Self::Work, "work"),
     ];

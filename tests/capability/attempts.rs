@@ -4,11 +4,13 @@ use crate::api::item;
 use crate::by_hand;
 use crate::fixture::{Body, Given};
 use readpast::item::{Action, ItemState};
+use readpast::{ErrorKind, Queue};
 
 pub const BODIES: &[(&str, Body)] = &[
     ("attempts::the_description_limits_them", the_description_limits_them),
     ("attempts::a_setting_goes_before_the_description", a_setting_goes_before_the_description),
     ("attempts::the_setting_has_the_name_that_is_given", the_setting_has_the_name_that_is_given),
+    ("attempts::settings_are_told_and_set", settings_are_told_and_set),
     ("attempts::the_lease_is_that_of_the_description", the_lease_is_that_of_the_description),
 ];
 
@@ -38,6 +40,32 @@ fn the_setting_has_the_name_that_is_given(given: &Given) {
     other.set_max_attempts(1);
     queue.enqueue(&[item("x")], None).unwrap();
     assert_eq!(queue.end(queue.take().settle(Action::Retry)).state, Some(ItemState::Failed));
+}
+
+fn settings_are_told_and_set(given: &Given) {
+    given.install(&spec(given, ""));
+    let queue = Queue::open(&given.settings(&[]).config(), &given.queue).unwrap();
+    let told = || queue.settings().unwrap().into_iter().map(|one| (one.name, one.value, one.described));
+    let told = || told().collect::<Vec<_>>();
+    assert_eq!(told(), [("maxAttempts", None, 2), ("leaseMs", None, 7_200_000)]);
+    for value in [1, 5] {
+        queue.set_setting("maxAttempts", Some(value)).unwrap();
+        assert_eq!(told(), [("maxAttempts", Some(value), 2), ("leaseMs", None, 7_200_000)]);
+    }
+    queue.set_setting("leaseMs", Some(60_000)).unwrap();
+    let open = given.open(&[]);
+    open.put("x");
+    for attempt in 1..=5 {
+        let state = open.end(open.take().settle(Action::Retry)).state;
+        assert_eq!(state, Some(if attempt < 5 { ItemState::Error } else { ItemState::Failed }));
+    }
+    queue.set_setting("maxAttempts", None).unwrap();
+    assert_eq!(told(), [("maxAttempts", None, 2), ("leaseMs", Some(60_000), 7_200_000)]);
+
+    for (name, value) in [("maxattempts", 1), ("maxAttempts", 0), ("leaseMs", 9), ("leaseMs", 86_400_001)] {
+        let error = queue.set_setting(name, Some(value)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+    }
 }
 
 fn the_lease_is_that_of_the_description(given: &Given) {

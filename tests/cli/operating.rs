@@ -257,6 +257,24 @@ fn why_an_item_is_not_worked_on() {
 }
 
 #[test]
+fn settings_are_listed_and_set() {
+    let shell = Shell::new();
+    shell.fill(1);
+    assert_eq!(
+        shell.ok(&["settings", "list", "Mail"]),
+        "mail.maxAttempts\t3\tdescription\nmail.leaseMs\t60000\tdescription\n"
+    );
+    assert_eq!(shell.ok(&["settings", "set", "Mail", "maxAttempts", "1"]), "mail.maxAttempts\t1\tAppSettings\n");
+    shell.ok(&shell.script(&["--until-empty"], "exit 1"));
+    assert_eq!(states(&shell), "Failed");
+    let told = &shell.run(&["settings", "unset", "Mail", "maxAttempts", "--json"]).json()[0];
+    assert_eq!((&told["param"], &told["value"]), (&"mail.maxAttempts".into(), &3.into()));
+    assert_eq!(told["by"], "description");
+    shell.run(&["settings", "set", "Mail", "maxAttempt", "1"]).says(2, &["there are maxAttempts and leaseMs"]);
+    shell.run(&["settings", "set", "Mail", "leaseMs", "-1"]).says(2, &["from 10 to"]);
+}
+
+#[test]
 fn items_are_steered_by_filter_with_a_dry_run_first() {
     let shell = mixed();
     for verb in ["retry", "cancel", "pause", "resume", "redrive", "purge"] {

@@ -2,7 +2,8 @@
 
 use crate::global::Global;
 use crate::{
-    adopt, check, completions, doctor, enqueue, exit, install, purge, recover, render, show, stats, steer, why, work,
+    adopt, check, completions, doctor, enqueue, exit, install, purge, recover, render, settings, show, stats, steer,
+    why, work,
 };
 use clap::{Parser, Subcommand};
 
@@ -61,5 +62,6 @@ pub enum Command {
     Redrive(steer::Args),
     Purge(purge::Args),
     Recover(recover::Args),
+    Settings(settings::Args),
     Completions(completions::Args),
 }

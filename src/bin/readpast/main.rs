@@ -27,6 +27,7 @@ mod secret_file;
 mod serve;
 #[cfg(windows)]
 mod service;
+mod settings;
 mod show;
 mod signals;
 mod spec_file;
@@ -78,6 +79,7 @@ fn perform(cli: Cli) -> Result<Exit> {
         #[cfg(windows)]
         Command::Service(args) => service::run(&global, args, read_line, &out),
         Command::Stats(args) => stats::run(&global, &args, &out),
+        Command::Settings(args) => settings::run(&global, &args, &out),
         Command::Show(args) => show::run(&global, &args, &out),
         Command::Why(args) => why::run(&global, &args, &out),
         Command::Retry(args) => steer::run(Verb::Retry, &global, &args, &out),

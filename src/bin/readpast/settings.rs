@@ -1,0 +1,72 @@
+//! `readpast settings`.
+
+use crate::exit::Exit;
+use crate::failure::Result;
+use crate::filter;
+use crate::global::Global;
+use crate::output::Output;
+use clap::Subcommand;
+use serde_json::json;
+
+/// Shows and sets what a queue's procedures read from AppSettings
+///
+/// maxAttempts: how many attempts an item has. leaseMs: how long a lease lasts, in milliseconds. What stands there counts
+/// above the queue's description, for all processes from their next call on.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Lists the settings of a queue
+    List {
+        /// The queue
+        queue: String,
+    },
+    /// Sets one
+    Set {
+        /// The queue
+        queue: String,
+        /// maxAttempts or leaseMs
+        name: String,
+        /// A whole number
+        #[arg(allow_negative_numbers = true)]
+        value: i32,
+    },
+    /// Lets the queue's description count again
+    Unset {
+        /// The queue
+        queue: String,
+        /// maxAttempts or leaseMs
+        name: String,
+    },
+}
+
+pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
+    let (name, set) = match &args.verb {
+        Verb::List { queue } => (queue, None),
+        Verb::Set { queue, name, value } => (queue, Some((name, Some(*value)))),
+        Verb::Unset { queue, name } => (queue, Some((name, None))),
+    };
+    let queue = filter::open(global, name)?;
+    if let Some((name, value)) = set {
+        queue.set_setting(name, value)?;
+    }
+    let chosen = |setting: &&readpast::queue::Setting| set.is_none_or(|(name, _)| setting.name == name);
+    for setting in queue.settings()?.iter().filter(chosen) {
+        let (counts, by) = match setting.value {
+            Some(value) => (value, "AppSettings"),
+            None => (setting.described, "description"),
+        };
+        out.answer(
+            || format!("{}\t{counts}\t{by}", setting.param),
+            || {
+                json!({"name": setting.name, "param": setting.param, "value": counts, "by": by,
+                    "described": setting.described})
+            },
+        )?;
+    }
+    Ok(Exit::Done)
+}
