@@ -14,19 +14,27 @@ fail() {
     exit 1
 }
 
+# A module of its own, with what only it needs.
+readonly modules=(. readpastprom)
+
 step 'gofmt'
 unformatted=$(gofmt -l .)
 [ -z "$unformatted" ] || fail "gofmt would change: $unformatted"
 
 step 'go vet'
-go vet ./...
+for module in "${modules[@]}"; do
+    (cd "$module" && go vet ./...)
+done
 
 step "staticcheck $staticcheck"
 if [ "$(cat build/tools/version 2>/dev/null)" != "$staticcheck $(go version)" ]; then
     GOBIN=$PWD/build/tools go install "honnef.co/go/tools/cmd/staticcheck@$staticcheck"
     echo "$staticcheck $(go version)" >build/tools/version
 fi
-build/tools/staticcheck -checks all ./...
+tools=$PWD/build/tools
+for module in "${modules[@]}"; do
+    (cd "$module" && "$tools/staticcheck" -checks all ./...)
+done
 
 [ -n "${READPAST_TEST_POSTGRES:-}" ] || {
     echo 'check: set READPAST_TEST_POSTGRES to an ODBC connection string, or run "make test" at the root' >&2
@@ -35,7 +43,10 @@ build/tools/staticcheck -checks all ./...
 export READPAST_HEADER=$PWD/../../include/readpast.h
 # With the race detector; and with the compiler's check of every store of a pointer, of which C must see none of Go's.
 run_tests() {
-    GOEXPERIMENT=cgocheck2 go test -race -count=1 -ldflags "-r $prefix/lib" .
+    local module
+    for module in "${modules[@]}"; do
+        (cd "$module" && GOEXPERIMENT=cgocheck2 go test -race -count=1 -ldflags "-r $prefix/lib" .)
+    done
 }
 step 'tests on PostgreSQL'
 READPAST_CONNECTION=$READPAST_TEST_POSTGRES run_tests

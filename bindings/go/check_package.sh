@@ -24,7 +24,8 @@ proxy=$dir/proxy/$module/@v
 mkdir -p "$proxy"
 echo "{\"Version\": \"$version\"}" >"$proxy/$version.info"
 cp go.mod "$proxy/$version.mod"
-git ls-files --cached --others --exclude-standard | python3 -c '
+# Without the module within it, which is one for itself.
+git ls-files --cached --others --exclude-standard -- . ':!readpastprom' | python3 -c '
 import sys, zipfile
 with zipfile.ZipFile(sys.argv[1], "w") as archive:
     for path in sys.stdin.read().splitlines():

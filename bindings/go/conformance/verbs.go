@@ -32,6 +32,7 @@ func init() {
 		"redrive":          redrive,
 		"purge":            purge,
 		"stats":            stats,
+		"metrics":          metrics,
 		"interrupt":        func(_ context.Context, r *request) (answer, error) { return ok(), r.queue().Interrupt() },
 		"resume":           func(_ context.Context, r *request) (answer, error) { return ok(), r.queue().Resume() },
 		"close":            closeQueue,
@@ -62,6 +63,11 @@ func perform(asked *request) answer {
 
 func ok() answer {
 	return of(readpast.StatusOK)
+}
+
+func metrics(context.Context, *request) (answer, error) {
+	text, err := readpast.Metrics()
+	return ok().with("text", text), err
 }
 
 func hello(context.Context, *request) (answer, error) {
