@@ -31,6 +31,7 @@ namespace Conformance
                 { "redrive", Redrive },
                 { "purge", Purge },
                 { "stats", Stats },
+                { "metrics", request => Ok().With("text", NativeLibrary.Metrics()) },
                 { "interrupt", request => Done(QueueOf(request).Interrupt) },
                 { "resume", request => Done(QueueOf(request).Resume) },
                 { "close", request => Done(() => QueueOf(request).Close(request.Milliseconds("timeout_ms").Value)) },

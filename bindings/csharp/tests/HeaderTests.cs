@@ -18,6 +18,9 @@ namespace Readpast.Tests
     {
         private const BindingFlags Fields = BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic;
 
+        /// <summary>What of the header's structs is a number for a handle.</summary>
+        private const string Handles = "config|queue|batch|receipts|renewal|error|worker|events|text";
+
         private static readonly Assembly Binding = typeof(Queue).Assembly;
 
         private static readonly string Header = Regex.Replace(
@@ -110,8 +113,7 @@ namespace Readpast.Tests
             foreach (Match match in declared)
             {
                 string name = match.Groups[2].Value;
-                bool isHandle = new[] { "config", "queue", "batch", "receipts", "renewal", "error", "worker", "events" }
-                    .Contains(name);
+                bool isHandle = Handles.Split('|').Contains(name);
                 Type type = Binding.GetType("Readpast.Native." + (isHandle ? "Handle" : Pascal(name) + "Struct"), true);
                 known.Add(type.Name);
                 CollectionAssert.AreEqual(
@@ -171,7 +173,7 @@ namespace Readpast.Tests
         private static string Shape(string type)
         {
             type = type.Trim();
-            if (Regex.IsMatch(type, @"^readpast_(config|queue|batch|receipts|renewal|error|worker|events)( \*)?$"))
+            if (Regex.IsMatch(type, "^readpast_(" + Handles + @")( \*)?$"))
             {
                 return type.EndsWith("*", StringComparison.Ordinal) ? "pointer" : "handle";
             }

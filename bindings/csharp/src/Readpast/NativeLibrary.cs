@@ -28,5 +28,26 @@ namespace Readpast
         {
             return Library.NameOf((int)status);
         }
+
+        /// <summary>
+        /// What this process has done with its queues since it began, in Prometheus' text format (text/plain;
+        /// version=0.0.4; charset=utf-8), for a page that Prometheus scrapes: claims, settlements by what came of them,
+        /// retries, errors, how long calls took, connections and workers. docs/operate.md lists the names. It asks no
+        /// server, and any thread may call it at any time.
+        /// </summary>
+        /// <returns>The text.</returns>
+        public static string Metrics()
+        {
+            Library.Check();
+            QueueException.Check(MetricsMethods.readpast_metrics(out Handle text, out Handle error), error);
+            try
+            {
+                return Utf8.Read(MetricsMethods.readpast_text_get(text));
+            }
+            finally
+            {
+                MetricsMethods.readpast_text_free(text);
+            }
+        }
     }
 }
