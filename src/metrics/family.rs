@@ -37,6 +37,7 @@ pub struct Family {
 
 /// One figure.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Sample {
     /// What is added to the family's name: of a histogram `_bucket`, `_sum` or `_count`; else nothing.
     pub suffix: &'static str,
