@@ -134,6 +134,10 @@ json stats(const call &call) {
     return with(ok(), "stats", stats_of(call.queue()->stats()));
 }
 
+json metrics(const call & /*unused*/) {
+    return with(ok(), "text", readpast::metrics());
+}
+
 json interrupt(const call &call) {
     call.queue()->interrupt();
     return ok();
@@ -230,6 +234,7 @@ json make_call(objects &kept, const json &request) {
         {"redrive", redrive},
         {"purge", purge},
         {"stats", stats},
+        {"metrics", metrics},
         {"interrupt", interrupt},
         {"resume", resume},
         {"close", close_queue},

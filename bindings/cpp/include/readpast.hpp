@@ -43,4 +43,7 @@
 // What only a worker's handler sees.
 #include <readpast/job.hpp> // job
 
+// To watch it.
+#include <readpast/metrics.hpp> // metrics(): what this process has done
+
 #endif

@@ -1,0 +1,26 @@
+// What this process has done, for monitoring systems.
+#ifndef READPAST_METRICS_HPP
+#define READPAST_METRICS_HPP
+
+#include <readpast/detail/handle.hpp>
+#include <readpast/error.hpp>
+#include <readpast/version.hpp>
+
+#include <string>
+
+namespace readpast {
+
+/// What this process has done with its queues since it began, in Prometheus' text format (text/plain; version=0.0.4;
+/// charset=utf-8), for a page that Prometheus scrapes: claims, settlements by what came of them, retries, errors, how long
+/// calls took, connections and workers. docs/operate.md lists the names. Asks no server; any thread may call it at any time.
+[[nodiscard]] inline std::string metrics() {
+    detail::require_abi();
+    readpast_text raw = {0};
+    detail::call(readpast_metrics, &raw);
+    const detail::handle<readpast_text, readpast_text_free> text(raw);
+    return readpast_text_get(text.get());
+}
+
+} // namespace readpast
+
+#endif
