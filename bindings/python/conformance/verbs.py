@@ -136,6 +136,11 @@ def _stats(request: Request) -> Answer:
     return _done(stats=queue_of(request).stats()._asdict())
 
 
+@_verb("metrics")
+def _metrics(_: Request) -> Answer:
+    return _done(text=readpast.metrics())
+
+
 @_verb("interrupt")
 def _interrupt(request: Request) -> Answer:
     queue_of(request).interrupt()

@@ -3,6 +3,7 @@
 from . import testing
 from ._config import install, install_file
 from ._library import ABI, VERSION
+from ._metrics import metrics
 from ._rows import Column
 from .aio import AsyncQueue
 from .answers import Answers, Outcome, Receipt
@@ -49,5 +50,6 @@ __all__ = [
     "__version__",
     "install",
     "install_file",
+    "metrics",
     "testing",
 ]

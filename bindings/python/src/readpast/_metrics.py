@@ -1,0 +1,20 @@
+"""`readpast_metrics`: what this process has done."""
+
+from __future__ import annotations
+
+from ._handle import Handle
+from ._library import ffi, lib, string
+from .errors import checked, place_for_error
+
+
+def metrics() -> str:
+    """What this process has done with its queues since it began, in Prometheus' text format.
+
+    For a page that Prometheus scrapes (`text/plain; version=0.0.4; charset=utf-8`): claims, settlements by what came of
+    them, retries, errors, how long calls took, connections and workers. docs/operate.md lists the names. Asks no
+    server; any thread may call it at any time. For `prometheus_client`, `readpast.prometheus` has a collector.
+    """
+    made, error = ffi.new("readpast_text *"), place_for_error()
+    checked(lib.readpast_metrics(made, error), error)
+    text = Handle(made[0], lib.readpast_text_free)
+    return string(lib.readpast_text_get(text.c)) or ""
