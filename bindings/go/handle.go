@@ -60,6 +60,9 @@ func judge(item *Item, given Settlement, err error) (settlement Settlement, isMi
 		return item.Fail("the handler of item " + item.Key + " settled item " + given.Key +
 			"; it may only settle its own"), true
 	}
+	if _, err := columnsJSON(given.Set); err != nil {
+		return item.Fail("the handler of item " + item.Key + " sets what cannot be set: " + err.Error()), true
+	}
 	// Whatever else it says of the claim, it is this one.
 	given.Token, given.Attempt = item.Token, item.Attempt
 	return given, false
@@ -67,7 +70,12 @@ func judge(item *Item, given Settlement, err error) (settlement Settlement, isMi
 
 // end ends an item. The library judges what its texts and times hold.
 func (r *run) end(settlement Settlement) {
-	if failure := r.engine.End(settlement.native()); failure != nil {
+	native, err := settlement.native()
+	if err != nil {
+		r.fail(err)
+		return
+	}
+	if failure := r.engine.End(native); failure != nil {
 		r.fail(failed(failure))
 	}
 }

@@ -55,18 +55,18 @@ func (c Columns) MarshalJSON() ([]byte, error) {
 }
 
 // columnsJSON is empty for no columns.
-func (n *NewItem) columnsJSON() (string, error) {
-	if n.Columns == nil {
+func columnsJSON(columns any) (string, error) {
+	if columns == nil {
 		return "", nil
 	}
-	if raw, is := n.Columns.(json.RawMessage); is {
+	if raw, is := columns.(json.RawMessage); is {
 		return string(raw), nil
 	}
-	columns, err := json.Marshal(n.Columns)
+	text, err := json.Marshal(columns)
 	if err != nil {
 		return "", &Error{Status: StatusInvalidItem, Message: "the columns cannot be JSON: " + err.Error(), cause: err}
 	}
-	return string(columns), nil
+	return string(text), nil
 }
 
 func negativeDelay(delay time.Duration) error {

@@ -50,7 +50,7 @@ func (q *Queue) Redrive(ctx context.Context, items ...ItemRef) (Outcomes, error)
 func (o Operation) Enqueue(ctx context.Context, items ...NewItem) (Receipts, error) {
 	var packed capi.NewItems
 	for i := range items {
-		columns, err := items[i].columnsJSON()
+		columns, err := columnsJSON(items[i].Columns)
 		if err != nil {
 			return nil, err
 		}
@@ -121,7 +121,11 @@ func (o Operation) settle(
 	}
 	packed := capi.MakeSettlements(len(settlements))
 	for i := range settlements {
-		packed.Add(settlements[i].native())
+		native, err := settlements[i].native()
+		if err != nil {
+			return nil, capi.Claimed{}, err
+		}
+		packed.Add(native)
 	}
 	defer runtime.KeepAlive(o.queue)
 	told, claimed, failure := o.queue.handle.Settle(packed, o.identity, claims, count(limit))

@@ -1,6 +1,7 @@
 package readpast_test
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -10,6 +11,25 @@ import (
 
 	readpast "github.com/readpast/readpast/bindings/go"
 )
+
+func TestASettlementSetsTheItemsOwnColumns(t *testing.T) {
+	queue := open(t)
+	batch := claimed(t, queue, "a", "b", "c")
+	at := time.Date(2026, 11, 21, 8, 30, 0, 0, time.UTC)
+	paid := batch.Item(0).Complete().WithSet(readpast.Columns{"payload": "changed", "At": at})
+	raw := batch.Item(1).Complete().WithSet(json.RawMessage(`{"Payload": "also"}`))
+	outcomes := must(queue.Settle(ctx, paid, raw))(t)
+	equal(t, outcomes.Status(), readpast.StatusOK)
+	for _, wrong := range []any{readpast.Columns{"Nope": 1}, readpast.Columns{"Payload": make(chan int)}} {
+		_, err := queue.Settle(ctx, batch.Item(2).Complete().WithSet(wrong))
+		var refused *readpast.Error
+		if !errors.As(err, &refused) || refused.Status != readpast.StatusInvalidItem {
+			t.Fatal(err)
+		}
+	}
+	equalAll(t, column(t, queue, "Payload"), "changed", "also", "c")
+	equal(t, column(t, queue, "status")[2], "Processing")
+}
 
 func TestABatchIsInTheOrderThatItemsWereDue(t *testing.T) {
 	batch := claimed(t, open(t), "a", "b", "c")

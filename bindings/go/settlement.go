@@ -23,6 +23,9 @@ type Settlement struct {
 	Delay *time.Duration
 	// Due is when the item is due again, a UTC time like "2026-11-21T08:30:00Z"; empty: as it was, or after Delay.
 	Due string
+	// Set are values for the item's own columns, in the form of NewItem.Columns, what a subtype has in one by its name:
+	// Columns{"PaidAt": time.Now(), "Email": Columns{"Response": "250 OK"}}. A column left out keeps its value.
+	Set any
 }
 
 // Operate steers an item without holding its lease: cancels, pauses, resumes, terminates it, lets it be tried again.
@@ -66,7 +69,13 @@ func (s Settlement) WithDue(due time.Time) Settlement {
 	return s
 }
 
-func (s *Settlement) native() *capi.Settlement {
+// WithSet is the settlement that sets columns of the item.
+func (s Settlement) WithSet(columns any) Settlement {
+	s.Set = columns
+	return s
+}
+
+func (s *Settlement) native() (*capi.Settlement, error) {
 	settlement := &capi.Settlement{
 		Key:      s.Key,
 		Token:    s.Token,
@@ -87,7 +96,11 @@ func (s *Settlement) native() *capi.Settlement {
 		// For the library to refuse, of which -1 is none.
 		settlement.DelayMs = min(settlement.DelayMs, -2)
 	}
-	return settlement
+	set, err := columnsJSON(s.Set)
+	if set != "" {
+		settlement.Set = &set
+	}
+	return settlement, err
 }
 
 // Outcome is what came of an item, and how it is now.

@@ -104,7 +104,7 @@ func TestWhatAHandlerReturnsIsSettled(t *testing.T) {
 
 func TestAPanicIsTheItemsErrorAndTheWorkerGoesOn(t *testing.T) {
 	queue := open(t)
-	enqueue(t, queue, "bad", "good", "long", "unsendable", "another's", "steps", "delays")
+	enqueue(t, queue, "bad", "good", "long", "unsendable", "another's", "steps", "delays", "unset", "set")
 	other := claimed(t, open(t), "x").Item(0)
 	worker := readpast.Worker{Queue: queue, BatchSize: 2, Logger: quiet}
 	worker.Handler = func(_ context.Context, item *readpast.Item) (readpast.Settlement, error) {
@@ -121,24 +121,30 @@ func TestAPanicIsTheItemsErrorAndTheWorkerGoesOn(t *testing.T) {
 			return item.Settle(readpast.ActionStep), nil
 		case "delays":
 			return item.Complete().WithDelay(-time.Hour), nil
+		case "unset":
+			return item.Complete().WithSet(readpast.Columns{"Payload": make(chan int)}), nil
+		case "set":
+			return item.Complete().WithSet(readpast.Columns{"Payload": "has been", "Big": 1}), nil
 		}
 		return item.Complete(), nil
 	}
 	check(t, run(t, &worker, func() bool {
 		figures := stats(t, queue)
-		return figures.Failed == 4 && figures.Completed == 3
+		return figures.Failed == 5 && figures.Completed == 4
 	}))
 	texts, responses := column(t, queue, "error"), column(t, queue, "response")
 	for i, wanted := range []string{
 		"panic: it is bad: ä😀 \uFFFD\uFFFD! file does not exist\n", "", "panic: 😀", "the response is not UTF-8",
 		"settled item " + other.Key, "the action Step does not end an item",
 		"what the handler gave was refused: the delay of -3600000 ms is not from 0",
+		"the columns cannot be JSON: ", "",
 	} {
 		if !strings.Contains(texts[i], wanted) {
 			t.Errorf("%q does not contain %q", texts[i], wanted)
 		}
 	}
 	equal(t, responses[3], "")
+	equal(t, column(t, queue, "Payload")[8], "has been")
 	if !strings.Contains(texts[0], "worker_test.go:") {
 		t.Error("it does not say where: " + texts[0])
 	}

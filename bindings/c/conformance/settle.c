@@ -28,6 +28,7 @@ static readpast_queue queue_of(const cJSON *request) {
     return (readpast_queue){kept_for(QUEUE, request, "queue")};
 }
 
+/* Freed by `free_settlements`. */
 static readpast_settlement *settlements_of(struct list list) {
     readpast_settlement *settlements = room_for(list, sizeof *settlements);
     int32_t i = 0;
@@ -46,9 +47,16 @@ static readpast_settlement *settlements_of(struct list list) {
             .error = text_of(each, "error"),
             .delay_ms = number_of(each, "delay_ms", -1),
             .due = text_of(each, "due"),
+            .set_json = json_of(each, "set"),
         };
     }
     return settlements;
+}
+
+static void free_settlements(readpast_settlement *settlements, struct list list) {
+    for (int32_t i = 0; i < list.count; i++)
+        cJSON_free((char *)settlements[i].set_json);
+    free(settlements);
 }
 
 static readpast_outcome *outcomes_for(struct list list) {
@@ -118,7 +126,7 @@ cJSON *call_settle(const cJSON *request) {
     readpast_status status = readpast_queue_settle(queue_of(request), settlements, list.count,
                                                    text_of(request, "operation"), outcomes, &error);
     cJSON *answer = answer_with(status, error, outcomes, list);
-    free(settlements);
+    free_settlements(settlements, list);
     free(outcomes);
     return answer;
 }
@@ -140,7 +148,7 @@ cJSON *call_settle_and_claim(const cJSON *request) {
         keep(BATCH, as, batch.id);
     else
         readpast_batch_free(batch);
-    free(settlements);
+    free_settlements(settlements, list);
     free(outcomes);
     return answer;
 }

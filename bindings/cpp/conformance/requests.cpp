@@ -71,6 +71,7 @@ readpast::settlement settlement_of(const json &item) {
     made.error = text_of(item, "error");
     made.delay = time_of(item, "delay_ms");
     made.due = text_of(item, "due");
+    made.set = json_of(item, "set");
     return made;
 }
 

@@ -44,6 +44,7 @@ answer follow(const json &script, readpast::job &job) {
     settlement.error = text("error");
     settlement.due = text("due");
     settlement.delay = time_of(*line, "delay_ms");
+    settlement.set = json_of(*line, "set");
     return settlement;
 }
 

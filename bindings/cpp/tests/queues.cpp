@@ -49,6 +49,22 @@ TEST_CASE("every way to end a claim") {
     CHECK(column(queue, "error")[2] == "never");
 }
 
+TEST_CASE("a settlement sets the item's own columns") {
+    const auto queue = open();
+    const auto items = claimed(queue, {"a", "b"});
+    auto paid = items[0].complete("paid");
+    paid.set = R"({"payload": "changed", "Brief": "b"})";
+    queue.settle({paid, items[1].complete()});
+    CHECK(column(queue, "Payload") == std::vector<std::string>{"changed", "b"});
+    CHECK(column(queue, "Brief") == std::vector<std::string>{"b", "NULL"});
+
+    const auto more = claimed(queue, {"c"});
+    auto wrong = more[0].complete();
+    wrong.set = R"({"Nope": 1})";
+    CHECK(thrown_by([&] { queue.settle(wrong); }) == status::invalid_item);
+    CHECK(column(queue, "status")[2] == "Processing");
+}
+
 TEST_CASE("settling and claiming is one call") {
     const auto queue = open();
     auto items = claimed(queue, {"a"});

@@ -80,6 +80,7 @@ namespace Conformance
                 Error = item.Text("error"),
                 Delay = item.Milliseconds("delay_ms"),
                 Due = item.Text("due"),
+                SetJson = item.Json("set"),
             };
         }
 

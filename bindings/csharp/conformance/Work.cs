@@ -77,6 +77,7 @@ namespace Conformance
                     settlement.Error = Spoilt(play, "error");
                     settlement.Due = play.Text("due");
                     settlement.Delay = play.Milliseconds("delay_ms");
+                    settlement.SetJson = play.Json("set");
                     return settlement;
             }
         }

@@ -1,4 +1,5 @@
 using System;
+using System.Collections.Generic;
 using System.Linq;
 using NUnit.Framework;
 
@@ -70,6 +71,31 @@ namespace Readpast.Tests
             }
             CollectionAssert.AreEqual(new[] { "ok", "", "", "" }, TestQueue.Column(queue, "response"));
             CollectionAssert.AreEqual(new[] { "", "", "", "no" }, TestQueue.Column(queue, "error"));
+        }
+
+        [Test]
+        public void ASettlementSetsTheItemsOwnColumns()
+        {
+            using (Batch batch = TestQueue.Claimed(queue, "a", "b", "c"))
+            {
+                Settlement paid = batch[0].Complete("paid").SetColumns(new Dictionary<string, object>
+                {
+                    { "payload", "changed" }, { "Small", 7 }, { "At", new DateTime(2026, 11, 21, 8, 30, 0) },
+                });
+                queue.Settle(new[] { paid, batch[1].Complete() });
+                Settlement wrong = batch[2].Complete();
+                wrong.SetJson = "{\"Nope\": 1}";
+                var refused = Assert.Throws<QueueException>(() => queue.Settle(wrong));
+                Assert.AreEqual(Status.InvalidItem, refused.Status);
+                StringAssert.Contains("Nope", refused.Message);
+            }
+            CollectionAssert.AreEqual(new[] { "changed", "b", "c" }, TestQueue.Column(queue, "Payload"));
+            using (Batch found = queue.Find())
+            {
+                Assert.AreEqual(7, found[0].GetInt64("Small"));
+                Assert.AreEqual(new DateTime(2026, 11, 21, 8, 30, 0), found[0].GetDateTime("At"));
+                Assert.AreEqual("Processing", found[2].GetString("status"));
+            }
         }
 
         [Test]

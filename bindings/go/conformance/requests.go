@@ -77,12 +77,13 @@ type settlement struct {
 	Action                json.RawMessage
 	Step, Response, Error *string
 	DelayMs               *int64 `json:"delay_ms"`
+	Set                   json.RawMessage
 }
 
 func (s *settlement) toSettlement() readpast.Settlement {
 	return readpast.Settlement{
 		Key: s.Key, Token: s.Token, Attempt: s.Attempt, Action: actionOf(s.Action),
-		Step: s.Step, Response: s.Response, Error: s.Error, Delay: duration(s.DelayMs), Due: s.Due,
+		Step: s.Step, Response: s.Response, Error: s.Error, Delay: duration(s.DelayMs), Due: s.Due, Set: s.Set,
 	}
 }
 

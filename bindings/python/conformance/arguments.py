@@ -38,6 +38,7 @@ def settlement(item: Request) -> Settlement:
         item.get("error"),
         milliseconds(item, "delay_ms"),
         item.get("due"),
+        item.get("set"),
     )
 
 

@@ -61,4 +61,4 @@ def _play(item: Item, script: dict[str, Any]) -> Settlement | None:
     texts = {name: play.get(name) for name in ("step", "response", "error", "due")}
     if spoil:
         texts[spoil] += "\0\ud83d"
-    return item.settle(action(does))._replace(**texts, delay=milliseconds(play, "delay_ms"))
+    return item.settle(action(does))._replace(**texts, delay=milliseconds(play, "delay_ms"), set=play.get("set"))

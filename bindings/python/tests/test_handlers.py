@@ -231,12 +231,23 @@ def test_what_cannot_be_stored_is_left_out_and_the_action_kept(
     assert "was refused, and is left out of its Complete: " in log.text
 
 
-@pytest.mark.parametrize(("name", "value"), [("response", 5), ("due", 7), ("delay", "soon"), ("action", 1)])
+@pytest.mark.parametrize(("name", "value"), [("response", 5), ("due", 7), ("delay", "soon"), ("action", 1), ("set", 5)])
 def test_a_settlement_of_wrong_types_is_a_mistake(queue: Queue, name: str, value: Any) -> None:
     support.enqueue(queue, "a")
     wrong = {name: value}
     run_until(Worker(queue, lambda item: item.complete()._replace(**wrong)), lambda: queue.stats().failed == 1)
     assert f"whose {name} is a value of type {type(value).__name__}" in str(support.column(queue, "error")[0])
+
+
+def test_what_is_set_is_written_and_what_cannot_be_json_is_a_mistake(queue: Queue) -> None:
+    support.enqueue(queue, "a", "b")
+    values: dict[object, object] = {"a": {"Payload": "changed"}, "b": {"Payload": object()}}
+    run_until(
+        Worker(queue, lambda item: item.complete()._replace(set=values[item["Payload"]])),  # type: ignore[arg-type]
+        lambda: queue.stats().failed == 1 and queue.stats().completed == 1,
+    )
+    assert support.column(queue, "Payload") == ["changed", "b"]
+    assert "whose set cannot be JSON" in str(support.column(queue, "error")[1])
 
 
 def test_a_step_keeps_the_claim_and_a_lost_item_says_so(queue: Queue) -> None:

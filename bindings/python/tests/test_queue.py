@@ -41,6 +41,21 @@ def test_answers_have_the_status_of_the_call(queue: readpast.Queue) -> None:
         assert isinstance(outcomes, tuple)
 
 
+def test_a_settlement_sets_the_items_own_columns(queue: readpast.Queue) -> None:
+    with support.claimed(queue, "a", "b", "c") as batch:
+        moment = datetime(2026, 11, 21, 8, 30, tzinfo=timezone.utc)
+        paid = batch[0].complete("paid")._replace(set={"payload": "changed", "At": moment, "Document": {"n": [1]}})
+        text = batch[1].complete()._replace(set='{"Document": {"n": [1.10]}}')
+        assert queue.settle_many([paid, text]).status is Status.OK
+        with pytest.raises(errors.InvalidItemError, match="Nope"):
+            queue.settle(batch[2].complete()._replace(set={"Nope": 1}))
+        with pytest.raises(TypeError, match="cannot hold"):
+            queue.settle(batch[2].complete()._replace(set={"Payload": object()}))
+        assert queue.settle(batch[2].complete()).answer is Status.OK
+    assert support.column(queue, "Payload") == ["changed", "b", "c"]
+    assert support.column(queue, "At") == [moment, None, None]
+
+
 def test_settle_and_claim(queue: readpast.Queue) -> None:
     support.enqueue(queue, "a", "b")
     with queue.claim() as first:

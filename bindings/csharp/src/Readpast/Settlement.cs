@@ -1,4 +1,5 @@
 using System;
+using System.Collections.Generic;
 using Readpast.Native;
 
 namespace Readpast
@@ -52,6 +53,12 @@ namespace Readpast
         /// <summary>When the item is due again, a UTC time. Null: as it was, or after <see cref="Delay"/>.</summary>
         public string Due { get; set; }
 
+        /// <summary>
+        /// Values for the item's own columns, as a JSON object in the form of <see cref="NewItem.ColumnsJson"/>, what a
+        /// subtype has in an object by its name. A column that is left out keeps its value. Null: none.
+        /// </summary>
+        public string SetJson { get; set; }
+
         /// <summary>It stands for a mistake of the handler, of which a worker tells in another way.</summary>
         internal bool IsMistake { get; set; }
 
@@ -63,6 +70,15 @@ namespace Readpast
         public static Settlement Operator(string key, SettlementAction action, string token = null)
         {
             return new Settlement(key, token, 0, action);
+        }
+
+        /// <summary>Sets columns of the item, in place of what was to be set before.</summary>
+        /// <param name="columns">Values by column, as of a <see cref="NewItem"/>.</param>
+        /// <returns>This settlement.</returns>
+        public Settlement SetColumns(IEnumerable<KeyValuePair<string, object>> columns)
+        {
+            SetJson = JsonText.Of(columns ?? throw new ArgumentNullException(nameof(columns)));
+            return this;
         }
 
         /// <summary>What it says, for the library to judge.</summary>
@@ -87,6 +103,8 @@ namespace Readpast
                 DelayMs = delay,
                 Due = texts.Any(Due, out UIntPtr due),
                 DueLength = due,
+                SetJson = texts.Any(SetJson, out UIntPtr set),
+                SetJsonLength = set,
             };
         }
     }

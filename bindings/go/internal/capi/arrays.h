@@ -26,7 +26,7 @@ struct any_text {
 
 struct packed_settlement {
     text_place key, token;
-    struct any_text step, response, error, due;
+    struct any_text step, response, error, due, set;
     int64_t delay_ms;
     int32_t attempt, action;
 };
@@ -91,6 +91,8 @@ static inline readpast_settlement settlement_of(const char *texts, const struct 
     settlement.delay_ms = packed->delay_ms;
     settlement.due = text_at(texts, packed->due.at);
     settlement.due_length = packed->due.length;
+    settlement.set_json = text_at(texts, packed->set.at);
+    settlement.set_json_length = packed->set.length;
     return settlement;
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 import traceback
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any, Callable, Optional, Union
 from ._coroutines import Cancelled, Coroutines
 from ._texts import Seconds
 from .item import Item
+from .new_item import json_of
 from .settlement import Settlement
 from .status import Action
 
@@ -30,6 +31,7 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
     "error": str,
     "delay": (int, float, timedelta),
     "due": (str, datetime),
+    "set": (str, Mapping),
 }
 _OURS = str(Path(__file__).parent)
 
@@ -108,7 +110,11 @@ def _proper(given: object, item: Item) -> Settlement:
         value = getattr(given, name)
         if value is not None and not isinstance(value, types):
             raise _Mistake(f"the handler returned a Settlement whose {name} is {_named(value)}")
-    return given._replace(attempt=item.attempt)
+    try:
+        values = json_of(given.set, "set")
+    except (TypeError, ValueError) as error:
+        raise _Mistake(f"the handler returned a Settlement whose set cannot be JSON: {error}") from error
+    return given._replace(attempt=item.attempt, set=values)
 
 
 def _named(given: object) -> str:

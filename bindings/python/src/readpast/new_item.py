@@ -43,18 +43,18 @@ def new_items_for(items: Sequence[NewItem | Mapping[str, Any]], texts: Texts) ->
         native.step = texts(item.step, "step")
         native.delay_ms = delay(item.delay)
         native.due = texts(moment(item.due), "due")
-        native.columns_json = texts(json_of(item.columns), "columns")
+        native.columns_json = texts(json_of(item.columns, "columns"), "columns")
     return array
 
 
-def json_of(columns: Mapping[str, Any] | str | None) -> str | None:
+def json_of(columns: Mapping[str, Any] | str | None, name: str) -> str | None:
     """An object for the library, of what columns may hold in Python."""
     if columns is None or isinstance(columns, str):
         return columns
     try:
         return json.dumps(dict(columns), default=_plain, ensure_ascii=False, allow_nan=False)
     except ValueError as error:
-        raise refused(f"columns: {error}") from error
+        raise refused(f"{name}: {error}") from error
 
 
 def _plain(value: object) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ._library import CData, ffi
 from ._texts import Moment, Seconds, Texts, any_delay, any_moment
+from .new_item import json_of
 from .status import Action
 
 
@@ -31,6 +32,9 @@ class Settlement(NamedTuple):
     delay: Seconds | None = None
     #: When the item is due again; None: as it was, or after `delay`.
     due: Moment | None = None
+    #: Values for the item's own columns, as those of a `NewItem`, what a subtype has in a dict by its name:
+    #: `{"PaidAt": datetime.now(timezone.utc), "Email": {"Response": "250 OK"}}`. A column left out keeps its value.
+    set: Mapping[str, Any] | str | None = None
 
     @classmethod
     def operator(cls, key: str, action: Action, *, token: str | None = None, error: str | None = None) -> Settlement:
@@ -66,7 +70,7 @@ def settlements_for(settlements: Sequence[Settlement], texts: Texts) -> CData:
     array = ffi.new("readpast_settlement[]", len(settlements))
     for native, settlement in zip(array, settlements):
         # This runs for every item: what is not there stays as the array has it, zero.
-        key, token, attempt, action, step, response, error, delay, due = settlement
+        key, token, attempt, action, step, response, error, delay, due, values = settlement
         native.struct_size = _SETTLEMENT
         native.key = texts(key, "key")
         native.token = texts(token, "token")
@@ -81,6 +85,8 @@ def settlements_for(settlements: Sequence[Settlement], texts: Texts) -> CData:
             native.error, native.error_length = texts.with_length(error, "error")
         if due is not None:
             native.due, native.due_length = texts.with_length(any_moment(due), "due")
+        if values is not None:
+            native.set_json, native.set_json_length = texts.with_length(json_of(values, "set"), "set")
     return array
 
 

@@ -55,7 +55,7 @@ def batch(
 
 def _member(own: Mapping[str, object], columns: Mapping[str, Any] | str | None) -> str:
     members = [f"{json.dumps(name)}: {json.dumps(given)}" for name, given in own.items()]
-    return "{" + ", ".join([*members, f'"columns": {json_of(columns) or "{}"}']) + "}"
+    return "{" + ", ".join([*members, f'"columns": {json_of(columns, "columns") or "{}"}']) + "}"
 
 
 def _batch(items: list[str], spec: str | None) -> Batch:

@@ -51,6 +51,8 @@ namespace Readpast.Native
         public UIntPtr ResponseLength;
         public UIntPtr ErrorLength;
         public UIntPtr DueLength;
+        public IntPtr SetJson;
+        public UIntPtr SetJsonLength;
     }
 
     [StructLayout(LayoutKind.Sequential)]
