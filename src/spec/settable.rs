@@ -1,7 +1,7 @@
 //! What a settlement may set: the item's own columns and those of its subtypes, but for what the queue itself goes by.
 
 use super::validate::{by_place, column_of, put_object, shown};
-use super::{ColumnSpec, Completion, QueueSpec, Storage};
+use super::{ColumnSpec, Completion, QueueSpec, Storage, SubtypeSpec};
 use crate::ident::Identifier;
 use crate::item::Columns;
 
@@ -34,40 +34,48 @@ pub(crate) fn check_set(spec: &QueueSpec, completes: bool, json: &str) -> Result
             spec.queue
         ));
     }
+    let settable: Vec<_> = spec.settable().collect();
     let table = spec.table();
+    // A column of the life cycle may be listed among the queue's.
     let life = table.iter().flat_map(|table| table.columns_of_its_own());
     let life = life.filter(|name| !spec.columns.iter().any(|column| column.name == **name));
-    let columns: Vec<_> = spec.columns.iter().map(|column| &column.name).chain(life).collect();
-    let subtypes = spec.subtypes.iter().map(|subtype| subtype.name.as_str());
-    let names: Vec<_> = columns.iter().map(|name| name.as_str()).chain(subtypes).collect();
+    let listed = spec.columns.iter().map(|column| &column.name).filter(|name| why_fixed(spec, name).is_some());
+    let fixed: Vec<_> = listed.chain(life).collect();
+    let open = settable.len() + spec.subtypes.len();
+    let subtypes = spec.subtypes.iter().map(|subtype| &subtype.name);
+    let names = settable.iter().map(|column| &column.name).chain(subtypes).chain(fixed.iter().copied());
+    let names: Vec<_> = names.map(Identifier::as_str).collect();
     let mut out = Vec::new();
-    for (place, value) in by_place(spec, &names, "", &given)? {
-        if let Some(name) = columns.get(place) {
-            if let Some(why) = why_fixed(spec, name) {
-                return Err(format!("column {:?} is not to be set: {why}", name.as_str()));
-            }
-            out.extend(spec.columns.get(place).map(|column| value_of(column, "", value)).transpose()?);
-            continue;
-        }
-        let subtype = &spec.subtypes[place - columns.len()];
-        let name = subtype.name.as_str();
-        let given = Columns::from_json(value)
-            .map_err(|_| format!("column {name:?} takes an object with the subtype's columns, not {}", shown(value)))?;
-        let prefix = format!("{name}.");
-        let names: Vec<_> = subtype.columns.iter().map(|column| column.name.as_str()).collect();
-        let values = by_place(spec, &names, &prefix, &given)?
-            .into_iter()
-            .map(|(place, value)| value_of(&subtype.columns[place], &prefix, value))
-            .collect::<Result<Vec<_>, String>>()?;
-        if !values.is_empty() {
-            let mut object = String::new();
-            put_object(&mut object, &values);
-            out.push((name.to_owned(), object));
+    for (place, value) in by_place(spec, &names, open, "", &given)? {
+        if let Some(column) = settable.get(place) {
+            out.push(value_of(column, "", value)?);
+        } else if let Some(subtype) = spec.subtypes.get(place - settable.len()) {
+            out.extend(values_of(spec, subtype, value)?);
+        } else {
+            let name = fixed[place - open];
+            let why = why_fixed(spec, name).unwrap_or_default();
+            return Err(format!("column {:?} is not to be set: {why}", name.as_str()));
         }
     }
     let mut object = String::new();
     put_object(&mut object, &out);
     Ok((!out.is_empty()).then_some(object))
+}
+
+/// The columns of a subtype, in an object by its name; `None` when there are none.
+fn values_of(spec: &QueueSpec, subtype: &SubtypeSpec, json: &str) -> Result<Option<(String, String)>, String> {
+    let name = subtype.name.as_str();
+    let given = Columns::from_json(json)
+        .map_err(|_| format!("column {name:?} takes an object with the subtype's columns, not {}", shown(json)))?;
+    let prefix = format!("{name}.");
+    let names: Vec<_> = subtype.columns.iter().map(|column| column.name.as_str()).collect();
+    let values = by_place(spec, &names, names.len(), &prefix, &given)?
+        .into_iter()
+        .map(|(place, value)| value_of(&subtype.columns[place], &prefix, value))
+        .collect::<Result<Vec<_>, String>>()?;
+    let mut object = String::new();
+    put_object(&mut object, &values);
+    Ok((!values.is_empty()).then(|| (name.to_owned(), object)))
 }
 
 fn value_of(column: &ColumnSpec, prefix: &str, json: &str) -> Result<(String, String), String> {
@@ -139,7 +147,7 @@ mod tests {
         let spec = spec(SUBTYPES);
         for (json, part) in [
             ("[1]", "takes an object with the queue's columns, not [1]"),
-            (r#"{"Nope": 1}"#, "queue Q has no column \"Nope\""),
+            (r#"{"Other": 1}"#, "queue Q has no column \"Other\"; it has PaidAt, Sum, Note, Email"),
             (r#"{"Sms": {"Response": "ok"}}"#, "queue Q has no column \"Sms\""),
             (r#"{"PaidAt": "soon"}"#, "column \"PaidAt\" (timestamp) does not take \"soon\""),
             (r#"{"Note": "long"}"#, "column \"Note\" (text(3)) is 4 characters long; 3 are the most"),

@@ -152,7 +152,7 @@ fn item_columns(spec: &QueueSpec, given: &[ColumnSpec], item: &NewItem) -> Resul
     let names: Vec<_> = given.iter().map(|column| column.name.as_str()).chain(subtypes).collect();
     let mut out = Vec::new();
     let mut of_subtypes: Vec<Option<&str>> = vec![None; spec.subtypes.len()];
-    for (place, value) in by_place(spec, &names, "", &item.columns)? {
+    for (place, value) in by_place(spec, &names, names.len(), "", &item.columns)? {
         match given.get(place) {
             Some(column) => out.push(column_of(column, "", value)?),
             None => of_subtypes[place - given.len()] = Some(value).filter(|value| *value != "null"),
@@ -177,7 +177,7 @@ fn item_columns(spec: &QueueSpec, given: &[ColumnSpec], item: &NewItem) -> Resul
             .map_err(|_| format!("column {name:?} takes an object with the subtype's columns, not {}", shown(value)))?;
         let prefix = format!("{name}.");
         let names: Vec<_> = subtype.columns.iter().map(|column| column.name.as_str()).collect();
-        let columns = by_place(spec, &names, &prefix, &columns)?
+        let columns = by_place(spec, &names, names.len(), &prefix, &columns)?
             .into_iter()
             .map(|(place, value)| column_of(&subtype.columns[place], &prefix, value))
             .collect::<Result<Vec<_>, String>>()?;
@@ -189,10 +189,12 @@ fn item_columns(spec: &QueueSpec, given: &[ColumnSpec], item: &NewItem) -> Resul
     Ok(out)
 }
 
-/// What was given, each value with the place of its name among `names`; `prefix` stands before names in errors.
+/// What was given, each value with the place of its name among `names`, of which `open` at the beginning may be given; `prefix`
+/// stands before names in errors.
 pub(super) fn by_place<'a>(
     spec: &QueueSpec,
     names: &[&str],
+    open: usize,
     prefix: &str,
     given: &'a Columns,
 ) -> Result<Vec<(usize, &'a str)>, String> {
@@ -207,6 +209,7 @@ pub(super) fn by_place<'a>(
                 return Err(format!("column {column}: queue {} has several that differ in case alone", spec.queue));
             }
             Found::None => {
+                let names = &names[..open];
                 let near = did_you_mean(name, names.iter().copied());
                 let names = names.join(", ");
                 let column = Excerpt(&column);
