@@ -306,6 +306,9 @@ fn a_subtype_that_the_item_lacks_is_refused(given: &Given) {
         let error = modify(given, &*queue, &json!([element(&taken[1], bad)])).unwrap_err();
         assert_eq!(error.kind(), readpast::error::ErrorKind::InvalidItem, "{error}");
     }
+    let lost = Settlement { attempt: 7, ..set(&taken[1], Action::Complete, r#"{"Email": {"Response": "lost"}}"#) };
+    assert_eq!(queue.end(lost).answer, Answer::LeaseLost);
+    assert_eq!(values(&*queue, "mail", &["Email_Response"]), [Value::Null]);
     let gone = Settlement { key: "2020-01-01T00:00:00.0000000", ..settlements[1].clone() };
     assert_eq!(queue.end(gone).answer, Answer::NotFound);
 }

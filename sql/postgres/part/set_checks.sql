@@ -1,4 +1,6 @@
-{#- What is set: only columns that may be, nothing that is deleted with its item, and no subtype that the item lacks. -#}
+{#-
+What is set: only columns that may be, nothing that is deleted with its item, and no subtype that the item lacks.
+-#}
 {%- set names = settable | map(attribute="name") | list + subtypes | map(attribute="name") | list %}
     /* Most calls set nothing, and are not read twice for it. A name can be written with escapes. */
     IF position('"set"' IN items_::text) > 0 OR position('\u00' IN items_::text) > 0 THEN

@@ -488,7 +488,7 @@ k.[Was],
             /* One row at a time, so that locks are taken in the order of the keys and none ahead of it. */
             OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
 
-            /* What is to be set, of the items whose settlement counts: their rows are locked, and written with the rest below. */
+            /* What is to be set of the items whose settlement counts: their rows are locked, and written to below as well. */
             IF @_Sets = 1
                 UPDATE q
                 SET
@@ -1633,7 +1633,7 @@ k.[Was],
             /* One row at a time, so that locks are taken in the order of the keys and none ahead of it. */
             OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
 
-            /* What is to be set, of the items whose settlement counts: their rows are locked, and written with the rest below. */
+            /* What is to be set of the items whose settlement counts: their rows are locked, and written to below as well. */
             IF @_Sets = 1
                 UPDATE q
                 SET
