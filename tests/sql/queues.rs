@@ -12,7 +12,7 @@ pub const NOTIFICATION: &str = r#"{"queue": "Notification", "types": ["Email", "
 /// What only some queues have: strict order within groups after a priority, a history, and no work twice.
 pub const DELIVERY: &str = r#"{"queue": "Delivery", "columns": [
     {"name": "Customer", "type": "text(40)"}, {"name": "Reference", "type": "bigint"},
-    {"name": "Priority", "type": "integer", "nullable": false}],
+    {"name": "Priority", "type": "integer", "nullable": false}, {"name": "Signed", "type": "timestamp"}],
     "order": {"priority": {"column": "Priority"}, "group": "Customer"},
     "attempts": {"limit": 5}, "backoff": {"first_ms": 500, "factor": 2, "cap_ms": 60000, "jitter": 0.5},
     "lease": {"ms": 30000, "kind": "fixed", "resume_own": true}, "completion": {"history": "Delivery_History"},
