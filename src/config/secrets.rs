@@ -137,7 +137,10 @@ fn pieces(value: &str) -> Vec<String> {
         }
         rest = tail.trim_start_matches(ends_word);
     }
-    out.extend(value.contains('%').then(|| percent_decoded(value)));
+    // Of a value within a value, a driver that decodes it may quote the inner one alone.
+    let decoded: Vec<_> =
+        out.iter().map(String::as_str).chain([value]).filter(|word| word.contains('%')).map(percent_decoded).collect();
+    out.extend(decoded);
     out
 }
 
@@ -224,6 +227,13 @@ mod tests {
         ] {
             assert_eq!(redact(connection, message), shown, "{connection}");
         }
+    }
+
+    #[test]
+    fn a_decoded_password_within_an_option_is_hidden() {
+        let connection = "Driver=X;pqopt={host=h password=zx9secretA%abBq7hidden};Server=s";
+        let message = redact(connection, "cannot connect: zx9secretA\u{fffd}Bq7hidden is wrong");
+        assert_eq!(message, "cannot connect: (hidden) is wrong");
     }
 
     /// Two words that no message has.
