@@ -10,14 +10,20 @@
                 FROM @_Item AS i
                 CROSS APPLY OPENJSON(i.[Set]) AS n
 {%- if names %}
-                WHERE n.[key] NOT IN ({% for name in names %}N'{{ name }}'{{ ", " if not loop.last }}{% endfor %})
+                WHERE
+                    n.[key] NOT IN (
+                        {% for name in names %}N'{{ name }}'{{ (",\n                        " if loop.index % 5 == 0 else ", ") if not loop.last }}{% endfor %}
+                    )
 {%- endif %}
 {%- for u in t.subtypes %}
                 UNION ALL
                 SELECT CONCAT(N'there is no column {{ u.name }}.', n.[key], N' to set')
                 FROM @_Item AS i
                 CROSS APPLY OPENJSON(i.[Set], '$."{{ u.name }}"') AS n
-                WHERE n.[key] NOT IN ({% for c in u.columns %}N'{{ c.name }}'{{ ", " if not loop.last }}{% endfor %})
+                WHERE
+                    n.[key] NOT IN (
+                        {% for c in u.columns %}N'{{ c.name }}'{{ (",\n                        " if loop.index % 5 == 0 else ", ") if not loop.last }}{% endfor %}
+                    )
 {%- endfor %}
 {%- if completion == "delete" %}
                 UNION ALL

@@ -89,7 +89,7 @@ BEGIN
             SELECT w.why
             FROM (
                 SELECT
-            g.key AS key_1,
+                    g.key AS key_1,
                     g.status,
                     g.set AS new_values,
                     g.position
@@ -104,8 +104,8 @@ BEGIN
                 UNION ALL
                 SELECT format('there is no column %s to set', k.name)
                 FROM json_object_keys(
-                CASE json_typeof(i.new_values) WHEN 'object' THEN i.new_values ELSE '{}' END
-            ) AS k (name)
+                    CASE json_typeof(i.new_values) WHEN 'object' THEN i.new_values ELSE '{}' END
+                ) AS k (name)
             ) AS w
             ORDER BY i.position
             LIMIT 1

@@ -97,7 +97,7 @@ BEGIN
             SELECT w.why
             FROM (
                 SELECT
-            g.key AS key_1,
+                    g.key AS key_1,
                     g.status,
                     g.set AS new_values,
                     g.position
@@ -112,15 +112,21 @@ BEGIN
                 UNION ALL
                 SELECT format('there is no column %s to set', k.name)
                 FROM json_object_keys(
-                CASE json_typeof(i.new_values) WHEN 'object' THEN i.new_values ELSE '{}' END
-            ) AS k (name)
-                WHERE k.name NOT IN ('Subject', 'ResetPassword', 'Email', 'Sms')
+                    CASE json_typeof(i.new_values) WHEN 'object' THEN i.new_values ELSE '{}' END
+                ) AS k (name)
+                WHERE
+                    k.name NOT IN (
+                        'Subject', 'ResetPassword', 'Email', 'Sms'
+                    )
                 UNION ALL
                 SELECT format('there is no column ResetPassword.%s to set', k.name)
                 FROM json_object_keys(
-                CASE json_typeof(i.new_values -> 'ResetPassword') WHEN 'object' THEN i.new_values -> 'ResetPassword' ELSE '{}' END
-            ) AS k (name)
-                WHERE k.name NOT IN ('OTP', 'UserID', 'Username')
+                    CASE json_typeof(i.new_values -> 'ResetPassword') WHEN 'object' THEN i.new_values -> 'ResetPassword' ELSE '{}' END
+                ) AS k (name)
+                WHERE
+                    k.name NOT IN (
+                        'OTP', 'UserID', 'Username'
+                    )
                 UNION ALL
                 SELECT 'the item was enqueued without ResetPassword'
                 FROM "readpast"."notification" AS q
@@ -135,9 +141,12 @@ BEGIN
                 UNION ALL
                 SELECT format('there is no column Email.%s to set', k.name)
                 FROM json_object_keys(
-                CASE json_typeof(i.new_values -> 'Email') WHEN 'object' THEN i.new_values -> 'Email' ELSE '{}' END
-            ) AS k (name)
-                WHERE k.name NOT IN ('EmailTo', 'PreferredLanguage', 'Response', 'Error')
+                    CASE json_typeof(i.new_values -> 'Email') WHEN 'object' THEN i.new_values -> 'Email' ELSE '{}' END
+                ) AS k (name)
+                WHERE
+                    k.name NOT IN (
+                        'EmailTo', 'PreferredLanguage', 'Response', 'Error'
+                    )
                 UNION ALL
                 SELECT 'the item was enqueued without Email'
                 FROM "readpast"."notification" AS q
@@ -152,9 +161,12 @@ BEGIN
                 UNION ALL
                 SELECT format('there is no column Sms.%s to set', k.name)
                 FROM json_object_keys(
-                CASE json_typeof(i.new_values -> 'Sms') WHEN 'object' THEN i.new_values -> 'Sms' ELSE '{}' END
-            ) AS k (name)
-                WHERE k.name NOT IN ('PhoneNumber', 'Response', 'Error')
+                    CASE json_typeof(i.new_values -> 'Sms') WHEN 'object' THEN i.new_values -> 'Sms' ELSE '{}' END
+                ) AS k (name)
+                WHERE
+                    k.name NOT IN (
+                        'PhoneNumber', 'Response', 'Error'
+                    )
                 UNION ALL
                 SELECT 'the item was enqueued without Sms'
                 FROM "readpast"."notification" AS q

@@ -108,22 +108,34 @@ BEGIN
                 SELECT CONCAT(N'there is no column ', n.[key], N' to set') AS [Why]
                 FROM @_Item AS i
                 CROSS APPLY OPENJSON(i.[Set]) AS n
-                WHERE n.[key] NOT IN (N'Subject', N'ResetPassword', N'Email', N'Sms')
+                WHERE
+                    n.[key] NOT IN (
+                        N'Subject', N'ResetPassword', N'Email', N'Sms'
+                    )
                 UNION ALL
                 SELECT CONCAT(N'there is no column ResetPassword.', n.[key], N' to set')
                 FROM @_Item AS i
                 CROSS APPLY OPENJSON(i.[Set], '$."ResetPassword"') AS n
-                WHERE n.[key] NOT IN (N'OTP', N'UserID', N'Username')
+                WHERE
+                    n.[key] NOT IN (
+                        N'OTP', N'UserID', N'Username'
+                    )
                 UNION ALL
                 SELECT CONCAT(N'there is no column Email.', n.[key], N' to set')
                 FROM @_Item AS i
                 CROSS APPLY OPENJSON(i.[Set], '$."Email"') AS n
-                WHERE n.[key] NOT IN (N'EmailTo', N'PreferredLanguage', N'Response', N'Error')
+                WHERE
+                    n.[key] NOT IN (
+                        N'EmailTo', N'PreferredLanguage', N'Response', N'Error'
+                    )
                 UNION ALL
                 SELECT CONCAT(N'there is no column Sms.', n.[key], N' to set')
                 FROM @_Item AS i
                 CROSS APPLY OPENJSON(i.[Set], '$."Sms"') AS n
-                WHERE n.[key] NOT IN (N'PhoneNumber', N'Response', N'Error')
+                WHERE
+                    n.[key] NOT IN (
+                        N'PhoneNumber', N'Response', N'Error'
+                    )
             ) AS x
         );
         IF @_NoSet IS NOT NULL
@@ -716,22 +728,34 @@ BEGIN
                 SELECT CONCAT(N'there is no column ', n.[key], N' to set') AS [Why]
                 FROM @_Item AS i
                 CROSS APPLY OPENJSON(i.[Set]) AS n
-                WHERE n.[key] NOT IN (N'Subject', N'ResetPassword', N'Email', N'Sms')
+                WHERE
+                    n.[key] NOT IN (
+                        N'Subject', N'ResetPassword', N'Email', N'Sms'
+                    )
                 UNION ALL
                 SELECT CONCAT(N'there is no column ResetPassword.', n.[key], N' to set')
                 FROM @_Item AS i
                 CROSS APPLY OPENJSON(i.[Set], '$."ResetPassword"') AS n
-                WHERE n.[key] NOT IN (N'OTP', N'UserID', N'Username')
+                WHERE
+                    n.[key] NOT IN (
+                        N'OTP', N'UserID', N'Username'
+                    )
                 UNION ALL
                 SELECT CONCAT(N'there is no column Email.', n.[key], N' to set')
                 FROM @_Item AS i
                 CROSS APPLY OPENJSON(i.[Set], '$."Email"') AS n
-                WHERE n.[key] NOT IN (N'EmailTo', N'PreferredLanguage', N'Response', N'Error')
+                WHERE
+                    n.[key] NOT IN (
+                        N'EmailTo', N'PreferredLanguage', N'Response', N'Error'
+                    )
                 UNION ALL
                 SELECT CONCAT(N'there is no column Sms.', n.[key], N' to set')
                 FROM @_Item AS i
                 CROSS APPLY OPENJSON(i.[Set], '$."Sms"') AS n
-                WHERE n.[key] NOT IN (N'PhoneNumber', N'Response', N'Error')
+                WHERE
+                    n.[key] NOT IN (
+                        N'PhoneNumber', N'Response', N'Error'
+                    )
             ) AS x
         );
         IF @_NoSet IS NOT NULL
