@@ -397,7 +397,7 @@ impl Queue {
     /// call. The login needs SELECT on the table.
     ///
     /// # Errors
-    /// [`ErrorKind::NotProvided`] for a queue behind procedures written by hand, and those of a call.
+    /// [`ErrorKind::Unsupported`] for a queue behind procedures written by hand, and those of a call.
     pub fn settings(&self) -> Result<Vec<Setting>> {
         settings::list(&self.0)
     }
