@@ -404,7 +404,7 @@ impl Queue {
 
     /// Sets `maxAttempts` (1 or more) or `leaseMs` (10 to 86,400,000) in the table AppSettings; `None` lets the description
     /// count again. It holds for all processes, from their next call on: an item that is claimed keeps its lease. The login
-    /// needs INSERT and UPDATE on the table, which no role of a queue has.
+    /// needs SELECT, INSERT and UPDATE on the table, which no role of a queue has.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] for another name or number, and as [`Queue::settings`].

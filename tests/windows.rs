@@ -276,7 +276,7 @@ fn a_service_works_until_it_is_told_to_stop() {
     says(&shell.run(&["service", "remove", &name]), 0, &[]);
     says(&shell.run(&["service", "remove", &name]), 2, &["there is no service"]);
     says(&shell.run(&["service", "remove", "Spooler"]), 2, &[]);
-    says(&shell.run(&["service", "run", &name, "--folder", ".", "--", "stats", "Mail"]), 4, &["sc start"]);
+    says(&shell.run(&["service", "run", &name, "--folder", ".", "--", "stats", "Mail"]), 4, &["sc.exe start"]);
 }
 
 #[test]

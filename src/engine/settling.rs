@@ -212,7 +212,8 @@ mod tests {
             ],
             message in ".{0,20}",
         ) {
-            const OF_VALUES: [i32; 14] = [50021, 547, 515, 2601, 2627, 8152, 2628, 241, 242, 245, 8114, 8169, 13608, 13609];
+            const OF_VALUES: [i32; 17] =
+                [50021, 547, 515, 2601, 2627, 8152, 2628, 220, 232, 241, 242, 245, 8114, 8115, 8169, 13608, 13609];
             let kind = Dialect::SqlServer.classify(sqlstate, native, &message);
             let error = Error::new(kind, message).with_codes(sqlstate, native);
             prop_assert_eq!(is_of_the_handler(&error), OF_VALUES.contains(&native));

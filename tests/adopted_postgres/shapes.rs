@@ -202,6 +202,37 @@ fn triggers_may_change_rows_or_hold_them_back() {
     assert!(shown.last().unwrap().contains("2031-01-01T00:00:00"), "{shown:?}");
 }
 
+/// A time that no clock shows in its zone would be another one after a way through UTC, and a trigger of a column would see a
+/// change where there is none.
+#[test]
+fn what_is_not_set_stays_as_it_is() {
+    let spec = r#"{"queue": "Reminders", "columns": [{"name": "remind", "type": "timestamp"},
+        {"name": "said", "type": "text(20)"}],
+        "table": {"name": "reminders", "time": "local", "key": ["id"], "lifecycle": {"enqueued": "came"},
+            "status": {"column": "state", "values": {"Pending": 0, "Processing": 1, "Completed": 2}}}}"#;
+    let ddl =
+        "CREATE TABLE reminders (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, came timestamp, remind timestamp,
+            said varchar(20), state smallint NOT NULL, touched integer NOT NULL DEFAULT 0)|
+        CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            NEW.touched := OLD.touched + 1; RETURN NEW; END; $$|
+        CREATE TRIGGER touch BEFORE UPDATE OF remind, said ON reminders FOR EACH ROW EXECUTE FUNCTION touch()|
+        INSERT INTO reminders (came, remind, said, state) SELECT localtimestamp, '2027-03-28 02:30', 'no', 0
+            FROM generate_series(1, 2)";
+    let scratch = crate::scratch::Scratch::empty();
+    scratch.run(&format!("ALTER DATABASE {} SET timezone = 'Europe/Berlin'", scratch.name));
+    let adopted = Adopted::within(scratch, ddl, '|', spec, |_| json!({}));
+    let queue = adopted.worker("w");
+    let batch = claim(&queue, 2);
+    let set =
+        Settlement { set: Some(r#"{"said": "yes"}"#), ..Settlement::new(&batch.get(1).unwrap(), Action::Complete) };
+    let settlements = [Settlement::new(&batch.get(0).unwrap(), Action::Complete), set];
+    for settlement in settlements {
+        assert_eq!(queue.settle(&[settlement], None).unwrap()[0].answer, Answer::Ok);
+    }
+    let look = "SELECT string_agg(remind::text || ' ' || said || ' ' || touched, ', ' ORDER BY id) FROM reminders";
+    assert_eq!(adopted.scratch.look(look), "2027-03-28 02:30:00 no 0, 2027-03-28 02:30:00 yes 1");
+}
+
 #[test]
 fn installing_twice_changes_nothing() {
     let adopted = triggered("UTC");

@@ -6,8 +6,8 @@ by column, and only where there is one: a settlement that sets nothing, as most 
 {%- macro called(column) %}{{ column.quoted if own else column.shown }}{% endmacro -%}
 {%- macro becomes(column, given, kept) -%}
 {%- set value = "n." ~ called(column) -%}
-{#- A table of others may keep JSON in either type. -#}
-{%- if not own and column.is_time %}{% set value = object("queue_time_fn") ~ "(" ~ value ~ ")" %}
+{#- A table of others may keep JSON, and times, in either type; and what stays must not go through the other. -#}
+{%- if not own and column.is_time %}{% set value = object("queue_time_fn") ~ "(" ~ value ~ ", " ~ kept ~ ")" %}
 {%- elif not own and column.is_json %}{% set value = object("queue_json_fn") ~ "(" ~ value ~ ", " ~ kept ~ ")" %}
 {%- endif -%}
 CASE

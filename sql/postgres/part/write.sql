@@ -1,7 +1,6 @@
-{%- set sets_values = settles is defined and settable -%}
 {#-
 The writer: what was decided goes into the table, as far as it has columns, and all of it into the row beside, where one
-is. What a settlement sets (`settles`) goes there as well. `sets` names what this statement changes of an item of ours besides
+is. What a settlement sets (`sets_values`) goes there as well. `sets` names what this statement changes of an item of ours besides
 its state; of a table that was there before all is written, since a state may be told by any of its columns.
 #}
     /* An item that a trigger of the table keeps from changing counts as not changed. */
@@ -77,7 +76,7 @@ its state; of a table that was there before all is written, since a state may be
             END{% endif %}{% endif %}{{ "," if not loop.last }}
 {%- endfor %}
 {%- endif %}
-{%- if sets_values %}
+{%- if sets_values is defined and sets_values %}
 {%- for column in settable %},
             {{ column.quoted }} = {{ value.becomes(column, "d.new_values", "q." ~ column.quoted) }}
 {%- endfor %}

@@ -40,6 +40,7 @@ DECLARE
     now_ timestamptz := clock_timestamp();
     replayed_ boolean := FALSE;
     max_attempts_ integer;
+    sets_ boolean := FALSE;
     no_set_ text;
 {%- if not own %}
     answers_ json;
@@ -91,7 +92,6 @@ BEGIN
     END IF;
 
 {% include "part/forget.sql" %}
-    RETURN QUERY
 {%- else %}
         answers_ := (SELECT p.result FROM {{ object("queue_operation") }} AS p WHERE p.operation_id = operation_);
     ELSE
@@ -100,11 +100,22 @@ BEGIN
 {% include "part/lock_items.sql" %}
 {%- endif %}
 {%- endif %}
+{#- Most calls set nothing: they name no column that could be set, as if there were none. -#}
+{%- set can_set = settable or subtypes %}
+{%- for sets_values in [true, false] if can_set or not sets_values %}
+{%- if can_set %}
+    {{ "IF sets_ THEN" if sets_values else "ELSE" }}
+{%- endif %}
+{%- if own %}
+    RETURN QUERY
+{%- endif %}
 {% include "part/judge.sql" %}
 {%- set sets = ["attempts", "step", "response", "error", "due", "started", "duration", "owner", "lease_until"] %}{% set clears = [] %}
-{%- set gives = [] %}{% set returns_row = false %}{% set taken = false %}{% set settles = true %}
+{%- set gives = [] %}{% set returns_row = false %}{% set taken = false %}
 {%- include "part/write.sql" %},
+{%- if sets_values %}
 {%- include "part/set_subtypes.sql" %}
+{%- endif %}
 {%- if leaves %}
 {% include "part/complete.sql" %}
 {%- endif %}
@@ -142,10 +153,17 @@ BEGIN
 {{- m.no_item() }}
     FROM decided AS d
     ORDER BY d.ordinal;
+{%- else %}
+{%- include "part/told.sql" %}
+{%- endif %}
+{%- endfor %}
+{%- if can_set %}
+    END IF;
+{%- endif %}
+{%- if own %}
 
     IF max_ > 0 THEN
 {%- else %}
-{%- include "part/told.sql" %}
 {%- if completion == "history" %}
 {% include "part/move.sql" %}
 {%- endif %}

@@ -72,6 +72,21 @@ AS $$
     SELECT value::timestamptz;
 $$;
 {% endfilter %}
+{% filter made("FUNCTION", "queue_time_fn") %}
+/* The same for a column that keeps it in the type of `kept`, the local one in the time zone of the session. */
+CREATE OR REPLACE FUNCTION {{ object("queue_time_fn") }}(value text, kept timestamptz) RETURNS timestamptz
+LANGUAGE sql STABLE PARALLEL SAFE
+AS $$
+    SELECT {{ object("queue_time_fn") }}(value);
+$$;
+{% endfilter %}
+{% filter made("FUNCTION", "queue_time_fn") %}
+CREATE OR REPLACE FUNCTION {{ object("queue_time_fn") }}(value text, kept timestamp) RETURNS timestamp
+LANGUAGE sql STABLE PARALLEL SAFE
+AS $$
+    SELECT {{ object("queue_time_fn") }}(value)::timestamp;
+$$;
+{% endfilter %}
 {% filter made("FUNCTION", "queue_json_fn") %}
 /* A document for a column that keeps it in the type of `kept`. */
 CREATE OR REPLACE FUNCTION {{ object("queue_json_fn") }}(value json, kept json) RETURNS json

@@ -144,13 +144,13 @@
             'OK',
             {{ item.as_text(t, "n") }}
 {%- if not own %},
-            {{ "q." ~ role.token if role.token else "@_Now" }},
+            {{ "COALESCE(q." ~ role.token ~ ", @_Now)" if role.token else "@_Now" }},
             {% if role.due %}'Pending'{% else %}CASE WHEN n.[DueAt] > @_Now THEN 'Error' ELSE 'Pending' END{% endif %}
 {%- endif %}
         FROM @_New AS n
 {%- if role.token and not own %}
-        /* The token as the column keeps it. */
-        INNER JOIN {{ table }} AS q
+        /* The token as the column keeps it; a key that its column rounds is not found, and its item is in all the same. */
+        LEFT JOIN {{ table }} AS q
             ON {{ item.found(t, "n") }}
 {%- endif %}
         WHERE n.[IsNew] = 1

@@ -107,6 +107,13 @@ a variable table holds of a key is called Key1, Key2 ..., so that no name of the
 
 {#- The life cycle. Text of the table's beside text of ours is compared in the database's collation. -#}
 {%- macro plain(t, value) %}{{ value }}{{ " COLLATE DATABASE_DEFAULT" if not t.own }}{% endmacro -%}
+{#-
+What a column of text keeps that is written back: read in its own code page before anything else, or what that has and the
+database's has not would become question marks.
+-#}
+{%- macro kept(t, value) %}
+{%- if t.own %}{{ value }}{% else %}CAST({{ value }} AS nvarchar(max)) COLLATE DATABASE_DEFAULT{% endif %}
+{%- endmacro -%}
 {%- macro attempts(t, q="q", s="s") %}
 {%- if t.own %}{{ q }}.{{ t.role.attempts }}
 {%- elif t.role.attempts %}COALESCE(CAST({{ q }}.{{ t.role.attempts }} AS int), 0)

@@ -11,14 +11,17 @@ item becomes, with the columns that `_change.sql` declares.
 {%- elif w.role == "finished" %}COALESCE({{ item.theirs(t, "w.[FinishedAt]") }}, q.{{ w.quoted }})
 {%- elif w.role == "duration" %}COALESCE(w.[Duration], q.{{ w.quoted }})
 {%- elif w.role == "attempts" %}w.[AttemptNum]
-{%- elif w.role == "owner" %}CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE {{ item.plain(t, "q." ~ w.quoted) }} END
+{%- elif w.role == "owner" %}CASE
+                WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                ELSE {{ item.kept(t, "q." ~ w.quoted) }}
+            END
 {%- elif w.role == "lease_until" and t.beside %}CASE WHEN w.[Status] = 'Processing' THEN {{ item.theirs(t, "w.[LeaseUntil]") }} END
 {%- elif w.role == "lease_until" %}{{ item.theirs(t, "w.[LeaseUntil]") }}
-{%- elif w.role == "step" %}COALESCE(w.[Step], {{ item.plain(t, "q." ~ w.quoted) }})
-{%- elif w.role == "response" %}COALESCE(w.[Response], {{ item.plain(t, "q." ~ w.quoted) }})
+{%- elif w.role == "step" %}COALESCE(w.[Step], {{ item.kept(t, "q." ~ w.quoted) }})
+{%- elif w.role == "response" %}COALESCE(w.[Response], {{ item.kept(t, "q." ~ w.quoted) }})
 {%- elif w.role == "error" %}COALESCE({{ message(t) }}, CASE
-                WHEN w.[Status] = 'Completed' THEN LEFT({{ item.plain(t, "q." ~ w.quoted) }}, 0)
-                ELSE {{ item.plain(t, "q." ~ w.quoted) }}
+                WHEN w.[Status] = 'Completed' THEN LEFT({{ item.kept(t, "q." ~ w.quoted) }}, 0)
+                ELSE {{ item.kept(t, "q." ~ w.quoted) }}
             END)
 {%- elif w.role == "token" %}w.[Token]
 {%- else %}q.{{ w.quoted }}
@@ -29,9 +32,9 @@ item becomes, with the columns that `_change.sql` declares.
 {%- macro something(t, w) %}
 {%- if w.role == "started" %}CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN {{ "@_RunAt" if t.run_time else "@_At" }} ELSE COALESCE(q.{{ w.quoted }}, @_At) END
 {%- elif w.role == "finished" %}COALESCE({{ item.theirs(t, "w.[FinishedAt]") }}, @_At)
-{%- elif w.role == "owner" %}COALESCE(w.[LeaseOwner], {{ item.plain(t, "q." ~ w.quoted) }})
-{%- elif w.role == "error" %}COALESCE({{ message(t) }}, {{ item.plain(t, "q." ~ w.quoted) }}, w.[Status])
-{%- elif w.role in ["step", "response"] %}COALESCE(w.[{{ w.role | title }}], {{ item.plain(t, "q." ~ w.quoted) }}, w.[Status])
+{%- elif w.role == "owner" %}COALESCE(w.[LeaseOwner], {{ item.kept(t, "q." ~ w.quoted) }})
+{%- elif w.role == "error" %}COALESCE({{ message(t) }}, {{ item.kept(t, "q." ~ w.quoted) }}, w.[Status])
+{%- elif w.role in ["step", "response"] %}COALESCE(w.[{{ w.role | title }}], {{ item.kept(t, "q." ~ w.quoted) }}, w.[Status])
 {%- else %}COALESCE(q.{{ w.quoted }}, @_At)
 {%- endif %}
 {%- endmacro -%}

@@ -14,10 +14,12 @@ use std::path::PathBuf;
 /// Runs `work` or `serve` as a Windows service
 ///
 /// readpast service install Mail -- work Mail --connection-file C:\mail\connection --jobs 4 -- C:\mail\send.exe
-/// sc start Mail
+/// sc.exe start Mail
 ///
 /// The service runs in the folder where it was installed, as the account `NT SERVICE\Mail`, which has to be allowed to read
-/// what it needs: icacls C:\mail\connection /grant "NT SERVICE\Mail:R". It begins with the machine, is begun again when it
+/// what it needs, and nobody else to read the connection:
+/// icacls C:\mail\connection /inheritance:r /grant "NT SERVICE\Mail:R" "BUILTIN\Administrators:F"
+/// It begins with the machine, is begun again when it
 /// fails, ends as Ctrl-Break ends the command, and says in the event log of applications what the command says on standard
 /// error.
 #[derive(Debug, clap::Args)]
@@ -41,7 +43,7 @@ struct Install {
     /// What the service is to be called
     name: String,
     /// As whom it runs: an account that needs no password here, like LocalSystem, NT AUTHORITY\NetworkService or
-    /// DOMAIN\gmsa$. For one that needs it: sc config NAME obj= ACCOUNT password= PASSWORD [default: NT SERVICE\NAME]
+    /// DOMAIN\gmsa$. For one that needs it: sc.exe config NAME obj= ACCOUNT password= PASSWORD [default: NT SERVICE\NAME]
     #[arg(long)]
     account: Option<String>,
     /// Does not begin with the machine, but when it is told to

@@ -23,9 +23,8 @@ pub(in crate::dialect) fn classify(sqlstate: &str, native_code: i32, message: &s
         // Disk or log full, quota reached.
         1101 | 1105 | 9002 | 40544 | 3908 | 5144 => ErrorKind::Storage,
         50014 | 2812 | 208 | 201 | 207 | 8144 | 8145 => ErrorKind::SchemaMismatch,
-        50021 | 547 | 515 | 2601 | 2627 | 8152 | 2628 | 241 | 242 | 245 | 8114 | 8169 | 13608 | 13609 => {
-            ErrorKind::InvalidItem
-        }
+        50021 | 547 | 515 | 2601 | 2627 | 8152 | 2628 | 220 | 232 | 241 | 242 | 245 | 8114 | 8115 | 8169 | 13608
+        | 13609 => ErrorKind::InvalidItem,
         _ if AWAY.contains(&native_code) => ErrorKind::Unavailable,
         _ if BUSY.contains(&native_code) => ErrorKind::Busy,
         1.. if sqlstate == "HY000" => ErrorKind::Unavailable,

@@ -339,6 +339,19 @@ AS $$
     SELECT value::timestamptz;
 $$;
 
+/* The same for a column that keeps it in the type of `kept`, the local one in the time zone of the session. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_time_fn"(value text, kept timestamptz) RETURNS timestamptz
+LANGUAGE sql STABLE PARALLEL SAFE
+AS $$
+    SELECT "readpast"."queue_time_fn"(value);
+$$;
+
+CREATE OR REPLACE FUNCTION "readpast"."queue_time_fn"(value text, kept timestamp) RETURNS timestamp
+LANGUAGE sql STABLE PARALLEL SAFE
+AS $$
+    SELECT "readpast"."queue_time_fn"(value)::timestamp;
+$$;
+
 /* A document for a column that keeps it in the type of `kept`. */
 CREATE OR REPLACE FUNCTION "readpast"."queue_json_fn"(value json, kept json) RETURNS json
 LANGUAGE sql IMMUTABLE PARALLEL SAFE

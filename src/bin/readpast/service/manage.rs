@@ -53,7 +53,8 @@ pub(super) fn install(args: &Install, out: &Output) -> Result<Exit> {
     let access = ServiceManagerAccess::CONNECT | ServiceManagerAccess::CREATE_SERVICE;
     let manager = ServiceManager::local_computer(None::<&str>, access);
     let manager = manager.map_err(|error| told("the service manager (are you an administrator?)", &error))?;
-    let service = manager.create_service(&info, ServiceAccess::CHANGE_CONFIG | ServiceAccess::START);
+    let service =
+        manager.create_service(&info, ServiceAccess::CHANGE_CONFIG | ServiceAccess::START | ServiceAccess::DELETE);
     let service = service.map_err(|error| match code(&error) {
         Some(EXISTS) => {
             usage(format!("there is a service {name} already; readpast service remove {name} takes it away"))
@@ -61,13 +62,14 @@ pub(super) fn install(args: &Install, out: &Output) -> Result<Exit> {
         _ => told(&format!("the service {name} cannot be made"), &error),
     })?;
     event_log::add(name).map_err(|error| {
-        let why = format!("{name} is a service, but the event log does not know it: {error}");
-        Failure::Partly(why, Exit::Denied)
+        // Half a service would be in the way of the next attempt.
+        let _ = service.delete();
+        Failure::Partly(format!("the event log does not take {name} as a source: {error}"), Exit::Denied)
     })?;
     describe(&service, name).unwrap_or_else(|error| {
         note(&told("warning: it is not begun again when it fails", &error).message());
     });
-    let text = || format!("installed {name}, as {account}; sc start {name} begins it");
+    let text = || format!("installed {name}, as {account}; sc.exe start {name} begins it");
     out.answer(text, || json!({"installed": name, "account": account}))?;
     Ok(Exit::Done)
 }
@@ -101,7 +103,7 @@ pub(super) fn remove(name: &str, out: &Output) -> Result<Exit> {
     let config = service.query_config().map_err(|error| told("its configuration cannot be read", &error))?;
     if !config.executable_path.to_string_lossy().contains("service run ") {
         return Err(usage(format!(
-            "{name} was not installed by readpast service install; sc delete takes away any service"
+            "{name} was not installed by readpast service install; sc.exe delete takes away any service"
         )));
     }
     stop(&service, name)?;

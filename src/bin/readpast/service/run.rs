@@ -8,6 +8,7 @@ use crate::windows::console::{self, Request};
 use crate::windows::event_log;
 use log::Level;
 use std::ffi::OsString;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
@@ -32,7 +33,7 @@ pub(super) fn run(args: Run, reader: Reader) -> Result<Exit> {
     let name = args.name.clone();
     STARTED.set((args, reader)).map_err(|_| usage("a process is one service"))?;
     service_dispatcher::start(&name, begun_by_manager)
-        .map_err(|error| told(&format!("the service manager alone begins this: sc start {name}"), &error))?;
+        .map_err(|error| told(&format!("the service manager alone begins this: sc.exe start {name}"), &error))?;
     Ok(Exit::Done)
 }
 
@@ -59,7 +60,7 @@ fn serve(args: &Run, reader: Reader) -> windows_service::Result<()> {
         _ => ServiceControlHandlerResult::NotImplemented,
     })?;
     console::leave();
-    let manager = Manager { handle, has_ended: Mutex::new(false) };
+    let manager = Manager { handle, is_asked: AtomicBool::new(false), has_ended: Mutex::new(false) };
     manager.tell(ServiceState::Running, 0, 0)?;
     let (ends, ended): (Sender<()>, _) = channel();
     let result = thread::scope(|scope| {
@@ -78,7 +79,8 @@ fn serve(args: &Run, reader: Reader) -> windows_service::Result<()> {
             failure.exit().status()
         }
     };
-    manager.end(status.into())
+    // Who was told to stop has, whatever it met on its way: an error would have the manager begin it again.
+    manager.end(if manager.is_asked.load(Ordering::Relaxed) { 0 } else { status.into() })
 }
 
 /// Hands the manager's wish on, and tells it that we are about to end for as long as that takes.
@@ -89,6 +91,7 @@ fn end_when_asked(manager: &Manager, asked: &Receiver<()>, ended: &Receiver<()>)
             return;
         }
     }
+    manager.is_asked.store(true, Ordering::Relaxed);
     console::ask(Request::Break);
     let mut checkpoint = 1;
     loop {
@@ -111,6 +114,7 @@ fn perform(args: &Run, reader: Reader) -> Result<Exit> {
 /// Whom we tell how we are.
 struct Manager {
     handle: ServiceStatusHandle,
+    is_asked: AtomicBool,
     /// After its last word nothing is said: it may have begun us anew.
     has_ended: Mutex<bool>,
 }

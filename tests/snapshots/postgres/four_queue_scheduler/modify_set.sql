@@ -56,6 +56,7 @@ DECLARE
     now_ timestamptz := clock_timestamp();
     replayed_ boolean := FALSE;
     max_attempts_ integer;
+    sets_ boolean := FALSE;
     no_set_ text;
     answers_ json;
 BEGIN
@@ -85,6 +86,7 @@ BEGIN
 
     /* Most calls set nothing, and are not read twice for it. A name can be written with escapes. */
     IF position('"set"' IN items_::text) > 0 OR position('\u00' IN items_::text) > 0 THEN
+        sets_ := EXISTS (SELECT 1 FROM json_to_recordset(items_) AS g (set json) WHERE g.set IS NOT NULL);
         no_set_ := (
             SELECT w.why
             FROM (

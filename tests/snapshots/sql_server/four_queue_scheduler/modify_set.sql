@@ -185,6 +185,15 @@ BEGIN
                 SELECT CONCAT(N'there is no column ', n.[key], N' to set') AS [Why]
                 FROM @_Item AS i
                 CROSS APPLY OPENJSON(i.[Set]) AS n
+                UNION ALL
+                SELECT CONCAT(N'', n.[key], N' is set to what is no value for it')
+                FROM @_Item AS i
+                CROSS APPLY OPENJSON(i.[Set]) AS n
+                WHERE
+                    CASE
+                        WHEN n.[type] IN (4, 5) THEN 1
+                        ELSE 0
+                    END = 1
             ) AS x
         );
         IF @_NoSet IS NOT NULL
@@ -459,7 +468,10 @@ k.[Was],
                 ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
             END,
             [attempts] = w.[AttemptNum],
-            [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[app_server] COLLATE DATABASE_DEFAULT END,
+            [app_server] = CASE
+                WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                ELSE CAST(q.[app_server] AS nvarchar(max)) COLLATE DATABASE_DEFAULT
+            END,
             [in_process] = CASE
                 WHEN w.[Status] IN ('Pending', 'Error')
                     THEN 0
@@ -807,7 +819,10 @@ k.[Was],
                         ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
                     END,
                     [attempts] = w.[AttemptNum],
-                    [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[app_server] COLLATE DATABASE_DEFAULT END,
+                    [app_server] = CASE
+                        WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                        ELSE CAST(q.[app_server] AS nvarchar(max)) COLLATE DATABASE_DEFAULT
+                    END,
                     [in_process] = CASE
                         WHEN w.[Status] IN ('Pending', 'Error')
                             THEN 0
@@ -958,7 +973,10 @@ k.[Was],
                         ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
                     END,
                     [attempts] = w.[AttemptNum],
-                    [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[app_server] COLLATE DATABASE_DEFAULT END,
+                    [app_server] = CASE
+                        WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                        ELSE CAST(q.[app_server] AS nvarchar(max)) COLLATE DATABASE_DEFAULT
+                    END,
                     [in_process] = CASE
                         WHEN w.[Status] IN ('Pending', 'Error')
                             THEN 0
@@ -1387,6 +1405,15 @@ BEGIN
                 SELECT CONCAT(N'there is no column ', n.[key], N' to set') AS [Why]
                 FROM @_Item AS i
                 CROSS APPLY OPENJSON(i.[Set]) AS n
+                UNION ALL
+                SELECT CONCAT(N'', n.[key], N' is set to what is no value for it')
+                FROM @_Item AS i
+                CROSS APPLY OPENJSON(i.[Set]) AS n
+                WHERE
+                    CASE
+                        WHEN n.[type] IN (4, 5) THEN 1
+                        ELSE 0
+                    END = 1
             ) AS x
         );
         IF @_NoSet IS NOT NULL
@@ -1650,7 +1677,10 @@ k.[Was],
                 ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
             END,
             [attempts] = w.[AttemptNum],
-            [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[app_server] COLLATE DATABASE_DEFAULT END,
+            [app_server] = CASE
+                WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                ELSE CAST(q.[app_server] AS nvarchar(max)) COLLATE DATABASE_DEFAULT
+            END,
             [in_process] = CASE
                 WHEN w.[Status] IN ('Pending', 'Error')
                     THEN 0
@@ -2031,7 +2061,10 @@ k.[Was],
                         ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
                     END,
                     [attempts] = w.[AttemptNum],
-                    [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[app_server] COLLATE DATABASE_DEFAULT END,
+                    [app_server] = CASE
+                        WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                        ELSE CAST(q.[app_server] AS nvarchar(max)) COLLATE DATABASE_DEFAULT
+                    END,
                     [in_process] = CASE
                         WHEN w.[Status] IN ('Pending', 'Error')
                             THEN 0
@@ -2182,7 +2215,10 @@ k.[Was],
                         ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
                     END,
                     [attempts] = w.[AttemptNum],
-                    [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[app_server] COLLATE DATABASE_DEFAULT END,
+                    [app_server] = CASE
+                        WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                        ELSE CAST(q.[app_server] AS nvarchar(max)) COLLATE DATABASE_DEFAULT
+                    END,
                     [in_process] = CASE
                         WHEN w.[Status] IN ('Pending', 'Error')
                             THEN 0

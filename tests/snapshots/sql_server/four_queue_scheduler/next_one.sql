@@ -384,7 +384,10 @@ BEGIN
                     ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
                 END,
                 [attempts] = w.[AttemptNum],
-                [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[app_server] COLLATE DATABASE_DEFAULT END,
+                [app_server] = CASE
+                    WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                    ELSE CAST(q.[app_server] AS nvarchar(max)) COLLATE DATABASE_DEFAULT
+                END,
                 [in_process] = CASE
                     WHEN w.[Status] IN ('Pending', 'Error')
                         THEN 0
@@ -535,7 +538,10 @@ BEGIN
                     ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
                 END,
                 [attempts] = w.[AttemptNum],
-                [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[app_server] COLLATE DATABASE_DEFAULT END,
+                [app_server] = CASE
+                    WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                    ELSE CAST(q.[app_server] AS nvarchar(max)) COLLATE DATABASE_DEFAULT
+                END,
                 [in_process] = CASE
                     WHEN w.[Status] IN ('Pending', 'Error')
                         THEN 0

@@ -176,34 +176,73 @@ BEGIN
                 SELECT CONCAT(N'there is no column ', n.[key], N' to set') AS [Why]
                 FROM @_Item AS i
                 CROSS APPLY OPENJSON(i.[Set]) AS n
+                /* With an end: a comparison takes no notice of blanks there. */
                 WHERE
-                    n.[key] NOT IN (
-                        N'Subject', N'ResetPassword', N'Email', N'Sms'
+                    CONCAT(n.[key], N'.') NOT IN (
+                        N'Subject.', N'ResetPassword.', N'Email.', N'Sms.'
                     )
+                UNION ALL
+                SELECT CONCAT(N'', n.[key], N' is set to what is no value for it')
+                FROM @_Item AS i
+                CROSS APPLY OPENJSON(i.[Set]) AS n
+                WHERE
+                    CASE
+                        WHEN n.[key] IN (N'ResetPassword', N'Email', N'Sms')
+                            THEN CASE WHEN n.[type] IN (0, 5) THEN 0 ELSE 1 END
+                        WHEN n.[type] IN (4, 5) THEN 1
+                        ELSE 0
+                    END = 1
                 UNION ALL
                 SELECT CONCAT(N'there is no column ResetPassword.', n.[key], N' to set')
                 FROM @_Item AS i
                 CROSS APPLY OPENJSON(i.[Set], '$."ResetPassword"') AS n
                 WHERE
-                    n.[key] NOT IN (
-                        N'OTP', N'UserID', N'Username'
+                    CONCAT(n.[key], N'.') NOT IN (
+                        N'OTP.', N'UserID.', N'Username.'
                     )
+                UNION ALL
+                SELECT CONCAT(N'ResetPassword.', n.[key], N' is set to what is no value for it')
+                FROM @_Item AS i
+                CROSS APPLY OPENJSON(i.[Set], '$."ResetPassword"') AS n
+                WHERE
+                    CASE
+                        WHEN n.[type] IN (4, 5) THEN 1
+                        ELSE 0
+                    END = 1
                 UNION ALL
                 SELECT CONCAT(N'there is no column Email.', n.[key], N' to set')
                 FROM @_Item AS i
                 CROSS APPLY OPENJSON(i.[Set], '$."Email"') AS n
                 WHERE
-                    n.[key] NOT IN (
-                        N'EmailTo', N'PreferredLanguage', N'Response', N'Error'
+                    CONCAT(n.[key], N'.') NOT IN (
+                        N'EmailTo.', N'PreferredLanguage.', N'Response.', N'Error.'
                     )
+                UNION ALL
+                SELECT CONCAT(N'Email.', n.[key], N' is set to what is no value for it')
+                FROM @_Item AS i
+                CROSS APPLY OPENJSON(i.[Set], '$."Email"') AS n
+                WHERE
+                    CASE
+                        WHEN n.[type] IN (4, 5) THEN 1
+                        ELSE 0
+                    END = 1
                 UNION ALL
                 SELECT CONCAT(N'there is no column Sms.', n.[key], N' to set')
                 FROM @_Item AS i
                 CROSS APPLY OPENJSON(i.[Set], '$."Sms"') AS n
                 WHERE
-                    n.[key] NOT IN (
-                        N'PhoneNumber', N'Response', N'Error'
+                    CONCAT(n.[key], N'.') NOT IN (
+                        N'PhoneNumber.', N'Response.', N'Error.'
                     )
+                UNION ALL
+                SELECT CONCAT(N'Sms.', n.[key], N' is set to what is no value for it')
+                FROM @_Item AS i
+                CROSS APPLY OPENJSON(i.[Set], '$."Sms"') AS n
+                WHERE
+                    CASE
+                        WHEN n.[type] IN (4, 5) THEN 1
+                        ELSE 0
+                    END = 1
             ) AS x
         );
         IF @_NoSet IS NOT NULL
@@ -282,7 +321,10 @@ BEGIN
             [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
             [Duration] = COALESCE(w.[Duration], q.[Duration]),
             [AttemptNum] = w.[AttemptNum],
-            [LeaseOwner] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[LeaseOwner] END,
+            [LeaseOwner] = CASE
+                WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                ELSE q.[LeaseOwner]
+            END,
             [LeaseUntil] = w.[LeaseUntil],
             [Step] = COALESCE(w.[Step], q.[Step]),
             [Response] = COALESCE(w.[Response], q.[Response]),
@@ -527,7 +569,10 @@ k.[Was],
             [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
             [Duration] = COALESCE(w.[Duration], q.[Duration]),
             [AttemptNum] = w.[AttemptNum],
-            [LeaseOwner] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[LeaseOwner] END,
+            [LeaseOwner] = CASE
+                WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                ELSE q.[LeaseOwner]
+            END,
             [LeaseUntil] = w.[LeaseUntil],
             [Step] = COALESCE(w.[Step], q.[Step]),
             [Response] = COALESCE(w.[Response], q.[Response]),
@@ -874,7 +919,10 @@ k.[Was],
                     [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
                     [Duration] = COALESCE(w.[Duration], q.[Duration]),
                     [AttemptNum] = w.[AttemptNum],
-                    [LeaseOwner] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[LeaseOwner] END,
+                    [LeaseOwner] = CASE
+                        WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                        ELSE q.[LeaseOwner]
+                    END,
                     [LeaseUntil] = w.[LeaseUntil],
                     [Step] = COALESCE(w.[Step], q.[Step]),
                     [Response] = COALESCE(w.[Response], q.[Response]),
@@ -941,7 +989,10 @@ k.[Was],
                 SET
                 [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
                 [AttemptNum] = w.[AttemptNum],
-                [LeaseOwner] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[LeaseOwner] END,
+                [LeaseOwner] = CASE
+                    WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                    ELSE q.[LeaseOwner]
+                END,
                 [LeaseUntil] = w.[LeaseUntil],
                 [UpdatedAt] = w.[Token],
                 [Status] = w.[Status]
@@ -974,7 +1025,10 @@ k.[Was],
                     /* An item with spent attempts (the limit was lowered, say) ends here instead of staying at the head. */
                     UPDATE q
                     SET
-                [LeaseOwner] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[LeaseOwner] END,
+                [LeaseOwner] = CASE
+                    WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                    ELSE q.[LeaseOwner]
+                END,
                 [LeaseUntil] = w.[LeaseUntil],
                 [Error] = COALESCE(w.[Error], CASE
                     WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
@@ -1344,34 +1398,73 @@ BEGIN
                 SELECT CONCAT(N'there is no column ', n.[key], N' to set') AS [Why]
                 FROM @_Item AS i
                 CROSS APPLY OPENJSON(i.[Set]) AS n
+                /* With an end: a comparison takes no notice of blanks there. */
                 WHERE
-                    n.[key] NOT IN (
-                        N'Subject', N'ResetPassword', N'Email', N'Sms'
+                    CONCAT(n.[key], N'.') NOT IN (
+                        N'Subject.', N'ResetPassword.', N'Email.', N'Sms.'
                     )
+                UNION ALL
+                SELECT CONCAT(N'', n.[key], N' is set to what is no value for it')
+                FROM @_Item AS i
+                CROSS APPLY OPENJSON(i.[Set]) AS n
+                WHERE
+                    CASE
+                        WHEN n.[key] IN (N'ResetPassword', N'Email', N'Sms')
+                            THEN CASE WHEN n.[type] IN (0, 5) THEN 0 ELSE 1 END
+                        WHEN n.[type] IN (4, 5) THEN 1
+                        ELSE 0
+                    END = 1
                 UNION ALL
                 SELECT CONCAT(N'there is no column ResetPassword.', n.[key], N' to set')
                 FROM @_Item AS i
                 CROSS APPLY OPENJSON(i.[Set], '$."ResetPassword"') AS n
                 WHERE
-                    n.[key] NOT IN (
-                        N'OTP', N'UserID', N'Username'
+                    CONCAT(n.[key], N'.') NOT IN (
+                        N'OTP.', N'UserID.', N'Username.'
                     )
+                UNION ALL
+                SELECT CONCAT(N'ResetPassword.', n.[key], N' is set to what is no value for it')
+                FROM @_Item AS i
+                CROSS APPLY OPENJSON(i.[Set], '$."ResetPassword"') AS n
+                WHERE
+                    CASE
+                        WHEN n.[type] IN (4, 5) THEN 1
+                        ELSE 0
+                    END = 1
                 UNION ALL
                 SELECT CONCAT(N'there is no column Email.', n.[key], N' to set')
                 FROM @_Item AS i
                 CROSS APPLY OPENJSON(i.[Set], '$."Email"') AS n
                 WHERE
-                    n.[key] NOT IN (
-                        N'EmailTo', N'PreferredLanguage', N'Response', N'Error'
+                    CONCAT(n.[key], N'.') NOT IN (
+                        N'EmailTo.', N'PreferredLanguage.', N'Response.', N'Error.'
                     )
+                UNION ALL
+                SELECT CONCAT(N'Email.', n.[key], N' is set to what is no value for it')
+                FROM @_Item AS i
+                CROSS APPLY OPENJSON(i.[Set], '$."Email"') AS n
+                WHERE
+                    CASE
+                        WHEN n.[type] IN (4, 5) THEN 1
+                        ELSE 0
+                    END = 1
                 UNION ALL
                 SELECT CONCAT(N'there is no column Sms.', n.[key], N' to set')
                 FROM @_Item AS i
                 CROSS APPLY OPENJSON(i.[Set], '$."Sms"') AS n
                 WHERE
-                    n.[key] NOT IN (
-                        N'PhoneNumber', N'Response', N'Error'
+                    CONCAT(n.[key], N'.') NOT IN (
+                        N'PhoneNumber.', N'Response.', N'Error.'
                     )
+                UNION ALL
+                SELECT CONCAT(N'Sms.', n.[key], N' is set to what is no value for it')
+                FROM @_Item AS i
+                CROSS APPLY OPENJSON(i.[Set], '$."Sms"') AS n
+                WHERE
+                    CASE
+                        WHEN n.[type] IN (4, 5) THEN 1
+                        ELSE 0
+                    END = 1
             ) AS x
         );
         IF @_NoSet IS NOT NULL
@@ -1439,7 +1532,10 @@ BEGIN
             [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
             [Duration] = COALESCE(w.[Duration], q.[Duration]),
             [AttemptNum] = w.[AttemptNum],
-            [LeaseOwner] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[LeaseOwner] END,
+            [LeaseOwner] = CASE
+                WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                ELSE q.[LeaseOwner]
+            END,
             [LeaseUntil] = w.[LeaseUntil],
             [Step] = COALESCE(w.[Step], q.[Step]),
             [Response] = COALESCE(w.[Response], q.[Response]),
@@ -1684,7 +1780,10 @@ k.[Was],
             [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
             [Duration] = COALESCE(w.[Duration], q.[Duration]),
             [AttemptNum] = w.[AttemptNum],
-            [LeaseOwner] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[LeaseOwner] END,
+            [LeaseOwner] = CASE
+                WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                ELSE q.[LeaseOwner]
+            END,
             [LeaseUntil] = w.[LeaseUntil],
             [Step] = COALESCE(w.[Step], q.[Step]),
             [Response] = COALESCE(w.[Response], q.[Response]),
@@ -2064,7 +2163,10 @@ k.[Was],
                     [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
                     [Duration] = COALESCE(w.[Duration], q.[Duration]),
                     [AttemptNum] = w.[AttemptNum],
-                    [LeaseOwner] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[LeaseOwner] END,
+                    [LeaseOwner] = CASE
+                        WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                        ELSE q.[LeaseOwner]
+                    END,
                     [LeaseUntil] = w.[LeaseUntil],
                     [Step] = COALESCE(w.[Step], q.[Step]),
                     [Response] = COALESCE(w.[Response], q.[Response]),
@@ -2131,7 +2233,10 @@ k.[Was],
                 SET
                 [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
                 [AttemptNum] = w.[AttemptNum],
-                [LeaseOwner] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[LeaseOwner] END,
+                [LeaseOwner] = CASE
+                    WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                    ELSE q.[LeaseOwner]
+                END,
                 [LeaseUntil] = w.[LeaseUntil],
                 [UpdatedAt] = w.[Token],
                 [Status] = w.[Status]
@@ -2164,7 +2269,10 @@ k.[Was],
                     /* An item with spent attempts (the limit was lowered, say) ends here instead of staying at the head. */
                     UPDATE q
                     SET
-                [LeaseOwner] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[LeaseOwner] END,
+                [LeaseOwner] = CASE
+                    WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                    ELSE q.[LeaseOwner]
+                END,
                 [LeaseUntil] = w.[LeaseUntil],
                 [Error] = COALESCE(w.[Error], CASE
                     WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)

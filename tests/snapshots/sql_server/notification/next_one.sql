@@ -249,7 +249,10 @@ BEGIN
                 [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
                 [Duration] = COALESCE(w.[Duration], q.[Duration]),
                 [AttemptNum] = w.[AttemptNum],
-                [LeaseOwner] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[LeaseOwner] END,
+                [LeaseOwner] = CASE
+                    WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                    ELSE q.[LeaseOwner]
+                END,
                 [LeaseUntil] = w.[LeaseUntil],
                 [Step] = COALESCE(w.[Step], q.[Step]),
                 [Response] = COALESCE(w.[Response], q.[Response]),
@@ -316,7 +319,10 @@ BEGIN
             SET
             [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
             [AttemptNum] = w.[AttemptNum],
-            [LeaseOwner] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[LeaseOwner] END,
+            [LeaseOwner] = CASE
+                WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                ELSE q.[LeaseOwner]
+            END,
             [LeaseUntil] = w.[LeaseUntil],
             [UpdatedAt] = w.[Token],
             [Status] = w.[Status]
@@ -349,7 +355,10 @@ BEGIN
                 /* An item with spent attempts (the limit was lowered, say) ends here instead of staying at the head. */
                 UPDATE q
                 SET
-            [LeaseOwner] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[LeaseOwner] END,
+            [LeaseOwner] = CASE
+                WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                ELSE q.[LeaseOwner]
+            END,
             [LeaseUntil] = w.[LeaseUntil],
             [Error] = COALESCE(w.[Error], CASE
                 WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)

@@ -248,7 +248,10 @@ BEGIN
             [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
             [Duration] = COALESCE(w.[Duration], q.[Duration]),
             [AttemptNum] = w.[AttemptNum],
-            [LeaseOwner] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE q.[LeaseOwner] END,
+            [LeaseOwner] = CASE
+                WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                ELSE q.[LeaseOwner]
+            END,
             [LeaseUntil] = w.[LeaseUntil],
             [Step] = COALESCE(w.[Step], q.[Step]),
             [Response] = COALESCE(w.[Response], q.[Response]),
