@@ -152,7 +152,7 @@ fn program(language: &str) -> Program {
     if language == "rust" {
         let path = env::current_exe().expect("this program has a path");
         let environment = vec![(rust::MARK.to_owned(), "1".to_owned())];
-        return Program { path, arguments: Vec::new(), environment, patience };
+        return Program { path, arguments: Vec::new(), environment, in_wine: false, patience };
     }
     if let Some(language) = language.strip_suffix(WINDOWS) {
         let built = format!("{ROOT}/bindings/{language}/build/windows/conformance");
@@ -161,10 +161,10 @@ fn program(language: &str) -> Program {
             script if script.exists() => (script.to_owned(), Vec::new()),
             _ => (Path::new(ROOT).join(".ci/wine.sh"), vec![format!("{built}.exe")]),
         };
-        return Program { path, arguments, environment: Vec::new(), patience };
+        return Program { path, arguments, environment: Vec::new(), in_wine: true, patience };
     }
     let path = Path::new(ROOT).join("bindings").join(language).join("build/conformance");
-    Program { path, arguments: Vec::new(), environment: Vec::new(), patience }
+    Program { path, arguments: Vec::new(), environment: Vec::new(), in_wine: false, patience }
 }
 
 /// A panic is a mistake in the scenario, or a server that fails: it fails the cell, not the others.

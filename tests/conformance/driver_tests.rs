@@ -133,6 +133,7 @@ fn tell_within(patience: Duration, script: &str, steps: Value) -> Result<(), Str
         path: Path::new("/bin/sh").to_owned(),
         arguments: vec![path.to_str().unwrap().to_owned()],
         environment: Vec::new(),
+        in_wine: false,
         patience,
     };
     let steps: Vec<_> = steps.as_array().unwrap().clone();
