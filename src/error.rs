@@ -77,6 +77,39 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    /// Every kind, each at its number.
+    pub(crate) const ALL: [Self; 29] = [
+        Self::InvalidArgument,
+        Self::InvalidConfig,
+        Self::InvalidItem,
+        Self::UnknownQueue,
+        Self::SchemaMissing,
+        Self::SchemaOlder,
+        Self::SchemaNewer,
+        Self::SchemaMismatch,
+        Self::DriverMissing,
+        Self::Unreachable,
+        Self::Authentication,
+        Self::DatabaseMissing,
+        Self::Encryption,
+        Self::ConnectionLost,
+        Self::PermissionDenied,
+        Self::TimedOut,
+        Self::PoolTimeout,
+        Self::Deadlock,
+        Self::Unavailable,
+        Self::Busy,
+        Self::Storage,
+        Self::Closed,
+        Self::Forked,
+        Self::Interrupted,
+        Self::OutcomeUnknown,
+        Self::Unsupported,
+        Self::Database,
+        Self::Protocol,
+        Self::Exhausted,
+    ];
+
     /// Those after which the same call may succeed when it is simply made again a little later.
     pub(crate) const TRANSIENT: [Self; 6] =
         [Self::Unreachable, Self::ConnectionLost, Self::TimedOut, Self::Deadlock, Self::Unavailable, Self::Busy];

@@ -7,7 +7,7 @@ use parking_lot::{Mutex, MutexGuard};
 use std::{
     process,
     sync::{
-        Arc,
+        Arc, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -124,18 +124,33 @@ pub(crate) struct Ledger {
     pub(super) lost: Counter,
     pub(super) retries: Counter,
     pub(super) calls: [Histogram; Call::ALL.len()],
-    errors: Mutex<Vec<(ErrorKind, u64)>>,
+    /// By their kind.
+    pub(super) errors: [Counter; ErrorKind::ALL.len()],
     sources: Mutex<Sources>,
 }
 
-/// Those of this process, and in the child of a fork those of its parent.
-static LEDGERS: Mutex<Vec<(u32, Arc<Ledger>)>> = Mutex::new(Vec::new());
+/// The ledgers of a process.
+struct Kept {
+    process: u32,
+    ledgers: std::sync::Mutex<Vec<Arc<Ledger>>>,
+}
 
-/// Those of this process.
+/// One for each generation of a family of forks: another thread of the parent may have held its lock at the fork, for ever.
+/// The lock is one of `std` for the same reason (`ffi/table.rs`).
+static GENERATIONS: [OnceLock<Kept>; 64] = [const { OnceLock::new() }; 64];
+
+/// Those of this process. Generations beyond the last share that.
+fn here() -> std::sync::MutexGuard<'static, Vec<Arc<Ledger>>> {
+    let process = process::id();
+    let keep = || Kept { process, ledgers: std::sync::Mutex::default() };
+    let [.., last] = &GENERATIONS;
+    let own = GENERATIONS.iter().map(|kept| kept.get_or_init(keep)).find(|kept| kept.process == process);
+    own.unwrap_or_else(|| last.get_or_init(keep)).ledgers.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Those of this process, by their names.
 pub(super) fn all() -> Vec<Arc<Ledger>> {
-    let here = process::id();
-    let mut all: Vec<_> =
-        LEDGERS.lock().iter().filter(|(process, _)| *process == here).map(|(_, ledger)| Arc::clone(ledger)).collect();
+    let mut all = here().clone();
     all.sort_by(|one, other| (&one.schema, &one.queue).cmp(&(&other.schema, &other.queue)));
     all
 }
@@ -143,14 +158,12 @@ pub(super) fn all() -> Vec<Arc<Ledger>> {
 impl Ledger {
     /// The ledger of a queue, which lives as long as the process: what was counted stays, whoever closes the queue.
     pub(crate) fn of(schema: &str, queue: &str) -> Arc<Self> {
-        let here = process::id();
-        let mut ledgers = LEDGERS.lock();
-        let is_it = |ledger: &Self| ledger.schema == schema && ledger.queue == queue;
-        if let Some((_, ledger)) = ledgers.iter().find(|(process, ledger)| *process == here && is_it(ledger)) {
+        let mut ledgers = here();
+        if let Some(ledger) = ledgers.iter().find(|ledger| ledger.schema == schema && ledger.queue == queue) {
             return Arc::clone(ledger);
         }
         let ledger = Arc::new(Self { schema: schema.to_owned(), queue: queue.to_owned(), ..Self::default() });
-        ledgers.push((here, Arc::clone(&ledger)));
+        ledgers.push(Arc::clone(&ledger));
         ledger
     }
 
@@ -169,10 +182,8 @@ impl Ledger {
 
     /// A try at a call has failed, perhaps for want of a connection.
     pub(crate) fn failed(&self, kind: ErrorKind) {
-        let mut errors = self.errors.lock();
-        match errors.iter_mut().find(|(other, _)| *other == kind) {
-            Some((_, count)) => *count += 1,
-            None => errors.push((kind, 1)),
+        if let Some(count) = self.errors.get(kind as usize) {
+            count.add(1);
         }
     }
 
@@ -231,11 +242,6 @@ impl Ledger {
         self.lost.add(outcomes.iter().filter(|outcome| outcome.answer != Answer::Ok).count());
     }
 
-    /// How often tries failed with each kind of error that ever happened.
-    pub(super) fn errors(&self) -> Vec<(ErrorKind, u64)> {
-        self.errors.lock().clone()
-    }
-
     /// What its sources tell.
     pub(super) fn read(&self) -> Reading {
         self.sources().read()
@@ -253,9 +259,12 @@ mod tests {
     use crate::metrics::source::{Now, SoFar};
 
     #[test]
-    fn every_call_stands_at_its_number() {
+    fn every_call_and_kind_of_error_stands_at_its_number() {
         for (place, (call, name)) in Call::ALL.into_iter().enumerate() {
             assert_eq!(call as usize, place, "{name}");
+        }
+        for (place, kind) in ErrorKind::ALL.into_iter().enumerate() {
+            assert_eq!(kind as usize, place, "{kind:?}");
         }
     }
 
@@ -294,7 +303,9 @@ mod tests {
         assert!(ledger.time(Call::Find, fail).is_err());
         assert!(ledger.time(Call::Find, fail).is_err());
         assert_eq!(ledger.calls[Call::Find as usize].read().0.iter().sum::<u64>(), 3);
-        assert_eq!(ledger.errors(), [(ErrorKind::Deadlock, 2)]);
+        let failed = ledger.errors.iter().zip(ErrorKind::ALL).filter(|(count, _)| count.get() > 0);
+        let failed: Vec<_> = failed.map(|(count, kind)| (kind, count.get())).collect();
+        assert_eq!(failed, [(ErrorKind::Deadlock, 2)]);
     }
 
     struct Fixed(Reading);

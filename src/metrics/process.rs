@@ -160,12 +160,11 @@ fn calls(all: &[Seen]) -> [Family; 3] {
             }
         }
         seen.add(&mut retries, None, number(seen.ledger.retries.get()));
-        let found = seen.ledger.errors();
-        let others = found.iter().map(|(kind, _)| *kind).filter(|kind| !kind.is_transient());
-        // Those that may pass are told from the beginning, when there were none, so that the first one is seen.
-        for kind in ErrorKind::TRANSIENT.into_iter().chain(others) {
-            let count = found.iter().find(|(other, _)| *other == kind).map_or(0, |(_, count)| *count);
-            seen.add(&mut errors, Some(("error", &format!("{kind:?}"))), number(count));
+        for (kind, count) in ErrorKind::ALL.into_iter().zip(&seen.ledger.errors) {
+            // Those that may pass are told from the beginning, when there were none, so that the first one is seen.
+            if kind.is_transient() || count.get() > 0 {
+                seen.add(&mut errors, Some(("error", &format!("{kind:?}"))), number(count.get()));
+            }
         }
     }
     [took, retries, errors]
