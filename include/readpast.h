@@ -33,7 +33,7 @@
  * array all have the same size; of an array that is written, only the first needs to be initialised.
  *
  * Threads. Every function may be called from any thread at any time, with any handle. Only what a handle has lent must
- * not be read while, or after, it is freed.
+ * not be read while, or after, it is freed. Where a function says more of it, that stands under *Threads*.
  *
  * Time. No call takes longer than its settings say, whatever a driver does: one that has not returned 5 seconds after
  * query.timeout_ms (to connect: login.timeout_ms) is given up with its connection, and made again on another one within
@@ -45,8 +45,8 @@
  *
  * Stability. Within one READPAST_ABI, functions, statuses, settings and trailing fields are added, nothing is changed or
  * removed. Compare it with readpast_abi() when you load the library. Before 1.0, each minor version is an ABI of its own.
+ * What came after 0.1 says since when.
  */
-
 
 #ifndef READPAST_H
 #define READPAST_H
@@ -54,20 +54,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define READPAST_NEW_ITEM_INIT {sizeof(readpast_new_item), NULL, NULL, -1, NULL, NULL}
-#define READPAST_RECEIPT_INIT {sizeof(readpast_receipt), NULL, NULL, 0, 0}
-#define READPAST_SETTLEMENT_INIT {sizeof(readpast_settlement), NULL, NULL, 0, 0, NULL, NULL, NULL, -1, NULL, 0, 0, 0, 0, NULL, 0}
-#define READPAST_OUTCOME_INIT {sizeof(readpast_outcome), 0, 0, 0, 0, {0}}
-#define READPAST_LEASE_INIT {sizeof(readpast_lease), NULL, 0, 0}
-#define READPAST_ITEM_REF_INIT {sizeof(readpast_item_ref), NULL, NULL}
-#define READPAST_STATS_INIT {sizeof(readpast_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
-#define READPAST_ITEM_INIT {sizeof(readpast_item), NULL, NULL, 0, 0}
-#define READPAST_COLUMN_INIT {sizeof(readpast_column), NULL, 0, 0}
-#define READPAST_WORKER_OPTIONS_INIT {sizeof(readpast_worker_options), 0, 0}
-#define READPAST_WORKER_FIGURES_INIT {sizeof(readpast_worker_figures), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
-#define READPAST_EVENT_INIT {sizeof(readpast_event), 0, 0, NULL, 0, 0, 0, NULL, NULL, NULL}
-#define READPAST_VALUE_INIT {sizeof(readpast_value), 0, 0, 0, 0, NULL, NULL, 0}
+#ifdef __cplusplus
+extern "C" {
+#endif
 
+
+/* ---- What every call answers with ---- */
 
 /// Done.
 #define READPAST_OK 0
@@ -137,7 +129,8 @@
 /// The queue's table or procedures differ from what was installed.
 #define READPAST_SCHEMA_MISMATCH -24
 
-/// The queue cannot do this: its procedures were written by hand and have nothing for it, or it has no index for the kinds asked for.
+/// The queue cannot do this: its procedures were written by hand and have nothing for it, or it has no index for the
+/// kinds asked for.
 #define READPAST_NOT_PROVIDED -25
 
 /// The ODBC driver that the connection string names is not installed.
@@ -199,6 +192,608 @@
 /// nothing is changed or removed.
 #define READPAST_ABI 1
 
+/// What a call came to: 0 is success, above 0 are outcomes to be expected, without an error object, below 0 are failures,
+/// with one. Later versions may add numbers; none is ever given a second meaning.
+typedef int32_t readpast_status;
+
+/// Why a call failed. Immutable; any number of threads may read it.
+///
+/// Calls that return a `readpast_status` write one to their last argument when the status is below 0, and the null
+/// handle otherwise. Free it with `readpast_error_free`.
+typedef struct {
+    /// Not an address; 0 is the null handle.
+    uint64_t id;
+} readpast_error;
+
+/// The name of a status, as this header spells it: `"READPAST_EMPTY"`.
+///
+/// *Ownership*: the text is the library's and lives as long as it.
+///
+/// *Returns*: text, never NULL; `"READPAST_?"` for a number that this version does not know.
+const char *readpast_status_name(readpast_status status);
+
+/// The status that the call returned.
+///
+/// *Returns*: a status below 0; `READPAST_OK` for an error that is null or freed.
+readpast_status readpast_error_status(readpast_error error);
+
+/// One line for a person: what is wrong and, where there is one, the remedy. Holds no passwords.
+///
+/// *Ownership*: the text is the error's, until that is freed.
+///
+/// *Returns*: text; NULL for an error that is null or freed.
+const char *readpast_error_message(readpast_error error);
+
+/// The five characters of the SQLSTATE, when a driver or server gave one.
+///
+/// *Ownership*: the text is the error's, until that is freed.
+///
+/// *Returns*: text; NULL when there is none.
+const char *readpast_error_sqlstate(readpast_error error);
+
+/// The server's own number of the error, on SQL Server. (Drivers of other servers put a number of theirs here.)
+///
+/// *Returns*: the number; 0 when there is none.
+int32_t readpast_error_native_code(readpast_error error);
+
+/// Whether the same call may succeed when it is made again a little later. The library has retried already, for as long
+/// as the setting `retry.budget_ms` says.
+///
+/// *Returns*: 1 or 0.
+int32_t readpast_error_is_retryable(readpast_error error);
+
+/// The identity of the operation, when the status is `READPAST_OUTCOME_UNKNOWN`. Make the same call with it as its
+/// `operation` to learn what became of the first: it is not applied twice.
+///
+/// *Ownership*: the text is the error's, until that is freed.
+///
+/// *Returns*: text; NULL when there is none.
+const char *readpast_error_operation(readpast_error error);
+
+/// Frees an error. The null handle, and one that was freed already, are let pass.
+void readpast_error_free(readpast_error error);
+
+/// The version of the library at run time: `"0.1.0"`.
+///
+/// *Ownership*: the text is the library's and lives as long as it.
+///
+/// *Returns*: text, never NULL.
+const char *readpast_version(void);
+
+/// The binary interface of the library at run time. When it is not the `READPAST_ABI` that the caller was built with,
+/// the caller must not go on.
+///
+/// *Returns*: the number.
+int32_t readpast_abi(void);
+
+
+
+/* ---- Settings, and installing ---- */
+
+/// The settings that a queue is opened with. Any number of threads may use it; opening copies it.
+///
+/// Made by `readpast_config_new`, freed by `readpast_config_free`.
+typedef struct {
+    /// Not an address; 0 is the null handle.
+    uint64_t id;
+} readpast_config;
+
+/// Makes a configuration, with all settings at their defaults.
+///
+/// *Ownership*: the caller frees it with `readpast_config_free`.
+///
+/// *Returns*: the configuration; the null handle when no more handles fit.
+readpast_config readpast_config_new(void);
+
+/// Sets the setting called `key`, like `"lease.ms"`, to `value`, like `"30000"`. Set again, it takes the last value. The
+/// docs/reference.md lists the settings; only `"connection"` has to be set.
+///
+/// *Returns*:
+/// - `READPAST_OK`.
+/// - `READPAST_INVALID_CONFIG`: there is no such setting, or it does not take this value. The message names the range.
+/// - `READPAST_INVALID_ARGUMENT`: a text is NULL or not UTF-8.
+readpast_status readpast_config_set(readpast_config config,
+                                    const char *key,
+                                    const char *value,
+                                    readpast_error *err);
+
+/// Frees a configuration. The null handle, and one that was freed already, are let pass.
+///
+/// *Threads*: queues that were opened with it are not concerned.
+void readpast_config_free(readpast_config config);
+
+/// Installs readpast's own objects into the schema that `config` names, or upgrades them, and with `spec` also the
+/// queue that it describes. What is there already as it should be is left alone, so it can be called at every start.
+/// Needs the rights to create objects; workers do not.
+///
+/// `spec` is like `{"queue": "Notification", "types": ["Email"], "columns": [{"name": "Recipient", "type": "text(254)"}]}`, or
+/// the same in TOML, or NULL for no queue. sql/SPEC.md describes it. It is the description itself, not the name of a file.
+///
+/// *Threads*: processes that install at the same time wait for each other.
+///
+/// *Returns*:
+/// - `READPAST_OK`.
+/// - `READPAST_INVALID_ARGUMENT`: the description has a mistake; the message says where.
+/// - `READPAST_SCHEMA_NEWER`: a newer library has installed the objects.
+/// - `READPAST_PERMISSION_DENIED`: the login may not create objects in the schema.
+/// - any other failure of the connection or the server.
+readpast_status readpast_install(readpast_config config,
+                                 const char *spec,
+                                 readpast_error *err);
+
+
+
+/* ---- A queue's handle ---- */
+
+/// An open queue, with its connections and its worker's name. Any number of threads may use it at once; each call takes a
+/// connection of its own.
+///
+/// Made by `readpast_queue_open`, `readpast_queue_share` and `readpast_queue_attach`, freed by `readpast_queue_free`.
+/// Batches and renewals made from it may be freed before or after it.
+typedef struct {
+    /// Not an address; 0 is the null handle.
+    uint64_t id;
+} readpast_queue;
+
+/// Opens the queue called `name`. Makes a connection, and checks that the queue is as this library needs it.
+///
+/// *Ownership*: the caller frees `*queue` with `readpast_queue_free`. `config` is copied: it may be changed and freed.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*queue` is open.
+/// - `READPAST_INVALID_CONFIG`: `"connection"` was not set.
+/// - `READPAST_UNKNOWN_QUEUE`, `READPAST_SCHEMA_MISSING`, `READPAST_SCHEMA_OLDER`, `READPAST_SCHEMA_NEWER`,
+///   `READPAST_SCHEMA_MISMATCH`: what is installed does not fit; the message names the remedy.
+/// - `READPAST_DRIVER_MISSING`, `READPAST_UNREACHABLE`, `READPAST_AUTHENTICATION`, `READPAST_DATABASE_MISSING`,
+///   `READPAST_ENCRYPTION`: there is no connection.
+/// - any other failure of the server.
+readpast_status readpast_queue_open(readpast_config config,
+                                    const char *name,
+                                    readpast_queue *queue,
+                                    readpast_error *err);
+
+/// Makes another handle on the queue, which has connections, worker and leases in common with it, and can be interrupted
+/// for itself alone: for a caller whose waits are called off one by one, as those of a task or request are. An interrupt
+/// of `queue` reaches it too, until `queue` is resumed. Cheap enough to be made for a single claim; nothing is sent to the
+/// server.
+///
+/// *Ownership*: the caller frees `*shared` with `readpast_queue_free`, before or after `queue`. `readpast_queue_close` on
+/// one of them closes all; the last to be freed does, too.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*shared` is open, or closed if `queue` is.
+readpast_status readpast_queue_share(readpast_queue queue,
+                                     readpast_queue *shared,
+                                     readpast_error *err);
+
+/// Makes a handle on the queue that enqueues and settles on `connection`, an ODBC connection (`SQLHDBC`) of the caller's to the
+/// same database, inside the transaction that is open there: what is done is there when the caller commits, together with
+/// his other work, and undone when he rolls back. The library neither commits nor rolls back, closes nothing, and changes no
+/// setting of the connection.
+///
+/// On the handle `readpast_queue_enqueue` and `readpast_queue_settle` work as on `queue`, but for this: they are not
+/// tried again, since an error may have ended the transaction (on SQL Server it has); without an open transaction they
+/// are refused (turn autocommit off, `SQL_ATTR_AUTOCOMMIT`, or begin one); an `operation` is written in the
+/// transaction, and `readpast_queue_is_done` tells later whether that has committed. Nobody is woken: call
+/// `readpast_queue_wake` after the commit. Every other call that needs the server gives `READPAST_NOT_PROVIDED`.
+///
+/// An item that is not the caller's any more is an answer (`READPAST_LEASE_LOST`): roll back then.
+///
+/// *Ownership*: the connection stays the caller's, who keeps it open for as long as calls are made on the handle. The
+/// caller frees `*attached` with `readpast_queue_free`, before or after he closes the connection, before or after
+/// `queue`; `readpast_queue_close` on it does nothing.
+///
+/// *Threads*: calls on one connection wait for each other. Nothing else may use the connection meanwhile.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*attached` is open.
+/// - `READPAST_INVALID_ARGUMENT`: `connection` is NULL or is not open.
+/// - `READPAST_NOT_PROVIDED`: the queue's procedures are written by hand, and have their own transactions.
+readpast_status readpast_queue_attach(readpast_queue queue,
+                                      void *connection,
+                                      readpast_queue *attached,
+                                      readpast_error *err);
+
+/// Whether the call that was made with `operation` has committed. For a caller who has lost the answer to a commit of
+/// his own (`readpast_queue_attach`, `Modify_<queue>_Set_utx`); the library's own calls are asked by repeating them.
+/// One that is under way is waited for.
+///
+/// *Returns*:
+/// - `READPAST_OK`: it has.
+/// - `READPAST_NOT_FOUND`: it was rolled back, was never made, or was more than an hour ago: identities are forgotten then.
+/// - `READPAST_INVALID_ARGUMENT`: `operation` is not a UUID.
+/// - `READPAST_NOT_PROVIDED`: the queue's procedures are written by hand.
+/// - any other failure of the connection or the server.
+readpast_status readpast_queue_is_done(readpast_queue queue,
+                                       const char *operation,
+                                       readpast_error *err);
+
+/// Has everybody in this process who waits for the queue look at it at once: for whoever has enqueued without the library, or
+/// inside a transaction that has committed since. Asks nobody; returns at once.
+///
+/// *Threads*: not from a signal handler.
+///
+/// *Returns*:
+/// - `READPAST_OK`.
+readpast_status readpast_queue_wake(readpast_queue queue,
+                                    readpast_error *err);
+
+/// The name that the queue's leases are held under: the setting `"worker"`, or a name that no other handle has.
+///
+/// *Ownership*: the text is the queue's, until that is freed.
+///
+/// *Returns*: text; NULL for a queue that is null or freed.
+const char *readpast_queue_worker(readpast_queue queue);
+
+/// How long a claim on this handle holds, in milliseconds: the setting `"lease.ms"`, or what the queue's description says.
+/// The queue's setting in AppSettings, if there is one, counts above both and is not asked for.
+///
+/// *Returns*: the milliseconds; 0 for a queue that is null or freed.
+int64_t readpast_queue_lease_ms(readpast_queue queue);
+
+/// How many connections the queue has given up so far, since a call on them did not return: they fell silent without being
+/// closed. Each keeps a thread and a socket of the process until its call returns; a process with 64 such opens no more.
+///
+/// *Returns*: the count, of all handles of the queue together; 0 for a queue that is null or freed.
+int64_t readpast_queue_given_up(readpast_queue queue);
+
+/// Gives back up to `max_items` (1 to 1000) items whose workers died. Claims do this too, every now and then: a queue that
+/// is being worked on needs no such call.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*recovered` (which may be NULL) is how many there were.
+/// - any failure of the connection or the server.
+readpast_status readpast_queue_recover(readpast_queue queue,
+                                       int32_t max_items,
+                                       int32_t *recovered,
+                                       readpast_error *err);
+
+/// Makes every claim on this queue handle, waiting or to come, return `READPAST_INTERRUPTED` until
+/// `readpast_queue_resume`, also on the handles that `readpast_queue_share` made of it. It stays, so that a thread that
+/// comes to its claim a moment later does not miss it. What was sent to the server already is not called back. Settling
+/// and renewing go on, so that work in hand can be finished; `readpast_queue_settle_and_claim` then only settles.
+/// Returns at once.
+///
+/// *Threads*: not from a signal handler.
+///
+/// *Returns*:
+/// - `READPAST_OK`.
+readpast_status readpast_queue_interrupt(readpast_queue queue, readpast_error *err);
+
+/// Ends what `readpast_queue_interrupt` began: claims are made again.
+///
+/// *Returns*:
+/// - `READPAST_OK`.
+readpast_status readpast_queue_resume(readpast_queue queue, readpast_error *err);
+
+/// Closes the queue's connections: waits up to `timeout_ms` (0 to 86400000) for calls under way, and up to 2 seconds for
+/// connections at rest to close. From here on, every call
+/// that needs the server returns `READPAST_CLOSED`, and so do claims that wait. Batches stay readable; leases that are not
+/// settled run out. The handle must still be freed.
+///
+/// In the child of a fork this does nothing, and says so with `READPAST_OK`: the connections are the parent's.
+///
+/// *Returns*:
+/// - `READPAST_OK`: it is closed, or was before.
+/// - `READPAST_TIMED_OUT`: calls are still under way. New ones are refused nevertheless, and their connections close
+///   when they end.
+readpast_status readpast_queue_close(readpast_queue queue,
+                                     int64_t timeout_ms,
+                                     readpast_error *err);
+
+/// Frees a queue, and closes it if need be and no handle shared with it is left. Calls that other threads have under
+/// way on it end as they would have, and the last of them closes the connections; `readpast_queue_close` first is the
+/// orderly way. The null handle, and one that was freed already, are let pass.
+void readpast_queue_free(readpast_queue queue);
+
+
+
+/* ---- Enqueuing ---- */
+
+/// An item to enqueue. Initialise it with `READPAST_NEW_ITEM_INIT`.
+typedef struct {
+    /// The size of this struct.
+    size_t struct_size;
+    /// The kind of work, one of the queue's types. NULL: the first of them.
+    const char *type;
+    /// The step to begin with. NULL: none.
+    const char *step;
+    /// When it is due, in milliseconds from now on the server's clock. -1: at `due`.
+    int64_t delay_ms;
+    /// When it is due, a UTC time like `"2026-11-21T08:30:00Z"`. NULL: now, or after `delay_ms`.
+    const char *due;
+    /// The values of the queue's own columns, as a JSON object. NULL: all columns are NULL.
+    const char *columns_json;
+} readpast_new_item;
+#define READPAST_NEW_ITEM_INIT {sizeof(readpast_new_item), NULL, NULL, -1, NULL, NULL}
+
+/// What came of the items of one call of `readpast_queue_enqueue`, in the order of the items. Immutable; any number of threads
+/// may read it. It does not need its queue.
+///
+/// Made by `readpast_queue_enqueue`, freed by `readpast_receipts_free`. The texts it lends live as long as it.
+typedef struct {
+    /// Not an address; 0 is the null handle.
+    uint64_t id;
+} readpast_receipts;
+
+/// What came of an item to enqueue. Initialise it with `READPAST_RECEIPT_INIT`.
+typedef struct {
+    /// The size of this struct.
+    size_t struct_size;
+    /// The item's key. Of a duplicate that of the item which is there, where the queue tells it; else empty.
+    const char *key;
+    /// The item's token, for whoever wants to cancel or pause exactly this version of it. Empty for a duplicate.
+    const char *token;
+    /// `READPAST_OK`, or `READPAST_DUPLICATE` when nothing was enqueued.
+    readpast_status answer;
+    /// 0.
+    int32_t reserved;
+} readpast_receipt;
+#define READPAST_RECEIPT_INIT {sizeof(readpast_receipt), NULL, NULL, 0, 0}
+
+/// Enqueues `count` (0 to 1000000) items, 1000 in a commit. Up to 1000 go in all, or in case of a failure none; of more, the
+/// thousands before the failure are in, and the error has the operation with which the call is repeated to go on. All are
+/// checked before the first is sent. Of a queue whose description says what a duplicate is, duplicates alone are left out.
+/// With none, nothing is sent.
+///
+/// `operation` makes the call repeatable: made again with the same UUID and items, it enqueues nothing more and answers
+/// the same. NULL: the library chooses one for its own retries. Each thousand has an identity that is made of it.
+///
+/// Whoever gives one keeps it until a call with it succeeds: a repetition that fails, with whatever status, leaves open
+/// what became of the first.
+///
+/// `receipts` may be NULL; otherwise it is given what came of each item.
+///
+/// *Ownership*: what `items` points to is copied. The caller frees `*receipts` with `readpast_receipts_free`.
+///
+/// *Returns*:
+/// - `READPAST_OK`: all are enqueued; `*receipts` has as many receipts, and is null when there are none.
+/// - `READPAST_DUPLICATE`: as above, but for at least one which was there already; its receipt says so.
+/// - `READPAST_INVALID_ITEM`: an item does not fit the queue; the message names it and the column.
+/// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
+/// - `READPAST_OUTCOME_UNKNOWN`: see there.
+/// - any other failure of the connection or the server.
+readpast_status readpast_queue_enqueue(readpast_queue queue,
+                                       const readpast_new_item *items,
+                                       int32_t count,
+                                       const char *operation,
+                                       readpast_receipts *receipts,
+                                       readpast_error *err);
+
+/// How many receipts there are: as many as there were items.
+///
+/// *Returns*: the number; 0 for receipts that are null or freed.
+int32_t readpast_receipts_count(readpast_receipts receipts);
+
+/// The receipt at `index`, counted from 0: that of the item which stood there.
+///
+/// *Ownership*: the texts are the receipts', until those are freed.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*receipt` is written.
+/// - `READPAST_NOT_FOUND`: there is no such receipt; `*receipt` is not written.
+/// - `READPAST_INVALID_ARGUMENT`: `receipt` is NULL or not initialised.
+readpast_status readpast_receipts_get(readpast_receipts receipts,
+                                      int32_t index,
+                                      readpast_receipt *receipt,
+                                      readpast_error *err);
+
+/// Frees receipts, and what they lent. The null handle, and one that was freed already, are let pass.
+void readpast_receipts_free(readpast_receipts receipts);
+
+
+
+/* ---- Claiming, and what a claim gives ---- */
+
+/// True or false: `integer` is 1 or 0.
+#define READPAST_TYPE_BOOLEAN 1
+
+/// A whole number of up to 64 bits: `integer`.
+#define READPAST_TYPE_INTEGER 2
+
+/// A binary floating point number: `number`.
+#define READPAST_TYPE_FLOAT 3
+
+/// An exact decimal number: `text`, like `-12.50`.
+#define READPAST_TYPE_DECIMAL 4
+
+/// Text: `text`.
+#define READPAST_TYPE_TEXT 5
+
+/// Bytes: `bytes`.
+#define READPAST_TYPE_BINARY 6
+
+/// A date and time in UTC: `text`, like `2026-11-21T08:30:00.1234567`.
+#define READPAST_TYPE_TIMESTAMP 7
+
+/// A date: `text`, like `2026-11-21`.
+#define READPAST_TYPE_DATE 8
+
+/// A GUID: `text`.
+#define READPAST_TYPE_GUID 9
+
+/// A JSON document: `text`, as it is stored. What others have written into such a column need not be JSON: SQL Server keeps
+/// it as text.
+#define READPAST_TYPE_JSON 10
+
+/// The items of one claim, in the order they were due. Immutable; any number of threads may read it. It does not need
+/// its queue, which may be closed or freed.
+///
+/// Made by the calls that claim, freed by `readpast_batch_free`. What it lends, text above all, lives as long as it.
+typedef struct {
+    /// Not an address; 0 is the null handle.
+    uint64_t id;
+} readpast_batch;
+
+/// A claimed item. Initialise it with `READPAST_ITEM_INIT`.
+typedef struct {
+    /// The size of this struct.
+    size_t struct_size;
+    /// The primary key, as text.
+    const char *key;
+    /// The token that the claim left on the item. A settle must carry it.
+    const char *token;
+    /// Which attempt this is, counted from 1. A settle must carry it.
+    int32_t attempt;
+    /// How many columns it has.
+    int32_t column_count;
+} readpast_item;
+#define READPAST_ITEM_INIT {sizeof(readpast_item), NULL, NULL, 0, 0}
+
+/// A column of the items. Initialise it with `READPAST_COLUMN_INIT`.
+typedef struct {
+    /// The size of this struct.
+    size_t struct_size;
+    /// Its name, as the worker view declares it.
+    const char *name;
+    /// Its type: a `READPAST_TYPE_`.
+    int32_t type;
+    /// 0.
+    int32_t reserved;
+} readpast_column;
+#define READPAST_COLUMN_INIT {sizeof(readpast_column), NULL, 0, 0}
+
+/// The value of one column of one item. The type tells which field holds it; the others are 0 and NULL, and so are all
+/// when the value is NULL. Initialise it with `READPAST_VALUE_INIT`.
+typedef struct {
+    /// The size of this struct.
+    size_t struct_size;
+    /// The type of the column: a `READPAST_TYPE_`.
+    int32_t type;
+    /// Whether the value is NULL: 1 or 0.
+    int32_t is_null;
+    /// A whole number, or 1 for true and 0 for false.
+    int64_t integer;
+    /// A floating point number.
+    double number;
+    /// Text, or what is given as text, with a NUL after it.
+    const char *text;
+    /// Bytes.
+    const uint8_t *bytes;
+    /// How many bytes `text` (without the NUL) or `bytes` has.
+    size_t length;
+} readpast_value;
+#define READPAST_VALUE_INIT {sizeof(readpast_value), 0, 0, 0, 0, NULL, NULL, 0}
+
+/// Claims up to `max_items` (1 to 1000) items that are due, in the order they were due. Each is this worker's until its
+/// lease runs out, on the server's clock; settle or renew it before.
+///
+/// When none is due, the call waits up to `wait_ms` (0 to 86400000) for the first.
+///
+/// *Ownership*: the caller frees `*batch` with `readpast_batch_free`; the items stay claimed.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*batch` holds at least one item.
+/// - `READPAST_EMPTY`: none became due in time; `*batch` is null.
+/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` was called, before or meanwhile; `*batch` is null.
+/// - `READPAST_CLOSED`: the queue was closed, perhaps during the wait.
+/// - any failure of the connection or the server.
+readpast_status readpast_queue_claim(readpast_queue queue,
+                                     int32_t max_items,
+                                     int64_t wait_ms,
+                                     readpast_batch *batch,
+                                     readpast_error *err);
+
+/// How many items there are.
+///
+/// *Returns*: the number, from 1 to 1000; 0 for a batch that is null or freed.
+int32_t readpast_batch_count(readpast_batch batch);
+
+/// The item at `index`, counted from 0.
+///
+/// *Ownership*: the texts are the batch's, until that is freed.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*item` is written.
+/// - `READPAST_NOT_FOUND`: there is no such item; `*item` is not written.
+/// - `READPAST_INVALID_ARGUMENT`: `item` is NULL or not initialised.
+readpast_status readpast_batch_item(readpast_batch batch, int32_t index, readpast_item *item, readpast_error *err);
+
+/// The item at `index` as one JSON object on one line, a member per column. Times are text in UTC, decimals are text with
+/// all their digits, bytes are lower-case hexadecimal text. A JSON document stands there as it is stored, digit by digit; what
+/// is in such a column and is no JSON, or nested deeper than 60 levels, is text. Made at the first call, then kept.
+///
+/// *Ownership*: the text is the batch's, until that is freed.
+///
+/// *Returns*: text; NULL when there is no such item, or not the memory for it: its columns are there all the same.
+const char *readpast_batch_json(readpast_batch batch,
+                                int32_t index);
+
+/// Frees a batch, and what it lent. Its items stay claimed. The null handle, and one that was freed already, are let
+/// pass.
+void readpast_batch_free(readpast_batch batch);
+
+/// How many columns the items have.
+///
+/// *Returns*: the number; 0 for a batch that is null or freed.
+int32_t readpast_batch_column_count(readpast_batch batch);
+
+/// The column at `index`, counted from 0. All items of a batch have the same columns.
+///
+/// *Ownership*: the name is the batch's, until that is freed.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*column` is written.
+/// - `READPAST_NOT_FOUND`: there is no such column; `*column` is not written.
+/// - `READPAST_INVALID_ARGUMENT`: `column` is NULL or not initialised.
+readpast_status readpast_batch_column(readpast_batch batch,
+                                      int32_t index,
+                                      readpast_column *column,
+                                      readpast_error *err);
+
+/// The value of the item at `index`, in the column at `column`, both counted from 0.
+///
+/// *Ownership*: text and bytes are the batch's, until that is freed.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*value` is written.
+/// - `READPAST_NOT_FOUND`: there is no such item or column; `*value` is not written.
+/// - `READPAST_INVALID_ARGUMENT`: `value` is NULL or not initialised.
+readpast_status readpast_batch_value(readpast_batch batch,
+                                     int32_t index,
+                                     int32_t column,
+                                     readpast_value *value,
+                                     readpast_error *err);
+
+/// The value of the item at `index`, counted from 0, in the column called `name`; where no column is called quite so, in the
+/// only one whose name differs in the case of letters alone.
+///
+/// *Ownership*: text and bytes are the batch's, until that is freed.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*value` is written.
+/// - `READPAST_NOT_FOUND`: there is no such item or column; `*value` is not written.
+/// - `READPAST_INVALID_ARGUMENT`: `name` is NULL or not UTF-8, or `value` is NULL or not initialised.
+readpast_status readpast_batch_value_by_name(readpast_batch batch,
+                                             int32_t index,
+                                             const char *name,
+                                             readpast_value *value,
+                                             readpast_error *err);
+
+/// Makes items that no queue handed out, for who tests a handler without a database. Nothing is sent anywhere; a settlement
+/// made from such an item is refused by every queue.
+///
+/// `items_json` is an array of up to 1000 objects like `{"columns": {"Recipient": "a@example.org"}}`, each of which may have
+/// besides `key`, `token`, `attempt` (1 when left out) and `state` (`"Processing"`). With `spec`, a queue's description as
+/// for `readpast_install`, the items have its columns, with its types; NULL: what the columns are is told from their
+/// values. A value of a JSON column that is text stands there as it is.
+///
+/// *Ownership*: the texts are copied. The caller frees `*batch` with `readpast_batch_free`.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*batch` holds at least one item.
+/// - `READPAST_EMPTY`: the array is empty; `*batch` is null.
+/// - `READPAST_INVALID_ITEM`: an item cannot be made; the message names it and the column.
+/// - `READPAST_INVALID_ARGUMENT`: the description has a mistake; the message says where.
+readpast_status readpast_batch_from_json(const char *items_json,
+                                         const char *spec,
+                                         readpast_batch *batch,
+                                         readpast_error *err);
+
+
+
+/* ---- Settling ---- */
+
 /// Done.
 #define READPAST_ACTION_COMPLETE 1
 
@@ -259,170 +854,6 @@
 /// Done as far as it could be. Final.
 #define READPAST_STATE_PARTIALLY_COMPLETED 9
 
-/// True or false: `integer` is 1 or 0.
-#define READPAST_TYPE_BOOLEAN 1
-
-/// A whole number of up to 64 bits: `integer`.
-#define READPAST_TYPE_INTEGER 2
-
-/// A binary floating point number: `number`.
-#define READPAST_TYPE_FLOAT 3
-
-/// An exact decimal number: `text`, like `-12.50`.
-#define READPAST_TYPE_DECIMAL 4
-
-/// Text: `text`.
-#define READPAST_TYPE_TEXT 5
-
-/// Bytes: `bytes`.
-#define READPAST_TYPE_BINARY 6
-
-/// A date and time in UTC: `text`, like `2026-11-21T08:30:00.1234567`.
-#define READPAST_TYPE_TIMESTAMP 7
-
-/// A date: `text`, like `2026-11-21`.
-#define READPAST_TYPE_DATE 8
-
-/// A GUID: `text`.
-#define READPAST_TYPE_GUID 9
-
-/// A JSON document: `text`, as it is stored. What others have written into such a column need not be JSON: SQL Server keeps
-/// it as text.
-#define READPAST_TYPE_JSON 10
-
-/// An item was settled: handled, or given back.
-#define READPAST_EVENT_SETTLED 1
-
-/// An item was found not to be the worker's any more, before or while it was worked on, or when it was settled.
-#define READPAST_EVENT_LOST 2
-
-/// A part of what was given with an item was refused, by the library or the database. It is left out, and the item's error
-/// says so.
-#define READPAST_EVENT_REFUSED 3
-
-/// A call failed in a way that may pass, and is made again in a while.
-#define READPAST_EVENT_TROUBLE 4
-
-/// What a call came to: 0 is success, above 0 are outcomes to be expected, without an error object, below 0 are failures,
-/// with one. Later versions may add numbers; none is ever given a second meaning.
-typedef int32_t readpast_status;
-
-/// Why a call failed. Immutable; any number of threads may read it.
-///
-/// Calls that return a `readpast_status` write one to their last argument when the status is below 0, and the null
-/// handle otherwise. Free it with `readpast_error_free`.
-typedef struct {
-    /// Not an address; 0 is the null handle.
-    uint64_t id;
-} readpast_error;
-
-/// The settings that a queue is opened with. Any number of threads may use it; opening copies it.
-///
-/// Made by `readpast_config_new`, freed by `readpast_config_free`.
-typedef struct {
-    /// Not an address; 0 is the null handle.
-    uint64_t id;
-} readpast_config;
-
-/// An open queue, with its connections and its worker's name. Any number of threads may use it at once; each call takes a
-/// connection of its own.
-///
-/// Made by `readpast_queue_open`, `readpast_queue_share` and `readpast_queue_attach`, freed by `readpast_queue_free`. Batches and renewals made from it may be freed before
-/// or after it.
-typedef struct {
-    /// Not an address; 0 is the null handle.
-    uint64_t id;
-} readpast_queue;
-
-/// The items of one claim, in the order they were due. Immutable; any number of threads may read it. It does not need
-/// its queue, which may be closed or freed.
-///
-/// Made by the calls that claim, freed by `readpast_batch_free`. What it lends, text above all, lives as long as it.
-typedef struct {
-    /// Not an address; 0 is the null handle.
-    uint64_t id;
-} readpast_batch;
-
-/// An item to enqueue. Initialise it with `READPAST_NEW_ITEM_INIT`.
-typedef struct {
-    /// The size of this struct.
-    size_t struct_size;
-    /// The kind of work, one of the queue's types. NULL: the first of them.
-    const char *type;
-    /// The step to begin with. NULL: none.
-    const char *step;
-    /// When it is due, in milliseconds from now on the server's clock. -1: at `due`.
-    int64_t delay_ms;
-    /// When it is due, a UTC time like `"2026-11-21T08:30:00Z"`. NULL: now, or after `delay_ms`.
-    const char *due;
-    /// The values of the queue's own columns, as a JSON object. NULL: all columns are NULL.
-    const char *columns_json;
-} readpast_new_item;
-
-/// What came of the items of one call of `readpast_queue_enqueue`, in the order of the items. Immutable; any number of threads
-/// may read it. It does not need its queue.
-///
-/// Made by `readpast_queue_enqueue`, freed by `readpast_receipts_free`. The texts it lends live as long as it.
-typedef struct {
-    /// Not an address; 0 is the null handle.
-    uint64_t id;
-} readpast_receipts;
-
-/// An item, by its key. Initialise it with `READPAST_ITEM_REF_INIT`.
-typedef struct {
-    /// The size of this struct.
-    size_t struct_size;
-    /// The item's key.
-    const char *key;
-    /// The token the item had when the caller saw it: only if it is still that is the item meant. NULL: whatever it is.
-    const char *token;
-} readpast_item_ref;
-
-/// What came of an item, and how it is now. Initialise the first of an array with `READPAST_OUTCOME_INIT`.
-typedef struct {
-    /// The size of this struct.
-    size_t struct_size;
-    /// `READPAST_OK`, `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND` or,
-    /// when work is redriven that is in the queue again, `READPAST_DUPLICATE`.
-    readpast_status answer;
-    /// The state the item is in now: a `READPAST_STATE_`. It can be Failed although another was asked for and the answer
-    /// is `READPAST_OK`: then its attempts are spent.
-    int32_t state;
-    /// The item's attempt number now.
-    int32_t attempt;
-    /// 0.
-    int32_t reserved;
-    /// The item's token now: the one to go on with after a step. Empty when it was not found. It is a time (at most 35
-    /// bytes), a number or a GUID; hand-written procedures with a longer text for a token are refused when the queue is opened.
-    char token[40];
-} readpast_outcome;
-
-/// What came of an item to enqueue. Initialise it with `READPAST_RECEIPT_INIT`.
-typedef struct {
-    /// The size of this struct.
-    size_t struct_size;
-    /// The item's key. Of a duplicate that of the item which is there, where the queue tells it; else empty.
-    const char *key;
-    /// The item's token, for whoever wants to cancel or pause exactly this version of it. Empty for a duplicate.
-    const char *token;
-    /// `READPAST_OK`, or `READPAST_DUPLICATE` when nothing was enqueued.
-    readpast_status answer;
-    /// 0.
-    int32_t reserved;
-} readpast_receipt;
-
-/// A lease to renew. Initialise it with `READPAST_LEASE_INIT`.
-typedef struct {
-    /// The size of this struct.
-    size_t struct_size;
-    /// The item's key.
-    const char *key;
-    /// The attempt of the claim.
-    int32_t attempt;
-    /// Must be 0.
-    int32_t reserved;
-} readpast_lease;
-
 /// What to do with an item. Initialise it with `READPAST_SETTLEMENT_INIT`.
 ///
 /// A text with a length is so many bytes. Without, it ends with its first NUL.
@@ -461,6 +892,432 @@ typedef struct {
     /// The length of `set_json` in bytes. 0: it ends in NUL.
     size_t set_json_length;
 } readpast_settlement;
+#define READPAST_SETTLEMENT_INIT {sizeof(readpast_settlement), NULL, NULL, 0, 0, NULL, NULL, NULL, -1, NULL, 0, 0, 0, 0, NULL, 0}
+
+/// What came of an item, and how it is now. Initialise the first of an array with `READPAST_OUTCOME_INIT`.
+typedef struct {
+    /// The size of this struct.
+    size_t struct_size;
+    /// `READPAST_OK`, `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND` or,
+    /// when work is redriven that is in the queue again, `READPAST_DUPLICATE`.
+    readpast_status answer;
+    /// The state the item is in now: a `READPAST_STATE_`. It can be Failed although another was asked for and the answer
+    /// is `READPAST_OK`: then its attempts are spent.
+    int32_t state;
+    /// The item's attempt number now.
+    int32_t attempt;
+    /// 0.
+    int32_t reserved;
+    /// The item's token now: the one to go on with after a step. Empty when it was not found. It is a time (at most 35
+    /// bytes), a number or a GUID; hand-written procedures with a longer text for a token are refused when the queue is opened.
+    char token[40];
+} readpast_outcome;
+#define READPAST_OUTCOME_INIT {sizeof(readpast_outcome), 0, 0, 0, 0, {0}}
+
+/// Ends the claims of `count` (0 to 1000000) items, or records progress, 1000 in a commit. Each item is judged by itself: one
+/// that was lost does not keep the others. With none, nothing is sent. When a call of more than 1000 fails, the thousands
+/// before the failure are settled, and the error has the operation with which the call is repeated to go on.
+///
+/// `operation` makes the call repeatable: made again with the same UUID and settlements, it changes nothing more and
+/// answers the same. NULL: the library chooses one for its own retries, so that a settlement is applied once even when
+/// the connection breaks.
+///
+/// Whoever gives one keeps it until a call with it succeeds: a repetition that fails, with whatever status, leaves open
+/// what became of the first.
+///
+/// `outcomes` may be NULL; otherwise there are `count` of them.
+///
+/// *Returns*:
+/// - `READPAST_OK`: all are settled; `outcomes` are written.
+/// - `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`: the answer of the
+///   first item that is not; `outcomes` are written, and tell of each.
+/// - `READPAST_INVALID_ITEM`: what a settlement sets does not fit the queue; the message names item and column. None is settled.
+/// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
+/// - `READPAST_OUTCOME_UNKNOWN`: see there.
+/// - any other failure of the connection or the server.
+readpast_status readpast_queue_settle(readpast_queue queue,
+                                      const readpast_settlement *settlements,
+                                      int32_t count,
+                                      const char *operation,
+                                      readpast_outcome *outcomes,
+                                      readpast_error *err);
+
+/// Settles as `readpast_queue_settle` does and, in the same round trip and commit (of more than 1000, that of the
+/// last), claims up to `max_items` (1 to 1000) items as `readpast_queue_claim` does without waiting.
+///
+/// *Ownership*: the caller frees `*batch` with `readpast_batch_free`. What `settlements` points to is copied.
+///
+/// *Returns*: as `readpast_queue_settle`: the status says what came of the settlements, whatever was claimed. At 0 and
+/// above, `*batch` holds what was claimed; it is null when nothing was due, and in all other cases.
+readpast_status readpast_queue_settle_and_claim(readpast_queue queue,
+                                                const readpast_settlement *settlements,
+                                                int32_t count,
+                                                const char *operation,
+                                                int32_t max_items,
+                                                readpast_outcome *outcomes,
+                                                readpast_batch *batch,
+                                                readpast_error *err);
+
+
+
+/* ---- Leases of items that were claimed by hand ---- */
+
+/// A lease to renew. Initialise it with `READPAST_LEASE_INIT`.
+typedef struct {
+    /// The size of this struct.
+    size_t struct_size;
+    /// The item's key.
+    const char *key;
+    /// The attempt of the claim.
+    int32_t attempt;
+    /// Must be 0.
+    int32_t reserved;
+} readpast_lease;
+#define READPAST_LEASE_INIT {sizeof(readpast_lease), NULL, 0, 0}
+
+/// Renews the leases of a batch while its items are worked on, for whoever claims and settles by hand; a `readpast_worker`
+/// needs none. One thread for each queue does it, however many renewals there are; it takes no signals. Any number of
+/// threads may use the handle.
+///
+/// Made by `readpast_renewal_start`, freed by `readpast_renewal_free`.
+typedef struct {
+    /// Not an address; 0 is the null handle.
+    uint64_t id;
+} readpast_renewal;
+
+/// Lets the leases of `count` (0 to 1000000) items start anew, on the server's clock. Neither their tokens nor anything else
+/// of them changes. `readpast_renewal_start` does this on a thread of its own.
+///
+/// `outcomes` may be NULL; otherwise there are `count` of them.
+///
+/// *Returns*:
+/// - `READPAST_OK`: all are renewed; `outcomes` are written.
+/// - `READPAST_LEASE_LOST`, `READPAST_NOT_FOUND`: the answer of the first item that is not; `outcomes` are written, and
+///   tell of each.
+/// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
+/// - any other failure of the connection or the server.
+readpast_status readpast_queue_renew(readpast_queue queue,
+                                     const readpast_lease *leases,
+                                     int32_t count,
+                                     readpast_outcome *outcomes,
+                                     readpast_error *err);
+
+/// Starts to renew the leases of all items of `batch`, every `interval_ms` (1 to 86400000; a third of
+/// `readpast_queue_lease_ms` is a good choice). Release each item when it is settled.
+///
+/// *Ownership*: the caller frees `*renewal` with `readpast_renewal_free`. It does not need `queue` and `batch` to stay.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*renewal` runs.
+/// - `READPAST_CLOSED`: the queue was closed.
+/// - `READPAST_INVALID_HANDLE`: there is no such queue or batch.
+/// - `READPAST_INVALID_ARGUMENT`: the interval is out of its range.
+readpast_status readpast_renewal_start(readpast_queue queue,
+                                       readpast_batch batch,
+                                       int64_t interval_ms,
+                                       readpast_renewal *renewal,
+                                       readpast_error *err);
+
+/// Stops to renew the item called `key`. To be called when it is settled, else its lease would be renewed in vain and
+/// then be found lost.
+///
+/// *Returns*:
+/// - `READPAST_OK`.
+/// - `READPAST_NOT_FOUND`: the item is not, or not any more, renewed: it was released or lost before.
+/// - `READPAST_INVALID_ARGUMENT`: the key is NULL or not UTF-8.
+readpast_status readpast_renewal_release(readpast_renewal renewal, const char *key, readpast_error *err);
+
+/// How many items were found lost so far: their leases had run out, or an operator took them. Work on them is in vain.
+///
+/// *Returns*: the number, which only grows; 0 for a renewal that is null or freed.
+int32_t readpast_renewal_lost_count(readpast_renewal renewal);
+
+/// The key of the lost item at `index`, counted from 0. An item stays at its index.
+///
+/// *Ownership*: the text is the renewal's, until that is freed.
+///
+/// *Returns*: text; NULL when there is no such item.
+const char *readpast_renewal_lost_key(readpast_renewal renewal, int32_t index);
+
+/// Stops a renewal and frees it: waits for a round under way, for two seconds at most. Leases stay as they are. The
+/// null handle, and one that was freed already, are let pass.
+void readpast_renewal_free(readpast_renewal renewal);
+
+
+
+/* ---- A worker: claims, leases, settles and stops by itself ---- */
+
+/// An item was settled: handled, or given back.
+#define READPAST_EVENT_SETTLED 1
+
+/// An item was found not to be the worker's any more, before or while it was worked on, or when it was settled.
+#define READPAST_EVENT_LOST 2
+
+/// A part of what was given with an item was refused, by the library or the database. It is left out, and the item's error
+/// says so.
+#define READPAST_EVENT_REFUSED 3
+
+/// A call failed in a way that may pass, and is made again in a while.
+#define READPAST_EVENT_TROUBLE 4
+
+/// How a worker is to work, besides its queue's settings. Initialise it with `READPAST_WORKER_OPTIONS_INIT`.
+typedef struct {
+    /// The size of this struct.
+    size_t struct_size;
+    /// 1: the worker stops by itself when nothing is due and nothing in hand. 0: it works until it is told to stop.
+    int32_t until_empty;
+    /// How many events are kept until somebody reads them with `readpast_worker_events`, up to 1000000. 0: none.
+    int32_t events;
+} readpast_worker_options;
+#define READPAST_WORKER_OPTIONS_INIT {sizeof(readpast_worker_options), 0, 0}
+
+/// A worker: threads of the library's own claim ahead, settle in groups and renew leases, while the caller takes items and
+/// ends them. Any number of the caller's threads may do so at once; nothing is called back.
+///
+/// One worker serves as many handlers as the program has; the settings `worker.lanes`, `worker.ahead` and `worker.hold_ms`
+/// say how. What it does when something goes wrong stands in `docs/worker.md`. What had ended and was not settled when the
+/// process died is handed out again.
+///
+/// Made by `readpast_worker_start`, freed by `readpast_worker_free`.
+typedef struct {
+    /// Not an address; 0 is the null handle.
+    uint64_t id;
+} readpast_worker;
+
+/// What a worker has done so far. Initialise it with `READPAST_WORKER_FIGURES_INIT`.
+typedef struct {
+    /// The size of this struct.
+    size_t struct_size;
+    /// Items in hand that nobody has taken.
+    int64_t ready;
+    /// Items that were taken and have not ended.
+    int64_t begun;
+    /// Items that have ended and are not settled yet.
+    int64_t ended;
+    /// Items claimed so far.
+    int64_t claimed;
+    /// Items settled so far as was asked for.
+    int64_t settled;
+    /// Items given back unworked so far, which cost no attempt.
+    int64_t released;
+    /// Items found not to be this worker's any more.
+    int64_t lost;
+    /// Items of which the library or the database refused a part of what was given.
+    int64_t refused;
+    /// Calls answered so far that settled or claimed.
+    int64_t calls;
+    /// Calls that failed in a way that may pass.
+    int64_t troubles;
+    /// The median of how long the answered calls took, in microseconds, to within a factor of 1.5.
+    int64_t call_us_p50;
+    /// The same of the 99th percentile.
+    int64_t call_us_p99;
+} readpast_worker_figures;
+#define READPAST_WORKER_FIGURES_INIT {sizeof(readpast_worker_figures), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+
+/// Some events of a worker, oldest first. Immutable; any number of threads may read it.
+///
+/// Made by `readpast_worker_events`, freed by `readpast_events_free`. What it lends lives as long as it.
+typedef struct {
+    /// Not an address; 0 is the null handle.
+    uint64_t id;
+} readpast_events;
+
+/// Something that happened. Initialise it with `READPAST_EVENT_INIT`.
+typedef struct {
+    /// The size of this struct.
+    size_t struct_size;
+    /// What happened: a `READPAST_EVENT_`.
+    int32_t kind;
+    /// Of SETTLED and LOST: the database's answer, `READPAST_OK` if all is well; `READPAST_LEASE_LOST` where a renewal found
+    /// it out. Of REFUSED and TROUBLE: what the call failed with, below 0.
+    readpast_status answer;
+    /// The item's key; NULL for TROUBLE.
+    const char *key;
+    /// The attempt of the claim; 0 for TROUBLE.
+    int32_t attempt;
+    /// Of SETTLED: the state the item is in now, a `READPAST_STATE_`; of LOST, if it is known. Else 0.
+    int32_t state;
+    /// What the item was to be settled as, a `READPAST_ACTION_`; 0 for TROUBLE, and for LOST before it was to be.
+    int32_t action;
+    /// Why; NULL for SETTLED and LOST.
+    const char *message;
+    /// What was left out of what was given with the item, by name and length, like `response of 31 characters, delay`. Of
+    /// REFUSED, and of LOST, which leaves out everything; else NULL.
+    const char *left_out;
+    /// A line for a log that tells all of it, and no text of the item's; NULL for SETTLED, which is in order.
+    const char *line;
+} readpast_event;
+#define READPAST_EVENT_INIT {sizeof(readpast_event), 0, 0, NULL, 0, 0, 0, NULL, NULL, NULL}
+
+/// Starts a worker on `queue`. `options` may be NULL.
+///
+/// It has a handle of its own on the queue, as `readpast_queue_share` makes: an interrupt of `queue` stops it, and to
+/// close the queue ends it.
+///
+/// *Ownership*: the caller frees `*worker` with `readpast_worker_free`. It does not need `queue` to stay.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*worker` works.
+/// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an option cannot be taken; the message names it.
+/// - `READPAST_UNAVAILABLE`: the system has no thread left.
+readpast_status readpast_worker_start(readpast_queue queue,
+                                      const readpast_worker_options *options,
+                                      readpast_worker *worker,
+                                      readpast_error *err);
+
+/// Takes up to `max_items` (1 to 1000) items that are due, waiting up to `wait_ms` (0 to 86400000) for the first. They
+/// are leased, and their leases are renewed until they are ended, however long that takes. Items that are here already
+/// are handed out at once; what lies side by side comes together, so that there may be less than `max_items` although
+/// more are due.
+///
+/// *Ownership*: the caller frees `*batch` with `readpast_batch_free`, before or after the items are ended.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*batch` holds at least one item. End each of them.
+/// - `READPAST_EMPTY`: none came in time; `*batch` is null.
+/// - `READPAST_INTERRUPTED`: the worker was told to stop; there will be no more. `*batch` is null.
+/// - any failure that made the worker stop: it cannot pass by itself.
+readpast_status readpast_worker_take(readpast_worker worker,
+                                     int32_t max_items,
+                                     int64_t wait_ms,
+                                     readpast_batch *batch,
+                                     readpast_error *err);
+
+/// Ends `count` (1 to 1000) items that were taken, each on the terms of its settlement, of which the token may be NULL.
+/// Returns at once: the worker settles them, with what else has ended, in its next call. What becomes of them is told by
+/// `readpast_worker_events`. To record a step and keep the item, see `readpast_worker_step`.
+///
+/// What is done stays done. A text that is none, a time out of range and values that its columns do not take are left
+/// out, as is what the database cannot store, and the item's error says so; an error's own text is made UTF-8, with
+/// U+FFFD for what is not. An action that does not end an item fails it. READPAST_EVENT_REFUSED tells of all these.
+///
+/// *Returns*:
+/// - `READPAST_OK`: all have ended.
+/// - `READPAST_NOT_FOUND`: one at least is not in hand: it ended before, or was never taken. The others have ended.
+/// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: a key, an attempt, or the array itself cannot be taken; the
+///   message names it. None has ended.
+readpast_status readpast_worker_end(readpast_worker worker,
+                                    const readpast_settlement *settlements,
+                                    int32_t count,
+                                    readpast_error *err);
+
+/// Records a step, of at most 60 characters, of an item that was taken, so that another attempt can go on from there.
+/// The claim is kept, and its lease starts anew. Waits until the database has it.
+///
+/// *Returns*:
+/// - `READPAST_OK`.
+/// - `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`: the item is not this
+///   worker's any more; work on it is in vain.
+/// - `READPAST_INVALID_ARGUMENT`: an argument cannot be taken; the message names it.
+/// - any failure that cannot pass by itself.
+readpast_status readpast_worker_step(readpast_worker worker,
+                                     const char *key,
+                                     int32_t attempt,
+                                     const char *step,
+                                     readpast_error *err);
+
+/// Whether an item that was taken was found lost: its lease ran out, or an operator took it. Work on it is in vain then.
+///
+/// *Returns*: 1 if it was, or is not in hand; 0 if not; 1 for a worker that is null or freed, or a key that is NULL.
+int32_t readpast_worker_is_lost(readpast_worker worker,
+                                const char *key,
+                                int32_t attempt);
+
+/// Has the leases of all items in hand renewed now, and not only when a third of their time is over. Returns at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`.
+readpast_status readpast_worker_renew(readpast_worker worker, readpast_error *err);
+
+/// Tells a worker to stop: nothing is handed out any more, what nobody has taken is given back without costing an
+/// attempt, and what ends is settled. Returns at once; `readpast_worker_close` waits.
+///
+/// *Threads*: not from a signal handler.
+///
+/// *Returns*:
+/// - `READPAST_OK`: also when it was told before.
+readpast_status readpast_worker_stop(readpast_worker worker, readpast_error *err);
+
+/// Whether a worker was told to stop, or has failed.
+///
+/// *Returns*: 1 if so; 0 if not; 1 for a worker that is null or freed.
+int32_t readpast_worker_is_stopping(readpast_worker worker);
+
+/// Stops a worker, and waits up to `wait_ms` (0 to 86400000) until all that was taken has ended and is settled. Then it
+/// is given up: leases run out, and other workers take over what was in hand. Whatever it returns, no more events come.
+///
+/// *Returns*:
+/// - `READPAST_OK`: nothing is in hand any more.
+/// - `READPAST_TIMED_OUT`: something was; the message says how much.
+/// - any failure that made the worker stop.
+readpast_status readpast_worker_close(readpast_worker worker, int64_t wait_ms, readpast_error *err);
+
+/// What a worker has done so far.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*figures` is written.
+/// - `READPAST_INVALID_ARGUMENT`: `figures` is NULL or not initialised.
+readpast_status readpast_worker_get_figures(readpast_worker worker,
+                                            readpast_worker_figures *figures,
+                                            readpast_error *err);
+
+/// Takes up to `max_events` (1 to 1000) of the events that nobody has read yet, oldest first, waiting up to `wait_ms` (0
+/// to 86400000) for the first. A worker keeps as many as its options said; when more come, the oldest are dropped, of those
+/// first that tell of items settled in order.
+///
+/// *Ownership*: the caller frees `*events` with `readpast_events_free`.
+///
+/// *Threads*: each event is told once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*events` holds at least one.
+/// - `READPAST_EMPTY`: there was none in time; `*events` is null.
+/// - `READPAST_INTERRUPTED`: all are read and there will be no more: the worker was closed or freed, or keeps none.
+///   `*events` is null.
+readpast_status readpast_worker_events(readpast_worker worker,
+                                       int32_t max_events,
+                                       int64_t wait_ms,
+                                       readpast_events *events,
+                                       readpast_error *err);
+
+/// Stops a worker and frees it. Returns at once: what has ended is settled in the background, what nobody has taken is
+/// given back, and the leases of what was taken and has not ended run out. Close it first to wait. The null handle, and
+/// one that was freed already, are ignored.
+void readpast_worker_free(readpast_worker worker);
+
+/// How many events there are.
+///
+/// *Returns*: the number, from 1 to 1000; 0 for events that are null or freed.
+int32_t readpast_events_count(readpast_events events);
+
+/// The event at `index`, counted from 0.
+///
+/// *Ownership*: the texts are those of `events`, until that is freed.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*event` is written.
+/// - `READPAST_NOT_FOUND`: there is no such event; `*event` is not written.
+/// - `READPAST_INVALID_ARGUMENT`: `event` is NULL or not initialised.
+readpast_status readpast_events_get(readpast_events events, int32_t index, readpast_event *event, readpast_error *err);
+
+/// Frees events, and what they lent. The null handle, and one that was freed already, are ignored.
+void readpast_events_free(readpast_events events);
+
+
+
+/* ---- Operating a queue ---- */
+
+/// An item, by its key. Initialise it with `READPAST_ITEM_REF_INIT`.
+typedef struct {
+    /// The size of this struct.
+    size_t struct_size;
+    /// The item's key.
+    const char *key;
+    /// The token the item had when the caller saw it: only if it is still that is the item meant. NULL: whatever it is.
+    const char *token;
+} readpast_item_ref;
+#define READPAST_ITEM_REF_INIT {sizeof(readpast_item_ref), NULL, NULL}
 
 /// Figures about a queue at one moment. Initialise it with `READPAST_STATS_INIT`.
 ///
@@ -519,579 +1376,7 @@ typedef struct {
     /// while there is work; -1 when the arrivals are not known.
     int64_t workers_needed;
 } readpast_stats;
-
-/// A claimed item. Initialise it with `READPAST_ITEM_INIT`.
-typedef struct {
-    /// The size of this struct.
-    size_t struct_size;
-    /// The primary key, as text.
-    const char *key;
-    /// The token that the claim left on the item. A settle must carry it.
-    const char *token;
-    /// Which attempt this is, counted from 1. A settle must carry it.
-    int32_t attempt;
-    /// How many columns it has.
-    int32_t column_count;
-} readpast_item;
-
-/// A column of the items. Initialise it with `READPAST_COLUMN_INIT`.
-typedef struct {
-    /// The size of this struct.
-    size_t struct_size;
-    /// Its name, as the worker view declares it.
-    const char *name;
-    /// Its type: a `READPAST_TYPE_`.
-    int32_t type;
-    /// 0.
-    int32_t reserved;
-} readpast_column;
-
-/// The value of one column of one item. The type tells which field holds it; the others are 0 and NULL, and so are all
-/// when the value is NULL. Initialise it with `READPAST_VALUE_INIT`.
-typedef struct {
-    /// The size of this struct.
-    size_t struct_size;
-    /// The type of the column: a `READPAST_TYPE_`.
-    int32_t type;
-    /// Whether the value is NULL: 1 or 0.
-    int32_t is_null;
-    /// A whole number, or 1 for true and 0 for false.
-    int64_t integer;
-    /// A floating point number.
-    double number;
-    /// Text, or what is given as text, with a NUL after it.
-    const char *text;
-    /// Bytes.
-    const uint8_t *bytes;
-    /// How many bytes `text` (without the NUL) or `bytes` has.
-    size_t length;
-} readpast_value;
-
-/// Renews the leases of a batch while its items are worked on, for whoever claims and settles by hand; a `readpast_worker`
-/// needs none. One thread for each queue does it, however many renewals there are; it takes no signals. Any number of
-/// threads may use the handle.
-///
-/// Made by `readpast_renewal_start`, freed by `readpast_renewal_free`.
-typedef struct {
-    /// Not an address; 0 is the null handle.
-    uint64_t id;
-} readpast_renewal;
-
-/// Some events of a worker, oldest first. Immutable; any number of threads may read it.
-///
-/// Made by `readpast_worker_events`, freed by `readpast_events_free`. What it lends lives as long as it.
-typedef struct {
-    /// Not an address; 0 is the null handle.
-    uint64_t id;
-} readpast_events;
-
-/// Something that happened. Initialise it with `READPAST_EVENT_INIT`.
-typedef struct {
-    /// The size of this struct.
-    size_t struct_size;
-    /// What happened: a `READPAST_EVENT_`.
-    int32_t kind;
-    /// Of SETTLED and LOST: the database's answer, `READPAST_OK` if all is well; `READPAST_LEASE_LOST` where a renewal found
-    /// it out. Of REFUSED and TROUBLE: what the call failed with, below 0.
-    readpast_status answer;
-    /// The item's key; NULL for TROUBLE.
-    const char *key;
-    /// The attempt of the claim; 0 for TROUBLE.
-    int32_t attempt;
-    /// Of SETTLED: the state the item is in now, a `READPAST_STATE_`; of LOST, if it is known. Else 0.
-    int32_t state;
-    /// What the item was to be settled as, a `READPAST_ACTION_`; 0 for TROUBLE, and for LOST before it was to be.
-    int32_t action;
-    /// Why; NULL for SETTLED and LOST.
-    const char *message;
-    /// What was left out of what was given with the item, by name and length, like `response of 31 characters, delay`. Of
-    /// REFUSED, and of LOST, which leaves out everything; else NULL.
-    const char *left_out;
-    /// A line for a log that tells all of it, and no text of the item's; NULL for SETTLED, which is in order.
-    const char *line;
-} readpast_event;
-
-/// How a worker is to work, besides its queue's settings. Initialise it with `READPAST_WORKER_OPTIONS_INIT`.
-typedef struct {
-    /// The size of this struct.
-    size_t struct_size;
-    /// 1: the worker stops by itself when nothing is due and nothing in hand. 0: it works until it is told to stop.
-    int32_t until_empty;
-    /// How many events are kept until somebody reads them with `readpast_worker_events`, up to 1000000. 0: none.
-    int32_t events;
-} readpast_worker_options;
-
-/// A worker: threads of the library's own claim ahead, settle in groups and renew leases, while the caller takes items and
-/// ends them. Any number of the caller's threads may do so at once; nothing is called back.
-///
-/// One worker serves as many handlers as the program has; the settings `worker.lanes`, `worker.ahead` and `worker.hold_ms`
-/// say how. What it does when something goes wrong stands in `docs/worker.md`. What had ended and was not settled when the
-/// process died is handed out again.
-///
-/// Made by `readpast_worker_start`, freed by `readpast_worker_free`.
-typedef struct {
-    /// Not an address; 0 is the null handle.
-    uint64_t id;
-} readpast_worker;
-
-/// What a worker has done so far. Initialise it with `READPAST_WORKER_FIGURES_INIT`.
-typedef struct {
-    /// The size of this struct.
-    size_t struct_size;
-    /// Items in hand that nobody has taken.
-    int64_t ready;
-    /// Items that were taken and have not ended.
-    int64_t begun;
-    /// Items that have ended and are not settled yet.
-    int64_t ended;
-    /// Items claimed so far.
-    int64_t claimed;
-    /// Items settled so far as was asked for.
-    int64_t settled;
-    /// Items given back unworked so far, which cost no attempt.
-    int64_t released;
-    /// Items found not to be this worker's any more.
-    int64_t lost;
-    /// Items of which the library or the database refused a part of what was given.
-    int64_t refused;
-    /// Calls answered so far that settled or claimed.
-    int64_t calls;
-    /// Calls that failed in a way that may pass.
-    int64_t troubles;
-    /// The median of how long the answered calls took, in microseconds, to within a factor of 1.5.
-    int64_t call_us_p50;
-    /// The same of the 99th percentile.
-    int64_t call_us_p99;
-} readpast_worker_figures;
-
-/// A text that a call made. Immutable; any number of threads may read it.
-///
-/// Made by `readpast_metrics`, freed by `readpast_text_free`.
-typedef struct {
-    /// Not an address; 0 is the null handle.
-    uint64_t id;
-} readpast_text;
-
-
-
-#ifdef __cplusplus
-extern "C" {
-#endif // __cplusplus
-
-/// The status that the call returned.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*: a status below 0; `READPAST_OK` for an error that is null or freed.
-///
-/// *Since* 0.1.
-readpast_status readpast_error_status(readpast_error error);
-
-/// One line for a person: what is wrong and, where there is one, the remedy. Holds no passwords.
-///
-/// *Ownership*: the text is the error's, until that is freed.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*: text; NULL for an error that is null or freed.
-///
-/// *Since* 0.1.
-const char *readpast_error_message(readpast_error error);
-
-/// The five characters of the SQLSTATE, when a driver or server gave one.
-///
-/// *Ownership*: the text is the error's, until that is freed.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*: text; NULL when there is none.
-///
-/// *Since* 0.1.
-const char *readpast_error_sqlstate(readpast_error error);
-
-/// The server's own number of the error, on SQL Server. (Drivers of other servers put a number of theirs here.)
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*: the number; 0 when there is none.
-///
-/// *Since* 0.1.
-int32_t readpast_error_native_code(readpast_error error);
-
-/// Whether the same call may succeed when it is made again a little later. The library has retried already, for as long
-/// as the setting `retry.budget_ms` says.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*: 1 or 0.
-///
-/// *Since* 0.1.
-int32_t readpast_error_is_retryable(readpast_error error);
-
-/// The identity of the operation, when the status is `READPAST_OUTCOME_UNKNOWN`. Make the same call with it as its
-/// `operation` to learn what became of the first: it is not applied twice.
-///
-/// *Ownership*: the text is the error's, until that is freed.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*: text; NULL when there is none.
-///
-/// *Since* 0.1.
-const char *readpast_error_operation(readpast_error error);
-
-/// Frees an error. The null handle, and one that was freed already, are let pass.
-///
-/// *Threads*: any; texts lent by the error end with it.
-///
-/// *Since* 0.1.
-void readpast_error_free(readpast_error error);
-
-/// The name of a status, as this header spells it: `"READPAST_EMPTY"`.
-///
-/// *Ownership*: the text is the library's and lives as long as it.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*: text, never NULL; `"READPAST_?"` for a number that this version does not know.
-///
-/// *Since* 0.1.
-const char *readpast_status_name(readpast_status status);
-
-/// The version of the library at run time: `"0.1.0"`.
-///
-/// *Ownership*: the text is the library's and lives as long as it.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*: text, never NULL.
-///
-/// *Since* 0.1.
-const char *readpast_version(void);
-
-/// The binary interface of the library at run time. When it is not the `READPAST_ABI` that the caller was built with,
-/// the caller must not go on.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*: the number.
-///
-/// *Since* 0.1.
-int32_t readpast_abi(void);
-
-/// Makes a configuration, with all settings at their defaults.
-///
-/// *Ownership*: the caller frees it with `readpast_config_free`.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*: the configuration; the null handle when no more handles fit.
-///
-/// *Since* 0.1.
-readpast_config readpast_config_new(void);
-
-/// Sets the setting called `key`, like `"lease.ms"`, to `value`, like `"30000"`. Set again, it takes the last value. The
-/// docs/reference.md lists the settings; only `"connection"` has to be set.
-///
-/// *Ownership*: the texts are copied.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*:
-/// - `READPAST_OK`.
-/// - `READPAST_INVALID_CONFIG`: there is no such setting, or it does not take this value. The message names the range.
-/// - `READPAST_INVALID_ARGUMENT`: a text is NULL or not UTF-8.
-///
-/// *Since* 0.1.
-readpast_status readpast_config_set(readpast_config config,
-                                    const char *key,
-                                    const char *value,
-                                    readpast_error *err);
-
-/// Frees a configuration. The null handle, and one that was freed already, are let pass.
-///
-/// *Threads*: any. Queues that were opened with it are not concerned.
-///
-/// *Since* 0.1.
-void readpast_config_free(readpast_config config);
-
-/// Installs readpast's own objects into the schema that `config` names, or upgrades them, and with `spec` also the
-/// queue that it describes. What is there already as it should be is left alone, so it can be called at every start.
-/// Needs the rights to create objects; workers do not.
-///
-/// `spec` is like `{"queue": "Notification", "types": ["Email"], "columns": [{"name": "Recipient", "type": "text(254)"}]}`, or
-/// the same in TOML, or NULL for no queue. sql/SPEC.md describes it. It is the description itself, not the name of a file.
-///
-/// *Ownership*: the text is copied.
-///
-/// *Threads*: any, at once; processes that install at the same time wait for each other.
-///
-/// *Returns*:
-/// - `READPAST_OK`.
-/// - `READPAST_INVALID_ARGUMENT`: the description has a mistake; the message says where.
-/// - `READPAST_SCHEMA_NEWER`: a newer library has installed the objects.
-/// - `READPAST_PERMISSION_DENIED`: the login may not create objects in the schema.
-/// - any other failure of the connection or the server.
-///
-/// *Since* 0.1.
-readpast_status readpast_install(readpast_config config,
-                                 const char *spec,
-                                 readpast_error *err);
-
-/// Opens the queue called `name`. Makes a connection, and checks that the queue is as this library needs it.
-///
-/// *Ownership*: the caller frees `*queue` with `readpast_queue_free`. `config` is copied: it may be changed and freed.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*:
-/// - `READPAST_OK`: `*queue` is open.
-/// - `READPAST_INVALID_CONFIG`: `"connection"` was not set.
-/// - `READPAST_UNKNOWN_QUEUE`, `READPAST_SCHEMA_MISSING`, `READPAST_SCHEMA_OLDER`, `READPAST_SCHEMA_NEWER`,
-///   `READPAST_SCHEMA_MISMATCH`: what is installed does not fit; the message names the remedy.
-/// - `READPAST_DRIVER_MISSING`, `READPAST_UNREACHABLE`, `READPAST_AUTHENTICATION`, `READPAST_DATABASE_MISSING`,
-///   `READPAST_ENCRYPTION`: there is no connection.
-/// - any other failure of the server.
-///
-/// *Since* 0.1.
-readpast_status readpast_queue_open(readpast_config config,
-                                    const char *name,
-                                    readpast_queue *queue,
-                                    readpast_error *err);
-
-/// Makes another handle on the queue, which has connections, worker and leases in common with it, and can be interrupted
-/// for itself alone: for a caller whose waits are called off one by one, as those of a task or request are. An interrupt
-/// of `queue` reaches it too, until `queue` is resumed. Cheap enough to be made for a single claim; nothing is sent to the
-/// server.
-///
-/// *Ownership*: the caller frees `*shared` with `readpast_queue_free`, before or after `queue`. `readpast_queue_close` on
-/// one of them closes all; the last to be freed does, too.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*:
-/// - `READPAST_OK`: `*shared` is open, or closed if `queue` is.
-///
-/// *Since* 0.1.
-readpast_status readpast_queue_share(readpast_queue queue,
-                                     readpast_queue *shared,
-                                     readpast_error *err);
-
-/// Makes a handle on the queue that enqueues and settles on `connection`, an ODBC connection (`SQLHDBC`) of the caller's to the
-/// same database, inside the transaction that is open there: what is done is there when the caller commits, together with
-/// his other work, and undone when he rolls back. The library neither commits nor rolls back, closes nothing, and changes no
-/// setting of the connection.
-///
-/// On the handle `readpast_queue_enqueue` and `readpast_queue_settle` work as on `queue`, but for this: they are not tried again, since
-/// an error may have ended the transaction (on SQL Server it has); without an open transaction they are refused (turn autocommit
-/// off, `SQL_ATTR_AUTOCOMMIT`, or begin one); an `operation` is written in the transaction, and
-/// `readpast_queue_is_done` tells later whether that has committed. Nobody is woken: call `readpast_queue_wake` after the commit.
-/// Every other call that needs the server gives `READPAST_NOT_PROVIDED`.
-///
-/// An item that is not the caller's any more is an answer (`READPAST_LEASE_LOST`): roll back then.
-///
-/// *Ownership*: the connection stays the caller's, who keeps it open for as long as calls are made on the handle. The caller frees
-/// `*attached` with `readpast_queue_free`, before or after he closes the connection, before or after `queue`;
-/// `readpast_queue_close` on it does nothing.
-///
-/// *Threads*: any, at once; calls on one connection wait for each other. Nothing else may use the connection meanwhile.
-///
-/// *Returns*:
-/// - `READPAST_OK`: `*attached` is open.
-/// - `READPAST_INVALID_ARGUMENT`: `connection` is NULL or is not open.
-/// - `READPAST_NOT_PROVIDED`: the queue's procedures are written by hand, and have their own transactions.
-///
-/// *Since* 0.1.
-readpast_status readpast_queue_attach(readpast_queue queue,
-                                      void *connection,
-                                      readpast_queue *attached,
-                                      readpast_error *err);
-
-/// Whether the call that was made with `operation` has committed. For a caller who has lost the answer to a commit of his own
-/// (`readpast_queue_attach`, `Modify_<queue>_Set_utx`); the library's own calls are asked by repeating them. One that is under way
-/// is waited for.
-///
-/// *Ownership*: the text is copied.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*:
-/// - `READPAST_OK`: it has.
-/// - `READPAST_NOT_FOUND`: it was rolled back, was never made, or was more than an hour ago: identities are forgotten then.
-/// - `READPAST_INVALID_ARGUMENT`: `operation` is not a UUID.
-/// - `READPAST_NOT_PROVIDED`: the queue's procedures are written by hand.
-/// - any other failure of the connection or the server.
-///
-/// *Since* 0.1.
-readpast_status readpast_queue_is_done(readpast_queue queue,
-                                       const char *operation,
-                                       readpast_error *err);
-
-/// Has everybody in this process who waits for the queue look at it at once: for whoever has enqueued without the library, or
-/// inside a transaction that has committed since. Asks nobody; returns at once.
-///
-/// *Threads*: any, at once; not from a signal handler.
-///
-/// *Returns*:
-/// - `READPAST_OK`.
-///
-/// *Since* 0.1.
-readpast_status readpast_queue_wake(readpast_queue queue,
-                                    readpast_error *err);
-
-/// The name that the queue's leases are held under: the setting `"worker"`, or a name that no other handle has.
-///
-/// *Ownership*: the text is the queue's, until that is freed.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*: text; NULL for a queue that is null or freed.
-///
-/// *Since* 0.1.
-const char *readpast_queue_worker(readpast_queue queue);
-
-/// How long a claim on this handle holds, in milliseconds: the setting `"lease.ms"`, or what the queue's description says.
-/// The queue's setting in AppSettings, if there is one, counts above both and is not asked for.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*: the milliseconds; 0 for a queue that is null or freed.
-///
-/// *Since* 0.1.
-int64_t readpast_queue_lease_ms(readpast_queue queue);
-
-/// How many connections the queue has given up so far, since a call on them did not return: they fell silent without being
-/// closed. Each keeps a thread and a socket of the process until its call returns; a process with 64 such opens no more.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*: the count, of all handles of the queue together; 0 for a queue that is null or freed.
-///
-/// *Since* 0.1.
-int64_t readpast_queue_given_up(readpast_queue queue);
-
-/// Gives back up to `max_items` (1 to 1000) items whose workers died. Claims do this too, every now and then: a queue that
-/// is being worked on needs no such call.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*:
-/// - `READPAST_OK`: `*recovered` (which may be NULL) is how many there were.
-/// - any failure of the connection or the server.
-///
-/// *Since* 0.1.
-readpast_status readpast_queue_recover(readpast_queue queue,
-                                       int32_t max_items,
-                                       int32_t *recovered,
-                                       readpast_error *err);
-
-/// Makes every claim on this queue handle, waiting or to come, return `READPAST_INTERRUPTED` until
-/// `readpast_queue_resume`, also on the handles that `readpast_queue_share` made of it. It stays, so that a thread that comes to its claim a moment later does not miss it. What was
-/// sent to the server already is not called back. Settling and renewing go on, so that work in hand can be finished;
-/// `readpast_queue_settle_and_claim` then only settles. Returns at once.
-///
-/// *Threads*: any, at once; not from a signal handler.
-///
-/// *Returns*:
-/// - `READPAST_OK`.
-///
-/// *Since* 0.1.
-readpast_status readpast_queue_interrupt(readpast_queue queue,
-                                         readpast_error *err);
-
-/// Ends what `readpast_queue_interrupt` began: claims are made again.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*:
-/// - `READPAST_OK`.
-///
-/// *Since* 0.1.
-readpast_status readpast_queue_resume(readpast_queue queue, readpast_error *err);
-
-/// Closes the queue's connections: waits up to `timeout_ms` (0 to 86400000) for calls under way, and up to 2 seconds for
-/// connections at rest to close. From here on, every call
-/// that needs the server returns `READPAST_CLOSED`, and so do claims that wait. Batches stay readable; leases that are not
-/// settled run out. The handle must still be freed.
-///
-/// In the child of a fork this does nothing, and says so with `READPAST_OK`: the connections are the parent's.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*:
-/// - `READPAST_OK`: it is closed, or was before.
-/// - `READPAST_TIMED_OUT`: calls are still under way. New ones are refused nevertheless, and their connections close
-///   when they end.
-///
-/// *Since* 0.1.
-readpast_status readpast_queue_close(readpast_queue queue,
-                                     int64_t timeout_ms,
-                                     readpast_error *err);
-
-/// Frees a queue, and closes it if need be and no handle shared with it is left. Calls that other threads have under way on it end as they would have, and the
-/// last of them closes the connections; `readpast_queue_close` first is the orderly way. The null handle, and one that
-/// was freed already, are let pass.
-///
-/// *Threads*: any. The text lent by `readpast_queue_worker` ends with it.
-///
-/// *Since* 0.1.
-void readpast_queue_free(readpast_queue queue);
-
-/// Claims up to `max_items` (1 to 1000) items that are due, in the order they were due. Each is this worker's until its
-/// lease runs out, on the server's clock; settle or renew it before.
-///
-/// When none is due, the call waits up to `wait_ms` (0 to 86400000) for the first.
-///
-/// *Ownership*: the caller frees `*batch` with `readpast_batch_free`; the items stay claimed.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*:
-/// - `READPAST_OK`: `*batch` holds at least one item.
-/// - `READPAST_EMPTY`: none became due in time; `*batch` is null.
-/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` was called, before or meanwhile; `*batch` is null.
-/// - `READPAST_CLOSED`: the queue was closed, perhaps during the wait.
-/// - any failure of the connection or the server.
-///
-/// *Since* 0.1.
-readpast_status readpast_queue_claim(readpast_queue queue,
-                                     int32_t max_items,
-                                     int64_t wait_ms,
-                                     readpast_batch *batch,
-                                     readpast_error *err);
-
-/// Enqueues `count` (0 to 1000000) items, 1000 in a commit. Up to 1000 go in all, or in case of a failure none; of more, the
-/// thousands before the failure are in, and the error has the operation with which the call is repeated to go on. All are
-/// checked before the first is sent. Of a queue whose description says what a duplicate is, duplicates alone are left out.
-/// With none, nothing is sent.
-///
-/// `operation` makes the call repeatable: made again with the same UUID and items, it enqueues nothing more and answers
-/// the same. NULL: the library chooses one for its own retries. Each thousand has an identity that is made of it.
-///
-/// Whoever gives one keeps it until a call with it succeeds: a repetition that fails, with whatever status, leaves open
-/// what became of the first.
-///
-/// `receipts` may be NULL; otherwise it is given what came of each item.
-///
-/// *Ownership*: what `items` points to is copied. The caller frees `*receipts` with `readpast_receipts_free`.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*:
-/// - `READPAST_OK`: all are enqueued; `*receipts` has as many receipts, and is null when there are none.
-/// - `READPAST_DUPLICATE`: as above, but for at least one which was there already; its receipt says so.
-/// - `READPAST_INVALID_ITEM`: an item does not fit the queue; the message names it and the column.
-/// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
-/// - `READPAST_OUTCOME_UNKNOWN`: see there.
-/// - any other failure of the connection or the server.
-///
-/// *Since* 0.1.
-readpast_status readpast_queue_enqueue(readpast_queue queue,
-                                       const readpast_new_item *items,
-                                       int32_t count,
-                                       const char *operation,
-                                       readpast_receipts *receipts,
-                                       readpast_error *err);
+#define READPAST_STATS_INIT {sizeof(readpast_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /// Finds up to `max_items` (1 to 1000) items, in the order of their keys. Nothing is claimed or changed.
 ///
@@ -1104,16 +1389,12 @@ readpast_status readpast_queue_enqueue(readpast_queue queue,
 ///
 /// *Ownership*: the caller frees `*batch` with `readpast_batch_free`. The texts are copied.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*:
 /// - `READPAST_OK`: `*batch` holds at least one item.
 /// - `READPAST_EMPTY`: there is none, or none after `after_key`; `*batch` is null.
 /// - `READPAST_INVALID_ARGUMENT`: an argument cannot be taken; the message names it.
 /// - `READPAST_INVALID_ITEM`: a key is not one of this queue's.
 /// - any failure of the connection or the server.
-///
-/// *Since* 0.1.
 readpast_status readpast_queue_find(readpast_queue queue,
                                     const char *filter_json,
                                     const char *after_key,
@@ -1127,10 +1408,6 @@ readpast_status readpast_queue_find(readpast_queue queue,
 ///
 /// `operation` is as for `readpast_queue_settle`. `outcomes` may be NULL; otherwise there are `count` of them.
 ///
-/// *Ownership*: what `items` points to is copied.
-///
-/// *Threads*: any, at once.
-///
 /// *Returns*:
 /// - `READPAST_OK`: all are due; `outcomes` are written.
 /// - `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`, `READPAST_DUPLICATE` (the same work is in
@@ -1138,8 +1415,6 @@ readpast_status readpast_queue_find(readpast_queue queue,
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
 /// - `READPAST_OUTCOME_UNKNOWN`: see there.
 /// - any other failure of the connection or the server.
-///
-/// *Since* 0.1.
 readpast_status readpast_queue_redrive(readpast_queue queue,
                                        const readpast_item_ref *items,
                                        int32_t count,
@@ -1153,559 +1428,40 @@ readpast_status readpast_queue_redrive(readpast_queue queue,
 ///
 /// When the connection breaks, the call is repeated, and counts only what the repetition deleted.
 ///
-/// *Ownership*: the text is copied.
-///
-/// *Threads*: any, at once.
-///
 /// *Returns*:
 /// - `READPAST_OK`: `*purged` (which may be NULL) is how many there were.
 /// - `READPAST_INVALID_ARGUMENT`: an argument cannot be taken, or the filter names a state that is not final; the message
 ///   names it.
 /// - `READPAST_INVALID_ITEM`: a key is not one of this queue's.
 /// - any failure of the connection or the server.
-///
-/// *Since* 0.1.
 readpast_status readpast_queue_purge(readpast_queue queue,
                                      const char *filter_json,
                                      int32_t max_items,
                                      int64_t *purged,
                                      readpast_error *err);
 
-/// How many receipts there are: as many as there were items.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*: the number; 0 for receipts that are null or freed.
-///
-/// *Since* 0.1.
-int32_t readpast_receipts_count(readpast_receipts receipts);
-
-/// The receipt at `index`, counted from 0: that of the item which stood there.
-///
-/// *Ownership*: the texts are the receipts', until those are freed.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*:
-/// - `READPAST_OK`: `*receipt` is written.
-/// - `READPAST_NOT_FOUND`: there is no such receipt; `*receipt` is not written.
-/// - `READPAST_INVALID_ARGUMENT`: `receipt` is NULL or not initialised.
-///
-/// *Since* 0.1.
-readpast_status readpast_receipts_get(readpast_receipts receipts,
-                                      int32_t index,
-                                      readpast_receipt *receipt,
-                                      readpast_error *err);
-
-/// Frees receipts, and what they lent. The null handle, and one that was freed already, are let pass.
-///
-/// *Threads*: any; nobody may still be reading what they lent.
-///
-/// *Since* 0.1.
-void readpast_receipts_free(readpast_receipts receipts);
-
-/// Lets the leases of `count` (0 to 1000000) items start anew, on the server's clock. Neither their tokens nor anything else
-/// of them changes. `readpast_renewal_start` does this on a thread of its own.
-///
-/// `outcomes` may be NULL; otherwise there are `count` of them.
-///
-/// *Ownership*: what `leases` points to is copied.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*:
-/// - `READPAST_OK`: all are renewed; `outcomes` are written.
-/// - `READPAST_LEASE_LOST`, `READPAST_NOT_FOUND`: the answer of the first item that is not; `outcomes` are written, and
-///   tell of each.
-/// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
-/// - any other failure of the connection or the server.
-///
-/// *Since* 0.1.
-readpast_status readpast_queue_renew(readpast_queue queue,
-                                     const readpast_lease *leases,
-                                     int32_t count,
-                                     readpast_outcome *outcomes,
-                                     readpast_error *err);
-
-/// Ends the claims of `count` (0 to 1000000) items, or records progress, 1000 in a commit. Each item is judged by itself: one
-/// that was lost does not keep the others. With none, nothing is sent. When a call of more than 1000 fails, the thousands
-/// before the failure are settled, and the error has the operation with which the call is repeated to go on.
-///
-/// `operation` makes the call repeatable: made again with the same UUID and settlements, it changes nothing more and
-/// answers the same. NULL: the library chooses one for its own retries, so that a settlement is applied once even when
-/// the connection breaks.
-///
-/// Whoever gives one keeps it until a call with it succeeds: a repetition that fails, with whatever status, leaves open
-/// what became of the first.
-///
-/// `outcomes` may be NULL; otherwise there are `count` of them.
-///
-/// *Ownership*: what `settlements` points to is copied.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*:
-/// - `READPAST_OK`: all are settled; `outcomes` are written.
-/// - `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`: the answer of the
-///   first item that is not; `outcomes` are written, and tell of each.
-/// - `READPAST_INVALID_ITEM`: what a settlement sets does not fit the queue; the message names item and column. None is settled.
-/// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
-/// - `READPAST_OUTCOME_UNKNOWN`: see there.
-/// - any other failure of the connection or the server.
-///
-/// *Since* 0.1.
-readpast_status readpast_queue_settle(readpast_queue queue,
-                                      const readpast_settlement *settlements,
-                                      int32_t count,
-                                      const char *operation,
-                                      readpast_outcome *outcomes,
-                                      readpast_error *err);
-
-/// Settles as `readpast_queue_settle` does and, in the same round trip and commit (of more than 1000, that of the last), claims up to `max_items` (1 to 1000)
-/// items as `readpast_queue_claim` does without waiting.
-///
-/// *Ownership*: the caller frees `*batch` with `readpast_batch_free`. What `settlements` points to is copied.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*: as `readpast_queue_settle`: the status says what came of the settlements, whatever was claimed. At 0 and
-/// above, `*batch` holds what was claimed; it is null when nothing was due, and in all other cases.
-///
-/// *Since* 0.1.
-readpast_status readpast_queue_settle_and_claim(readpast_queue queue,
-                                                const readpast_settlement *settlements,
-                                                int32_t count,
-                                                const char *operation,
-                                                int32_t max_items,
-                                                readpast_outcome *outcomes,
-                                                readpast_batch *batch,
-                                                readpast_error *err);
-
 /// Counts the queue's items and measures how long they take. Reads much of the table: for a page that somebody looks at,
 /// not for every round of a worker.
-///
-/// *Threads*: any, at once.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*stats` is written.
 /// - `READPAST_INVALID_ARGUMENT`: `stats` is NULL or not initialised.
 /// - any failure of the connection or the server.
-///
-/// *Since* 0.1.
 readpast_status readpast_queue_stats(readpast_queue queue,
                                      readpast_stats *stats,
                                      readpast_error *err);
 
-/// How many items there are.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*: the number, from 1 to 1000; 0 for a batch that is null or freed.
-///
-/// *Since* 0.1.
-int32_t readpast_batch_count(readpast_batch batch);
 
-/// The item at `index`, counted from 0.
-///
-/// *Ownership*: the texts are the batch's, until that is freed.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*:
-/// - `READPAST_OK`: `*item` is written.
-/// - `READPAST_NOT_FOUND`: there is no such item; `*item` is not written.
-/// - `READPAST_INVALID_ARGUMENT`: `item` is NULL or not initialised.
-///
-/// *Since* 0.1.
-readpast_status readpast_batch_item(readpast_batch batch, int32_t index, readpast_item *item, readpast_error *err);
 
-/// The item at `index` as one JSON object on one line, a member per column. Times are text in UTC, decimals are text with
-/// all their digits, bytes are lower-case hexadecimal text. A JSON document stands there as it is stored, digit by digit; what
-/// is in such a column and is no JSON, or nested deeper than 60 levels, is text. Made at the first call, then kept.
-///
-/// *Ownership*: the text is the batch's, until that is freed.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*: text; NULL when there is no such item, or not the memory for it: its columns are there all the same.
-///
-/// *Since* 0.1.
-const char *readpast_batch_json(readpast_batch batch,
-                                int32_t index);
+/* ---- What this process has done ---- */
 
-/// Frees a batch, and what it lent. Its items stay claimed. The null handle, and one that was freed already, are let
-/// pass.
-///
-/// *Threads*: any; nobody may still be reading what it lent.
-///
-/// *Since* 0.1.
-void readpast_batch_free(readpast_batch batch);
-
-/// How many columns the items have.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*: the number; 0 for a batch that is null or freed.
-///
-/// *Since* 0.1.
-int32_t readpast_batch_column_count(readpast_batch batch);
-
-/// The column at `index`, counted from 0. All items of a batch have the same columns.
-///
-/// *Ownership*: the name is the batch's, until that is freed.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*:
-/// - `READPAST_OK`: `*column` is written.
-/// - `READPAST_NOT_FOUND`: there is no such column; `*column` is not written.
-/// - `READPAST_INVALID_ARGUMENT`: `column` is NULL or not initialised.
-///
-/// *Since* 0.1.
-readpast_status readpast_batch_column(readpast_batch batch,
-                                      int32_t index,
-                                      readpast_column *column,
-                                      readpast_error *err);
-
-/// Makes items that no queue handed out, for who tests a handler without a database. Nothing is sent anywhere; a settlement
-/// made from such an item is refused by every queue.
-///
-/// `items_json` is an array of up to 1000 objects like `{"columns": {"Recipient": "a@example.org"}}`, each of which may have
-/// besides `key`, `token`, `attempt` (1 when left out) and `state` (`"Processing"`). With `spec`, a queue's description as
-/// for `readpast_install`, the items have its columns, with its types; NULL: what the columns are is told from their
-/// values. A value of a JSON column that is text stands there as it is.
-///
-/// *Ownership*: the texts are copied. The caller frees `*batch` with `readpast_batch_free`.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*:
-/// - `READPAST_OK`: `*batch` holds at least one item.
-/// - `READPAST_EMPTY`: the array is empty; `*batch` is null.
-/// - `READPAST_INVALID_ITEM`: an item cannot be made; the message names it and the column.
-/// - `READPAST_INVALID_ARGUMENT`: the description has a mistake; the message says where.
-///
-/// *Since* 0.1.
-readpast_status readpast_batch_from_json(const char *items_json,
-                                         const char *spec,
-                                         readpast_batch *batch,
-                                         readpast_error *err);
-
-/// The value of the item at `index`, in the column at `column`, both counted from 0.
-///
-/// *Ownership*: text and bytes are the batch's, until that is freed.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*:
-/// - `READPAST_OK`: `*value` is written.
-/// - `READPAST_NOT_FOUND`: there is no such item or column; `*value` is not written.
-/// - `READPAST_INVALID_ARGUMENT`: `value` is NULL or not initialised.
-///
-/// *Since* 0.1.
-readpast_status readpast_batch_value(readpast_batch batch,
-                                     int32_t index,
-                                     int32_t column,
-                                     readpast_value *value,
-                                     readpast_error *err);
-
-/// The value of the item at `index`, counted from 0, in the column called `name`; where no column is called quite so, in the
-/// only one whose name differs in the case of letters alone.
-///
-/// *Ownership*: text and bytes are the batch's, until that is freed.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*:
-/// - `READPAST_OK`: `*value` is written.
-/// - `READPAST_NOT_FOUND`: there is no such item or column; `*value` is not written.
-/// - `READPAST_INVALID_ARGUMENT`: `name` is NULL or not UTF-8, or `value` is NULL or not initialised.
-///
-/// *Since* 0.1.
-readpast_status readpast_batch_value_by_name(readpast_batch batch,
-                                             int32_t index,
-                                             const char *name,
-                                             readpast_value *value,
-                                             readpast_error *err);
-
-/// Starts to renew the leases of all items of `batch`, every `interval_ms` (1 to 86400000; a third of
-/// `readpast_queue_lease_ms` is a good choice). Release each item when it is settled.
-///
-/// *Ownership*: the caller frees `*renewal` with `readpast_renewal_free`. It does not need `queue` and `batch` to stay.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*:
-/// - `READPAST_OK`: `*renewal` runs.
-/// - `READPAST_CLOSED`: the queue was closed.
-/// - `READPAST_INVALID_HANDLE`: there is no such queue or batch.
-/// - `READPAST_INVALID_ARGUMENT`: the interval is out of its range.
-///
-/// *Since* 0.1.
-readpast_status readpast_renewal_start(readpast_queue queue,
-                                       readpast_batch batch,
-                                       int64_t interval_ms,
-                                       readpast_renewal *renewal,
-                                       readpast_error *err);
-
-/// Stops to renew the item called `key`. To be called when it is settled, else its lease would be renewed in vain and
-/// then be found lost.
-///
-/// *Ownership*: the text is copied.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*:
-/// - `READPAST_OK`.
-/// - `READPAST_NOT_FOUND`: the item is not, or not any more, renewed: it was released or lost before.
-/// - `READPAST_INVALID_ARGUMENT`: the key is NULL or not UTF-8.
-///
-/// *Since* 0.1.
-readpast_status readpast_renewal_release(readpast_renewal renewal, const char *key, readpast_error *err);
-
-/// How many items were found lost so far: their leases had run out, or an operator took them. Work on them is in vain.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*: the number, which only grows; 0 for a renewal that is null or freed.
-///
-/// *Since* 0.1.
-int32_t readpast_renewal_lost_count(readpast_renewal renewal);
-
-/// The key of the lost item at `index`, counted from 0. An item stays at its index.
-///
-/// *Ownership*: the text is the renewal's, until that is freed.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*: text; NULL when there is no such item.
-///
-/// *Since* 0.1.
-const char *readpast_renewal_lost_key(readpast_renewal renewal, int32_t index);
-
-/// Stops a renewal and frees it: waits for a round under way, for two seconds at most. Leases stay as they are. The
-/// null handle, and one that was freed already, are let pass.
-///
-/// *Threads*: any. The texts lent by `readpast_renewal_lost_key` end with it.
-///
-/// *Since* 0.1.
-void readpast_renewal_free(readpast_renewal renewal);
-
-/// How many events there are.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*: the number, from 1 to 1000; 0 for events that are null or freed.
-///
-/// *Since* 0.1.
-int32_t readpast_events_count(readpast_events events);
-
-/// The event at `index`, counted from 0.
-///
-/// *Ownership*: the texts are those of `events`, until that is freed.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*:
-/// - `READPAST_OK`: `*event` is written.
-/// - `READPAST_NOT_FOUND`: there is no such event; `*event` is not written.
-/// - `READPAST_INVALID_ARGUMENT`: `event` is NULL or not initialised.
-///
-/// *Since* 0.1.
-readpast_status readpast_events_get(readpast_events events, int32_t index, readpast_event *event, readpast_error *err);
-
-/// Frees events, and what they lent. The null handle, and one that was freed already, are ignored.
-///
-/// *Threads*: any; nobody may still be reading what they lent.
-///
-/// *Since* 0.1.
-void readpast_events_free(readpast_events events);
-
-/// Starts a worker on `queue`. `options` may be NULL.
-///
-/// It has a handle of its own on the queue, as `readpast_queue_share` makes: an interrupt of `queue` stops it, and to
-/// close the queue ends it.
-///
-/// *Ownership*: the caller frees `*worker` with `readpast_worker_free`. It does not need `queue` to stay.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*:
-/// - `READPAST_OK`: `*worker` works.
-/// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an option cannot be taken; the message names it.
-/// - `READPAST_UNAVAILABLE`: the system has no thread left.
-///
-/// *Since* 0.1.
-readpast_status readpast_worker_start(readpast_queue queue,
-                                      const readpast_worker_options *options,
-                                      readpast_worker *worker,
-                                      readpast_error *err);
-
-/// Takes up to `max_items` (1 to 1000) items that are due, waiting up to `wait_ms` (0 to 86400000) for the first. They
-/// are leased, and their leases are renewed until they are ended, however long that takes. Items that are here already
-/// are handed out at once; what lies side by side comes together, so that there may be less than `max_items` although
-/// more are due.
-///
-/// *Ownership*: the caller frees `*batch` with `readpast_batch_free`, before or after the items are ended.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*:
-/// - `READPAST_OK`: `*batch` holds at least one item. End each of them.
-/// - `READPAST_EMPTY`: none came in time; `*batch` is null.
-/// - `READPAST_INTERRUPTED`: the worker was told to stop; there will be no more. `*batch` is null.
-/// - any failure that made the worker stop: it cannot pass by itself.
-///
-/// *Since* 0.1.
-readpast_status readpast_worker_take(readpast_worker worker,
-                                     int32_t max_items,
-                                     int64_t wait_ms,
-                                     readpast_batch *batch,
-                                     readpast_error *err);
-
-/// Ends `count` (1 to 1000) items that were taken, each on the terms of its settlement, of which the token may be NULL.
-/// Returns at once: the worker settles them, with what else has ended, in its next call. What becomes of them is told by
-/// `readpast_worker_events`. To record a step and keep the item, see `readpast_worker_step`.
-///
-/// What is done stays done. A text that is none, a time out of range and values that its columns do not take are left out, as is
-/// what the database cannot store, and the item's error says so; an error's own text is made UTF-8, with U+FFFD for what is not. An action that does not
-/// end an item fails it. READPAST_EVENT_REFUSED tells of all these.
-///
-/// *Ownership*: what `settlements` points to is copied.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*:
-/// - `READPAST_OK`: all have ended.
-/// - `READPAST_NOT_FOUND`: one at least is not in hand: it ended before, or was never taken. The others have ended.
-/// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: a key, an attempt, or the array itself cannot be taken; the
-///   message names it. None has ended.
-///
-/// *Since* 0.1.
-readpast_status readpast_worker_end(readpast_worker worker,
-                                    const readpast_settlement *settlements,
-                                    int32_t count,
-                                    readpast_error *err);
-
-/// Records a step, of at most 60 characters, of an item that was taken, so that another attempt can go on from there.
-/// The claim is kept, and its lease starts anew. Waits until the database has it.
-///
-/// *Ownership*: the texts are copied.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*:
-/// - `READPAST_OK`.
-/// - `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`: the item is not this
-///   worker's any more; work on it is in vain.
-/// - `READPAST_INVALID_ARGUMENT`: an argument cannot be taken; the message names it.
-/// - any failure that cannot pass by itself.
-///
-/// *Since* 0.1.
-readpast_status readpast_worker_step(readpast_worker worker,
-                                     const char *key,
-                                     int32_t attempt,
-                                     const char *step,
-                                     readpast_error *err);
-
-/// Whether an item that was taken was found lost: its lease ran out, or an operator took it. Work on it is in vain then.
-///
-/// *Ownership*: the text is copied.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*: 1 if it was, or is not in hand; 0 if not; 1 for a worker that is null or freed, or a key that is NULL.
-///
-/// *Since* 0.1.
-int32_t readpast_worker_is_lost(readpast_worker worker,
-                                const char *key,
-                                int32_t attempt);
-
-/// Has the leases of all items in hand renewed now, and not only when a third of their time is over. Returns at once.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*:
-/// - `READPAST_OK`.
-///
-/// *Since* 0.1.
-readpast_status readpast_worker_renew(readpast_worker worker, readpast_error *err);
-
-/// Tells a worker to stop: nothing is handed out any more, what nobody has taken is given back without costing an
-/// attempt, and what ends is settled. Returns at once; `readpast_worker_close` waits.
-///
-/// *Threads*: any, at once. Not from a signal handler.
-///
-/// *Returns*:
-/// - `READPAST_OK`: also when it was told before.
-///
-/// *Since* 0.1.
-readpast_status readpast_worker_stop(readpast_worker worker, readpast_error *err);
-
-/// Whether a worker was told to stop, or has failed.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*: 1 if so; 0 if not; 1 for a worker that is null or freed.
-///
-/// *Since* 0.1.
-int32_t readpast_worker_is_stopping(readpast_worker worker);
-
-/// Stops a worker, and waits up to `wait_ms` (0 to 86400000) until all that was taken has ended and is settled. Then it
-/// is given up: leases run out, and other workers take over what was in hand. Whatever it returns, no more events come.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*:
-/// - `READPAST_OK`: nothing is in hand any more.
-/// - `READPAST_TIMED_OUT`: something was; the message says how much.
-/// - any failure that made the worker stop.
-///
-/// *Since* 0.1.
-readpast_status readpast_worker_close(readpast_worker worker, int64_t wait_ms, readpast_error *err);
-
-/// What a worker has done so far.
-///
-/// *Threads*: any, at once.
-///
-/// *Returns*:
-/// - `READPAST_OK`: `*figures` is written.
-/// - `READPAST_INVALID_ARGUMENT`: `figures` is NULL or not initialised.
-///
-/// *Since* 0.1.
-readpast_status readpast_worker_get_figures(readpast_worker worker,
-                                            readpast_worker_figures *figures,
-                                            readpast_error *err);
-
-/// Takes up to `max_events` (1 to 1000) of the events that nobody has read yet, oldest first, waiting up to `wait_ms` (0
-/// to 86400000) for the first. A worker keeps as many as its options said; when more come, the oldest are dropped, of those
-/// first that tell of items settled in order.
-///
-/// *Ownership*: the caller frees `*events` with `readpast_events_free`.
-///
-/// *Threads*: any, at once; each event is told once.
-///
-/// *Returns*:
-/// - `READPAST_OK`: `*events` holds at least one.
-/// - `READPAST_EMPTY`: there was none in time; `*events` is null.
-/// - `READPAST_INTERRUPTED`: all are read and there will be no more: the worker was closed or freed, or keeps none.
-///   `*events` is null.
-///
-/// *Since* 0.1.
-readpast_status readpast_worker_events(readpast_worker worker,
-                                       int32_t max_events,
-                                       int64_t wait_ms,
-                                       readpast_events *events,
-                                       readpast_error *err);
-
-/// Stops a worker and frees it. Returns at once: what has ended is settled in the background, what nobody has taken is
-/// given back, and the leases of what was taken and has not ended run out. Close it first to wait. The null handle, and
-/// one that was freed already, are ignored.
-///
-/// *Threads*: any.
-///
-/// *Since* 0.1.
-void readpast_worker_free(readpast_worker worker);
+/// A text that a call made. Immutable; any number of threads may read it.
+///
+/// Made by `readpast_metrics`, freed by `readpast_text_free`.
+typedef struct {
+    /// Not an address; 0 is the null handle.
+    uint64_t id;
+} readpast_text;
 
 /// What this process has done with its queues since it began, in Prometheus' text format (`text/plain; version=0.0.4;
 /// charset=utf-8`), for a page that Prometheus scrapes: claims, settlements by what came of them, lost leases, retries, errors,
@@ -1717,13 +1473,11 @@ void readpast_worker_free(readpast_worker worker);
 ///
 /// *Ownership*: the caller frees `*text` with `readpast_text_free`.
 ///
-/// *Threads*: any, at once, beside whatever calls are under way. In the child of a fork the figures begin anew.
+/// *Threads*: beside whatever calls are under way. In the child of a fork the figures begin anew.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*text` holds the figures; `readpast_text_get` reads them.
 /// - `READPAST_INVALID_ARGUMENT`: `text` is NULL.
-///
-/// *Since* 0.1.
 readpast_status readpast_metrics(readpast_text *text,
                                  readpast_error *err);
 
@@ -1731,22 +1485,15 @@ readpast_status readpast_metrics(readpast_text *text,
 ///
 /// *Ownership*: the characters are the text's, until that is freed.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*: UTF-8; NULL for a text that is null or freed.
-///
-/// *Since* 0.1.
 const char *readpast_text_get(readpast_text text);
 
 /// Frees a text. The null handle, and one that was freed already, are let pass.
-///
-/// *Threads*: any; its characters end with it.
-///
-/// *Since* 0.1.
 void readpast_text_free(readpast_text text);
+
 
 #ifdef __cplusplus
 }  // extern "C"
-#endif  // __cplusplus
+#endif
 
-#endif  /* READPAST_H */
+#endif  // READPAST_H

@@ -101,11 +101,7 @@ unsafe impl Versioned for readpast_item {
 
 /// How many items there are.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*: the number, from 1 to 1000; 0 for a batch that is null or freed.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_batch_count(batch: readpast_batch) -> i32 {
     read(batch, 0, |batch| count(batch.len()))
@@ -115,14 +111,10 @@ pub extern "C" fn readpast_batch_count(batch: readpast_batch) -> i32 {
 ///
 /// *Ownership*: the texts are the batch's, until that is freed.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*:
 /// - `READPAST_OK`: `*item` is written.
 /// - `READPAST_NOT_FOUND`: there is no such item; `*item` is not written.
 /// - `READPAST_INVALID_ARGUMENT`: `item` is NULL or not initialised.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_batch_item(
     batch: readpast_batch,
@@ -146,11 +138,7 @@ pub unsafe extern "C" fn readpast_batch_item(
 ///
 /// *Ownership*: the text is the batch's, until that is freed.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*: text; NULL when there is no such item, or not the memory for it: its columns are there all the same.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_batch_json(batch: readpast_batch, index: i32) -> *const c_char {
     read(batch, ptr::null(), |batch| batch.json(index).map_or(ptr::null(), |json| json.as_ptr()))
@@ -158,10 +146,6 @@ pub extern "C" fn readpast_batch_json(batch: readpast_batch, index: i32) -> *con
 
 /// Frees a batch, and what it lent. Its items stay claimed. The null handle, and one that was freed already, are let
 /// pass.
-///
-/// *Threads*: any; nobody may still be reading what it lent.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_batch_free(batch: readpast_batch) {
     contained((), || batch.free());

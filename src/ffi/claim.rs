@@ -18,16 +18,12 @@ use crate::item::Batch;
 ///
 /// *Ownership*: the caller frees `*batch` with `readpast_batch_free`; the items stay claimed.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*:
 /// - `READPAST_OK`: `*batch` holds at least one item.
 /// - `READPAST_EMPTY`: none became due in time; `*batch` is null.
 /// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` was called, before or meanwhile; `*batch` is null.
 /// - `READPAST_CLOSED`: the queue was closed, perhaps during the wait.
 /// - any failure of the connection or the server.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_queue_claim(
     queue: readpast_queue,

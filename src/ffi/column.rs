@@ -54,11 +54,7 @@ unsafe impl Versioned for readpast_column {
 
 /// How many columns the items have.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*: the number; 0 for a batch that is null or freed.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_batch_column_count(batch: readpast_batch) -> i32 {
     read(batch, 0, |batch| count(batch.columns().len()))
@@ -68,14 +64,10 @@ pub extern "C" fn readpast_batch_column_count(batch: readpast_batch) -> i32 {
 ///
 /// *Ownership*: the name is the batch's, until that is freed.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*:
 /// - `READPAST_OK`: `*column` is written.
 /// - `READPAST_NOT_FOUND`: there is no such column; `*column` is not written.
 /// - `READPAST_INVALID_ARGUMENT`: `column` is NULL or not initialised.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_batch_column(
     batch: readpast_batch,

@@ -46,11 +46,7 @@ impl readpast_config {
 ///
 /// *Ownership*: the caller frees it with `readpast_config_free`.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*: the configuration; the null handle when no more handles fit.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_config_new() -> readpast_config {
     contained(None, || readpast_config::hand_out(Mutex::default())).unwrap_or(readpast_config::null())
@@ -59,16 +55,10 @@ pub extern "C" fn readpast_config_new() -> readpast_config {
 /// Sets the setting called `key`, like `"lease.ms"`, to `value`, like `"30000"`. Set again, it takes the last value. The
 /// docs/reference.md lists the settings; only `"connection"` has to be set.
 ///
-/// *Ownership*: the texts are copied.
-///
-/// *Threads*: any, at once.
-///
 /// *Returns*:
 /// - `READPAST_OK`.
 /// - `READPAST_INVALID_CONFIG`: there is no such setting, or it does not take this value. The message names the range.
 /// - `READPAST_INVALID_ARGUMENT`: a text is NULL or not UTF-8.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_config_set(
     config: readpast_config,
@@ -97,9 +87,7 @@ fn not_given(key: &str) -> Failure {
 
 /// Frees a configuration. The null handle, and one that was freed already, are let pass.
 ///
-/// *Threads*: any. Queues that were opened with it are not concerned.
-///
-/// *Since* 0.1.
+/// *Threads*: queues that were opened with it are not concerned.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_config_free(config: readpast_config) {
     contained((), || config.free());

@@ -52,8 +52,6 @@ unsafe impl Versioned for readpast_new_item {
 ///
 /// *Ownership*: what `items` points to is copied. The caller frees `*receipts` with `readpast_receipts_free`.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*:
 /// - `READPAST_OK`: all are enqueued; `*receipts` has as many receipts, and is null when there are none.
 /// - `READPAST_DUPLICATE`: as above, but for at least one which was there already; its receipt says so.
@@ -61,8 +59,6 @@ unsafe impl Versioned for readpast_new_item {
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
 /// - `READPAST_OUTCOME_UNKNOWN`: see there.
 /// - any other failure of the connection or the server.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_queue_enqueue(
     queue: readpast_queue,

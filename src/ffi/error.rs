@@ -34,11 +34,7 @@ impl Handle for readpast_error {
 
 /// The status that the call returned.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*: a status below 0; `READPAST_OK` for an error that is null or freed.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_error_status(error: readpast_error) -> readpast_status {
     read(error, READPAST_OK, Failure::status)
@@ -48,11 +44,7 @@ pub extern "C" fn readpast_error_status(error: readpast_error) -> readpast_statu
 ///
 /// *Ownership*: the text is the error's, until that is freed.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*: text; NULL for an error that is null or freed.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_error_message(error: readpast_error) -> *const c_char {
     read(error, ptr::null(), |failure| failure.message.as_ptr())
@@ -62,11 +54,7 @@ pub extern "C" fn readpast_error_message(error: readpast_error) -> *const c_char
 ///
 /// *Ownership*: the text is the error's, until that is freed.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*: text; NULL when there is none.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_error_sqlstate(error: readpast_error) -> *const c_char {
     read(error, ptr::null(), |failure| text::lend_optional(failure.sqlstate.as_deref()))
@@ -74,11 +62,7 @@ pub extern "C" fn readpast_error_sqlstate(error: readpast_error) -> *const c_cha
 
 /// The server's own number of the error, on SQL Server. (Drivers of other servers put a number of theirs here.)
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*: the number; 0 when there is none.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_error_native_code(error: readpast_error) -> i32 {
     read(error, 0, |failure| failure.native_code)
@@ -87,11 +71,7 @@ pub extern "C" fn readpast_error_native_code(error: readpast_error) -> i32 {
 /// Whether the same call may succeed when it is made again a little later. The library has retried already, for as long
 /// as the setting `retry.budget_ms` says.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*: 1 or 0.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_error_is_retryable(error: readpast_error) -> i32 {
     read(error, 0, |failure| failure.is_retryable.into())
@@ -102,21 +82,13 @@ pub extern "C" fn readpast_error_is_retryable(error: readpast_error) -> i32 {
 ///
 /// *Ownership*: the text is the error's, until that is freed.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*: text; NULL when there is none.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_error_operation(error: readpast_error) -> *const c_char {
     read(error, ptr::null(), |failure| text::lend_optional(failure.operation.as_deref()))
 }
 
 /// Frees an error. The null handle, and one that was freed already, are let pass.
-///
-/// *Threads*: any; texts lent by the error end with it.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_error_free(error: readpast_error) {
     contained((), || error.free());

@@ -223,11 +223,7 @@ impl Log {
 
 /// How many events there are.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*: the number, from 1 to 1000; 0 for events that are null or freed.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_events_count(events: readpast_events) -> i32 {
     read(events, 0, |events| count(events.len()))
@@ -237,14 +233,10 @@ pub extern "C" fn readpast_events_count(events: readpast_events) -> i32 {
 ///
 /// *Ownership*: the texts are those of `events`, until that is freed.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*:
 /// - `READPAST_OK`: `*event` is written.
 /// - `READPAST_NOT_FOUND`: there is no such event; `*event` is not written.
 /// - `READPAST_INVALID_ARGUMENT`: `event` is NULL or not initialised.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_events_get(
     events: readpast_events,
@@ -264,10 +256,6 @@ pub unsafe extern "C" fn readpast_events_get(
 }
 
 /// Frees events, and what they lent. The null handle, and one that was freed already, are ignored.
-///
-/// *Threads*: any; nobody may still be reading what they lent.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_events_free(events: readpast_events) {
     contained((), || events.free());

@@ -15,9 +15,7 @@ use std::ffi::c_char;
 /// `spec` is like `{"queue": "Notification", "types": ["Email"], "columns": [{"name": "Recipient", "type": "text(254)"}]}`, or
 /// the same in TOML, or NULL for no queue. sql/SPEC.md describes it. It is the description itself, not the name of a file.
 ///
-/// *Ownership*: the text is copied.
-///
-/// *Threads*: any, at once; processes that install at the same time wait for each other.
+/// *Threads*: processes that install at the same time wait for each other.
 ///
 /// *Returns*:
 /// - `READPAST_OK`.
@@ -25,8 +23,6 @@ use std::ffi::c_char;
 /// - `READPAST_SCHEMA_NEWER`: a newer library has installed the objects.
 /// - `READPAST_PERMISSION_DENIED`: the login may not create objects in the schema.
 /// - any other failure of the connection or the server.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_install(
     config: readpast_config,

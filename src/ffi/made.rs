@@ -22,15 +22,11 @@ use std::ffi::c_char;
 ///
 /// *Ownership*: the texts are copied. The caller frees `*batch` with `readpast_batch_free`.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*:
 /// - `READPAST_OK`: `*batch` holds at least one item.
 /// - `READPAST_EMPTY`: the array is empty; `*batch` is null.
 /// - `READPAST_INVALID_ITEM`: an item cannot be made; the message names it and the column.
 /// - `READPAST_INVALID_ARGUMENT`: the description has a mistake; the message says where.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_batch_from_json(
     items_json: *const c_char,

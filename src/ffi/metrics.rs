@@ -44,13 +44,11 @@ impl Handle for readpast_text {
 ///
 /// *Ownership*: the caller frees `*text` with `readpast_text_free`.
 ///
-/// *Threads*: any, at once, beside whatever calls are under way. In the child of a fork the figures begin anew.
+/// *Threads*: beside whatever calls are under way. In the child of a fork the figures begin anew.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*text` holds the figures; `readpast_text_get` reads them.
 /// - `READPAST_INVALID_ARGUMENT`: `text` is NULL.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_metrics(text: *mut readpast_text, err: *mut readpast_error) -> readpast_status {
     // SAFETY: the header's rules for pointers.
@@ -66,21 +64,13 @@ pub unsafe extern "C" fn readpast_metrics(text: *mut readpast_text, err: *mut re
 ///
 /// *Ownership*: the characters are the text's, until that is freed.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*: UTF-8; NULL for a text that is null or freed.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_text_get(text: readpast_text) -> *const c_char {
     read(text, ptr::null(), |text| text.as_ptr())
 }
 
 /// Frees a text. The null handle, and one that was freed already, are let pass.
-///
-/// *Threads*: any; its characters end with it.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_text_free(text: readpast_text) {
     contained((), || text.free());

@@ -44,16 +44,12 @@ unsafe impl Versioned for readpast_item_ref {
 ///
 /// *Ownership*: the caller frees `*batch` with `readpast_batch_free`. The texts are copied.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*:
 /// - `READPAST_OK`: `*batch` holds at least one item.
 /// - `READPAST_EMPTY`: there is none, or none after `after_key`; `*batch` is null.
 /// - `READPAST_INVALID_ARGUMENT`: an argument cannot be taken; the message names it.
 /// - `READPAST_INVALID_ITEM`: a key is not one of this queue's.
 /// - any failure of the connection or the server.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_queue_find(
     queue: readpast_queue,
@@ -81,10 +77,6 @@ pub unsafe extern "C" fn readpast_queue_find(
 ///
 /// `operation` is as for `readpast_queue_settle`. `outcomes` may be NULL; otherwise there are `count` of them.
 ///
-/// *Ownership*: what `items` points to is copied.
-///
-/// *Threads*: any, at once.
-///
 /// *Returns*:
 /// - `READPAST_OK`: all are due; `outcomes` are written.
 /// - `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`, `READPAST_DUPLICATE` (the same work is in
@@ -92,8 +84,6 @@ pub unsafe extern "C" fn readpast_queue_find(
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
 /// - `READPAST_OUTCOME_UNKNOWN`: see there.
 /// - any other failure of the connection or the server.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_queue_redrive(
     queue: readpast_queue,
@@ -120,18 +110,12 @@ pub unsafe extern "C" fn readpast_queue_redrive(
 ///
 /// When the connection breaks, the call is repeated, and counts only what the repetition deleted.
 ///
-/// *Ownership*: the text is copied.
-///
-/// *Threads*: any, at once.
-///
 /// *Returns*:
 /// - `READPAST_OK`: `*purged` (which may be NULL) is how many there were.
 /// - `READPAST_INVALID_ARGUMENT`: an argument cannot be taken, or the filter names a state that is not final; the message
 ///   names it.
 /// - `READPAST_INVALID_ITEM`: a key is not one of this queue's.
 /// - any failure of the connection or the server.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_queue_purge(
     queue: readpast_queue,

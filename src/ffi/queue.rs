@@ -19,8 +19,8 @@ use std::ptr;
 /// An open queue, with its connections and its worker's name. Any number of threads may use it at once; each call takes a
 /// connection of its own.
 ///
-/// Made by `readpast_queue_open`, `readpast_queue_share` and `readpast_queue_attach`, freed by `readpast_queue_free`. Batches and renewals made from it may be freed before
-/// or after it.
+/// Made by `readpast_queue_open`, `readpast_queue_share` and `readpast_queue_attach`, freed by `readpast_queue_free`.
+/// Batches and renewals made from it may be freed before or after it.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct readpast_queue {
@@ -59,8 +59,6 @@ impl Handle for readpast_queue {
 ///
 /// *Ownership*: the caller frees `*queue` with `readpast_queue_free`. `config` is copied: it may be changed and freed.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*:
 /// - `READPAST_OK`: `*queue` is open.
 /// - `READPAST_INVALID_CONFIG`: `"connection"` was not set.
@@ -69,8 +67,6 @@ impl Handle for readpast_queue {
 /// - `READPAST_DRIVER_MISSING`, `READPAST_UNREACHABLE`, `READPAST_AUTHENTICATION`, `READPAST_DATABASE_MISSING`,
 ///   `READPAST_ENCRYPTION`: there is no connection.
 /// - any other failure of the server.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_queue_open(
     config: readpast_config,
@@ -98,12 +94,8 @@ pub unsafe extern "C" fn readpast_queue_open(
 /// *Ownership*: the caller frees `*shared` with `readpast_queue_free`, before or after `queue`. `readpast_queue_close` on
 /// one of them closes all; the last to be freed does, too.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*:
 /// - `READPAST_OK`: `*shared` is open, or closed if `queue` is.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_queue_share(
     queue: readpast_queue,
@@ -126,26 +118,24 @@ pub unsafe extern "C" fn readpast_queue_share(
 /// his other work, and undone when he rolls back. The library neither commits nor rolls back, closes nothing, and changes no
 /// setting of the connection.
 ///
-/// On the handle `readpast_queue_enqueue` and `readpast_queue_settle` work as on `queue`, but for this: they are not tried again, since
-/// an error may have ended the transaction (on SQL Server it has); without an open transaction they are refused (turn autocommit
-/// off, `SQL_ATTR_AUTOCOMMIT`, or begin one); an `operation` is written in the transaction, and
-/// `readpast_queue_is_done` tells later whether that has committed. Nobody is woken: call `readpast_queue_wake` after the commit.
-/// Every other call that needs the server gives `READPAST_NOT_PROVIDED`.
+/// On the handle `readpast_queue_enqueue` and `readpast_queue_settle` work as on `queue`, but for this: they are not
+/// tried again, since an error may have ended the transaction (on SQL Server it has); without an open transaction they
+/// are refused (turn autocommit off, `SQL_ATTR_AUTOCOMMIT`, or begin one); an `operation` is written in the
+/// transaction, and `readpast_queue_is_done` tells later whether that has committed. Nobody is woken: call
+/// `readpast_queue_wake` after the commit. Every other call that needs the server gives `READPAST_NOT_PROVIDED`.
 ///
 /// An item that is not the caller's any more is an answer (`READPAST_LEASE_LOST`): roll back then.
 ///
-/// *Ownership*: the connection stays the caller's, who keeps it open for as long as calls are made on the handle. The caller frees
-/// `*attached` with `readpast_queue_free`, before or after he closes the connection, before or after `queue`;
-/// `readpast_queue_close` on it does nothing.
+/// *Ownership*: the connection stays the caller's, who keeps it open for as long as calls are made on the handle. The
+/// caller frees `*attached` with `readpast_queue_free`, before or after he closes the connection, before or after
+/// `queue`; `readpast_queue_close` on it does nothing.
 ///
-/// *Threads*: any, at once; calls on one connection wait for each other. Nothing else may use the connection meanwhile.
+/// *Threads*: calls on one connection wait for each other. Nothing else may use the connection meanwhile.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*attached` is open.
 /// - `READPAST_INVALID_ARGUMENT`: `connection` is NULL or is not open.
 /// - `READPAST_NOT_PROVIDED`: the queue's procedures are written by hand, and have their own transactions.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_queue_attach(
     queue: readpast_queue,
@@ -165,13 +155,9 @@ pub unsafe extern "C" fn readpast_queue_attach(
     }
 }
 
-/// Whether the call that was made with `operation` has committed. For a caller who has lost the answer to a commit of his own
-/// (`readpast_queue_attach`, `Modify_<queue>_Set_utx`); the library's own calls are asked by repeating them. One that is under way
-/// is waited for.
-///
-/// *Ownership*: the text is copied.
-///
-/// *Threads*: any, at once.
+/// Whether the call that was made with `operation` has committed. For a caller who has lost the answer to a commit of
+/// his own (`readpast_queue_attach`, `Modify_<queue>_Set_utx`); the library's own calls are asked by repeating them.
+/// One that is under way is waited for.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: it has.
@@ -179,8 +165,6 @@ pub unsafe extern "C" fn readpast_queue_attach(
 /// - `READPAST_INVALID_ARGUMENT`: `operation` is not a UUID.
 /// - `READPAST_NOT_PROVIDED`: the queue's procedures are written by hand.
 /// - any other failure of the connection or the server.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_queue_is_done(
     queue: readpast_queue,
@@ -199,12 +183,10 @@ pub unsafe extern "C" fn readpast_queue_is_done(
 /// Has everybody in this process who waits for the queue look at it at once: for whoever has enqueued without the library, or
 /// inside a transaction that has committed since. Asks nobody; returns at once.
 ///
-/// *Threads*: any, at once; not from a signal handler.
+/// *Threads*: not from a signal handler.
 ///
 /// *Returns*:
 /// - `READPAST_OK`.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_queue_wake(queue: readpast_queue, err: *mut readpast_error) -> readpast_status {
     // SAFETY: the header's rules for pointers.
@@ -220,11 +202,7 @@ pub unsafe extern "C" fn readpast_queue_wake(queue: readpast_queue, err: *mut re
 ///
 /// *Ownership*: the text is the queue's, until that is freed.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*: text; NULL for a queue that is null or freed.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_queue_worker(queue: readpast_queue) -> *const c_char {
     read(queue, ptr::null(), |queue| queue.worker.as_ptr())
@@ -233,11 +211,7 @@ pub extern "C" fn readpast_queue_worker(queue: readpast_queue) -> *const c_char 
 /// How long a claim on this handle holds, in milliseconds: the setting `"lease.ms"`, or what the queue's description says.
 /// The queue's setting in AppSettings, if there is one, counts above both and is not asked for.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*: the milliseconds; 0 for a queue that is null or freed.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_queue_lease_ms(queue: readpast_queue) -> i64 {
     read(queue, 0, |queue| i64::try_from(queue.lease().as_millis()).unwrap_or(i64::MAX))
@@ -246,11 +220,7 @@ pub extern "C" fn readpast_queue_lease_ms(queue: readpast_queue) -> i64 {
 /// How many connections the queue has given up so far, since a call on them did not return: they fell silent without being
 /// closed. Each keeps a thread and a socket of the process until its call returns; a process with 64 such opens no more.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*: the count, of all handles of the queue together; 0 for a queue that is null or freed.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_queue_given_up(queue: readpast_queue) -> i64 {
     read(queue, 0, |queue| queue.connections().given_up.cast_signed())
@@ -259,13 +229,9 @@ pub extern "C" fn readpast_queue_given_up(queue: readpast_queue) -> i64 {
 /// Gives back up to `max_items` (1 to 1000) items whose workers died. Claims do this too, every now and then: a queue that
 /// is being worked on needs no such call.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*:
 /// - `READPAST_OK`: `*recovered` (which may be NULL) is how many there were.
 /// - any failure of the connection or the server.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_queue_recover(
     queue: readpast_queue,
@@ -286,16 +252,15 @@ pub unsafe extern "C" fn readpast_queue_recover(
 }
 
 /// Makes every claim on this queue handle, waiting or to come, return `READPAST_INTERRUPTED` until
-/// `readpast_queue_resume`, also on the handles that `readpast_queue_share` made of it. It stays, so that a thread that comes to its claim a moment later does not miss it. What was
-/// sent to the server already is not called back. Settling and renewing go on, so that work in hand can be finished;
-/// `readpast_queue_settle_and_claim` then only settles. Returns at once.
+/// `readpast_queue_resume`, also on the handles that `readpast_queue_share` made of it. It stays, so that a thread that
+/// comes to its claim a moment later does not miss it. What was sent to the server already is not called back. Settling
+/// and renewing go on, so that work in hand can be finished; `readpast_queue_settle_and_claim` then only settles.
+/// Returns at once.
 ///
-/// *Threads*: any, at once; not from a signal handler.
+/// *Threads*: not from a signal handler.
 ///
 /// *Returns*:
 /// - `READPAST_OK`.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_queue_interrupt(queue: readpast_queue, err: *mut readpast_error) -> readpast_status {
     // SAFETY: the header's rules for pointers.
@@ -309,12 +274,8 @@ pub unsafe extern "C" fn readpast_queue_interrupt(queue: readpast_queue, err: *m
 
 /// Ends what `readpast_queue_interrupt` began: claims are made again.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*:
 /// - `READPAST_OK`.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_queue_resume(queue: readpast_queue, err: *mut readpast_error) -> readpast_status {
     // SAFETY: the header's rules for pointers.
@@ -333,14 +294,10 @@ pub unsafe extern "C" fn readpast_queue_resume(queue: readpast_queue, err: *mut 
 ///
 /// In the child of a fork this does nothing, and says so with `READPAST_OK`: the connections are the parent's.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*:
 /// - `READPAST_OK`: it is closed, or was before.
 /// - `READPAST_TIMED_OUT`: calls are still under way. New ones are refused nevertheless, and their connections close
 ///   when they end.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_queue_close(
     queue: readpast_queue,
@@ -359,13 +316,9 @@ pub unsafe extern "C" fn readpast_queue_close(
     }
 }
 
-/// Frees a queue, and closes it if need be and no handle shared with it is left. Calls that other threads have under way on it end as they would have, and the
-/// last of them closes the connections; `readpast_queue_close` first is the orderly way. The null handle, and one that
-/// was freed already, are let pass.
-///
-/// *Threads*: any. The text lent by `readpast_queue_worker` ends with it.
-///
-/// *Since* 0.1.
+/// Frees a queue, and closes it if need be and no handle shared with it is left. Calls that other threads have under
+/// way on it end as they would have, and the last of them closes the connections; `readpast_queue_close` first is the
+/// orderly way. The null handle, and one that was freed already, are let pass.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_queue_free(queue: readpast_queue) {
     contained((), || queue.free());

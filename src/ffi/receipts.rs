@@ -90,11 +90,7 @@ unsafe impl Versioned for readpast_receipt {
 
 /// How many receipts there are: as many as there were items.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*: the number; 0 for receipts that are null or freed.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_receipts_count(receipts: readpast_receipts) -> i32 {
     read(receipts, 0, |receipts| count(receipts.0.len()))
@@ -104,14 +100,10 @@ pub extern "C" fn readpast_receipts_count(receipts: readpast_receipts) -> i32 {
 ///
 /// *Ownership*: the texts are the receipts', until those are freed.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*:
 /// - `READPAST_OK`: `*receipt` is written.
 /// - `READPAST_NOT_FOUND`: there is no such receipt; `*receipt` is not written.
 /// - `READPAST_INVALID_ARGUMENT`: `receipt` is NULL or not initialised.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_receipts_get(
     receipts: readpast_receipts,
@@ -129,10 +121,6 @@ pub unsafe extern "C" fn readpast_receipts_get(
 }
 
 /// Frees receipts, and what they lent. The null handle, and one that was freed already, are let pass.
-///
-/// *Threads*: any; nobody may still be reading what they lent.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_receipts_free(receipts: readpast_receipts) {
     contained((), || receipts.free());

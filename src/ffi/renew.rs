@@ -37,18 +37,12 @@ unsafe impl Versioned for readpast_lease {
 ///
 /// `outcomes` may be NULL; otherwise there are `count` of them.
 ///
-/// *Ownership*: what `leases` points to is copied.
-///
-/// *Threads*: any, at once.
-///
 /// *Returns*:
 /// - `READPAST_OK`: all are renewed; `outcomes` are written.
 /// - `READPAST_LEASE_LOST`, `READPAST_NOT_FOUND`: the answer of the first item that is not; `outcomes` are written, and
 ///   tell of each.
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
 /// - any other failure of the connection or the server.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_queue_renew(
     queue: readpast_queue,

@@ -66,15 +66,11 @@ impl Handle for readpast_renewal {
 ///
 /// *Ownership*: the caller frees `*renewal` with `readpast_renewal_free`. It does not need `queue` and `batch` to stay.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*:
 /// - `READPAST_OK`: `*renewal` runs.
 /// - `READPAST_CLOSED`: the queue was closed.
 /// - `READPAST_INVALID_HANDLE`: there is no such queue or batch.
 /// - `READPAST_INVALID_ARGUMENT`: the interval is out of its range.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_renewal_start(
     queue: readpast_queue,
@@ -99,16 +95,10 @@ pub unsafe extern "C" fn readpast_renewal_start(
 /// Stops to renew the item called `key`. To be called when it is settled, else its lease would be renewed in vain and
 /// then be found lost.
 ///
-/// *Ownership*: the text is copied.
-///
-/// *Threads*: any, at once.
-///
 /// *Returns*:
 /// - `READPAST_OK`.
 /// - `READPAST_NOT_FOUND`: the item is not, or not any more, renewed: it was released or lost before.
 /// - `READPAST_INVALID_ARGUMENT`: the key is NULL or not UTF-8.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_renewal_release(
     renewal: readpast_renewal,
@@ -127,11 +117,7 @@ pub unsafe extern "C" fn readpast_renewal_release(
 
 /// How many items were found lost so far: their leases had run out, or an operator took them. Work on them is in vain.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*: the number, which only grows; 0 for a renewal that is null or freed.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_renewal_lost_count(renewal: readpast_renewal) -> i32 {
     read(renewal, 0, |renewal| renewal.with_lost(|keys| i32::try_from(keys.len()).unwrap_or(i32::MAX)))
@@ -141,11 +127,7 @@ pub extern "C" fn readpast_renewal_lost_count(renewal: readpast_renewal) -> i32 
 ///
 /// *Ownership*: the text is the renewal's, until that is freed.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*: text; NULL when there is no such item.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_renewal_lost_key(renewal: readpast_renewal, index: i32) -> *const c_char {
     read(renewal, ptr::null(), |renewal| {
@@ -156,10 +138,6 @@ pub extern "C" fn readpast_renewal_lost_key(renewal: readpast_renewal, index: i3
 
 /// Stops a renewal and frees it: waits for a round under way, for two seconds at most. Leases stay as they are. The
 /// null handle, and one that was freed already, are let pass.
-///
-/// *Threads*: any. The texts lent by `readpast_renewal_lost_key` end with it.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_renewal_free(renewal: readpast_renewal) {
     contained((), || renewal.free());

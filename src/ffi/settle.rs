@@ -77,10 +77,6 @@ unsafe impl Versioned for readpast_settlement {
 ///
 /// `outcomes` may be NULL; otherwise there are `count` of them.
 ///
-/// *Ownership*: what `settlements` points to is copied.
-///
-/// *Threads*: any, at once.
-///
 /// *Returns*:
 /// - `READPAST_OK`: all are settled; `outcomes` are written.
 /// - `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`: the answer of the
@@ -89,8 +85,6 @@ unsafe impl Versioned for readpast_settlement {
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
 /// - `READPAST_OUTCOME_UNKNOWN`: see there.
 /// - any other failure of the connection or the server.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_queue_settle(
     queue: readpast_queue,
@@ -111,17 +105,13 @@ pub unsafe extern "C" fn readpast_queue_settle(
     }
 }
 
-/// Settles as `readpast_queue_settle` does and, in the same round trip and commit (of more than 1000, that of the last), claims up to `max_items` (1 to 1000)
-/// items as `readpast_queue_claim` does without waiting.
+/// Settles as `readpast_queue_settle` does and, in the same round trip and commit (of more than 1000, that of the
+/// last), claims up to `max_items` (1 to 1000) items as `readpast_queue_claim` does without waiting.
 ///
 /// *Ownership*: the caller frees `*batch` with `readpast_batch_free`. What `settlements` points to is copied.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*: as `readpast_queue_settle`: the status says what came of the settlements, whatever was claimed. At 0 and
 /// above, `*batch` holds what was claimed; it is null when nothing was due, and in all other cases.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_queue_settle_and_claim(
     queue: readpast_queue,

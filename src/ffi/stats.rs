@@ -78,14 +78,10 @@ unsafe impl Versioned for readpast_stats {
 /// Counts the queue's items and measures how long they take. Reads much of the table: for a page that somebody looks at,
 /// not for every round of a worker.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*:
 /// - `READPAST_OK`: `*stats` is written.
 /// - `READPAST_INVALID_ARGUMENT`: `stats` is NULL or not initialised.
 /// - any failure of the connection or the server.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_queue_stats(
     queue: readpast_queue,

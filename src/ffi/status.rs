@@ -59,7 +59,8 @@ pub const READPAST_SCHEMA_NEWER: i32 = -23;
 /// The queue's table or procedures differ from what was installed.
 pub const READPAST_SCHEMA_MISMATCH: i32 = -24;
 
-/// The queue cannot do this: its procedures were written by hand and have nothing for it, or it has no index for the kinds asked for.
+/// The queue cannot do this: its procedures were written by hand and have nothing for it, or it has no index for the
+/// kinds asked for.
 pub const READPAST_NOT_PROVIDED: i32 = -25;
 
 /// The ODBC driver that the connection string names is not installed.
@@ -145,11 +146,7 @@ pub(super) fn of_answer(answer: Answer) -> readpast_status {
 ///
 /// *Ownership*: the text is the library's and lives as long as it.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*: text, never NULL; `"READPAST_?"` for a number that this version does not know.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_status_name(status: readpast_status) -> *const c_char {
     name(status).as_ptr()

@@ -46,14 +46,10 @@ unsafe impl Versioned for readpast_value {
 ///
 /// *Ownership*: text and bytes are the batch's, until that is freed.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*:
 /// - `READPAST_OK`: `*value` is written.
 /// - `READPAST_NOT_FOUND`: there is no such item or column; `*value` is not written.
 /// - `READPAST_INVALID_ARGUMENT`: `value` is NULL or not initialised.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_batch_value(
     batch: readpast_batch,
@@ -78,14 +74,10 @@ pub unsafe extern "C" fn readpast_batch_value(
 ///
 /// *Ownership*: text and bytes are the batch's, until that is freed.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*:
 /// - `READPAST_OK`: `*value` is written.
 /// - `READPAST_NOT_FOUND`: there is no such item or column; `*value` is not written.
 /// - `READPAST_INVALID_ARGUMENT`: `name` is NULL or not UTF-8, or `value` is NULL or not initialised.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_batch_value_by_name(
     batch: readpast_batch,

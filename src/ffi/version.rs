@@ -21,11 +21,7 @@ const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_V
 ///
 /// *Ownership*: the text is the library's and lives as long as it.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*: text, never NULL.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_version() -> *const c_char {
     VERSION.as_ptr()
@@ -34,11 +30,7 @@ pub extern "C" fn readpast_version() -> *const c_char {
 /// The binary interface of the library at run time. When it is not the `READPAST_ABI` that the caller was built with,
 /// the caller must not go on.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*: the number.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_abi() -> i32 {
     READPAST_ABI

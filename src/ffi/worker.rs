@@ -127,14 +127,10 @@ unsafe impl Versioned for readpast_worker_figures {
 ///
 /// *Ownership*: the caller frees `*worker` with `readpast_worker_free`. It does not need `queue` to stay.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*:
 /// - `READPAST_OK`: `*worker` works.
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an option cannot be taken; the message names it.
 /// - `READPAST_UNAVAILABLE`: the system has no thread left.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_worker_start(
     queue: readpast_queue,
@@ -169,15 +165,11 @@ pub unsafe extern "C" fn readpast_worker_start(
 ///
 /// *Ownership*: the caller frees `*batch` with `readpast_batch_free`, before or after the items are ended.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*:
 /// - `READPAST_OK`: `*batch` holds at least one item. End each of them.
 /// - `READPAST_EMPTY`: none came in time; `*batch` is null.
 /// - `READPAST_INTERRUPTED`: the worker was told to stop; there will be no more. `*batch` is null.
 /// - any failure that made the worker stop: it cannot pass by itself.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_worker_take(
     worker: readpast_worker,
@@ -204,21 +196,15 @@ pub unsafe extern "C" fn readpast_worker_take(
 /// Returns at once: the worker settles them, with what else has ended, in its next call. What becomes of them is told by
 /// `readpast_worker_events`. To record a step and keep the item, see `readpast_worker_step`.
 ///
-/// What is done stays done. A text that is none, a time out of range and values that its columns do not take are left out, as is
-/// what the database cannot store, and the item's error says so; an error's own text is made UTF-8, with U+FFFD for what is not. An action that does not
-/// end an item fails it. READPAST_EVENT_REFUSED tells of all these.
-///
-/// *Ownership*: what `settlements` points to is copied.
-///
-/// *Threads*: any, at once.
+/// What is done stays done. A text that is none, a time out of range and values that its columns do not take are left
+/// out, as is what the database cannot store, and the item's error says so; an error's own text is made UTF-8, with
+/// U+FFFD for what is not. An action that does not end an item fails it. READPAST_EVENT_REFUSED tells of all these.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: all have ended.
 /// - `READPAST_NOT_FOUND`: one at least is not in hand: it ended before, or was never taken. The others have ended.
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: a key, an attempt, or the array itself cannot be taken; the
 ///   message names it. None has ended.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_worker_end(
     worker: readpast_worker,
@@ -239,18 +225,12 @@ pub unsafe extern "C" fn readpast_worker_end(
 /// Records a step, of at most 60 characters, of an item that was taken, so that another attempt can go on from there.
 /// The claim is kept, and its lease starts anew. Waits until the database has it.
 ///
-/// *Ownership*: the texts are copied.
-///
-/// *Threads*: any, at once.
-///
 /// *Returns*:
 /// - `READPAST_OK`.
 /// - `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`: the item is not this
 ///   worker's any more; work on it is in vain.
 /// - `READPAST_INVALID_ARGUMENT`: an argument cannot be taken; the message names it.
 /// - any failure that cannot pass by itself.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_worker_step(
     worker: readpast_worker,
@@ -271,13 +251,7 @@ pub unsafe extern "C" fn readpast_worker_step(
 
 /// Whether an item that was taken was found lost: its lease ran out, or an operator took it. Work on it is in vain then.
 ///
-/// *Ownership*: the text is copied.
-///
-/// *Threads*: any, at once.
-///
 /// *Returns*: 1 if it was, or is not in hand; 0 if not; 1 for a worker that is null or freed, or a key that is NULL.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_worker_is_lost(worker: readpast_worker, key: *const c_char, attempt: i32) -> i32 {
     read(worker, 1, |worker| {
@@ -289,12 +263,8 @@ pub unsafe extern "C" fn readpast_worker_is_lost(worker: readpast_worker, key: *
 
 /// Has the leases of all items in hand renewed now, and not only when a third of their time is over. Returns at once.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*:
 /// - `READPAST_OK`.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_worker_renew(worker: readpast_worker, err: *mut readpast_error) -> readpast_status {
     // SAFETY: the header's rules for pointers.
@@ -309,12 +279,10 @@ pub unsafe extern "C" fn readpast_worker_renew(worker: readpast_worker, err: *mu
 /// Tells a worker to stop: nothing is handed out any more, what nobody has taken is given back without costing an
 /// attempt, and what ends is settled. Returns at once; `readpast_worker_close` waits.
 ///
-/// *Threads*: any, at once. Not from a signal handler.
+/// *Threads*: not from a signal handler.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: also when it was told before.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_worker_stop(worker: readpast_worker, err: *mut readpast_error) -> readpast_status {
     // SAFETY: the header's rules for pointers.
@@ -328,11 +296,7 @@ pub unsafe extern "C" fn readpast_worker_stop(worker: readpast_worker, err: *mut
 
 /// Whether a worker was told to stop, or has failed.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*: 1 if so; 0 if not; 1 for a worker that is null or freed.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_worker_is_stopping(worker: readpast_worker) -> i32 {
     read(worker, 1, |worker| i32::from(worker.engine.is_stopping()))
@@ -341,14 +305,10 @@ pub extern "C" fn readpast_worker_is_stopping(worker: readpast_worker) -> i32 {
 /// Stops a worker, and waits up to `wait_ms` (0 to 86400000) until all that was taken has ended and is settled. Then it
 /// is given up: leases run out, and other workers take over what was in hand. Whatever it returns, no more events come.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*:
 /// - `READPAST_OK`: nothing is in hand any more.
 /// - `READPAST_TIMED_OUT`: something was; the message says how much.
 /// - any failure that made the worker stop.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_worker_close(
     worker: readpast_worker,
@@ -370,13 +330,9 @@ pub unsafe extern "C" fn readpast_worker_close(
 
 /// What a worker has done so far.
 ///
-/// *Threads*: any, at once.
-///
 /// *Returns*:
 /// - `READPAST_OK`: `*figures` is written.
 /// - `READPAST_INVALID_ARGUMENT`: `figures` is NULL or not initialised.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_worker_get_figures(
     worker: readpast_worker,
@@ -399,15 +355,13 @@ pub unsafe extern "C" fn readpast_worker_get_figures(
 ///
 /// *Ownership*: the caller frees `*events` with `readpast_events_free`.
 ///
-/// *Threads*: any, at once; each event is told once.
+/// *Threads*: each event is told once.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*events` holds at least one.
 /// - `READPAST_EMPTY`: there was none in time; `*events` is null.
 /// - `READPAST_INTERRUPTED`: all are read and there will be no more: the worker was closed or freed, or keeps none.
 ///   `*events` is null.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_worker_events(
     worker: readpast_worker,
@@ -434,10 +388,6 @@ pub unsafe extern "C" fn readpast_worker_events(
 /// Stops a worker and frees it. Returns at once: what has ended is settled in the background, what nobody has taken is
 /// given back, and the leases of what was taken and has not ended run out. Close it first to wait. The null handle, and
 /// one that was freed already, are ignored.
-///
-/// *Threads*: any.
-///
-/// *Since* 0.1.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_worker_free(worker: readpast_worker) {
     contained((), || {
