@@ -12,7 +12,7 @@ mod common;
 
 use common::{Server, median, show, verdict};
 use readpast::{
-    dialect::Dialect,
+    Dialect,
     ident::Identifier,
     item::{Action, Settlement},
     queue::Queue,

@@ -41,13 +41,13 @@ pub mod metrics;
 
 pub mod spec;
 
-pub mod dialect;
+mod dialect;
 
 pub mod render;
 
-pub mod session;
+mod session;
 
-pub mod pool;
+mod pool;
 
 mod catalog;
 
@@ -63,10 +63,18 @@ pub mod engine;
 
 pub mod worker;
 
+#[doc(hidden)]
 pub mod ffi;
+
+/// What the library's own tests need of its inside, to look at a database as it does. No part of the interface.
+#[doc(hidden)]
+pub mod for_tests {
+    pub use crate::session::{Param, Session};
+}
 
 pub use self::{
     config::Config,
+    dialect::Dialect,
     engine::Engine,
     error::{Error, ErrorKind, Result},
     finding::{Finding, Severity},

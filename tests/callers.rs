@@ -4,8 +4,8 @@
 mod both;
 
 use both::Database;
+use readpast::for_tests::Session;
 use readpast::item::{Rows, Value};
-use readpast::session::Session;
 use readpast::{Error, Item, ItemState, NewItem, Queue, QueueSpec, Result, install::install};
 use serde_json::json;
 use std::time::Duration;

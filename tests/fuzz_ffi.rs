@@ -15,7 +15,7 @@ use input::{Input, Memory};
 use parking_lot::Mutex;
 use readpast::config::Config;
 use readpast::ffi::*;
-use readpast::session::Session;
+use readpast::for_tests::Session;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char};
 use std::time::{Duration, Instant};

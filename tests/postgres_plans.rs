@@ -5,9 +5,9 @@
 mod scratch;
 
 use readpast::{
+    for_tests::Session,
     install::install,
     item::{Rows, Value},
-    session::Session,
     spec::QueueSpec,
 };
 use scratch::{Scratch, changed, config};

@@ -2,9 +2,8 @@
 
 use proptest::prelude::*;
 use readpast::{
-    Config, ErrorKind, QueueSpec,
+    Config, Dialect, ErrorKind, QueueSpec,
     config::{Kind, SETTINGS},
-    dialect::Dialect,
     ident::{Identifier, QueueName, QuoteStyle},
     item::normalize_utc,
     render,

@@ -2,8 +2,7 @@
 //! is rendered now: `READPAST_UPDATE_SNAPSHOTS=1 cargo test --test snapshots`.
 
 use readpast::{
-    QueueSpec,
-    dialect::Dialect,
+    Dialect, QueueSpec,
     ident::Identifier,
     render::{self, SCHEMA_VERSION},
     spec::EXAMPLES,

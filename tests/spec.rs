@@ -7,7 +7,7 @@ mod mistakes;
 #[path = "spec/round_trip.rs"]
 mod round_trip;
 
-use readpast::{QueueSpec, dialect::Dialect, ident::Identifier, spec::EXAMPLES};
+use readpast::{Dialect, QueueSpec, ident::Identifier, spec::EXAMPLES};
 use std::{fs, path::Path};
 
 /// `{"queue": "Notification"}` is all that readpast's own queue needs, and what the first release stored still reads.

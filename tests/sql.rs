@@ -6,7 +6,7 @@ mod queues;
 
 use queues::{ADOPTED, DELIVERY, NOTICE, NOTIFICATION, SHARED, SYNC};
 use readpast::{
-    dialect::Dialect,
+    Dialect,
     ident::Identifier,
     render::{self, Made, Object},
     spec::{EXAMPLES, QueueSpec, Storage},

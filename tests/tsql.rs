@@ -20,7 +20,7 @@ mod text;
 #[path = "tsql/types.rs"]
 mod types;
 
-use readpast::dialect::Dialect;
+use readpast::Dialect;
 use readpast::ident::Identifier;
 use readpast::spec::Storage;
 use std::collections::BTreeSet;

@@ -4,11 +4,11 @@
 
 use readpast::{
     config::Config,
+    for_tests::Session,
     ident::QueueName,
     install::install,
     item::{Rows, Value},
     queue::Queue,
-    session::Session,
     spec::QueueSpec,
 };
 use std::{

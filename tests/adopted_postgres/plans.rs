@@ -3,11 +3,11 @@
 
 use crate::tables::*;
 use readpast::{
-    dialect::Dialect,
+    Dialect,
+    for_tests::Session,
     ident::Identifier,
     item::{Rows, Value},
     render,
-    session::Session,
     spec::QueueSpec,
 };
 

@@ -3,7 +3,7 @@
 use crate::assert_says;
 use crate::scratch::{Scratch, changed, config};
 use readpast::error::ErrorKind;
-use readpast::{dialect::Dialect, ident::Identifier, install::install, spec::QueueSpec};
+use readpast::{Dialect, ident::Identifier, install::install, spec::QueueSpec};
 
 fn spec() -> QueueSpec {
     QueueSpec::from_json(
@@ -93,7 +93,7 @@ fn objects_that_are_somebody_elses() {
     ] {
         scratch.run(&format!("GRANT USAGE, CREATE ON SCHEMA readpast TO {mallory}"));
         let connection = changed(&scratch.connection(), &[("Uid", &mallory), ("Pwd", "p")]);
-        let mut session = readpast::session::Session::open(&config(&connection, &[])).unwrap();
+        let mut session = readpast::for_tests::Session::open(&config(&connection, &[])).unwrap();
         session.execute(statement, &[]).unwrap_or_else(|error| panic!("{statement}: {error}"));
         let words = [kind, &format!("\"{name}\""), "in schema \"readpast\"", &mallory, "drop it"];
         assert_says(install(&scratch.config(&[]), Some(&spec())), ErrorKind::PermissionDenied, &words);

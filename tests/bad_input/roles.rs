@@ -4,10 +4,10 @@
 use crate::assert_says;
 use crate::scratch::{Scratch, administer, all, changed, config, item};
 use readpast::error::{Error, ErrorKind};
+use readpast::for_tests::Session;
 use readpast::install::install;
 use readpast::item::{Action, Filter, ItemRef, ItemState, Lease};
 use readpast::queue::Queue;
-use readpast::session::Session;
 use readpast::spec::QueueSpec;
 use std::time::Duration;
 

@@ -7,10 +7,10 @@ mod batches;
 
 pub use batches::statements;
 
+use readpast::Dialect;
 use readpast::config::Config;
-use readpast::dialect::Dialect;
+use readpast::for_tests::Session;
 use readpast::item::{Rows, Value};
-use readpast::session::Session;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::{env, process};

@@ -4,9 +4,9 @@ use crate::api::{Api, Layer};
 use parking_lot::{Mutex, MutexGuard};
 use readpast::{
     config::Config,
+    for_tests::Session,
     install::install,
     item::{Rows, Value},
-    session::Session,
     spec::QueueSpec,
 };
 use std::{

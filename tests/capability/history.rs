@@ -4,8 +4,8 @@ use crate::api::{Api, Taken};
 use crate::by_hand::cell;
 use crate::fixture::{Body, Given};
 use crate::kinds::{install, tables};
+use readpast::for_tests::Session;
 use readpast::item::{Action, Answer, NewItem, Settlement};
-use readpast::session::Session;
 use serde_json::{Value, json};
 use std::{thread, time::Duration};
 

@@ -2,8 +2,8 @@
 
 use crate::api::Api;
 use crate::fixture::{Body, Given, Settings};
+use readpast::for_tests::Session;
 use readpast::item::{self, Action, Answer, ItemState, Lease, NewItem, Settlement};
-use readpast::session::Session;
 use serde_json::Value;
 use std::time::Duration;
 

@@ -5,8 +5,8 @@ use crate::fixture::Settings;
 use crate::hand::taken;
 use crate::ledger::Ledger;
 use crate::place;
+use readpast::for_tests::Session;
 use readpast::item::{Action, Answer, ItemState, Outcome};
-use readpast::session::Session;
 use serde_json::Value;
 use std::{thread, time::Duration};
 

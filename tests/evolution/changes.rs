@@ -1,7 +1,7 @@
 //! A description changes.
 
 use crate::database::{Database, item, on_each, titled};
-use readpast::{Action, ErrorKind, QueueSpec, Settlement, Value, dialect::Dialect};
+use readpast::{Action, Dialect, ErrorKind, QueueSpec, Settlement, Value};
 use serde_json::json;
 use std::time::Duration;
 

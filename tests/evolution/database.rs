@@ -1,12 +1,11 @@
 //! A database for one test, on each server at hand.
 
 use readpast::{
-    Config, Queue, QueueSpec,
-    dialect::Dialect,
+    Config, Dialect, Queue, QueueSpec,
+    for_tests::Session,
     ident::Identifier,
     install,
     item::{NewItem, Rows, Value},
-    session::Session,
 };
 use serde_json::json;
 use std::{

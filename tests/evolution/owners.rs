@@ -3,7 +3,7 @@
 
 use crate::batches::statements;
 use crate::database::{Database, on_each};
-use readpast::dialect::Dialect;
+use readpast::Dialect;
 use readpast::error::ErrorKind;
 use readpast::ident::Identifier;
 

@@ -1,7 +1,7 @@
 //! A database that an earlier release has left, made by hand: nothing older was ever released.
 
 use crate::database::{Database, lines, on_each};
-use readpast::{Action, Answer, ErrorKind, ItemState, NewItem, Queue, QueueSpec, Settlement, dialect::Dialect};
+use readpast::{Action, Answer, Dialect, ErrorKind, ItemState, NewItem, Queue, QueueSpec, Settlement};
 use serde_json::json;
 use std::time::Duration;
 

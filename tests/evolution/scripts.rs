@@ -1,7 +1,7 @@
 //! Scripts that a DBA runs by hand.
 
 use crate::database::{Database, on_each, titled};
-use readpast::{QueueSpec, dialect::Dialect, ident::Identifier, render};
+use readpast::{Dialect, QueueSpec, ident::Identifier, render};
 use std::{
     env,
     io::Write,

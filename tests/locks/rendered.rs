@@ -3,7 +3,7 @@
 use crate::statement::{self, Program, Statement, To};
 use crate::text::{self, Batch, Token, closing, follow};
 use crate::world::{Index, Mode};
-use readpast::dialect::Dialect;
+use readpast::Dialect;
 use readpast::ident::Identifier;
 use readpast::spec::QueueSpec;
 

@@ -199,7 +199,7 @@ fn while_a_queue_is_closed_and_freed() {
 fn in_a_transaction() {
     let scratch = Scratch::new();
     let (proxy, through) = proxy_to(&scratch);
-    let mut session = readpast::session::Session::open(&config(&through, SHORT)).unwrap();
+    let mut session = readpast::for_tests::Session::open(&config(&through, SHORT)).unwrap();
     let error = in_time(|| {
         let result: Result<(), Error> = session.transaction(|session| {
             session.execute("SELECT 1", &[])?;

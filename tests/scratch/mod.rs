@@ -7,9 +7,9 @@ mod proxy;
 pub use proxy::{Proxy, Silence};
 
 use readpast::config::Config;
+use readpast::for_tests::Session;
 use readpast::item::{Action, Batch, NewItem, Settlement, Value};
 use readpast::queue::Queue;
-use readpast::session::Session;
 use readpast::{install::install, spec::QueueSpec};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};

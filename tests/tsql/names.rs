@@ -2,7 +2,7 @@
 
 use super::Finding;
 use super::text::{self, Batch, Kind, Token};
-use readpast::dialect::Dialect;
+use readpast::Dialect;
 use readpast::ident::Identifier;
 use readpast::render;
 use readpast::spec::QueueSpec;

@@ -1,9 +1,9 @@
 //! The scratch database, made and dropped on the server that the environment names.
 
 use readpast::config::Config;
+use readpast::for_tests::Session;
 use readpast::item::{NewItem, Rows};
 use readpast::queue::Queue;
-use readpast::session::Session;
 use readpast::{QueueSpec, Result, install};
 
 pub const QUEUE: &str = "Job";

@@ -4,12 +4,12 @@
 use crate::both::Database;
 use crate::given::wait_until;
 use crate::scratch::{all, item};
-use readpast::dialect::Dialect;
+use readpast::Dialect;
 use readpast::engine::{Engine, Taken, Terms};
+use readpast::for_tests::Session;
 use readpast::ident::Identifier;
 use readpast::item::Value;
 use readpast::render::{self, Made, Object};
-use readpast::session::Session;
 use readpast::{Action, NewItem, Queue, QueueSpec, Worker, install};
 use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -7,7 +7,7 @@ use crate::global::Global;
 use crate::output::Output;
 use crate::spec_file;
 use clap::ValueEnum;
-use readpast::dialect::Dialect;
+use readpast::Dialect;
 use readpast::render;
 use serde_json::json;
 use std::path::PathBuf;
