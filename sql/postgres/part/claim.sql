@@ -51,9 +51,8 @@
 {%- endif %}
 
 {% include "part/taken.sql" %}
-{%- set sets = ["attempts", "started", "error", "owner", "lease_until"] %}{% set clears = [] %}{% set leaves = false %}
-{%- set gives = ["position", "alone"] %}{% set returns_row = true %}{% set taken = true %}
-{%- include "part/write.sql" %}
+{%- import "part/write.sql" as write %}
+{{- write.changed(["attempts", "started", "error", "owner", "lease_until"], taken=true, returns_row=true, gives=["position", "alone"]) }}
 
     SELECT
         CASE WHEN q.alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,

@@ -32,8 +32,8 @@
         ),
 
 {% include "part/taken.sql" %}
-{%- set sets = [] %}{% set clears = [] %}{% set leaves = false %}{% set gives = [] %}{% set returns_row = false %}{% set taken = false %}
-{%- include "part/write.sql" %}
+{%- import "part/write.sql" as write %}
+{{- write.changed() }}
 
         SELECT {% for column in key %}ARRAY_AGG(c.key_{{ loop.index }} ORDER BY c.position), {% endfor %}BOOL_OR(c.alone)
         INTO {{ keys }}, alone_

@@ -62,8 +62,7 @@
                 AND COALESCE(v.item_due_at <= now_, TRUE)
         ),
 
-{% set sets = [] %}{% set clears = [] %}{% set leaves = false %}{% set gives = [] %}{% set returns_row = false %}{% set taken = false %}
-{%- include "part/write.sql" %}
+{% import "part/write.sql" as write %}{{ write.changed() }}
 
         SELECT COUNT(*)
         INTO found_

@@ -1,8 +1,16 @@
 {#-
 The writer: what was decided goes into the table, as far as it has columns, and all of it into the row beside, where one
-is. What a settlement sets (`sets_values`) goes there as well. `sets` names what this statement changes of an item of ours besides
-its state; of a table that was there before all is written, since a state may be told by any of its columns.
-#}
+is. What it is told:
+`sets`: what it changes of an item of ours besides its state; of a table that was there before all is written, since a state
+may be told by any of its columns. `clears`: what it makes NULL of ours.
+`leaves`: what is completed goes elsewhere, and is not written.
+`values`: what a settlement sets goes into its columns as well.
+`taken`: the statement has chosen the rows itself, so that there is no answer to ask for. `returns_row`, `gives`: what the next
+expression sees of a row and of what was decided.
+-#}
+{%- import "part/macros.sql" as m -%}
+{%- import "part/set_value.sql" as value -%}
+{%- macro changed(sets=[], clears=[], leaves=false, values=false, taken=false, returns_row=false, gives=[]) %}
     /* An item that a trigger of the table keeps from changing counts as not changed. */
     changed AS (
         UPDATE {{ table }} AS q
@@ -76,7 +84,7 @@ its state; of a table that was there before all is written, since a state may be
             END{% endif %}{% endif %}{{ "," if not loop.last }}
 {%- endfor %}
 {%- endif %}
-{%- if sets_values is defined and sets_values %}
+{%- if values %}
 {%- for column in settable %},
             {{ column.quoted }} = {{ value.becomes(column, "d.new_values", "q." ~ column.quoted) }}
 {%- endfor %}
@@ -127,3 +135,4 @@ its state; of a table that was there before all is written, since a state may be
             lease_until = excluded.lease_until
     )
 {%- endif %}
+{%- endmacro -%}

@@ -1,6 +1,7 @@
 {%- import "part/macros.sql" as m -%}
 {%- import "part/checks.sql" as check -%}
 {%- import "part/set_value.sql" as value -%}
+{%- import "part/write.sql" as write -%}
 {%- set procedure = "modify_" ~ queue ~ "_set_trx" -%}
 {%- set function = object(procedure) -%}
 {%- set leaves = completion == "delete" or (own and completion == "history") -%}
@@ -110,9 +111,9 @@ BEGIN
     RETURN QUERY
 {%- endif %}
 {% include "part/judge.sql" %}
-{%- set sets = ["attempts", "step", "response", "error", "due", "started", "duration", "owner", "lease_until"] %}{% set clears = [] %}
-{%- set gives = [] %}{% set returns_row = false %}{% set taken = false %}
-{%- include "part/write.sql" %},
+{{- write.changed(
+    ["attempts", "step", "response", "error", "due", "started", "duration", "owner", "lease_until"], leaves=leaves, values=sets_values
+) }},
 {%- if sets_values %}
 {%- include "part/set_subtypes.sql" %}
 {%- endif %}

@@ -245,8 +245,8 @@ BEGIN
         CROSS JOIN LATERAL (SELECT NOT v.together AND v.item_attempt >= max_attempts_ AS ends) AS e
     ),
 
-{% set sets = ["attempts", "error", "lease_until", "duration"] %}{% set clears = [] %}{% set leaves = false %}{% set returns_row = false %}{% set taken = false %}
-{%- set gives = ["key_1", "token", "attempt_num"] if own else [] %}{% include "part/write.sql" %}
+{% import "part/write.sql" as write %}
+{{- write.changed(["attempts", "error", "lease_until", "duration"], gives=["key_1", "token", "attempt_num"] if own else []) }}
 {%- if attempt_history %},
 {% set ended_error = "error" %}{% include "part/attempted.sql" %}
 {%- endif %}

@@ -162,9 +162,8 @@ BEGIN
         FROM judged AS v
     ),
 
-{% set sets = ["attempts", "due"] %}{% set clears = ["started", "duration", "owner", "lease_until"] %}
-{%- set gives = [] %}{% set returns_row = false %}{% set taken = false %}
-{%- include "part/write.sql" %},
+{% import "part/write.sql" as write %}
+{{- write.changed(["attempts", "due"], clears=["started", "duration", "owner", "lease_until"]) }},
 
 {% if own %}
 {%- include "part/remembered.sql" %}
