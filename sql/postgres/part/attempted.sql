@@ -1,3 +1,6 @@
+{#- `error` is the column of what was decided that has the error of the attempt that ended. -#}
+{%- import "part/macros.sql" as m -%}
+{%- macro attempted(error) %}
 
     /* What has ended is remembered. Of what leaves with its item nothing stays. */
     attempted AS (
@@ -6,7 +9,8 @@
         )
         SELECT
             {{ m.list("d.key_") }}, d.ended_attempt, d.ended_owner, d.ended_started_at, now_, d.status, d.ended_step,
-            d.ended_response, d.{{ ended_error }}
+            d.ended_response, d.{{ error }}
         FROM {{ "decided" if own else "changed" }} AS d
         WHERE d.ended{{ " AND d.status <> 'Completed'" if completion == "delete" }}
     )
+{%- endmacro -%}

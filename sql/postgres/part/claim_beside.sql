@@ -7,7 +7,6 @@
     {{ queue }}_lease says of them is read in the next statement: only then nobody changes it any more.
     */
 {%- set keys = m.list("key_", "_") %}
-{%- set into = keys %}
 {%- for search in kind_searches %}
     IF {{ m.kinds_given(search) }} THEN
 {% include "part/kinds_asked.sql" %}

@@ -1,3 +1,6 @@
+{#- Locks up to `most` rows for which `due_is`, and puts their keys into the variables `into`. -#}
+{%- import "part/macros.sql" as m -%}
+{%- macro lock(due_is, most="max_", into=m.list("key_", "_")) %}
     /* Materialized, so that the rows are chosen once. */
     WITH due AS MATERIALIZED (
         SELECT {% for column in key %}q.{{ column.quoted }} AS key_{{ loop.index }}{{ ", " if not loop.last }}{% endfor %}
@@ -21,3 +24,4 @@
     SELECT {% for column in key %}ARRAY_AGG(d.key_{{ loop.index }}){{ ", " if not loop.last }}{% endfor %}
     INTO {{ into }}
     FROM due AS d;
+{%- endmacro -%}

@@ -24,5 +24,5 @@
     )
 
     SELECT {% for column in key %}ARRAY_AGG(d.key_{{ loop.index }}){{ ", " if not loop.last }}{% endfor %}
-    INTO {{ into }}
+    INTO {{ keys }}
     FROM due AS d;

@@ -132,7 +132,8 @@ BEGIN
     ),
 {%- endif %}
 {%- if attempt_history %}
-{% set ended_error = "ended_error" %}{% include "part/attempted.sql" %},
+{%- import "part/attempted.sql" as history %}
+{{- history.attempted("ended_error") }},
 {%- if completion == "delete" %}
 
     forgotten AS (

@@ -248,7 +248,8 @@ BEGIN
 {% import "part/write.sql" as write %}
 {{- write.changed(["attempts", "error", "lease_until", "duration"], gives=["key_1", "token", "attempt_num"] if own else []) }}
 {%- if attempt_history %},
-{% set ended_error = "error" %}{% include "part/attempted.sql" %}
+{%- import "part/attempted.sql" as history %}
+{{- history.attempted("error") }}
 {%- endif %}
 
     SELECT

@@ -1,3 +1,11 @@
+{#-
+What was decided goes into the table, and into the row beside. `completes`: items may be completed by it. `guard`: what must
+still be so of a row, for whoever has not read it under its lock.
+-#}
+{%- import "part/item.sql" as item -%}
+{%- import "part/write.sql" as write -%}
+{%- import "part/complete.sql" as complete -%}
+{%- macro apply(completes=false, guard=false) %}
         /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
         UPDATE q
         SET
@@ -13,8 +21,7 @@
         OPTION (LOOP JOIN, FORCE ORDER);
         SET @_Written = @@ROWCOUNT;
 {%- if completes and completion != "keep" %}
-{%- set gone = "@_Change" %}
-{% include "part/complete.sql" %}
+{{ complete.completed("@_Change") }}
 {%- endif %}
 
         IF @_Written <> (SELECT COUNT(*) FROM @_Change)
@@ -97,3 +104,4 @@
 {%- endif %}
             OPTION (LOOP JOIN, FORCE ORDER);
 {%- endif %}
+{%- endmacro -%}

@@ -89,10 +89,8 @@
                     {{ "d.[Token]" if role.token else "s.[UpdatedAt]" }} AS [Token]
             ) AS x
             OPTION (LOOP JOIN, FORCE ORDER);
-{%- set completes = false %}
-{%- set guard = pending %}
-
-{% filter indent(4, true) %}{% include "part/apply.sql" %}{% endfilter %}
+{%- import "part/apply.sql" as change %}
+{{ change.apply(guard=pending) | indent(4, true) }}
 {%- else %}
 
             UPDATE @_Due SET [Token] = {{ item.later(t, "[Token]") }};

@@ -2,6 +2,7 @@
 What is due of the kinds that are asked for, by the index of `search`. Where the due time leads the index, it is sought twice:
 what has none, and what is past.
 -#}
+{%- import "part/take_due.sql" as take -%}
 {%- set whens = ["q." ~ role.due ~ " <= @_At"] -%}
 {%- if not own -%}
 {%- set whens = [""] if not role.due else ["q." ~ role.due ~ " IS NULL", kind.past(role)] if t.due_leads else ["(q." ~ role.due ~ " IS NULL OR q." ~ role.due ~ " <= @_At)"] -%}
@@ -133,7 +134,7 @@ what has none, and what is past.
 {%- endif %}
 {%- endif %}
 {%- for when_due in whens %}
-{% filter indent(8 if search.step else 4, true) %}{% include "part/take_due.sql" %}{% endfilter %}
+{{- take.due(when_due, search, without_step) | indent(8 if search.step else 4, true) }}
                 SET @_Took = @@ROWCOUNT;
                 SET @_Locked = @_Locked + @_Took;
 {%- if not loop.last %}

@@ -1,3 +1,6 @@
+{#- What is completed goes where such items go. `gone` has their keys and states. -#}
+{%- import "part/item.sql" as item -%}
+{%- macro completed(gone) %}
 {%- if completion == "history" %}
 
         /* What is completed moves to the history. */
@@ -34,3 +37,4 @@
 {%- if completion == "delete" %}
         SET @_Written = @_Written + @@ROWCOUNT;
 {%- endif %}
+{%- endmacro -%}

@@ -142,10 +142,8 @@
                 DELETE FROM @_Change WHERE [Status] = [Was];
             END;
 {%- endif %}
-{%- set completes = false %}
-{%- set guard = false if beside else processing %}
-
-{% filter indent(4, true) %}{% include "part/apply.sql" %}{% endfilter %}
+{%- import "part/apply.sql" as change %}
+{{ change.apply(guard=false if beside else processing) | indent(4, true) }}
 {%- if attempt_history %}
 
             INSERT INTO {{ t.attempt }} (

@@ -22,10 +22,8 @@
 
         IF @@ROWCOUNT <> (SELECT COUNT(*) FROM @_Work AS w WHERE w.[Answer] = 'OK')
             THROW 50005, N'{{ queue }}: a row that was locked for the change changed all the same.', 1;
-{%- set completes = true %}
-{%- set guard = false %}
-
-{% include "part/apply.sql" %}
+{%- import "part/apply.sql" as change %}
+{{ change.apply(completes=true) }}
 {%- if role.token %}
 
         UPDATE k
@@ -142,8 +140,8 @@
 {%- endif %}
         END;
 {%- if completion != "keep" %}
-{%- set gone = "(SELECT " ~ item.list(t, "i") ~ ", k.[Status] FROM @_Work AS k INNER JOIN @_Item AS i ON i.[Ordinal] = k.[Ordinal] WHERE k.[Answer] = 'OK')" %}
-{% include "part/complete.sql" %}
+{%- import "part/complete.sql" as complete %}
+{{ complete.completed("(SELECT " ~ item.list(t, "i") ~ ", k.[Status] FROM @_Work AS k INNER JOIN @_Item AS i ON i.[Ordinal] = k.[Ordinal] WHERE k.[Answer] = 'OK')") }}
 {%- endif %}
 
         IF @_Written <> (SELECT COUNT(*) FROM @_Work AS w WHERE w.[Answer] = 'OK')

@@ -1,3 +1,7 @@
+{#- Locks what is due: of all, or of the kind at hand by the index of `search`. `when_due` is the condition on the due time. -#}
+{%- import "part/item.sql" as item -%}
+{%- import "part/kind.sql" as kind -%}
+{%- macro due(when_due, search=none, without_step=false) %}
         INSERT INTO @_Due ({{ item.names(t) }}, [AttemptNum], [Alone], [Token]{{ ", [Row]" if t.witness }})
         SELECT TOP (@_Take)
             {{ item.of_item(t) }},
@@ -30,3 +34,4 @@
 {%- endfor %}
 {%- endif %}
         OPTION ({{ "LOOP JOIN, FORCE ORDER, " if group or own_types_only or search }}OPTIMIZE FOR (@_Take = 1));
+{%- endmacro -%}

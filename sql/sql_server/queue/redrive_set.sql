@@ -74,10 +74,8 @@ BEGIN
 {{- item.beside_of(t, "i") }}
         WHERE w.[Answer] = 'OK'
         OPTION (LOOP JOIN, FORCE ORDER);
-{%- set completes = false %}
-{%- set guard = false %}
-
-{% include "part/apply.sql" %}
+{%- import "part/apply.sql" as change %}
+{{ change.apply() }}
 {%- if own %}
 
         /* As if it were new. */
