@@ -137,7 +137,7 @@ impl Dialect {
             purge: call("purge")?,
             setting: call("setting")?,
             set_setting: call("set_setting")?,
-            retain: (!spec.retention.is_empty()).then(|| call("retain")).transpose()?,
+            retain: spec.deletes_what_is_over().then(|| call("retain")).transpose()?,
         })
     }
 

@@ -72,6 +72,8 @@ pub struct QueueSpec {
     pub completion: Completion,
     /// How long items stay that have ended, each state named once; for ever where it is not named.
     pub retention: Vec<RetentionSpec>,
+    /// For how many seconds attempts that have ended are remembered, 1 to 1,728,000,000; as long as their item where it is not said.
+    pub attempt_retention: Option<i32>,
     /// Which items count as the same work.
     pub dedup: Option<DedupSpec>,
     /// Who may do what.
@@ -92,6 +94,12 @@ impl QueueSpec {
                 let prefix = format!("{}_", subtype.name.as_str());
                 subtype.columns.iter().any(|column| is(column, &prefix))
             })
+    }
+
+    /// Whether anything of it is deleted when it is old enough.
+    #[must_use]
+    pub(crate) fn deletes_what_is_over(&self) -> bool {
+        !self.retention.is_empty() || self.attempt_retention.is_some()
     }
 
     /// The kind of the queue, in one word.

@@ -212,6 +212,28 @@ fn kinds_are_sought_by_themselves() {
     }
 }
 
+/// Of what is remembered of attempts only what goes is read, however much is too young.
+#[test]
+fn old_attempts_are_sought_by_their_age() {
+    let scratch = Scratch::empty();
+    let spec = r#"{"queue": "Job", "attempts": {"history": true}, "retention": {"history": "7d"}}"#;
+    install(&scratch.config(&[]), Some(&QueueSpec::from_json(spec).unwrap())).unwrap();
+    scratch.run("ALTER TABLE readpast.job_attempt SET (autovacuum_enabled = off)");
+    let retain = format!("SELECT value FROM readpast.retain_job_trx(0, {BATCH})");
+    let mut session = scratch.session();
+    run(&mut session, &retain);
+    let put = |count: i64, ago: &str| {
+        scratch.run(&format!(
+            "INSERT INTO readpast.job_attempt (key_1, attempt_num, ended_at, outcome) \
+             SELECT timestamptz '2010-01-01' + n * interval '1 s', 1, now() - interval '{ago}', 'Error' \
+             FROM generate_series(1, {count}) AS n"
+        ));
+    };
+    put(MANY, "1 day");
+    put(2 * BATCH, "8 days");
+    check(&mut session, "retain", &retain);
+}
+
 /// Runs a call, and sees how many rows it reads.
 fn check(session: &mut Session, name: &str, call: &str) {
     let read = rows_read(session, name, call);

@@ -69,14 +69,14 @@ impl Turns {
 
 /// Whether it is the caller's turn. `None` for a queue that keeps all.
 pub(super) fn turn(queue: &Inner, patience: Duration) -> Option<Result<(), Instant>> {
-    if queue.spec.retention.is_empty() {
+    if !queue.spec.deletes_what_is_over() {
         return None;
     }
     Some(queue.signal.retention().take(patience, queue.retention_interval, Instant::now()))
 }
 
 pub(super) fn is_pending(queue: &Inner) -> bool {
-    !queue.spec.retention.is_empty() && queue.signal.retention().is_pending(Instant::now())
+    queue.spec.deletes_what_is_over() && queue.signal.retention().is_pending(Instant::now())
 }
 
 /// One bite, by who has the turn. Like a claim it is left undone once the handle is called off.

@@ -192,6 +192,7 @@ pub(super) fn options(dialect: Dialect, spec: &QueueSpec) -> Value {
     context! {
         setting => spec.settings.as_str(),
         retention,
+        attempt_retention => spec.attempt_retention,
         max_attempts => spec.max_attempts,
         attempt_history => spec.attempt_history,
         lease_ms => spec.lease.ms,

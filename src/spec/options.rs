@@ -123,6 +123,9 @@ impl RetentionSpec {
         ("failed", ItemState::Failed),
     ];
 
+    /// What the attempts at items are called there.
+    pub(crate) const HISTORY: &'static str = "history";
+
     /// What its state is called in a description, where it can stand there.
     pub(crate) fn key(self) -> Option<&'static str> {
         Self::KEYS.iter().find(|(_, state)| *state == self.state).map(|(key, _)| *key)

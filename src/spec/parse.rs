@@ -164,6 +164,7 @@ fn described(spec: &at::Table<'_>) -> Result<QueueSpec> {
         lease: options::lease(spec)?,
         completion: options::completion(spec)?,
         retention: retention::retention(spec)?,
+        attempt_retention: retention::attempts(spec)?,
         dedup: options::dedup(spec)?,
         roles: options::roles(spec)?,
         settings: options::settings(spec, &queue)?,

@@ -53,6 +53,13 @@ fn each_mistake_has_its_line_and_key() {
         ("[order]", "[order]\nby = [\"id\"]", "line 21: ", "duplicate key by"),
         ("queue = \"Work\"", "", "the description:", "\"queue\" is missing"),
         ("name = \"work\"\n", "", "line 9: table:", "\"name\" is missing"),
+        (
+            "[table]",
+            "[retention]\nhistory = \"7d\"\n[table]",
+            "line 10: retention.history:",
+            "none are remembered; say attempts.history = true as well",
+        ),
+        ("[table]", "[retention]\nhistory = \"7\"\n[table]", "line 10: retention.history:", "like \"30d\""),
         // Types of values.
         ("\"Work\"", "7", "line 1: queue:", "must be text, not 7"),
         ("[\"A\"]", "\"A\"", "line 2: types:", "must be a list of at least one value, not \"A\""),

@@ -205,6 +205,7 @@ fn spec() -> impl Strategy<Value = QueueSpec> {
                 lease,
                 completion,
                 retention,
+                attempt_retention: (flag != by_group).then_some(max_attempts.min(20_000 * 86_400)),
                 dedup: dedup.then(|| DedupSpec {
                     columns: vec![name("CRank")],
                     existing: flag,

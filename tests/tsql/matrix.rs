@@ -53,6 +53,8 @@ fn options() -> Vec<(&'static str, Value)> {
             "retention",
             json!({"retention": {"completed": "30d", "failed": "365d"}, "roles": {"worker": "w", "operator": "o"}}),
         ),
+        ("retention_history", json!({"attempts": {"history": true}, "retention": {"failed": "365d", "history": "7d"}})),
+        ("retention_history_only", json!({"attempts": {"history": true}, "retention": {"history": "7d"}})),
         ("retention_failed", json!({"retention": {"failed": "365d", "cancelled": "12h"}})),
         ("dedup", json!({"dedup": {"columns": ["Reference"]}})),
         (

@@ -44,8 +44,13 @@ impl Kept {
     }
 
     fn on(table: &str, settings: &[(&str, &str)]) -> Vec<Self> {
-        let mut spec = json!({"queue": "Job", "retention": {"completed": "30d", "failed": "365d"}, "backoff": "none",
-            "columns": [{"name": "Payload", "type": "text"}]});
+        Self::with(table, settings, json!({"retention": {"completed": "30d", "failed": "365d"}}))
+    }
+
+    /// With these options besides.
+    fn with(table: &str, settings: &[(&str, &str)], options: serde_json::Value) -> Vec<Self> {
+        let mut spec = json!({"queue": "Job", "backoff": "none", "columns": [{"name": "Payload", "type": "text"}]});
+        spec.as_object_mut().unwrap().extend(options.as_object().unwrap().clone());
         let place: serde_json::Value = serde_json::from_str(table).unwrap();
         let kind = TABLES.iter().position(|other| *other == table).unwrap();
         if kind > 0 {
@@ -122,6 +127,10 @@ impl Kept {
             .unwrap();
     }
 }
+
+/// What is remembered of attempts has an age of its own.
+#[path = "retention/attempts.rs"]
+mod attempts;
 
 /// As [`Kept::age`] and [`Kept::ended`]: what is over for one rule and not for the other, what is young, what has not ended.
 fn mixed(kept: &Kept) {

@@ -19,3 +19,8 @@ CREATE TABLE IF NOT EXISTS {{ object(queue ~ "_attempt") }} (
     PRIMARY KEY ({{ m.list("key_") }}, number)
 );
 {% endfilter %}
+{%- if attempt_retention %}
+{% call index_of.create(queue ~ "_attempt_ended", queue ~ "_attempt", [column("ended_at")]) %}
+/* What is old enough to be forgotten. */
+{%- endcall %}
+{%- endif %}

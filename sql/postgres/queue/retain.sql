@@ -1,7 +1,7 @@
 {%- import "part/macros.sql" as m -%}
 {%- set procedure = "retain_" ~ queue ~ "_trx" -%}
 {%- set function = object(procedure) -%}
-{%- if retention %}
+{%- if retention or attempt_retention %}
 {% filter statement %}
 /* What who deletes locks. */
 INSERT INTO {{ object("queue_retention") }} (queue, done_at) VALUES ('{{ queue }}', '-infinity') ON CONFLICT DO NOTHING;
@@ -10,10 +10,13 @@ INSERT INTO {{ object("queue_retention") }} (queue, done_at) VALUES ('{{ queue }
 /*
 Delete up to max_ items that ended longer ago than the description lets them stay:
 {%- for rule in retention %} {{ rule.state }} after {{ rule.seconds }} s{{ "," if not loop.last else "." }}{% endfor %}
+{%- if attempt_retention %}
+What is remembered of attempts goes {{ attempt_retention }} s after their end, each of them one more within max_.
+{%- endif %}
 Workers call it again and again; it does something once in interval_ms_, and then with each call until nothing is over, for one
-caller at a time. It takes no other terms than these, so whoever may claim may have it. One row: purged, and how many items
+caller at a time. It takes no other terms than these, so whoever may claim may have it. One row: purged, and how many
 it were; 0 when it was not the caller's turn or nothing is over.
-Table access order: queue_retention, passed over when somebody holds the row; then as purge_{{ queue }}_trx.
+Table access order: queue_retention, passed over when somebody holds the row{{ "; then as purge_" ~ queue ~ "_trx" if retention }}{{ "; then " ~ queue ~ "_attempt" if attempt_retention }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(interval_ms_ integer DEFAULT 60000, max_ integer DEFAULT 250)
 RETURNS TABLE (name text, value bigint)
@@ -23,6 +26,9 @@ AS $$
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
     purged_ integer := 0;
+{%- if attempt_retention %}
+    forgotten_ integer;
+{%- endif %}
 BEGIN
     IF max_ IS NULL OR max_ < 1 OR max_ > 1000 OR interval_ms_ IS NULL OR interval_ms_ < 0 THEN
         RAISE EXCEPTION '{{ procedure }}: max_ must be from 1 to 1000, and interval_ms_ not negative' USING ERRCODE = 'RP021';
@@ -53,6 +59,30 @@ BEGIN
         );
     END IF;
 {%- endfor %}
+{%- if attempt_retention %}
+
+    IF purged_ < max_ THEN
+        /* Passed over: of an item that somebody else deletes, with all that is remembered of it. */
+        WITH old AS MATERIALIZED (
+            SELECT
+                {{ m.list("a.key_") }},
+                a.number
+            FROM {{ object(queue ~ "_attempt") }} AS a
+            WHERE a.ended_at < now_ - {{ attempt_retention }} * interval '1 s'
+            ORDER BY a.ended_at
+            LIMIT max_ - purged_
+            FOR UPDATE SKIP LOCKED
+        )
+
+        DELETE FROM {{ object(queue ~ "_attempt") }} AS a
+        USING old AS o
+        WHERE
+            {{ m.attempt_at_key("o.key_") }}
+            AND a.number BETWEEN o.number AND o.number;
+        GET DIAGNOSTICS forgotten_ = ROW_COUNT;
+        purged_ := purged_ + forgotten_;
+    END IF;
+{%- endif %}
 
     IF purged_ < max_ THEN
         /* That was all. Else the next call goes on. */

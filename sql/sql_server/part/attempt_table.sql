@@ -24,3 +24,8 @@ IF OBJECT_ID({{ literal(queue ~ "_Attempt") }}, N'U') IS NULL
 /* Many rows locked by one statement must never become the whole table: each belongs to who holds its item. */
 ALTER TABLE {{ t.attempt }} SET (LOCK_ESCALATION = DISABLE);
 {% endfilter %}
+{%- if attempt_retention %}
+{% call index_of.create("IX_" ~ queue ~ "_Attempt_Ended", queue ~ "_Attempt", [column("EndedAt")]) %}
+/* What is old enough to be forgotten. */
+{%- endcall %}
+{%- endif %}

@@ -1,12 +1,13 @@
 {% import "part/item.sql" as item -%}
 {%- set procedure = "Retain_" ~ queue ~ "_trx" -%}
-{%- if retention %}
+{%- if retention or attempt_retention %}
 {% filter statement %}
 /* What who deletes locks. */
 INSERT INTO {{ object("QueueRetention") }} ([Queue], [DoneAt])
 SELECT '{{ queue }}', CAST('0001-01-01' AS datetime2(7))
 WHERE NOT EXISTS (SELECT 1 FROM {{ object("QueueRetention") }} AS r WHERE r.[Queue] = '{{ queue }}');
 {% endfilter %}
+{%- if retention %}
 {%- set changed %}{% include "part/changed.sql" %}{% endset %}
 {%- set fits %}
         (
@@ -15,14 +16,18 @@ WHERE NOT EXISTS (SELECT 1 FROM {{ object("QueueRetention") }} AS r WHERE r.[Que
 {%- endfor %}
         )
 {%- endset %}
+{%- endif %}
 {% filter made("PROCEDURE", procedure) %}
 /*
 Delete up to @Max items that ended longer ago than the description lets them stay:
 {%- for rule in retention %} {{ rule.state }} after {{ rule.seconds }} s{{ "," if not loop.last else "." }}{% endfor %}
+{%- if attempt_retention %}
+What is remembered of attempts goes {{ attempt_retention }} s after their end, each of them one more within @Max.
+{%- endif %}
 Workers call it again and again; it does something once in @IntervalMs, and then with each call until nothing is over, for
 one caller at a time. It takes no other terms than these, so whoever may claim may have it. Rows that others hold are passed
-over. One row: purged, and how many items it were; 0 when it was not the caller's turn or nothing is over.
-Table access order: QueueRetention, passed over when somebody holds the row, {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
+over. One row: purged, and how many it were; 0 when it was not the caller's turn or nothing is over.
+Table access order: QueueRetention, passed over when somebody holds the row, {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
     @IntervalMs int = 60000,
@@ -36,7 +41,16 @@ BEGIN
     DECLARE @_Purged int = 0;
     DECLARE @_Turn int;
     DECLARE @_Count int = 0;
+{%- if retention %}
 {% include "part/purge_tables.sql" %}
+{%- endif %}
+{%- if attempt_retention %}
+    DECLARE @_Old TABLE (
+{{- item.declared(t) }}
+        [Number] bigint NOT NULL,
+        PRIMARY KEY CLUSTERED ({{ item.names(t) }}, [Number])
+    );
+{%- endif %}
 
 {% include "part/no_transaction.sql" %}
 
@@ -72,6 +86,14 @@ BEGIN
             OPTION (LOOP JOIN, FORCE ORDER){% endif %};
             SET @_Count = @_Count + @@ROWCOUNT;
 {%- endfor %}
+{%- if attempt_retention %}
+            INSERT INTO @_Old ({{ item.names(t) }}, [Number])
+            SELECT TOP (@Max - @_Count) {{ item.attempt_names(t) }}, [Number]
+            FROM {{ t.attempt }} WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_Attempt_Ended]))
+            WHERE [EndedAt] < DATEADD(SECOND, -{{ attempt_retention }}, @_Now)
+            ORDER BY [EndedAt];
+            SET @_Count = @_Count + @@ROWCOUNT;
+{%- endif %}
 
             IF @_Count < @Max
                 /* That was all. Else the next call goes on. */
@@ -79,7 +101,19 @@ BEGIN
                 SET [DoneAt] = @_Now
                 WHERE [Queue] = '{{ queue }}';
 
+{%- if retention %}
 {%- filter indent(4) %}{% include "part/purge_found.sql" %}{% endfilter %}
+{%- endif %}
+{%- if attempt_retention %}
+
+            /* By key, as those of an item that goes; who has their items writes new ones, and never these. */
+            DELETE a
+            FROM @_Old AS o
+            INNER JOIN {{ t.attempt }} AS a WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                ON {{ item.attempt_of(t, "o") }} AND a.[Number] = o.[Number]
+            OPTION (LOOP JOIN, FORCE ORDER);
+            SET @_Purged = @_Purged + @@ROWCOUNT;
+{%- endif %}
         END;
 
         COMMIT TRANSACTION;

@@ -5,7 +5,7 @@ use super::{
     columns, same_name,
 };
 use crate::item::ItemState;
-use crate::spec::{ColumnKind, Completion, Direction, QueueSpec, Storage};
+use crate::spec::{ColumnKind, Completion, Direction, QueueSpec, RetentionSpec, Storage};
 
 /// The longest prefix of a setting's name: the names are held to 100 characters.
 const MAX_SETTINGS_CHARS: usize = 60;
@@ -127,7 +127,12 @@ fn retention(place: &Place, spec: &QueueSpec) -> Checked {
         })?;
         place.need(stays, || "makes no sense, since \"completion\" leaves nothing there".to_owned())?;
     }
-    Ok(())
+    let Some(seconds) = spec.attempt_retention else { return Ok(()) };
+    let place = place.key(RetentionSpec::HISTORY);
+    place.number(seconds, &RETENTION)?;
+    place.need(spec.attempt_history, || {
+        "is of the attempts, and none are remembered; say attempts.history = true as well".to_owned()
+    })
 }
 
 fn dedup(place: &Place, spec: &QueueSpec) -> Checked {

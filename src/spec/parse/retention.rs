@@ -8,12 +8,21 @@ use crate::spec::RetentionSpec;
 const UNITS: [(char, i32); 4] = [('d', 86_400), ('h', 3600), ('m', 60), ('s', 1)];
 
 pub(super) fn retention(spec: &Table<'_>) -> Result<Vec<RetentionSpec>> {
-    let Some(at) = spec.get("retention") else { return Ok(Vec::new()) };
-    let keys: Vec<_> = RetentionSpec::KEYS.iter().map(|(key, _)| *key).collect();
-    let given = at.table(&keys)?;
+    let Some(given) = given(spec)? else { return Ok(Vec::new()) };
     let rule =
         |(key, state): &(&str, _)| Some(age(&given.get(key)?).map(|seconds| RetentionSpec { state: *state, seconds }));
     RetentionSpec::KEYS.iter().filter_map(rule).collect()
+}
+
+/// `retention.history`: of the attempts.
+pub(super) fn attempts(spec: &Table<'_>) -> Result<Option<i32>> {
+    let Some(given) = given(spec)? else { return Ok(None) };
+    given.get(RetentionSpec::HISTORY).map(|at| age(&at)).transpose()
+}
+
+fn given<'a>(spec: &Table<'a>) -> Result<Option<Table<'a>>> {
+    let keys: Vec<_> = RetentionSpec::KEYS.iter().map(|(key, _)| *key).chain([RetentionSpec::HISTORY]).collect();
+    spec.get("retention").map(|at| at.table(&keys)).transpose()
 }
 
 /// `30d`, `12h`, `90m`, `45s`.

@@ -3,7 +3,7 @@
 use super::retention;
 use crate::spec::{
     ClaimBySpec, ColumnSpec, Completion, Direction, Holds, KeySource, LifecycleSpec, Literal, ProceduresSpec,
-    QueueSpec, Storage, TableSpec,
+    QueueSpec, RetentionSpec, Storage, TableSpec,
 };
 use serde_json::{Map, Value, json};
 
@@ -72,9 +72,11 @@ impl QueueSpec {
                 Completion::History(table) => json!({"history": table.as_str()}),
             },
         );
-        if !self.retention.is_empty() {
-            let rules = self.retention.iter().filter_map(|rule| Some((rule.key()?.to_owned(), rule.seconds)));
-            put("retention", Value::Object(rules.map(|(key, age)| (key, json!(retention::written(age)))).collect()));
+        if self.deletes_what_is_over() {
+            let rules = self.retention.iter().filter_map(|rule| Some((rule.key()?, rule.seconds)));
+            let rules = rules.chain(self.attempt_retention.map(|age| (RetentionSpec::HISTORY, age)));
+            let rules = rules.map(|(key, age)| (key.to_owned(), json!(retention::written(age))));
+            put("retention", Value::Object(rules.collect()));
         }
         if let Some(dedup) = &self.dedup {
             let columns: Vec<_> = dedup.columns.iter().map(|column| column.as_str()).collect();

@@ -4,7 +4,7 @@ INSERT INTO "readpast"."queue_retention" (queue, done_at) VALUES ('notification'
 /*
 Delete up to max_ items that ended longer ago than the description lets them stay: Completed after 2592000 s, Failed after 31536000 s.
 Workers call it again and again; it does something once in interval_ms_, and then with each call until nothing is over, for one
-caller at a time. It takes no other terms than these, so whoever may claim may have it. One row: purged, and how many items
+caller at a time. It takes no other terms than these, so whoever may claim may have it. One row: purged, and how many
 it were; 0 when it was not the caller's turn or nothing is over.
 Table access order: queue_retention, passed over when somebody holds the row; then as purge_notification_trx.
 */

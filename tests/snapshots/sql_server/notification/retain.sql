@@ -7,7 +7,7 @@ GO
 Delete up to @Max items that ended longer ago than the description lets them stay: Completed after 2592000 s, Failed after 31536000 s.
 Workers call it again and again; it does something once in @IntervalMs, and then with each call until nothing is over, for
 one caller at a time. It takes no other terms than these, so whoever may claim may have it. Rows that others hold are passed
-over. One row: purged, and how many items it were; 0 when it was not the caller's turn or nothing is over.
+over. One row: purged, and how many it were; 0 when it was not the caller's turn or nothing is over.
 Table access order: QueueRetention, passed over when somebody holds the row, Notification.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Retain_Notification_trx]
