@@ -327,6 +327,39 @@ fn events_tell_of_new_figures() {
     assert_eq!(lines, ["content-type: text/event-stream", "event: figures", "event: figures"]);
 }
 
+/// Each figure that the dashboard shows is one that there is, with the labels that it goes by.
+#[test]
+fn the_dashboard_shows_what_there_is() {
+    let shell = mixed();
+    let served = Served::start(&shell, &[]).ready();
+    let body = served.get("/metrics").body;
+    let dashboard: serde_json::Value = serde_json::from_str(include_str!("../../docs/grafana.json")).unwrap();
+    let targets = dashboard["panels"].as_array().unwrap().iter().flat_map(|panel| panel["targets"].as_array());
+    let mut shown = std::collections::BTreeSet::new();
+    for target in targets.flatten() {
+        let expression = target["expr"].as_str().unwrap();
+        for (at, _) in expression.match_indices("readpast_") {
+            let name: String =
+                expression[at..].chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
+            let family = name.strip_suffix("_bucket").unwrap_or(&name);
+            assert!(body.contains(&format!("# TYPE {family} ")), "there is no {family}: {expression}");
+            // Of calls that were not made there are no samples.
+            let samples: Vec<_> = body.lines().filter(|line| line.starts_with(&format!("{name}{{"))).collect();
+            let by = expression.split("by (").nth(1).map(|rest| rest.split(')').next().unwrap()).unwrap_or_default();
+            for label in by.split(", ").chain(["queue"]).filter(|label| !label.is_empty()) {
+                let has = |line: &&str| line.contains(&format!("{label}=\""));
+                assert!(samples.iter().all(has), "{name} has no label {label}: {samples:?}");
+            }
+            shown.insert(family.to_owned());
+        }
+    }
+    // And each figure of a process that has queues is shown.
+    for family in readpast::metrics().families().iter().filter(|family| family.name() != "readpast_build_info") {
+        let is_wait = family.name() == "readpast_pool_waits_total";
+        assert!(is_wait || shown.contains(family.name()), "{} is in no panel", family.name());
+    }
+}
+
 #[test]
 fn figures_are_there_for_machines() {
     let shell = mixed();
