@@ -36,9 +36,10 @@ pub(crate) use kinds::KindSearch;
 pub(crate) use layout::Assignment;
 pub(crate) use own::OWN_COLUMNS;
 pub(crate) use settable::check_set;
-pub(crate) use validate::{Checked, check_items, check_step, check_text, items_to_json, put_due};
+pub(crate) use validate::{Checked, check_items, check_step, check_text, column_value, items_to_json, put_due};
 
 use crate::ident::{Identifier, QueueName};
+use serde_json::Value;
 use std::fmt;
 
 /// The description of a queue.
@@ -135,6 +136,22 @@ pub struct ColumnSpec {
     pub nullable: bool,
     /// Whether it is shown to nobody but workers: who looks for items finds NULL in its place.
     pub secret: bool,
+    /// What a new item has that leaves it out; one that gives null has NULL, or is refused.
+    pub default: Option<Value>,
+}
+
+impl ColumnSpec {
+    /// A column that may be NULL, of which nothing more is said.
+    #[must_use]
+    pub fn new(name: Identifier, kind: ColumnKind) -> Self {
+        Self { name, kind, nullable: true, secret: false, default: None }
+    }
+
+    /// The same, which may not be NULL.
+    #[must_use]
+    pub fn not_null(name: Identifier, kind: ColumnKind) -> Self {
+        Self { nullable: false, ..Self::new(name, kind) }
+    }
 }
 
 /// What a column holds. Each has a type on both servers.

@@ -7,6 +7,8 @@
 mod batches;
 #[path = "evolution/changes.rs"]
 mod changes;
+#[path = "evolution/columns.rs"]
+mod columns;
 #[path = "evolution/database.rs"]
 mod database;
 #[path = "evolution/owners.rs"]

@@ -2,6 +2,8 @@
 
 #[path = "spec/built.rs"]
 mod built;
+#[path = "spec/columns.rs"]
+mod columns;
 #[path = "spec/mistakes.rs"]
 mod mistakes;
 #[path = "spec/round_trip.rs"]

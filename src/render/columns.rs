@@ -1,8 +1,10 @@
 //! A column of a queue, as its templates see it.
 
 use crate::dialect::Dialect;
-use crate::spec::{ColumnKind, ColumnSpec};
+use crate::ident::Identifier;
+use crate::spec::{ColumnKind, ColumnSpec, column_value};
 use minijinja::{Value, context};
+use serde_json::Value as Json;
 
 pub(super) fn context(dialect: Dialect, column: &ColumnSpec, adopted: bool) -> Value {
     let name = column.name.as_str();
@@ -35,7 +37,38 @@ pub(super) fn context(dialect: Dialect, column: &ColumnSpec, adopted: bool) -> V
         is_time => column.kind == ColumnKind::Timestamp,
         nullable => column.nullable,
         secret => column.secret,
+        default => default(dialect, column),
     }
+}
+
+/// The same of a column whose table readpast makes: what is declared there of it besides. `stem` is what the names of what
+/// belongs to the table begin with, after what they are.
+pub(super) fn declared(dialect: Dialect, stem: &str, column: &ColumnSpec, adopted: bool) -> Value {
+    let named = |what: &str| Identifier::new("a constraint", what).map(|name| name.quoted(dialect.quote_style()));
+    let name = column.name.as_str();
+    context! {
+        default_name => named(&format!("DF_{stem}_{name}")).unwrap_or_default(),
+        ..context(dialect, column, adopted)
+    }
+}
+
+/// What a new item has that leaves the column out, as a literal. PostgreSQL takes each as text whose type it finds; so numbers
+/// fit their columns and parameters whatever their size.
+pub(super) fn default(dialect: Dialect, column: &ColumnSpec) -> Option<String> {
+    let given = column.default.as_ref()?.to_string();
+    let value: Json = column_value(column.kind, &given).ok().and_then(|sent| serde_json::from_str(&sent).ok())?;
+    let plain = match (&value, column.kind) {
+        (Json::String(time), ColumnKind::Timestamp) if dialect == Dialect::Postgres => format!("{time}Z"),
+        (Json::String(text), _) => text.clone(),
+        (Json::Bool(value), _) if dialect == Dialect::SqlServer => u8::from(*value).to_string(),
+        (other, _) => other.to_string(),
+    };
+    use ColumnKind::{BigInteger, Boolean, Date, Decimal, Float, Guid, Integer, Json as Document, Text, Timestamp};
+    Some(match (dialect, column.kind) {
+        (Dialect::SqlServer, Integer | BigInteger | Boolean | Float | Decimal(..)) => plain,
+        (Dialect::SqlServer, Timestamp | Date | Guid) => format!("'{plain}'"),
+        (_, Text(_) | Document) | (Dialect::Postgres, _) => dialect.text_literal(&plain),
+    })
 }
 
 /// Where a column stands in the JSON of an item.

@@ -171,6 +171,7 @@ fn inserted(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value>
             is_time => key.kind == ColumnKind::Timestamp,
             is_drawn => key.kind == ColumnKind::Guid,
             is_given => true,
+            default => (),
             role => role_of(&key.name),
         });
     }
@@ -188,6 +189,7 @@ fn inserted(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value>
             is_time => column.kind == ColumnKind::Timestamp,
             is_drawn => false,
             is_given => true,
+            default => columns::default(dialect, column),
             role => role_of(&column.name),
         });
     }
@@ -205,6 +207,7 @@ fn inserted(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value>
                 is_time => is_given,
                 is_drawn => false,
                 is_given,
+                default => (),
                 role => *role,
             });
         }
@@ -237,8 +240,11 @@ fn same(dialect: Dialect, spec: &QueueSpec) -> Vec<Value> {
         .map(|column| {
             context! {
                 shown => column.name.quoted(dialect.quote_style()),
+                quoted => Names::of(dialect, spec).quoted(&column.name),
+                name => column.name.as_str(),
                 type => key_type(dialect, column.kind),
                 is_time => column.kind == ColumnKind::Timestamp,
+                default => columns::default(dialect, column),
             }
         })
         .collect()
@@ -276,9 +282,8 @@ fn made(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value> {
         add(&key.name, value);
     }
     for column in &spec.columns {
-        let value = context! {
-            means => "payload", type => dialect.column_type(column.kind), nullable => column.nullable
-        };
+        let stem = dialect.queue_stem(&spec.queue);
+        let value = context! { means => "payload", ..columns::declared(dialect, &stem, column, true) };
         add(&column.name, value);
     }
     let lifecycle = &table.lifecycle;

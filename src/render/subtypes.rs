@@ -17,6 +17,7 @@ pub(super) fn contexts(dialect: Dialect, spec: &QueueSpec) -> Vec<Value> {
             (Dialect::Postgres, Ok(queue_like)) => queue_like.snake_case(),
             _ => name.to_owned(),
         };
+        let of_table = format!("{}_{stem}", dialect.queue_stem(&spec.queue));
         let listed: Vec<_> = subtype
             .columns
             .iter()
@@ -25,7 +26,7 @@ pub(super) fn contexts(dialect: Dialect, spec: &QueueSpec) -> Vec<Value> {
                 context! {
                     shown => shown.map(|shown| shown.quoted(style)).unwrap_or_default(),
                     path => format!("$.columns.\"{name}\".\"{}\"", column.name.as_str()),
-                    ..columns::context(dialect, column, false)
+                    ..columns::declared(dialect, &of_table, column, false)
                 }
             })
             .collect();

@@ -10,7 +10,8 @@ use minijinja::{Value, context};
 /// All that the templates of a queue are filled with; the same for a table of readpast's own and for one that was there
 /// before.
 pub(super) fn all(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, table: &TableSpec) -> Value {
-    let columns = spec.columns.iter().map(|column| columns::context(dialect, column, !spec.is_own()));
+    let stem = dialect.queue_stem(&spec.queue);
+    let columns = spec.columns.iter().map(|column| columns::declared(dialect, &stem, column, !spec.is_own()));
     let kind = context! {
         ..context(dialect, schema, spec, table),
         ..shape::context(dialect, schema, spec, table),

@@ -89,7 +89,7 @@ fn of_table(schema: &Identifier, spec: &QueueSpec, table: &TableSpec, kind: &Val
         witness => Some(of_kind("witness")).filter(|_| table.lifecycle.token.is_none()),
         shown => lifecycle,
         row,
-        columns => spec.columns.iter().map(|column| columns::context(DIALECT, column, !own)).collect::<Vec<_>>(),
+        columns => of_kind("columns"),
         payload,
         subtypes => subtypes(&ours, spec),
         added => added(&of_kind("added"), table, &given, names),
@@ -164,7 +164,7 @@ fn given(spec: &QueueSpec, table: &TableSpec) -> Vec<Given> {
     // When it came, a producer may say, named among the columns or not; but in our own table that is the key.
     let enqueued = table.lifecycle.enqueued.as_ref().filter(|_| !spec.is_own());
     if let Some(name) = enqueued.filter(|name| !spec.columns.iter().any(|column| column.name == **name)) {
-        columns.push(ColumnSpec { name: name.clone(), kind: ColumnKind::Timestamp, nullable: true, secret: false });
+        columns.push(ColumnSpec::new(name.clone(), ColumnKind::Timestamp));
     }
     let numbered = columns.into_iter().enumerate();
     numbered.map(|(at, column)| Given { column, var: format!("[Column{}]", at + 1) }).collect()
@@ -203,12 +203,8 @@ fn work(spec: &QueueSpec, table: &TableSpec, given: &[Given], names: Names) -> V
 
 /// The parameters of `Add_` for one item that are columns.
 fn parameters(spec: &QueueSpec, table: &TableSpec, given: &[Given]) -> Vec<Value> {
-    let keys = table.key.iter().filter(|key| key.source == KeySource::Producer).map(|key| ColumnSpec {
-        name: key.name.clone(),
-        kind: key.kind,
-        nullable: true,
-        secret: false,
-    });
+    let keys = table.key.iter().filter(|key| key.source == KeySource::Producer);
+    let keys = keys.map(|key| ColumnSpec::new(key.name.clone(), key.kind));
     let columns = given.iter().map(|given| given.column.clone());
     keys.chain(columns)
         .filter(|column| may_be_parameter(column.name.as_str()))

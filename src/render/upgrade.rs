@@ -24,7 +24,8 @@ impl Target<'_> {
         let made_by = |spec| Ok::<_, crate::Error>(self.queue(spec)?.into_iter().map(|object| object.makes));
         let was: Vec<_> = made_by(old)?.collect();
         let is: Vec<_> = made_by(new)?.collect();
-        let touched: Vec<_> = columns.iter().filter(|change| !change.added).map(|change| &change.column.name).collect();
+        let touched: Vec<_> =
+            columns.iter().filter(|change| change.is_retyped()).map(|change| &change.column.name).collect();
         let (mut dropped, mut indexes, mut grants) = (Vec::new(), Vec::new(), Vec::new());
         for made in was.iter().rev() {
             match made {
@@ -69,23 +70,34 @@ impl Target<'_> {
         let dialect = self.dialect;
         let style = dialect.quote_style();
         let stem = dialect.queue_stem(&spec.queue);
-        let ours = |name: String| dialect.exact(self.schema.as_str(), &name);
-        let table = match (&change.table, &spec.storage) {
+        let ours = |name: &str| dialect.exact(self.schema.as_str(), name);
+        // The table, and what the names of its constraints are made of.
+        let (table, stem) = match (&change.table, &spec.storage) {
             (Place::Queue, Storage::Table(table)) => {
                 let schema = dialect.schema_of(table.schema.as_ref());
-                format!("{}.{}", schema.quoted_as_written(style), table.name.quoted_as_written(style))
+                (format!("{}.{}", schema.quoted_as_written(style), table.name.quoted_as_written(style)), stem)
             }
-            (Place::Queue, _) => ours(stem)?,
+            (Place::Queue, _) => (ours(&stem)?, stem),
             (Place::Subtype(name), _) => {
-                let name = QueueName::new(name.as_str())?;
-                ours(format!("{stem}_{}", dialect.queue_stem(&name)))?
+                let name = format!("{stem}_{}", dialect.queue_stem(&QueueName::new(name.as_str())?));
+                (ours(&name)?, name)
             }
-            (Place::History(name), _) => ours(name.as_str().to_owned())?,
+            (Place::History(name), _) => (ours(name.as_str())?, format!("{stem}_History")),
         };
+        // A history takes what the items had: it has types, and neither defaults nor conditions.
+        let kept = !matches!(change.table, Place::History(_));
+        let column = &change.column;
+        let was = change.was.as_ref().filter(|_| kept);
+        let again = change.is_retyped();
+        let defaults_differ = was.is_some_and(|was| was.default != column.default) || again;
         Ok(context! {
             table,
-            change => if change.added { "added" } else { "changed" },
-            ..columns::context(dialect, &change.column, !spec.is_own())
+            added => change.was.is_none(),
+            retyped => again,
+            history => !kept,
+            drops_default => was.is_some_and(|was| was.default.is_some()) && defaults_differ,
+            adds_default => was.is_some() && column.default.is_some() && defaults_differ,
+            ..columns::declared(dialect, &stem, column, !spec.is_own())
         })
     }
 }

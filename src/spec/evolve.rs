@@ -10,8 +10,16 @@ pub(crate) struct ColumnChange {
     pub(crate) table: Place,
     /// The column as it is to be.
     pub(crate) column: ColumnSpec,
-    /// Whether it was not there before.
-    pub(crate) added: bool,
+    /// As it was, where it was there before.
+    pub(crate) was: Option<ColumnSpec>,
+}
+
+impl ColumnChange {
+    /// Whether the column was there, and holds something else now.
+    pub(crate) fn is_retyped(&self) -> bool {
+        let typed = |column: &ColumnSpec| (column.kind, column.nullable);
+        self.was.as_ref().is_some_and(|was| typed(was) != typed(&self.column))
+    }
 }
 
 /// Where a column stands.
@@ -143,19 +151,18 @@ impl Comparison {
                 self.refuse(key, format!("{name:?} is {}, of which {} holds not every value", column.kind, other.kind));
             } else if column.nullable && !other.nullable {
                 self.refuse(key, format!("{name:?} may be NULL in rows that are there, so it cannot become not null"));
-            } else if (column.kind, column.nullable) != (other.kind, other.nullable) {
-                self.changes.push(ColumnChange { table: table.clone(), column: other.clone(), added: false });
+            } else if *column != (ColumnSpec { secret: column.secret, ..other.clone() }) {
+                let was = Some(column.clone());
+                self.changes.push(ColumnChange { table: table.clone(), column: other.clone(), was });
             }
         }
         for column in new.iter().filter(|column| !old.iter().any(|other| other.name == column.name)) {
-            if column.nullable {
-                self.changes.push(ColumnChange { table: table.clone(), column: column.clone(), added: true });
+            if column.nullable || column.default.is_some() {
+                self.changes.push(ColumnChange { table: table.clone(), column: column.clone(), was: None });
             } else {
                 let name = column.name.as_str();
-                self.refuse(
-                    key,
-                    format!("{name:?} is new and not null, and the rows that are there have no value for it"),
-                );
+                let why = "is new and not null, and the rows that are there have no value for it; give it a default";
+                self.refuse(key, format!("{name:?} {why}"));
             }
         }
     }

@@ -73,19 +73,12 @@ fn given(spec: &QueueSpec) -> Vec<ColumnSpec> {
     if let Storage::Table(table) = &spec.storage {
         let keys = table.key.iter().filter(|column| column.source == KeySource::Producer);
         // A GUID that is left out is made.
-        given.extend(keys.map(|key| ColumnSpec {
-            name: key.name.clone(),
-            kind: key.kind,
-            nullable: key.kind == ColumnKind::Guid,
-            secret: false,
+        given.extend(keys.map(|key| {
+            let nullable = key.kind == ColumnKind::Guid;
+            ColumnSpec { nullable, ..ColumnSpec::new(key.name.clone(), key.kind) }
         }));
         let enqueued = table.lifecycle.enqueued.iter().cloned();
-        given.extend(enqueued.map(|name| ColumnSpec {
-            name,
-            kind: ColumnKind::Timestamp,
-            nullable: true,
-            secret: false,
-        }));
+        given.extend(enqueued.map(|name| ColumnSpec::new(name, ColumnKind::Timestamp)));
     }
     given
 }
@@ -233,15 +226,18 @@ pub(super) fn column_of(column: &ColumnSpec, prefix: &str, json: &str) -> Result
 }
 
 fn must_have_values(columns: &[ColumnSpec], prefix: &str, given: &[(String, String)]) -> Result<(), String> {
-    let has_value = |name: &str| given.iter().any(|(given, value)| given == name && value != "null");
-    match columns.iter().find(|column| !column.nullable && !has_value(column.name.as_str())) {
+    let lacks = |column: &&ColumnSpec| {
+        let value = given.iter().find(|(given, _)| given == column.name.as_str());
+        !column.nullable && value.map_or(column.default.is_none(), |(_, value)| value == "null")
+    };
+    match columns.iter().find(lacks) {
         Some(column) => Err(format!("column {:?} must have a value", format!("{prefix}{}", column.name.as_str()))),
         None => Ok(()),
     }
 }
 
 /// The value as it is sent, or what is wrong with it.
-fn column_value(kind: ColumnKind, json: &str) -> Result<String, String> {
+pub(crate) fn column_value(kind: ColumnKind, json: &str) -> Result<String, String> {
     let wrong = || Err(format!("does not take {}", shown(json)));
     let value: Value = serde_json::from_str(json).map_err(|error| format!("does not take {}: {error}", shown(json)))?;
     let as_given = || Ok(json.to_owned());

@@ -10,6 +10,7 @@ mod fixture;
 mod attempts;
 mod backoff;
 mod claim;
+mod columns;
 mod completion;
 mod dedup;
 mod enqueue;
@@ -44,6 +45,7 @@ fn main() {
         attempts::BODIES,
         backoff::BODIES,
         claim::BODIES,
+        columns::BODIES,
         completion::BODIES,
         dedup::BODIES,
         enqueue::BODIES,

@@ -10,6 +10,7 @@ use readpast::{
         RolesSpec, SeekColumn, StateSpec, Storage, SubtypeSpec, TableSpec,
     },
 };
+use serde_json::{Value, json};
 
 fn name(text: &str) -> Identifier {
     Identifier::new("the name", text).unwrap()
@@ -40,25 +41,35 @@ fn kind() -> impl Strategy<Value = ColumnKind> {
     ]
 }
 
+/// A value that a column of this kind can have.
+fn default(kind: ColumnKind) -> Option<Value> {
+    Some(match kind {
+        ColumnKind::Text(_) => json!("'"),
+        ColumnKind::Integer | ColumnKind::BigInteger => json!(-7),
+        ColumnKind::Boolean => json!(true),
+        ColumnKind::Float => json!(0.25),
+        ColumnKind::Decimal(..) => json!("0"),
+        ColumnKind::Timestamp => json!("2026-11-21T08:30:00Z"),
+        ColumnKind::Date => json!("2026-11-21"),
+        ColumnKind::Guid => json!("d6513312-4dcc-4c44-b044-08b98257037c"),
+        ColumnKind::Json => json!({"a": [1, null, "b"]}),
+    })
+}
+
 /// Columns of any kind, and at the end one that can give the order and a key.
 fn columns(prefix: &'static str) -> impl Strategy<Value = Vec<ColumnSpec>> {
-    prop::collection::vec((kind(), any::<bool>(), any::<bool>()), 0..4).prop_map(move |kinds| {
+    prop::collection::vec((kind(), any::<bool>(), any::<bool>(), any::<bool>()), 0..4).prop_map(move |kinds| {
         let mut columns: Vec<_> = kinds
             .into_iter()
             .enumerate()
-            .map(|(i, (kind, nullable, secret))| ColumnSpec {
-                name: name(&format!("{prefix}{i}")),
-                kind,
+            .map(|(i, (kind, nullable, secret, defaulted))| ColumnSpec {
                 nullable,
                 secret,
+                default: if defaulted { default(kind) } else { None },
+                ..ColumnSpec::new(name(&format!("{prefix}{i}")), kind)
             })
             .collect();
-        columns.push(ColumnSpec {
-            name: name(&format!("{prefix}Rank")),
-            kind: ColumnKind::Integer,
-            nullable: false,
-            secret: false,
-        });
+        columns.push(ColumnSpec::not_null(name(&format!("{prefix}Rank")), ColumnKind::Integer));
         columns
     })
 }

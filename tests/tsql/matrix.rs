@@ -12,6 +12,20 @@ fn base() -> Value {
     ]})
 }
 
+/// Those, and a column of every kind with a default.
+fn defaulted() -> Value {
+    json!({"columns": [
+        {"name": "Customer", "type": "text(40)", "default": "it's \u{fc}ber"},
+        {"name": "Rank", "type": "integer", "nullable": false, "default": -5},
+        {"name": "Reference", "type": "guid", "default": "d6513312-4dcc-4c44-b044-08b98257037c"},
+        {"name": "Big", "type": "bigint", "default": i64::MIN}, {"name": "Good", "type": "boolean", "default": true},
+        {"name": "Score", "type": "float", "default": 1e-300}, {"name": "Amount", "type": "decimal(38, 2)", "default": "0.10"},
+        {"name": "At", "type": "timestamp", "default": "2026-11-21T08:30:00Z"},
+        {"name": "Day", "type": "date", "default": "2026-11-21"}, {"name": "Extra", "type": "json", "default": {"a": ["b"]}},
+        {"name": "Letter", "type": "text", "default": ""},
+    ]})
+}
+
 /// A table that has a column for nearly everything, and a key of two columns.
 fn whole_table() -> Value {
     json!({"schema": "dbo", "name": "jobs", "create": true,
@@ -33,6 +47,7 @@ fn bare_table() -> Value {
 fn options() -> Vec<(&'static str, Value)> {
     vec![
         ("plain", json!({})),
+        ("defaults", defaulted()),
         ("lifo", json!({"order": {"direction": "lifo"}})),
         ("unordered", json!({"order": {"direction": "unordered"}})),
         ("priority", json!({"order": {"priority": {"column": "Rank", "first": "highest"}}})),
@@ -69,7 +84,8 @@ fn options() -> Vec<(&'static str, Value)> {
             "subtypes",
             json!({"subtypes": [
             {"name": "A", "exclusive": true, "columns": [{"name": "Code", "type": "text(10)", "nullable": false}]},
-            {"name": "Mail", "columns": [{"name": "MailTo", "type": "text(254)"}, {"name": "Extra", "type": "json"}]}]}),
+            {"name": "Mail", "columns": [{"name": "MailTo", "type": "text(254)"}, {"name": "Extra", "type": "json"},
+                {"name": "Language", "type": "text(10)", "nullable": false, "default": "en"}]}]}),
         ),
     ]
 }

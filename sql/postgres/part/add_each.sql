@@ -27,8 +27,8 @@
         )
         SELECT
 {%- for column in inserted %}
-            {% if column.is_given %}{% set value = "c." ~ column.shown %}
-            {%- if column.is_time %}{% set value = object("queue_time_fn") ~ "(c." ~ column.shown ~ ")" %}{% endif %}
+            {% if column.is_given %}{% set value = of.given(column, "item_.columns", "c." ~ column.shown) %}
+            {%- if column.is_time %}{% set value = object("queue_time_fn") ~ "(" ~ value ~ ")" %}{% endif %}
             {%- if column.is_drawn %}COALESCE({{ value }}, gen_random_uuid())
             {%- elif column.role in ["enqueued", "token"] %}COALESCE({{ value }}, now_)
             {%- elif column.role == "due" %}COALESCE(item_.due_at, {{ value }}, now_)

@@ -37,7 +37,7 @@
         )
         SELECT
             i.key, i.type, 'Pending', i.step, 0, i.scheduled_for, now_{% for column in columns %},
-            c.{{ column.quoted }}{% endfor %}
+            {{ of.given(column, "i.columns", "c." ~ column.quoted) }}{% endfor %}
         FROM item AS i
 {%- if columns %}
         CROSS JOIN LATERAL json_to_record(COALESCE(i.columns, '{}')) AS c (

@@ -1,7 +1,9 @@
 
     added_{{ loop.index }} AS (
         INSERT INTO {{ object(queue ~ "_" ~ subtype.stem) }} (enqueued_at{% for column in subtype.columns %}, {{ column.quoted }}{% endfor %})
-        SELECT i.key{% for column in subtype.columns %}, c.{{ column.quoted }}{% endfor %}
+        SELECT
+            i.key{% for column in subtype.columns %},
+            {{ of.given(column, "i.columns -> " ~ text(subtype.name), "c." ~ column.quoted) }}{% endfor %}
         FROM item AS i
         /* Counted, so that the items are in before what belongs to them. */
         CROSS JOIN (SELECT COUNT(*) FROM added) AS a

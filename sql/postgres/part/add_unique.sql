@@ -35,7 +35,8 @@
         WHERE
             r.duplicate
 {%- for column in work %}
-            AND p.{{ column.quoted }} BETWEEN c.{{ column.quoted }} AND c.{{ column.quoted }}
+{%- set work = of.given(column, "r.columns", "c." ~ column.quoted) %}
+            AND p.{{ column.quoted }} BETWEEN {{ work }} AND {{ work }}
 {%- endfor %}
 {%- if dedup.unfinished_only %}
             AND p.status IN ('Pending', 'Processing', 'Error', 'Paused')

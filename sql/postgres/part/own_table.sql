@@ -46,7 +46,7 @@ CREATE TABLE IF NOT EXISTS {{ table if here else history_table }} (
     lease_owner text NULL,
     lease_until timestamptz NULL,
 {%- for column in columns %}
-    {{ column.quoted }} {{ column.type }} {{ "NULL" if column.nullable else "NOT NULL" }},
+    {{ of.declared(column) if here else of.history(column) }},
 {%- endfor %}
     {{ "CONSTRAINT " ~ queue ~ "_pk " if here }}PRIMARY KEY (enqueued_at)
 )

@@ -16,7 +16,8 @@
         ){% endif %} AS v
             ON
 {%- for column in same %}
-                {{ "AND " if not loop.first }}v.{{ column.shown }} = {% if column.is_time %}{{ object("queue_time_fn") }}(c.{{ column.shown }}){% else %}c.{{ column.shown }}{% endif %}
+{%- set value = of.given(column, "item_.columns", "c." ~ column.shown) %}
+                {{ "AND " if not loop.first }}v.{{ column.shown }} = {% if column.is_time %}{{ object("queue_time_fn") }}({{ value }}){% else %}{{ value }}{% endif %}
 {%- endfor %}
 {%- if dedup.unfinished_only %}
         WHERE NOT {{ object("queue_is_finished_fn") }}(v.item_status)

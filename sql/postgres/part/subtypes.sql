@@ -25,7 +25,7 @@ REVOKE ALL ON FUNCTION {{ object(queue ~ "_is_type_fn") }}(timestamptz, text) FR
 CREATE TABLE IF NOT EXISTS {{ object(table) }} (
     enqueued_at timestamptz NOT NULL,
 {%- for column in subtype.columns %}
-    {{ column.quoted }} {{ column.type }} {{ "NULL" if column.nullable else "NOT NULL" }},
+    {{ of.declared(column) }},
 {%- endfor %}
     CONSTRAINT {{ table }}_pk PRIMARY KEY (enqueued_at),
     CONSTRAINT {{ subtype.stem }}_is_{{ queue }}

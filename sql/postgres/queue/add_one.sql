@@ -23,7 +23,7 @@ Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}.
 CREATE OR REPLACE FUNCTION {{ function }}(
     type_ text DEFAULT {{ text(types[0]) }},
 {%- for column in given %}
-    {{ column.parameter }} {{ column.type }} DEFAULT NULL,
+    {{ column.parameter }} {{ column.type }} DEFAULT {{ column.default or "NULL" }},
 {%- endfor %}
 {%- for subtype in subtypes %}
     {{ subtype.parameter }} json DEFAULT NULL, /* its columns */

@@ -1,3 +1,4 @@
+{%- import "part/column.sql" as of -%}
 {#- What has to go or change before the queue's script makes its objects anew. -#}
 {%- if objects %}
 {% filter statement %}
@@ -83,11 +84,25 @@ DROP INDEX IF EXISTS {{ index.qualified }};
 {% endfilter %}
 {%- endfor %}
 {%- for column in columns %}
-{%- if column.change == "added" %}
+{%- if column.drops_default %}
 {% filter statement %}
-ALTER TABLE {{ column.table }} ADD COLUMN IF NOT EXISTS {{ column.quoted }} {{ column.type }} NULL;
+ALTER TABLE {{ column.table }} ALTER COLUMN {{ column.quoted }} DROP DEFAULT;
 {% endfilter %}
-{%- else %}
+{%- endif %}
+{%- if column.added and not column.nullable %}
+{% filter statement %}
+ALTER TABLE {{ column.table }} ADD COLUMN IF NOT EXISTS {{ of.declared(column) }};
+{% endfilter %}
+{%- if column.history %}
+{% filter statement %}
+ALTER TABLE {{ column.table }} ALTER COLUMN {{ column.quoted }} DROP DEFAULT;
+{% endfilter %}
+{%- endif %}
+{%- elif column.added %}
+{% filter statement %}
+ALTER TABLE {{ column.table }} ADD COLUMN IF NOT EXISTS {{ of.history(column) }};
+{% endfilter %}
+{%- elif column.retyped %}
 {% filter statement %}
 ALTER TABLE {{ column.table }} ALTER COLUMN {{ column.quoted }} TYPE {{ column.type }};
 {% endfilter %}
@@ -96,5 +111,11 @@ ALTER TABLE {{ column.table }} ALTER COLUMN {{ column.quoted }} TYPE {{ column.t
 ALTER TABLE {{ column.table }} ALTER COLUMN {{ column.quoted }} DROP NOT NULL;
 {% endfilter %}
 {%- endif %}
+{%- endif %}
+{%- if column.adds_default or (column.added and column.nullable and column.default and not column.history) %}
+{% filter statement %}
+/* Of new rows: those that are there were enqueued without it, and stay as they are. */
+ALTER TABLE {{ column.table }} ALTER COLUMN {{ column.quoted }} SET DEFAULT {{ column.default }};
+{% endfilter %}
 {%- endif %}
 {%- endfor %}

@@ -12,12 +12,12 @@
                 r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @_Now))
             )
 {%- for c in t.given %},
-            r.{{ c.var }}
+            {{ of.given(c, "h") }}
 {%- endfor %}
 {%- for u in t.subtypes %},
             r.[{{ u.alias }}]
 {%- for c in u.columns %},
-            r.{{ c.var }}
+            {{ of.given(c, "h_" ~ u.alias) }}
 {%- endfor %}{% endfor %}
 {%- for k in t.key if k.given %},
             {% if k.is_guid %}COALESCE(r.{{ k.var }}, NEWID()){% else %}r.{{ k.var }}{% endif %}
@@ -39,7 +39,9 @@
 {%- for k in t.key if k.given %},
             {{ k.var }} {{ "nvarchar(max)" if k.type is startingwith("nvarchar") else k.type }} '{{ k.path | replace("'", "''") }}'
 {%- endfor %}
-        ) AS r;
+        ) AS r
+{{- of.has(t.given, "$.columns", "h") }}
+{%- for u in t.subtypes %}{{ of.has(u.columns, u.path, "h_" ~ u.alias) }}{% endfor %};
         SET @_Count = @@ROWCOUNT;
 
         IF @_Count > 1000

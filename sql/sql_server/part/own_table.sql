@@ -36,7 +36,7 @@ IF OBJECT_ID({{ literal(queue) }}, N'U') IS NULL
         [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
         [LeaseUntil] datetime2(7) NULL,
 {%- for c in t.columns %}
-        {{ c.quoted }} {{ c.type }} {{ "NULL" if c.nullable else "NOT NULL" }},
+        {{ of.declared(c) }},
 {%- endfor %}
         CONSTRAINT [PK_{{ queue }}] PRIMARY KEY CLUSTERED ([EnqueuedAt]),
         CONSTRAINT [{{ queue }}_IsDiscriminatedBy_{{ queue }}Type]
@@ -111,7 +111,7 @@ IF OBJECT_ID({{ text(t.history) }}, N'U') IS NULL
         [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
         [LeaseUntil] datetime2(7) NULL,
 {%- for c in t.columns %}
-        {{ c.quoted }} {{ c.type }} {{ "NULL" if c.nullable else "NOT NULL" }},
+        {{ of.history(c) }},
 {%- endfor %}
         CONSTRAINT [PK_{{ queue }}_History] PRIMARY KEY CLUSTERED ([EnqueuedAt])
     );

@@ -27,7 +27,7 @@ IF OBJECT_ID({{ literal(part) }}, N'U') IS NULL
     CREATE TABLE {{ object(part) }} (
         [EnqueuedAt] {{ object("_Timestamp") }} NOT NULL,
 {%- for column in subtype.columns %}
-        {{ column.quoted }} {{ column.type }} {{ "NULL" if column.nullable else "NOT NULL" }},
+        {{ of.declared(column) }},
 {%- endfor %}
         CONSTRAINT [PK_{{ part }}] PRIMARY KEY CLUSTERED ([EnqueuedAt]),
         CONSTRAINT [{{ subtype.name }}_Is_{{ queue }}]

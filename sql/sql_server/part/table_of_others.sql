@@ -11,9 +11,9 @@ settings (error 1934).
 IF OBJECT_ID({{ text(table) }}, N'U') IS NULL
     CREATE TABLE {{ table }} (
 {%- for c in made %}
-        {{ c.quoted }}
-{%- if c.means == "key" %} {{ c.type }}{{ " IDENTITY(1, 1)" if c.numbered }} NOT NULL{{ " DEFAULT NEWID()" if c.drawn }}{{ " DEFAULT SYSUTCDATETIME()" if c.stamped }}
-{%- elif c.means == "payload" %} {{ c.type }} {{ "NULL" if c.nullable else "NOT NULL" }}
+        {% if c.means == "payload" %}{{ of.declared(c) }}{% else %}{{ c.quoted }}{% endif %}
+{%- if c.means == "payload" %}
+{%- elif c.means == "key" %} {{ c.type }}{{ " IDENTITY(1, 1)" if c.numbered }} NOT NULL{{ " DEFAULT NEWID()" if c.drawn }}{{ " DEFAULT SYSUTCDATETIME()" if c.stamped }}
 {%- elif c.means == "state" %} {{ c.type }} {{ "NULL" if c.nullable else "NOT NULL" }}{{ " DEFAULT " ~ c.initial if c.initial != "NULL" }}
 {%- elif c.means == "kind" %} nvarchar(60) NOT NULL DEFAULT {{ text(types[0]) }}
 {%- elif c.means == "enqueued" %} datetime2(7) NOT NULL DEFAULT {{ at_once }}

@@ -15,7 +15,7 @@ Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
     @Type {{ object("_Type") }} = {{ text(types[0]) }},
 {%- for c in t.parameters %}
-    {{ c.parameter }} {{ c.type }}{{ " = NULL" if c.nullable }},
+    {{ c.parameter }} {{ c.type }}{% if c.default %} = {{ c.default }}{% elif c.nullable %} = NULL{% endif %},
 {%- endfor %}
 {%- for u in t.subtypes %}
     {{ u.parameter }} nvarchar(max) = NULL, /* a JSON object of its columns */
@@ -81,7 +81,9 @@ BEGIN
     /* Name by name, since a name may hold what separates names in a path. */
     SET @_Items = JSON_MODIFY(@_Items, '$[0].columns', JSON_QUERY(N'{}'));
 {%- for c in t.parameters %}
-    SET @_Items = JSON_MODIFY(@_Items, '{{ c.place | replace("'", "''") }}', {% if c.is_json %}JSON_QUERY({{ c.parameter }}){% elif c.type == "float" %}CONVERT(nvarchar(30), {{ c.parameter }}, 3){% elif c.type is startingwith("nvarchar") %}{{ c.parameter }}{% elif c.type is startingwith("datetime") %}CONVERT(nvarchar(30), {{ c.parameter }}, 126){% else %}CAST({{ c.parameter }} AS nvarchar(50)){% endif %});
+{%- set place = c.place | replace("'", "''") %}
+{#- NULL takes a member away, unless it has to be there: then it is null, and not left out. #}
+    SET @_Items = JSON_MODIFY({% if c.default %}JSON_MODIFY(@_Items, '{{ place }}', N''), 'strict {{ place }}'{% else %}@_Items, '{{ place }}'{% endif %}, {% if c.is_json %}JSON_QUERY({{ c.parameter }}){% elif c.type == "float" %}CONVERT(nvarchar(30), {{ c.parameter }}, 3){% elif c.type is startingwith("nvarchar") %}{{ c.parameter }}{% elif c.type is startingwith("datetime") %}CONVERT(nvarchar(30), {{ c.parameter }}, 126){% else %}CAST({{ c.parameter }} AS nvarchar(50)){% endif %});
 {%- endfor %}
 {%- for u in t.subtypes %}
     SET @_Items = JSON_MODIFY(@_Items, '$[0].columns."{{ u.name }}"', JSON_QUERY({{ u.parameter }}));

@@ -1,5 +1,6 @@
 {% import "part/item.sql" as item -%}
 {%- import "part/write.sql" as write -%}
+{%- import "part/column.sql" as of -%}
 {%- set item_text = "@Items is a JSON array of objects: columns (an object of the queue's own columns) and, where wanted, type, step,\ndue (UTC) or delay_ms." -%}
 {%- if t.subtypes -%}
 {%- set item_text = item_text ~ " What a subtype has is an object among the columns, by the subtype's name." -%}

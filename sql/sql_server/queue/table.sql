@@ -1,5 +1,6 @@
 {% import "part/item.sql" as item -%}
 {%- import "part/index.sql" as index_of -%}
+{%- import "part/column.sql" as of -%}
 {% filter statement %}
 /* Stored with what is created below: no filtered index works without the two. */
 SET ANSI_NULLS, QUOTED_IDENTIFIER ON;

@@ -1,3 +1,4 @@
+{%- import "part/column.sql" as of -%}
 {#- What has to go or change before the queue's script makes its objects anew. -#}
 {%- for grant in grants %}
 {% filter statement %}
@@ -16,16 +17,34 @@ DROP {{ object.kind }} IF EXISTS {{ object.name }};
 DROP INDEX IF EXISTS {{ index.name }} ON {{ index.table }};
 {% endfilter %}
 {%- endfor %}
-{%- for column in columns %}
-{%- if column.change == "added" %}
+{%- for c in columns if c.drops_default %}
 {% filter statement %}
-IF COL_LENGTH({{ text(column.table) }}, {{ text(column.name) }}) IS NULL
-    ALTER TABLE {{ column.table }} ADD {{ column.quoted }} {{ column.type }} NULL;
+ALTER TABLE {{ c.table }} DROP CONSTRAINT IF EXISTS {{ c.default_name }};
 {% endfilter %}
-{%- else %}
-{#- What is not said to be NOT NULL may be NULL, whatever it was before. #}
+{%- endfor %}
+{%- for c in columns %}
+{%- if c.added %}
 {% filter statement %}
-ALTER TABLE {{ column.table }} ALTER COLUMN {{ column.quoted }} {{ column.type }}{{ " NOT NULL" if not column.nullable }};
+{%- if c.nullable and c.default and not c.history %}
+/* The rows that are there were enqueued without it, and stay so. */
+{%- endif %}
+IF COL_LENGTH({{ text(c.table) }}, {{ text(c.name) }}) IS NULL
+    ALTER TABLE {{ c.table }} ADD {{ of.history(c) if c.history and c.nullable else of.declared(c) }};
+{% endfilter %}
+{%- if c.history and not c.nullable %}
+{% filter statement %}
+ALTER TABLE {{ c.table }} DROP CONSTRAINT {{ c.default_name }};
 {% endfilter %}
 {%- endif %}
+{%- elif c.retyped %}
+{#- What is not said to be NOT NULL may be NULL, whatever it was before. #}
+{% filter statement %}
+ALTER TABLE {{ c.table }} ALTER COLUMN {{ c.quoted }} {{ c.type }}{{ " NOT NULL" if not c.nullable }};
+{% endfilter %}
+{%- endif %}
+{%- endfor %}
+{%- for c in columns if c.adds_default %}
+{% filter statement %}
+ALTER TABLE {{ c.table }} ADD CONSTRAINT {{ c.default_name }} DEFAULT ({{ c.default }}) FOR {{ c.quoted }};
+{% endfilter %}
 {%- endfor %}

@@ -2,7 +2,8 @@
 
 use super::{Checked, Place, same_name};
 use crate::ident::Identifier;
-use crate::spec::{ColumnKind, ColumnSpec, KeySource, QueueSpec, Storage};
+use crate::spec::{ColumnKind, ColumnSpec, KeySource, QueueSpec, Storage, column_value};
+use serde_json::Value;
 
 /// The columns of the life cycle and of the answers, without underscores: no column of the queue's own may be called so.
 const RESERVED: [&str; 20] = [
@@ -94,7 +95,10 @@ pub(super) fn check(spec: &QueueSpec) -> Checked {
     let place = Place::default().key("columns");
     list(&place, &spec.columns)?;
     for (i, column) in spec.columns.iter().enumerate() {
-        taken(&place.nth(i), spec, &column.name)?;
+        let place = place.nth(i);
+        taken(&place, spec, &column.name)?;
+        let decided = matches!(spec.storage, Storage::Procedures(_)) && column.default.is_some();
+        place.key("default").need(!decided, || "is decided by the hand-written procedures; leave it out".to_owned())?;
     }
     Ok(())
 }
@@ -143,8 +147,23 @@ pub(super) fn list(place: &Place, columns: &[ColumnSpec]) -> Checked {
         place.key("type").need(kind.is_possible(), || format!("there is no column type {kind}"))?;
         let again = columns[..i].iter().any(|other| same_name(&other.name, &column.name));
         place.need(!again, || format!("there is another column {:?}", column.name.as_str()))?;
+        if let Some(default) = &column.default {
+            self::default(&place.key("default"), kind, default)?;
+        }
     }
     Ok(())
+}
+
+/// What items have that leave the column out: a value that one could give as well.
+fn default(place: &Place, kind: ColumnKind, value: &Value) -> Checked {
+    place.need(!value.is_null(), || "is what items have anyway that leave the column out; leave it out".to_owned())?;
+    if let Err(why) = column_value(kind, &value.to_string()) {
+        return place.refuse(format!("a column of type {kind} {why}"));
+    }
+    // It becomes a part of lines of SQL, which are not to be broken.
+    let has_control = |text: &str| text.contains(char::is_control);
+    let why = || "has a control character, which no default may have".to_owned();
+    place.need(!value.as_str().is_some_and(has_control), why)
 }
 
 /// Names that are taken already.

@@ -177,6 +177,11 @@ impl<'a> At<'a> {
         }
     }
 
+    /// A value of any column, as JSON has it.
+    pub(super) fn json(&self) -> Result<serde_json::Value> {
+        self.node.json().ok_or_else(|| self.wrong("a value as JSON has it, a time as text"))
+    }
+
     /// The error that something else should stand here.
     pub(super) fn wrong(&self, wanted: &str) -> Error {
         let found = match &self.node.value {

@@ -27,7 +27,7 @@ pub(super) fn columns(spec: &Table<'_>) -> Result<Vec<ColumnSpec>> {
         }
         None => {
             let name = Identifier::known("Payload");
-            Ok(vec![ColumnSpec { name, kind: ColumnKind::Text(None), nullable: true, secret: false }])
+            Ok(vec![ColumnSpec::new(name, ColumnKind::Text(None))])
         }
     }
 }
@@ -38,12 +38,13 @@ pub(super) fn list(at: &At<'_>, least: usize) -> Result<Vec<ColumnSpec>> {
 }
 
 fn column(at: &At<'_>) -> Result<ColumnSpec> {
-    let column = at.table(&["name", "type", "nullable", "secret"])?;
+    let column = at.table(&["name", "type", "nullable", "secret", "default"])?;
     Ok(ColumnSpec {
         name: column.need("name")?.identifier()?,
         kind: kind(&column.need("type")?)?,
         nullable: column.boolean("nullable", true)?,
         secret: column.boolean("secret", false)?,
+        default: column.get("default").map(|at| at.json()).transpose()?,
     })
 }
 

@@ -37,6 +37,26 @@ pub(super) struct Entry {
     pub(super) node: Node,
 }
 
+impl Node {
+    /// The same as JSON; there is none of a time, and of what is no number.
+    pub(super) fn json(&self) -> Option<serde_json::Value> {
+        use serde_json::Value as Json;
+        match &self.value {
+            Value::Null => Some(Json::Null),
+            Value::Boolean(value) => Some(Json::Bool(*value)),
+            Value::Integer(number) => Some(Json::from(*number)),
+            Value::Float(number) => serde_json::Number::from_f64(*number).map(Json::Number),
+            Value::Text(text) => Some(Json::String(text.clone())),
+            Value::Time => None,
+            Value::List(list) => list.iter().map(Self::json).collect::<Option<Vec<_>>>().map(Json::Array),
+            Value::Table(entries) => {
+                let members = entries.iter().map(|entry| Some((entry.key.clone(), entry.node.json()?)));
+                members.collect::<Option<serde_json::Map<_, _>>>().map(Json::Object)
+            }
+        }
+    }
+}
+
 /// The line of each byte of a text, by the places of its line ends.
 struct Lines(Vec<usize>);
 

@@ -125,7 +125,11 @@ BEGIN
 
     added_1 AS (
         INSERT INTO "readpast"."notification_reset_password" (enqueued_at, "OTP", "UserID", "Username")
-        SELECT i.key, c."OTP", c."UserID", c."Username"
+        SELECT
+            i.key,
+            c."OTP",
+            c."UserID",
+            c."Username"
         FROM item AS i
         /* Counted, so that the items are in before what belongs to them. */
         CROSS JOIN (SELECT COUNT(*) FROM added) AS a
@@ -146,7 +150,12 @@ BEGIN
 
     added_2 AS (
         INSERT INTO "readpast"."notification_email" (enqueued_at, "EmailTo", "PreferredLanguage", "Response", "Error")
-        SELECT i.key, c."EmailTo", c."PreferredLanguage", c."Response", c."Error"
+        SELECT
+            i.key,
+            c."EmailTo",
+            c."PreferredLanguage",
+            c."Response",
+            c."Error"
         FROM item AS i
         /* Counted, so that the items are in before what belongs to them. */
         CROSS JOIN (SELECT COUNT(*) FROM added) AS a
@@ -167,7 +176,11 @@ BEGIN
 
     added_3 AS (
         INSERT INTO "readpast"."notification_sms" (enqueued_at, "PhoneNumber", "Response", "Error")
-        SELECT i.key, c."PhoneNumber", c."Response", c."Error"
+        SELECT
+            i.key,
+            c."PhoneNumber",
+            c."Response",
+            c."Error"
         FROM item AS i
         /* Counted, so that the items are in before what belongs to them. */
         CROSS JOIN (SELECT COUNT(*) FROM added) AS a

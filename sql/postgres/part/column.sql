@@ -1,0 +1,11 @@
+{#- A column of the author's in a table that readpast makes; a history has the values that its items had, and no default. -#}
+{%- macro declared(column) -%}
+{{ history(column) }}{% if column.default %} DEFAULT {{ column.default }}{% endif %}
+{%- endmacro -%}
+{%- macro history(column) -%}
+{{ column.quoted }} {{ column.type }} {{ "NULL" if column.nullable else "NOT NULL" }}
+{%- endmacro -%}
+{#- What a new item has: what is left out has its default, what is given as null is NULL. -#}
+{%- macro given(column, items, value) -%}
+{% if column.default %}CASE WHEN ({{ items }} -> {{ text(column.name) }}) IS NULL THEN {{ column.default }} ELSE {{ value }} END{% else %}{{ value }}{% endif %}
+{%- endmacro -%}

@@ -1,0 +1,23 @@
+{#- A column of the author's in a table that readpast makes; a history has the values that its items had, and no default. -#}
+{%- macro declared(c) -%}
+{{ history(c) }}{% if c.default %} CONSTRAINT {{ c.default_name }} DEFAULT ({{ c.default }}){% endif %}
+{%- endmacro -%}
+{%- macro history(c) -%}
+{{ c.quoted }} {{ c.type }} {{ "NULL" if c.nullable else "NOT NULL" }}
+{%- endmacro -%}
+{#- What is left out has its default; what is given as null is NULL. OPENJSON tells the two apart by the names that are there. -#}
+{%- macro given(c, names) -%}
+{% if c.default %}CASE WHEN {{ names }}.{{ c.var }} = 1 THEN r.{{ c.var }} ELSE {{ c.default }} END{% else %}r.{{ c.var }}{% endif %}
+{%- endmacro -%}
+{%- macro has(columns, path, names) -%}
+{%- set defaulted = columns | selectattr("default") | list -%}
+{%- if defaulted %}
+        CROSS APPLY (
+            SELECT
+{%- for c in defaulted %}
+                MAX(CASE WHEN n.[key] = N'{{ c.name }}' THEN 1 ELSE 0 END) AS {{ c.var }}{{ "," if not loop.last }}
+{%- endfor %}
+            FROM OPENJSON(j.[value], '{{ path }}') AS n
+        ) AS {{ names }}
+{%- endif %}
+{%- endmacro -%}

@@ -1,0 +1,205 @@
+//! What a description says of a column besides its type: what an item has that leaves it out.
+
+use crate::api::Api;
+use crate::by_hand;
+use crate::fixture::{Body, Given};
+use crate::kinds::{install, tables};
+use readpast::item::NewItem;
+use serde_json::{Value, json};
+
+pub const BODIES: &[(&str, Body)] = &[
+    ("columns::what_is_left_out_has_its_default", what_is_left_out_has_its_default),
+    ("columns::a_default_where_null_may_not_be", a_default_where_null_may_not_be),
+    ("columns::defaults_by_hand", defaults_by_hand),
+    ("columns::the_table_has_the_default_too", the_table_has_the_default_too),
+    ("columns::subtypes_have_defaults", subtypes_have_defaults),
+    ("columns::two_that_leave_it_out_are_the_same_work", two_that_leave_it_out_are_the_same_work),
+];
+
+/// A queue that is open.
+type Open = dyn Api;
+
+/// A default of every kind.
+fn defaults() -> Vec<(&'static str, &'static str, Value)> {
+    vec![
+        ("Note", "text(40)", json!("it's «é» $$ \\")),
+        ("Letter", "text", json!("")),
+        ("Count", "integer", json!(i32::MIN)),
+        ("Big", "bigint", json!(i64::MIN)),
+        ("Good", "boolean", json!(true)),
+        ("Score", "float", json!(-2.5e-3)),
+        ("Amount", "decimal(10, 2)", json!("12345678.90")),
+        ("At", "timestamp", json!("2026-11-21T08:30:00Z")),
+        ("Day", "date", json!("2026-02-28")),
+        ("Ref", "guid", json!("d6513312-4dcc-4c44-b044-08b98257037c")),
+        ("Extra", "json", json!({"a": [1, null, "b'c"]})),
+    ]
+}
+
+fn on_each_table(given: &Given, more: &Value, body: impl Fn(&Given, &Open)) {
+    for (number, table) in tables().into_iter().enumerate() {
+        let given = given.sibling(number);
+        install(&given, table, more);
+        body(&given, &*given.open(&[]));
+    }
+}
+
+fn item(columns: Value) -> NewItem {
+    NewItem { columns: columns.as_object().unwrap().clone().into(), ..NewItem::default() }
+}
+
+/// The values of these columns, by the payload of the item that has them.
+fn values(queue: &Open, payload: &str, names: &[&str]) -> Value {
+    let found = queue.find("{}", None, 1000).unwrap();
+    let item = found.iter().find(|item| item.column("Payload") == payload).unwrap();
+    names.iter().map(|name| item.column(name).clone()).collect()
+}
+
+fn what_is_left_out_has_its_default(given: &Given) {
+    let all = defaults();
+    let mut columns = vec![json!({"name": "Payload", "type": "text(100)"})];
+    columns.extend(all.iter().map(|(name, kind, value)| json!({"name": name, "type": kind, "default": value})));
+    on_each_table(given, &json!({"columns": columns}), |_, queue| {
+        let names: Vec<_> = all.iter().map(|(name, ..)| *name).collect();
+        let mut nulls: serde_json::Map<_, _> = names.iter().map(|name| ((*name).to_owned(), Value::Null)).collect();
+        nulls.insert("Payload".to_owned(), json!("nulls"));
+        let others = json!({"Payload": "others", "Note": "n", "Count": 1, "Good": false, "Extra": []});
+        let items = [item(json!({"Payload": "none"})), item(Value::Object(nulls)), item(others)];
+        queue.enqueue(&items, None).unwrap();
+
+        let shown = values(queue, "none", &names);
+        for ((name, kind, default), value) in all.iter().zip(shown.as_array().unwrap()) {
+            match *kind {
+                "timestamp" => assert!(value.as_str().unwrap().starts_with("2026-11-21T08:30:00"), "{value}"),
+                "guid" => assert_eq!(value.as_str().unwrap().to_lowercase(), *default),
+                _ => assert_eq!(value, default, "{name}"),
+            }
+        }
+        assert_eq!(values(queue, "nulls", &names), json!(vec![Value::Null; names.len()]), "null is a value, too");
+        assert_eq!(values(queue, "others", &["Note", "Count", "Good", "Extra"]), json!(["n", 1, false, []]));
+        assert_eq!(values(queue, "others", &["Letter", "Day"]), json!(["", "2026-02-28"]));
+    });
+}
+
+fn a_default_where_null_may_not_be(given: &Given) {
+    let columns = json!({"columns": [
+        {"name": "Payload", "type": "text(100)"}, {"name": "Rank", "type": "integer", "nullable": false, "default": 5},
+    ], "order": {"priority": {"column": "Rank", "first": "lowest"}}});
+    on_each_table(given, &columns, |given, queue| {
+        queue.put_item(item(json!({"Payload": "five"})));
+        queue.put_item(item(json!({"Payload": "one", "Rank": 1})));
+        let problem = queue.enqueue(&[item(json!({"Payload": "x", "Rank": null}))], None).unwrap_err();
+        assert_eq!(problem.kind, "InvalidItem");
+        assert!(problem.message.contains("\"Rank\" must have a value"), "{}", problem.message);
+        // The same by hand, where nobody looks before the server does.
+        let refused = given.session().execute(&add_set(given, r#"{"Payload": "x", "Rank": null}"#), &[]).unwrap_err();
+        assert_eq!(refused.kind(), readpast::error::ErrorKind::InvalidItem, "{refused}");
+        assert_eq!([queue.take(), queue.take()].map(|item| item.column("Rank").clone()), [json!(1), json!(5)]);
+        queue.expect_empty();
+    });
+}
+
+/// A call of `Add_Q_Set_trx`.
+fn add_set(given: &Given, columns: &str) -> String {
+    let procedure = by_hand::procedure(given, "Add_", "_Set_trx");
+    if given.server.is_sql_server() {
+        format!("EXECUTE {procedure} @Operation = NULL, @Items = N'[{{\"columns\": {columns}}}]'")
+    } else {
+        format!("SELECT * FROM {procedure}(NULL, '[{{\"columns\": {columns}}}]')")
+    }
+}
+
+fn defaults_by_hand(given: &Given) {
+    let columns = json!({"columns": [
+        {"name": "Payload", "type": "text(100)"}, {"name": "Note", "type": "text(10)", "default": "none"},
+        {"name": "Count", "type": "integer", "default": -1}, {"name": "Extra", "type": "json", "default": {"a": 1}},
+    ]});
+    on_each_table(given, &columns, |given, queue| {
+        let names = ["Note", "Count", "Extra"];
+        let add = by_hand::procedure(given, "Add_", "_trx");
+        let call = |payload: &str, note: &str, rest: &str| {
+            let call = if given.server.is_sql_server() {
+                let given = [("Note", note), ("Count", rest), ("Extra", rest)];
+                let given = given.iter().filter(|(_, value)| !value.is_empty());
+                let given: String = given.map(|(name, value)| format!(", @{name} = {value}")).collect();
+                format!("EXECUTE {add} @Payload = N'{payload}'{given}")
+            } else {
+                let given = [("Note", note), ("Count", rest), ("Extra", rest)];
+                let given = given.iter().filter(|(_, value)| !value.is_empty());
+                let given: String = given.map(|(name, value)| format!(", \"{name}_\" => {value}")).collect();
+                format!("SELECT * FROM {add}(\"Payload_\" => '{payload}'{given})")
+            };
+            given.session().execute(&call, &[]).unwrap_or_else(|error| panic!("{call}: {error}"));
+        };
+        call("none", "", "");
+        call("nulls", "NULL", "NULL");
+        call("note", "'n'", "");
+        assert_eq!(values(queue, "none", &names), json!(["none", -1, {"a": 1}]));
+        assert_eq!(values(queue, "nulls", &names), json!([null, null, null]));
+        assert_eq!(values(queue, "note", &names), json!(["n", -1, {"a": 1}]));
+        given.session().execute(&add_set(given, r#"{"Payload": "set", "Count": null}"#), &[]).unwrap();
+        assert_eq!(values(queue, "set", &names), json!(["none", null, {"a": 1}]));
+        // Without any object of columns each has its default.
+        given.session().execute(&add_set(given, "null"), &[]).unwrap();
+        let bare = queue.find("{}", None, 100).unwrap();
+        assert!(bare.iter().any(|item| item.column("Payload").is_null() && item.column("Note") == "none"));
+    });
+}
+
+fn the_table_has_the_default_too(given: &Given) {
+    let queue = given.described(
+        r#""columns": [{"name": "Payload", "type": "text(100)", "default": "plain"}], "subtypes": [
+            {"name": "Email", "columns": [{"name": "Language", "type": "text(10)", "nullable": false, "default": "en"}]}]"#,
+    );
+    let (types, inserted) = if given.server.is_sql_server() { ("Type", "SYSUTCDATETIME()") } else { ("type", "now()") };
+    let insert = format!(
+        "INSERT INTO {} (EnqueuedAt, {types}, Status, AttemptNum, ScheduledFor, UpdatedAt) VALUES ({inserted}, \
+         'Default', 'Pending', 0, {inserted}, {inserted})",
+        given.table()
+    );
+    given.session().execute(&given.spell(&insert), &[]).unwrap();
+    assert_eq!(queue.take().column("Payload"), "plain");
+    if given.server.is_sql_server() {
+        let names = "SELECT d.name FROM sys.default_constraints AS d WHERE d.name LIKE '{}' ORDER BY 1";
+        for name in [format!("DF_{}_Payload", given.queue), format!("DF_{}_Email_Language", given.queue)] {
+            assert_eq!(given.session().execute(&names.replace("{}", &name), &[]).unwrap().len(), 1, "{name}");
+        }
+    }
+}
+
+fn subtypes_have_defaults(given: &Given) {
+    let queue = given.described(
+        r#""types": ["Welcome", "Reset"], "columns": [{"name": "Payload", "type": "text(100)", "default": "p"}], "subtypes": [
+            {"name": "Reset", "exclusive": true, "columns": [
+                {"name": "Code", "type": "integer", "nullable": false, "default": 7}, {"name": "Used", "type": "boolean"}]},
+            {"name": "Email", "columns": [{"name": "EmailTo", "type": "text(254)", "nullable": false},
+                {"name": "Language", "type": "text(10)", "default": "en"}]}]"#,
+    );
+    let columns = |columns: Value| item(columns);
+    queue.put_item(columns(json!({"Payload": "out", "Email": {"EmailTo": "a"}})));
+    queue.put_item(columns(json!({"Payload": "null", "Email": {"EmailTo": "a", "Language": null}})));
+    queue.put_item(columns(json!({"Payload": "fr", "Email": {"EmailTo": "a", "Language": "fr"}})));
+    queue.put_item(columns(json!({"Payload": "none"})));
+    queue.put_item(NewItem { kind: Some("Reset".to_owned()), ..columns(json!({"Payload": "reset", "Reset": {}})) });
+    let language = |payload| values(&*queue, payload, &["Email_Language", "Reset_Code"]);
+    assert_eq!(language("out"), json!(["en", null]));
+    assert_eq!(language("null"), json!([null, null]));
+    assert_eq!(language("fr"), json!(["fr", null]));
+    assert_eq!(language("none"), json!([null, null]), "what has no row there has no default");
+    assert_eq!(language("reset"), json!([null, 7]));
+}
+
+fn two_that_leave_it_out_are_the_same_work(given: &Given) {
+    let more = json!({"columns": [
+        {"name": "Payload", "type": "text(100)"}, {"name": "Work", "type": "text(10)", "default": "daily"},
+    ], "dedup": {"columns": ["Work"], "answer": "existing"}});
+    on_each_table(given, &more, |given, queue| {
+        let first = queue.put_item(item(json!({"Payload": "first"})));
+        let rest =
+            [json!({"Payload": "second"}), json!({"Payload": "third", "Work": "daily"}), json!({"Work": "other"})];
+        let told = queue.enqueue(&rest.map(item), None).unwrap();
+        let repeats: Vec<_> = told.iter().map(|told| told.duplicate).collect();
+        assert_eq!(repeats, [true, true, false], "{}", given.queue);
+        assert_eq!([&told[0].key, &told[1].key], [&first.key, &first.key]);
+    });
+}
