@@ -11,6 +11,8 @@ export CGO_ENABLED := 1
 export GOOS := windows
 export GOARCH := amd64
 export CC := x86_64-w64-mingw32-gcc
+# Part of what Go's cache goes by; what pkg-config says is not, and leads to another clone's library, which may be gone.
+export CGO_LDFLAGS := -O2 -g -L$(prefix)/lib
 
 windows: FORCE
 	@echo '$(build)/conformance.exe'
