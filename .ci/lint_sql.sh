@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Lints the SQL as users get it: rendered. The test binary `sql` writes it to target/sql/<dialect>, without a database.
+# Lints the SQL as users get it: rendered. The test `sql` writes it to target/sql/<dialect>, without a database.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 rm -rf target/sql # a script of a queue that is gone must not be linted
-cargo test --quiet --test sql
+cargo test --quiet --test offline -- sql::
 
 lint() {
     local directory=target/sql/$1 dialect=$2
     compgen -G "$directory/*.sql" >/dev/null || {
-        echo "lint_sql: cargo test --test sql wrote no script to $directory" >&2
+        echo "lint_sql: cargo test --test offline wrote no script to $directory" >&2
         exit 1
     }
     echo "$directory as $dialect"

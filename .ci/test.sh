@@ -36,10 +36,10 @@ print_summary() {
 }
 
 lint() {
-    step 'format' cargo fmt --check
-    step 'clippy' cargo clippy --all-targets -- -D warnings
+    step 'format' cargo fmt --all --check
+    step 'clippy' cargo clippy --workspace --all-targets -- -D warnings
     step 'documentation' env RUSTDOCFLAGS=-Dwarnings cargo doc --no-deps
-    step 'licences of dependencies' cargo test --quiet --test licences
+    step 'licences of dependencies' cargo test --quiet --test offline -- licences::
     step 'rendered SQL' .ci/lint_sql.sh
     step 'rendered T-SQL' .ci/lint_tsql.sh
     step 'shell scripts' .ci/lint_shell.sh
@@ -113,8 +113,8 @@ case ${1:-all} in
         print_summary
         ;;
     core)
-        step 'format' cargo fmt --check
-        step 'clippy' cargo clippy --all-targets -- -D warnings
+        step 'format' cargo fmt --all --check
+        step 'clippy' cargo clippy --workspace --all-targets -- -D warnings
         step 'library' .ci/stage.sh --quick
         export READPAST_PREFIX=$PWD/.local/quick
         build c

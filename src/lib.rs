@@ -23,7 +23,7 @@
 //! # }
 //! ```
 //!
-//! The modules stand in one order, each using only those above it; `tests/layers.rs` holds them to it.
+//! The modules stand in one order, each using only those above it; `tests/offline/layers.rs` holds them to it.
 
 pub mod error;
 

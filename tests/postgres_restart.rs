@@ -1,18 +1,16 @@
 //! A PostgreSQL server that dies and comes back while workers are at it. In a binary of its own, since it takes the server
 //! away from everybody.
 
-mod scratch;
-
 use parking_lot::Mutex;
 use readpast::error::ErrorKind;
 use readpast::item::{Action, Answer, ItemState};
 use readpast::queue::Queue;
-use scratch::{Scratch, all, item};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+use support::scratch::{Scratch, all, item};
 
 const ITEMS: usize = 400;
 

@@ -1,10 +1,10 @@
 //! The limit of attempts and the lease that the description gives, and the settings that go before it.
 
-use crate::api::item;
 use crate::by_hand;
-use crate::fixture::{Body, Given};
 use readpast::item::{Action, ItemState};
 use readpast::{ErrorKind, Queue};
+use support::api::item;
+use support::fixture::{Body, Given};
 
 pub const BODIES: &[(&str, Body)] = &[
     ("attempts::the_description_limits_them", the_description_limits_them),

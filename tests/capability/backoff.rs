@@ -1,11 +1,11 @@
 //! When a failed attempt is repeated, if the worker does not say.
 
-use crate::api::item;
 use crate::by_hand;
-use crate::fixture::{Body, Given};
 use readpast::item::{Action, Answer, Settlement};
 use readpast::spec::QueueSpec;
 use std::time::Duration;
+use support::api::item;
+use support::fixture::{Body, Given};
 
 pub const BODIES: &[(&str, Body)] = &[
     ("backoff::by_default", by_default),

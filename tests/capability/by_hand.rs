@@ -1,7 +1,7 @@
 //! Calls of the procedures as people make them, for what the library does not say or show.
 
-use crate::fixture::Given;
 use readpast::item::{Rows, Value};
+use support::fixture::Given;
 
 /// Claims as `worker`; `recover` is 0, 1 or 2. The answer's rows.
 pub fn claim(given: &Given, worker: &str, max: i32, recover: i32) -> Rows {

@@ -1,9 +1,9 @@
 //! Taking items.
 
-use crate::api::item;
-use crate::fixture::{Body, Given};
 use readpast::item::{Action, Answer, ColumnType, ItemState, NewItem};
 use std::{collections::HashSet, time::Duration};
+use support::api::item;
+use support::fixture::{Body, Given};
 
 pub const BODIES: &[(&str, Body)] = &[
     ("claim::takes_in_the_order_they_are_due", takes_in_the_order_they_are_due),

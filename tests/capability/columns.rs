@@ -1,11 +1,11 @@
 //! What a description says of a column besides its type: what an item has that leaves it out.
 
-use crate::api::Api;
 use crate::by_hand;
-use crate::fixture::{Body, Given};
 use crate::kinds::{install, tables};
 use readpast::item::NewItem;
 use serde_json::{Value, json};
+use support::api::Api;
+use support::fixture::{Body, Given};
 
 pub const BODIES: &[(&str, Body)] = &[
     ("columns::what_is_left_out_has_its_default", what_is_left_out_has_its_default),

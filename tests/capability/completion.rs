@@ -1,10 +1,10 @@
 //! What becomes of completed items.
 
-use crate::api::{Api, item};
 use crate::by_hand;
-use crate::fixture::{Body, Given};
 use readpast::item::{Action, Answer, ItemState, Settlement};
 use std::time::Duration;
+use support::api::{Api, item};
+use support::fixture::{Body, Given};
 
 pub const BODIES: &[(&str, Body)] = &[
     ("completion::deleted_items_are_gone", deleted_items_are_gone),

@@ -1,10 +1,10 @@
 //! No work twice.
 
-use crate::api::{Api, item};
-use crate::fixture::{Body, Given};
 use readpast::item::{Action, Answer, Enqueued, ItemRef, ItemState, NewItem};
 use serde_json::json;
 use std::collections::HashMap;
+use support::api::{Api, item};
+use support::fixture::{Body, Given};
 
 pub const BODIES: &[(&str, Body)] = &[
     ("dedup::the_same_work_is_told_and_left_out", the_same_work_is_told_and_left_out),

@@ -1,9 +1,9 @@
 //! Putting items in.
 
-use crate::api::item;
-use crate::fixture::{Body, Given};
 use readpast::item::{Action, Answer, ColumnType, Columns, Enqueued, ItemRef, ItemState, Lease, NewItem, Settlement};
 use std::{collections::HashSet, time::Duration};
+use support::api::item;
+use support::fixture::{Body, Given};
 
 pub const BODIES: &[(&str, Body)] = &[
     ("enqueue::keys_come_back_in_order_and_differ", keys_come_back_in_order_and_differ),

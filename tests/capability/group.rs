@@ -1,8 +1,6 @@
 //! Strict order within groups: an item is handed out only when all earlier ones of its group are finished.
 
-use crate::api::Api;
 use crate::by_hand;
-use crate::fixture::{Body, Given};
 use parking_lot::Mutex;
 use readpast::item::{Action, Answer, NewItem, Settlement};
 use serde_json::json;
@@ -10,6 +8,8 @@ use std::{
     collections::HashMap,
     time::{Duration, Instant},
 };
+use support::api::Api;
+use support::fixture::{Body, Given};
 
 pub const BODIES: &[(&str, Body)] = &[
     ("group::one_of_each_group_at_a_time", one_of_each_group_at_a_time),

@@ -1,13 +1,13 @@
 //! What is remembered of the attempts at an item. Read by the procedure, as a monitor reads it.
 
-use crate::api::{Api, Taken};
 use crate::by_hand::cell;
-use crate::fixture::{Body, Given};
 use crate::kinds::{install, tables};
 use readpast::for_tests::Session;
 use readpast::item::{Action, Answer, NewItem, Settlement};
 use serde_json::{Value, json};
 use std::{thread, time::Duration};
+use support::api::{Api, Taken};
+use support::fixture::{Body, Given};
 
 pub const BODIES: &[(&str, Body)] = &[
     ("history::each_end_is_remembered", each_end_is_remembered),

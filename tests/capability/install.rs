@@ -1,7 +1,7 @@
 //! Installing, again and again, and what is not installed.
 
-use crate::fixture::{Body, Given};
 use readpast::{error::ErrorKind, install::install, render::SCHEMA_VERSION, spec::QueueSpec};
+use support::fixture::{Body, Given};
 
 pub const BODIES: &[(&str, Body)] = &[
     ("install::again_changes_nothing", again_changes_nothing),
@@ -93,6 +93,6 @@ fn new_types_are_taken_in(given: &Given) {
     given.queue(&[]);
     let spec = format!(r#"{{"queue": "{}", "types": ["Default", "Urgent"]}}"#, given.queue);
     let queue = given.queue_with(&spec, &[]);
-    queue.put_item(readpast::item::NewItem { kind: Some("Urgent".to_owned()), ..crate::api::item("x") });
+    queue.put_item(readpast::item::NewItem { kind: Some("Urgent".to_owned()), ..support::api::item("x") });
     assert_eq!(queue.take().column("Type"), "Urgent");
 }

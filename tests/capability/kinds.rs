@@ -1,11 +1,11 @@
 //! Claims that name the types and the steps that they take.
 
-use crate::api::{Api, Taken};
 use crate::by_hand;
-use crate::fixture::{Body, Given};
 use readpast::item::{Action, Answer, NewItem, Settlement};
 use serde_json::{Value, json};
 use std::time::Duration;
+use support::api::{Api, Taken};
+use support::fixture::{Body, Given};
 
 pub const BODIES: &[(&str, Body)] = &[
     ("kinds::a_claim_takes_the_types_that_it_names", a_claim_takes_the_types_that_it_names),

@@ -1,10 +1,10 @@
 //! Leases: renewed, run out, recovered.
 
-use crate::api::item;
 use crate::by_hand;
-use crate::fixture::{Body, Given};
 use readpast::item::{Action, Answer, ItemState, Lease, Settlement};
 use std::time::Duration;
+use support::api::item;
+use support::fixture::{Body, Given};
 
 pub const BODIES: &[(&str, Body)] = &[
     ("lease::renewal_keeps_the_token_and_moves_the_deadline", renewal_keeps_the_token_and_moves_the_deadline),
@@ -308,7 +308,7 @@ fn expect(given: &Given, answer: &str, payloads: &[&str], attempt: &str) {
 }
 
 /// Three that a dead worker claimed at once.
-fn three_back(given: &Given) -> Box<dyn crate::api::Api> {
+fn three_back(given: &Given) -> Box<dyn support::api::Api> {
     let queue = given.queue(&[]);
     queue.enqueue(&[item("a"), item("b"), item("c")], None).unwrap();
     assert_eq!(by_hand::claim(given, "dead", 3, 0).len(), 3);

@@ -3,9 +3,7 @@
 //! `READPAST_TEST_POSTGRES` and `READPAST_TEST_SQLSERVER` hold the connection strings of the servers. Each gets a scratch
 //! database, which is dropped at the end.
 
-mod api;
 mod by_hand;
-mod fixture;
 
 mod attempts;
 mod backoff;
@@ -34,9 +32,9 @@ mod subtypes;
 mod text;
 mod wait;
 
-use fixture::{Body, Server};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::{panic::AssertUnwindSafe, sync::Arc};
+use support::fixture::{Body, Server};
 
 fn main() {
     let arguments = Arguments::from_args();
@@ -71,11 +69,11 @@ fn main() {
     ];
     let mut trials = Vec::new();
     for server in &servers {
-        for layer in api::LAYERS {
+        for layer in support::api::LAYERS {
             for (name, body) in capabilities.iter().copied().flatten() {
                 let server = Arc::clone(server);
                 trials.push(Trial::test(format!("{}/{layer}/{name}", server.label()), move || {
-                    run(|| body(&fixture::Given::new(server, layer, name)))
+                    run(|| body(&support::fixture::Given::new(server, layer, name)))
                 }));
             }
         }

@@ -1,10 +1,10 @@
 //! The process's own figures.
 
-use crate::api::item;
-use crate::fixture::{Body, Given};
 use readpast::Lease;
 use readpast::item::Action;
 use std::time::Duration;
+use support::api::item;
+use support::fixture::{Body, Given};
 
 pub const BODIES: &[(&str, Body)] = &[
     ("metrics::tell_what_this_process_did", tell_what_this_process_did),

@@ -1,8 +1,8 @@
 //! Names of queues and schemas.
 
-use crate::fixture::{Body, Given};
 use readpast::item::{Action, NewItem};
 use readpast::{install::install, spec::QueueSpec};
+use support::fixture::{Body, Given};
 
 pub const BODIES: &[(&str, Body)] = &[
     ("names::hostile_queue_names_are_refused", hostile_queue_names_are_refused),
@@ -50,7 +50,7 @@ fn types_are_text_and_nothing_else(given: &Given) {
     // The first one is the default; written into the procedures it is text there too.
     queue.put("it's");
     for kind in &types[1..] {
-        queue.put_item(NewItem { kind: Some((*kind).to_owned()), ..crate::api::item(kind) });
+        queue.put_item(NewItem { kind: Some((*kind).to_owned()), ..support::api::item(kind) });
     }
     for kind in types {
         let found = queue.find(&serde_json::json!({"types": [kind]}).to_string(), None, 10).unwrap();

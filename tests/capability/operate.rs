@@ -1,9 +1,9 @@
 //! What operators do: find, redrive, purge.
 
-use crate::api::{Api, item};
-use crate::fixture::{Body, Given};
 use readpast::item::{Action, Answer, ItemRef, ItemState, NewItem, Settlement};
 use std::time::Duration;
+use support::api::{Api, item};
+use support::fixture::{Body, Given};
 
 pub const BODIES: &[(&str, Body)] = &[
     ("find::goes_through_the_items_page_by_page", goes_through_the_items_page_by_page),

@@ -1,11 +1,11 @@
 //! The order in which due items are handed out, as the description says it.
 
-use crate::api::Api;
 use crate::by_hand;
-use crate::fixture::{Body, Given};
 use readpast::item::NewItem;
 use serde_json::json;
 use std::{collections::HashSet, time::Duration};
+use support::api::Api;
+use support::fixture::{Body, Given};
 
 pub const BODIES: &[(&str, Body)] = &[
     ("order::lifo_hands_out_the_newest", lifo_hands_out_the_newest),

@@ -1,8 +1,8 @@
 //! The pool behind a queue.
 
-use crate::api::{Api, item};
-use crate::fixture::{Body, Given};
 use std::{sync::Arc, time::Duration};
+use support::api::{Api, item};
+use support::fixture::{Body, Given};
 
 pub const BODIES: &[(&str, Body)] = &[
     ("pool::few_connections_serve_many_threads", few_connections_serve_many_threads),

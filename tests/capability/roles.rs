@@ -1,11 +1,11 @@
 //! Roles, and logins that see only their own types.
 
-use crate::api::Api;
-use crate::fixture::{Body, Given, Settings};
 use readpast::for_tests::Session;
 use readpast::item::{self, Action, Answer, ItemState, Lease, NewItem, Settlement};
 use serde_json::Value;
 use std::time::Duration;
+use support::api::Api;
+use support::fixture::{Body, Given, Settings};
 
 pub const BODIES: &[(&str, Body)] = &[
     ("roles::each_may_do_its_work_and_no_more", each_may_do_its_work_and_no_more),
@@ -212,7 +212,7 @@ fn each_may_do_its_work_and_no_more(given: &Given) {
 }
 
 fn of_types(types: &[&str]) -> Vec<NewItem> {
-    types.iter().map(|kind| NewItem { kind: Some((*kind).to_owned()), ..crate::api::item(kind) }).collect()
+    types.iter().map(|kind| NewItem { kind: Some((*kind).to_owned()), ..support::api::item(kind) }).collect()
 }
 
 fn a_login_sees_its_own_types(given: &Given) {
@@ -283,7 +283,7 @@ fn own_types(given: &Given, table: Value) {
     let Some(for_sms) = people.open(&sms) else { return };
     let for_email = people.open(&email).unwrap();
     people.open(&nobody).unwrap().expect_empty();
-    let kinds = |taken: &[crate::api::Taken]| -> Vec<String> {
+    let kinds = |taken: &[support::api::Taken]| -> Vec<String> {
         taken.iter().map(|item| item.column("Payload").as_str().unwrap().to_owned()).collect()
     };
     let emails = for_email.claim(10, Duration::ZERO).unwrap();

@@ -1,13 +1,13 @@
 //! Settlements that set values: the results of work in the item's own columns and those of its subtypes, in the same commit.
 
-use crate::api::{Api, Taken};
 use crate::by_hand;
-use crate::fixture::{Body, Given};
 use crate::kinds::{install, tables};
 use readpast::for_tests::Session;
 use readpast::item::{Action, Answer, ItemState, NewItem, Settlement};
 use serde_json::{Value, json};
 use std::time::Duration;
+use support::api::{Api, Taken};
+use support::fixture::{Body, Given};
 
 pub const BODIES: &[(&str, Body)] = &[
     ("set::values_of_every_kind_arrive", values_of_every_kind_arrive),

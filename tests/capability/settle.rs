@@ -1,10 +1,10 @@
 //! Ending claims.
 
-use crate::api::item;
-use crate::fixture::{Body, Given};
 use readpast::item::{Action, Answer, ItemState, Settlement};
 use serde_json::json;
 use std::time::Duration;
+use support::api::item;
+use support::fixture::{Body, Given};
 
 pub const BODIES: &[(&str, Body)] = &[
     ("settle::each_action_leads_to_its_state", each_action_leads_to_its_state),

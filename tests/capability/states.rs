@@ -1,8 +1,8 @@
 //! The state machine: all 81 transitions, in the database and in the core.
 
-use crate::fixture::{Body, Given};
 use readpast::for_tests::Param;
 use readpast::item::{ItemState, Value};
+use support::fixture::{Body, Given};
 
 pub const BODIES: &[(&str, Body)] = &[
     ("states::the_tables_agree", the_tables_agree),

@@ -1,9 +1,9 @@
 //! Figures.
 
-use crate::api::item;
-use crate::fixture::{Body, Given};
 use readpast::item::{Action, ItemState, NewItem, QueueStats};
 use std::time::Duration;
+use support::api::item;
+use support::fixture::{Body, Given};
 
 pub const BODIES: &[(&str, Body)] = &[
     ("stats::of_an_empty_queue", of_an_empty_queue),

@@ -1,11 +1,11 @@
 //! The steps that a description lists.
 
-use crate::api::{Api, Layer};
-use crate::fixture::{Body, Given};
 use crate::kinds::{install, tables};
 use readpast::item::{Action, Answer, ItemState, NewItem, Settlement};
 use serde_json::{Value, json};
 use std::time::Duration;
+use support::api::{Api, Layer};
+use support::fixture::{Body, Given};
 
 pub const BODIES: &[(&str, Body)] = &[
     ("steps::the_first_is_the_default", the_first_is_the_default),
@@ -36,7 +36,7 @@ fn item(payload: &str, step: Option<&str>) -> NewItem {
 fn taken(queue: &dyn Api) -> Vec<(String, String)> {
     let taken = queue.claim(10, Duration::ZERO).unwrap();
     let text = |value: &Value| value.as_str().unwrap_or("none").to_owned();
-    let step = |item: &crate::api::Taken| {
+    let step = |item: &support::api::Taken| {
         let name = item.columns.iter().map(|(name, _)| name).find(|name| name.to_lowercase().ends_with("step"));
         text(item.column(name.unwrap()))
     };

@@ -1,10 +1,10 @@
 //! Subtypes: what only some items have, in tables of their own. The shapes are those of the document on relational queues.
 
 use crate::by_hand;
-use crate::fixture::{Body, Given};
 use readpast::item::{Action, Answer, NewItem, Settlement};
 use serde_json::{Value, json};
 use std::time::Duration;
+use support::fixture::{Body, Given};
 
 pub const BODIES: &[(&str, Body)] = &[
     ("subtypes::all_are_enqueued_in_one_call", all_are_enqueued_in_one_call),

@@ -1,8 +1,8 @@
 //! Text is Unicode from end to end.
 
-use crate::api::{Layer, item};
-use crate::fixture::{Body, Given};
 use readpast::item::{Action, Answer, NewItem, Settlement};
+use support::api::{Layer, item};
+use support::fixture::{Body, Given};
 
 pub const BODIES: &[(&str, Body)] = &[
     ("text::every_script_round_trips", every_script_round_trips),

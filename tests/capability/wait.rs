@@ -1,13 +1,13 @@
 //! Waiting for items, and being called off.
 
-use crate::api::{Api, item};
-use crate::fixture::{Body, Given};
 use readpast::item::{Action, ItemState, NewItem};
 use std::{
     sync::Arc,
     thread::JoinHandle,
     time::{Duration, Instant},
 };
+use support::api::{Api, item};
+use support::fixture::{Body, Given};
 
 pub const BODIES: &[(&str, Body)] = &[
     ("wait::ends_empty_at_its_deadline", ends_empty_at_its_deadline),

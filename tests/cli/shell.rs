@@ -1,6 +1,5 @@
 //! Runs the command in a folder and a database of the test's own.
 
-use crate::scratch::{Scratch, changed, server};
 use readpast::{QueueSpec, install};
 use serde_json::Value;
 use std::io::Write;
@@ -9,6 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use std::{env, fs, process, thread};
+use support::scratch::{Scratch, changed, server};
 
 /// A queue with columns of several types.
 pub const MAIL: &str = r#"{"queue": "Mail", "types": ["Email", "Sms"], "backoff": "none", "columns": [

@@ -1,20 +1,12 @@
 //! The driver, but for what a scenario is surrounded by: reads scenarios, speaks to adapters, compares, and sums up.
 
-#[path = "adapter.rs"]
 mod adapter;
-#[path = "expand.rs"]
 mod expand;
-#[path = "pattern.rs"]
 mod pattern;
-#[path = "policy.rs"]
 mod policy;
-#[path = "run.rs"]
 mod run;
-#[path = "scenario.rs"]
 mod scenario;
-#[path = "statuses.rs"]
 mod statuses;
-#[path = "table.rs"]
 mod table;
 
 #[allow(unused_imports, reason = "each of two test binaries uses its part of them")]

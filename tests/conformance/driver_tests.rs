@@ -1,6 +1,5 @@
 //! The driver is no better than what it finds wrong: wrong answers of all kinds, of adapters that are a line of shell.
 
-#[path = "driver.rs"]
 #[allow(dead_code, reason = "shared with the suite; each uses its part of it")]
 mod driver;
 

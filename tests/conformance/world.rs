@@ -1,9 +1,6 @@
 //! What surrounds a cell of the table: a schema of its own on one of the servers, roles, connection strings, and faults.
 
-use crate::both::{Database, statements};
 use crate::driver::{Place, Scenario, Variables, matches};
-use crate::proxy::Proxy;
-use crate::server::Server as Scripted;
 use readpast::{config::Config, ident::QueueName, install::install, item::Value as Cell, spec::QueueSpec};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -11,6 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+use support::both::{Database, statements};
+use support::scratch::Proxy;
+use support::scripted::server::Server as Scripted;
 
 /// How long the driver waits for something to be seen on the server.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -308,8 +308,8 @@ fn settled(server: &Scripted) -> Value {
 
 /// Lets the next request with a part in its text go wrong.
 fn script(server: &Scripted, step: &Value) {
-    use crate::server::Fault;
-    use crate::tds_peer::{Answer, LoginReply, Reply, ServerMessage};
+    use support::scripted::server::Fault;
+    use support::tds_peer::{Answer, LoginReply, Reply, ServerMessage};
 
     let part = step["request"].as_str().unwrap_or_default();
     let fault = match step["fault"].as_str().expect("\"fault\" is a text") {
@@ -317,7 +317,7 @@ fn script(server: &Scripted, step: &Value) {
         "cut before the work" => Fault::Instead(Reply::cut_before()),
         "cut after the work" => Fault::Spoilt(|_| Reply::cut_before()),
         "silence" => Fault::Instead(Reply::silence()),
-        "nonsense" => Fault::Instead(Answer::new().scalar("Answer", crate::tds_peer::Type::Int, 7).into()),
+        "nonsense" => Fault::Instead(Answer::new().scalar("Answer", support::tds_peer::Type::Int, 7).into()),
         "login refused" => {
             let number = step["number"].as_i64().expect("\"number\" is a number");
             let text = step["text"].as_str().expect("\"text\" is a text");

@@ -17,12 +17,12 @@
 //! - attempts that no ledger has are not more than the killed could leave behind.
 
 use crate::MAX_ATTEMPTS;
-use crate::fixture::Given;
 use crate::herd::Story;
-use crate::ledger::{Claim, Line, Note};
 use crate::worker::{MAX_BATCH, THREADS, is_doomed};
 use readpast::item::{Answer, ItemState, Value};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use support::fixture::Given;
+use support::ledger::{Claim, Line, Note};
 
 /// What the ledgers tell of one attempt.
 #[derive(Debug, Default)]

@@ -1,9 +1,6 @@
 //! The worker processes: started, killed and replaced, one of them paused.
 #![allow(unsafe_code, reason = "signals are libc's")]
 
-use crate::dice::Dice;
-use crate::fixture::Given;
-use crate::ledger::{self, Line};
 use crate::worker::{ORDER, Order};
 use std::{
     env, fs,
@@ -12,6 +9,9 @@ use std::{
     thread,
     time::Duration,
 };
+use support::dice::Dice;
+use support::fixture::Given;
+use support::ledger::{self, Line};
 
 /// The processes that run, and the ledgers of all that ever did.
 pub struct Herd<'a> {

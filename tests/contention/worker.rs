@@ -1,9 +1,5 @@
 //! A worker process: threads that claim, handle and settle until they are told to stop, or killed.
 
-use crate::api::{Api, Layer, Taken};
-use crate::dice::Dice;
-use crate::fixture::{Given, Settings};
-use crate::ledger::Ledger;
 use readpast::item::{Action, Settlement};
 use serde_json::{Value, json};
 use std::{
@@ -12,6 +8,10 @@ use std::{
     process, thread,
     time::Duration,
 };
+use support::api::{Api, Layer, Taken};
+use support::dice::Dice;
+use support::fixture::{Given, Settings};
+use support::ledger::Ledger;
 
 /// The environment variable that makes this program a worker, and says what to do.
 pub const ORDER: &str = "READPAST_CONTENTION_WORKER";

@@ -7,9 +7,9 @@
 //! have happened, or not. Everything else must be there, and fit.
 
 use crate::hand::{MAX_BATCH, is_doomed};
-use crate::ledger::{Claim, Line, Note};
 use readpast::item::{Answer, ItemState};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use support::ledger::{Claim, Line, Note};
 
 /// The ledger of a process.
 pub struct Story {

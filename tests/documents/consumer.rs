@@ -1,14 +1,14 @@
 //! The document's own code as a worker process, beside those of the library: it knows nothing of readpast.
 
-use crate::dice::Dice;
-use crate::fixture::Settings;
 use crate::hand::taken;
-use crate::ledger::Ledger;
 use crate::place;
 use readpast::for_tests::Session;
 use readpast::item::{Action, Answer, ItemState, Outcome};
 use serde_json::Value;
 use std::{thread, time::Duration};
+use support::dice::Dice;
+use support::fixture::Settings;
+use support::ledger::Ledger;
 
 /// Takes one item after the other until it is over and nothing is left. `{worker}` and `{key}` stand in the statements.
 pub fn run(

@@ -1,8 +1,6 @@
 //! Worker processes on a document's table: started, killed and replaced until nothing is left to do.
 
 use crate::audit::Story;
-use crate::dice::Dice;
-use crate::ledger;
 use crate::place::Place;
 use serde_json::{Value, json};
 use std::{
@@ -13,6 +11,8 @@ use std::{
     thread,
     time::{Duration, Instant, SystemTime},
 };
+use support::dice::Dice;
+use support::ledger;
 
 /// The environment variable that makes this program a worker, and says what to do.
 pub const ORDER: &str = "READPAST_DOCUMENTS_WORKER";

@@ -1,7 +1,6 @@
 //! The test that every document's table has: items put there by plain statements and by the library, workers that are
 //! killed, and an audit at the end.
 
-use crate::api::Api;
 use crate::audit::{Audit, End};
 use crate::crew::{Crew, Task};
 use crate::hand::{is_doomed, number_in};
@@ -12,6 +11,7 @@ use readpast::{
 };
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, time::Duration};
+use support::api::Api;
 
 /// Processes at any time.
 const PROCESSES: usize = 3;

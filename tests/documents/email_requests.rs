@@ -1,13 +1,13 @@
 //! The third document: EmailRequests, in its forms.
 
 use crate::Body;
-use crate::api::Api;
 use crate::drain::{Drain, Drained, item, until_empty};
 use crate::place::{Place, Server};
 use readpast::item::{Action, Answer, ItemRef, ItemState, NewItem, Settlement};
 use readpast::spec::QueueSpec;
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, time::Duration};
+use support::api::Api;
 
 pub const BODIES: &[(&str, Body)] = &[
     ("as_printed/killed_workers_lose_nothing", as_printed_killed_workers_lose_nothing),

@@ -1,7 +1,6 @@
 //! The second document: four_queue, the plain table and the one that is a scheduler.
 
 use crate::Body;
-use crate::api::Api;
 use crate::audit::Audit;
 use crate::crew::{Crew, Task};
 use crate::drain::{Drain, item, put, until_empty};
@@ -10,6 +9,7 @@ use readpast::item::{Action, Answer, ItemRef, ItemState, Settlement};
 use readpast::spec::QueueSpec;
 use serde_json::json;
 use std::{collections::BTreeSet, time::Duration};
+use support::api::Api;
 
 pub const BODIES: &[(&str, Body)] = &[
     ("plain/killed_workers_lose_nothing", plain_killed_workers_lose_nothing),
@@ -197,7 +197,7 @@ fn a_server_takes_up_its_own_work_after_a_restart(server: Server) {
     // One by one: either may be what it died of, and nobody knows which was begun.
     let mut after = again.claim(10, Duration::ZERO).unwrap();
     after.extend(again.claim(10, Duration::ZERO).unwrap());
-    let keys = |taken: &[crate::api::Taken]| taken.iter().map(|t| t.key.clone()).collect::<BTreeSet<_>>();
+    let keys = |taken: &[support::api::Taken]| taken.iter().map(|t| t.key.clone()).collect::<BTreeSet<_>>();
     assert_eq!(keys(&after), keys(&before), "and not what app2 holds");
     assert!(after.iter().all(|item| item.attempt == 1), "the attempt does not count");
     // Of the same name and attempt as the new one's; the token tells them apart.

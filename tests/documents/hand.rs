@@ -1,14 +1,14 @@
 //! A worker process: claims, works and settles until it is told that it is over and finds nothing left, or is killed.
 
-use crate::api::{Layer, Taken};
 use crate::crew::text;
-use crate::dice::Dice;
-use crate::fixture::Settings;
-use crate::ledger::Ledger;
 use crate::{consumer, place};
 use readpast::item::{Action, Settlement};
 use serde_json::Value;
 use std::{path::Path, thread, time::Duration};
+use support::api::{Layer, Taken};
+use support::dice::Dice;
+use support::fixture::Settings;
+use support::ledger::Ledger;
 
 /// The most items of a claim.
 pub const MAX_BATCH: u64 = 8;

@@ -3,7 +3,6 @@
 
 use crate::Body;
 use crate::drain::item;
-use crate::fixture::Settings;
 use crate::hand::number_in;
 use crate::place::{Place, Server};
 use readpast::{
@@ -21,6 +20,7 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
     time::Duration,
 };
+use support::fixture::Settings;
 
 pub const BODIES: &[(&str, Body)] = &[
     ("own", |server| everywhere(server, &OWN)),

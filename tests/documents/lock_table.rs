@@ -1,7 +1,6 @@
 //! The fifth document: the table whose rows are locked by LockedBy and LockedTime.
 
 use crate::Body;
-use crate::api::Api;
 use crate::audit::Audit;
 use crate::crew::{Crew, Task};
 use crate::drain::{Drain, item, until_empty};
@@ -10,6 +9,7 @@ use readpast::item::{Action, Answer, ItemState, Settlement};
 use readpast::spec::QueueSpec;
 use serde_json::json;
 use std::{collections::BTreeSet, time::Duration};
+use support::api::Api;
 
 pub const BODIES: &[(&str, Body)] = &[
     ("killed_workers_lose_nothing", killed_workers_lose_nothing),

@@ -1,7 +1,5 @@
 //! A database of a test's own, with a document's table in it, on one of the servers at hand.
 
-use crate::api::{Api, Layer};
-use crate::fixture::Settings;
 use readpast::{
     config::Config,
     for_tests::Session,
@@ -19,6 +17,8 @@ use std::{
         atomic::{AtomicUsize, Ordering},
     },
 };
+use support::api::{Api, Layer};
+use support::fixture::Settings;
 
 /// A server that the environment names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,13 +1,13 @@
 //! The second document's procedure `queue_four`, rewritten on readpast's procedures: a worker in the database's own language.
 
 use crate::Body;
-use crate::api::Api;
 use crate::drain::put;
 use crate::place::{Place, Server};
 use readpast::item::{Action, Answer, ItemState, Settlement};
 use readpast::{Error, ErrorKind, Result};
 use std::thread;
 use std::time::{Duration, Instant};
+use support::api::Api;
 
 pub const BODIES: &[(&str, Body)] = &[
     ("several_at_once_work_until_nothing_is_due", several_at_once),

@@ -2,12 +2,12 @@
 //! the capability suite and the contention test are about; its hand-written procedures have a suite of their own.)
 
 use crate::Body;
-use crate::api::Api;
 use crate::drain::{Drain, item};
 use crate::place::{Place, Server};
 use readpast::item::{Action, Answer, ItemState, Settlement};
 use readpast::spec::QueueSpec;
 use serde_json::json;
+use support::api::Api;
 
 pub const BODIES: &[(&str, Body)] = &[
     ("adopted/killed_workers_lose_nothing", killed_workers_lose_nothing),

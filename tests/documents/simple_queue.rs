@@ -1,13 +1,13 @@
 //! The fourth document: SimpleQueue.
 
 use crate::Body;
-use crate::api::Api;
 use crate::drain::{Drain, item, until_empty};
 use crate::place::{Place, Server};
 use readpast::item::{Action, Answer, ItemRef, ItemState, Settlement};
 use readpast::spec::QueueSpec;
 use serde_json::{Value, json};
 use std::time::Duration;
+use support::api::Api;
 
 pub const BODIES: &[(&str, Body)] = &[
     ("killed_workers_lose_nothing", killed_workers_lose_nothing),

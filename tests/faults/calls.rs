@@ -1,10 +1,10 @@
 //! What the core sends: each capability is one call of one procedure by name, in one request.
 
-use crate::server::Server;
-use crate::tds_peer::{Call, Param, Request, Type, Value};
-use crate::{all, item, put, take};
+use super::{all, item, put, take};
 use readpast::item::{Action, Lease, Settlement};
 use std::time::Duration;
+use support::scripted::server::Server;
+use support::tds_peer::{Call, Param, Request, Type, Value};
 
 /// Name and parameters of a call by name.
 fn procedure(request: &Request) -> (&str, &[Param]) {

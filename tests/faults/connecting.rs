@@ -1,10 +1,10 @@
 //! Log-ins that fail for other reasons than the server's word, and names that need quoting.
 
-use crate::server::{Fault, Server};
-use crate::tds_peer::{Answer, LoginReply, ServerMessage, Type};
 use readpast::config::Config;
 use readpast::error::{Error, ErrorKind};
 use readpast::queue::Queue;
+use support::scripted::server::{Fault, Server};
+use support::tds_peer::{Answer, LoginReply, ServerMessage, Type};
 
 /// Opens the queue over this connection string, without trying again.
 fn open(connection: &str) -> Result<Queue, Error> {

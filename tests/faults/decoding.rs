@@ -1,10 +1,10 @@
 //! What the core makes of the server's values: nothing is cut, rounded or confused.
 
-use crate::ledger::{answer_column_types, cells};
-use crate::server::{Fault, Server};
-use crate::tds_peer::{Answer, Type, Value as Sent};
-use crate::{all, item, put, take};
+use super::{all, item, put, take};
 use readpast::item::{Action, ColumnType, Value};
+use support::scripted::ledger::{answer_column_types, cells};
+use support::scripted::server::{Fault, Server};
+use support::tds_peer::{Answer, Type, Value as Sent};
 
 const KEY: &str = "2026-11-21T08:30:00.1234567";
 const TOKEN: &str = "9999-12-31T23:59:59.9999999";

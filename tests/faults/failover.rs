@@ -1,13 +1,13 @@
 //! A server that goes away, moves, or is short of something: at log-in and in use.
 
-use crate::server::{Fault, Server};
-use crate::tds_peer::{Answer, Event, LoginReply, Reply, ServerMessage};
-use crate::{all, put, take};
+use super::{all, put, take};
 use readpast::error::ErrorKind;
 use readpast::item::Action;
 use readpast::queue::Queue;
 use readpast::worker::{Job, Worker};
 use std::sync::{Arc, Barrier};
+use support::scripted::server::{Fault, Server};
+use support::tds_peer::{Answer, Event, LoginReply, Reply, ServerMessage};
 
 /// What Azure SQL and SQL Server say when it passes.
 fn passing() -> [ServerMessage; 4] {

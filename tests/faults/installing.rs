@@ -1,10 +1,10 @@
 //! Installing: all in one transaction, or nothing.
 
-use crate::server::{Fault, SPEC, Server};
-use crate::tds_peer::{Call, Reply, ServerMessage, TransactionCall};
 use readpast::error::{Error, ErrorKind};
 use readpast::install::install;
 use readpast::spec::QueueSpec;
+use support::scripted::server::{Fault, SPEC, Server};
+use support::tds_peer::{Call, Reply, ServerMessage, TransactionCall};
 
 fn install_on(server: &Server) -> Result<(), Error> {
     install(&server.config(&[]), Some(&QueueSpec::from_json(SPEC).unwrap()))
@@ -60,7 +60,7 @@ fn an_install_whose_connection_is_cut_says_so_and_does_not_panic() {
 #[test]
 fn an_install_does_not_touch_what_a_newer_library_made() {
     let server = Server::start();
-    let newer = crate::tds_peer::Answer::new().scalar("Version", crate::tds_peer::Type::Int, 99);
+    let newer = support::tds_peer::Answer::new().scalar("Version", support::tds_peer::Type::Int, 99);
     server.fault("SELECT MAX(v.[Version])", Fault::Instead(newer.into()));
     let error = install_on(&server).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::SchemaNewer);

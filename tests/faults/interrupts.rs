@@ -1,13 +1,13 @@
 //! Waits that are called off from another thread.
 
-use crate::server::{Fault, Server};
-use crate::tds_peer::Reply;
-use crate::{all, put, take};
+use super::{all, put, take};
 use readpast::error::{Error, ErrorKind};
 use readpast::item::{Action, Batch};
 use readpast::queue::Queue;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
+use support::scripted::server::{Fault, Server};
+use support::tds_peer::Reply;
 
 const HOUR: Duration = Duration::from_secs(3600);
 

@@ -1,13 +1,13 @@
 //! Items that a worker has not the memory for.
 
-use crate::server::Server;
-use crate::starting::again;
-use crate::take;
+use super::starting::again;
+use super::take;
 use readpast::config::Config;
 use readpast::item::Value;
 use readpast::queue::Queue;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::{env, fs};
+use support::scripted::server::Server;
 
 /// Characters of the large item: as UTF-8 alone more than the process may add to what it has.
 const LARGE: usize = 48 * 1024 * 1024;
@@ -25,7 +25,7 @@ fn limit_memory(more: u64) {
 #[cfg(target_os = "linux")]
 fn an_item_without_the_memory_for_it_is_given_back_alone() {
     const TEST: &str = "memory::an_item_without_the_memory_for_it_is_given_back_alone";
-    if let Ok(connection) = env::var(crate::starting::CONNECTION) {
+    if let Ok(connection) = env::var(super::starting::CONNECTION) {
         let mut config = Config::new();
         config.set("connection", &connection).unwrap().set("item.max_bytes", "0").unwrap();
         // The peer takes its time for so much.
@@ -40,7 +40,7 @@ fn an_item_without_the_memory_for_it_is_given_back_alone() {
         return;
     }
     let server = Server::start();
-    crate::put(&server.open(&[]), &["first", "before", "large", "behind"]);
+    super::put(&server.open(&[]), &["first", "before", "large", "behind"]);
     server.ledger().items[2].payload = "x".repeat(LARGE);
     let worker = again(TEST, &server.peer.connection_string(), r#"exec "$@""#).output().unwrap();
     assert!(worker.status.success(), "{:?} {}", worker.status, String::from_utf8_lossy(&worker.stderr));

@@ -1,12 +1,12 @@
 //! Answers of several results: rows are believed only when the server has said that all went well.
 
-use crate::ledger::{answer_columns, cells, with_item_columns};
-use crate::server::{Fault, Server};
-use crate::tds_peer::{Answer, Reply, ServerMessage};
-use crate::{all, put, take};
+use super::{all, put, take};
 use readpast::error::{Error, ErrorKind};
 use readpast::item::Action;
 use std::time::Duration;
+use support::scripted::ledger::{answer_columns, cells, with_item_columns};
+use support::scripted::server::{Fault, Server};
+use support::tds_peer::{Answer, Reply, ServerMessage};
 
 const KEY: &str = "2026-11-21T08:30:00.1234567";
 
@@ -14,7 +14,7 @@ const KEY: &str = "2026-11-21T08:30:00.1234567";
 fn handed_out() -> Answer {
     let item = [KEY, "Processing", "w", "payload"];
     let cells = cells("CLAIMED", None, KEY, KEY, 1, item[1]).into_iter();
-    let values = [crate::tds_peer::Value::datetime2(item[0]), item[1].into(), item[2].into(), item[3].into()];
+    let values = [support::tds_peer::Value::datetime2(item[0]), item[1].into(), item[2].into(), item[3].into()];
     with_item_columns().row(cells.chain(values)).end()
 }
 
@@ -78,7 +78,7 @@ fn counts_before_the_rows_are_an_error_with_a_remedy() {
     let queue = server.open(&[]);
     put(&queue, &["a"]);
     let batch = take(&queue, 1);
-    let counted = Answer::new().affected(3).columns(crate::ledger::answer_column_types());
+    let counted = Answer::new().affected(3).columns(support::scripted::ledger::answer_column_types());
     let counted = counted.row(cells("OK", Some(0), KEY, KEY, 1, "Completed"));
     server.fault("[Modify_Job", Fault::Instead(counted.into()));
     let error = queue.settle(&all(&batch, Action::Complete), None).unwrap_err();

@@ -1,11 +1,11 @@
 //! Passwords stay where they are: in no error, no `Debug` output and no line of a log, at its most talkative.
 
-use crate::server::{Fault, Server};
-use crate::take;
-use crate::tds_peer::{LoginReply, Reply, ServerMessage};
+use super::take;
 use parking_lot::Mutex;
 use readpast::config::Config;
 use readpast::queue::Queue;
+use support::scripted::server::{Fault, Server};
+use support::tds_peer::{LoginReply, Reply, ServerMessage};
 
 static LOG: Log = Log(Mutex::new(String::new()));
 

@@ -1,12 +1,12 @@
 //! A settle that goes wrong: its outcome is known in the end, and applied twice equals applied once.
 
-use crate::server::{Fault, Server};
-use crate::tds_peer::{Event, Reply, ServerMessage};
-use crate::{all, put, take};
+use super::{all, put, take};
 use readpast::error::{Error, ErrorKind};
 use readpast::item::{Action, Answer, ItemState, Outcome, Verdict};
 use readpast::queue::Queue;
 use readpast::worker::{self, Job, Worker};
+use support::scripted::server::{Fault, Server};
+use support::tds_peer::{Event, Reply, ServerMessage};
 
 /// What a settle of one item comes to that goes wrong like this once.
 struct Story {
@@ -50,7 +50,7 @@ fn a_deadlock_victim_tries_again_on_its_connection() {
 #[test]
 fn a_lock_that_was_not_granted_is_asked_for_again() {
     let timeout = ServerMessage::error(1222, "Lock request time out period exceeded.");
-    settle_with(vec![Fault::Instead(crate::tds_peer::Answer::new().abort(&timeout).into())], &[])
+    settle_with(vec![Fault::Instead(support::tds_peer::Answer::new().abort(&timeout).into())], &[])
         .assert_done_once(2, 1);
 }
 
@@ -105,7 +105,7 @@ fn an_answer_that_never_comes_is_cancelled_and_asked_for_again() {
 #[test]
 fn a_session_killed_by_an_administrator_is_replaced() {
     let killed = ServerMessage::error(596, "Cannot continue the execution because the session is in the kill state.");
-    let answer = crate::tds_peer::Answer::new().abort(&killed.class(21));
+    let answer = support::tds_peer::Answer::new().abort(&killed.class(21));
     settle_with(vec![Fault::Instead(Reply::cut_after(answer))], &[]).assert_done_once(2, 2);
 }
 
@@ -157,7 +157,7 @@ fn a_lost_answer_at_the_end_of_the_budget_can_be_learnt_later() {
 fn a_victim_at_the_end_of_the_budget_is_known_not_to_be_settled() {
     let timeout = ServerMessage::error(1222, "Lock request time out period exceeded.");
     for (message, kind) in [(ServerMessage::deadlock(), ErrorKind::Deadlock), (timeout, ErrorKind::TimedOut)] {
-        let fault = Fault::Instead(crate::tds_peer::Answer::new().abort(&message).into());
+        let fault = Fault::Instead(support::tds_peer::Answer::new().abort(&message).into());
         let story = settle_with(vec![fault], &[("retry.budget_ms", "0")]);
         let error = story.result.unwrap_err();
         assert_eq!((error.kind(), error.operation()), (kind, None), "{error}");

@@ -1,11 +1,8 @@
 //! Connections that fall silent, through Microsoft's driver: its own time-out asks the server to cancel, and then waits four
 //! minutes for the word of that. Every call comes to an end before, and on another connection to its outcome.
 
-use crate::limit::{SOON, in_time};
-use crate::server::{Fault, Server};
-use crate::starting::{CONNECTION, again};
-use crate::tds_peer::{LoginReply, Reply};
-use crate::{all, put, take};
+use super::starting::{CONNECTION, again};
+use super::{all, put, take};
 use readpast::error::ErrorKind;
 use readpast::item::{Action, Answer, Lease};
 use readpast::queue::Queue;
@@ -13,6 +10,9 @@ use readpast::{Engine, engine::Taken, engine::Terms};
 use std::io::{Write, stdin};
 use std::process::Stdio;
 use std::time::Duration;
+use support::limit::{SOON, in_time};
+use support::scripted::server::{Fault, Server};
+use support::tds_peer::{LoginReply, Reply};
 
 /// Calls are given up after this and a few seconds.
 const SHORT: &[(&str, &str)] = &[("query.timeout_ms", "2000"), ("login.timeout_ms", "5000")];

@@ -1,6 +1,5 @@
 //! What a process meets at its first connections. Each test starts itself again, as a process that has nothing behind it.
 
-use crate::server::Server;
 use readpast::config::Config;
 use readpast::error::{Error, ErrorKind};
 use readpast::queue::Queue;
@@ -11,6 +10,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 use std::{env, thread};
+use support::scripted::server::Server;
 
 const THREADS: usize = 8;
 

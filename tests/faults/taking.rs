@@ -1,10 +1,10 @@
 //! Enqueueing and claiming when answers are lost.
 
-use crate::server::{Fault, Server};
-use crate::tds_peer::{Reply, ServerMessage};
-use crate::{item, put, take};
+use super::{item, put, take};
 use readpast::error::ErrorKind;
 use std::time::Duration;
+use support::scripted::server::{Fault, Server};
+use support::tds_peer::{Reply, ServerMessage};
 
 #[test]
 fn enqueueing_again_adds_nothing_and_gives_the_same_keys() {

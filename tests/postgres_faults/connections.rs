@@ -1,11 +1,11 @@
 //! Connections that end: while idle, in the middle of a call, and after it with its answer.
 
-use crate::scratch::{Proxy, Scratch, all, changed, config, item};
-use crate::{claim_new, completions, watch_completions, while_locked};
+use super::{claim_new, completions, watch_completions, while_locked};
 use readpast::error::ErrorKind;
 use readpast::item::{Action, Answer};
 use readpast::queue::Queue;
 use std::time::Duration;
+use support::scratch::{Proxy, Scratch, all, changed, config, item};
 
 /// Opens the queue by way of a proxy.
 pub fn open_through(scratch: &Scratch, settings: &[(&str, &str)]) -> (Proxy, Queue) {

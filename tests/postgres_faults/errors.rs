@@ -1,9 +1,9 @@
 //! Deadlocks, time-outs and other errors of the server in the middle of a settle.
 
-use crate::scratch::{Scratch, all};
-use crate::{claim_new, completions, watch_completions, while_locked};
+use super::{claim_new, completions, watch_completions, while_locked};
 use readpast::error::ErrorKind;
 use readpast::item::{Action, Answer};
+use support::scratch::{Scratch, all};
 
 /// Makes the next `times` changes of items fail with this SQLSTATE, as the server's own errors do: all is rolled back.
 fn fail_next(scratch: &Scratch, times: usize, sqlstate: &str) {

@@ -1,10 +1,8 @@
 //! Connections that fall silent: open, all that is sent taken and acknowledged, and nothing comes back. psqlODBC waits for
 //! ever then. Every call comes to an end, and on another connection to its outcome.
 
-use crate::connections::open_through;
-use crate::limit::{SOON, in_time};
-use crate::scratch::{Proxy, Scratch, Silence, all, changed, config, item};
-use crate::{claim_new, completions, watch_completions};
+use super::connections::open_through;
+use super::{claim_new, completions, watch_completions};
 use readpast::error::{Error, ErrorKind};
 use readpast::item::{Action, Answer, Lease, Settlement};
 use readpast::queue::Queue;
@@ -14,6 +12,8 @@ use std::io::{BufRead, BufReader, Write, stdin};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use support::limit::{SOON, in_time};
+use support::scratch::{Proxy, Scratch, Silence, all, changed, config, item};
 
 /// Calls are given up after this and a few seconds. What is not silent has to be done in this time on a busy machine.
 const SHORT: &[(&str, &str)] = &[("query.timeout_ms", "2000"), ("login.timeout_ms", "5000")];

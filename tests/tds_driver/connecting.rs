@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use odbc_api::ConnectionOptions;
 
-use super::tds_peer::{LoginReply, Peer, Reply, ServerMessage};
 use super::{code, codes, connect, environment, try_connect};
+use support::tds_peer::{LoginReply, Peer, Reply, ServerMessage};
 
 #[test]
 fn the_login_names_user_and_application_and_nothing_follows_it() {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use odbc_api::{Connection, ConnectionOptions, Cursor, Error};
 
-use super::tds_peer::{Answer, Event, Peer, Reply, ServerMessage, Type};
 use super::{code, codes, connect, diagnostic, environment};
+use support::tds_peer::{Answer, Event, Peer, Reply, ServerMessage, Type};
 
 /// A row that takes more than one packet.
 fn long_row() -> Answer {

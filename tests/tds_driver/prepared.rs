@@ -4,8 +4,8 @@ use odbc_api::parameter::{VarWCharBox, WithDataType};
 use odbc_api::sys::Timestamp;
 use odbc_api::{BindParamDesc, Bit, DataType, IntoParameter, ResultSetMetadata};
 
-use super::tds_peer::{Answer, Call, Peer, Reply, Type, Value};
 use super::{code, codes, connect};
+use support::tds_peer::{Answer, Call, Peer, Reply, Type, Value};
 
 fn kinds(peer: &Peer) -> Vec<&'static str> {
     peer.requests().iter().map(|request| request.kind()).collect()

@@ -3,8 +3,8 @@
 use odbc_api::handles::{AsStatementRef, Diagnostics};
 use odbc_api::{Cursor, Error};
 
-use super::tds_peer::{Answer, Peer, Reply, ServerMessage, Type};
 use super::{code, codes, connect, diagnostic};
+use support::tds_peer::{Answer, Peer, Reply, ServerMessage, Type};
 
 /// A peer that gives this answer to everything.
 fn answering(answer: Answer) -> Peer {
@@ -32,7 +32,7 @@ fn result_sets_come_one_after_the_other() {
     let mut first = connection.execute("EXEC two_sets", (), None).unwrap().unwrap();
     assert_eq!(read(&mut first).unwrap(), [1, 2]);
     let mut second = first.more_results().unwrap().unwrap();
-    assert_eq!(read(&mut second).unwrap(), []);
+    assert_eq!(read(&mut second).unwrap(), Vec::<i32>::new());
     assert!(second.more_results().unwrap().is_none());
 }
 

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use odbc_api::Cursor;
 
-use super::tds_peer::{Answer, Event, Peer, Reply, Type};
 use super::{code, codes, connect};
+use support::tds_peer::{Answer, Event, Peer, Reply, Type};
 
 #[test]
 fn a_query_timeout_cancels_the_request_and_keeps_the_connection() {

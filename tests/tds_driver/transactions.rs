@@ -1,7 +1,7 @@
 //! Manual commit: the driver begins and ends transactions by transaction manager requests.
 
-use super::tds_peer::{Answer, Call, Peer, Reply, TransactionCall};
 use super::{code, codes, connect};
+use support::tds_peer::{Answer, Call, Peer, Reply, TransactionCall};
 
 fn kinds(peer: &Peer) -> Vec<&'static str> {
     peer.requests().iter().map(|request| request.kind()).collect()

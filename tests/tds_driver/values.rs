@@ -4,7 +4,7 @@ use odbc_api::sys::Timestamp;
 use odbc_api::{Bit, Cursor, Nullable};
 
 use super::connect;
-use super::tds_peer::{Answer, Peer, Reply, Type, Value};
+use support::tds_peer::{Answer, Peer, Reply, Type, Value};
 
 #[test]
 fn every_type_arrives() {

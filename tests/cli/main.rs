@@ -1,0 +1,23 @@
+//! The command, as a shell starts it, against a real PostgreSQL: every subcommand, what users get wrong, signals, and the
+//! exit statuses. No password may come out of it, whatever happens: `Done` looks at every run.
+
+#[cfg(feature = "serve")]
+mod alerting;
+mod checking;
+mod connecting;
+mod documents;
+mod enqueuing;
+mod help;
+#[cfg(feature = "serve")]
+mod http;
+mod installing;
+mod operating;
+mod outcomes;
+mod plugin;
+mod procedure;
+mod readme;
+#[cfg(feature = "serve")]
+mod serving;
+mod shell;
+mod signals;
+mod working;

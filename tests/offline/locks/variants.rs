@@ -1,0 +1,121 @@
+//! What is known to go wrong is found: else the search proves nothing.
+
+use super::search::{Finding, explore, explore_past, group, of_kinds, table};
+use super::statement::{
+    CLAIM_READS, DUE_INDEX, Program, RECOVER, Statement, TURN, add, beside, by_kind, cancel, claim, due, in_groups,
+    recover, settle, settle_and_claim, stats,
+};
+use super::world::{Index, Mode, State};
+
+use State::{InFlight, Waits};
+
+fn found(rows: &[(State, bool)], programs: &[Program]) -> Option<Finding> {
+    explore(&table(rows), programs).0
+}
+
+/// A claim whose search is this one meets an operator's change of what it has found, which goes by the key.
+fn meets_a_change_by_the_key(search: Statement) {
+    let mut bad = claim();
+    bad.statements[0] = search;
+    let programs = [bad, cancel(&[1])];
+    assert_eq!(found(&[(Waits, false)], &programs), Some(Finding::ClaimWaits));
+    let (finding, _) = explore_past(&table(&[(Waits, false)]), &programs, &[Finding::ClaimWaits]);
+    assert_eq!(finding, Some(Finding::Deadlock(vec!["claim", "cancel"])));
+}
+
+#[test]
+fn a_due_index_that_covers_the_claim() {
+    let all: Vec<_> = DUE_INDEX.into_iter().chain(CLAIM_READS).collect();
+    meets_a_change_by_the_key(due(&CLAIM_READS, &all));
+}
+
+/// An adopted table whose claim reads no more than its index has: no column is its witness.
+#[test]
+fn settle_by_row_and_claim_by_index_without_the_witness() {
+    meets_a_change_by_the_key(due(&["EnqueuedAt", "ScheduledFor"], &DUE_INDEX));
+}
+
+#[test]
+fn settling_in_the_order_of_the_call() {
+    let rows = [(InFlight(0), false), (InFlight(0), false)];
+    let finding = found(&rows, &[settle(&[1, 2]), settle(&[2, 1])]);
+    assert_eq!(finding, Some(Finding::Deadlock(vec!["settle", "settle"])));
+}
+
+fn add_with_ranges(works: &[u8]) -> Program {
+    let mut program = add(works);
+    program.statements[0] = Statement::LookUpWork { mode: Mode::U, ranges: true };
+    program
+}
+
+#[test]
+fn range_locks_under_dedup() {
+    // Different work in one gap.
+    assert_eq!(found(&[], &[add_with_ranges(&[10]), add_with_ranges(&[20])]), Some(Finding::AdderWaits));
+    // The works of two items that are settled together, in the order of their keys, which is not that of the works.
+    let rows = [(InFlight(0), false), (InFlight(0), false)];
+    let finding = found(&rows, &[settle(&[1, 2]), add_with_ranges(&[10, 20])]);
+    assert_eq!(finding, Some(Finding::Deadlock(vec!["settle", "add"])));
+}
+
+#[test]
+fn adding_works_in_the_order_of_the_call() {
+    assert_eq!(found(&[], &[add(&[10, 20]), add(&[20, 10])]), Some(Finding::Deadlock(vec!["add", "add"])));
+}
+
+/// Of two in a deadlock the server may then end the one that changes items.
+#[test]
+fn a_reader_without_low_deadlock_priority() {
+    let reader = Program { yields: false, ..stats() };
+    let rows = [(InFlight(0), false), (Waits, false)];
+    assert_eq!(found(&rows, &[cancel(&[2]), reader.clone()]), Some(Finding::Deadlock(vec!["cancel", "stats"])));
+    assert!(matches!(found(&rows, &[settle_and_claim(&[1]), reader]), Some(Finding::Deadlock(_))));
+}
+
+/// Which items are the first of their groups is decided by two at once.
+#[test]
+fn claims_of_groups_without_a_turn() {
+    let mut bad = in_groups(claim());
+    assert_eq!(bad.statements.remove(0), TURN);
+    let (finding, _) = explore(&group(&[(240, Waits)]), &[bad.clone(), bad, add(&[10])]);
+    assert!(matches!(&finding, Some(Finding::Wrong(what)) if what.contains("of its group")), "{finding:?}");
+}
+
+#[test]
+fn a_turn_that_is_taken_after_the_items() {
+    let good = in_groups(settle_and_claim(&[1]));
+    let mut bad = good.clone();
+    let turn = bad.statements.remove(0);
+    bad.statements.insert(2, turn);
+    let (finding, _) = explore(&group(&[(1, InFlight(0)), (2, Waits)]), &[bad, good]);
+    assert!(matches!(finding, Some(Finding::Deadlock(_))), "{finding:?}");
+}
+
+/// Every process would wait for the one whose turn it is to recover.
+#[test]
+fn a_turn_to_recover_that_is_waited_for() {
+    let mut bad = recover();
+    assert_eq!(bad.statements[0], RECOVER[0]);
+    bad.statements[0] = Statement::TakeRow { index: Index::Recovery, mode: Mode::X, readpast: false };
+    assert_eq!(found(&[(InFlight(0), true)], &[bad.clone(), bad]), Some(Finding::ClaimWaits));
+}
+
+/// Known of queues with `claim_by`: who names kinds and who names none search by two indexes. Each keeps the entry of an item that
+/// the other has, and waits for it when it takes another. One of the two is ended, and tries again; see docs/dba.md.
+#[test]
+fn claims_by_two_indexes() {
+    let programs = [claim(), by_kind(claim())];
+    let table = of_kinds(&[(Waits, false); 3]);
+    assert_eq!(explore(&table, &programs).0, Some(Finding::ClaimWaits));
+    let (finding, _) = explore_past(&table, &programs, &[Finding::ClaimWaits]);
+    assert!(matches!(finding, Some(Finding::Deadlock(_))), "{finding:?}");
+}
+
+/// Against the order of access: the table, then what stands beside it.
+#[test]
+fn leases_that_are_locked_before_their_items() {
+    let good = beside(settle(&[1]));
+    let mut bad = good.clone();
+    bad.statements.swap(0, 1);
+    assert_eq!(found(&[(InFlight(0), false)], &[good, bad]), Some(Finding::Deadlock(vec!["settle", "settle"])));
+}

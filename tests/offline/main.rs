@@ -1,0 +1,12 @@
+//! What needs no server: the SQL that is rendered, descriptions, the header, the pages, the order of the modules.
+
+mod header;
+mod layers;
+mod licences;
+mod locks;
+mod properties;
+mod readme;
+mod snapshots;
+mod spec;
+mod sql;
+mod tsql;

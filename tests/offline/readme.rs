@@ -1,0 +1,235 @@
+//! The tables and programs on the pages are made from what they describe. `READPAST_UPDATE_README=1` writes them anew.
+
+use readpast::{
+    config::{Kind, SETTINGS},
+    spec::{QueueSpec, Storage},
+};
+use std::{env, fmt::Write as _, fs, path::PathBuf, process::Command};
+
+fn root(path: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+fn settings() -> String {
+    let mut out = String::from("| key | values | default | meaning |\n|---|---|---|---|\n");
+    for setting in &SETTINGS {
+        let default = match (setting.kind, setting.default) {
+            (Kind::ConnectionString, _) => "(required)".to_owned(),
+            (_, "") => "(empty)".to_owned(),
+            (_, value) => format!("`{value}`"),
+        };
+        writeln!(out, "| `{}` | {} | {default} | {} |", setting.key, setting.range(), setting.meaning).unwrap();
+    }
+    out
+}
+
+/// From the header: the comment before each status.
+fn statuses() -> String {
+    let header = fs::read_to_string(root("include/readpast.h")).unwrap();
+    let (header, _) = header.split_once("READPAST_VERSION_").expect("statuses come first");
+    let mut out = String::from("| number | status | meaning |\n|---|---|---|\n");
+    let mut comment = Vec::new();
+    for line in header.lines() {
+        if let Some(text) = line.strip_prefix("/// ") {
+            comment.push(text);
+        } else if let Some(definition) = line.strip_prefix("#define READPAST_") {
+            let (name, number) = definition.split_once(' ').unwrap_or_default();
+            if number.parse::<i32>().is_ok() {
+                writeln!(out, "| {number} | `{name}` | {} |", comment.join(" ")).unwrap();
+            }
+            comment.clear();
+        } else if !line.starts_with("///") {
+            comment.clear();
+        }
+    }
+    assert!(out.lines().count() > 25, "the statuses should be found");
+    out
+}
+
+/// What a process tells of itself, whatever queues it has.
+fn metrics() -> String {
+    let mut out = String::from("| name | kind | meaning |\n|---|---|---|\n");
+    for family in readpast::metrics().families() {
+        writeln!(out, "| `{}` | {} | {} |", family.name(), family.kind().as_str(), family.help()).unwrap();
+    }
+    out
+}
+
+/// The least worker of each language, how its code blocks are marked, and how long the README may let it be.
+const WORKERS: [(&str, &str, usize); 6] = [
+    ("bindings/c/examples/minimal_worker.c", "c", 30),
+    ("bindings/cpp/examples/minimal_worker.cpp", "cpp", 16),
+    ("bindings/csharp/examples/minimal_worker.cs", "csharp", 16),
+    ("bindings/python/examples/minimal_worker.py", "python", 16),
+    ("bindings/go/examples/minimal_worker/main.go", "go", 30),
+    ("bindings/rust/examples/minimal_worker.rs", "rust", 16),
+];
+
+fn worker(path: &str, language: &str, longest: usize) -> String {
+    let source = fs::read_to_string(root(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+    assert!(source.lines().count() <= longest, "{path}: a worker takes {longest} lines at most");
+    format!("```{language}\n{source}```\n")
+}
+
+/// A worker over somebody else's driver, as `tests/callers` runs it.
+const CALLERS: [(&str, &str); 4] = [
+    ("tests/callers/psycopg_transfer.py", "python"),
+    ("tests/callers/pgx/transfer.go", "go"),
+    ("tests/callers/jdbc/Transfer.java", "java"),
+    ("tests/callers/pyodbc_transfer.py", "python"),
+];
+
+#[test]
+fn what_the_pages_copy_is_up_to_date() {
+    let (csharp, language, longest) = WORKERS[2];
+    let mut copies = vec![
+        ("docs/reference.md", "settings".to_owned(), settings()),
+        ("docs/reference.md", "statuses".to_owned(), statuses()),
+        ("docs/reference.md", "metrics".to_owned(), metrics()),
+        ("README.md", csharp.to_owned(), worker(csharp, language, longest)),
+    ];
+    copies.extend(CALLERS.map(|(path, language)| ("docs/developer.md", path.to_owned(), worker(path, language, 60))));
+    for (server, language) in [("sql_server", "tsql"), ("postgres", "sql")] {
+        let path = format!("tests/documents/queue_four.{server}.sql");
+        let text = worker(&path, language, 80);
+        copies.push(("sql/ADOPT.md", path, text));
+    }
+    for (page, name, text) in copies {
+        let before = fs::read_to_string(root(page)).unwrap();
+        let begin = format!("<!-- {name} -->\n");
+        let (head, rest) = before.split_once(&begin).unwrap_or_else(|| panic!("{page}: no {begin}"));
+        let (_, tail) = rest.split_once("<!-- end -->").unwrap();
+        let after = format!("{head}{begin}{text}<!-- end -->{tail}");
+        if env::var_os("READPAST_UPDATE_README").is_some() {
+            fs::write(root(page), after).unwrap();
+        } else {
+            assert!(
+                before == after,
+                "{page} is out of date: READPAST_UPDATE_README=1 cargo test --test offline readme::"
+            );
+        }
+    }
+}
+
+#[test]
+fn each_language_s_own_page_shows_the_same_worker() {
+    for (path, language, longest) in WORKERS {
+        let folder = path.split("/examples/").next().unwrap();
+        let page = fs::read_to_string(root(folder).join("README.md")).unwrap();
+        assert!(page.contains(&worker(path, language, longest)), "{folder}/README.md does not show {path}");
+    }
+}
+
+/// The pages that a reader comes to from the README.
+const PAGES: [&str; 9] = [
+    "README.md",
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "docs/developer.md",
+    "docs/operator.md",
+    "docs/reference.md",
+    "docs/scale.md",
+    "docs/speed.md",
+    "docs/worker.md",
+];
+
+#[test]
+fn links_lead_somewhere() {
+    for page in PAGES {
+        let folder = root(page).parent().unwrap().to_owned();
+        let text = fs::read_to_string(root(page)).unwrap();
+        for link in text.split("](").skip(1).map(|rest| rest.split(')').next().unwrap()) {
+            let path = link.split('#').next().unwrap();
+            assert!(link.starts_with("http") || folder.join(path).exists(), "{page}: {link}");
+        }
+    }
+}
+
+#[test]
+fn the_readme_can_be_read_to_its_end() {
+    let lines = fs::read_to_string(root("README.md")).unwrap().lines().count();
+    assert!(lines <= 160, "README.md has {lines} lines; what is looked up belongs to docs/");
+}
+
+/// Folders and files of the source that the page about the architecture names.
+#[test]
+fn the_architecture_is_that_of_the_source() {
+    let page = fs::read_to_string(root("ARCHITECTURE.md")).unwrap();
+    let mut modules: Vec<_> = fs::read_to_string(root("src/lib.rs"))
+        .unwrap()
+        .lines()
+        .filter_map(|line| Some(line.trim_start_matches("pub ").strip_prefix("mod ")?.strip_suffix(';')?.to_owned()))
+        .collect();
+    modules.retain(|module| !page.contains(&format!("`{module}`")) && !page.contains(&format!("`src/{module}`")));
+    assert!(modules.is_empty(), "ARCHITECTURE.md does not name {modules:?}");
+    for path in page.split('`').skip(1).step_by(2) {
+        let is_path = path.contains('/') && !path.contains(['<', '{', '*']);
+        assert!(!is_path || root(path).exists(), "ARCHITECTURE.md: {path}");
+    }
+}
+
+/// The code blocks of a page that are in one language, line by line.
+fn snippets(page: &str, language: &str) -> Vec<String> {
+    let fence = format!("```{language}");
+    let mut lines = Vec::new();
+    let mut within = false;
+    for line in fs::read_to_string(root(page)).unwrap().lines().map(str::trim) {
+        match line {
+            _ if line == fence => within = true,
+            "```" => within = false,
+            _ if within => lines.push(line.to_owned()),
+            _ => {}
+        }
+    }
+    assert!(!lines.is_empty(), "{page} has {language}");
+    lines
+}
+
+#[test]
+fn commands_on_the_pages_are_real() {
+    for line in snippets("sql/ADOPT.md", "sh").iter().filter_map(|line| line.strip_prefix("readpast ")) {
+        // What comes behind two hyphens is the user's own command.
+        let ours = line.split(" -- ").next().unwrap();
+        let subcommand = ours.split(' ').next().unwrap();
+        let help = Command::new(env!("CARGO_BIN_EXE_readpast")).args([subcommand, "--help"]).output().unwrap();
+        assert!(help.status.success(), "readpast {line}");
+        let help = String::from_utf8(help.stdout).unwrap();
+        for option in ours.split(' ').filter(|word| word.starts_with("--")) {
+            assert!(help.contains(option), "readpast {line}: {option}");
+        }
+    }
+}
+
+#[test]
+fn paths_on_the_page_about_tables_exist() {
+    let page = fs::read_to_string(root("sql/ADOPT.md")).unwrap();
+    for link in page.split("](").skip(1).map(|rest| rest.split(')').next().unwrap()) {
+        match link.strip_prefix('#') {
+            Some(anchor) => {
+                let heading =
+                    |line: &str| line.strip_prefix("## ").map(|h| h.to_lowercase().replace(',', "").replace(' ', "-"));
+                assert!(page.lines().filter_map(heading).any(|found| found == anchor), "{anchor}");
+            }
+            None => assert!(root("sql").join(link).exists(), "{link}"),
+        }
+    }
+    for command in snippets("sql/ADOPT.md", "sh") {
+        for path in command.split(' ').filter(|word| word.starts_with("sql/")) {
+            assert!(root(path).exists(), "{command}");
+        }
+    }
+}
+
+/// What the page prints of a description is one: it is read, with what stands before it on the page.
+#[test]
+fn descriptions_on_the_page_about_tables_are_read() {
+    let lines = snippets("sql/ADOPT.md", "toml");
+    let (lifecycle, whole): (Vec<_>, Vec<_>) = lines.into_iter().partition(|line| line.contains("\"LeaseUntil\""));
+    QueueSpec::from_toml(&whole.join("\n")).unwrap();
+    let file = fs::read_to_string(root("sql/specs/simple_queue.toml")).unwrap();
+    let changed: Vec<_> =
+        file.lines().map(|line| if line.starts_with("lifecycle") { lifecycle[0].as_str() } else { line }).collect();
+    let spec = QueueSpec::from_toml(&changed.join("\n")).unwrap();
+    let Storage::Table(table) = spec.storage else { panic!("it has a table") };
+    assert!(table.lifecycle.lease_until.is_some());
+}

@@ -1,0 +1,548 @@
+//! The SQL as users get it: every file rendered, held to the rules of `sql/README.md`, and written to `target/sql` for
+//! the linter (`.ci/lint_sql.sh`). No server is needed.
+
+mod queues;
+
+use queues::{ADOPTED, DELIVERY, NOTICE, NOTIFICATION, SHARED, SYNC};
+use readpast::{
+    Dialect,
+    ident::Identifier,
+    render::{self, Made, Object},
+    spec::{EXAMPLES, QueueSpec, Storage},
+};
+use std::{collections::BTreeSet, fs, path::Path, path::PathBuf};
+
+const DIALECTS: [(Dialect, &str); 2] = [(Dialect::SqlServer, "sql_server"), (Dialect::Postgres, "postgres")];
+
+/// Queues much like another one: the linter is slow, and need not read their SQL too.
+const LIKE_OTHERS: [&str; 8] = [
+    "queue_PasswordReset",
+    "queue_SyncQueue",
+    "queue_FourQueue",
+    "queue_EmailRequests",
+    "queue_EmailRequestsHeap",
+    "queue_EmailRequestsLifo",
+    "queue_EmailRequestsSent",
+    "queue_SimpleQueuePg",
+];
+
+/// The schema scripts and the hash of each. They may change only until the first release; from then on a change is a new
+/// script with the next number, since databases out there have run these.
+const SCHEMA_SCRIPTS: [(Dialect, &str, u64); 2] = [
+    (Dialect::SqlServer, "schema/0001_base.sql", 0xe293_d9c9_4607_0f61),
+    (Dialect::Postgres, "schema/0001_base.sql", 0x0f2f_3c07_e9a1_8c23),
+];
+
+/// What only SQL Server is asked: how its locks, plans and owners can stand in the way.
+const ASKED_OF_SQL_SERVER: [&str; 7] = [
+    "/owner_chain.sql",
+    "/foreign_keys.sql",
+    "/indexed_views.sql",
+    "/plans_cached.sql",
+    "/plans_stored.sql",
+    "/row_locks.sql",
+    "/transactions.sql",
+];
+
+/// A queue before and after a change of everything that an upgrade script has something to do for.
+const CHANGED: [&str; 2] = [
+    r#"{"queue": "Job", "columns": [{"name": "A", "type": "text(9)", "nullable": false}],
+        "roles": {"worker": "before"}}"#,
+    r#"{"queue": "Job", "columns": [{"name": "A", "type": "text(10)"}, {"name": "B", "type": "date"}],
+        "order": {"direction": "lifo"}, "roles": {"worker": "after"}}"#,
+];
+
+/// The schema's scripts, then those of each queue.
+struct Rendered {
+    /// Of each file its name and its statements.
+    files: Vec<(String, Vec<String>)>,
+    objects: Vec<Object>,
+}
+
+impl Rendered {
+    fn new(dialect: Dialect, schema: &str) -> Self {
+        let schema = Identifier::new("the schema", schema).unwrap();
+        let mut files = Vec::new();
+        let mut objects = render::shared(dialect, &schema).unwrap();
+        let texts = |objects: &[Object]| objects.iter().map(|object| object.definition.clone()).collect::<Vec<_>>();
+        for objects in objects.chunk_by(|one, other| one.file == other.file) {
+            files.push((objects[0].file.trim_end_matches(".sql").replace('/', "_"), texts(objects)));
+        }
+        for (name, _) in dialect.files() {
+            if let Some(call) = name.strip_prefix("call/").filter(|call| *call != "session.sql") {
+                let call = call.trim_end_matches(".sql");
+                // A call of a queue needs the queue's name; it is rendered with the queues below.
+                if let Ok(text) = dialect.schema_call(call, &schema) {
+                    files.push((format!("call_{call}"), vec![text]));
+                }
+            }
+        }
+        for spec in [NOTIFICATION, SHARED, r#"{"queue": "PasswordReset"}"#, DELIVERY, NOTICE, SYNC] {
+            let spec = QueueSpec::from_json(spec).unwrap();
+            let queue = spec.queue.as_str();
+            let made = render::queue(dialect, &schema, &spec).unwrap();
+            files.push((format!("queue_{queue}"), texts(&made)));
+            objects.extend(made);
+            let calls = dialect.calls(&schema, &spec).unwrap();
+            for (call, text) in [
+                ("enqueue", &calls.enqueue),
+                ("claim", &calls.claim),
+                ("settle", &calls.settle),
+                ("enqueue_within", &calls.enqueue_within),
+                ("settle_within", &calls.settle_within),
+                ("renew", &calls.renew),
+                ("recover", &calls.recover),
+                ("stats", &calls.stats),
+                ("watch", &calls.watch),
+                ("find", &calls.find),
+                ("redrive", &calls.redrive),
+                ("purge", &calls.purge),
+            ] {
+                files.push((format!("call_{call}_{queue}"), vec![text.to_string()]));
+            }
+            for (call, text) in [("blocked", &calls.blocked), ("attempts", &calls.attempts), ("retain", &calls.retain)]
+            {
+                files.extend(text.iter().map(|text| (format!("call_{call}_{queue}"), vec![text.to_string()])));
+            }
+        }
+        for spec in ADOPTED.iter().copied().chain(EXAMPLES.iter().map(|(_, text)| *text)) {
+            let spec = QueueSpec::from_text(spec).unwrap();
+            if matches!(spec.storage, Storage::Table(_)) {
+                let made = render::queue(dialect, &schema, &spec).unwrap();
+                files.push((format!("queue_{}", spec.queue), texts(&made)));
+                objects.extend(made);
+            }
+        }
+        Self { files, objects }
+    }
+
+    fn statements(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().flat_map(|(_, statements)| statements).map(String::as_str)
+    }
+}
+
+fn folder(dialect: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("sql").join(dialect)
+}
+
+/// Whether a file is only taken into others.
+fn is_part(name: &str) -> bool {
+    name.starts_with("part/")
+}
+
+/// The names of the SQL files below `folder`, as `queue/table.sql`.
+fn names_below(folder: &Path, prefix: &str) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        let name = format!("{prefix}{}", entry.file_name().to_str().unwrap());
+        if entry.path().is_dir() {
+            names.extend(names_below(&entry.path(), &format!("{name}/")));
+        } else {
+            names.insert(name);
+        }
+    }
+    names
+}
+
+/// `statement` without its comments.
+fn code(statement: &str) -> String {
+    let mut out = String::new();
+    let mut rest = statement;
+    while let Some((before, comment)) = rest.split_once("/*") {
+        out.push_str(before);
+        rest = comment.split_once("*/").unwrap().1;
+    }
+    out + rest
+}
+
+/// The words between `start` and the next closing parenthesis, for each occurrence.
+fn lists_after<'a>(text: &'a str, start: &'a str) -> impl Iterator<Item = &'a str> {
+    text.split(start).skip(1).map(|rest| rest.split_once(')').unwrap().0)
+}
+
+/// The linter's grammar lacks this one option of a table.
+fn is_known(line: &&str) -> bool {
+    !line.ends_with(" SET (LOCK_ESCALATION = DISABLE);")
+}
+
+/// `statements` as one script, without what is ODBC's: the parameter markers.
+fn for_the_linter(dialect: Dialect, statements: &[String]) -> String {
+    let mut parameter = 0;
+    let mut out = String::new();
+    let text = statements.join(if dialect == Dialect::SqlServer { "\nGO\n" } else { "\n" });
+    for line in text.lines().filter(is_known) {
+        let mut parts = line.split('?');
+        out.push_str(parts.next().unwrap());
+        for part in parts {
+            parameter += 1;
+            let mark = if dialect == Dialect::SqlServer { "@p" } else { "$" };
+            out.push_str(&format!("{mark}{parameter}{part}"));
+        }
+        out.push('\n');
+    }
+    out
+}
+
+fn fnv1a(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+#[test]
+fn what_is_rendered_is_written_for_the_linter() {
+    for (dialect, name) in DIALECTS {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/sql").join(name);
+        fs::create_dir_all(&folder).unwrap();
+        for (file, text) in Rendered::new(dialect, "queue").files {
+            // An ODBC escape is no SQL: the driver takes the call out of it. Where nothing is to be sent, there is nothing. And
+            // the linter knows no savepoints.
+            let is_sql = !text[0].is_empty() && !["{CALL", "SAVEPOINT"].iter().any(|word| text[0].starts_with(word));
+            if is_sql && !LIKE_OTHERS.contains(&file.as_str()) {
+                fs::write(folder.join(file + ".sql"), for_the_linter(dialect, &text).trim_start()).unwrap();
+            }
+        }
+        let schema = Identifier::new("the schema", "queue").unwrap();
+        let [old, new] = CHANGED.map(|text| QueueSpec::from_json(text).unwrap());
+        let scripts = [
+            ("script_new.sql", render::script(dialect, &schema, Some(&old)).unwrap()),
+            ("script_upgrade.sql", render::upgrade_script(dialect, &schema, &old, &new).unwrap()),
+        ];
+        for (file, script) in scripts {
+            let script: String = script.split_inclusive('\n').filter(|line| is_known(&line.trim_end())).collect();
+            fs::write(folder.join(file), script).unwrap();
+        }
+    }
+}
+
+#[test]
+fn every_file_is_compiled_in() {
+    for (dialect, name) in DIALECTS {
+        let compiled: BTreeSet<_> = dialect.files().iter().map(|(name, _)| (*name).to_owned()).collect();
+        assert_eq!(compiled, names_below(&folder(name), ""), "{name}");
+    }
+}
+
+#[test]
+fn both_dialects_have_the_same_parts() {
+    let parts = |dialect: Dialect| -> BTreeSet<String> {
+        let parts = dialect.files().iter().map(|(name, _)| (*name).to_owned());
+        // Only PostgreSQL makes functions anew that an upgrade changes, and then gives back who may use them.
+        let alone = |name: &str| name == "schema/upgrade_after.sql";
+        let of_sql_server = |name: &str| ASKED_OF_SQL_SERVER.iter().any(|asked| name.ends_with(asked));
+        parts.filter(|name| !is_part(name) && !alone(name) && !of_sql_server(name)).collect()
+    };
+    assert_eq!(parts(Dialect::SqlServer), parts(Dialect::Postgres));
+}
+
+#[test]
+fn every_file_is_used_and_filled_in() {
+    for (dialect, name) in DIALECTS {
+        let rendered = Rendered::new(dialect, "queue");
+        for (file, text) in &rendered.files {
+            assert!(
+                !["{{", "}}", "{%", "%}", "{#"]
+                    .iter()
+                    .any(|mark| code(&text.join("\n")).replace("}}}", "}").contains(mark)),
+                "{name}: {file}"
+            );
+        }
+        let again = Rendered::new(dialect, "queue");
+        assert_eq!(rendered.files, again.files, "{name}: rendering is deterministic");
+
+        let used: String = dialect.files().iter().map(|(_, text)| *text).collect();
+        for (file, _) in dialect.files().iter().filter(|(name, _)| is_part(name)) {
+            let taken_in = ["include", "import"].iter().any(|word| used.contains(&format!("{word} \"{file}\"")));
+            assert!(taken_in, "{name}: nothing includes {file}");
+        }
+        // Those of the schema, and those of a queue, whose name follows; not every queue has all.
+        let is_lower = |word: &&str| !word.contains(|c: char| c.is_ascii_uppercase());
+        let calls = rendered.files.iter().filter_map(|(file, _)| file.strip_prefix("call_"));
+        let calls: BTreeSet<_> = calls.map(|call| call.split('_').take_while(is_lower).collect::<Vec<_>>()).collect();
+        let files = dialect.files().iter().filter(|(name, _)| name.starts_with("call/"));
+        assert_eq!(calls.len(), files.filter(|(name, _)| *name != "call/session.sql").count());
+    }
+}
+
+#[test]
+fn hostile_names_stay_names() {
+    for (dialect, name) in DIALECTS {
+        let plain = Rendered::new(dialect, "queue");
+        let hostile = Rendered::new(dialect, "a]b\"c'd;--/*GO{{x}}*/");
+        for ((file, plain), (_, hostile)) in plain.files.iter().zip(&hostile.files) {
+            assert_eq!(plain.len(), hostile.len(), "{name}: {file}");
+        }
+    }
+}
+
+/// What is said of a statement is what it makes: so that nothing has to be read from its text, tests read it here.
+#[test]
+fn statements_make_what_is_said_of_them() {
+    for (dialect, name) in DIALECTS {
+        let rendered = Rendered::new(dialect, "queue");
+        let mut met = [0; 4];
+        for Object { makes, definition, file, .. } in &rendered.objects {
+            let code = code(definition);
+            let made = |words: &str| code.contains(words);
+            match makes {
+                Made::Code { kind, name } => {
+                    let word = if dialect == Dialect::SqlServer { "ALTER" } else { "REPLACE" };
+                    assert!(
+                        made(&format!("CREATE OR {word} {kind} {}", quoted(dialect, name))),
+                        "{name}: {definition}"
+                    );
+                    met[0] += 1;
+                }
+                Made::Kept { kind, names } => {
+                    for name in names.iter().filter(|name| !name.schema.is_empty()) {
+                        let quoted = quoted(dialect, name);
+                        assert!(made(&quoted) || made(&quoted.replace('\'', "''")), "{kind} {name}: {definition}");
+                    }
+                    met[1] += 1;
+                }
+                Made::Index(index) => {
+                    assert!(made("CREATE ") && made(" INDEX ") && made(&index.name), "{index:?}: {definition}");
+                    assert!(made(&format!("ON {} (", quoted(dialect, &index.table))), "{index:?}: {definition}");
+                    let lower = code.to_lowercase();
+                    for column in index.columns.iter().map(|column| &column.name).chain(&index.include) {
+                        let doubled = column.replace(']', "]]").replace('"', "\"\"").to_lowercase();
+                        assert!(
+                            lower.contains(&column.to_lowercase()) || lower.contains(&doubled),
+                            "{column}: {definition}"
+                        );
+                    }
+                    assert_eq!(made("UNIQUE "), index.unique, "{definition}");
+                    met[2] += 1;
+                }
+                Made::Grant(grant) => {
+                    assert!(
+                        made(&format!("GRANT {} ON ", grant.right)) && made(&quoted(dialect, &grant.on)),
+                        "{definition}"
+                    );
+                    assert!(made(" TO ") && made(&grant.role), "{definition}");
+                    met[3] += 1;
+                }
+                _ => {
+                    let makes =
+                        ["CREATE OR ", "CREATE TABLE", "CREATE INDEX", "GRANT EXECUTE", "GRANT SELECT", "CREATE VIEW"];
+                    assert!(!makes.iter().any(|word| made(word)), "{name} {file}: {definition}");
+                }
+            }
+        }
+        assert!(met.iter().all(|met| *met > 20), "{name}: {met:?}");
+    }
+}
+
+/// Its parts in quotes.
+fn quoted(dialect: Dialect, name: &render::Name) -> String {
+    let quote = |name: &str| Identifier::new("a name", name).unwrap().quoted(dialect.quote_style());
+    format!("{}.{}", quote(&name.schema), quote(&name.name))
+}
+
+/// So that an install asks of everything in its schema whose it is.
+#[test]
+fn what_stands_in_the_schema_is_made_by_a_statement() {
+    for (dialect, name) in DIALECTS {
+        let rendered = Rendered::new(dialect, "the one's");
+        let made: BTreeSet<_> = rendered
+            .objects
+            .iter()
+            .flat_map(|object| match &object.makes {
+                Made::Code { name, .. } => vec![quoted(dialect, name)],
+                Made::Kept { names, .. } if names[0].schema.is_empty() => Vec::new(),
+                Made::Kept { names, .. } => names.iter().map(|name| quoted(dialect, name)).collect(),
+                _ => Vec::new(),
+            })
+            .collect();
+        let (open, close) = if dialect == Dialect::SqlServer { ("[", ']') } else { ("\"", '"') };
+        let place = format!("{open}the one's{close}.{open}");
+        for statement in rendered.statements() {
+            // Within a text literal quotes are doubled.
+            for rest in code(statement).replace("''", "'").split(&place).skip(1) {
+                let (named, _) = rest.split_once(close).unwrap();
+                assert!(made.contains(&format!("{place}{named}{close}")), "{name}: nothing makes {named}: {statement}");
+            }
+        }
+    }
+}
+
+#[test]
+fn released_schema_scripts_keep_their_text() {
+    for (dialect, name, hash) in SCHEMA_SCRIPTS {
+        let (_, text) = dialect.files().iter().find(|(file, _)| *file == name).unwrap();
+        assert_eq!(fnv1a(text), hash, "{dialect:?} {name}: {:#018x}", fnv1a(text));
+    }
+    let scripts = |dialect: Dialect| dialect.files().iter().filter(|(name, _)| name.starts_with("schema/0")).count();
+    assert_eq!(
+        scripts(Dialect::SqlServer) + scripts(Dialect::Postgres),
+        SCHEMA_SCRIPTS.len(),
+        "each has its hash above"
+    );
+}
+
+#[test]
+fn transact_sql_keeps_its_rules() {
+    let rendered = Rendered::new(Dialect::SqlServer, "queue");
+    let mut procedures = 0;
+    for statement in rendered.statements() {
+        let code = code(statement);
+        let adopted = code.contains("_Lease]");
+        for banned in [
+            "sp_addmessage",
+            "RAISERROR",
+            "sp_executesql",
+            "NOLOCK",
+            "GETDATE",
+            "GETUTCDATE",
+            " SYSDATETIME()",
+            "MERGE ",
+        ] {
+            // A table in local time has it as a default, when it is made.
+            let code = code.replace("DEFAULT SYSDATETIME()", "");
+            assert!(!code.contains(banned), "{banned} in {statement}");
+        }
+        assert!(
+            !code.contains("EXECUTE (")
+                || ["N'CREATE SCHEMA ", "N'CREATE FUNCTION ", "N'CREATE VIEW ", "@_Row);", "@_History);"]
+                    .iter()
+                    .any(|what| code.contains(&format!("EXECUTE ({what}"))),
+            "dynamic SQL in {statement}"
+        );
+        for number in code.split("THROW ").skip(1).map(|rest| rest.split(',').next().unwrap()) {
+            assert!(
+                ["50005", "50012", "50013", "50014", "50021", "50023", "50024", "50025", "50026"].contains(&number),
+                "{statement}"
+            );
+        }
+        for hints in lists_after(&code, "WITH (").filter(|hints| hints.contains("PAST") || hints.contains("UPDLOCK")) {
+            // Outside of these no other isolation level, and no lock of a page, is ever asked for.
+            let reads_past = hints.contains("READPAST");
+            assert_eq!(hints.contains("READCOMMITTEDLOCK"), reads_past, "{hints} in {statement}");
+        }
+        if !code.contains("CREATE OR ALTER PROCEDURE") {
+            continue;
+        }
+        procedures += 1;
+        assert!(statement.contains("Table access order: "), "{statement}");
+        assert!(code.contains("SET NOCOUNT, XACT_ABORT ON;"), "{statement}");
+        let name = code.split('[').nth(2).unwrap().split(']').next().unwrap();
+        if name.ends_with("_trx") {
+            for part in [
+                "SET TRANSACTION ISOLATION LEVEL READ COMMITTED;",
+                "SET IMPLICIT_TRANSACTIONS OFF;",
+                "IF @@TRANCOUNT > 0\n        THROW 50012",
+            ] {
+                assert!(code.contains(part), "{name} lacks {part}");
+            }
+        } else if name.ends_with("_utx") {
+            assert!(code.contains("IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0\n        THROW 50012"), "{name}");
+            assert!(!code.contains("COMMIT TRANSACTION") && !code.contains("ROLLBACK"), "{name}");
+        }
+        if name.starts_with("Next_") {
+            let hints = "WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([";
+            // Where the due time gives the order there are two: for those without one, then for those that are due.
+            let most = if adopted { 2 } else { 1 };
+            let found = code.matches(hints).count();
+            assert!((1..=most).contains(&found), "{name}: one locking access chooses the items");
+        }
+    }
+    let tables = EXAMPLES.iter().filter(|(_, text)| text.contains("[table]")).count() + ADOPTED.len();
+    // Three of the queues remember their attempts, one deletes what is over.
+    assert_eq!(
+        procedures,
+        2 + (6 + tables) * 17 + 3 + 1,
+        "two for the schema, seventeen a queue, whoever made its table"
+    );
+}
+
+#[test]
+fn a_claim_of_an_adopted_table_is_one_seek() {
+    let schema = Identifier::new("the schema", "queue").unwrap();
+    let words = |text: &str| {
+        let objects = render::queue(Dialect::SqlServer, &schema, &QueueSpec::from_toml(text).unwrap()).unwrap();
+        let script = render::text(Dialect::SqlServer, &objects);
+        script.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    for (name, index, predicate, order) in [
+        ("four_queue", "[big_idea]", "q.[in_process] = 0", "q.[id]"),
+        ("four_queue_scheduler", "[big_idea]", "q.[in_process] = 0", "q.[id]"),
+        ("email_requests", "[IX_EmailRequests_Due]", "q.[IsProcessed] = 0", "q.[Created], q.[Id]"),
+        ("email_requests_lifo", "[IX_EmailRequestsLifo_Due]", "q.[IsProcessed] = 0", "q.[Created] DESC, q.[Id] DESC"),
+        ("email_requests_heap", "[IX_EmailRequestsHeap_Due]", "q.[IsProcessed] = 0", ""),
+        ("simple_queue", "[IX_SIMPLEQUEUE_POP]", "q.[ProcessingStartedAt] IS NULL", "q.[CreatedAt]"),
+        (
+            "queue_lock_table",
+            "[IX_LockTable_Due]",
+            "q.[Status] = 1 AND q.[LockedTime] IS NULL",
+            "q.[RequestedTime], q.[RequestId]",
+        ),
+    ] {
+        let (_, text) = EXAMPLES.iter().find(|(other, _)| *other == name).unwrap();
+        let words = words(text);
+        let claim = format!("WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({index})) WHERE {predicate}");
+        let (_, rest) = words.split_once(&claim).unwrap_or_else(|| panic!("{name}: no {claim}"));
+        let statement = rest.split(';').next().unwrap();
+        let (statement, option) = statement.split_once(" OPTION (").unwrap();
+        assert!(option.ends_with("OPTIMIZE FOR (@_Take = 1))"), "{name}: a plan for more rows locks ahead: {option}");
+        let ordered = statement.split_once(" ORDER BY ").map(|(_, order)| order).unwrap_or_default();
+        assert_eq!(ordered, order, "{name}");
+    }
+    let made = |name: &str| {
+        let (_, text) = EXAMPLES.iter().find(|(other, _)| *other == name).unwrap();
+        words(text)
+    };
+    for (name, index) in [
+        (
+            "email_requests",
+            "[IX_EmailRequests_Due] ON [dbo].[EmailRequests] ([IsProcessed], [Created], [Id]) WITH (ONLINE = ON);",
+        ),
+        ("email_requests_heap", "[IX_EmailRequestsHeap_Due] ON [dbo].[EmailRequests] ([IsProcessed], [Id]);"),
+        (
+            "queue_lock_table",
+            "[IX_LockTable_Due] ON [dbo].[Queue] ([Status], [LockedTime], [RequestedTime], [RequestId]);",
+        ),
+        (
+            "four_queue_scheduler",
+            "[IX_FourQueueScheduler_InFlight] ON [dbo].[four_queue] ([in_process], [end_date], [start_date]);",
+        ),
+    ] {
+        assert!(made(name).contains(index), "{name}: no {index}");
+    }
+}
+
+#[test]
+fn postgres_functions_keep_their_rules() {
+    let rendered = Rendered::new(Dialect::Postgres, "queue");
+    let statements: Vec<_> = rendered.statements().collect();
+    let mut functions = 0;
+    for (place, statement) in statements.iter().enumerate() {
+        let code = code(statement);
+        for banned in ["now()", "CURRENT_TIMESTAMP", "EXECUTE format", "SELECT *\n"] {
+            assert!(!code.contains(banned), "{banned} in {statement}");
+        }
+        for number in code.split("ERRCODE = '").skip(1).map(|rest| rest.split('\'').next().unwrap()) {
+            assert!(["RP014", "RP021"].contains(&number), "{statement}");
+        }
+        let Some((_, function)) = code.split_once("CREATE OR REPLACE FUNCTION ") else { continue };
+        let name = function.split('(').next().unwrap();
+        if name.ends_with("_fn\"") && !name.ends_with("_is_type_fn\"") {
+            assert!(!function.contains("FROM"), "open to everybody, so it reads no table: {statement}");
+            continue;
+        }
+        functions += 1;
+        assert!(statement.contains("Table access order: "), "{statement}");
+        assert!(function.contains("SECURITY DEFINER\nSET search_path = pg_catalog, pg_temp\n"), "{statement}");
+        // However long the names are, and wherever the line is broken therefore.
+        let revoke = statements[place + 1].split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            revoke.starts_with(&format!("REVOKE ALL ON FUNCTION {name}(")) && revoke.ends_with(") FROM public;"),
+            "{revoke}"
+        );
+    }
+    let adopted = ADOPTED.len() + 10;
+    // Three of the queues remember their attempts, one deletes what is over.
+    assert_eq!(
+        functions,
+        2 + (6 + adopted) * 17 + 3 + 1 + 1,
+        "two for the schema, seventeen a queue, one for subtypes"
+    );
+}

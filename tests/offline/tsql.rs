@@ -1,0 +1,145 @@
+//! The rendered T-SQL of every option, on both kinds of table, held to rules that a stand-in server does not enforce, and
+//! written to `target/tsql` for Microsoft's parser (`.ci/lint_tsql.sh`). No server is needed.
+//!
+//! What breaks a rule today and is known stands in `tests/tsql/exceptions.txt`, and nothing else does.
+
+mod hints;
+mod matrix;
+mod names;
+mod objects;
+mod planted;
+mod statements;
+pub mod text;
+mod types;
+
+use readpast::Dialect;
+use readpast::ident::Identifier;
+use readpast::spec::Storage;
+use std::collections::BTreeSet;
+use std::{fs, path::Path};
+use text::Batch;
+
+/// A place where a rule is broken.
+#[derive(Debug)]
+pub struct Finding {
+    rule: &'static str,
+    object: String,
+    line: usize,
+    detail: String,
+}
+
+impl Finding {
+    fn new(rule: &'static str, batch: &Batch, line: usize) -> Self {
+        Self { rule, object: batch.object.clone(), line, detail: String::new() }
+    }
+
+    /// As the list of exceptions has it.
+    fn key(&self) -> String {
+        format!("{} {}", self.rule, self.object)
+    }
+}
+
+const RULES: [fn(&Batch, &mut Vec<Finding>); 13] = [
+    names::variables_are_declared_once,
+    names::columns_are_declared_once,
+    hints::readpast_needs_rowlock,
+    hints::targets_need_rowlock,
+    hints::locked_top_needs_force_order,
+    objects::filtered_indexes_have_their_filter,
+    objects::nothing_is_looked_for_by_open_like,
+    objects::schemas_have_an_owner,
+    objects::checks_call_no_function,
+    statements::numbers_of_many_rows_are_ordered,
+    statements::inserts_name_their_columns,
+    statements::only_views_are_taken_whole,
+    statements::statements_on_tables_call_no_function,
+];
+
+fn check(script: &str, ddl: &str, queue: &str, found: &mut Vec<Finding>) -> usize {
+    let batches = text::batches(script, queue);
+    let mut types = types::Types::default();
+    let theirs = text::batches(ddl, queue);
+    theirs.iter().chain(&batches).for_each(|batch| types.learn(batch));
+    hints::indexes_named_are_made(&batches, &theirs, found);
+    let mut compared = 0;
+    for batch in &batches {
+        RULES.iter().for_each(|rule| rule(batch, found));
+        compared += types::both_sides_are_of_one_type(&types, batch, found);
+    }
+    compared
+}
+
+fn place(path: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// Queries that are no templates: what looks at catalogs.
+fn queries() -> impl Iterator<Item = (String, String)> {
+    let marks = ["{{", "{%", "{#"];
+    let files =
+        Dialect::SqlServer.files().iter().filter(move |(_, text)| marks.iter().all(|mark| !text.contains(mark)));
+    files.filter(|(name, _)| name.contains('/') && !name.starts_with("part/")).map(|(name, text)| {
+        let mut parts = text.split('?');
+        let first = parts.next().unwrap().to_owned();
+        let text = parts.enumerate().fold(first, |text, (number, part)| format!("{text}@p{number}{part}"));
+        (name.trim_end_matches(".sql").replace('/', "_"), text)
+    })
+}
+
+#[test]
+fn rendered_transact_sql_keeps_the_rules() {
+    let schema = Identifier::new("the schema", "readpast").unwrap();
+    let folder = place("target/tsql");
+    fs::create_dir_all(&folder).unwrap();
+    let (mut found, mut compared) = (Vec::new(), 0);
+    let specs = matrix::specs();
+    names::columns_that_collide(&specs, &schema, &mut found);
+    for (name, spec) in &specs {
+        let script = readpast::render::script(Dialect::SqlServer, &schema, Some(spec)).unwrap();
+        fs::write(folder.join(format!("{name}.sql")), &script).unwrap();
+        let document = name.trim_start_matches("example_");
+        let ddl = fs::read_to_string(place(&format!("tests/documents/{document}.sql_server.sql"))).unwrap_or_default();
+        // An index that the description names is there already.
+        let theirs = if let Storage::Table(table) = &spec.storage { table.index.name.as_ref() } else { None };
+        let ddl = ddl
+            + &theirs.map(|index| format!("\nGO\nCREATE INDEX [{}] ON [T] ([C]);", index.as_str())).unwrap_or_default();
+        compared += check(&script, &ddl, &spec.queue.to_string(), &mut found);
+    }
+    for (name, text) in queries() {
+        fs::write(folder.join(format!("query_{name}.sql")), text).unwrap();
+    }
+    assert!(compared > 1000, "only {compared} comparisons were understood");
+
+    let exceptions = fs::read_to_string(place("tests/offline/tsql/exceptions.txt")).unwrap();
+    let known: BTreeSet<_> =
+        exceptions.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
+    let met: BTreeSet<_> = found.iter().map(Finding::key).collect();
+    let unknown: BTreeSet<_> = found
+        .iter()
+        .filter(|finding| !known.contains(finding.key().as_str()))
+        .map(|finding| format!("{} (line {} of a script) {}", finding.key(), finding.line, finding.detail))
+        .collect();
+    let gone: Vec<_> = known.iter().filter(|line| !met.contains(**line)).collect();
+    assert!(
+        unknown.is_empty() && gone.is_empty(),
+        "against a rule: {unknown:#?}\nnot met any more, take it out of tests/tsql/exceptions.txt: {gone:#?}"
+    );
+}
+
+/// A crash may forget a claim or a renewal where the description says so, and nothing else.
+#[test]
+fn only_claims_and_renewals_commit_before_the_log_has_them() {
+    let schema = Identifier::new("the schema", "readpast").unwrap();
+    let mut lazy = Vec::new();
+    for (name, spec) in matrix::specs() {
+        for object in readpast::render::queue(Dialect::SqlServer, &schema, &spec).unwrap() {
+            let text = &object.definition;
+            let may = !spec.lease.durable
+                && ["[Next_", "[Renew_"].iter().any(|start| text.contains(&format!("PROCEDURE [readpast].{start}")));
+            assert_eq!(text.contains("DELAYED_DURABILITY"), may, "{name}: {text}");
+            assert_eq!(text.contains("COMMIT TRANSACTION WITH (DELAYED_DURABILITY = ON);"), may, "{name}: {text}");
+            lazy.extend(may.then(|| name.clone()));
+        }
+    }
+    assert_eq!(lazy.len(), 9, "three procedures of each kind of table: {lazy:?}");
+}

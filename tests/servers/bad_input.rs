@@ -1,0 +1,26 @@
+//! Everything that users get wrong, or meet wrong: each gives an error that names the thing and says what to do. On
+//! PostgreSQL, or with no server at all; what SQL Server says is in `faults`.
+
+mod arguments;
+mod connecting;
+mod injection;
+mod owners;
+mod rights;
+mod roles;
+mod schema;
+mod sizes;
+mod storage;
+
+use readpast::error::{Error, ErrorKind};
+
+/// Asserts the kind of an error, and that its message has all these words, whatever their case.
+#[track_caller]
+fn assert_says<T>(result: Result<T, Error>, kind: ErrorKind, words: &[&str]) {
+    let error = result.err().expect("an error");
+    assert_eq!(error.kind(), kind, "{error}");
+    let message = error.message().to_lowercase();
+    for word in words {
+        assert!(message.contains(&word.to_lowercase()), "{word:?} is missing in: {error}");
+    }
+    assert!(!message.contains('\n'), "one line: {error}");
+}

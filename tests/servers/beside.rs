@@ -1,0 +1,111 @@
+//! What a table has no column for is kept beside it, on both servers: also of an item that no worker has had in hands yet.
+
+use readpast::item::{Action, Answer, Settlement};
+use readpast::{ItemState, NewItem, Queue, QueueSpec, Value, install};
+use serde_json::json;
+use std::time::Duration;
+use support::both::Database;
+
+/// A queue whose table has a key, a status, and the columns of these roles.
+fn given(database: &Database, life: &serde_json::Value) -> Queue {
+    let text = json!({"queue": "Job", "columns": [{"name": "What", "type": "text(20)"}], "backoff": "none",
+        "attempts": {"history": true}, "table": {"schema": "readpast", "name": "Jobs", "create": true, "key": [{"name": "Id", "type": "text(40)", "source": "producer"}],
+                  "lifecycle": life,
+                  "status": {"column": "State", "values": {"Pending": 0, "Processing": 1, "Completed": 2, "Failed": 3}}}});
+    install(&database.config(&[]), Some(&QueueSpec::from_json(&text.to_string()).unwrap())).unwrap();
+    Queue::open(&database.config(&[("worker", "w")]), "Job").unwrap()
+}
+
+fn put(queue: &Queue, id: &str, more: NewItem) {
+    let columns = json!({"Id": id}).as_object().unwrap().clone().into();
+    queue.enqueue(&[NewItem { columns, ..more }], None).unwrap();
+}
+
+#[test]
+fn what_comes_later_waits_beside_a_table_without_a_due_time() {
+    for database in Database::each() {
+        let queue = given(&database, &json!({}));
+        let step = Some("half".to_owned());
+        put(&queue, "later", NewItem { delay_ms: Some(3_600_000), step, ..NewItem::default() });
+        put(&queue, "now", NewItem::default());
+        let state = |key: &str| queue.get(key).unwrap().get(0).unwrap().state();
+        assert_eq!((state("later"), state("now")), (Some(ItemState::Error), Some(ItemState::Pending)));
+        let taken = queue.claim(10, Duration::ZERO).unwrap();
+        assert_eq!(taken.iter().map(|item| item.key().to_owned()).collect::<Vec<_>>(), ["now"]);
+        let shown = database.pick("[readpast].[Job_Lease]", "readpast.job_lease");
+        database.run(&format!(
+            "UPDATE {shown} SET {} = '2026-01-01T00:00:00' WHERE status = 'Error'",
+            database.pick("DueAt", "due_at")
+        ));
+        let taken = queue.claim(10, Duration::ZERO).unwrap();
+        let item = taken.get(0).expect("it is due");
+        assert_eq!((item.key(), item.attempt()), ("later", 1));
+        let step = ["ItemStep", "item_step"].iter().find_map(|name| item.value_of(name));
+        assert_eq!(step, Some(readpast::Value::Text("half")));
+    }
+}
+
+/// Somebody else deletes rows; what stood beside one says nothing of the next that is called so.
+#[test]
+fn a_key_that_comes_again_begins_anew() {
+    for life in [json!({}), json!({"due": "Due", "step": "Step"})] {
+        for database in Database::each() {
+            let queue = given(&database, &life);
+            for _ in 0..2 {
+                put(&queue, "a", NewItem::default());
+                assert!(queue.attempts("a").unwrap().is_empty());
+                for attempt in 1..=2 {
+                    let taken = queue.claim(10, Duration::ZERO).unwrap();
+                    let item = taken.get(0).expect("it is due");
+                    assert_eq!(item.attempt(), attempt);
+                    queue.settle(&[Settlement::new(&item, Action::Retry)], None).unwrap();
+                }
+                assert_eq!(queue.attempts("a").unwrap().len(), 2);
+                database.run(database.pick("DELETE FROM [readpast].[Jobs]", "DELETE FROM readpast.jobs"));
+            }
+        }
+    }
+}
+
+/// What Add tells of an item is how the item stands, and its token is one to go by: also where the table has no due time,
+/// no token, and nothing beside it yet. A repeated operation tells the same.
+#[test]
+fn what_add_tells_of_an_item_holds() {
+    for life in [json!({}), json!({"due": "Due"}), json!({"token": "Changed"}), json!({"due": "Due", "step": "Step"})] {
+        for database in Database::each() {
+            let queue = given(&database, &life);
+            let waits = if life.get("due").is_some() { "Pending" } else { "Error" };
+            let items = r#"[{"columns": {"Id": "later"}, "delay_ms": 3600000}, {"columns": {"Id": "now"}},
+                {"columns": {"Id": "step"}, "step": "half"}]"#;
+            let add = || {
+                let operation = "00000000-0000-0000-0000-00000000000a";
+                let rows = database.rows(&if database.is_sql_server() {
+                    format!("EXECUTE [readpast].[Add_Job_Set_trx] '{operation}', N'{items}'")
+                } else {
+                    format!("SELECT * FROM readpast.add_job_set_trx('{operation}', '{items}')")
+                });
+                let cell = |row, column| match rows.value(row, column) {
+                    Value::Text(text) => text.to_owned(),
+                    other => format!("{other:?}"),
+                };
+                (0..rows.len()).map(|row| [0, 3, 4, 6].map(|column| cell(row, column))).collect::<Vec<_>>()
+            };
+            let told = add();
+            for (row, (key, state)) in told.iter().zip([("later", waits), ("now", "Pending"), ("step", "Pending")]) {
+                let [answer, id, token, status] = row;
+                assert_eq!((answer.as_str(), id.as_str(), status.as_str()), ("OK", key, state), "{life}");
+                assert_eq!(queue.get(key).unwrap().get(0).unwrap().state().unwrap().as_str(), state, "{life}");
+                assert_ne!(token, "Null", "{life}");
+            }
+            assert_eq!(add(), told, "{life}: asked again");
+
+            let control = |key: &str, token: &str, action| {
+                queue.settle(&[Settlement::control(key, Some(token), action)], None).unwrap()[0].answer
+            };
+            for [_, key, token, _] in &told {
+                assert_eq!(control(key, token, Action::Pause), Answer::Ok, "{life}: {key}");
+                assert_eq!(control(key, token, Action::Resume), Answer::Conflict, "{life}: {key} is another one now");
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! What a description says of its columns besides their types changes, and the rows that are there stay.
+
+use super::database::{Database, item, on_each};
+use readpast::{Action, Settlement};
+use serde_json::json;
+use std::time::Duration;
+
+const WORK: &str = r#"
+queue = "Work"
+columns = [
+    { name = "Title", type = "text(20)", nullable = false },
+    { name = "Label", type = "text(10)" },
+]
+"#;
+
+const HISTORY: &str = "completion = { history = \"Work_History\" }\n";
+
+fn add(database: &Database, title: &str) {
+    database.open("Work").enqueue(&[item(json!({"Title": title}))], None).unwrap();
+}
+
+/// What the rows have in these columns, each after its title.
+fn rows(database: &Database, columns: &[&str]) -> Vec<String> {
+    let quoted = |name: &&str| database.pick("[{}]", "\"{}\"").replace("{}", name);
+    let columns: Vec<_> = ["Title"].iter().chain(columns).map(quoted).collect();
+    database.table(&columns.join(", "), database.pick("Work", "work"))
+}
+
+#[test]
+fn defaults_come_and_change_and_go() {
+    on_each(|database| {
+        let work = format!("{WORK}{HISTORY}");
+        database.install(&work).unwrap();
+        add(database, "1 before");
+        add(database, "2 done");
+        let queue = database.open("Work");
+        let batch = queue.claim(2, Duration::ZERO).unwrap();
+        let items: Vec<_> = batch.iter().collect();
+        let ends = [Settlement::new(&items[0], Action::Retry), Settlement::new(&items[1], Action::Complete)];
+        queue.settle(&ends, None).unwrap();
+
+        // Of a column that is there, of new ones, and of one that may not be NULL.
+        let new = "text(10)\", default = \"it's\" },
+            { name = \"Rank\", type = \"integer\", nullable = false, default = 5 },
+            { name = \"Note\", type = \"text(10)\", default = \"n\" }";
+        let with = work.replace("text(10)\" }", new);
+        database.install(&with).unwrap();
+        add(database, "3 after");
+        let names = ["Label", "Rank", "Note"];
+        assert_eq!(rows(database, &names), ["1 before | Null | Integer(5) | Null", "3 after | it's | Integer(5) | n"]);
+        let kept = database.pick("[Title], [Rank], [Note]", "\"Title\", \"Rank\", \"Note\"");
+        let history = database.pick("Work_History", "\"Work_History\"");
+        assert_eq!(database.table(kept, history), ["2 done | Integer(5) | Null"]);
+        // Again is nothing.
+        let catalog = database.catalog();
+        database.install(&with).unwrap();
+        assert_eq!(database.catalog(), catalog);
+
+        let other = with.replace("default = 5", "default = -6").replace(", default = \"it's\"", "");
+        database.install(&other).unwrap();
+        add(database, "4 other");
+        assert_eq!(rows(database, &names)[2], "4 other | Null | Integer(-6) | n");
+        if database.alters_columns() {
+            // A column with a default becomes wider.
+            let wide = other.replace("integer", "bigint");
+            database.install(&wide).unwrap();
+            add(database, "5 wide");
+            assert_eq!(rows(database, &names)[3], "5 wide | Null | Integer(-6) | n");
+        }
+        let queue = database.open("Work");
+        let batch = queue.claim(10, Duration::ZERO).unwrap();
+        let done: Vec<_> = batch.iter().map(|item| Settlement::new(&item, Action::Complete)).collect();
+        queue.settle(&done, None).unwrap();
+        assert_eq!(database.table(kept, history).len(), batch.len() + 1);
+    });
+}
+
+#[test]
+fn a_default_of_a_subtype_comes_and_goes() {
+    on_each(|database| {
+        let with = |columns: &str| format!("{WORK}[[subtypes]]\nname = \"Mail\"\ncolumns = [{columns}]\n");
+        let mail = |title: &str| {
+            let columns = json!({"Title": title, "Mail": {}});
+            database.open("Work").enqueue(&[item(columns)], None).unwrap();
+        };
+        database.install(&with("{ name = \"MailTo\", type = \"text(20)\" }")).unwrap();
+        mail("before");
+        let cc = ", { name = \"Cc\", type = \"integer\", nullable = false, default = 1 }";
+        database
+            .install(&with(&format!("{{ name = \"MailTo\", type = \"text(20)\", default = \"me\" }}{cc}")))
+            .unwrap();
+        mail("after");
+        database
+            .install(&with(&format!("{{ name = \"MailTo\", type = \"text(20)\" }}{}", cc.replace("1 }", "2 }"))))
+            .unwrap();
+        mail("without");
+        let columns = database.pick("[EnqueuedAt], [MailTo], [Cc]", "enqueued_at, \"MailTo\", \"Cc\"");
+        let sent = database.table(columns, database.pick("Work_Mail", "work_mail"));
+        let sent: Vec<_> = sent.iter().map(|row| row.split_once(" | ").unwrap().1).collect();
+        assert_eq!(sent, ["Null | Integer(1)", "me | Integer(1)", "Null | Integer(2)"]);
+    });
+}

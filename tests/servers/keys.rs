@@ -1,0 +1,146 @@
+//! Items whose keys are of each kind, and of many columns, go the whole way: in tables that have a column for everything and
+//! in tables that have next to none, on both servers.
+
+use readpast::item::{Action, Answer, Batch, Filter, ItemRef, Lease, NewItem, Outcome, Settlement};
+use readpast::{Queue, QueueSpec, install};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::time::Duration;
+use support::both::Database;
+
+/// What must come through JSON and SQL unharmed.
+const TEXTS: [&str; 6] = ["plain", "a\"b\\c", "[1,'2']", "\u{e9}\u{1f600}", "{\"a\": \"b\"}", " , "];
+
+/// The columns of a key, and the values of the item with this number.
+type Kind = (&'static str, Value, fn(usize) -> Value);
+
+fn kinds() -> Vec<Kind> {
+    let key = |name: &str, kind: &str, source: &str| json!({"name": name, "type": kind, "source": source});
+    vec![
+        ("Numbers", json!([key("Id", "bigint", "table")]), |_| json!({})),
+        ("Guids", json!([key("Id", "guid", "producer")]), |_| json!({})),
+        ("Texts", json!([key("Id", "text(40)", "producer")]), |i| json!({"Id": TEXTS[i]})),
+        (
+            "Times",
+            json!([key("Id", "timestamp", "producer")]),
+            |i| json!({"Id": format!("2026-11-2{i}T08:30:00.12345")}),
+        ),
+        (
+            "Pairs",
+            json!([key("Region", "text(40)", "producer"), key("Number", "bigint", "producer")]),
+            |i| json!({"Region": TEXTS[i], "Number": 9_007_199_254_740_993_i64 + i as i64}),
+        ),
+        (
+            "Triples",
+            json!([
+                key("At", "timestamp", "producer"),
+                key("Mark", "guid", "producer"),
+                key("Name", "text(9)", "producer")
+            ]),
+            |i| json!({"At": "2026-11-22T08:30:00", "Name": i.to_string()}),
+        ),
+    ]
+}
+
+/// With a column for each role and a value for each state, or with a status alone.
+fn description(queue: &str, key: &Value, whole: bool) -> QueueSpec {
+    let mut values = json!({"Pending": 0, "Processing": 1, "Completed": 2, "Failed": 3});
+    let mut life = json!({});
+    if whole {
+        for (i, state) in ["Error", "Cancelled", "Paused", "Terminated", "PartiallyCompleted"].iter().enumerate() {
+            values[*state] = json!(4 + i);
+        }
+        life = json!({"due": "Due", "started": "Started", "duration": "Ms", "attempts": "Tries", "owner": "Who",
+            "lease_until": "Until", "step": "Step", "response": "Answer", "error": "Trouble", "token": "Version"});
+    }
+    let text = json!({"queue": queue, "columns": [{"name": "What", "type": "text(20)"}], "backoff": "none",
+        "table": {"name": format!("{queue}Items"), "create": true, "key": key, "lifecycle": life,
+                  "status": {"column": "State", "values": values}}});
+    QueueSpec::from_json(&text.to_string()).unwrap()
+}
+
+fn all_ok(outcomes: &[Outcome], what: &str) {
+    assert!(outcomes.iter().all(|outcome| outcome.answer == Answer::Ok), "{what}: {outcomes:?}");
+}
+
+fn settle(queue: &Queue, batch: &Batch, action: Action, what: &str) {
+    let settlements: Vec<_> = batch.iter().map(|item| Settlement::new(&item, action)).collect();
+    all_ok(&queue.settle(&settlements, None).unwrap(), what);
+}
+
+fn keys(batch: &Batch) -> BTreeSet<String> {
+    batch.iter().map(|item| item.key().to_owned()).collect()
+}
+
+#[test]
+fn items_with_keys_of_every_kind_go_the_whole_way() {
+    for database in Database::each() {
+        for whole in [true, false] {
+            for (kind, key, columns) in kinds() {
+                let name = format!("{kind}{}", if whole { "Whole" } else { "Bare" });
+                install(&database.config(&[]), Some(&description(&name, &key, whole))).unwrap();
+                drain(&database, &name, columns);
+            }
+        }
+    }
+}
+
+fn drain(database: &Database, name: &str, columns: fn(usize) -> Value) {
+    let open = |lease: &str| {
+        Queue::open(&database.config(&[("worker", "w"), ("lease.ms", lease), ("recover.interval_ms", "3600000")]), name)
+            .unwrap()
+    };
+    let queue = open("600000");
+    let items: Vec<_> = (0..TEXTS.len())
+        .map(|i| NewItem { columns: columns(i).as_object().unwrap().clone().into(), ..NewItem::default() })
+        .collect();
+    let receipts = queue.enqueue(&items, None).unwrap();
+    let added: BTreeSet<_> = receipts.iter().map(|receipt| receipt.key.clone()).collect();
+    assert_eq!(added.len(), items.len(), "{name}");
+
+    // Claimed, kept, and tried again.
+    let first = queue.claim(3, Duration::ZERO).unwrap();
+    assert_eq!(first.len(), 3, "{name}");
+    let leases: Vec<_> = first.iter().map(|item| Lease { key: item.key(), attempt: item.attempt() }).collect();
+    all_ok(&queue.renew(&leases).unwrap(), name);
+    settle(&queue, &first, Action::Retry, name);
+
+    // Taken by one that dies, and given back: alone each.
+    let dies = open("10");
+    let lost = dies.claim(2, Duration::ZERO).unwrap();
+    let recovered = (0..1000).any(|_| {
+        std::thread::sleep(Duration::from_millis(2));
+        queue.recover(100).unwrap() as usize == lost.len()
+    });
+    assert!(lost.len() == 2 && recovered, "{name}");
+    let refused =
+        dies.settle(&lost.iter().map(|item| Settlement::new(&item, Action::Complete)).collect::<Vec<_>>(), None);
+    assert!(refused.unwrap().iter().all(|outcome| outcome.answer == Answer::LeaseLost), "{name}");
+
+    let mut seen = BTreeSet::new();
+    loop {
+        let batch = queue.claim(10, Duration::ZERO).unwrap();
+        if batch.is_empty() {
+            break;
+        }
+        seen.extend(keys(&batch));
+        let completes = seen.len() > 1;
+        settle(&queue, &batch, if completes { Action::Complete } else { Action::Fail }, name);
+    }
+    assert_eq!(seen, added, "{name}: each has been handed out, and is called as it was when it was added");
+
+    // An operator's ways: found by their keys, begun anew, purged.
+    let all = queue.find(&Filter::of_keys(added.clone()), None, 100).unwrap();
+    assert_eq!(keys(&all), added, "{name}");
+    let page = queue.find(&Filter::default(), Some(all.get(2).unwrap().key()), 100).unwrap();
+    assert_eq!(page.len(), 3, "{name}: after a key");
+    let failed: Vec<_> = all.iter().filter(|item| item.state() == Some(readpast::ItemState::Failed)).collect();
+    assert!(!failed.is_empty(), "{name}");
+    let again: Vec<_> = failed.iter().map(|item| ItemRef::from(*item)).collect();
+    all_ok(&queue.redrive(&again, None).unwrap(), name);
+    let begun = queue.claim(10, Duration::ZERO).unwrap();
+    assert_eq!(begun.len(), failed.len(), "{name}");
+    settle(&queue, &begun, Action::Complete, name);
+    assert_eq!(queue.purge(&Filter::of_keys(added.iter().take(2).cloned()), 100).unwrap(), 2, "{name}");
+    assert_eq!(queue.find(&Filter::default(), None, 100).unwrap().len(), added.len() - 2, "{name}");
+}

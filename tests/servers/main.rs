@@ -1,0 +1,20 @@
+//! What the library does on real servers: on PostgreSQL, and on SQL Server where `READPAST_TEST_SQLSERVER` names one. Each test has a
+//! database of its own.
+
+mod adopt;
+mod adopted_postgres;
+mod attach;
+mod bad_input;
+mod beside;
+mod callers;
+mod doctor;
+mod evolution;
+mod handwritten;
+mod keys;
+mod postgres_plans;
+mod procedure;
+mod readme_sql;
+mod transfer;
+mod watch;
+mod why;
+mod worker;

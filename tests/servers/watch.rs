@@ -1,0 +1,204 @@
+//! Figures from bounded looks, on both servers: in tables of readpast's own and in adopted ones.
+
+use readpast::item::{Action, Batch, NewItem, Settlement, Value};
+use readpast::{ItemState, Queue, QueueSpec, Watched, install};
+use serde_json::json;
+use std::time::Duration;
+use support::both::Database;
+
+const LIFE: &str = r#""enqueued": "Came", "due": "DueAt", "started": "Began", "duration": "Ran", "attempts": "Tries",
+    "owner": "Who", "lease_until": "Until", "step": "Step", "response": "Response", "error": "Error", "token": "Changed""#;
+
+const WHOLE: [&str; 2] = [
+    "CREATE TABLE dbo.Tasks (
+        Id bigint IDENTITY NOT NULL PRIMARY KEY, N int NOT NULL, State varchar(20) NOT NULL DEFAULT 'Pending',
+        Came datetime2 NOT NULL DEFAULT SYSUTCDATETIME(), DueAt datetime2 NULL, Began datetime2 NULL, Ran bigint NULL,
+        Tries int NOT NULL DEFAULT 0, Who nvarchar(128) NULL, Until datetime2 NULL, Step nvarchar(60) NULL,
+        Response nvarchar(max) NULL, Error nvarchar(max) NULL, Changed datetime2 NOT NULL DEFAULT SYSUTCDATETIME())",
+    "CREATE TABLE tasks (
+        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, n integer NOT NULL, state text NOT NULL DEFAULT 'Pending',
+        came timestamptz NOT NULL DEFAULT clock_timestamp(), dueat timestamptz, began timestamptz, ran bigint,
+        tries integer NOT NULL DEFAULT 0, who text, until timestamptz, step text,
+        response text, error text, changed timestamptz NOT NULL DEFAULT clock_timestamp())",
+];
+
+const BARE: [&str; 2] = [
+    "CREATE TABLE dbo.Tasks (Id bigint IDENTITY NOT NULL PRIMARY KEY, N int NOT NULL, State int NOT NULL DEFAULT 0)",
+    "CREATE TABLE tasks (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, n integer NOT NULL, state integer NOT NULL DEFAULT 0)",
+];
+
+/// What stands in a description besides its name and its column, and the table that is there before.
+fn kinds() -> Vec<(String, Option<[&'static str; 2]>)> {
+    let states: Vec<_> = ItemState::ALL.iter().map(|state| format!("\"{state}\": \"{state}\"")).collect();
+    let key = r#""name": "Tasks", "key": [{"name": "Id", "type": "bigint", "source": "table"}]"#;
+    let status = format!(r#""status": {{"column": "State", "values": {{{}}}}}"#, states.join(","));
+    let few = r#""states": {"Pending": {"State": 0}, "Processing": {"State": 1}, "Completed": {"State": 2}, "Failed": {"State": 3}}"#;
+    vec![
+        (String::new(), None),
+        (r#", "order": {"direction": "lifo", "priority": {"column": "N"}}"#.to_owned(), None),
+        (r#", "order": {"group": "N"}, "completion": {"history": "Job_Done"}"#.to_owned(), None),
+        (r#", "types": ["a", "b"], "roles": {"own_types_only": true}, "completion": "delete""#.to_owned(), None),
+        (format!(r#", "table": {{{key}, "lifecycle": {{{LIFE}}}, {status}}}"#), Some(WHOLE)),
+        (format!(r#", "table": {{{key}, {few}}}"#), Some(BARE)),
+    ]
+}
+
+fn each(mut test: impl FnMut(&Database, &Queue, &str)) {
+    for (kind, table) in kinds() {
+        for database in Database::each() {
+            if let Some([sql_server, postgres]) = table {
+                database.run(database.pick(sql_server, postgres));
+            }
+            let spec = format!(
+                r#"{{"queue": "Job", "columns": [{{"name": "N", "type": "integer", "nullable": false}}],
+                    "backoff": {{"first_ms": 3600000, "jitter": 0}}{kind}}}"#
+            );
+            install(&database.config(&[]), Some(&QueueSpec::from_json(&spec).unwrap())).unwrap();
+            println!("{:?} {kind}", database.dialect);
+            test(&database, &worker(&database, "w1"), &format!("{:?} {kind}", database.dialect));
+        }
+    }
+}
+
+fn worker(database: &Database, name: &str) -> Queue {
+    Queue::open(&database.config(&[("worker", name), ("lease.ms", "600000")]), "Job").unwrap()
+}
+
+fn enqueue(queue: &Queue, numbers: std::ops::Range<i32>, delay_ms: Option<i64>) {
+    let item = |n: i32| NewItem {
+        columns: json!({"N": n}).as_object().unwrap().clone().into(),
+        delay_ms,
+        ..NewItem::default()
+    };
+    queue.enqueue(&numbers.map(item).collect::<Vec<_>>(), None).unwrap();
+}
+
+fn settle(queue: &Queue, batch: &Batch, action: Action, error: Option<&str>) {
+    let settlements: Vec<_> = batch.iter().map(|item| Settlement { error, ..Settlement::new(&item, action) }).collect();
+    queue.settle(&settlements, None).unwrap();
+}
+
+fn claim(queue: &Queue, max: u32) -> Batch {
+    let batch = queue.claim(max, Duration::ZERO).unwrap();
+    assert_eq!(batch.len(), max as usize);
+    batch
+}
+
+/// Items in every state that a worker can lead to, two workers' in flight, and one that is not due.
+fn fill(database: &Database, queue: &Queue) {
+    enqueue(queue, 0..20, None);
+    enqueue(queue, 20..21, Some(3_600_000));
+    settle(queue, &claim(queue, 4), Action::Complete, None);
+    settle(queue, &claim(queue, 3), Action::Fail, Some("boom\nat line 1"));
+    settle(queue, &claim(queue, 1), Action::Fail, Some("<b>bang</b>"));
+    settle(queue, &claim(queue, 2), Action::Retry, Some("later"));
+    claim(queue, 3);
+    claim(&worker(database, "w2"), 1);
+}
+
+#[test]
+fn what_is_secret_is_shown_to_workers_alone() {
+    let secret = r#"{"queue": "Job", "columns": [{"name": "N", "type": "integer", "nullable": false},
+        {"name": "Code", "type": "text(20)", "secret": true}]KIND}"#;
+    let beside = r#", "table": {"name": "Tasks", "key": [{"name": "Id", "type": "bigint", "source": "table"}],
+        "states": {"Pending": {"State": 0}, "Processing": {"State": 1}, "Completed": {"State": 2}}}"#;
+    for (kind, table) in [("", None), (beside, Some(BARE))] {
+        for database in Database::each() {
+            if let Some([sql_server, postgres]) = table {
+                let script = database.pick(sql_server, postgres).to_owned();
+                database.run(&script.replacen("State", "Code varchar(20) NULL, State", 1).replacen(
+                    ", state",
+                    ", code varchar(20), state",
+                    1,
+                ));
+            }
+            let spec = QueueSpec::from_json(&secret.replace("KIND", kind)).unwrap();
+            install(&database.config(&[]), Some(&spec)).unwrap();
+            let queue = worker(&database, "w1");
+            assert!(queue.spec().is_secret("code") && !queue.spec().is_secret("N"), "it is kept with the queue");
+            let columns = json!({"N": 1, "Code": "s3same"}).as_object().unwrap().clone();
+            let key = queue
+                .enqueue(&[NewItem { columns: columns.into(), ..NewItem::default() }], None)
+                .unwrap()
+                .remove(0)
+                .key;
+            let value = |batch: &Batch| {
+                let item = batch.get(0).unwrap();
+                let found = ["Code", "code"].iter().find_map(|name| item.value_of(name));
+                if let Some(Value::Text(text)) = found { Some(text.to_owned()) } else { None }
+            };
+            assert_eq!(value(&queue.get(&key).unwrap()), None);
+            assert_eq!(value(&queue.find(&Default::default(), None, 1).unwrap()), None);
+            assert_eq!(value(&claim(&queue, 1)).as_deref(), Some("s3same"));
+        }
+    }
+}
+
+#[test]
+fn every_kind_of_table_is_told() {
+    each(|database, queue, kind| {
+        fill(database, queue);
+        a_small_queue_is_told_exactly(queue, kind);
+        workers_and_errors_are_told(queue, kind);
+        a_look_ends_at_its_bound_and_says_so(queue, kind);
+    });
+}
+
+fn a_small_queue_is_told_exactly(queue: &Queue, kind: &str) {
+    let (watched, stats) = (queue.watch(10_000).unwrap(), queue.stats().unwrap());
+    let found = &watched.stats;
+    assert_eq!(found.counts, stats.counts, "{kind}");
+    assert_eq!((found.due, found.expired, found.workers_busy), (stats.due, stats.expired, 4), "{kind}");
+    assert_eq!(found.oldest_due_ms.is_some(), stats.oldest_due_ms.is_some(), "{kind}");
+    let of_arrivals = |stats: &readpast::QueueStats| (stats.arrivals_last_hour, stats.workers_needed);
+    assert_eq!(of_arrivals(found), of_arrivals(&stats), "{kind}");
+    assert_eq!((found.sample, found.run_ms), (stats.sample, stats.run_ms), "{kind}");
+    assert_eq!(watched.ended_last_minute, found.sample, "{kind}");
+    assert!(!watched.window_capped && !watched.due_capped && watched.counts_capped == [false; 9], "{kind}");
+}
+
+fn workers_and_errors_are_told(queue: &Queue, kind: &str) {
+    let Watched { workers, errors, .. } = queue.watch(10_000).unwrap();
+    let held: Vec<_> = workers.iter().map(|holding| (holding.worker.as_str(), holding.items)).collect();
+    assert_eq!(held, [("w1", 3), ("w2", 1)], "{kind}");
+    assert!(workers.iter().all(|holding| holding.longest_ms.is_some_and(|ms| (0..600_000).contains(&ms))), "{kind}");
+    let mut said: Vec<_> = errors.iter().map(|trouble| (trouble.items, trouble.state)).collect();
+    said.sort_unstable_by_key(|(items, _)| *items);
+    let (failed, error) = (Some(ItemState::Failed), Some(ItemState::Error));
+    assert_eq!(said, [(1, failed), (2, error), (3, failed)], "{kind}");
+    for trouble in &errors {
+        let found = queue.get(&trouble.key).unwrap();
+        let item = found.get(0).unwrap();
+        assert_eq!(item.state(), trouble.state, "{kind}");
+        let whole = ["Error", "ItemError", "item_error"].iter().find_map(|name| item.value_of(name));
+        let Some(Value::Text(whole)) = whole else { panic!("{whole:?}: {kind}") };
+        assert_eq!(Some(trouble.text.as_str()), whole.lines().next(), "{kind}");
+    }
+}
+
+fn a_look_ends_at_its_bound_and_says_so(queue: &Queue, kind: &str) {
+    let watched = queue.watch(2).unwrap();
+    assert!(watched.window_capped && watched.due_capped && watched.window == 2, "{kind}");
+    assert!(watched.stats.counts.iter().all(|count| *count <= 2), "{kind}: {:?}", watched.stats.counts);
+    assert!(watched.is_capped(ItemState::Pending) && watched.is_capped(ItemState::Processing), "{kind}");
+    for most in [0, 1_000_001] {
+        let error = queue.watch(most).unwrap_err();
+        assert_eq!(error.kind(), readpast::ErrorKind::InvalidArgument);
+    }
+}
+
+#[test]
+fn what_ends_is_seen_behind_a_long_backlog() {
+    for database in Database::each() {
+        let spec = r#"{"queue": "Job", "columns": [{"name": "N", "type": "integer", "nullable": false}]}"#;
+        install(&database.config(&[]), Some(&QueueSpec::from_json(spec).unwrap())).unwrap();
+        let queue = worker(&database, "w1");
+        enqueue(&queue, 0..40, None);
+        settle(&queue, &claim(&queue, 8), Action::Complete, None);
+        // The newest ten are all pending; nothing is in flight, and then something is.
+        assert_eq!(queue.watch(10).unwrap().ended_last_minute, 8);
+        claim(&queue, 2);
+        let watched = queue.watch(10).unwrap();
+        assert_eq!((watched.ended_last_minute, watched.stats.sample, watched.window_capped), (8, 8, true));
+    }
+}

@@ -1,0 +1,11 @@
+//! The worker: what handlers do, and what becomes of their items, on each server at hand.
+
+mod ending;
+mod failing;
+mod figures;
+mod given;
+mod holding;
+mod logging;
+mod outage;
+mod retention;
+mod tidying;

@@ -1,0 +1,146 @@
+//! How workers end.
+
+use super::given::{Given, wait_until};
+use readpast::worker::{Event, Job};
+use readpast::{ErrorKind, ItemState, Worker};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, mpsc};
+use std::thread;
+use std::time::Duration;
+
+#[test]
+fn a_stop_lets_the_handler_end_and_gives_the_rest_back() {
+    for given in Given::each(&["a", "b", "c"], &[]) {
+        let worker = Worker::new(&given.queue).batch_size(3);
+        let stop = worker.stop_handle();
+        let (begun, begins) = mpsc::sync_channel(0);
+        let go_on = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let run = scope.spawn(|| {
+                worker.run(|job| {
+                    begun.send(()).unwrap();
+                    wait_until("told to go on", || go_on.load(Ordering::SeqCst));
+                    assert!(job.is_stopping());
+                })
+            });
+            begins.recv().unwrap();
+            assert!(!stop.is_stopped());
+            stop.stop();
+            stop.stop();
+            assert!(!run.is_finished(), "what has begun is waited for");
+            go_on.store(true, Ordering::SeqCst);
+            run.join().unwrap().unwrap();
+        });
+        let mut found = ["a", "b", "c"].map(|payload| given.find(payload));
+        found.sort_by_key(|item| item.state == ItemState::Pending);
+        assert_eq!(found[0].state, ItemState::Completed, "{found:?}");
+        for given_back in &found[1..] {
+            assert_eq!((given_back.state, given_back.attempt), (ItemState::Pending, 0), "no attempt is counted");
+        }
+    }
+}
+
+#[test]
+fn a_stop_ends_the_wait_for_items_and_nobody_elses() {
+    for given in Given::each(&[], &[]) {
+        let worker = Worker::new(&given.queue).threads(2);
+        let stop = worker.stop_handle();
+        thread::scope(|scope| {
+            let run = scope.spawn(|| worker.run(|_| {}));
+            let other = scope.spawn(|| given.queue.claim(1, Duration::from_secs(2)));
+            thread::sleep(Duration::from_millis(300));
+            stop.stop();
+            run.join().unwrap().unwrap();
+            assert!(!other.is_finished());
+            assert!(other.join().unwrap().unwrap().is_empty(), "waits to its end");
+        });
+        worker.run(never).unwrap();
+    }
+}
+
+#[test]
+fn an_interrupt_of_the_queue_stops_its_workers() {
+    for given in Given::each(&[], &[]) {
+        let worker = Worker::new(&given.queue).threads(2);
+        thread::scope(|scope| {
+            let run = scope.spawn(|| worker.run(|_| {}));
+            thread::sleep(Duration::from_millis(100));
+            given.queue.interrupt();
+            run.join().unwrap().unwrap();
+        });
+        assert!(worker.stop_handle().is_stopped());
+    }
+}
+
+fn never(job: &Job<'_>) {
+    panic!("{job:?} should not have been handled");
+}
+
+#[test]
+fn a_closed_queue_ends_the_worker_with_an_error() {
+    for given in Given::each(&[], &[]) {
+        let worker = Worker::new(&given.queue).threads(2);
+        thread::scope(|scope| {
+            let run = scope.spawn(|| worker.run(|_| {}));
+            thread::sleep(Duration::from_millis(100));
+            given.queue.close(Duration::from_secs(5)).unwrap();
+            assert_eq!(run.join().unwrap().unwrap_err().kind(), ErrorKind::Closed);
+        });
+        assert!(worker.stop_handle().is_stopped());
+    }
+}
+
+#[test]
+fn numbers_out_of_range_are_refused_before_anything_begins() {
+    for given in Given::each(&["a"], &[]) {
+        let worker = || Worker::new(&given.queue);
+        for worker in [worker().threads(0), worker().threads(1001), worker().batch_size(0), worker().batch_size(1001)] {
+            let error = worker.run(never).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{worker:?}");
+        }
+    }
+}
+
+#[test]
+fn observers_are_told_what_is_claimed_before_its_work_and_what_is_settled_after_it() {
+    for given in Given::each(&["a", "b"], &[]) {
+        static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
+        let tell = |what: String| TOLD.lock().unwrap().push(what);
+        TOLD.lock().unwrap().clear();
+        let worker = Worker::new(&given.queue);
+        let stop = worker.stop_handle();
+        let worker = worker.observe(move |event| match event {
+            Event::Claimed { batch, .. } => tell(format!("claimed {}", batch.len())),
+            Event::Settled { outcomes, claimed, took, .. } => {
+                assert!(*took > Duration::ZERO);
+                tell(format!("settled {} as {}, claimed {claimed}", outcomes.len(), outcomes[0].state.unwrap()));
+                if *claimed == 0 {
+                    stop.stop();
+                }
+            }
+            other => panic!("{other:?}"),
+        });
+        worker.run(|_| tell("worked".to_owned())).unwrap();
+        assert_eq!(
+            *TOLD.lock().unwrap(),
+            [
+                "claimed 1",
+                "worked",
+                "settled 1 as Completed, claimed 1",
+                "claimed 1",
+                "worked",
+                "settled 1 as Completed, claimed 0"
+            ],
+            "the next item comes with the settle of the one before"
+        );
+    }
+}
+
+#[test]
+fn an_observers_panic_ends_the_worker() {
+    for given in Given::each(&["a"], &[]) {
+        let worker = Worker::new(&given.queue).threads(2).observe(|_| panic!("seen enough"));
+        let ended = thread::scope(|scope| scope.spawn(|| worker.run(|_| {})).join());
+        assert_eq!(ended.unwrap_err().downcast_ref(), Some(&"seen enough"));
+    }
+}

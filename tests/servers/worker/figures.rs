@@ -1,0 +1,47 @@
+//! What the process tells of its workers while they are there, and after.
+
+use super::given::wait_until;
+use readpast::engine::{Taken, Terms};
+use readpast::{Action, Engine, Queue, QueueSpec, Settlement, install};
+use std::time::Duration;
+use support::both::Database;
+use support::scratch::item;
+
+/// A figure of the queue; `more` are labels besides its own.
+fn figure(queue: &Queue, name: &str, more: &str) -> f64 {
+    let of = format!(",queue=\"{}\"{more}}} ", queue.name());
+    let text = readpast::metrics().to_string();
+    let line = text.lines().find(|line| line.starts_with(&format!("{name}{{")) && line.contains(&of));
+    line.map_or(-1.0, |line| line.rsplit(' ').next().unwrap().parse().unwrap())
+}
+
+#[test]
+fn workers_are_told_of_while_they_run_and_what_they_met_stays() {
+    for (number, database) in Database::each().into_iter().enumerate() {
+        let config = database.config(&[("worker.lanes", "2")]);
+        // A name of its own: figures are the process's, which the other tests work in too.
+        let name = format!("Told{number}");
+        install(&config, Some(&QueueSpec::from_json(&format!(r#"{{"queue": "{name}"}}"#)).unwrap())).unwrap();
+        let queue = Queue::open(&config, &name).unwrap();
+        queue.enqueue(&[item("a"), item("b")], None).unwrap();
+        assert_eq!(figure(&queue, "readpast_workers", ""), 0.0);
+
+        let engine = Engine::new(&queue, Terms::default());
+        let Taken::Items(batch) = engine.take(1, Duration::from_secs(60)).unwrap() else { panic!("there are items") };
+        assert_eq!(figure(&queue, "readpast_workers", ""), 1.0);
+        assert_eq!(figure(&queue, "readpast_worker_lanes", ""), 2.0);
+        assert_eq!(figure(&queue, "readpast_worker_items", ",state=\"begun\""), 1.0);
+        let taken = batch.get(0).unwrap();
+        let spoiled = Settlement { response: Some("a\0b"), ..Settlement::new(&taken, Action::Complete) };
+        engine.end(&[spoiled]);
+        wait_until("it is settled", || figure(&queue, "readpast_settled_items_total", ",outcome=\"Completed\"") == 1.0);
+        assert_eq!(figure(&queue, "readpast_worker_items", ",state=\"begun\""), 0.0);
+        assert_eq!(figure(&queue, "readpast_worker_refused_items_total", ""), 1.0);
+        engine.close(Duration::from_secs(60)).unwrap();
+        drop(engine);
+        wait_until("its threads have ended", || figure(&queue, "readpast_workers", "") == 0.0);
+        assert_eq!(figure(&queue, "readpast_worker_lanes", ""), 0.0);
+        assert_eq!(figure(&queue, "readpast_worker_refused_items_total", ""), 1.0);
+        assert_eq!(figure(&queue, "readpast_worker_troubles_total", ""), 0.0);
+    }
+}

@@ -1,0 +1,111 @@
+//! Claims while handlers run: kept, recorded in steps, lost.
+
+use super::given::{Given, payload, wait_until};
+use readpast::{Action, Answer, ItemState, Settlement, Verdict, Worker};
+use std::collections::BTreeMap;
+use std::sync::{Barrier, Mutex};
+use std::thread;
+use std::time::Duration;
+
+#[test]
+fn threads_work_at_once_and_share_the_items() {
+    let payloads: Vec<_> = (0..30).map(|i| i.to_string()).collect();
+    let payloads: Vec<_> = payloads.iter().map(String::as_str).collect();
+    for given in Given::each(&payloads, &[]) {
+        let seen = Mutex::new(BTreeMap::new());
+        let all_at_once = Barrier::new(3);
+        let worker = Worker::new(&given.queue).threads(3);
+        given.run_until(30, worker, |job| {
+            if payload(job) < "3" && payload(job).len() == 1 {
+                // None of the first three ends before all of them have begun.
+                all_at_once.wait();
+            }
+            *seen.lock().unwrap().entry(payload(job).to_owned()).or_insert(0) += 1;
+        });
+        let seen = seen.into_inner().unwrap();
+        assert!(seen.len() == 30 && seen.values().all(|times| *times == 1), "{seen:?}");
+    }
+}
+
+#[test]
+fn a_lease_is_kept_for_as_long_as_the_handler_takes() {
+    for given in Given::each(&["slow"], &[("lease.ms", "300")]) {
+        given.run_until(1, Worker::new(&given.queue), |job| {
+            thread::sleep(Duration::from_millis(900));
+            assert_eq!(given.queue.recover(10).unwrap(), 0);
+            assert!(!job.is_lost());
+        });
+        let slow = given.find("slow");
+        assert_eq!((slow.state, slow.attempt, slow.error), (ItemState::Completed, 1, None));
+    }
+}
+
+#[test]
+fn what_is_taken_away_is_found_lost_and_the_worker_goes_on() {
+    for given in Given::each(&["taken", "next"], &[("lease.ms", "300")]) {
+        given.run_until(2, Worker::new(&given.queue), |job| {
+            if payload(job) == "taken" {
+                assert!(!job.is_lost());
+                terminate(&given, job.key());
+                wait_until("lost", || job.is_lost());
+            }
+            Verdict::complete().response("late")
+        });
+        let taken = given.find("taken");
+        assert_eq!((taken.state, taken.response), (ItemState::Terminated, None));
+        assert_eq!(given.find("next").state, ItemState::Completed);
+    }
+}
+
+#[test]
+fn an_item_lost_before_its_turn_is_not_begun() {
+    for given in Given::each(&["first", "second"], &[("lease.ms", "300")]) {
+        let begun = Mutex::new(Vec::new());
+        given.run_until(1, Worker::new(&given.queue).batch_size(2), |job| {
+            begun.lock().unwrap().push(payload(job).to_owned());
+            let other = given.queue.find(&readpast::Filter::default(), None, 10).unwrap();
+            let other = other.iter().find(|item| item.key() != job.key()).unwrap().key().to_owned();
+            terminate(&given, &other);
+            // Three rounds of renewals: one of them has found out.
+            thread::sleep(Duration::from_millis(600));
+        });
+        assert_eq!(begun.into_inner().unwrap().len(), 1);
+    }
+}
+
+#[test]
+fn steps_are_recorded_and_the_end_fits_the_last_of_them() {
+    for given in Given::each(&["a"], &[]) {
+        given.run_until(2, Worker::new(&given.queue), |job| -> Result<Verdict, readpast::Error> {
+            if job.attempt() == 1 {
+                assert_eq!(job.step("drawn")?, Answer::Ok);
+                assert_eq!(job.step("sent")?, Answer::Ok);
+                assert_eq!(given.find("a").step.as_deref(), Some("sent"), "told while the item is in hand");
+                return Ok(Verdict::retry("not confirmed"));
+            }
+            assert_eq!(job.text("Step"), Some("sent"), "another attempt knows how far it got");
+            Ok(Verdict::complete())
+        });
+        let a = given.find("a");
+        assert_eq!((a.state, a.attempt, a.step.as_deref()), (ItemState::Completed, 2, Some("sent")));
+    }
+}
+
+#[test]
+fn a_step_of_a_lost_item_says_so() {
+    for given in Given::each(&["a"], &[]) {
+        given.run_until(1, Worker::new(&given.queue), |job| {
+            terminate(&given, job.key());
+            let answer = job.step("sent").unwrap();
+            assert_ne!(answer, Answer::Ok);
+            assert!(job.is_lost());
+        });
+        let a = given.find("a");
+        assert_eq!((a.state, a.step, a.error), (ItemState::Terminated, None, None));
+    }
+}
+
+fn terminate(given: &Given, key: &str) {
+    let outcomes = given.queue.settle(&[Settlement::control(key, None, Action::Terminate)], None).unwrap();
+    assert_eq!(outcomes[0].answer, Answer::Ok);
+}

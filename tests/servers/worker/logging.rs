@@ -1,0 +1,110 @@
+//! What a worker logs. The tests of this program share its one logger: each looks for texts of its own.
+
+use super::given::{Given, payload};
+use log::{Level, LevelFilter, Log, Metadata, Record};
+use readpast::{Filter, Settlement, Verdict, Worker, item::Action};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// Keeps all that is logged.
+struct Kept(Mutex<Vec<(Level, String)>>);
+
+static KEPT: Kept = Kept(Mutex::new(Vec::new()));
+
+impl Log for Kept {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target().starts_with("readpast")
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        if self.enabled(record.metadata()) {
+            self.lines().push((record.level(), record.args().to_string()));
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+impl Kept {
+    fn lines(&self) -> std::sync::MutexGuard<'_, Vec<(Level, String)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was logged with this text in it.
+    fn with(&self, text: &str) -> Vec<(Level, String)> {
+        self.lines().iter().filter(|(_, line)| line.contains(text)).cloned().collect()
+    }
+}
+
+fn keep() {
+    // Only a second one is refused, and it would be the same.
+    let _ = log::set_logger(&KEPT);
+    log::set_max_level(LevelFilter::Info);
+}
+
+fn key_of(given: &Given, wanted: &str) -> String {
+    let all = given.queue.find(&Filter::default(), None, 1000).unwrap();
+    let item = all.iter().find(|item| item.value_of("Payload") == Some(readpast::item::Value::Text(wanted))).unwrap();
+    item.key().to_owned()
+}
+
+#[test]
+fn each_failed_attempt_is_logged_and_no_payload() {
+    keep();
+    let payloads = ["errs s3cret", "panics s3cret", "retries s3cret", "fails s3cret", "long s3cret", "good s3cret"];
+    for given in Given::each(&payloads, &[]) {
+        let keys = payloads.map(|payload| key_of(&given, payload));
+        let worker = Worker::new(&given.queue).batch_size(2);
+        let name = given.queue.worker().to_owned();
+        // Three attempts of the first two, and one of each other.
+        given.run_until(3 * 2 + 4, worker, |job| match payload(job).split(' ').next().unwrap() {
+            "errs" => Err("451 greylisted"),
+            "panics" => panic!("550 no such user"),
+            "retries" => Ok(Verdict::retry("452 full").after(Duration::from_secs(3600))),
+            "fails" => Ok(Verdict::fail("553 no such address")),
+            "long" => Ok(Verdict::complete().response("s3crets3crets3cret").step("s3cret".repeat(100))),
+            _ => Ok(Verdict::complete()),
+        });
+
+        let told = KEPT.with(&format!("worker {name} "));
+        assert!(
+            told.contains(&(Level::Info, format!("worker {name} started: threads: 1, items a batch: 2"))),
+            "{told:?}"
+        );
+        assert!(told.contains(&(Level::Info, format!("worker {name} stopped"))), "{told:?}");
+        for attempt in 1..=3 {
+            for (key, text) in [(&keys[0], "451 greylisted"), (&keys[1], "panicked: 550 no such user")] {
+                let [(level, line)] = &KEPT.with(&format!("item {key}, attempt {attempt} failed (Retry): {text}"))[..]
+                else {
+                    panic!("attempt {attempt} of {key} is not logged once: {:?}", KEPT.with(key));
+                };
+                assert_eq!(*level, Level::Warn, "{line}");
+            }
+        }
+        assert_eq!(KEPT.with(&format!("item {}, attempt 1 failed (Retry): 452 full", keys[2])).len(), 1);
+        assert_eq!(KEPT.with(&format!("item {}, attempt 1 failed (Fail): 553 no such address", keys[3])).len(), 1);
+        let refused = "attempt 1: what the handler gave (step of 600 characters) was refused";
+        let [(Level::Warn, line)] = &KEPT.with(&format!("item {}, {refused}", keys[4]))[..] else {
+            panic!("the refusal is not logged once: {:?}", KEPT.with(&keys[4]));
+        };
+        assert!(line.contains("left out of its Complete") && line.contains("widen its column"), "{line}");
+        assert_eq!(KEPT.with(&format!("item {},", keys[5])), []);
+        assert_eq!(KEPT.with("s3cret"), []);
+    }
+}
+
+#[test]
+fn what_is_lost_is_logged_with_key_and_attempt() {
+    keep();
+    for given in Given::each(&["lost"], &[]) {
+        given.run_until(1, Worker::new(&given.queue), |job| {
+            let steered = Settlement::control(job.key(), None, Action::Terminate);
+            given.queue.settle(&[steered], None).unwrap();
+        });
+        let key = key_of(&given, "lost");
+        let line = format!(
+            "item {key}, attempt 1 was lost: it could not be settled as Complete (LeaseLost), is Terminated now"
+        );
+        assert_eq!(KEPT.with(&line).len(), 1, "{:?}", KEPT.with(&key));
+    }
+}

@@ -1,0 +1,13 @@
+//! What the tests share. A suite takes from here; no suite takes from another.
+
+#![allow(clippy::new_without_default, reason = "a new database is no default of anything")]
+
+pub mod api;
+pub mod both;
+pub mod dice;
+pub mod fixture;
+pub mod ledger;
+pub mod limit;
+pub mod scratch;
+pub mod scripted;
+pub mod tds_peer;

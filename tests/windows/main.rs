@@ -1,0 +1,291 @@
+//! The command, and C's smallest worker, on Windows: programs made by MinGW, run by Wine, whose ODBC is this machine's and
+//! reaches the same PostgreSQL. `.ci/test.sh windows` builds them and runs this; they are left out elsewhere.
+
+use std::fs::{self, Permissions};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+use support::scratch::Scratch;
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+const MAIL: &str = r#"{"queue": "Mail", "backoff": "none", "columns": [{"name": "Recipient", "type": "text(254)"}]}"#;
+
+/// A database with the queue Mail, installed by the command itself, and a folder to work in.
+struct Shell {
+    db: Scratch,
+    folder: PathBuf,
+}
+
+impl Shell {
+    fn new() -> Self {
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let name = format!("readpast_windows_{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        let folder = std::env::temp_dir().join(name);
+        fs::create_dir(&folder).unwrap();
+        let shell = Self { db: Scratch::empty(), folder };
+        fs::write(shell.folder.join("mail.json"), MAIL).unwrap();
+        assert_eq!(text(&shell.run(&["install", "mail.json"]).stdout), "installed Mail\n");
+        shell
+    }
+
+    /// A program in Wine. It is that process itself: what ends the process ends the program.
+    fn program(&self, path: &str) -> Command {
+        self.program_of_windows(Path::new(ROOT).join(path).to_str().unwrap())
+    }
+
+    /// One that Windows finds itself.
+    fn program_of_windows(&self, name: &str) -> Command {
+        let mut command = Command::new(Path::new(ROOT).join(".ci/wine.sh"));
+        command.arg(name).current_dir(&self.folder);
+        command.env("READPAST_CONNECTION", self.db.connection());
+        for name in ["READPAST_CONNECTION_FILE", "READPAST_SCHEMA"] {
+            command.env_remove(name);
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.program(".local/windows/bin/readpast.exe");
+        command.args(arguments);
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    fn feed(&self, arguments: &[&str], input: &[u8]) -> Output {
+        let mut child = self.command(arguments).stdin(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input).unwrap();
+        child.wait_with_output().unwrap()
+    }
+
+    /// A worker whose command begins and waits for leave to end.
+    fn start_waiting(&self, options: &[&str]) -> Child {
+        let waits = format!("{ROOT}/.local/windows/bin/waits.exe");
+        let mut child = self.command(&[&["work", "Mail"], options, &["--", &waits]].concat()).spawn().unwrap();
+        until("the command has begun", || {
+            assert!(child.try_wait().unwrap().is_none(), "the worker has ended");
+            self.folder.join("begun").exists()
+        });
+        child
+    }
+
+    fn states(&self) -> String {
+        self.db.look("SELECT string_agg(status || attempt_num, ' ' ORDER BY \"Recipient\") FROM readpast.mail")
+    }
+
+    /// Whether a command of this folder is there.
+    fn has_command(&self) -> bool {
+        let is_ours = |process: &Path| fs::read_link(process.join("cwd")).is_ok_and(|folder| folder == self.folder);
+        let is_command = |process: &Path| {
+            fs::read(process.join("cmdline")).is_ok_and(|line| text(&line).trim_end_matches('\0').contains("waits.exe"))
+        };
+        let mut processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+        processes.any(|process| is_ours(&process) && is_command(&process) && !is_worker(&process))
+    }
+}
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        // What a killed worker has left behind may end now.
+        let _ = fs::write(self.folder.join("go"), "");
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// The worker has its command's name on its own line.
+fn is_worker(process: &Path) -> bool {
+    fs::read(process.join("cmdline")).is_ok_and(|line| text(&line).contains("readpast.exe"))
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).replace("\r\n", "\n")
+}
+
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(120);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "never: {what}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Wine makes Ctrl-C of it.
+fn interrupt(child: &Child) {
+    assert!(Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status().unwrap().success());
+}
+
+#[track_caller]
+fn says(done: &Output, status: i32, words: &[&str]) {
+    assert_eq!(done.status.code(), Some(status), "{done:?}");
+    for word in words {
+        assert!(text(&done.stderr).contains(word), "{word:?} is missing in {:?}", text(&done.stderr));
+    }
+}
+
+#[test]
+#[ignore = "in Wine: .ci/test.sh windows"]
+fn items_go_in_and_are_worked_on() {
+    let shell = Shell::new();
+    // As Windows programs write text: with a byte order mark and carriage returns.
+    let lines = "\u{feff}{\"Recipient\": \"a Zürich 日本 🚀\"}\r\n\r\n{\"Recipient\": \"b\"}\r\n";
+    let done = shell.feed(&["enqueue", "Mail"], lines.as_bytes());
+    assert_eq!(text(&done.stdout), "items enqueued: 2\n", "{done:?}");
+    let shown = text(&shell.run(&["show", "Mail", "--json"]).stdout);
+    assert!(shown.contains("a Zürich 日本 🚀"), "{shown}");
+
+    // 65 is EX_DATAERR here too.
+    let work = ["work", "Mail", "--jobs", "2", "--until-empty", "--", "cmd", "/c"];
+    let script = "echo %READPAST_ATTEMPT% & if %READPAST_COL_RECIPIENT%==b exit 65";
+    let done = shell.run(&[&work[..], &[script]].concat());
+    says(&done, 0, &["1 completed", "1 failed"]);
+    assert_eq!(shell.states(), "Completed1 Failed1");
+    assert_eq!(shell.db.look("SELECT response FROM readpast.mail WHERE status = 'Completed'"), "1");
+
+    let script = text(&shell.run(&["completions", "powershell"]).stdout);
+    assert!(script.contains("Register-ArgumentCompleter"), "{script}");
+}
+
+#[test]
+#[ignore = "in Wine: .ci/test.sh windows"]
+fn ctrl_c_drains() {
+    let shell = Shell::new();
+    shell.feed(&["enqueue", "Mail"], b"{\"Recipient\": \"a\"}\n{\"Recipient\": \"b\"}\n");
+    let mut worker = shell.start_waiting(&["--batch", "2"]);
+    interrupt(&worker);
+    let mut said = BufReader::new(worker.stderr.take().unwrap());
+    let mut line = String::new();
+    said.read_line(&mut line).unwrap();
+    assert!(line.contains("takes no more items"), "{line}");
+    fs::write(shell.folder.join("go"), "").unwrap();
+    said.read_to_string(&mut line).unwrap();
+    assert!(line.contains("1 completed, 1 released"), "{line}");
+    assert_eq!(worker.wait().unwrap().code(), Some(0));
+    assert_eq!(shell.states(), "Completed1 Pending0");
+    assert_eq!(shell.db.look("SELECT response FROM readpast.mail WHERE status = 'Completed'"), "done");
+}
+
+#[test]
+#[ignore = "in Wine: .ci/test.sh windows"]
+fn a_second_ctrl_c_ends_the_commands() {
+    let shell = Shell::new();
+    shell.feed(&["enqueue", "Mail"], b"{\"Recipient\": \"a\"}\n");
+    let mut worker = shell.start_waiting(&["--kill-after", "1s"]);
+    until("the worker has ended", || {
+        let has_ended = worker.try_wait().unwrap().is_some();
+        if !has_ended {
+            interrupt(&worker);
+        }
+        has_ended
+    });
+    says(&worker.wait_with_output().unwrap(), 130, &["gives their items back"]);
+    assert_eq!(shell.states(), "Pending0");
+    until("the command is gone", || !shell.has_command());
+}
+
+/// The job object: what the command has started ends with it.
+#[test]
+#[ignore = "in Wine: .ci/test.sh windows"]
+fn a_command_that_takes_too_long_ends_with_what_it_has_started() {
+    let shell = Shell::new();
+    shell.feed(&["enqueue", "Mail"], b"{\"Recipient\": \"a\"}\n");
+    let waits = format!("{ROOT}/.local/windows/bin/waits.exe").replace('/', "\\");
+    let options = ["--timeout", "8s", "--kill-after", "100ms", "--retry-delay", "1h"];
+    let work = [&["work", "Mail", "--until-empty"][..], &options, &["--", "cmd", "/c", &waits]].concat();
+    let done = shell.run(&work);
+    says(&done, 0, &["1 retried"]);
+    assert_eq!(shell.states(), "Error1");
+    assert_eq!(shell.db.look("SELECT error FROM readpast.mail"), "the command took too long and was ended");
+    assert!(shell.folder.join("begun").exists(), "it had started something");
+    until("what it has started is gone", || !shell.has_command());
+}
+
+#[test]
+#[ignore = "in Wine: .ci/test.sh windows"]
+fn what_a_killed_worker_held_is_done_by_another() {
+    let shell = Shell::new();
+    shell.feed(&["enqueue", "Mail"], b"{\"Recipient\": \"a\"}\n");
+    let mut worker = shell.start_waiting(&["--lease", "500ms"]);
+    worker.kill().unwrap();
+    worker.wait().unwrap();
+    assert_eq!(shell.states(), "Processing1");
+    let options = ["--set", "recover.interval_ms=20", "--set", "poll.interval_ms=20"];
+    let work = [&["work", "Mail"], &options[..], &["--", "cmd", "/c", "echo again"]].concat();
+    let other = shell.command(&work).spawn().unwrap();
+    shell.db.wait_for("SELECT COUNT(*) FROM readpast.mail WHERE status = 'Completed' AND response = 'again'", "1");
+    interrupt(&other);
+    assert_eq!(other.wait_with_output().unwrap().status.code(), Some(0));
+    assert_eq!(shell.states(), "Completed2");
+}
+
+/// Wine makes an access list of a file's mode.
+#[test]
+#[ignore = "in Wine: .ci/test.sh windows"]
+fn a_connection_that_others_may_read_is_refused() {
+    let shell = Shell::new();
+    let file = shell.folder.join("connection");
+    fs::write(&file, format!("\u{feff}{}\r\n", shell.db.connection())).unwrap();
+    let stats = |more: &[&str]| {
+        let mut command = shell.command(&[&["stats", "Mail", "--connection-file", "connection"], more].concat());
+        command.env_remove("READPAST_CONNECTION").output().unwrap()
+    };
+    fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
+    says(&stats(&[]), 2, &["others may read it", "icacls \"connection\" /inheritance:r"]);
+    says(&stats(&["--allow-readable-secrets"]), 0, &[]);
+    fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+    says(&stats(&[]), 0, &[]);
+}
+
+/// The service manager is Wine's. What is written to the event log, Wine shows nobody.
+#[test]
+#[ignore = "in Wine: .ci/test.sh windows"]
+fn a_service_works_until_it_is_told_to_stop() {
+    let shell = Shell::new();
+    let name = format!("mail{}", std::process::id());
+    fs::write(shell.folder.join("connection"), shell.db.connection()).unwrap();
+    fs::set_permissions(shell.folder.join("connection"), Permissions::from_mode(0o600)).unwrap();
+    shell.feed(&["enqueue", "Mail"], b"{\"Recipient\": \"a\"}\n");
+
+    let install = |work: &[&str]| shell.run(&[&["service", "install", &name, "--"], work].concat());
+    says(&install(&["stats", "Mail"]), 2, &["a service runs work or serve"]);
+    says(&install(&["work", "Mail", "--connection", "x", "--", "cmd"]), 2, &["--connection-file"]);
+    says(&install(&["work", "Mail", "--jobbs", "1", "--", "cmd"]), 2, &["--jobbs"]);
+    // What it says of paths is meant from here, wherever the manager begins it.
+    let waits = format!("{ROOT}/.local/windows/bin/waits.exe");
+    let work = ["work", "Mail", "--connection-file", "connection", "--set", "poll.interval_ms=20", "--", &waits];
+    says(&install(&work), 0, &[]);
+    says(&install(&work), 2, &["already"]);
+
+    let net = |verb: &str| shell.program_of_windows("net").args([verb, &name]).output().unwrap();
+    assert!(net("start").status.success());
+    until("its command has begun", || shell.folder.join("begun").exists());
+    // It ends in an orderly way: what is under way may end.
+    assert!(net("stop").status.success());
+    assert_eq!(shell.states(), "Processing1");
+    fs::write(shell.folder.join("go"), "").unwrap();
+    shell.db.wait_for("SELECT COUNT(*) FROM readpast.mail WHERE status = 'Completed' AND response = 'done'", "1");
+    says(&shell.run(&["service", "remove", &name]), 0, &[]);
+    says(&shell.run(&["service", "remove", &name]), 2, &["there is no service"]);
+    says(&shell.run(&["service", "remove", "Spooler"]), 2, &[]);
+    says(&shell.run(&["service", "run", &name, "--folder", ".", "--", "stats", "Mail"]), 4, &["sc.exe start"]);
+}
+
+#[test]
+#[ignore = "in Wine: .ci/test.sh windows"]
+fn a_worker_in_c_drains_a_queue() {
+    let shell = Shell::new();
+    fs::write(shell.folder.join("notification.json"), MAIL.replace("Mail", "Notification")).unwrap();
+    shell.run(&["install", "notification.json"]);
+    shell.feed(&["enqueue", "Notification"], "{\"Recipient\": \"Zoë\"}\n".as_bytes());
+    let done = shell.program("bindings/c/build/windows/minimal_worker.exe").output().unwrap();
+    assert_eq!(done.status.code(), Some(0), "{done:?}");
+    assert!(text(&done.stdout).contains("Zoë"), "{done:?}");
+    assert_eq!(shell.db.look("SELECT status FROM readpast.notification"), "Completed");
+}
