@@ -6,7 +6,7 @@ mod template;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::{Identifier, QuoteStyle};
-use crate::spec::{ColumnKind, QueueSpec, Storage};
+use crate::spec::{ColumnKind, QueueSpec, SqlName, Storage};
 use std::sync::Arc;
 use template::Templates;
 
@@ -206,6 +206,20 @@ impl Dialect {
             (None, Self::SqlServer) => Identifier::known("dbo"),
             (None, Self::Postgres) => Identifier::known("public"),
         }
+    }
+
+    /// A name that stands in a description as SQL writes it, with its schema, quoted.
+    pub(crate) fn written(self, name: &SqlName) -> String {
+        let schema = self.schema_of(name.schema.as_ref());
+        format!("{}.{}", self.as_written(&schema), self.as_written(&name.name))
+    }
+
+    /// The same, of one name: what stands in double quotes there is as it stands.
+    pub(crate) fn as_written(self, name: &Identifier) -> String {
+        let style = self.quote_style();
+        let exact = name.as_str().strip_prefix('"').and_then(|name| name.strip_suffix('"'));
+        let exact = exact.and_then(|exact| Identifier::new("the name", exact).ok());
+        exact.map_or_else(|| name.quoted_as_written(style), |exact| exact.quoted(style))
     }
 
     /// A name of somebody else's as the catalog has it: PostgreSQL makes one that is written without quotes lower case.

@@ -76,14 +76,19 @@ pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
     installed.map_err(for_installer)
 }
 
-/// Workers and producers are not to be given what an installer needs.
+/// Workers and producers are not to be given what an installer needs; and what is no item's fault is not called so.
 fn for_installer(error: Error) -> Error {
-    if error.kind() != ErrorKind::PermissionDenied {
-        return error;
-    }
     let what = error.message().trim_end_matches(MISSING_RIGHT).trim_end_matches("; ");
-    let message = format!("{what}; install as the schema's owner, or as somebody who may create schemas and objects");
-    let told = Error::new(error.kind(), message);
+    let (kind, remedy) = match error.kind() {
+        ErrorKind::PermissionDenied => {
+            (error.kind(), "install as the schema's owner, or as somebody who may create schemas and objects")
+        }
+        ErrorKind::InvalidItem => {
+            (ErrorKind::SchemaMismatch, "rows that are there break what the description says: change them first, or it")
+        }
+        _ => return error,
+    };
+    let told = Error::new(kind, format!("{what}; {remedy}"));
     match error.sqlstate() {
         Some(sqlstate) => told.with_codes(sqlstate, error.native_code()),
         None => told,

@@ -13,6 +13,7 @@ mod own;
 mod parse;
 mod procedures;
 mod settable;
+mod sql;
 mod table;
 mod validate;
 
@@ -24,6 +25,7 @@ pub use self::{
     },
     parse::Format,
     procedures::ProceduresSpec,
+    sql::{CheckSpec, ReferenceSpec, SqlName},
     table::{
         Condition, Holds, IndexSpec, KeyColumn, KeySource, LifecycleSpec, Literal, SeekColumn, StateSpec, TableSpec,
     },
@@ -36,6 +38,7 @@ pub(crate) use kinds::KindSearch;
 pub(crate) use layout::Assignment;
 pub(crate) use own::OWN_COLUMNS;
 pub(crate) use settable::check_set;
+use sql::why_no_condition;
 pub(crate) use validate::{Checked, check_items, check_step, check_text, column_value, items_to_json, put_due};
 
 use crate::ident::{Identifier, QueueName};
@@ -138,13 +141,17 @@ pub struct ColumnSpec {
     pub secret: bool,
     /// What a new item has that leaves it out; one that gives null has NULL, or is refused.
     pub default: Option<Value>,
+    /// What holds of each row, in SQL; only of a table that readpast makes.
+    pub check: Option<CheckSpec>,
+    /// The column of another table whose values it has; only of a table that readpast makes.
+    pub references: Option<ReferenceSpec>,
 }
 
 impl ColumnSpec {
     /// A column that may be NULL, of which nothing more is said.
     #[must_use]
     pub fn new(name: Identifier, kind: ColumnKind) -> Self {
-        Self { name, kind, nullable: true, secret: false, default: None }
+        Self { name, kind, nullable: true, secret: false, default: None, check: None, references: None }
     }
 
     /// The same, which may not be NULL.

@@ -41,6 +41,8 @@ pub(super) fn classify(sqlstate: &str, message: &str) -> ErrorKind {
         "53300" | "57P03" | "57P05" | "58030" => ErrorKind::Unavailable,
         "57P01" | "57P02" => ErrorKind::ConnectionLost,
         "3F000" | "42P01" | "42703" | "42883" | "42P02" | "RP014" => ErrorKind::SchemaMismatch,
+        // What an installed description names is not there, or is no key, or of another type.
+        "42704" | "42830" | "42804" => ErrorKind::SchemaMismatch,
         "RP021" | "23502" | "23503" | "23505" | "23514" | "23P01" => ErrorKind::InvalidItem,
         "IM002" | "IM003" | "IM004" | "IM005" => ErrorKind::DriverMissing,
         "01000" if has("Can't open lib") => ErrorKind::DriverMissing,

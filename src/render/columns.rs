@@ -2,7 +2,7 @@
 
 use crate::dialect::Dialect;
 use crate::ident::Identifier;
-use crate::spec::{ColumnKind, ColumnSpec, column_value};
+use crate::spec::{CheckSpec, ColumnKind, ColumnSpec, ReferenceSpec, column_value};
 use minijinja::{Value, context};
 use serde_json::Value as Json;
 
@@ -46,10 +46,52 @@ pub(super) fn context(dialect: Dialect, column: &ColumnSpec, adopted: bool) -> V
 pub(super) fn declared(dialect: Dialect, stem: &str, column: &ColumnSpec, adopted: bool) -> Value {
     let named = |what: &str| Identifier::new("a constraint", what).map(|name| name.quoted(dialect.quote_style()));
     let name = column.name.as_str();
+    let constraints = constraints(dialect, stem, column, adopted);
     context! {
         default_name => named(&format!("DF_{stem}_{name}")).unwrap_or_default(),
+        constraints => constraints.into_iter().map(Constraint::context).collect::<Vec<_>>(),
         ..context(dialect, column, adopted)
     }
+}
+
+/// What holds of the rows of a table.
+#[derive(PartialEq, Eq)]
+pub(super) struct Constraint {
+    /// Its name, quoted.
+    name: String,
+    definition: String,
+}
+
+impl Constraint {
+    pub(super) fn context(self) -> Value {
+        let Self { name, definition } = self;
+        context! { name, definition }
+    }
+}
+
+/// What a column says of the rows of its table, whose constraints are called after `stem`.
+pub(super) fn constraints(dialect: Dialect, stem: &str, column: &ColumnSpec, adopted: bool) -> Vec<Constraint> {
+    let style = dialect.quote_style();
+    let column_name = column.name.as_str();
+    let mut constraints = Vec::new();
+    let mut add = |before: &str, after: &str, definition: String| {
+        let name = match dialect {
+            Dialect::SqlServer => format!("{before}_{stem}_{column_name}"),
+            Dialect::Postgres => format!("{stem}_{column_name}_{after}"),
+        };
+        let name = Identifier::new("a constraint", &name).map(|name| name.quoted(style)).unwrap_or_default();
+        constraints.push(Constraint { name, definition });
+    };
+    if let Some(CheckSpec { sql_server, postgres }) = &column.check {
+        let condition = if dialect == Dialect::SqlServer { sql_server } else { postgres };
+        add("CK", "check", format!("CHECK ({condition})"));
+    }
+    if let Some(ReferenceSpec { table, column: theirs }) = &column.references {
+        let ours = if adopted { column.name.quoted_as_written(style) } else { column.name.quoted(style) };
+        let (table, theirs) = (dialect.written(table), dialect.as_written(theirs));
+        add("FK", "fkey", format!("FOREIGN KEY ({ours}) REFERENCES {table} ({theirs})"));
+    }
+    constraints
 }
 
 /// What a new item has that leaves the column out, as a literal. PostgreSQL takes each as text whose type it finds; so numbers

@@ -1,12 +1,13 @@
 //! From one description to the next: what has to go or change before the objects are made anew, and what follows them.
 
+use super::columns::Constraint;
 use super::names::Names;
 use super::object::{Made, Name, Object};
 use super::{Target, columns};
 use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::ident::{Identifier, QueueName};
-use crate::spec::{ColumnChange, Place, QueueSpec, Storage};
+use crate::spec::{ColumnChange, ColumnSpec, Place, QueueSpec, Storage};
 use minijinja::{Value, context};
 
 /// What is done before and after the objects of a queue that is there already are made.
@@ -89,15 +90,25 @@ impl Target<'_> {
         let column = &change.column;
         let was = change.was.as_ref().filter(|_| kept);
         let again = change.is_retyped();
-        let defaults_differ = was.is_some_and(|was| was.default != column.default) || again;
+        let adopted = !spec.is_own();
+        let constraints = |column: &ColumnSpec| columns::constraints(dialect, &stem, column, adopted);
+        let had = || was.map(constraints).unwrap_or_default();
+        let has = || if kept { constraints(column) } else { Vec::new() };
+        // What a column has to let go of before its type changes, it gets again.
+        let differ = |one: Vec<Constraint>, other: Vec<Constraint>| -> Vec<Value> {
+            one.into_iter().filter(|it| again || !other.contains(it)).map(Constraint::context).collect()
+        };
+        let defaults_differ = was.is_some_and(|was| was.default != column.default || (again && was.default.is_some()));
         Ok(context! {
             table,
             added => change.was.is_none(),
             retyped => again,
             history => !kept,
-            drops_default => was.is_some_and(|was| was.default.is_some()) && defaults_differ,
-            adds_default => was.is_some() && column.default.is_some() && defaults_differ,
-            ..columns::declared(dialect, &stem, column, !spec.is_own())
+            drops_default => defaults_differ,
+            adds_default => defaults_differ && column.default.is_some(),
+            dropped => differ(had(), has()),
+            added_constraints => differ(has(), had()),
+            ..columns::declared(dialect, &stem, column, adopted)
         })
     }
 }

@@ -13,6 +13,9 @@ use crate::ident::{Identifier, QueueName};
 use std::fmt;
 use std::ops::RangeInclusive;
 
+/// PostgreSQL keeps so many bytes of a name.
+const MAX_NAME_BYTES: usize = 63;
+
 /// A day: longer than any lease or pause between attempts should be.
 const DAY_MS: i32 = 86_400_000;
 

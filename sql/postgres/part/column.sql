@@ -1,3 +1,10 @@
+{#- What holds of the rows of a table that readpast makes, as the description says it. -#}
+{%- macro constraints(columns) %}
+{%- for c in columns %}{% for k in c.constraints %}
+    CONSTRAINT {{ k.name }}
+        {{ k.definition }},
+{%- endfor %}{% endfor %}
+{%- endmacro -%}
 {#- A column of the author's in a table that readpast makes; a history has the values that its items had, and no default. -#}
 {%- macro declared(column) -%}
 {{ history(column) }}{% if column.default %} DEFAULT {{ column.default }}{% endif %}

@@ -25,7 +25,7 @@ CREATE TABLE IF NOT EXISTS {{ table }} (
 {%- else %}
     {{ column.quoted }} {{ instant }} NULL
 {%- endif %},
-{%- endfor %}
+{%- endfor %}{{ of.constraints(columns) }}
 {%- if dedup and not dedup.unfinished_only %}
     UNIQUE ({{ dedup.columns | join(", ") }}),
 {%- endif %}

@@ -47,7 +47,7 @@ CREATE TABLE IF NOT EXISTS {{ table if here else history_table }} (
     lease_until timestamptz NULL,
 {%- for column in columns %}
     {{ of.declared(column) if here else of.history(column) }},
-{%- endfor %}
+{%- endfor %}{% if here %}{{ of.constraints(columns) }}{% endif %}
     {{ "CONSTRAINT " ~ queue ~ "_pk " if here }}PRIMARY KEY (enqueued_at)
 )
 {%- if here %}

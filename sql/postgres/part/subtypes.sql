@@ -26,7 +26,7 @@ CREATE TABLE IF NOT EXISTS {{ object(table) }} (
     enqueued_at timestamptz NOT NULL,
 {%- for column in subtype.columns %}
     {{ of.declared(column) }},
-{%- endfor %}
+{%- endfor %}{{ of.constraints(subtype.columns) }}
     CONSTRAINT {{ table }}_pk PRIMARY KEY (enqueued_at),
     CONSTRAINT {{ subtype.stem }}_is_{{ queue }}
         FOREIGN KEY (enqueued_at) REFERENCES {{ object(queue) }} (enqueued_at) ON DELETE CASCADE

@@ -83,6 +83,11 @@ DROP VIEW IF EXISTS {{ object.name }};
 DROP INDEX IF EXISTS {{ index.qualified }};
 {% endfilter %}
 {%- endfor %}
+{%- for column in columns %}{% for constraint in column.dropped %}
+{% filter statement %}
+ALTER TABLE {{ column.table }} DROP CONSTRAINT IF EXISTS {{ constraint.name }};
+{% endfilter %}
+{%- endfor %}{% endfor %}
 {%- for column in columns %}
 {%- if column.drops_default %}
 {% filter statement %}
@@ -119,3 +124,10 @@ ALTER TABLE {{ column.table }} ALTER COLUMN {{ column.quoted }} SET DEFAULT {{ c
 {% endfilter %}
 {%- endif %}
 {%- endfor %}
+{%- for column in columns %}{% for constraint in column.added_constraints %}
+{% filter statement %}
+/* Refused where a row that is there breaks it. */
+ALTER TABLE {{ column.table }} ADD CONSTRAINT {{ constraint.name }}
+{{ constraint.definition }};
+{% endfilter %}
+{%- endfor %}{% endfor %}

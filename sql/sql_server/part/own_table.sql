@@ -37,7 +37,7 @@ IF OBJECT_ID({{ literal(queue) }}, N'U') IS NULL
         [LeaseUntil] datetime2(7) NULL,
 {%- for c in t.columns %}
         {{ of.declared(c) }},
-{%- endfor %}
+{%- endfor %}{{ of.constraints(t.columns) }}
         CONSTRAINT [PK_{{ queue }}] PRIMARY KEY CLUSTERED ([EnqueuedAt]),
         CONSTRAINT [{{ queue }}_IsDiscriminatedBy_{{ queue }}Type]
             FOREIGN KEY ([Type]) REFERENCES {{ object(queue ~ "Type") }} ([Type]),

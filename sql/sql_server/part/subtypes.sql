@@ -28,7 +28,7 @@ IF OBJECT_ID({{ literal(part) }}, N'U') IS NULL
         [EnqueuedAt] {{ object("_Timestamp") }} NOT NULL,
 {%- for column in subtype.columns %}
         {{ of.declared(column) }},
-{%- endfor %}
+{%- endfor %}{{ of.constraints(subtype.columns) }}
         CONSTRAINT [PK_{{ part }}] PRIMARY KEY CLUSTERED ([EnqueuedAt]),
         CONSTRAINT [{{ subtype.name }}_Is_{{ queue }}]
             FOREIGN KEY ([EnqueuedAt]) REFERENCES {{ object(queue) }} ([EnqueuedAt]) ON DELETE CASCADE

@@ -25,6 +25,7 @@ IF OBJECT_ID({{ text(table) }}, N'U') IS NULL
 {%- else %} nvarchar(max) NULL
 {%- endif %},
 {%- endfor %}
+{{- of.constraints(t.columns) }}
 {%- if dedup and not dedup.unfinished_only and not (t.work | selectattr("nullable") | list) %}
         CONSTRAINT [UQ_{{ queue }}_Work] UNIQUE NONCLUSTERED ({{ dedup.columns | join(", ") }}),
 {%- endif %}

@@ -17,10 +17,17 @@ DROP {{ object.kind }} IF EXISTS {{ object.name }};
 DROP INDEX IF EXISTS {{ index.name }} ON {{ index.table }};
 {% endfilter %}
 {%- endfor %}
-{%- for c in columns if c.drops_default %}
+{%- for c in columns %}
+{%- if c.drops_default %}
 {% filter statement %}
 ALTER TABLE {{ c.table }} DROP CONSTRAINT IF EXISTS {{ c.default_name }};
 {% endfilter %}
+{%- endif %}
+{%- for k in c.dropped %}
+{% filter statement %}
+ALTER TABLE {{ c.table }} DROP CONSTRAINT IF EXISTS {{ k.name }};
+{% endfilter %}
+{%- endfor %}
 {%- endfor %}
 {%- for c in columns %}
 {%- if c.added %}
@@ -33,7 +40,7 @@ IF COL_LENGTH({{ text(c.table) }}, {{ text(c.name) }}) IS NULL
 {% endfilter %}
 {%- if c.history and not c.nullable %}
 {% filter statement %}
-ALTER TABLE {{ c.table }} DROP CONSTRAINT {{ c.default_name }};
+ALTER TABLE {{ c.table }} DROP CONSTRAINT IF EXISTS {{ c.default_name }};
 {% endfilter %}
 {%- endif %}
 {%- elif c.retyped %}
@@ -48,3 +55,10 @@ ALTER TABLE {{ c.table }} ALTER COLUMN {{ c.quoted }} {{ c.type }}{{ " NOT NULL"
 ALTER TABLE {{ c.table }} ADD CONSTRAINT {{ c.default_name }} DEFAULT ({{ c.default }}) FOR {{ c.quoted }};
 {% endfilter %}
 {%- endfor %}
+{%- for c in columns %}{% for k in c.added_constraints %}
+{% filter statement %}
+/* Refused where a row that is there breaks it. */
+ALTER TABLE {{ c.table }} WITH CHECK ADD CONSTRAINT {{ k.name }}
+{{ k.definition }};
+{% endfilter %}
+{%- endfor %}{% endfor %}

@@ -1,8 +1,8 @@
 //! The kinds of work and the columns that a producer gives.
 
-use super::{Checked, Place, same_name};
+use super::{Checked, MAX_NAME_BYTES, Place, same_name};
 use crate::ident::Identifier;
-use crate::spec::{ColumnKind, ColumnSpec, KeySource, QueueSpec, Storage, column_value};
+use crate::spec::{CheckSpec, ColumnKind, ColumnSpec, KeySource, QueueSpec, Storage, column_value, why_no_condition};
 use serde_json::Value;
 
 /// The columns of the life cycle and of the answers, without underscores: no column of the queue's own may be called so.
@@ -99,6 +99,7 @@ pub(super) fn check(spec: &QueueSpec) -> Checked {
         taken(&place, spec, &column.name)?;
         let decided = matches!(spec.storage, Storage::Procedures(_)) && column.default.is_some();
         place.key("default").need(!decided, || "is decided by the hand-written procedures; leave it out".to_owned())?;
+        constraints(&place, spec, &spec.queue.snake_case(), column)?;
     }
     Ok(())
 }
@@ -152,6 +153,48 @@ pub(super) fn list(place: &Place, columns: &[ColumnSpec]) -> Checked {
         }
     }
     Ok(())
+}
+
+/// What is said in SQL, of a column in the table whose name in PostgreSQL is `table`.
+pub(super) fn constraints(place: &Place, spec: &QueueSpec, table: &str, column: &ColumnSpec) -> Checked {
+    let made = match &spec.storage {
+        Storage::Own => true,
+        Storage::Table(table) => table.create,
+        Storage::Procedures(_) => false,
+    };
+    let name = column.name.as_str();
+    for (key, is_there, ending) in
+        [("check", column.check.is_some(), "check"), ("references", column.references.is_some(), "fkey")]
+    {
+        if !is_there {
+            continue;
+        }
+        let place = place.key(key);
+        let why = || {
+            "is for tables that readpast makes; this one is somebody else's, and has the constraints that its owner gave it"
+                .to_owned()
+        };
+        place.need(made, why)?;
+        let named = format!("{table}_{name}_{ending}");
+        let why = || format!("the constraint would be called {named}, which has more than {MAX_NAME_BYTES} characters");
+        place.need(named.len() <= MAX_NAME_BYTES, why)?;
+    }
+    if let Some(CheckSpec { sql_server, postgres }) = &column.check {
+        let place = place.key("check");
+        let both = sql_server == postgres;
+        for (key, condition, brackets) in [("sql_server", sql_server, true), ("postgresql", postgres, false)] {
+            let place = if both { place.clone() } else { place.key(key) };
+            if let Some(why) = why_no_condition(condition, brackets) {
+                return place.refuse(why);
+            }
+        }
+    }
+    let place = place.key("references");
+    let kind = column.kind;
+    let fits = !matches!(kind, ColumnKind::Json | ColumnKind::Text(None));
+    place.need(column.references.is_none() || fits, || {
+        format!("a column of type {kind} refers to none; give it a length")
+    })
 }
 
 /// What items have that leave the column out: a value that one could give as well.

@@ -1,11 +1,8 @@
 //! Tables of what only some items have.
 
-use super::{Checked, Place, columns, same_name};
+use super::{Checked, MAX_NAME_BYTES, Place, columns, same_name};
 use crate::ident::{Identifier, QueueName};
 use crate::spec::{QueueSpec, Storage, SubtypeSpec};
-
-/// PostgreSQL keeps so many bytes of a name.
-const MAX_NAME_BYTES: usize = 63;
 
 /// The longest that is added to a subtype's table to name what belongs to it.
 const LONGEST_ENDING: usize = 13;
@@ -30,7 +27,9 @@ pub(super) fn check(spec: &QueueSpec) -> Checked {
         let why = || "must be a list of at least one value, not an empty list".to_owned();
         place.need(!subtype.columns.is_empty(), why)?;
         columns::list(&place, &subtype.columns)?;
+        let table = table(spec, subtype);
         for (i, column) in subtype.columns.iter().enumerate() {
+            columns::constraints(&place.nth(i), spec, &table, column)?;
             taken.push(in_view(&place.nth(i), spec, subtype, &column.name, &taken)?);
         }
     }
@@ -65,13 +64,17 @@ fn name(
             spec.types.join(", ")
         ));
     }
-    // In PostgreSQL's manner, which may be longer.
-    let stem = QueueName::new(shown).map(|name| name.snake_case()).unwrap_or_default();
-    let table = format!("{}_{stem}", spec.queue.snake_case());
+    let table = table(spec, subtype);
     let most = MAX_NAME_BYTES - LONGEST_ENDING;
     place.need(table.len() <= most, || {
         format!("the table would be called {table}, which has more than {most} characters")
     })
+}
+
+/// What its table is called in PostgreSQL, which may be longer than in SQL Server.
+fn table(spec: &QueueSpec, subtype: &SubtypeSpec) -> String {
+    let stem = QueueName::new(subtype.name.as_str()).map(|name| name.snake_case()).unwrap_or_default();
+    format!("{}_{stem}", spec.queue.snake_case())
 }
 
 /// What the worker view calls a column.

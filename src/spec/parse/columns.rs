@@ -3,7 +3,7 @@
 use super::at::{At, Table};
 use crate::error::Result;
 use crate::ident::Identifier;
-use crate::spec::{ColumnKind, ColumnSpec};
+use crate::spec::{CheckSpec, ColumnKind, ColumnSpec, ReferenceSpec};
 
 /// `types`: without it one, `Default`.
 pub(super) fn types(spec: &Table<'_>) -> Result<Vec<String>> {
@@ -38,14 +38,35 @@ pub(super) fn list(at: &At<'_>, least: usize) -> Result<Vec<ColumnSpec>> {
 }
 
 fn column(at: &At<'_>) -> Result<ColumnSpec> {
-    let column = at.table(&["name", "type", "nullable", "secret", "default"])?;
+    let column = at.table(&["name", "type", "nullable", "secret", "default", "check", "references"])?;
     Ok(ColumnSpec {
         name: column.need("name")?.identifier()?,
         kind: kind(&column.need("type")?)?,
         nullable: column.boolean("nullable", true)?,
         secret: column.boolean("secret", false)?,
         default: column.get("default").map(|at| at.json()).transpose()?,
+        check: column.get("check").map(|at| condition(&at)).transpose()?,
+        references: column.get("references").map(|at| reference(&at)).transpose()?,
     })
+}
+
+/// A condition: a text for both servers, or one for each.
+fn condition(at: &At<'_>) -> Result<CheckSpec> {
+    if !at.is_table() {
+        let text = at.text()?;
+        return Ok(CheckSpec { sql_server: text.to_owned(), postgres: text.to_owned() });
+    }
+    let each = at.table(&["sql_server", "postgresql"])?;
+    Ok(CheckSpec {
+        sql_server: each.need("sql_server")?.text()?.to_owned(),
+        postgres: each.need("postgresql")?.text()?.to_owned(),
+    })
+}
+
+fn reference(at: &At<'_>) -> Result<ReferenceSpec> {
+    let text = at.text()?;
+    ReferenceSpec::parse(text)
+        .ok_or_else(|| at.refuse(format!("must be a table and a column of it, like \"dbo.Users(ID)\", not {text:?}")))
 }
 
 /// The type of a column.

@@ -2,8 +2,8 @@
 
 use super::retention;
 use crate::spec::{
-    ClaimBySpec, ColumnSpec, Completion, Direction, Holds, KeySource, LifecycleSpec, Literal, ProceduresSpec,
-    QueueSpec, RetentionSpec, Storage, TableSpec,
+    CheckSpec, ClaimBySpec, ColumnSpec, Completion, Direction, Holds, KeySource, LifecycleSpec, Literal,
+    ProceduresSpec, QueueSpec, RetentionSpec, Storage, TableSpec,
 };
 use serde_json::{Map, Value, json};
 
@@ -104,6 +104,14 @@ fn columns_to_json(columns: &[ColumnSpec]) -> Value {
             }
             if let Some(default) = &c.default {
                 column["default"] = default.clone();
+            }
+            if let Some(CheckSpec { sql_server, postgres }) = &c.check {
+                let both = sql_server == postgres;
+                column["check"] =
+                    if both { json!(sql_server) } else { json!({"sql_server": sql_server, "postgresql": postgres}) };
+            }
+            if let Some(references) = &c.references {
+                column["references"] = json!(references.to_string());
             }
             column
         })

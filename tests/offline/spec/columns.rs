@@ -68,3 +68,68 @@ fn procedures_written_by_hand_have_their_own() {
     let error = QueueSpec::from_json(text).unwrap_err();
     assert!(error.message().contains("columns[0].default: is decided by the hand-written procedures"), "{error}");
 }
+
+#[test]
+fn a_condition_is_one_and_whole() {
+    let all = |check: Value| json!({"type": "integer", "check": check});
+    for (check, place, why) in [
+        (json!("C > 0)"), "check", "closes a parenthesis that it does not open"),
+        (json!("(C > 0"), "check", "opens a parenthesis that it does not close"),
+        (json!("C = 'x"), "check", "opens a quote that it does not close"),
+        (json!("C > 0; DROP TABLE t"), "check", "has a semicolon"),
+        (json!("C > 0 -- or not"), "check", "has a comment"),
+        (json!("C >\n0"), "check", "has a control character"),
+        (json!(" "), "check", "is empty"),
+        (json!(5), "check", "must be text, not 5"),
+        (json!({"sql_server": "C > 0"}), "check", "the key \"postgresql\" is missing"),
+        (json!({"sql_server": "[a) = 1", "postgresql": "C > 0"}), "check.sql_server", "opens a quote"),
+        (json!({"sql_server": "C > 0", "postgresql": ""}), "check.postgresql", "is empty"),
+        (json!({"mysql": "C > 0"}), "check.mysql", "no such key"),
+    ] {
+        let message = refused(&all(check));
+        assert!(message.starts_with(&format!("line 1: columns[0].{place}: ")) && message.contains(why), "{message}");
+    }
+    for check in [json!("C > 0"), json!({"sql_server": "[C] > 0", "postgresql": "\"C\" > 0"})] {
+        let spec = described(&all(check.clone())).unwrap();
+        let written: Value = serde_json::from_str(&spec.to_json()).unwrap();
+        assert_eq!(written["columns"][0]["check"], check, "as it was");
+    }
+}
+
+#[test]
+fn a_reference_is_a_table_and_a_column() {
+    for (kind, references, why) in [
+        ("integer", "dbo.Users", "must be a table and a column of it, like \"dbo.Users(ID)\", not \"dbo.Users\""),
+        ("integer", "Users(A, B)", "must be a table and a column"),
+        ("json", "Users(A)", "a column of type json refers to none"),
+        ("text", "Users(A)", "a column of type text refers to none"),
+    ] {
+        let message = refused(&json!({"type": kind, "references": references}));
+        assert!(message.starts_with("line 1: columns[0].references: ") && message.contains(why), "{message}");
+    }
+    let spec = described(&json!({"type": "integer", "references": "[dbo].[Users]([ID])"})).unwrap();
+    assert_eq!(QueueSpec::from_json(&spec.to_json()).unwrap(), spec);
+}
+
+#[test]
+fn constraints_are_for_tables_that_are_made() {
+    let spec = |create: bool, column: &str| {
+        QueueSpec::from_json(&format!(
+            r#"{{"queue": "Q", "table": {{"name": "t", "create": {create}, "key": ["id"],
+                "status": {{"column": "S", "values": {{"Pending": 0, "Processing": 1, "Completed": 2}}}}}},
+                "columns": [{{"name": "C", "type": "integer", {column}}}]}}"#
+        ))
+    };
+    for (key, column) in [("check", r#""check": "C > 0""#), ("references", r#""references": "Users(ID)""#)] {
+        let error = spec(false, column).unwrap_err();
+        assert!(error.message().contains(&format!("columns[0].{key}: is for tables that readpast makes")), "{error}");
+        spec(true, column).unwrap();
+    }
+    spec(false, r#""default": 1"#).unwrap();
+    let long = format!(
+        r#"{{"queue": "Q{}", "columns": [{{"name": "C{0}", "type": "integer", "check": "1 = 1"}}]}}"#,
+        "x".repeat(30)
+    );
+    let error = QueueSpec::from_json(&long).unwrap_err();
+    assert!(error.message().contains("columns[0].check: the constraint would be called"), "{error}");
+}

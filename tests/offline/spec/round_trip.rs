@@ -5,9 +5,9 @@ use readpast::{
     ItemState, QueueSpec,
     ident::{Identifier, QueueName},
     spec::{
-        BackoffSpec, ClaimBySpec, ColumnKind, ColumnSpec, Completion, Condition, DedupSpec, Direction, Holds,
-        IndexSpec, KeyColumn, KeySource, LeaseSpec, LifecycleSpec, Literal, OrderSpec, PrioritySpec, RetentionSpec,
-        RolesSpec, SeekColumn, StateSpec, Storage, SubtypeSpec, TableSpec,
+        BackoffSpec, CheckSpec, ClaimBySpec, ColumnKind, ColumnSpec, Completion, Condition, DedupSpec, Direction,
+        Holds, IndexSpec, KeyColumn, KeySource, LeaseSpec, LifecycleSpec, Literal, OrderSpec, PrioritySpec,
+        ReferenceSpec, RetentionSpec, RolesSpec, SeekColumn, SqlName, StateSpec, Storage, SubtypeSpec, TableSpec,
     },
 };
 use serde_json::{Value, json};
@@ -56,16 +56,28 @@ fn default(kind: ColumnKind) -> Option<Value> {
     })
 }
 
+fn refers(kind: ColumnKind) -> bool {
+    !matches!(kind, ColumnKind::Json | ColumnKind::Text(None))
+}
+
 /// Columns of any kind, and at the end one that can give the order and a key.
 fn columns(prefix: &'static str) -> impl Strategy<Value = Vec<ColumnSpec>> {
-    prop::collection::vec((kind(), any::<bool>(), any::<bool>(), any::<bool>()), 0..4).prop_map(move |kinds| {
+    prop::collection::vec((kind(), any::<bool>(), any::<bool>(), 0..6_u8), 0..4).prop_map(move |kinds| {
         let mut columns: Vec<_> = kinds
             .into_iter()
             .enumerate()
-            .map(|(i, (kind, nullable, secret, defaulted))| ColumnSpec {
+            .map(|(i, (kind, nullable, secret, more))| ColumnSpec {
                 nullable,
                 secret,
-                default: if defaulted { default(kind) } else { None },
+                default: if more == 1 { default(kind) } else { None },
+                check: [2, 3].contains(&more).then(|| CheckSpec {
+                    sql_server: "[C0] IS NULL".to_owned(),
+                    postgres: if more == 2 { "[C0] IS NULL" } else { "\"C0\" IS NULL" }.to_owned(),
+                }),
+                references: (more == 4 && refers(kind)).then(|| ReferenceSpec {
+                    table: SqlName { schema: nullable.then(|| name("dbo")), name: name("\"Us er(s\"") },
+                    column: name("ID"),
+                }),
                 ..ColumnSpec::new(name(&format!("{prefix}{i}")), kind)
             })
             .collect();
@@ -182,7 +194,12 @@ fn options() -> impl Strategy<Value = (Option<BackoffSpec>, LeaseSpec, Completio
 fn spec() -> impl Strategy<Value = QueueSpec> {
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     (storage(), columns("C"), columns("S"), options(), flags, 0..3_usize, 1..=i32::MAX, retention()).prop_map(
-        |(storage, columns, of_subtype, options, flags, direction, max_attempts, mut retention)| {
+        |(storage, mut columns, of_subtype, options, flags, direction, max_attempts, mut retention)| {
+            if matches!(&storage, Storage::Table(table) if !table.create) {
+                for column in &mut columns {
+                    (column.check, column.references) = (None, None);
+                }
+            }
             // Of a table of others nobody knows when an item was completed, and what moves away does not stay.
             let stays = storage == Storage::Own && options.2 == Completion::Keep;
             retention.retain(|rule| rule.state != ItemState::Completed || stays);

@@ -12,7 +12,7 @@ fn base() -> Value {
     ]})
 }
 
-/// Those, and a column of every kind with a default.
+/// Those, and a column of every kind with a default; one that refers to another table, and one of which something holds.
 fn defaulted() -> Value {
     json!({"columns": [
         {"name": "Customer", "type": "text(40)", "default": "it's \u{fc}ber"},
@@ -23,6 +23,9 @@ fn defaulted() -> Value {
         {"name": "At", "type": "timestamp", "default": "2026-11-21T08:30:00Z"},
         {"name": "Day", "type": "date", "default": "2026-11-21"}, {"name": "Extra", "type": "json", "default": {"a": ["b"]}},
         {"name": "Letter", "type": "text", "default": ""},
+        {"name": "UserID", "type": "bigint", "references": "dbo.Users(ID)"},
+        {"name": "Parts", "type": "integer", "check":
+            {"sql_server": "[Parts] BETWEEN 1 AND [Rank]", "postgresql": "parts BETWEEN 1 AND rank"}},
     ]})
 }
 
@@ -85,7 +88,8 @@ fn options() -> Vec<(&'static str, Value)> {
             json!({"subtypes": [
             {"name": "A", "exclusive": true, "columns": [{"name": "Code", "type": "text(10)", "nullable": false}]},
             {"name": "Mail", "columns": [{"name": "MailTo", "type": "text(254)"}, {"name": "Extra", "type": "json"},
-                {"name": "Language", "type": "text(10)", "nullable": false, "default": "en"}]}]}),
+                {"name": "Language", "type": "text(10)", "nullable": false, "default": "en",
+                    "check": "\"Language\" <> ''"}]}]}),
         ),
     ]
 }

@@ -1,7 +1,7 @@
 //! What a description says of its columns besides their types changes, and the rows that are there stay.
 
 use super::database::{Database, item, on_each};
-use readpast::{Action, Settlement};
+use readpast::{Action, ErrorKind, Settlement};
 use serde_json::json;
 use std::time::Duration;
 
@@ -98,5 +98,56 @@ fn a_default_of_a_subtype_comes_and_goes() {
         let sent = database.table(columns, database.pick("Work_Mail", "work_mail"));
         let sent: Vec<_> = sent.iter().map(|row| row.split_once(" | ").unwrap().1).collect();
         assert_eq!(sent, ["Null | Integer(1)", "me | Integer(1)", "Null | Integer(2)"]);
+    });
+}
+
+#[test]
+fn constraints_come_and_change_and_go() {
+    on_each(|database| {
+        let people = database.pick("dbo.people", "public.people");
+        database.run(&format!("CREATE TABLE {people} (id int NOT NULL PRIMARY KEY)"));
+        database.run(&format!("INSERT INTO {people} (id) VALUES (1)"));
+        let with =
+            |label: &str, more: &str| WORK.replace("text(10)\" }", &format!("text(10)\"{label} }}{more}")) + HISTORY;
+        database.install(&with("", "")).unwrap();
+        database.open("Work").enqueue(&[item(json!({"Title": "1", "Label": "short"}))], None).unwrap();
+        let refuses = |label: &str, by: Option<i32>| {
+            let mut columns = json!({"Title": "x", "Label": label});
+            if let Some(by) = by {
+                columns["Person"] = json!(by);
+            }
+            let added = database.open("Work").enqueue(&[item(columns)], None);
+            added.map_err(|error| assert_eq!(error.kind(), ErrorKind::InvalidItem, "{error}")).is_err()
+        };
+        let catalog = database.catalog();
+        let length = |least: i32| format!(", check = '''\"Label\" IS NULL OR {least} <= ASCII(\"Label\")'''");
+        // A row that is there breaks it: nothing is changed, and it is no item's fault.
+        let error = database.install(&with(&length(200), "")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::SchemaMismatch, "{error}");
+        assert!(error.message().contains("rows that are there break what the description says"), "{error}");
+        assert_eq!(database.catalog(), catalog);
+
+        let person = format!(
+            ",\n{{ name = \"Person\", type = \"integer\", nullable = false, default = 1, references = \"{people}(id)\" }}"
+        );
+        database.install(&with(&length(i32::from(b'c')), &person)).unwrap();
+        assert!(refuses("a", None) && refuses("d", Some(2)) && !refuses("d", Some(1)));
+        // Another condition, and the column is wider; the other constraint stays as it is.
+        let wide = with(&length(i32::from(b'b')), &person);
+        let wide = if database.alters_columns() { wide.replace("text(10)", "text(12)") } else { wide };
+        database.install(&wide).unwrap();
+        assert!(refuses("a", None) && !refuses("b", None) && refuses("b", Some(2)));
+        let catalog = database.catalog();
+        database.install(&wide).unwrap();
+        assert_eq!(database.catalog(), catalog);
+
+        let without =
+            wide.replace(&length(i32::from(b'b')), "").replace(&format!(", references = \"{people}(id)\""), "");
+        database.install(&without).unwrap();
+        assert!(!refuses("a", None) && !refuses("a", Some(2)));
+        let queue = database.open("Work");
+        let batch = queue.claim(10, Duration::ZERO).unwrap();
+        let done: Vec<_> = batch.iter().map(|item| Settlement::new(&item, Action::Complete)).collect();
+        assert_eq!(queue.settle(&done, None).unwrap().len(), 5);
     });
 }
