@@ -1,6 +1,7 @@
 //! What the database's catalog says about somebody else's objects: tables with their columns, indexes and triggers, and
 //! procedures with their parameters. Read once, compared with a description without a further round trip.
 
+mod alias;
 mod fit;
 mod handwritten;
 mod procedure;
@@ -8,6 +9,7 @@ mod table;
 mod types;
 
 pub(crate) use self::{
+    alias::check_types,
     fit::{fit, refuse_unfit},
     handwritten::{Call, Meaning, Shape, shape},
     procedure::{Parameter, Procedure, bare, find_procedure},

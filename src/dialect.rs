@@ -222,6 +222,12 @@ impl Dialect {
         exact.map_or_else(|| name.quoted_as_written(style), |exact| exact.quoted(style))
     }
 
+    /// The same as the catalog has it.
+    pub(crate) fn catalog_name(self, name: &Identifier) -> String {
+        let exact = name.as_str().strip_prefix('"').and_then(|name| name.strip_suffix('"'));
+        exact.map_or_else(|| self.in_catalog(name), str::to_owned)
+    }
+
     /// A name of somebody else's as the catalog has it: PostgreSQL makes one that is written without quotes lower case.
     pub(crate) fn in_catalog(self, name: &Identifier) -> String {
         let text = name.as_str();

@@ -268,6 +268,7 @@ fn install_queue(session: &mut Session, place: Place<'_>, known: Option<&Known>,
     if let Some(known) = known {
         owners::check(session, schema, &[&known.read()?, spec])?;
     }
+    crate::catalog::refuse_unfit(&crate::catalog::check_types(session, spec)?)?;
     let target = place.target(dialect);
     let Upgrade { before, after } = upgrade(target, known, spec)?;
     place.run(session, &before)?;

@@ -139,6 +139,8 @@ pub struct ColumnSpec {
     pub nullable: bool,
     /// Whether it is shown to nobody but workers: who looks for items finds NULL in its place.
     pub secret: bool,
+    /// The type of the author's that the table has it in, over that of `kind`; only of a table that readpast makes.
+    pub sql_type: Option<SqlName>,
     /// What a new item has that leaves it out; one that gives null has NULL, or is refused.
     pub default: Option<Value>,
     /// What holds of each row, in SQL; only of a table that readpast makes.
@@ -151,7 +153,7 @@ impl ColumnSpec {
     /// A column that may be NULL, of which nothing more is said.
     #[must_use]
     pub fn new(name: Identifier, kind: ColumnKind) -> Self {
-        Self { name, kind, nullable: true, secret: false, default: None, check: None, references: None }
+        Self { name, kind, nullable: true, secret: false, sql_type: None, default: None, check: None, references: None }
     }
 
     /// The same, which may not be NULL.

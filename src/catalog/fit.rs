@@ -7,6 +7,8 @@ mod indexes;
 mod owner;
 mod rows;
 
+pub(super) use columns::holds;
+
 use super::{Table, find_table};
 use crate::error::{Error, ErrorKind, Result};
 use crate::finding::{Finding, Severity};

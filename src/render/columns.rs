@@ -47,7 +47,9 @@ pub(super) fn declared(dialect: Dialect, stem: &str, column: &ColumnSpec, adopte
     let named = |what: &str| Identifier::new("a constraint", what).map(|name| name.quoted(dialect.quote_style()));
     let name = column.name.as_str();
     let constraints = constraints(dialect, stem, column, adopted);
+    let kept = column.sql_type.as_ref();
     context! {
+        stored => kept.map_or_else(|| dialect.column_type(column.kind), |kept| dialect.written(kept)),
         default_name => named(&format!("DF_{stem}_{name}")).unwrap_or_default(),
         constraints => constraints.into_iter().map(Constraint::context).collect::<Vec<_>>(),
         ..context(dialect, column, adopted)

@@ -34,16 +34,16 @@ pub(super) fn columns(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
         let name = Names::ours(dialect, if own { ours } else { theirs });
         listed(name, dialect.column_type(kind), Some(what), None, None, [false, false])
     };
-    let stored = |name: &Identifier, kind: String, secret: bool| {
+    let stored = |name: &Identifier, kind: String, [cast, secret]: [bool; 2]| {
         let shown = if own { names.quoted(name) } else { name.quoted(style) };
-        listed(shown, kind, None, Some(names.quoted(name)), None, [!own, secret])
+        listed(shown, kind, None, Some(names.quoted(name)), None, [cast || !own, secret])
     };
     let payload = spec.columns.iter().map(|column| {
         let kind = if own { dialect.column_type(column.kind) } else { key_type(dialect, column.kind) };
-        stored(&column.name, kind, column.secret)
+        stored(&column.name, kind, [column.sql_type.is_some(), column.secret])
     });
     let keys = table.key.iter().filter(|key| !spec.columns.iter().any(|column| column.name == key.name));
-    let keys = keys.map(|key| stored(&key.name, key_type(dialect, key.kind), false));
+    let keys = keys.map(|key| stored(&key.name, key_type(dialect, key.kind), [false; 2]));
     let kind = table.lifecycle.kind.iter().map(|_| life("type", ColumnKind::Text(None), "Type", "ItemType"));
     let lived = kind.chain(LIFE.iter().map(|(what, ours, theirs)| life(what, kind_of(what), ours, theirs)));
     let of_subtypes = spec.subtypes.iter().enumerate().flat_map(|(place, subtype)| {
@@ -57,7 +57,7 @@ pub(super) fn columns(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
                 None,
                 Some(column.name.quoted(style)),
                 Some(alias),
-                [false, column.secret],
+                [column.sql_type.is_some(), column.secret],
             )
         })
     });

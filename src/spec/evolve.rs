@@ -17,8 +17,10 @@ pub(crate) struct ColumnChange {
 impl ColumnChange {
     /// Whether the column was there, and holds something else now.
     pub(crate) fn is_retyped(&self) -> bool {
-        let typed = |column: &ColumnSpec| (column.kind, column.nullable);
-        self.was.as_ref().is_some_and(|was| typed(was) != typed(&self.column))
+        let new = &self.column;
+        self.was
+            .as_ref()
+            .is_some_and(|was| (was.kind, was.nullable) != (new.kind, new.nullable) || was.sql_type != new.sql_type)
     }
 }
 

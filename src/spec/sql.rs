@@ -32,6 +32,15 @@ pub struct ReferenceSpec {
     pub column: Identifier,
 }
 
+impl SqlName {
+    /// Reads `dbo.OtpCode`.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let mut rest = Rest::of(text);
+        let name = rest.qualified()?;
+        rest.is_done().then_some(name)
+    }
+}
+
 impl ReferenceSpec {
     /// Reads `dbo.Users(ID)`.
     pub(super) fn parse(text: &str) -> Option<Self> {
@@ -173,6 +182,10 @@ mod tests {
             ["", "Users", "Users()", "Users(ID", "Users(ID))", "Users(A, B)", "a.b.c(d)", "1(a)", "a\"(b)", "\"a(b)"]
         {
             assert_eq!(ReferenceSpec::parse(text), None, "{text}");
+        }
+        assert_eq!(SqlName::parse("dbo.OtpCode").unwrap().schema, Some(Identifier::known("dbo")));
+        for text in ["", "a b", "dbo.", "a(b)", "nvarchar(6)"] {
+            assert_eq!(SqlName::parse(text), None, "{text}");
         }
     }
 

@@ -17,6 +17,8 @@ pub const BODIES: &[(&str, Body)] = &[
     ("columns::a_condition_is_kept_by_the_table", a_condition_is_kept_by_the_table),
     ("columns::what_is_referred_to_is_there", what_is_referred_to_is_there),
     ("columns::subtypes_have_constraints", subtypes_have_constraints),
+    ("columns::a_type_of_the_authors_own", a_type_of_the_authors_own),
+    ("columns::a_type_that_does_not_fit_is_refused", a_type_that_does_not_fit_is_refused),
     ("columns::what_is_not_there_to_refer_to_is_no_items_fault", what_is_not_there_to_refer_to_is_no_items_fault),
 ];
 
@@ -309,4 +311,91 @@ fn what_is_not_there_to_refer_to_is_no_items_fault(given: &Given) {
     let error = readpast::install(&given.settings(&[]).config(), Some(&spec)).unwrap_err();
     assert_eq!(error.kind(), readpast::error::ErrorKind::SchemaMismatch, "{error}");
     assert!(error.message().to_lowercase().contains("nobody"), "{error}");
+}
+
+/// Makes types of the author's own, whose names end in the queue's: a text of six digits, a number, and JSON.
+fn types(given: &Given) -> [String; 3] {
+    let named = |what: &str| format!("{what}_{}", given.queue).to_lowercase();
+    let names = [named("Otp"), named("Id"), named("Doc")];
+    let bases = if given.server.is_sql_server() {
+        ["FROM nvarchar(6) NULL", "FROM bigint NULL", "FROM nvarchar(max) NULL"]
+    } else {
+        ["AS varchar(6) CHECK (VALUE ~ '^[0-9]*$')", "AS bigint", "AS json"]
+    };
+    for (name, base) in names.iter().zip(bases) {
+        let (word, schema) = if given.server.is_sql_server() { ("TYPE", "dbo") } else { ("DOMAIN", "public") };
+        given.session().execute(&format!("CREATE {word} {schema}.{name} {base}"), &[]).unwrap();
+    }
+    names
+}
+
+fn a_type_of_the_authors_own(given: &Given) {
+    let [otp, id, doc] = types(given);
+    let more = json!({"columns": [
+        {"name": "Payload", "type": "text(100)"},
+        {"name": "Code", "type": "text(6)", "sql_type": otp, "default": "000000"},
+        {"name": "UserID", "type": "bigint", "sql_type": id, "nullable": false},
+        {"name": "Extra", "type": "json", "sql_type": doc},
+    ], "dedup": {"columns": ["UserID"], "answer": "existing"}, "order": {"group": "UserID"}});
+    on_each_table(given, &more, |given, queue| {
+        let all =
+            |payload: &str, id: i64| json!({"Payload": payload, "Code": "123456", "UserID": id, "Extra": {"a": [1]}});
+        let items = [all("one", 1), json!({"Payload": "two", "UserID": 2}), all("again", 1)];
+        let told = queue.enqueue(&items.map(item), None).unwrap();
+        assert_eq!(told.iter().map(|told| told.duplicate).collect::<Vec<_>>(), [false, false, true]);
+        assert_eq!(told[0].key, told[2].key);
+        let names = ["Code", "UserID", "Extra"];
+        assert_eq!(values(queue, "one", &names), json!(["123456", 1, {"a": [1]}]));
+        let taken = queue.take();
+        assert_eq!(json!(names.map(|name| taken.column(name))), json!(["123456", 1, {"a": [1]}]));
+        let sets = Settlement { set: Some(r#"{"Code": null, "Extra": [2]}"#), ..taken.settle(Action::Complete) };
+        assert_eq!(queue.end(sets).answer, Answer::Ok);
+        assert_eq!(values(queue, "one", &names), json!([null, 1, [2]]));
+        assert_eq!(queue.take().column("Code"), "000000");
+        // What only the type refuses is a mistake of the item's.
+        if !given.server.is_sql_server() {
+            let bad = queue.enqueue(&[item(json!({"UserID": 3, "Code": "abc"}))], None).unwrap_err();
+            assert_eq!(bad.kind, "InvalidItem", "{}", bad.message);
+        }
+        let kept = if given.server.is_sql_server() {
+            format!(
+                "SELECT t.name FROM sys.types AS t WHERE t.name = '{otp}' AND EXISTS (SELECT 1 FROM sys.columns AS c \
+                     WHERE c.user_type_id = t.user_type_id AND c.name = 'Code')"
+            )
+        } else {
+            format!("SELECT domain_name::text FROM information_schema.columns WHERE domain_name = '{otp}' LIMIT 1")
+        };
+        assert_eq!(given.session().execute(&kept, &[]).unwrap().len(), 1, "the table has it in its type");
+    });
+    let given = given.sibling(9);
+    let queue = given.described(&format!(
+        r#""columns": [], "subtypes": [{{"name": "Reset", "columns": [
+            {{"name": "Otp", "type": "text(6)", "sql_type": "{otp}", "default": "1"}}]}}]"#
+    ));
+    queue.put_item(item(json!({"Reset": {}})));
+    let taken = queue.take();
+    assert_eq!(taken.column("Reset_Otp"), "1");
+    let sets = Settlement { set: Some(r#"{"Reset": {"Otp": "22"}}"#), ..taken.settle(Action::Retry) };
+    queue.end(sets);
+    assert_eq!(queue.take().column("Reset_Otp"), "22");
+}
+
+fn a_type_that_does_not_fit_is_refused(given: &Given) {
+    let [otp, id, _] = types(given);
+    for (kind, named, part) in [
+        ("text(6)", "no_such_type", "there is no such type, and the column \"Code\" is to have it; CREATE "),
+        ("text(6)", id.as_str(), "and the column \"Code\" is text(6)"),
+        ("text(7)", otp.as_str(), "holds 6 characters, and the column \"Code\" is text(7); say type = \"text(6)\""),
+        ("text", otp.as_str(), "holds 6 characters"),
+    ] {
+        let spec = format!(
+            r#"{{"queue": "{}", "columns": [{{"name": "Code", "type": "{kind}", "sql_type": "{named}"}}]}}"#,
+            given.queue
+        );
+        let _turn = given.server.alone();
+        let spec = readpast::QueueSpec::from_json(&spec).unwrap();
+        let error = readpast::install(&given.settings(&[]).config(), Some(&spec)).unwrap_err();
+        assert_eq!(error.kind(), readpast::error::ErrorKind::SchemaMismatch, "{error}");
+        assert!(error.message().contains(named) && error.message().contains(part), "{error}");
+    }
 }

@@ -10,7 +10,7 @@
 {{ history(column) }}{% if column.default %} DEFAULT {{ column.default }}{% endif %}
 {%- endmacro -%}
 {%- macro history(column) -%}
-{{ column.quoted }} {{ column.type }} {{ "NULL" if column.nullable else "NOT NULL" }}
+{{ column.quoted }} {{ column.stored }} {{ "NULL" if column.nullable else "NOT NULL" }}
 {%- endmacro -%}
 {#- What a new item has: what is left out has its default, what is given as null is NULL. -#}
 {%- macro given(column, items, value) -%}

@@ -271,7 +271,7 @@ SELECT
 {#- An item as it is shown: from a row of the table (q), or of the view of both tables (v). -#}
 {%- macro item_of_row(for_workers=true) %}
 {%- for column in shown %}
-            {% if column.secret and not for_workers %}NULL::{{ column.type }}{% elif column.alias %}{{ column.alias }}.{{ column.quoted }}{% elif column.what %}{{ of(column.what) }}{% else %}q.{{ column.quoted }}{{ "::" ~ column.type if column.cast }}{% endif %}{{ "," if not loop.last }}
+            {% if column.secret and not for_workers %}NULL::{{ column.type }}{% elif column.alias %}{{ column.alias }}.{{ column.quoted }}{{ "::" ~ column.type if column.cast }}{% elif column.what %}{{ of(column.what) }}{% else %}q.{{ column.quoted }}{{ "::" ~ column.type if column.cast }}{% endif %}{{ "," if not loop.last }}
 {%- endfor %}
 {%- endmacro -%}
 {%- macro item_of_view(cast=true, for_workers=true) %}

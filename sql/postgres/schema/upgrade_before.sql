@@ -109,7 +109,7 @@ ALTER TABLE {{ column.table }} ADD COLUMN IF NOT EXISTS {{ of.history(column) }}
 {% endfilter %}
 {%- elif column.retyped %}
 {% filter statement %}
-ALTER TABLE {{ column.table }} ALTER COLUMN {{ column.quoted }} TYPE {{ column.type }};
+ALTER TABLE {{ column.table }} ALTER COLUMN {{ column.quoted }} TYPE {{ column.stored }};
 {% endfilter %}
 {%- if column.nullable %}
 {% filter statement %}

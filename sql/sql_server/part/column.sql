@@ -10,7 +10,7 @@
 {{ history(c) }}{% if c.default %} CONSTRAINT {{ c.default_name }} DEFAULT ({{ c.default }}){% endif %}
 {%- endmacro -%}
 {%- macro history(c) -%}
-{{ c.quoted }} {{ c.type }} {{ "NULL" if c.nullable else "NOT NULL" }}
+{{ c.quoted }} {{ c.stored }} {{ "NULL" if c.nullable else "NOT NULL" }}
 {%- endmacro -%}
 {#- What is left out has its default; what is given as null is NULL. OPENJSON tells the two apart by the names that are there. -#}
 {%- macro given(c, names) -%}

@@ -46,7 +46,7 @@ ALTER TABLE {{ c.table }} DROP CONSTRAINT IF EXISTS {{ c.default_name }};
 {%- elif c.retyped %}
 {#- What is not said to be NOT NULL may be NULL, whatever it was before. #}
 {% filter statement %}
-ALTER TABLE {{ c.table }} ALTER COLUMN {{ c.quoted }} {{ c.type }}{{ " NOT NULL" if not c.nullable }};
+ALTER TABLE {{ c.table }} ALTER COLUMN {{ c.quoted }} {{ c.stored }}{{ " NOT NULL" if not c.nullable }};
 {% endfilter %}
 {%- endif %}
 {%- endfor %}

@@ -325,7 +325,7 @@ fn describe_so(place: &str, column: &Column) -> String {
 }
 
 /// Whether every value of `kind` can stand in a column of `family`.
-fn holds(family: Family, kind: ColumnKind) -> bool {
+pub(in crate::catalog) fn holds(family: Family, kind: ColumnKind) -> bool {
     match kind {
         ColumnKind::Text(_) => family == Family::Text,
         ColumnKind::Integer => matches!(family, Family::Integer(32 | 64)),

@@ -163,16 +163,17 @@ pub(super) fn constraints(place: &Place, spec: &QueueSpec, table: &str, column: 
         Storage::Procedures(_) => false,
     };
     let name = column.name.as_str();
-    for (key, is_there, ending) in
-        [("check", column.check.is_some(), "check"), ("references", column.references.is_some(), "fkey")]
-    {
+    for (key, is_there, ending) in [
+        ("sql_type", column.sql_type.is_some(), ""),
+        ("check", column.check.is_some(), "check"),
+        ("references", column.references.is_some(), "fkey"),
+    ] {
         if !is_there {
             continue;
         }
         let place = place.key(key);
         let why = || {
-            "is for tables that readpast makes; this one is somebody else's, and has the constraints that its owner gave it"
-                .to_owned()
+            "is for tables that readpast makes; this one is somebody else's, and has what its owner gave it".to_owned()
         };
         place.need(made, why)?;
         let named = format!("{table}_{name}_{ending}");

@@ -3,7 +3,7 @@
 use super::at::{At, Table};
 use crate::error::Result;
 use crate::ident::Identifier;
-use crate::spec::{CheckSpec, ColumnKind, ColumnSpec, ReferenceSpec};
+use crate::spec::{CheckSpec, ColumnKind, ColumnSpec, ReferenceSpec, SqlName};
 
 /// `types`: without it one, `Default`.
 pub(super) fn types(spec: &Table<'_>) -> Result<Vec<String>> {
@@ -38,12 +38,13 @@ pub(super) fn list(at: &At<'_>, least: usize) -> Result<Vec<ColumnSpec>> {
 }
 
 fn column(at: &At<'_>) -> Result<ColumnSpec> {
-    let column = at.table(&["name", "type", "nullable", "secret", "default", "check", "references"])?;
+    let column = at.table(&["name", "type", "nullable", "secret", "sql_type", "default", "check", "references"])?;
     Ok(ColumnSpec {
         name: column.need("name")?.identifier()?,
         kind: kind(&column.need("type")?)?,
         nullable: column.boolean("nullable", true)?,
         secret: column.boolean("secret", false)?,
+        sql_type: column.get("sql_type").map(|at| sql_type(&at)).transpose()?,
         default: column.get("default").map(|at| at.json()).transpose()?,
         check: column.get("check").map(|at| condition(&at)).transpose()?,
         references: column.get("references").map(|at| reference(&at)).transpose()?,
@@ -60,6 +61,15 @@ fn condition(at: &At<'_>) -> Result<CheckSpec> {
     Ok(CheckSpec {
         sql_server: each.need("sql_server")?.text()?.to_owned(),
         postgres: each.need("postgresql")?.text()?.to_owned(),
+    })
+}
+
+fn sql_type(at: &At<'_>) -> Result<SqlName> {
+    let text = at.text()?;
+    SqlName::parse(text).ok_or_else(|| {
+        at.refuse(format!(
+            "must be the name of a type of your own, like \"dbo.OtpCode\", not {text:?}; its base is \"type\""
+        ))
     })
 }
 

@@ -102,6 +102,9 @@ fn columns_to_json(columns: &[ColumnSpec]) -> Value {
             if c.secret {
                 column["secret"] = json!(true);
             }
+            if let Some(kept) = &c.sql_type {
+                column["sql_type"] = json!(kept.to_string());
+            }
             if let Some(default) = &c.default {
                 column["default"] = default.clone();
             }

@@ -1,6 +1,6 @@
 //! What a description says of a column besides its type.
 
-use readpast::{ErrorKind, QueueSpec};
+use readpast::{ErrorKind, QueueSpec, dialect::Dialect, ident::Identifier};
 use serde_json::{Value, json};
 
 /// A queue with one column, of which `more` is said besides its name.
@@ -120,7 +120,11 @@ fn constraints_are_for_tables_that_are_made() {
                 "columns": [{{"name": "C", "type": "integer", {column}}}]}}"#
         ))
     };
-    for (key, column) in [("check", r#""check": "C > 0""#), ("references", r#""references": "Users(ID)""#)] {
+    for (key, column) in [
+        ("check", r#""check": "C > 0""#),
+        ("references", r#""references": "Users(ID)""#),
+        ("sql_type", r#""sql_type": "dbo.DbUserID""#),
+    ] {
         let error = spec(false, column).unwrap_err();
         assert!(error.message().contains(&format!("columns[0].{key}: is for tables that readpast makes")), "{error}");
         spec(true, column).unwrap();
@@ -132,4 +136,20 @@ fn constraints_are_for_tables_that_are_made() {
     );
     let error = QueueSpec::from_json(&long).unwrap_err();
     assert!(error.message().contains("columns[0].check: the constraint would be called"), "{error}");
+}
+
+#[test]
+fn a_type_of_the_authors_own_has_a_name() {
+    for name in ["nvarchar(6)", "", "a.b.c", "dbo."] {
+        let message = refused(&json!({"type": "text(6)", "sql_type": name}));
+        assert!(message.contains("columns[0].sql_type: must be the name of a type of your own"), "{message}");
+    }
+    let spec = described(&json!({"type": "text(6)", "sql_type": "dbo.OtpCode"})).unwrap();
+    assert_eq!(QueueSpec::from_json(&spec.to_json()).unwrap(), spec);
+    for (dialect, declared) in
+        [(Dialect::SqlServer, "[C] [dbo].[OtpCode] NULL"), (Dialect::Postgres, "\"C\" \"dbo\".\"otpcode\" NULL")]
+    {
+        let objects = readpast::render::queue(dialect, &Identifier::new("the schema", "s").unwrap(), &spec).unwrap();
+        assert!(objects.iter().any(|object| object.definition.contains(declared)), "{declared}");
+    }
 }

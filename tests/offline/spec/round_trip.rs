@@ -74,6 +74,10 @@ fn columns(prefix: &'static str) -> impl Strategy<Value = Vec<ColumnSpec>> {
                     sql_server: "[C0] IS NULL".to_owned(),
                     postgres: if more == 2 { "[C0] IS NULL" } else { "\"C0\" IS NULL" }.to_owned(),
                 }),
+                sql_type: (more == 5).then(|| SqlName {
+                    schema: nullable.then(|| name("dbo")),
+                    name: name(if secret { "OtpCode" } else { "\"Otp code\"" }),
+                }),
                 references: (more == 4 && refers(kind)).then(|| ReferenceSpec {
                     table: SqlName { schema: nullable.then(|| name("dbo")), name: name("\"Us er(s\"") },
                     column: name("ID"),
@@ -197,7 +201,7 @@ fn spec() -> impl Strategy<Value = QueueSpec> {
         |(storage, mut columns, of_subtype, options, flags, direction, max_attempts, mut retention)| {
             if matches!(&storage, Storage::Table(table) if !table.create) {
                 for column in &mut columns {
-                    (column.check, column.references) = (None, None);
+                    (column.sql_type, column.check, column.references) = (None, None, None);
                 }
             }
             // Of a table of others nobody knows when an item was completed, and what moves away does not stay.

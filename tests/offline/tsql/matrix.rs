@@ -23,6 +23,7 @@ fn defaulted() -> Value {
         {"name": "At", "type": "timestamp", "default": "2026-11-21T08:30:00Z"},
         {"name": "Day", "type": "date", "default": "2026-11-21"}, {"name": "Extra", "type": "json", "default": {"a": ["b"]}},
         {"name": "Letter", "type": "text", "default": ""},
+        {"name": "Code", "type": "text(6)", "sql_type": "dbo.OtpCode"},
         {"name": "UserID", "type": "bigint", "references": "dbo.Users(ID)"},
         {"name": "Parts", "type": "integer", "check":
             {"sql_server": "[Parts] BETWEEN 1 AND [Rank]", "postgresql": "parts BETWEEN 1 AND rank"}},

@@ -151,3 +151,44 @@ fn constraints_come_and_change_and_go() {
         assert_eq!(queue.settle(&done, None).unwrap().len(), 5);
     });
 }
+
+#[test]
+fn a_column_gets_a_type_of_the_authors_own() {
+    on_each(|database| {
+        let (text, number) =
+            database.pick("dbo.short|dbo.number", "public.short|public.number").split_once('|').unwrap();
+        database.run(database.pick(
+            "CREATE TYPE dbo.short FROM nvarchar(10) NULL\nGO\nCREATE TYPE dbo.number FROM int NULL",
+            "CREATE DOMAIN public.short AS varchar(10);\nGO\nCREATE DOMAIN public.number AS integer",
+        ));
+        let with =
+            |label: &str, more: &str| WORK.replace("text(10)\" }", &format!("text(10)\"{label} }}{more}")) + HISTORY;
+        database.install(&with("", "")).unwrap();
+        database.open("Work").enqueue(&[item(json!({"Title": "1", "Label": "short"}))], None).unwrap();
+        // A new one, in the history as well; and one that is there, where the server alters it.
+        let rank = format!(
+            ",\n{{ name = \"Rank\", type = \"integer\", sql_type = \"{number}\", nullable = false, default = 3 }}"
+        );
+        let label = if database.alters_columns() { format!(", sql_type = \"{text}\"") } else { String::new() };
+        let missing = with(", sql_type = \"not_there\"", &rank);
+        let error = database.install(&missing).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::SchemaMismatch);
+        assert!(error.message().contains("not_there: there is no such type"), "{error}");
+        database.install(&with(&label, &rank)).unwrap();
+        let queue = database.open("Work");
+        queue.enqueue(&[item(json!({"Title": "2", "Label": "own", "Rank": 4}))], None).unwrap();
+        assert_eq!(rows(database, &["Label", "Rank"]), ["1 | short | Integer(3)", "2 | own | Integer(4)"]);
+        let batch = queue.claim(10, Duration::ZERO).unwrap();
+        let done: Vec<_> = batch.iter().map(|item| Settlement::new(&item, Action::Complete)).collect();
+        queue.settle(&done, None).unwrap();
+        let kept = database.pick("[Title], [Rank]", "\"Title\", \"Rank\"");
+        let history = database.pick("Work_History", "\"Work_History\"");
+        assert_eq!(database.table(kept, history), ["1 | Integer(3)", "2 | Integer(4)"]);
+        // And back.
+        if database.alters_columns() {
+            database.install(&with("", &rank.replace(&format!(", sql_type = \"{number}\""), ""))).unwrap();
+            database.open("Work").enqueue(&[item(json!({"Title": "3"}))], None).unwrap();
+            assert_eq!(rows(database, &["Rank"]), ["3 | Integer(3)"]);
+        }
+    });
+}

@@ -1,0 +1,74 @@
+//! The author's own types, alias types in SQL Server and domains in PostgreSQL, of the columns of a table that readpast makes. They
+//! are whoever's they are: what is missing is told, and not made, for its base and its length are for its owner to say.
+
+use super::fit::holds;
+use super::types::Family;
+use super::{number, text};
+use crate::dialect::Dialect;
+use crate::error::Result;
+use crate::finding::Finding;
+use crate::session::{Param, Session};
+use crate::spec::{ColumnKind, ColumnSpec, QueueSpec, SqlName};
+
+/// What is wrong with the types that the columns of `spec` name.
+pub(crate) fn check_types(session: &mut Session, spec: &QueueSpec) -> Result<Vec<Finding>> {
+    let own = spec.columns.iter().map(|column| (column, column.name.as_str().to_owned()));
+    let of_subtypes = spec.subtypes.iter().flat_map(|subtype| {
+        subtype.columns.iter().map(|column| (column, format!("{}.{}", subtype.name.as_str(), column.name.as_str())))
+    });
+    let mut findings = Vec::new();
+    for (column, name) in own.chain(of_subtypes) {
+        if let Some(kept) = &column.sql_type {
+            findings.extend(check(session, spec, column, &name, kept)?);
+        }
+    }
+    Ok(findings)
+}
+
+fn check(
+    session: &mut Session,
+    spec: &QueueSpec,
+    column: &ColumnSpec,
+    name: &str,
+    kept: &SqlName,
+) -> Result<Option<Finding>> {
+    let dialect = session.dialect();
+    let schema = dialect.catalog_name(&dialect.schema_of(kept.schema.as_ref()));
+    let bare = dialect.catalog_name(&kept.name);
+    let rows = session.execute(&dialect.query("ask/types")?, &[Param::Text(&schema), Param::Text(&bare)])?;
+    let object = format!("{schema}.{bare}");
+    let error = |what: String, remedy: String| Ok(Some(Finding::error("type", &object, what, remedy)));
+    let kind = column.kind;
+    if rows.is_empty() {
+        let word = if dialect == Dialect::SqlServer { "TYPE" } else { "DOMAIN" };
+        let from = if dialect == Dialect::SqlServer { "FROM" } else { "AS" };
+        let (quoted, base) = (dialect.written(kept), dialect.column_type(kind));
+        return error(
+            format!("there is no such type, and the column {name:?} is to have it"),
+            format!("CREATE {word} {quoted} {from} {base}, or as its owner wants it; or leave sql_type out"),
+        );
+    }
+    let base = text(&rows, 0, 0);
+    if !holds(Family::of(dialect, &base), kind) {
+        return error(
+            format!("is {base}, and the column {name:?} is {kind}"),
+            "say the type that it holds, or take another type".to_owned(),
+        );
+    }
+    let length = number(&rows, 0, 1).filter(|length| *length > 0);
+    if let (ColumnKind::Text(most), Some(length)) = (kind, length)
+        && most.is_none_or(|most| i64::from(most) > length)
+    {
+        let remedy = format!("say type = \"text({length})\", so that what is too long is refused before it is sent");
+        return error(format!("holds {length} characters, and the column {name:?} is {kind}"), remedy);
+    }
+    let compared = spec.dedup.iter().flat_map(|dedup| &dedup.columns).chain(&spec.order.group);
+    let is_compared = spec.columns.contains(column) && compared.into_iter().any(|other| *other == column.name);
+    if dialect == Dialect::SqlServer && is_compared && matches!(base.as_str(), "varchar" | "char") {
+        let what = format!(
+            "is {base}, and the column {name:?} is compared with nvarchar (\"dedup\", \"order.group\"): no index would be sought in"
+        );
+        return error(what, "take a type that is nvarchar, or leave sql_type out".to_owned());
+    }
+    Ok(None)
+}
