@@ -66,7 +66,7 @@ READPAST_CONNECTION=${READPAST_TEST_POSTGRES/Database=*([^;])/Database=$database
 export READPAST_CONNECTION
 "$readpast" --quiet install "$dir/readpast/sql/specs/notification.toml"
 for i in 1 2 3; do
-    "$readpast" --quiet enqueue Notification --type Email Subject="number $i"
+    "$readpast" --quiet enqueue Notification --type Email Email.EmailTo="number $i"
 done
 "$target/debug/my_worker" >"$dir/work" &
 worker=$!
@@ -77,5 +77,5 @@ for _ in $(seq 600); do
 done
 grep --quiet --extended-regexp '"Completed": ?3' <<<"$counts" || fail "it did not complete 3 items: $counts"
 kill -0 "$worker" || fail 'it ended by itself'
-[ "$(grep --count '"Subject":"number ' "$dir/work")" -eq 3 ] || fail 'it did not do the work'
+[ "$(grep --count '"Email_EmailTo":"number ' "$dir/work")" -eq 3 ] || fail 'it did not do the work'
 echo 'The package builds, and its worker works.'

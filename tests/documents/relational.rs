@@ -10,6 +10,7 @@ use serde_json::json;
 use support::api::Api;
 
 pub const BODIES: &[(&str, Body)] = &[
+    ("made/the_tables_are_those_of_the_document", the_tables_are_those_of_the_document),
     ("adopted/killed_workers_lose_nothing", killed_workers_lose_nothing),
     ("adopted/the_columns_tell_the_life_of_an_item", the_columns_tell_the_life_of_an_item),
     ("adopted/one_sync_queue_serves_several_types", one_sync_queue_serves_several_types),
@@ -134,4 +135,95 @@ fn one_sync_queue_serves_several_types(server: Server) {
     }
     assert_eq!(place.look("SELECT COUNT(*) FROM SyncQueue WHERE Status = 'Completed'"), "3");
     queue.expect_empty();
+}
+
+/// What a table has: its columns in their order, each with its type and its default, in letters that both servers' names have.
+fn columns(place: &Place, schema: &str, table: &str) -> Vec<String> {
+    let query = if place.is_sql_server() {
+        "SELECT c.name, t.name, d.definition FROM sys.columns AS c INNER JOIN sys.types AS t ON t.user_type_id = c.user_type_id \
+         LEFT JOIN sys.default_constraints AS d ON d.parent_object_id = c.object_id AND d.parent_column_id = c.column_id \
+         WHERE c.object_id = OBJECT_ID('{schema}.{table}') ORDER BY c.column_id"
+    } else {
+        "SELECT c.column_name::text, COALESCE(c.domain_name, c.data_type)::text, c.column_default::text FROM \
+         information_schema.columns AS c WHERE c.table_schema = '{schema}' AND c.table_name = '{table}' ORDER BY \
+         c.ordinal_position"
+    };
+    let rows = place.query(&query.replace("{schema}", schema).replace("{table}", table));
+    let text = |row, column| match rows.value(row, column) {
+        readpast::item::Value::Text(text) => text.to_lowercase(),
+        _ => String::new(),
+    };
+    // What the server makes of a literal is between its quotes.
+    let literal = |text: String| text.split('\'').nth(1).map_or("none".to_owned(), |value| format!("'{value}'"));
+    let row = |row| format!("{} {} {}", text(row, 0).replace('_', ""), text(row, 1), literal(text(row, 2)));
+    (0..rows.len()).map(row).collect()
+}
+
+/// The table that readpast makes of the example has the columns of the document's, in their order, in its types, with its
+/// defaults; and what readpast needs besides. That they may be NULL, the document leaves to its types.
+fn the_tables_are_those_of_the_document(server: Server) {
+    let place = Place::with(server, &["relational"]);
+    let schema = if place.is_sql_server() { "dbo" } else { "public" };
+    if !place.is_sql_server() {
+        // The document's alias types, which its tables have there.
+        for (table, column, name, base) in [
+            ("notification_resetpassword", "otp", "OtpCode", "varchar(16)"),
+            ("notification_resetpassword", "userid", "DbUserID", "integer"),
+            ("notification_resetpassword", "username", "DbUsername", "varchar(128)"),
+            ("notification_email", "emailto", "Email", "varchar(254)"),
+            ("notification_email", "preferredlanguage", "\"Name\"", "varchar(60)"),
+            ("notification_email", "response", "WebResponse", "text"),
+            ("notification_email", "error", "WebResponse", "text"),
+        ] {
+            if column != "error" {
+                place.run(&format!("CREATE DOMAIN public.{name} AS {base}"));
+            }
+            place.run(&format!("ALTER TABLE public.{table} ALTER COLUMN {column} TYPE public.{name}"));
+        }
+    }
+    let name = if place.is_sql_server() { "Name" } else { "\\\"Name\\\"" };
+    place.adopt("notification", |text| {
+        let typed = [
+            ("OTP", "text(16)", "OtpCode"),
+            ("UserID", "integer", "DbUserID"),
+            ("Username", "text(128)", "DbUsername"),
+            ("EmailTo", "text(254)", "Email"),
+            ("PreferredLanguage", "text(60)", name),
+            ("Response", "text", "WebResponse"),
+            ("Error", "text", "WebResponse"),
+        ];
+        typed.iter().fold(text, |text, (column, kind, own)| {
+            let plain = format!("    {{ name = \"{column}\", type = \"{kind}\"");
+            assert!(text.contains(&plain), "{column} is in the example");
+            text.replace(&plain, &format!("{plain}, sql_type = \"{schema}.{own}\""))
+        })
+    });
+    let tables = if place.is_sql_server() {
+        [["Notification"; 2], ["Notification_ResetPassword"; 2], ["Notification_Email"; 2]]
+    } else {
+        [["notification"; 2], ["notification_resetpassword", "notification_reset_password"], ["notification_email"; 2]]
+    };
+    for (number, [theirs, ours]) in tables.into_iter().enumerate() {
+        let mut printed = columns(&place, schema, theirs);
+        let mut made = columns(&place, "readpast", ours);
+        assert!(printed.len() >= 4, "{printed:?}");
+        if number == 0 {
+            // Whose claim it is stands at the end; and in PostgreSQL the types of the life cycle are readpast's own.
+            assert_eq!(made.len(), printed.len() + 2, "{made:?}");
+            made.truncate(printed.len());
+            if !place.is_sql_server() {
+                for column in made.iter_mut().chain(&mut printed) {
+                    let mut words = column.split(' ');
+                    *column = format!("{} {}", words.next().unwrap(), words.next_back().unwrap());
+                }
+            }
+        }
+        assert_eq!(made, printed);
+    }
+    let queue = place.open("Notification", &[]);
+    let mail = item(json!({"Email": {"EmailTo": "ann@example.org"}}));
+    queue.enqueue(&[readpast::item::NewItem { kind: Some("Email".to_owned()), ..mail }], None).unwrap();
+    let taken = queue.claim(1, std::time::Duration::ZERO).unwrap();
+    let shown = ["Email_PreferredLanguage", "Email_Response", "Email_Error"].map(|name| taken[0].column(name).clone());
+    assert_eq!(json!(shown), json!(["en", "", ""]));
 }

@@ -36,12 +36,23 @@ fn compare(dialect: &str, name: &str, text: &str) {
     assert_eq!(kept.lines().count(), text.lines().count(), "{} is longer or shorter", path.display());
 }
 
+/// What a description can say of columns, where the examples do not.
+const COLUMNS: &str = r#"{"queue": "Invoice", "columns": [
+    {"name": "Number", "type": "text(20)", "nullable": false}, {"name": "CustomerID", "type": "bigint", "references": "dbo.Customers(ID)"},
+    {"name": "Amount", "type": "decimal(12, 2)", "default": 0, "check": "\"Amount\" >= 0"},
+    {"name": "Code", "type": "text(6)", "sql_type": "dbo.OtpCode", "default": "none"},
+    {"name": "Lines", "type": "json", "default": [], "secret": true}], "completion": {"history": "Invoice_History"}}"#;
+
+fn queue(name: &str) -> QueueSpec {
+    if name == "invoice" { QueueSpec::from_json(COLUMNS).unwrap() } else { example(name) }
+}
+
 /// One queue of each kind, without what all queues share.
 #[test]
 fn queues_are_rendered_as_they_were() {
     for (dialect, folder) in DIALECTS {
-        for name in ["notification", "four_queue_scheduler"] {
-            let spec = example(name);
+        for name in ["notification", "four_queue_scheduler", "invoice"] {
+            let spec = queue(name);
             let objects = render::queue(dialect, &schema(), &spec).unwrap();
             for objects in objects.chunk_by(|one, other| one.file == other.file) {
                 let (_, file) = objects[0].file.split_once('/').unwrap();
@@ -65,10 +76,13 @@ fn the_shared_part_is_rendered_as_it_was() {
 #[test]
 fn upgrades_are_rendered_as_they_were() {
     let old = r#"{"queue": "Work", "types": ["A"], "columns": [
-        {"name": "Title", "type": "text(50)", "nullable": false}, {"name": "Customer", "type": "integer", "nullable": false}]}"#;
+        {"name": "Title", "type": "text(50)", "nullable": false, "check": "1 = 1"}, {"name": "Customer", "type": "integer", "nullable": false},
+        {"name": "Code", "type": "text(6)", "default": "a"}]}"#;
     let new = r#"{"queue": "Work", "types": ["A", "B"], "order": {"direction": "lifo"}, "columns": [
-        {"name": "Title", "type": "text(80)"}, {"name": "Customer", "type": "bigint", "nullable": false},
-        {"name": "Note", "type": "text"}]}"#;
+        {"name": "Title", "type": "text(80)", "check": "1 = 1"},
+        {"name": "Customer", "type": "bigint", "nullable": false, "default": 0, "references": "dbo.Customers(ID)"},
+        {"name": "Code", "type": "text(6)", "sql_type": "dbo.OtpCode", "default": "b"}, {"name": "Note", "type": "text", "default": "n"},
+        {"name": "Rank", "type": "integer", "nullable": false, "default": 1}]}"#;
     let (old, new) = (QueueSpec::from_json(old).unwrap(), QueueSpec::from_json(new).unwrap());
     for (dialect, folder) in DIALECTS {
         let text = render::upgrade_script(dialect, &schema(), &old, &new).unwrap();

@@ -44,9 +44,9 @@ ALTER TABLE {{ c.table }} DROP CONSTRAINT IF EXISTS {{ c.default_name }};
 {% endfilter %}
 {%- endif %}
 {%- elif c.retyped %}
-{#- What is not said to be NOT NULL may be NULL, whatever it was before. #}
+{#- What is not said to be NOT NULL may be NULL, whatever it was before; but a type of somebody else's has a word of its own there. #}
 {% filter statement %}
-ALTER TABLE {{ c.table }} ALTER COLUMN {{ c.quoted }} {{ c.stored }}{{ " NOT NULL" if not c.nullable }};
+ALTER TABLE {{ c.table }} ALTER COLUMN {{ c.quoted }} {{ c.stored }}{% if not c.nullable %} NOT NULL{% elif c.stored != c.type %} NULL{% endif %};
 {% endfilter %}
 {%- endif %}
 {%- endfor %}

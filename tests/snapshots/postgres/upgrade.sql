@@ -94,11 +94,40 @@ DROP VIEW IF EXISTS "readpast"."worker_work_v";
 /* Made again below, in its new shape. */
 DROP INDEX IF EXISTS "readpast"."work_due";
 
+ALTER TABLE "readpast"."work" DROP CONSTRAINT IF EXISTS "work_Title_check";
+
 ALTER TABLE "readpast"."work" ALTER COLUMN "Title" TYPE varchar(80);
 
 ALTER TABLE "readpast"."work" ALTER COLUMN "Title" DROP NOT NULL;
 
+ALTER TABLE "readpast"."work" ALTER COLUMN "Customer" DROP DEFAULT;
+
 ALTER TABLE "readpast"."work" ALTER COLUMN "Customer" TYPE bigint;
 
+/* Of new rows: those that are there were enqueued without it, and stay as they are. */
+ALTER TABLE "readpast"."work" ALTER COLUMN "Customer" SET DEFAULT '0';
+
+ALTER TABLE "readpast"."work" ALTER COLUMN "Code" DROP DEFAULT;
+
+ALTER TABLE "readpast"."work" ALTER COLUMN "Code" TYPE "dbo"."otpcode";
+
+ALTER TABLE "readpast"."work" ALTER COLUMN "Code" DROP NOT NULL;
+
+/* Of new rows: those that are there were enqueued without it, and stay as they are. */
+ALTER TABLE "readpast"."work" ALTER COLUMN "Code" SET DEFAULT 'b';
+
 ALTER TABLE "readpast"."work" ADD COLUMN IF NOT EXISTS "Note" text NULL;
+
+/* Of new rows: those that are there were enqueued without it, and stay as they are. */
+ALTER TABLE "readpast"."work" ALTER COLUMN "Note" SET DEFAULT 'n';
+
+ALTER TABLE "readpast"."work" ADD COLUMN IF NOT EXISTS "Rank" integer NOT NULL DEFAULT '1';
+
+/* Refused where a row that is there breaks it. */
+ALTER TABLE "readpast"."work" ADD CONSTRAINT "work_Title_check"
+CHECK (1 = 1);
+
+/* Refused where a row that is there breaks it. */
+ALTER TABLE "readpast"."work" ADD CONSTRAINT "work_Customer_fkey"
+FOREIGN KEY ("Customer") REFERENCES "dbo"."customers" ("id");
 

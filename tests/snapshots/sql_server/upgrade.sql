@@ -7,6 +7,18 @@ DROP INDEX IF EXISTS [IX_Work_Due] ON [readpast].[Work];
 GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
+ALTER TABLE [readpast].[Work] DROP CONSTRAINT IF EXISTS [CK_Work_Title];
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+ALTER TABLE [readpast].[Work] DROP CONSTRAINT IF EXISTS [DF_Work_Customer];
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+ALTER TABLE [readpast].[Work] DROP CONSTRAINT IF EXISTS [DF_Work_Code];
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
 ALTER TABLE [readpast].[Work] ALTER COLUMN [Title] nvarchar(80);
 GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
@@ -15,8 +27,38 @@ ALTER TABLE [readpast].[Work] ALTER COLUMN [Customer] bigint NOT NULL;
 GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
+ALTER TABLE [readpast].[Work] ALTER COLUMN [Code] [dbo].[OtpCode] NULL;
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/* The rows that are there were enqueued without it, and stay so. */
 IF COL_LENGTH(N'[readpast].[Work]', N'Note') IS NULL
-    ALTER TABLE [readpast].[Work] ADD [Note] nvarchar(max) NULL;
+    ALTER TABLE [readpast].[Work] ADD [Note] nvarchar(max) NULL CONSTRAINT [DF_Work_Note] DEFAULT (N'n');
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+IF COL_LENGTH(N'[readpast].[Work]', N'Rank') IS NULL
+    ALTER TABLE [readpast].[Work] ADD [Rank] int NOT NULL CONSTRAINT [DF_Work_Rank] DEFAULT (1);
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+ALTER TABLE [readpast].[Work] ADD CONSTRAINT [DF_Work_Customer] DEFAULT (0) FOR [Customer];
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+ALTER TABLE [readpast].[Work] ADD CONSTRAINT [DF_Work_Code] DEFAULT (N'b') FOR [Code];
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/* Refused where a row that is there breaks it. */
+ALTER TABLE [readpast].[Work] WITH CHECK ADD CONSTRAINT [CK_Work_Title]
+CHECK (1 = 1);
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/* Refused where a row that is there breaks it. */
+ALTER TABLE [readpast].[Work] WITH CHECK ADD CONSTRAINT [FK_Work_Customer]
+FOREIGN KEY ([Customer]) REFERENCES [dbo].[Customers] ([ID]);
 GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO

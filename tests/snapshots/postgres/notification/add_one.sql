@@ -4,7 +4,6 @@ Table access order: notification.
 */
 CREATE OR REPLACE FUNCTION "readpast"."add_notification_utx"(
     type_ text DEFAULT 'ResetPassword',
-    "Subject_" varchar(200) DEFAULT NULL,
     "ResetPassword_" json DEFAULT NULL, /* its columns */
     "Email_" json DEFAULT NULL, /* its columns */
     "Sms_" json DEFAULT NULL, /* its columns */
@@ -36,7 +35,6 @@ BEGIN
         json_build_array(json_build_object(
             'type', type_, 'due', scheduled_for_, 'step', step_,
             'columns', json_build_object(
-                'Subject', "Subject_",
                 'ResetPassword', "ResetPassword_",
                 'Email', "Email_",
                 'Sms', "Sms_"
@@ -48,7 +46,6 @@ $$;
 
 REVOKE ALL ON FUNCTION "readpast"."add_notification_utx"(
     text,
-    varchar(200),
     json,
     json,
     json,
@@ -62,7 +59,6 @@ Table access order: notification.
 */
 CREATE OR REPLACE FUNCTION "readpast"."add_notification_trx"(
     type_ text DEFAULT 'ResetPassword',
-    "Subject_" varchar(200) DEFAULT NULL,
     "ResetPassword_" json DEFAULT NULL, /* its columns */
     "Email_" json DEFAULT NULL, /* its columns */
     "Sms_" json DEFAULT NULL, /* its columns */
@@ -94,7 +90,6 @@ BEGIN
         NULL, json_build_array(json_build_object(
             'type', type_, 'due', scheduled_for_, 'step', step_,
             'columns', json_build_object(
-                'Subject', "Subject_",
                 'ResetPassword', "ResetPassword_",
                 'Email', "Email_",
                 'Sms', "Sms_"
@@ -106,7 +101,6 @@ $$;
 
 REVOKE ALL ON FUNCTION "readpast"."add_notification_trx"(
     text,
-    varchar(200),
     json,
     json,
     json,

@@ -110,16 +110,11 @@ BEGIN
 
     added AS (
         INSERT INTO "readpast"."notification" (
-            enqueued_at, type, status, step, attempt_num, scheduled_for, updated_at,
-            "Subject"
+            enqueued_at, type, status, step, attempt_num, scheduled_for, updated_at
         )
         SELECT
-            i.key, i.type, 'Pending', i.step, 0, i.scheduled_for, now_,
-            c."Subject"
+            i.key, i.type, 'Pending', i.step, 0, i.scheduled_for, now_
         FROM item AS i
-        CROSS JOIN LATERAL json_to_record(COALESCE(i.columns, '{}')) AS c (
-            "Subject" varchar(200)
-        )
         RETURNING 1 AS one
     ),
 
@@ -153,9 +148,9 @@ BEGIN
         SELECT
             i.key,
             c."EmailTo",
-            c."PreferredLanguage",
-            c."Response",
-            c."Error"
+            CASE WHEN (i.columns -> 'Email' -> 'PreferredLanguage') IS NULL THEN 'en' ELSE c."PreferredLanguage" END,
+            CASE WHEN (i.columns -> 'Email' -> 'Response') IS NULL THEN '' ELSE c."Response" END,
+            CASE WHEN (i.columns -> 'Email' -> 'Error') IS NULL THEN '' ELSE c."Error" END
         FROM item AS i
         /* Counted, so that the items are in before what belongs to them. */
         CROSS JOIN (SELECT COUNT(*) FROM added) AS a
@@ -166,7 +161,7 @@ BEGIN
             END
         ) AS c (
             "EmailTo" varchar(254),
-            "PreferredLanguage" varchar(10),
+            "PreferredLanguage" varchar(60),
             "Response" text,
             "Error" text
         )
@@ -179,8 +174,8 @@ BEGIN
         SELECT
             i.key,
             c."PhoneNumber",
-            c."Response",
-            c."Error"
+            CASE WHEN (i.columns -> 'Sms' -> 'Response') IS NULL THEN '' ELSE c."Response" END,
+            CASE WHEN (i.columns -> 'Sms' -> 'Error') IS NULL THEN '' ELSE c."Error" END
         FROM item AS i
         /* Counted, so that the items are in before what belongs to them. */
         CROSS JOIN (SELECT COUNT(*) FROM added) AS a

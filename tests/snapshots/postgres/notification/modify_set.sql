@@ -33,12 +33,11 @@ RETURNS TABLE (
     updated_at timestamptz,
     lease_owner text,
     lease_until timestamptz,
-    "Subject" varchar(200),
     "ResetPassword_OTP" varchar(16),
     "ResetPassword_UserID" integer,
     "ResetPassword_Username" varchar(128),
     "Email_EmailTo" varchar(254),
-    "Email_PreferredLanguage" varchar(10),
+    "Email_PreferredLanguage" varchar(60),
     "Email_Response" text,
     "Email_Error" text,
     "Sms_PhoneNumber" varchar(20),
@@ -118,7 +117,7 @@ BEGIN
                 ) AS k (name)
                 WHERE
                     k.name NOT IN (
-                        'Subject', 'ResetPassword', 'Email', 'Sms'
+                        'ResetPassword', 'Email', 'Sms'
                     )
                 UNION ALL
                 SELECT format('there is no column ResetPassword.%s to set', k.name)
@@ -214,12 +213,11 @@ BEGIN
             NULL::timestamptz,
             NULL::text,
             NULL::timestamptz,
-            NULL::varchar(200),
             NULL::varchar(16),
             NULL::integer,
             NULL::varchar(128),
             NULL::varchar(254),
-            NULL::varchar(10),
+            NULL::varchar(60),
             NULL::text,
             NULL::text,
             NULL::varchar(20),
@@ -426,11 +424,7 @@ BEGIN
             lease_until = d.lease_until,
             step = COALESCE(d.step, q.step),
             response = COALESCE(d.response, q.response),
-            error = COALESCE(d.error, q.error),
-            "Subject" = CASE
-                WHEN (d.new_values -> 'Subject') IS NULL THEN q."Subject"
-                ELSE (SELECT n."Subject" FROM json_to_record(d.new_values) AS n ("Subject" varchar(200)))
-            END
+            error = COALESCE(d.error, q.error)
         FROM decided AS d
         /* They are locked, and decided upon: the key is enough. */
         WHERE
@@ -469,7 +463,7 @@ BEGIN
             END,
             "PreferredLanguage" = CASE
                 WHEN (d.new_values -> 'Email' -> 'PreferredLanguage') IS NULL THEN u."PreferredLanguage"
-                ELSE (SELECT n."PreferredLanguage" FROM json_to_record(d.new_values -> 'Email') AS n ("PreferredLanguage" varchar(10)))
+                ELSE (SELECT n."PreferredLanguage" FROM json_to_record(d.new_values -> 'Email') AS n ("PreferredLanguage" varchar(60)))
             END,
             "Response" = CASE
                 WHEN (d.new_values -> 'Email' -> 'Response') IS NULL THEN u."Response"
@@ -536,12 +530,11 @@ BEGIN
             NULL::timestamptz,
             NULL::text,
             NULL::timestamptz,
-            NULL::varchar(200),
             NULL::varchar(16),
             NULL::integer,
             NULL::varchar(128),
             NULL::varchar(254),
-            NULL::varchar(10),
+            NULL::varchar(60),
             NULL::text,
             NULL::text,
             NULL::varchar(20),
@@ -762,12 +755,11 @@ BEGIN
             NULL::timestamptz,
             NULL::text,
             NULL::timestamptz,
-            NULL::varchar(200),
             NULL::varchar(16),
             NULL::integer,
             NULL::varchar(128),
             NULL::varchar(254),
-            NULL::varchar(10),
+            NULL::varchar(60),
             NULL::text,
             NULL::text,
             NULL::varchar(20),
@@ -817,12 +809,11 @@ RETURNS TABLE (
     updated_at timestamptz,
     lease_owner text,
     lease_until timestamptz,
-    "Subject" varchar(200),
     "ResetPassword_OTP" varchar(16),
     "ResetPassword_UserID" integer,
     "ResetPassword_Username" varchar(128),
     "Email_EmailTo" varchar(254),
-    "Email_PreferredLanguage" varchar(10),
+    "Email_PreferredLanguage" varchar(60),
     "Email_Response" text,
     "Email_Error" text,
     "Sms_PhoneNumber" varchar(20),

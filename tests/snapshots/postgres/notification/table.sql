@@ -35,7 +35,6 @@ CREATE TABLE IF NOT EXISTS "readpast"."notification" (
     updated_at timestamptz NOT NULL,
     lease_owner text NULL,
     lease_until timestamptz NULL,
-    "Subject" varchar(200) NULL,
     CONSTRAINT notification_pk PRIMARY KEY (enqueued_at)
 )
 /* Room on each page keeps renewals on it; finished versions are cleared before they slow the claim down. */
@@ -89,9 +88,9 @@ CREATE TABLE IF NOT EXISTS "readpast"."notification_reset_password" (
 CREATE TABLE IF NOT EXISTS "readpast"."notification_email" (
     enqueued_at timestamptz NOT NULL,
     "EmailTo" varchar(254) NOT NULL,
-    "PreferredLanguage" varchar(10) NULL,
-    "Response" text NULL,
-    "Error" text NULL,
+    "PreferredLanguage" varchar(60) NULL DEFAULT 'en',
+    "Response" text NULL DEFAULT '',
+    "Error" text NULL DEFAULT '',
     CONSTRAINT notification_email_pk PRIMARY KEY (enqueued_at),
     CONSTRAINT email_is_notification
         FOREIGN KEY (enqueued_at) REFERENCES "readpast"."notification" (enqueued_at) ON DELETE CASCADE
@@ -101,8 +100,8 @@ CREATE TABLE IF NOT EXISTS "readpast"."notification_email" (
 CREATE TABLE IF NOT EXISTS "readpast"."notification_sms" (
     enqueued_at timestamptz NOT NULL,
     "PhoneNumber" varchar(20) NOT NULL,
-    "Response" text NULL,
-    "Error" text NULL,
+    "Response" text NULL DEFAULT '',
+    "Error" text NULL DEFAULT '',
     CONSTRAINT notification_sms_pk PRIMARY KEY (enqueued_at),
     CONSTRAINT sms_is_notification
         FOREIGN KEY (enqueued_at) REFERENCES "readpast"."notification" (enqueued_at) ON DELETE CASCADE

@@ -14,7 +14,6 @@ SELECT
     q.updated_at AS updated_at,
     q.lease_owner AS lease_owner,
     q.lease_until AS lease_until,
-    q."Subject" AS "Subject",
     s1."OTP" AS "ResetPassword_OTP",
     s1."UserID" AS "ResetPassword_UserID",
     s1."Username" AS "ResetPassword_Username",

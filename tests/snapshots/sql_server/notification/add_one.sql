@@ -5,7 +5,6 @@ Table access order: Notification.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Add_Notification_utx]
     @Type [readpast].[_Type] = N'ResetPassword',
-    @Subject nvarchar(200) = NULL,
     @ResetPassword nvarchar(max) = NULL, /* a JSON object of its columns */
     @Email nvarchar(max) = NULL, /* a JSON object of its columns */
     @Sms nvarchar(max) = NULL, /* a JSON object of its columns */
@@ -31,7 +30,6 @@ BEGIN
     );
     /* Name by name, since a name may hold what separates names in a path. */
     SET @_Items = JSON_MODIFY(@_Items, '$[0].columns', JSON_QUERY(N'{}'));
-    SET @_Items = JSON_MODIFY(@_Items, '$[0].columns."Subject"', @Subject);
     SET @_Items = JSON_MODIFY(@_Items, '$[0].columns."ResetPassword"', JSON_QUERY(@ResetPassword));
     SET @_Items = JSON_MODIFY(@_Items, '$[0].columns."Email"', JSON_QUERY(@Email));
     SET @_Items = JSON_MODIFY(@_Items, '$[0].columns."Sms"', JSON_QUERY(@Sms));
@@ -47,7 +45,6 @@ Table access order: Notification.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Add_Notification_trx]
     @Type [readpast].[_Type] = N'ResetPassword',
-    @Subject nvarchar(200) = NULL,
     @ResetPassword nvarchar(max) = NULL, /* a JSON object of its columns */
     @Email nvarchar(max) = NULL, /* a JSON object of its columns */
     @Sms nvarchar(max) = NULL, /* a JSON object of its columns */
@@ -74,7 +71,6 @@ BEGIN
     );
     /* Name by name, since a name may hold what separates names in a path. */
     SET @_Items = JSON_MODIFY(@_Items, '$[0].columns', JSON_QUERY(N'{}'));
-    SET @_Items = JSON_MODIFY(@_Items, '$[0].columns."Subject"', @Subject);
     SET @_Items = JSON_MODIFY(@_Items, '$[0].columns."ResetPassword"', JSON_QUERY(@ResetPassword));
     SET @_Items = JSON_MODIFY(@_Items, '$[0].columns."Email"', JSON_QUERY(@Email));
     SET @_Items = JSON_MODIFY(@_Items, '$[0].columns."Sms"', JSON_QUERY(@Sms));

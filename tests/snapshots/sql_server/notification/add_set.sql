@@ -27,7 +27,6 @@ BEGIN
         [Type] nvarchar(60) NULL,
         [Step] nvarchar(60) NULL,
         [DueAt] datetime2(7) NULL,
-        [Column1] nvarchar(max) NULL,
         [s1] nvarchar(max) NULL,
         [s1_1] nvarchar(max) NULL,
         [s1_2] int NULL,
@@ -112,8 +111,7 @@ BEGIN
     IF @_Replayed = 0
     BEGIN
         INSERT INTO @_New (
-            [Ordinal], [Type], [Step], [DueAt],
-            [Column1], [s1], [s1_1], [s1_2], [s1_3], [s2], [s2_1], [s2_2], [s2_3], [s2_4], [s3], [s3_1], [s3_2], [s3_3]
+            [Ordinal], [Type], [Step], [DueAt], [s1], [s1_1], [s1_2], [s1_3], [s2], [s2_1], [s2_2], [s2_3], [s2_4], [s3], [s3_1], [s3_2], [s3_3]
         )
         SELECT
             CAST(j.[key] AS int),
@@ -122,27 +120,25 @@ BEGIN
             COALESCE(
                 r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @_Now))
             ),
-            r.[Column1],
             r.[s1],
             r.[s1_1],
             r.[s1_2],
             r.[s1_3],
             r.[s2],
             r.[s2_1],
-            r.[s2_2],
-            r.[s2_3],
-            r.[s2_4],
+            CASE WHEN h_s2.[s2_2] = 1 THEN r.[s2_2] ELSE N'en' END,
+            CASE WHEN h_s2.[s2_3] = 1 THEN r.[s2_3] ELSE N'' END,
+            CASE WHEN h_s2.[s2_4] = 1 THEN r.[s2_4] ELSE N'' END,
             r.[s3],
             r.[s3_1],
-            r.[s3_2],
-            r.[s3_3]
+            CASE WHEN h_s3.[s3_2] = 1 THEN r.[s3_2] ELSE N'' END,
+            CASE WHEN h_s3.[s3_3] = 1 THEN r.[s3_3] ELSE N'' END
         FROM OPENJSON(@Items) AS j
         CROSS APPLY OPENJSON(j.[value]) WITH (
             [Type] nvarchar(max) '$.type',
             [Step] nvarchar(max) '$.step',
             [DueAt] datetime2(7) '$.due',
             [DelayMs] bigint '$.delay_ms',
-            [Column1] nvarchar(max) '$.columns."Subject"',
             [s1] nvarchar(max) '$.columns."ResetPassword"' AS JSON,
             [s1_1] nvarchar(max) '$.columns."ResetPassword"."OTP"',
             [s1_2] int '$.columns."ResetPassword"."UserID"',
@@ -156,7 +152,20 @@ BEGIN
             [s3_1] nvarchar(max) '$.columns."Sms"."PhoneNumber"',
             [s3_2] nvarchar(max) '$.columns."Sms"."Response"',
             [s3_3] nvarchar(max) '$.columns."Sms"."Error"'
-        ) AS r;
+        ) AS r
+        CROSS APPLY (
+            SELECT
+                MAX(CASE WHEN n.[key] = N'PreferredLanguage' THEN 1 ELSE 0 END) AS [s2_2],
+                MAX(CASE WHEN n.[key] = N'Response' THEN 1 ELSE 0 END) AS [s2_3],
+                MAX(CASE WHEN n.[key] = N'Error' THEN 1 ELSE 0 END) AS [s2_4]
+            FROM OPENJSON(j.[value], '$.columns."Email"') AS n
+        ) AS h_s2
+        CROSS APPLY (
+            SELECT
+                MAX(CASE WHEN n.[key] = N'Response' THEN 1 ELSE 0 END) AS [s3_2],
+                MAX(CASE WHEN n.[key] = N'Error' THEN 1 ELSE 0 END) AS [s3_3]
+            FROM OPENJSON(j.[value], '$.columns."Sms"') AS n
+        ) AS h_s3;
         SET @_Count = @@ROWCOUNT;
 
         IF @_Count > 1000
@@ -187,8 +196,7 @@ BEGIN
             [Status],
             [AttemptNum],
             [Step],
-            [UpdatedAt],
-            [Subject]
+            [UpdatedAt]
         )
         SELECT
             n.[Key1],
@@ -197,8 +205,7 @@ BEGIN
             'Pending',
             0,
             n.[Step],
-            @_At,
-            n.[Column1]
+            @_At
         FROM @_New AS n
         WHERE n.[IsNew] = 1
         ORDER BY n.[Ordinal];
@@ -313,7 +320,6 @@ BEGIN
         [Type] nvarchar(60) NULL,
         [Step] nvarchar(60) NULL,
         [DueAt] datetime2(7) NULL,
-        [Column1] nvarchar(max) NULL,
         [s1] nvarchar(max) NULL,
         [s1_1] nvarchar(max) NULL,
         [s1_2] int NULL,
@@ -392,8 +398,7 @@ BEGIN
             END;
 
             INSERT INTO @_New (
-                [Ordinal], [Type], [Step], [DueAt],
-                [Column1], [s1], [s1_1], [s1_2], [s1_3], [s2], [s2_1], [s2_2], [s2_3], [s2_4], [s3], [s3_1], [s3_2], [s3_3]
+                [Ordinal], [Type], [Step], [DueAt], [s1], [s1_1], [s1_2], [s1_3], [s2], [s2_1], [s2_2], [s2_3], [s2_4], [s3], [s3_1], [s3_2], [s3_3]
             )
             SELECT
                 CAST(j.[key] AS int),
@@ -402,27 +407,25 @@ BEGIN
                 COALESCE(
                     r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @_Now))
                 ),
-                r.[Column1],
                 r.[s1],
                 r.[s1_1],
                 r.[s1_2],
                 r.[s1_3],
                 r.[s2],
                 r.[s2_1],
-                r.[s2_2],
-                r.[s2_3],
-                r.[s2_4],
+                CASE WHEN h_s2.[s2_2] = 1 THEN r.[s2_2] ELSE N'en' END,
+                CASE WHEN h_s2.[s2_3] = 1 THEN r.[s2_3] ELSE N'' END,
+                CASE WHEN h_s2.[s2_4] = 1 THEN r.[s2_4] ELSE N'' END,
                 r.[s3],
                 r.[s3_1],
-                r.[s3_2],
-                r.[s3_3]
+                CASE WHEN h_s3.[s3_2] = 1 THEN r.[s3_2] ELSE N'' END,
+                CASE WHEN h_s3.[s3_3] = 1 THEN r.[s3_3] ELSE N'' END
             FROM OPENJSON(@Items) AS j
             CROSS APPLY OPENJSON(j.[value]) WITH (
                 [Type] nvarchar(max) '$.type',
                 [Step] nvarchar(max) '$.step',
                 [DueAt] datetime2(7) '$.due',
                 [DelayMs] bigint '$.delay_ms',
-                [Column1] nvarchar(max) '$.columns."Subject"',
                 [s1] nvarchar(max) '$.columns."ResetPassword"' AS JSON,
                 [s1_1] nvarchar(max) '$.columns."ResetPassword"."OTP"',
                 [s1_2] int '$.columns."ResetPassword"."UserID"',
@@ -436,7 +439,20 @@ BEGIN
                 [s3_1] nvarchar(max) '$.columns."Sms"."PhoneNumber"',
                 [s3_2] nvarchar(max) '$.columns."Sms"."Response"',
                 [s3_3] nvarchar(max) '$.columns."Sms"."Error"'
-            ) AS r;
+            ) AS r
+            CROSS APPLY (
+                SELECT
+                    MAX(CASE WHEN n.[key] = N'PreferredLanguage' THEN 1 ELSE 0 END) AS [s2_2],
+                    MAX(CASE WHEN n.[key] = N'Response' THEN 1 ELSE 0 END) AS [s2_3],
+                    MAX(CASE WHEN n.[key] = N'Error' THEN 1 ELSE 0 END) AS [s2_4]
+                FROM OPENJSON(j.[value], '$.columns."Email"') AS n
+            ) AS h_s2
+            CROSS APPLY (
+                SELECT
+                    MAX(CASE WHEN n.[key] = N'Response' THEN 1 ELSE 0 END) AS [s3_2],
+                    MAX(CASE WHEN n.[key] = N'Error' THEN 1 ELSE 0 END) AS [s3_3]
+                FROM OPENJSON(j.[value], '$.columns."Sms"') AS n
+            ) AS h_s3;
             SET @_Count = @@ROWCOUNT;
 
             IF @_Count > 1000
@@ -467,8 +483,7 @@ BEGIN
                 [Status],
                 [AttemptNum],
                 [Step],
-                [UpdatedAt],
-                [Subject]
+                [UpdatedAt]
             )
             SELECT
                 n.[Key1],
@@ -477,8 +492,7 @@ BEGIN
                 'Pending',
                 0,
                 n.[Step],
-                @_At,
-                n.[Column1]
+                @_At
             FROM @_New AS n
             WHERE n.[IsNew] = 1
             ORDER BY n.[Ordinal];

@@ -111,7 +111,7 @@ BEGIN
                 /* With an end: a comparison takes no notice of blanks there. */
                 WHERE
                     CONCAT(n.[key], N'.') NOT IN (
-                        N'Subject.', N'ResetPassword.', N'Email.', N'Sms.'
+                        N'ResetPassword.', N'Email.', N'Sms.'
                     )
                 UNION ALL
                 SELECT CONCAT(N'', n.[key], N' is set to what is no value for it')
@@ -420,27 +420,6 @@ k.[Was],
         ) AS a
         /* One row at a time, so that locks are taken in the order of the keys and none ahead of it. */
         OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
-
-        /* What is to be set of the items whose settlement counts: their rows are locked, and written to below as well. */
-        IF @_Sets = 1
-            UPDATE q
-            SET
-                [Subject] = CASE WHEN h.[Value1] = 1 THEN v.[Value1] ELSE q.[Subject] END
-            FROM @_Item AS i
-            INNER JOIN @_Work AS k
-                ON k.[Ordinal] = i.[Ordinal]
-            INNER JOIN [readpast].[Notification] AS q WITH (ROWLOCK)
-                ON q.[EnqueuedAt] = i.[Key1]
-            CROSS APPLY OPENJSON(i.[Set]) WITH (
-                [Value1] nvarchar(max) '$."Subject"'
-            ) AS v
-            CROSS APPLY (
-                SELECT
-                    MAX(CASE WHEN n.[key] = N'Subject' THEN 1 ELSE 0 END) AS [Value1]
-                FROM OPENJSON(i.[Set]) AS n
-            ) AS h
-            WHERE k.[Answer] = 'OK' AND i.[Set] IS NOT NULL
-            OPTION (LOOP JOIN, FORCE ORDER);
 
         UPDATE q
         SET
@@ -776,7 +755,7 @@ BEGIN
                 /* With an end: a comparison takes no notice of blanks there. */
                 WHERE
                     CONCAT(n.[key], N'.') NOT IN (
-                        N'Subject.', N'ResetPassword.', N'Email.', N'Sms.'
+                        N'ResetPassword.', N'Email.', N'Sms.'
                     )
                 UNION ALL
                 SELECT CONCAT(N'', n.[key], N' is set to what is no value for it')
@@ -1087,27 +1066,6 @@ k.[Was],
             ) AS a
             /* One row at a time, so that locks are taken in the order of the keys and none ahead of it. */
             OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
-
-            /* What is to be set of the items whose settlement counts: their rows are locked, and written to below as well. */
-            IF @_Sets = 1
-                UPDATE q
-                SET
-                    [Subject] = CASE WHEN h.[Value1] = 1 THEN v.[Value1] ELSE q.[Subject] END
-                FROM @_Item AS i
-                INNER JOIN @_Work AS k
-                    ON k.[Ordinal] = i.[Ordinal]
-                INNER JOIN [readpast].[Notification] AS q WITH (ROWLOCK)
-                    ON q.[EnqueuedAt] = i.[Key1]
-                CROSS APPLY OPENJSON(i.[Set]) WITH (
-                    [Value1] nvarchar(max) '$."Subject"'
-                ) AS v
-                CROSS APPLY (
-                    SELECT
-                        MAX(CASE WHEN n.[key] = N'Subject' THEN 1 ELSE 0 END) AS [Value1]
-                    FROM OPENJSON(i.[Set]) AS n
-                ) AS h
-                WHERE k.[Answer] = 'OK' AND i.[Set] IS NOT NULL
-                OPTION (LOOP JOIN, FORCE ORDER);
 
             UPDATE q
             SET

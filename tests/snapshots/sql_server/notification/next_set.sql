@@ -481,7 +481,6 @@ BEGIN
         q.[UpdatedAt],
         q.[LeaseOwner],
         q.[LeaseUntil],
-        q.[Subject],
         s1.[OTP] AS [ResetPassword_OTP],
         s1.[UserID] AS [ResetPassword_UserID],
         s1.[Username] AS [ResetPassword_Username],

@@ -1,0 +1,793 @@
+/*
+Settle many items in one commit and, with max_ above 0, claim the next ones in the same commit.
+items_ is a JSON array of objects: key, token, attempt (0 for a call that is not a worker's), status, and where wanted
+step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back),
+set (an object of columns: written where the answer is OK; what is left out stays).
+One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item
+that is not OK is untouched. Then the claimed items, as next_invoice_set_trx returns them.
+operation_ makes the call repeatable: asked again with the same value, the answers come again and nothing is changed;
+items claimed by the first call are left to their lease.
+Table access order: queue_operation, invoice, queue_transition.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."modify_invoice_set_trx"(
+    operation_ uuid,
+    worker_ text,
+    items_ json,
+    max_ integer DEFAULT 0,
+    lease_ms_ integer DEFAULT NULL,
+    recover_ integer DEFAULT 0
+)
+RETURNS TABLE (
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
+    answer_attempt integer, answer_status text,
+    enqueued_at timestamptz,
+    type text,
+    status text,
+    step text,
+    attempt_num integer,
+    response text,
+    error text,
+    started_at timestamptz,
+    duration bigint,
+    scheduled_for timestamptz,
+    updated_at timestamptz,
+    lease_owner text,
+    lease_until timestamptz,
+    "Number" varchar(20),
+    "CustomerID" bigint,
+    "Amount" numeric(12, 2),
+    "Code" varchar(6),
+    "Lines" json
+)
+LANGUAGE plpgsql VOLATILE
+/* With its owner's rights: a role that may execute this needs none on the tables. */
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+/*
+One access path is right, however many rows the table has today: the index, in its order. Tables are joined by BETWEEN
+two equal keys for the same reason: by =, a plan that is made while a table is empty would read all of it, and be kept
+when it is full.
+*/
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    now_ timestamptz := clock_timestamp();
+    replayed_ boolean := FALSE;
+    max_attempts_ integer;
+    sets_ boolean := FALSE;
+    no_set_ text;
+BEGIN
+    max_attempts_ := COALESCE((
+        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'invoice.maxAttempts'
+    ), 3);
+    IF lease_ms_ IS NULL THEN
+        lease_ms_ := COALESCE((
+        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'invoice.leaseMs'
+    ), 60000);
+    END IF;
+    IF COALESCE(worker_, '') = '' THEN
+        RAISE EXCEPTION 'modify_invoice_set_trx: worker_ is empty' USING ERRCODE = 'RP021';
+    END IF;
+    IF max_ IS NULL OR max_ < 0 OR max_ > 1000 THEN
+        RAISE EXCEPTION 'modify_invoice_set_trx: max_ must be from 0 to 1000' USING ERRCODE = 'RP021';
+    END IF;
+    IF lease_ms_ < 1 THEN
+        RAISE EXCEPTION 'modify_invoice_set_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
+    END IF;
+    IF json_array_length(items_) > 1000 THEN
+        RAISE EXCEPTION 'modify_invoice_set_trx: at most 1000 items a call' USING ERRCODE = 'RP021';
+    END IF;
+
+
+    /* Most calls set nothing, and are not read twice for it. A name can be written with escapes. */
+    IF position('"set"' IN items_::text) > 0 OR position('\u00' IN items_::text) > 0 THEN
+        sets_ := EXISTS (SELECT 1 FROM json_to_recordset(items_) AS g (set json) WHERE g.set IS NOT NULL);
+        no_set_ := (
+            SELECT w.why
+            FROM (
+                SELECT
+                    g.key AS key_1,
+                    g.status,
+                    g.set AS new_values,
+                    g.position
+                FROM
+                    ROWS FROM (json_to_recordset(items_) AS (key timestamptz, status text, set json))
+                    WITH ORDINALITY AS g (key, status, set, position)
+                WHERE g.set IS NOT NULL
+            ) AS i
+            CROSS JOIN LATERAL (
+                SELECT 'set is no object' AS why
+                WHERE json_typeof(i.new_values) <> 'object'
+                UNION ALL
+                SELECT format('there is no column %s to set', k.name)
+                FROM json_object_keys(
+                    CASE json_typeof(i.new_values) WHEN 'object' THEN i.new_values ELSE '{}' END
+                ) AS k (name)
+                WHERE
+                    k.name NOT IN (
+                        'Number', 'CustomerID', 'Amount', 'Code', 'Lines'
+                    )
+            ) AS w
+            ORDER BY i.position
+            LIMIT 1
+        );
+        IF no_set_ IS NOT NULL THEN
+            RAISE EXCEPTION 'modify_invoice_set_trx: %', no_set_ USING ERRCODE = 'RP021';
+        END IF;
+    END IF;
+
+    /* First of all: if another attempt of this very call is under way, this waits for it. */
+    IF operation_ IS NOT NULL THEN
+        INSERT INTO "readpast"."queue_operation" (operation_id, at)
+        VALUES (operation_, now_)
+        ON CONFLICT (operation_id) DO NOTHING;
+        replayed_ := NOT FOUND;
+    END IF;
+    IF replayed_ THEN
+        RETURN QUERY
+        /* What was completed has left the table: it was answered for like this. */
+        SELECT
+            COALESCE(p.result ->> (i.position - 1)::text, 'OK'), (i.position - 1)::integer, NULL::bigint,
+            i.key,
+            CASE WHEN g.gone THEN GREATEST(p.at, i.token + interval '1 microsecond') ELSE q.updated_at END,
+            CASE WHEN g.gone THEN COALESCE(i.attempt, 0) ELSE q.attempt_num END,
+            CASE WHEN g.gone THEN 'Completed' ELSE q.status END,
+            NULL::timestamptz,
+            NULL::text,
+            NULL::text,
+            NULL::text,
+            NULL::integer,
+            NULL::text,
+            NULL::text,
+            NULL::timestamptz,
+            NULL::bigint,
+            NULL::timestamptz,
+            NULL::timestamptz,
+            NULL::text,
+            NULL::timestamptz,
+            NULL::varchar(20),
+            NULL::bigint,
+            NULL::numeric(12, 2),
+            NULL::varchar(6),
+            NULL::json
+        FROM
+            ROWS FROM (
+                json_to_recordset(items_) AS (key timestamptz, token timestamptz, attempt integer, status text)
+            ) WITH ORDINALITY AS i (key, token, attempt, status, position)
+        CROSS JOIN "readpast"."queue_operation" AS p
+        LEFT JOIN "readpast"."invoice" AS q
+            ON q.enqueued_at = i.key
+        CROSS JOIN LATERAL (
+            SELECT
+                q.enqueued_at IS NULL AND i.status = 'Completed' AND p.result ->> (i.position - 1)::text IS NULL AS gone
+        ) AS g
+        WHERE p.operation_id = operation_
+        ORDER BY i.position;
+        RETURN;
+    END IF;
+
+    /* Answers are asked for again within minutes. One call in 64 clears away what is older than an hour. */
+    IF get_byte(uuid_send(operation_), 15) % 64 = 0 THEN
+        WITH old AS MATERIALIZED (
+            SELECT o.operation_id
+            FROM "readpast"."queue_operation" AS o
+            WHERE o.at < now_ - interval '1 hour'
+            ORDER BY o.at
+            LIMIT 256
+            FOR UPDATE SKIP LOCKED
+        )
+
+        DELETE FROM "readpast"."queue_operation" AS p
+        USING old AS o
+        WHERE p.operation_id BETWEEN o.operation_id AND o.operation_id;
+    END IF;
+    IF sets_ THEN
+    RETURN QUERY
+
+    WITH given AS (
+        SELECT
+            (i.position - 1)::integer AS ordinal,
+            i.key AS key_1,
+            i.token AS token,
+            COALESCE(i.attempt, 0) AS attempt,
+            i.status,
+            i.step,
+            i.response,
+            i.error,
+            COALESCE(i.due, now_ + i.delay_ms * interval '1 millisecond') AS due_at,
+            COALESCE(i.release, FALSE) AS release,
+            i.set AS new_values,
+            i.position
+        FROM
+            ROWS FROM (
+                json_to_recordset(items_) AS (
+                    key timestamptz, token timestamptz, attempt integer, status text, step text, response text,
+                    error text, due timestamptz, delay_ms bigint, release boolean, set json
+                )
+            ) WITH ORDINALITY AS i (
+                key, token, attempt, status, step, response, error, due, delay_ms, release, set, position
+            )
+    ),
+
+    /* In the order of their keys, so that two calls never wait for each other. */
+    item AS MATERIALIZED (
+        SELECT
+            g.*,
+            ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
+        FROM given AS g
+        ORDER BY
+            g.key_1,
+            g.position
+    ),
+
+    /*
+    Decide each one's answer. The fence of a worker is its name and its attempt (LEASE_LOST); the fence of everybody is
+    the token (CONFLICT); the state machine is queue_transition (ILLEGAL_TRANSITION). A lease past its deadline still
+    counts while nobody has taken the item: finished work is not done twice.
+    */
+    judged AS MATERIALIZED (
+        SELECT
+            i.*,
+            v.*,
+            (v.item_status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
+            CASE
+                WHEN v.item_status IS NULL THEN 'NOT_FOUND'
+                WHEN i.attempt > 0 AND (v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_attempt = i.attempt) IS NOT TRUE THEN 'LEASE_LOST'
+                WHEN i.token <> v.item_token THEN 'CONFLICT'
+                WHEN i.token IS NULL AND i.attempt > 0 THEN 'CONFLICT'
+                /* The same item twice in one call: the first of them counts. */
+                WHEN i.occurrence > 1 THEN 'CONFLICT'
+                WHEN t.to_status IS NULL THEN 'ILLEGAL_TRANSITION'
+                /* Response, error and values do not go to an item that its status closes to workers. */
+                WHEN
+                    (i.response IS NOT NULL OR i.error IS NOT NULL OR i.new_values IS NOT NULL)
+                    AND NOT "readpast"."queue_is_editable_fn"(v.item_status)
+                    THEN 'ILLEGAL_TRANSITION'
+                ELSE 'OK'
+            END AS answer
+        FROM item AS i
+        LEFT JOIN LATERAL (
+            SELECT
+                q.status::text AS item_status,
+                q.updated_at AS item_token,
+                q.attempt_num AS item_attempt,
+                q.lease_owner AS item_owner,
+                q.lease_until AS item_lease_until,
+                q.scheduled_for AS item_due_at
+            FROM "readpast"."invoice" AS q
+            WHERE
+                q.enqueued_at = i.key_1
+            FOR NO KEY UPDATE
+        ) AS v
+            ON TRUE
+        LEFT JOIN "readpast"."queue_transition" AS t
+            ON t.from_status = v.item_status AND t.to_status = i.status
+    ),
+
+    ruled AS (
+        SELECT
+            j.*,
+            CASE
+                WHEN j.answer <> 'OK' THEN j.item_status
+                /* A step keeps the claim, and the attempt is not over. */
+                WHEN j.item_status = 'Processing' AND j.status = 'Processing' THEN 'Processing'
+                /* An item given back unworked gets its attempt back too, so none is spent. */
+                WHEN NOT j.released AND j.item_attempt >= max_attempts_ AND j.status <> 'Completed' THEN 'Failed'
+                ELSE j.status
+            END AS becomes
+        FROM judged AS j
+        /* So that it is told once for each. */
+        OFFSET 0
+    ),
+
+    decided AS MATERIALIZED (
+        SELECT
+            r.ordinal,
+            r.key_1,
+            r.answer,
+            r.becomes AS status,
+            r.step IS NOT NULL AS steps,
+            r.new_values,
+            CASE WHEN r.answer <> 'OK' THEN r.item_token ELSE GREATEST(now_, r.item_token + interval '1 microsecond') END AS token,
+            CASE
+                WHEN r.answer <> 'OK' THEN r.item_attempt
+                WHEN r.released THEN r.item_attempt - 1
+                /* Processing from another state is a claim of this one item. */
+                WHEN r.item_status <> 'Processing' AND r.becomes = 'Processing' THEN r.item_attempt + 1
+                ELSE r.item_attempt
+            END AS attempt_num,
+            n.step,
+            n.response,
+            n.error,
+            COALESCE(
+                r.due_at,
+                CASE
+                    WHEN r.becomes = 'Error'
+                        THEN now_ + interval '1 millisecond' * ROUND(
+                            /*
+                            5000 ms after the first attempt, 200 per cent of the delay before after each further one,
+                            at most 3600000 ms; up to 50 per cent less by chance, for each item anew.
+                            */
+                            /* The logarithm keeps the power from overflowing before the cap counts. */
+                            EXP(LEAST(
+                                LN(5000::float8)
+                                + (r.item_attempt - 1) * LN(200 / 100.0::float8),
+                                LN(3600000::float8)
+                            ))
+                            * (1 - random() * 50 / 100)
+                        )
+                END,
+                r.item_due_at
+            ) AS due_at,
+            CASE
+                WHEN r.becomes = 'Processing'
+                    THEN now_ + lease_ms_ * interval '1 millisecond'
+            END AS lease_until,
+            n.enters,
+            n.finishes
+        FROM ruled AS r
+        CROSS JOIN LATERAL (
+            SELECT
+                (r.answer = 'OK' AND r.item_status <> 'Processing' AND r.becomes = 'Processing') AS enters,
+                (r.answer = 'OK' AND "readpast"."queue_is_finished_fn"(r.becomes)) AS finishes,
+                r.step AS step,
+                r.response AS response,
+                CASE
+                    WHEN r.error IS NOT NULL THEN r.error
+                    WHEN r.becomes = 'Failed' AND r.status <> 'Failed'
+                        THEN format(
+                            'Attempts are spent: %s of %s; asked for %s.', r.item_attempt, max_attempts_, r.status
+                        )
+                    /* What went wrong before is over. */
+                    WHEN r.becomes = 'Completed' THEN ''
+                END AS error
+        ) AS n
+    ),
+
+    /* An item that a trigger of the table keeps from changing counts as not changed. */
+    changed AS (
+        UPDATE "readpast"."invoice" AS q
+        SET
+            status = d.status,
+            updated_at = d.token,
+            scheduled_for = COALESCE(d.due_at, q.scheduled_for),
+            started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END,
+            duration = CASE WHEN d.finishes THEN (EXTRACT(EPOCH FROM now_ - q.started_at) * 1000)::bigint ELSE q.duration END,
+            attempt_num = d.attempt_num,
+            lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
+            lease_until = d.lease_until,
+            step = COALESCE(d.step, q.step),
+            response = COALESCE(d.response, q.response),
+            error = COALESCE(d.error, q.error),
+            "Number" = CASE
+                WHEN (d.new_values -> 'Number') IS NULL THEN q."Number"
+                ELSE (SELECT n."Number" FROM json_to_record(d.new_values) AS n ("Number" varchar(20)))
+            END,
+            "CustomerID" = CASE
+                WHEN (d.new_values -> 'CustomerID') IS NULL THEN q."CustomerID"
+                ELSE (SELECT n."CustomerID" FROM json_to_record(d.new_values) AS n ("CustomerID" bigint))
+            END,
+            "Amount" = CASE
+                WHEN (d.new_values -> 'Amount') IS NULL THEN q."Amount"
+                ELSE (SELECT n."Amount" FROM json_to_record(d.new_values) AS n ("Amount" numeric(12, 2)))
+            END,
+            "Code" = CASE
+                WHEN (d.new_values -> 'Code') IS NULL THEN q."Code"
+                ELSE (SELECT n."Code" FROM json_to_record(d.new_values) AS n ("Code" varchar(6)))
+            END,
+            "Lines" = CASE
+                WHEN (d.new_values -> 'Lines') IS NULL THEN q."Lines"
+                ELSE (SELECT n."Lines" FROM json_to_record(d.new_values) AS n ("Lines" json))
+            END
+        FROM decided AS d
+        /* They are locked, and decided upon: the key is enough. */
+        WHERE
+            q.enqueued_at BETWEEN d.key_1 AND d.key_1
+            AND d.answer = 'OK'
+            AND d.status <> 'Completed'
+    ),
+
+    /* What is completed moves to the history. */
+    removed AS (
+        DELETE FROM "readpast"."invoice" AS q
+        USING decided AS d
+        WHERE
+            q.enqueued_at BETWEEN d.key_1 AND d.key_1
+            AND d.answer = 'OK'
+            AND d.status = 'Completed'
+        RETURNING
+            q.enqueued_at, q.type, d.status, COALESCE(d.step, q.step), d.attempt_num, COALESCE(d.response, q.response),
+            COALESCE(d.error, ''), q.started_at, (EXTRACT(EPOCH FROM now_ - q.started_at) * 1000)::bigint,
+            d.due_at, d.token, q.lease_owner,
+            CASE
+                WHEN (d.new_values -> 'Number') IS NULL THEN q."Number"
+                ELSE (SELECT n."Number" FROM json_to_record(d.new_values) AS n ("Number" varchar(20)))
+            END,
+            CASE
+                WHEN (d.new_values -> 'CustomerID') IS NULL THEN q."CustomerID"
+                ELSE (SELECT n."CustomerID" FROM json_to_record(d.new_values) AS n ("CustomerID" bigint))
+            END,
+            CASE
+                WHEN (d.new_values -> 'Amount') IS NULL THEN q."Amount"
+                ELSE (SELECT n."Amount" FROM json_to_record(d.new_values) AS n ("Amount" numeric(12, 2)))
+            END,
+            CASE
+                WHEN (d.new_values -> 'Code') IS NULL THEN q."Code"
+                ELSE (SELECT n."Code" FROM json_to_record(d.new_values) AS n ("Code" varchar(6)))
+            END,
+            CASE
+                WHEN (d.new_values -> 'Lines') IS NULL THEN q."Lines"
+                ELSE (SELECT n."Lines" FROM json_to_record(d.new_values) AS n ("Lines" json))
+            END
+    ),
+
+    kept AS (
+        INSERT INTO "readpast"."Invoice_History" (
+            enqueued_at, type, status, step, attempt_num, response, error, started_at, duration, scheduled_for,
+            updated_at, lease_owner,
+            "Number",
+            "CustomerID",
+            "Amount",
+            "Code",
+            "Lines"
+        )
+        SELECT g.*
+        FROM removed AS g
+    ),
+
+    /* Remembered for whoever asks again: what cannot be told from the items later. */
+    remembered AS (
+        UPDATE "readpast"."queue_operation" AS p
+        SET result = (
+            SELECT json_object_agg(d.ordinal::text, d.answer)
+            FROM decided AS d
+            WHERE d.answer <> 'OK'
+        )
+        WHERE
+            p.operation_id = operation_
+            AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
+    )
+
+    SELECT
+        d.answer, d.ordinal, NULL::bigint, d.key_1, d.token, d.attempt_num, d.status,
+            NULL::timestamptz,
+            NULL::text,
+            NULL::text,
+            NULL::text,
+            NULL::integer,
+            NULL::text,
+            NULL::text,
+            NULL::timestamptz,
+            NULL::bigint,
+            NULL::timestamptz,
+            NULL::timestamptz,
+            NULL::text,
+            NULL::timestamptz,
+            NULL::varchar(20),
+            NULL::bigint,
+            NULL::numeric(12, 2),
+            NULL::varchar(6),
+            NULL::json
+    FROM decided AS d
+    ORDER BY d.ordinal;
+    ELSE
+    RETURN QUERY
+
+    WITH given AS (
+        SELECT
+            (i.position - 1)::integer AS ordinal,
+            i.key AS key_1,
+            i.token AS token,
+            COALESCE(i.attempt, 0) AS attempt,
+            i.status,
+            i.step,
+            i.response,
+            i.error,
+            COALESCE(i.due, now_ + i.delay_ms * interval '1 millisecond') AS due_at,
+            COALESCE(i.release, FALSE) AS release,
+            i.set AS new_values,
+            i.position
+        FROM
+            ROWS FROM (
+                json_to_recordset(items_) AS (
+                    key timestamptz, token timestamptz, attempt integer, status text, step text, response text,
+                    error text, due timestamptz, delay_ms bigint, release boolean, set json
+                )
+            ) WITH ORDINALITY AS i (
+                key, token, attempt, status, step, response, error, due, delay_ms, release, set, position
+            )
+    ),
+
+    /* In the order of their keys, so that two calls never wait for each other. */
+    item AS MATERIALIZED (
+        SELECT
+            g.*,
+            ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
+        FROM given AS g
+        ORDER BY
+            g.key_1,
+            g.position
+    ),
+
+    /*
+    Decide each one's answer. The fence of a worker is its name and its attempt (LEASE_LOST); the fence of everybody is
+    the token (CONFLICT); the state machine is queue_transition (ILLEGAL_TRANSITION). A lease past its deadline still
+    counts while nobody has taken the item: finished work is not done twice.
+    */
+    judged AS MATERIALIZED (
+        SELECT
+            i.*,
+            v.*,
+            (v.item_status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
+            CASE
+                WHEN v.item_status IS NULL THEN 'NOT_FOUND'
+                WHEN i.attempt > 0 AND (v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_attempt = i.attempt) IS NOT TRUE THEN 'LEASE_LOST'
+                WHEN i.token <> v.item_token THEN 'CONFLICT'
+                WHEN i.token IS NULL AND i.attempt > 0 THEN 'CONFLICT'
+                /* The same item twice in one call: the first of them counts. */
+                WHEN i.occurrence > 1 THEN 'CONFLICT'
+                WHEN t.to_status IS NULL THEN 'ILLEGAL_TRANSITION'
+                /* Response, error and values do not go to an item that its status closes to workers. */
+                WHEN
+                    (i.response IS NOT NULL OR i.error IS NOT NULL OR i.new_values IS NOT NULL)
+                    AND NOT "readpast"."queue_is_editable_fn"(v.item_status)
+                    THEN 'ILLEGAL_TRANSITION'
+                ELSE 'OK'
+            END AS answer
+        FROM item AS i
+        LEFT JOIN LATERAL (
+            SELECT
+                q.status::text AS item_status,
+                q.updated_at AS item_token,
+                q.attempt_num AS item_attempt,
+                q.lease_owner AS item_owner,
+                q.lease_until AS item_lease_until,
+                q.scheduled_for AS item_due_at
+            FROM "readpast"."invoice" AS q
+            WHERE
+                q.enqueued_at = i.key_1
+            FOR NO KEY UPDATE
+        ) AS v
+            ON TRUE
+        LEFT JOIN "readpast"."queue_transition" AS t
+            ON t.from_status = v.item_status AND t.to_status = i.status
+    ),
+
+    ruled AS (
+        SELECT
+            j.*,
+            CASE
+                WHEN j.answer <> 'OK' THEN j.item_status
+                /* A step keeps the claim, and the attempt is not over. */
+                WHEN j.item_status = 'Processing' AND j.status = 'Processing' THEN 'Processing'
+                /* An item given back unworked gets its attempt back too, so none is spent. */
+                WHEN NOT j.released AND j.item_attempt >= max_attempts_ AND j.status <> 'Completed' THEN 'Failed'
+                ELSE j.status
+            END AS becomes
+        FROM judged AS j
+        /* So that it is told once for each. */
+        OFFSET 0
+    ),
+
+    decided AS MATERIALIZED (
+        SELECT
+            r.ordinal,
+            r.key_1,
+            r.answer,
+            r.becomes AS status,
+            r.step IS NOT NULL AS steps,
+            r.new_values,
+            CASE WHEN r.answer <> 'OK' THEN r.item_token ELSE GREATEST(now_, r.item_token + interval '1 microsecond') END AS token,
+            CASE
+                WHEN r.answer <> 'OK' THEN r.item_attempt
+                WHEN r.released THEN r.item_attempt - 1
+                /* Processing from another state is a claim of this one item. */
+                WHEN r.item_status <> 'Processing' AND r.becomes = 'Processing' THEN r.item_attempt + 1
+                ELSE r.item_attempt
+            END AS attempt_num,
+            n.step,
+            n.response,
+            n.error,
+            COALESCE(
+                r.due_at,
+                CASE
+                    WHEN r.becomes = 'Error'
+                        THEN now_ + interval '1 millisecond' * ROUND(
+                            /*
+                            5000 ms after the first attempt, 200 per cent of the delay before after each further one,
+                            at most 3600000 ms; up to 50 per cent less by chance, for each item anew.
+                            */
+                            /* The logarithm keeps the power from overflowing before the cap counts. */
+                            EXP(LEAST(
+                                LN(5000::float8)
+                                + (r.item_attempt - 1) * LN(200 / 100.0::float8),
+                                LN(3600000::float8)
+                            ))
+                            * (1 - random() * 50 / 100)
+                        )
+                END,
+                r.item_due_at
+            ) AS due_at,
+            CASE
+                WHEN r.becomes = 'Processing'
+                    THEN now_ + lease_ms_ * interval '1 millisecond'
+            END AS lease_until,
+            n.enters,
+            n.finishes
+        FROM ruled AS r
+        CROSS JOIN LATERAL (
+            SELECT
+                (r.answer = 'OK' AND r.item_status <> 'Processing' AND r.becomes = 'Processing') AS enters,
+                (r.answer = 'OK' AND "readpast"."queue_is_finished_fn"(r.becomes)) AS finishes,
+                r.step AS step,
+                r.response AS response,
+                CASE
+                    WHEN r.error IS NOT NULL THEN r.error
+                    WHEN r.becomes = 'Failed' AND r.status <> 'Failed'
+                        THEN format(
+                            'Attempts are spent: %s of %s; asked for %s.', r.item_attempt, max_attempts_, r.status
+                        )
+                    /* What went wrong before is over. */
+                    WHEN r.becomes = 'Completed' THEN ''
+                END AS error
+        ) AS n
+    ),
+
+    /* An item that a trigger of the table keeps from changing counts as not changed. */
+    changed AS (
+        UPDATE "readpast"."invoice" AS q
+        SET
+            status = d.status,
+            updated_at = d.token,
+            scheduled_for = COALESCE(d.due_at, q.scheduled_for),
+            started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END,
+            duration = CASE WHEN d.finishes THEN (EXTRACT(EPOCH FROM now_ - q.started_at) * 1000)::bigint ELSE q.duration END,
+            attempt_num = d.attempt_num,
+            lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
+            lease_until = d.lease_until,
+            step = COALESCE(d.step, q.step),
+            response = COALESCE(d.response, q.response),
+            error = COALESCE(d.error, q.error)
+        FROM decided AS d
+        /* They are locked, and decided upon: the key is enough. */
+        WHERE
+            q.enqueued_at BETWEEN d.key_1 AND d.key_1
+            AND d.answer = 'OK'
+            AND d.status <> 'Completed'
+    ),
+
+    /* What is completed moves to the history. */
+    removed AS (
+        DELETE FROM "readpast"."invoice" AS q
+        USING decided AS d
+        WHERE
+            q.enqueued_at BETWEEN d.key_1 AND d.key_1
+            AND d.answer = 'OK'
+            AND d.status = 'Completed'
+        RETURNING
+            q.enqueued_at, q.type, d.status, COALESCE(d.step, q.step), d.attempt_num, COALESCE(d.response, q.response),
+            COALESCE(d.error, ''), q.started_at, (EXTRACT(EPOCH FROM now_ - q.started_at) * 1000)::bigint,
+            d.due_at, d.token, q.lease_owner,
+            q."Number",
+            q."CustomerID",
+            q."Amount",
+            q."Code",
+            q."Lines"
+    ),
+
+    kept AS (
+        INSERT INTO "readpast"."Invoice_History" (
+            enqueued_at, type, status, step, attempt_num, response, error, started_at, duration, scheduled_for,
+            updated_at, lease_owner,
+            "Number",
+            "CustomerID",
+            "Amount",
+            "Code",
+            "Lines"
+        )
+        SELECT g.*
+        FROM removed AS g
+    ),
+
+    /* Remembered for whoever asks again: what cannot be told from the items later. */
+    remembered AS (
+        UPDATE "readpast"."queue_operation" AS p
+        SET result = (
+            SELECT json_object_agg(d.ordinal::text, d.answer)
+            FROM decided AS d
+            WHERE d.answer <> 'OK'
+        )
+        WHERE
+            p.operation_id = operation_
+            AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
+    )
+
+    SELECT
+        d.answer, d.ordinal, NULL::bigint, d.key_1, d.token, d.attempt_num, d.status,
+            NULL::timestamptz,
+            NULL::text,
+            NULL::text,
+            NULL::text,
+            NULL::integer,
+            NULL::text,
+            NULL::text,
+            NULL::timestamptz,
+            NULL::bigint,
+            NULL::timestamptz,
+            NULL::timestamptz,
+            NULL::text,
+            NULL::timestamptz,
+            NULL::varchar(20),
+            NULL::bigint,
+            NULL::numeric(12, 2),
+            NULL::varchar(6),
+            NULL::json
+    FROM decided AS d
+    ORDER BY d.ordinal;
+    END IF;
+
+    IF max_ > 0 THEN
+        RETURN QUERY
+        SELECT n.*
+        FROM "readpast"."next_invoice_set_trx"(worker_, max_, lease_ms_, recover_) AS n;
+    END IF;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."modify_invoice_set_trx"(uuid, text, json, integer, integer, integer) FROM public;
+
+/*
+modify_invoice_set_trx by the name that says that the call is a part of the caller's transaction, as every call here is: it has the
+locks until that ends, and is undone with it. What is refused is an answer, and leaves the transaction as it is. Whether
+others recovered lately does not count.
+Table access order: as there.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."modify_invoice_set_utx"(
+    operation_ uuid,
+    worker_ text,
+    items_ json,
+    max_ integer DEFAULT 0,
+    lease_ms_ integer DEFAULT NULL,
+    recover_ integer DEFAULT 0
+)
+RETURNS TABLE (
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
+    answer_attempt integer, answer_status text,
+    enqueued_at timestamptz,
+    type text,
+    status text,
+    step text,
+    attempt_num integer,
+    response text,
+    error text,
+    started_at timestamptz,
+    duration bigint,
+    scheduled_for timestamptz,
+    updated_at timestamptz,
+    lease_owner text,
+    lease_until timestamptz,
+    "Number" varchar(20),
+    "CustomerID" bigint,
+    "Amount" numeric(12, 2),
+    "Code" varchar(6),
+    "Lines" json
+)
+LANGUAGE sql VOLATILE
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+AS $$
+    SELECT m.*
+    FROM "readpast"."modify_invoice_set_trx"(
+        operation_, worker_, items_, max_, lease_ms_, CASE WHEN recover_ > 2 THEN 1 ELSE recover_ END
+    ) AS m;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."modify_invoice_set_utx"(uuid, text, json, integer, integer, integer) FROM public;

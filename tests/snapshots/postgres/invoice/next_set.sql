@@ -1,0 +1,214 @@
+/*
+Claim up to max_ due items. One row per item, in the order they are due, with the answer CLAIMED; or one row EMPTY with
+the milliseconds until the next item is due (NULL when there is none). With recover_ 1, first give back the items of
+dead workers; with 3 or more, unless somebody did within so many milliseconds.
+An item that came back from a dead worker may have been its death. It is handed out alone, with the answer
+CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
+Table access order: invoice.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."next_invoice_set_trx"(
+    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1
+)
+RETURNS TABLE (
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
+    answer_attempt integer, answer_status text,
+    enqueued_at timestamptz,
+    type text,
+    status text,
+    step text,
+    attempt_num integer,
+    response text,
+    error text,
+    started_at timestamptz,
+    duration bigint,
+    scheduled_for timestamptz,
+    updated_at timestamptz,
+    lease_owner text,
+    lease_until timestamptz,
+    "Number" varchar(20),
+    "CustomerID" bigint,
+    "Amount" numeric(12, 2),
+    "Code" varchar(6),
+    "Lines" json
+)
+LANGUAGE plpgsql VOLATILE
+/* With its owner's rights: a role that may execute this needs none on the tables. */
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+/*
+One access path is right, however many rows the table has today: the index, in its order. Tables are joined by BETWEEN
+two equal keys for the same reason: by =, a plan that is made while a table is empty would read all of it, and be kept
+when it is full.
+*/
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    now_ timestamptz;
+    max_attempts_ integer;
+BEGIN
+    max_attempts_ := COALESCE((
+        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'invoice.maxAttempts'
+    ), 3);
+    IF lease_ms_ IS NULL THEN
+        lease_ms_ := COALESCE((
+        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'invoice.leaseMs'
+    ), 60000);
+    END IF;
+    IF COALESCE(worker_, '') = '' THEN
+        RAISE EXCEPTION 'next_invoice_set_trx: worker_ is empty' USING ERRCODE = 'RP021';
+    END IF;
+    IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
+        RAISE EXCEPTION 'next_invoice_set_trx: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
+    END IF;
+    IF lease_ms_ < 1 THEN
+        RAISE EXCEPTION 'next_invoice_set_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
+    END IF;
+    IF recover_ > 0 THEN
+        PERFORM FROM "readpast"."recover_invoice_trx"(100, recover_ => recover_);
+    END IF;
+
+    now_ := clock_timestamp();
+    RETURN QUERY
+
+    /* Materialized, so that the rows are chosen once: a planner that folds the sub-select in may repeat it per row. */
+    WITH found AS MATERIALIZED (
+        SELECT
+            q.enqueued_at AS key_1,
+            q.updated_at AS item_token,
+            q.attempt_num AS item_attempt,
+            q.lease_until AS item_died_at
+        FROM "readpast"."invoice" AS q
+        WHERE
+            q.status IN ('Pending', 'Error')
+            AND q.scheduled_for <= now_
+        ORDER BY
+            q.scheduled_for,
+            q.enqueued_at
+        LIMIT max_
+        FOR NO KEY UPDATE SKIP LOCKED
+    ),
+
+
+    /*
+    In their order up to the first that goes alone, or that one; the others are let go with the transaction. It came
+    back from a dead worker, which it may have killed.
+    */
+    decided AS MATERIALIZED (
+        SELECT
+            v.key_1,
+            
+            v.position,
+            v.alone,
+            /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
+            CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
+            GREATEST(now_, v.item_token + interval '1 microsecond') AS token,
+            v.item_attempt + (NOT v.is_spent)::integer AS attempt_num,
+            CASE
+                WHEN v.is_spent THEN format('Attempts are spent: %s of %s.', v.item_attempt, max_attempts_)
+            END AS error,
+            CASE WHEN NOT v.is_spent THEN now_ + lease_ms_ * interval '1 millisecond' END AS lease_until,
+            NOT v.is_spent AS enters
+        FROM (
+            SELECT
+                r.*,
+                ROW_NUMBER() OVER w AS position,
+                COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
+                COUNT(*) FILTER (WHERE r.alone) OVER w AS alone_so_far
+            FROM (
+                SELECT
+                    f.*,
+                    f.item_attempt >= max_attempts_ AS is_spent,
+                    f.item_attempt < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
+                FROM found AS f
+            ) AS r
+            WINDOW w AS (ROWS UNBOUNDED PRECEDING)
+        ) AS v
+        WHERE
+            v.is_spent
+            OR v.alone_so_far = 0
+            OR (v.alone AND v.place = 1)
+    ),
+
+    /* An item that a trigger of the table keeps from changing counts as not changed. */
+    changed AS (
+        UPDATE "readpast"."invoice" AS q
+        SET
+            status = d.status,
+            updated_at = d.token,
+            started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END,
+            attempt_num = d.attempt_num,
+            lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
+            lease_until = d.lease_until,
+            error = COALESCE(d.error, q.error)
+        FROM decided AS d
+        /* They are locked, and decided upon: the key is enough. */
+        WHERE
+            q.enqueued_at BETWEEN d.key_1 AND d.key_1
+        RETURNING q.*, d.position AS position_, d.alone AS alone_, d.status AS status_
+    )
+
+    SELECT
+        CASE WHEN q.alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
+        NULL::integer,
+        NULL::bigint,
+        q.enqueued_at,
+        q.updated_at,
+        q.attempt_num,
+        q.status_,
+            q.enqueued_at,
+            q.type::text,
+            q.status::text,
+            q.step,
+            q.attempt_num,
+            q.response,
+            q.error,
+            q.started_at,
+            q.duration,
+            q.scheduled_for,
+            q.updated_at,
+            q.lease_owner,
+            q.lease_until,
+            q."Number",
+            q."CustomerID",
+            q."Amount",
+            q."Code"::varchar(6),
+            q."Lines"
+    FROM changed AS q
+    WHERE q.status_ = 'Processing'
+    ORDER BY q.position_;
+    IF FOUND THEN
+        RETURN;
+    END IF;
+
+    /*
+    Nothing to hand out: say when the next item is due, so that the worker can sleep that long. What was due already is
+    in the hands of others.
+    */
+    answer := 'EMPTY';
+    answer_due_ms := (
+        SELECT CEIL(EXTRACT(EPOCH FROM MIN(n.due_at) - now_) * 1000)::bigint
+        FROM (
+            (
+                SELECT q.scheduled_for AS due_at
+                FROM "readpast"."invoice" AS q
+                WHERE
+                    q.status IN ('Pending', 'Error')
+                    AND q.scheduled_for > now_
+                ORDER BY q.scheduled_for
+                LIMIT 1
+            )
+
+        ) AS n
+    );
+    RETURN NEXT;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."next_invoice_set_trx"(text, integer, integer, integer) FROM public;

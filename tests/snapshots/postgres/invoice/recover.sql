@@ -1,0 +1,202 @@
+/*
+Give the items of dead workers back (Error, due at once), or to Failed when their attempts are spent. One row per item,
+with the answer RECOVERED and the status it has now. An item that its worker had claimed together with others gets its
+attempt back, since nobody knows which of them was begun; whatever comes back is claimed alone next. The items of one
+claim come back together: more than max_ of them, if need be. With worker_, everything that is in flight under this name
+counts, whatever its lease. With recover_ above 2, nothing is done when somebody did it within so many milliseconds.
+Claims do this too, so a queue with workers needs no other reaper.
+Table access order: invoice.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."recover_invoice_trx"(
+    max_ integer DEFAULT 100, worker_ text DEFAULT NULL, recover_ integer DEFAULT 1
+)
+RETURNS TABLE (
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
+    answer_attempt integer, answer_status text
+)
+LANGUAGE plpgsql VOLATILE
+/* With its owner's rights: a role that may execute this needs none on the tables. */
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+/*
+One access path is right, however many rows the table has today: the index, in its order. Tables are joined by BETWEEN
+two equal keys for the same reason: by =, a plan that is made while a table is empty would read all of it, and be kept
+when it is full.
+*/
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    now_ CONSTANT timestamptz := clock_timestamp();
+    lease_ms_ integer;
+    max_attempts_ integer;
+    turn_ boolean := FALSE;
+    found_ integer;
+BEGIN
+    max_attempts_ := COALESCE((
+        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'invoice.maxAttempts'
+    ), 3);
+    IF lease_ms_ IS NULL THEN
+        lease_ms_ := COALESCE((
+        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'invoice.leaseMs'
+    ), 60000);
+    END IF;
+    IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
+        RAISE EXCEPTION 'recover_invoice_trx: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
+    END IF;
+    IF recover_ > 2 THEN
+        /* One of all who claim, once in so many milliseconds; who comes meanwhile neither waits for it nor looks. */
+        UPDATE "readpast"."queue_recovery" AS r
+        SET recovered_at = now_
+        FROM (
+            SELECT d.queue
+            FROM "readpast"."queue_recovery" AS d
+            WHERE
+                d.queue = 'invoice'
+                AND d.recovered_at NOT BETWEEN
+                    now_ - recover_ * interval '1 millisecond'
+                    AND now_ + recover_ * interval '1 millisecond'
+            FOR NO KEY UPDATE SKIP LOCKED
+        ) AS d
+        WHERE r.queue = d.queue;
+        turn_ := FOUND;
+        /* Whoever keeps its transaction open for as long again holds nobody up. */
+        IF
+            NOT turn_
+            AND EXISTS (
+                SELECT 1
+                FROM "readpast"."queue_recovery" AS r
+                WHERE
+                    r.queue = 'invoice'
+                    AND r.recovered_at BETWEEN
+                        now_ - recover_ * interval '1 millisecond' * 2
+                        AND now_ + recover_ * interval '1 millisecond'
+            )
+        THEN
+            RETURN;
+        END IF;
+    END IF;
+
+    RETURN QUERY
+    /* The oldest claims first, each with all that is left of it: a chunk must not split one. */
+    WITH dead AS MATERIALIZED (
+        SELECT DISTINCT
+            c.started_at,
+            c.owner
+        FROM (
+            SELECT
+                q.started_at AS started_at,
+                q.lease_owner AS owner
+            FROM "readpast"."invoice" AS q
+            WHERE
+                q.status = 'Processing'
+                AND (q.lease_until <= now_ OR q.lease_owner = worker_)
+            ORDER BY q.started_at
+            LIMIT max_
+        ) AS c
+    ),
+
+    expired AS MATERIALIZED (
+        SELECT
+            v.*,
+            /*
+            Of what was claimed together, nobody knows which was begun. Asked of the table and not of what is locked
+            here: another recovery may have the rest of it in hands.
+            */
+            EXISTS (
+                SELECT 1
+                FROM "readpast"."invoice" AS o
+                WHERE
+                    o.status = 'Processing'
+                    AND o.started_at BETWEEN d.started_at AND d.started_at
+                    AND o.lease_owner = d.owner
+                    AND (o.enqueued_at) <> (v.key_1)
+            ) AS together
+        FROM dead AS d
+        CROSS JOIN LATERAL (
+            SELECT
+                q.enqueued_at AS key_1,
+                q.updated_at AS item_token,
+                q.attempt_num AS item_attempt,
+                q.lease_owner AS item_owner,
+                q.lease_until AS item_lease_until
+            FROM "readpast"."invoice" AS q
+            WHERE
+                q.status = 'Processing'
+                AND q.started_at BETWEEN d.started_at AND d.started_at
+                AND q.lease_owner = d.owner
+                AND (q.lease_until <= now_ OR q.lease_owner = worker_)
+            FOR NO KEY UPDATE SKIP LOCKED
+        ) AS v
+    ),
+
+    decided AS MATERIALIZED (
+        SELECT
+            v.key_1,
+            'OK' AS answer,
+            CASE WHEN e.ends THEN 'Failed' ELSE 'Error' END AS status,
+            GREATEST(now_, v.item_token + interval '1 microsecond') AS token,
+            v.item_attempt - v.together::integer AS attempt_num,
+            CASE
+                WHEN v.item_owner = worker_
+                    THEN format(
+                        'Worker %s began anew on attempt %s of %s; the worker is taken for dead.',
+                        worker_, v.item_attempt, max_attempts_
+                    )
+                ELSE format(
+                    'The lease of worker %s ran out on attempt %s of %s; the worker is taken for dead.',
+                    COALESCE(v.item_owner, '(unknown)'), v.item_attempt, max_attempts_
+                )
+            END || CASE
+                WHEN v.together
+                    THEN ' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
+                ELSE ''
+            END AS error,
+            e.ends AS finishes,
+            FALSE AS enters,
+            /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
+            CASE WHEN NOT e.ends THEN LEAST(v.item_lease_until, now_) END AS lease_until
+        FROM expired AS v
+        CROSS JOIN LATERAL (SELECT NOT v.together AND v.item_attempt >= max_attempts_ AS ends) AS e
+    ),
+
+
+    /* An item that a trigger of the table keeps from changing counts as not changed. */
+    changed AS (
+        UPDATE "readpast"."invoice" AS q
+        SET
+            status = d.status,
+            updated_at = d.token,
+            duration = CASE WHEN d.finishes THEN (EXTRACT(EPOCH FROM now_ - q.started_at) * 1000)::bigint ELSE q.duration END,
+            attempt_num = d.attempt_num,
+            lease_until = d.lease_until,
+            error = COALESCE(d.error, q.error)
+        FROM decided AS d
+        /* They are locked, and decided upon: the key is enough. */
+        WHERE
+            q.enqueued_at BETWEEN d.key_1 AND d.key_1
+            AND d.answer = 'OK'
+        RETURNING d.key_1 AS key_1_, d.token AS token_, d.attempt_num AS attempt_num_, d.status AS status_
+    )
+
+    SELECT
+        'RECOVERED', NULL::integer, NULL::bigint, c.key_1_, c.token_, c.attempt_num_, c.status_
+    FROM changed AS c
+    ORDER BY c.key_1_;
+    GET DIAGNOSTICS found_ = ROW_COUNT;
+    IF turn_ AND found_ >= max_ THEN
+        /* There may be more of them: the next who comes goes on at once. */
+        UPDATE "readpast"."queue_recovery" AS r
+        SET recovered_at = '-infinity'
+        WHERE r.queue = 'invoice';
+    END IF;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."recover_invoice_trx"(integer, text, integer) FROM public;

@@ -1,0 +1,135 @@
+/*
+Figures about the queue, one row each: its name and its value. Counts are exact and cost a scan of the table;
+percentiles and means are of the 10,000 newest items that were started and finished, and are still there. Times in
+milliseconds: wait is from the due time to the start, run from there to the end.
+workers.needed is how many must work at once to keep up (Little's law): arrivals per time, times the mean run, at 80 per
+cent of their time, and one at least while there is work.
+Table access order: invoice, its history.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."stats_invoice"()
+RETURNS TABLE (name text, value bigint)
+LANGUAGE plpgsql VOLATILE
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+AS $$
+#variable_conflict use_column
+DECLARE
+    now_ CONSTANT timestamptz := clock_timestamp();
+BEGIN
+    RETURN QUERY
+    WITH item AS NOT MATERIALIZED (
+        SELECT
+            q.status::text AS status,
+            q.started_at AS started_at,
+            q.duration AS run_ms,
+            q.scheduled_for AS due_at,
+            q.enqueued_at AS enqueued_at,
+            q.lease_until AS lease_until
+        FROM "readpast"."invoice" AS q
+    ),
+
+    ended AS NOT MATERIALIZED (
+        SELECT
+            q.started_at AS started_at,
+            q.duration AS run_ms,
+            q.scheduled_for AS due_at,
+            q.enqueued_at AS enqueued_at
+        FROM "readpast"."Invoice_History" AS q
+    ),
+
+    recent AS MATERIALIZED (
+        SELECT
+            GREATEST(0, EXTRACT(EPOCH FROM i.started_at - COALESCE(i.due_at, i.enqueued_at)) * 1000)::bigint AS wait_ms,
+            i.run_ms
+        FROM (
+            SELECT a.started_at, a.run_ms, a.due_at, a.enqueued_at FROM item AS a
+            UNION ALL
+            SELECT b.started_at, b.run_ms, b.due_at, b.enqueued_at FROM ended AS b
+        ) AS i
+        WHERE
+            i.started_at IS NOT NULL
+            AND i.run_ms IS NOT NULL
+        ORDER BY i.enqueued_at DESC
+        LIMIT 10000
+    ),
+
+    mean AS MATERIALIZED (
+        SELECT ROUND(AVG(r.wait_ms))::bigint AS wait_ms, ROUND(AVG(r.run_ms))::bigint AS run_ms
+        FROM recent AS r
+    ),
+
+    arrived AS MATERIALIZED (
+        SELECT
+            (SELECT COUNT(*) FROM item AS i WHERE i.enqueued_at > now_ - interval '1 hour')
+            + (SELECT COUNT(*) FROM ended AS i WHERE i.enqueued_at > now_ - interval '1 hour') AS items
+    )
+
+    SELECT
+        'count.' || s.status,
+        COALESCE(c.items, 0)
+    FROM "readpast"."queue_status" AS s
+    LEFT JOIN (
+        SELECT i.status, COUNT(*) AS items
+        FROM item AS i
+        GROUP BY i.status
+    ) AS c
+        ON c.status = s.status
+    UNION ALL
+    SELECT 'due.count', COUNT(*)
+    FROM item AS i
+    WHERE i.status IN ('Pending', 'Error') AND i.due_at <= now_
+    UNION ALL
+    SELECT 'due.oldest_ms', (EXTRACT(EPOCH FROM now_ - MIN(i.due_at)) * 1000)::bigint
+    FROM item AS i
+    WHERE i.status IN ('Pending', 'Error') AND i.due_at <= now_
+    UNION ALL
+    SELECT 'lease.expired', COUNT(*)
+    FROM item AS i
+    WHERE i.status = 'Processing' AND i.lease_until <= now_
+    UNION ALL
+    SELECT 'sample.items', COUNT(*)
+    FROM recent
+    UNION ALL
+    SELECT
+        f.figure || '.' || p.label || '_ms',
+        (
+            SELECT percentile_disc(p.fraction) WITHIN GROUP (
+                ORDER BY CASE f.figure WHEN 'wait' THEN r.wait_ms ELSE r.run_ms END
+            )
+            FROM recent AS r
+        )
+    FROM (VALUES ('wait'), ('run')) AS f (figure)
+    CROSS JOIN (VALUES ('p50', 0.50), ('p90', 0.90), ('p99', 0.99)) AS p (label, fraction)
+    UNION ALL
+    SELECT 'wait.mean_ms', m.wait_ms
+    FROM mean AS m
+    UNION ALL
+    SELECT 'run.mean_ms', m.run_ms
+    FROM mean AS m
+    UNION ALL
+    SELECT 'arrivals.last_hour', a.items
+    FROM arrived AS a
+    UNION ALL
+    SELECT 'workers.busy', COUNT(*)
+    FROM item AS i
+    /* What other code has taken may have no deadline. */
+    WHERE i.status = 'Processing' AND i.lease_until > now_
+    UNION ALL
+    SELECT
+        'workers.needed',
+        CASE
+            WHEN a.items IS NOT NULL THEN GREATEST(
+                CEIL(a.items * COALESCE(m.run_ms, 0) / (3600000 * 0.8))::bigint,
+                CASE
+                    WHEN EXISTS (SELECT 1 FROM item AS i WHERE i.status IN ('Pending', 'Processing', 'Error')) THEN 1
+                    ELSE 0
+                END
+            )
+        END
+    FROM mean AS m
+    CROSS JOIN arrived AS a;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."stats_invoice"() FROM public;

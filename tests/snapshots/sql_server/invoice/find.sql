@@ -1,0 +1,282 @@
+/*
+The items that fit @Filter, in the order of their keys, after the key @After, at most @Max of them: a page, and the
+last key of it begins the next one. @Filter is a JSON object, of which every member narrows the choice: keys, status and
+types (arrays), before and after (UTC, of the last change), error (a part of its text), longer_ms (its last attempt took
+more milliseconds; the one that it is in has done so till now). NULL is all items.
+One row per item, with the answer FOUND. Columns that are secret are NULL. It changes nothing, and its locks on rows are let go one by one. Without keys
+it reads the table in order until the page is full.
+Table access order: Invoice.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[Find_Invoice]
+    @Filter nvarchar(max) = NULL,
+    @After nvarchar(4000) = NULL,
+    @Max int = 100
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
+    SET IMPLICIT_TRANSACTIONS OFF;
+    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    /* Who only looks gives way. */
+    SET DEADLOCK_PRIORITY LOW;
+    DECLARE @_Now datetime2(7); /* UTC */
+    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
+    DECLARE @_Keys nvarchar(max);
+    DECLARE @_Statuses nvarchar(max);
+    DECLARE @_Types nvarchar(max);
+    DECLARE @_Before datetime2(7);
+    DECLARE @_Since datetime2(7);
+    DECLARE @_Error nvarchar(4000);
+    DECLARE @_Longer bigint;
+    DECLARE @_Key TABLE (
+        [Key1] datetime2(7) NOT NULL,
+        PRIMARY KEY CLUSTERED ([Key1])
+    );
+    DECLARE @_Given TABLE (
+        [Ordinal] int NOT NULL PRIMARY KEY,
+        [Key1] datetime2(7) NULL
+    );
+    DECLARE @_Wanted TABLE ([Status] varchar(20) NOT NULL PRIMARY KEY);
+    DECLARE @_WantedType TABLE ([Ordinal] int NOT NULL PRIMARY KEY, [Type] nvarchar(4000) NOT NULL);
+
+    /*
+    A condition with a slip in it must not be passed over: what it was to keep out would be met too. OPENJSON counts types
+    so: 0 is null, 1 text, 2 a number, 4 an array. Two steps, since the parts of one condition are evaluated in any order.
+    */
+    IF ISJSON(@Filter) = 0 OR CHARINDEX(N'{', @Filter) = 0
+        THROW 50021, N'Find_Invoice: @Filter takes keys, status, types (arrays), before, after, error (text), longer_ms (a number), once.', 1;
+    IF
+        EXISTS (
+            SELECT 1 FROM OPENJSON(@Filter) AS j
+            WHERE
+                j.[key] NOT IN (N'keys', N'status', N'types', N'before', N'after', N'error', N'longer_ms')
+                OR j.[type] NOT IN (
+                    0,
+                    CASE
+                        WHEN j.[key] IN (N'keys', N'status', N'types') THEN 4
+                        WHEN j.[key] = N'longer_ms' THEN 2
+                        ELSE 1
+                    END
+                )
+                /* What JSON_VALUE would not take out: NULL. */
+                OR (j.[type] = 1 AND DATALENGTH(j.[value]) > 8000)
+        )
+        OR EXISTS (SELECT 1 FROM OPENJSON(@Filter) AS j GROUP BY j.[key] HAVING COUNT(*) > 1)
+        THROW 50021, N'Find_Invoice: @Filter takes keys, status, types (arrays), before, after, error (text), longer_ms (a number), once.', 1;
+
+    SET @_Keys = JSON_QUERY(@Filter, '$.keys');
+    SET @_Statuses = JSON_QUERY(@Filter, '$.status');
+    SET @_Types = JSON_QUERY(@Filter, '$.types');
+    SET @_Error = JSON_VALUE(@Filter, '$.error');
+    SET @_Before = TRY_CONVERT(datetime2(7), JSON_VALUE(@Filter, '$.before'));
+    SET @_Since = TRY_CONVERT(datetime2(7), JSON_VALUE(@Filter, '$.after'));
+    SET @_Longer = TRY_CONVERT(bigint, JSON_VALUE(@Filter, '$.longer_ms'));
+
+    IF @_Longer < 0 OR (@_Longer IS NULL AND JSON_VALUE(@Filter, '$.longer_ms') IS NOT NULL)
+        THROW 50021, N'Find_Invoice: longer_ms is a whole number of milliseconds.', 1;
+    IF
+        (@_Before IS NULL AND JSON_VALUE(@Filter, '$.before') IS NOT NULL)
+        OR (@_Since IS NULL AND JSON_VALUE(@Filter, '$.after') IS NOT NULL)
+        THROW 50021, N'Find_Invoice: before and after are UTC times like 2026-11-21T10:00:00.', 1;
+    IF
+        EXISTS (
+            SELECT 1 FROM OPENJSON(@_Statuses) AS s
+            WHERE NOT EXISTS (SELECT 1 FROM [readpast].[QueueStatus] AS k WHERE k.[Status] = s.[value])
+        )
+        THROW 50021, N'Find_Invoice: status names one that there is not.', 1;
+
+    INSERT INTO @_Given ([Ordinal], [Key1])
+    SELECT
+        CAST(r.[key] AS int),
+        TRY_CAST(NULLIF(r.[value], N'') AS datetime2(7))
+    FROM OPENJSON(@_Keys) AS r;
+
+    IF @@ROWCOUNT > 1000
+        THROW 50021, N'Find_Invoice: at most 1000 keys a call.', 1;
+    IF EXISTS (SELECT 1 FROM @_Given AS g WHERE g.[Key1] IS NULL)
+        THROW 50021, N'Find_Invoice: one of the keys is not a key of Invoice.', 1;
+
+    INSERT INTO @_Key ([Key1])
+    SELECT DISTINCT g.[Key1] FROM @_Given AS g;
+
+    INSERT INTO @_Wanted ([Status])
+    SELECT s.[Status]
+    FROM [readpast].[QueueStatus] AS s
+    WHERE @_Statuses IS NULL OR s.[Status] IN (SELECT j.[value] FROM OPENJSON(@_Statuses) AS j);
+
+    INSERT INTO @_WantedType ([Ordinal], [Type])
+    SELECT CAST(j.[key] AS int), j.[value] FROM OPENJSON(@_Types) AS j WHERE j.[value] IS NOT NULL;
+
+    IF @Max IS NULL OR @Max < 1 OR @Max > 1000
+        THROW 50021, N'Find_Invoice: @Max must be from 1 to 1000.', 1;
+
+    SET @After = NULLIF(@After, N'');
+    INSERT INTO @_Given ([Ordinal], [Key1])
+    SELECT -1,TRY_CAST(NULLIF(a.[After], N'') AS datetime2(7))
+    FROM (SELECT @After AS [After]) AS a
+    WHERE a.[After] IS NOT NULL;
+    IF EXISTS (SELECT 1 FROM @_Given AS g WHERE g.[Key1] IS NULL)
+        THROW 50021, N'Find_Invoice: @After is not a key of Invoice.', 1;
+
+    SET @_Now = SYSUTCDATETIME();
+    SET @_At = @_Now;
+
+    IF @_Keys IS NOT NULL
+    BEGIN
+        SELECT TOP (@Max)
+            'FOUND' AS [Answer],
+            CAST(NULL AS int) AS [Ordinal],
+            CAST(NULL AS bigint) AS [DueMs],
+            q.[EnqueuedAt] AS [Key],
+            CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
+            q.[AttemptNum] AS [AttemptNum],
+            q.[Status] AS [Status],
+            q.[EnqueuedAt],
+            q.[Type],
+            q.[Status],
+            q.[Step],
+            q.[AttemptNum],
+            q.[Response],
+            q.[Error],
+            q.[StartedAt],
+            q.[Duration],
+            q.[ScheduledFor],
+            q.[UpdatedAt],
+            q.[LeaseOwner],
+            q.[LeaseUntil],
+            q.[Number],
+            q.[CustomerID],
+            q.[Amount],
+            q.[Code],
+            CAST(NULL AS nvarchar(max)) AS [Lines]
+        FROM @_Key AS k
+        INNER JOIN [readpast].[Invoice] AS q
+            ON q.[EnqueuedAt] = k.[Key1]
+        WHERE
+            q.[Status] IN (SELECT w.[Status] FROM @_Wanted AS w)
+            AND (@_Types IS NULL OR q.[Type] IN (SELECT y.[Type] FROM @_WantedType AS y))
+            AND (@_Before IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) < @_Before)
+            AND (@_Since IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) >= @_Since)
+            AND (
+                @_Longer IS NULL
+                OR CASE
+                    WHEN q.[Status] = 'Processing'
+                        THEN DATEDIFF_BIG(MILLISECOND, CAST(q.[StartedAt] AS datetime2(7)), @_Now)
+                    ELSE q.[Duration]
+                END > @_Longer
+            )
+            /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
+            AND (@_Error IS NULL OR CHARINDEX(@_Error, q.[Error] COLLATE Latin1_General_BIN2) > 0)
+            AND q.[EnqueuedAt] > COALESCE((SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1), CAST('0001-01-01' AS datetime2(7)))
+        ORDER BY q.[EnqueuedAt]
+        /* For this filter: which of its members are there decides how the items are reached. */
+        OPTION (LOOP JOIN, FORCE ORDER, RECOMPILE);
+
+        RETURN 0;
+    END;
+
+    IF NOT EXISTS (SELECT 1 FROM @_Wanted AS w WHERE w.[Status] IN ('Pending', 'Processing', 'Error', 'Completed'))
+    BEGIN
+        /* They have an index of their own. */
+        SELECT TOP (@Max)
+            'FOUND' AS [Answer],
+            CAST(NULL AS int) AS [Ordinal],
+            CAST(NULL AS bigint) AS [DueMs],
+            q.[EnqueuedAt] AS [Key],
+            CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
+            q.[AttemptNum] AS [AttemptNum],
+            q.[Status] AS [Status],
+            q.[EnqueuedAt],
+            q.[Type],
+            q.[Status],
+            q.[Step],
+            q.[AttemptNum],
+            q.[Response],
+            q.[Error],
+            q.[StartedAt],
+            q.[Duration],
+            q.[ScheduledFor],
+            q.[UpdatedAt],
+            q.[LeaseOwner],
+            q.[LeaseUntil],
+            q.[Number],
+            q.[CustomerID],
+            q.[Amount],
+            q.[Code],
+            CAST(NULL AS nvarchar(max)) AS [Lines]
+        FROM [readpast].[Invoice] AS q WITH (INDEX ([IX_Invoice_Ended]))
+        WHERE
+            q.[Status] IN (SELECT w.[Status] FROM @_Wanted AS w)
+            AND (@_Types IS NULL OR q.[Type] IN (SELECT y.[Type] FROM @_WantedType AS y))
+            AND (@_Before IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) < @_Before)
+            AND (@_Since IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) >= @_Since)
+            AND (
+                @_Longer IS NULL
+                OR CASE
+                    WHEN q.[Status] = 'Processing'
+                        THEN DATEDIFF_BIG(MILLISECOND, CAST(q.[StartedAt] AS datetime2(7)), @_Now)
+                    ELSE q.[Duration]
+                END > @_Longer
+            )
+            /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
+            AND (@_Error IS NULL OR CHARINDEX(@_Error, q.[Error] COLLATE Latin1_General_BIN2) > 0)
+            AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+            AND q.[EnqueuedAt] > COALESCE((SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1), CAST('0001-01-01' AS datetime2(7)))
+        ORDER BY q.[EnqueuedAt]
+        /* For this filter: which of its members are there decides how the items are reached. */
+        OPTION (RECOMPILE);
+
+        RETURN 0;
+    END;
+
+    SELECT TOP (@Max)
+        'FOUND' AS [Answer],
+        CAST(NULL AS int) AS [Ordinal],
+        CAST(NULL AS bigint) AS [DueMs],
+        q.[EnqueuedAt] AS [Key],
+        CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
+        q.[AttemptNum] AS [AttemptNum],
+        q.[Status] AS [Status],
+        q.[EnqueuedAt],
+        q.[Type],
+        q.[Status],
+        q.[Step],
+        q.[AttemptNum],
+        q.[Response],
+        q.[Error],
+        q.[StartedAt],
+        q.[Duration],
+        q.[ScheduledFor],
+        q.[UpdatedAt],
+        q.[LeaseOwner],
+        q.[LeaseUntil],
+        q.[Number],
+        q.[CustomerID],
+        q.[Amount],
+        q.[Code],
+        CAST(NULL AS nvarchar(max)) AS [Lines]
+    FROM [readpast].[Invoice] AS q
+    WHERE
+        q.[Status] IN (SELECT w.[Status] FROM @_Wanted AS w)
+        AND (@_Types IS NULL OR q.[Type] IN (SELECT y.[Type] FROM @_WantedType AS y))
+        AND (@_Before IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) < @_Before)
+        AND (@_Since IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) >= @_Since)
+        AND (
+            @_Longer IS NULL
+            OR CASE
+                WHEN q.[Status] = 'Processing'
+                    THEN DATEDIFF_BIG(MILLISECOND, CAST(q.[StartedAt] AS datetime2(7)), @_Now)
+                ELSE q.[Duration]
+            END > @_Longer
+        )
+        /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
+        AND (@_Error IS NULL OR CHARINDEX(@_Error, q.[Error] COLLATE Latin1_General_BIN2) > 0)
+        AND q.[EnqueuedAt] > COALESCE((SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1), CAST('0001-01-01' AS datetime2(7)))
+    ORDER BY q.[EnqueuedAt]
+    /* For this filter: which of its members are there decides how the items are reached. */
+    OPTION (RECOMPILE);
+
+    RETURN 0;
+END;
+GO

@@ -1,0 +1,363 @@
+/*
+An operator's way back: let items that ended, or wait, be worked on as if they were new. Failed, Cancelled, Terminated,
+PartiallyCompleted, Error and Paused become Pending, due now, with all their attempts; response, error and step stay.
+Completed work is not done twice, and what is Pending or in a worker's hands needs none of this.
+@Items is a JSON array of objects: key and, where only the item as the caller saw it is meant, token.
+One row per element with its position and its answer: OK, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item that is not
+OK is untouched.
+@Operation makes the call repeatable: asked again with the same value, the answers come again and nothing is changed.
+Table access order: QueueOperation, Invoice.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[Redrive_Invoice_Set_trx]
+    @Operation uniqueidentifier,
+    @Items nvarchar(max)
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
+    SET IMPLICIT_TRANSACTIONS OFF;
+    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @_Replayed bit = 0;
+    DECLARE @_Result nvarchar(max);
+    DECLARE @_Place uniqueidentifier = NEWID();
+    DECLARE @_Now datetime2(7); /* UTC */
+    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
+    /* In the order of the keys, so that rows are locked in it and two calls never wait for each other. */
+    DECLARE @_Item TABLE (
+        [Ordinal] int NOT NULL,
+        [Key] datetime2(7) NULL,
+        [Key1] datetime2(7) NULL,
+        [Token] datetime2(7) NULL,
+        [Attempt] int NULL,
+        [Status] varchar(20) NULL,
+        [Step] nvarchar(60) NULL,
+        [Response] nvarchar(max) NULL,
+        [Error] nvarchar(max) NULL,
+        [DueAt] datetime2(7) NULL,
+        [Release] bit NULL,
+        UNIQUE CLUSTERED ([Key1], [Ordinal])
+    );
+    DECLARE @_Work TABLE (
+        [Ordinal] int NOT NULL PRIMARY KEY,
+        [Answer] varchar(20) NOT NULL,
+        [Was] varchar(20) NULL,
+        [Status] varchar(20) NULL,
+        [Token] datetime2(7) NULL,
+        [AttemptNum] int NULL
+    );
+    DECLARE @_Count int;
+    /* What items become, whatever the reason. */
+    DECLARE @_Change TABLE (
+        [Key1] datetime2(7) NOT NULL,
+        [Was] varchar(20) NOT NULL,
+        [Status] varchar(20) NOT NULL,
+        [AttemptNum] int NOT NULL,
+        [Token] datetime2(7) NOT NULL,
+        [Step] nvarchar(60) NULL,
+        [Response] nvarchar(max) NULL,
+        [Error] nvarchar(max) NULL,
+        [StartedAt] datetime2(7) NULL,
+        [FinishedAt] datetime2(7) NULL,
+        [Duration] bigint NULL,
+        [DueAt] datetime2(7) NULL,
+        [LeaseOwner] nvarchar(128) NULL,
+        [LeaseUntil] datetime2(7) NULL,
+        [Before] datetime2(7) NULL, /* the token that stood beside the table: it must stand there still */
+        PRIMARY KEY CLUSTERED ([Key1])
+    );
+    DECLARE @_Written int = 0;
+    DECLARE @_Out TABLE (
+        [Seq] int NOT NULL PRIMARY KEY,
+        [Answer] varchar(20) NOT NULL,
+        [Ordinal] int NULL,
+        [DueMs] bigint NULL,
+        [Key] datetime2(7) NULL,
+        [Key1] datetime2(7) NULL,
+        [Token] datetime2(7) NULL,
+        [AttemptNum] int NULL,
+        [Status] varchar(20) NULL
+    );
+
+    IF @@TRANCOUNT > 0
+        THROW 50012, N'Redrive_Invoice_Set_trx commits its own work: not to be called in a transaction.', 1;
+
+    IF EXISTS (
+        SELECT 1
+        FROM OPENJSON(@Items) AS j
+        CROSS APPLY OPENJSON(j.[value]) WITH (
+        [Key1] datetime2(7) '$.key'
+        ) AS r
+        WHERE (r.[Key1] IS NOT NULL AND TRY_CAST(NULLIF(r.[Key1], N'') AS datetime2(7)) IS NULL)
+    )
+        THROW 50021, N'Redrive_Invoice_Set_trx: one of the keys is not a key of Invoice.', 1;
+
+    INSERT INTO @_Item (
+        [Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Release]
+    )
+    SELECT
+        CAST(j.[key] AS int),
+        r.[Key1],
+        r.[Key1],
+        r.[Token],
+        r.[Attempt],
+        r.[Status],
+        r.[Step],
+        r.[Response],
+        r.[Error],
+        COALESCE(
+            r.[DueAt],
+            DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, SYSUTCDATETIME()))
+        ),
+        r.[Release]
+    FROM OPENJSON(@Items) AS j
+    CROSS APPLY OPENJSON(j.[value]) WITH (
+        [Key1] datetime2(7) '$.key',
+        [Token] datetime2(7) '$.token',
+        [Attempt] int '$.attempt',
+        [Status] varchar(20) '$.status',
+        [Step] nvarchar(max) '$.step',
+        [Response] nvarchar(max) '$.response',
+        [Error] nvarchar(max) '$.error',
+        [DueAt] datetime2(7) '$.due',
+        [DelayMs] bigint '$.delay_ms',
+        [Release] bit '$.release'
+    ) AS r;
+    SET @_Count = @@ROWCOUNT;
+
+    IF @_Count > 1000
+        THROW 50021, N'Redrive_Invoice_Set_trx: at most 1000 items a call.', 1;
+
+    BEGIN TRY
+        BEGIN TRANSACTION;
+        SET @_Now = SYSUTCDATETIME();
+        SET @_At = @_Now;
+
+        /*
+        First of all: if another attempt of this very call is under way, this waits for it, and then fails (2627).
+        */
+        IF @Operation IS NOT NULL
+        BEGIN
+            INSERT INTO [readpast].[QueueOperation] ([OperationId], [At])
+            VALUES (@Operation, @_Now);
+
+            /*
+            Answers are asked for again within minutes. One call in 64 clears what is older than an hour: where the
+            library's own identities begin, which are in the order of time, and at some place among all others.
+            */
+            IF ABS(CHECKSUM(@Operation) % 64) = 0
+            BEGIN
+                DELETE p
+                FROM (
+                    SELECT TOP (512) o.[OperationId]
+                    FROM [readpast].[QueueOperation] AS o WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                    ORDER BY o.[OperationId]
+                ) AS f
+                INNER JOIN [readpast].[QueueOperation] AS p WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                    ON p.[OperationId] = f.[OperationId]
+                WHERE p.[At] < DATEADD(HOUR, -1, @_Now)
+                OPTION (LOOP JOIN, FORCE ORDER);
+
+                DELETE p
+                FROM (
+                    SELECT TOP (512) o.[OperationId]
+                    FROM [readpast].[QueueOperation] AS o WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                    WHERE o.[OperationId] > @_Place
+                    ORDER BY o.[OperationId]
+                ) AS f
+                INNER JOIN [readpast].[QueueOperation] AS p WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                    ON p.[OperationId] = f.[OperationId]
+                WHERE p.[At] < DATEADD(HOUR, -1, @_Now)
+                OPTION (LOOP JOIN, FORCE ORDER);
+            END;
+        END;
+
+        /*
+        Lock the items and decide each one's answer. The fence of a worker is its name and its attempt (LEASE_LOST);
+        the fence of everybody is the token (CONFLICT); the state machine is QueueTransition (ILLEGAL_TRANSITION).
+        A lease past its deadline still counts while nobody has taken the item: finished work is not done twice.
+        */
+
+        INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
+        SELECT
+            x.[Ordinal],
+            a.[Answer],
+            x.[Is],
+            /* What is refused shows the item as it is. */
+            CASE a.[Answer]
+                WHEN 'NOT_FOUND' THEN NULL
+                WHEN 'OK' THEN 'Pending'
+                ELSE x.[Is]
+            END,
+            CASE WHEN a.[Answer] = 'OK' THEN CASE WHEN x.[Token] >= @_At THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_At END ELSE x.[Token] END,
+            CASE a.[Answer]
+                WHEN 'NOT_FOUND' THEN NULL
+                WHEN 'OK' THEN 0
+                ELSE x.[AttemptNum]
+            END
+        FROM (
+            SELECT
+                i.[Ordinal],
+                i.[Token] AS [Given],
+                CASE WHEN q.[EnqueuedAt] IS NULL THEN 0 ELSE 1 END AS [Found],
+                q.[Status] AS [Is],
+                q.[AttemptNum] AS [AttemptNum],
+                CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
+                ROW_NUMBER() OVER (PARTITION BY i.[Key1] ORDER BY i.[Ordinal]) AS [Place]
+            FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY o.[Key1], o.[Ordinal]) AS i
+            LEFT JOIN [readpast].[Invoice] AS q WITH (UPDLOCK, ROWLOCK)
+                ON q.[EnqueuedAt] = i.[Key1]
+        ) AS x
+        CROSS APPLY (
+            SELECT
+                CASE
+                    WHEN x.[Found] = 0 THEN 'NOT_FOUND'
+                    /* Where nothing of an item is kept yet, it is as it was put in: what Add told holds. */
+                    WHEN x.[Given] <> x.[Token] THEN 'CONFLICT'
+                    /* The same item twice in one call: the first of them counts. */
+                    WHEN x.[Place] > 1 THEN 'CONFLICT'
+                    WHEN x.[Is] IN ('Pending', 'Processing', 'Completed') THEN 'ILLEGAL_TRANSITION'
+                    ELSE 'OK'
+                END AS [Answer]
+        ) AS a
+        /* One row at a time, so that locks are taken in the order of the keys and none ahead of it. */
+        OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
+
+        INSERT INTO @_Change (
+            [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [DueAt], [Before]
+        )
+        SELECT
+            i.[Key1], w.[Was], w.[Status], w.[AttemptNum], w.[Token],
+            q.[Step],
+            q.[Response],
+            q.[Error],
+            @_Now,
+            NULL
+        FROM @_Item AS i
+        INNER JOIN @_Work AS w
+            ON w.[Ordinal] = i.[Ordinal]
+        INNER JOIN [readpast].[Invoice] AS q
+            ON q.[EnqueuedAt] = i.[Key1]
+        WHERE w.[Answer] = 'OK'
+        OPTION (LOOP JOIN, FORCE ORDER);
+
+        /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
+        UPDATE q
+        SET
+            [ScheduledFor] = COALESCE(w.[DueAt], q.[ScheduledFor]),
+            [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
+            [Duration] = COALESCE(w.[Duration], q.[Duration]),
+            [AttemptNum] = w.[AttemptNum],
+            [LeaseOwner] = CASE
+                WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                ELSE q.[LeaseOwner]
+            END,
+            [LeaseUntil] = w.[LeaseUntil],
+            [Step] = COALESCE(w.[Step], q.[Step]),
+            [Response] = COALESCE(w.[Response], q.[Response]),
+            [Error] = COALESCE(w.[Error], CASE
+                WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
+                ELSE q.[Error]
+            END),
+            [UpdatedAt] = w.[Token],
+            [Status] = w.[Status]
+        FROM @_Change AS w
+        INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK)
+            ON q.[EnqueuedAt] = w.[Key1]
+        OPTION (LOOP JOIN, FORCE ORDER);
+        SET @_Written = @@ROWCOUNT;
+
+        IF @_Written <> (SELECT COUNT(*) FROM @_Change)
+            THROW 50005, N'Invoice: a row that was locked for the change changed all the same.', 1;
+
+        /* As if it were new. */
+        UPDATE q
+        SET
+            [StartedAt] = NULL,
+            [Duration] = NULL,
+            [LeaseOwner] = NULL
+        FROM @_Change AS w
+        INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK)
+            ON q.[EnqueuedAt] = w.[Key1]
+        OPTION (LOOP JOIN, FORCE ORDER);
+
+        /* What was OK is read back from the items. */
+        IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] <> 'OK')
+        BEGIN
+            SET @_Result = (
+                SELECT
+                    w.[Ordinal] AS [ordinal],
+                    w.[Answer] AS [answer]
+                FROM @_Work AS w
+                WHERE w.[Answer] <> 'OK'
+                FOR JSON PATH
+            );
+            UPDATE [readpast].[QueueOperation] WITH (ROWLOCK)
+            SET [Result] = @_Result
+            WHERE [OperationId] = @Operation;
+        END;
+
+        COMMIT TRANSACTION;
+    END TRY
+    BEGIN CATCH
+        IF @@TRANCOUNT > 0
+            ROLLBACK TRANSACTION;
+        IF
+            ERROR_NUMBER() <> 2627
+            OR NOT EXISTS (
+                SELECT 1 FROM [readpast].[QueueOperation] AS p WHERE p.[OperationId] = @Operation
+            )
+            THROW;
+        SET @_Replayed = 1;
+    END CATCH;
+
+    IF @_Replayed = 1
+    BEGIN
+        SELECT
+            @_Result = p.[Result],
+            @_Now = p.[At]
+        FROM [readpast].[QueueOperation] AS p
+        WHERE p.[OperationId] = @Operation;
+        DELETE FROM @_Work;
+
+        INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
+        SELECT
+            i.[Ordinal],
+            'OK',
+            CASE WHEN q.[EnqueuedAt] IS NOT NULL THEN 'Pending' END,
+            CASE WHEN q.[EnqueuedAt] IS NOT NULL THEN q.[Status] END,
+            CAST(q.[UpdatedAt] AS datetime2(7)),
+            CASE WHEN q.[EnqueuedAt] IS NOT NULL THEN q.[AttemptNum] END
+        FROM @_Item AS i
+        LEFT JOIN [readpast].[Invoice] AS q
+            ON q.[EnqueuedAt] = i.[Key1]
+        OPTION (LOOP JOIN, FORCE ORDER);
+
+        UPDATE k
+        SET [Answer] = r.[answer]
+        FROM OPENJSON(@_Result) WITH ([ordinal] int '$.ordinal', [answer] varchar(20) '$.answer') AS r
+        INNER JOIN @_Work AS k
+            ON k.[Ordinal] = r.[ordinal]
+        OPTION (LOOP JOIN, FORCE ORDER);
+    END;
+
+    INSERT INTO @_Out ([Seq], [Answer], [Ordinal], [Key], [Token], [AttemptNum], [Status])
+    SELECT w.[Ordinal], w.[Answer], w.[Ordinal], i.[Key], w.[Token], w.[AttemptNum], w.[Status]
+    FROM @_Work AS w
+    INNER JOIN @_Item AS i
+        ON i.[Ordinal] = w.[Ordinal];
+
+    SELECT
+        o.[Answer],
+        o.[Ordinal],
+        o.[DueMs],
+        o.[Key],
+        o.[Token],
+        o.[AttemptNum],
+        o.[Status]
+    FROM @_Out AS o
+    ORDER BY o.[Seq];
+
+    RETURN 0;
+END;
+GO

@@ -1,0 +1,285 @@
+/*
+Figures about the queue for who watches it, at the same cost whatever the size of the table: each look reads at most
+@Most rows and one by an index, and passes over rows that somebody holds at that moment. Looks: what waits, in the order
+of the claim; what is in flight; what has ended other than Completed, the newest first; and the newest items of all, in the table and in its history.
+A row is a figure, with its value and, if that is so, Capped: there are as many or more.
+worker: how many items it holds (Value), and for how long the oldest of them (Ms); its name is Detail.
+error.<state>: how many of the items looked at say Detail as the first line of their error, and the key of one of them.
+window.items: how many of the newest items the figures count and arrivals are of; Capped says that there are more. wait,
+run: of those of them, and of those before what was taken last, that were started and finished. ended.last_minute: how many of
+these were finished within that time, the first of them so long ago (Ms).
+Table access order: Invoice, its history.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[Watch_Invoice]
+    @Most int = 10000
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
+    SET IMPLICIT_TRANSACTIONS OFF;
+    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    /* Who only looks gives way. */
+    SET DEADLOCK_PRIORITY LOW;
+    DECLARE @_Now datetime2(7); /* UTC */
+    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
+    DECLARE @_Count bigint;
+    DECLARE @_Edge datetime2(7);
+    DECLARE @_Newest datetime2(7);
+    DECLARE @_Seen TABLE (
+        [Look] char(1) NOT NULL, /* Waiting, Flying, Stopped, Newest of all, Before what was taken, of the History */
+        [Key] nvarchar(4000) NULL,
+        [Status] varchar(20) NOT NULL,
+        [Detail] nvarchar(200) NULL,
+        [EnqueuedAt] datetime2(7) NULL,
+        [StartedAt] datetime2(7) NULL,
+        [RunMs] bigint NULL,
+        [DueAt] datetime2(7) NULL,
+        [Owner] nvarchar(128) NULL,
+        [Until] datetime2(7) NULL
+    );
+    DECLARE @_Measured TABLE ([WaitMs] bigint NULL, [RunMs] bigint NOT NULL, [EndedAt] datetime2(7) NOT NULL);
+    DECLARE @_Sample TABLE ([Metric] varchar(10) NOT NULL, [Ms] bigint NOT NULL, [Rank] bigint NOT NULL);
+    DECLARE @_Look TABLE ([Look] char(1) NOT NULL PRIMARY KEY, [Capped] bit NOT NULL);
+
+    IF @Most IS NULL OR @Most < 1 OR @Most > 1000000
+        THROW 50021, N'Watch_Invoice: @Most must be from 1 to 1000000.', 1;
+
+    SET @_Now = SYSUTCDATETIME();
+    SET @_At = @_Now;
+
+    INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [RunMs], [DueAt], [Owner], [Until])
+    SELECT TOP (@Most + 1)
+        'W',
+        CONVERT(nvarchar(30), CAST(q.[EnqueuedAt] AS datetime2(7)), 126),
+        q.[Status],
+        LEFT(q.[Error], 200),
+        CAST(q.[EnqueuedAt] AS datetime2(7)),
+        CAST(q.[StartedAt] AS datetime2(7)),
+        CAST(q.[Duration] AS bigint),
+        CAST(q.[ScheduledFor] AS datetime2(7)),
+        q.[LeaseOwner],
+        q.[LeaseUntil]
+    FROM [readpast].[Invoice] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Invoice_Due]))
+    WHERE q.[Status] IN ('Pending', 'Error')
+    OPTION (LOOP JOIN, FORCE ORDER);
+
+    INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [RunMs], [DueAt], [Owner], [Until])
+    SELECT TOP (@Most + 1)
+        'F',
+        CONVERT(nvarchar(30), CAST(q.[EnqueuedAt] AS datetime2(7)), 126),
+        q.[Status],
+        LEFT(q.[Error], 200),
+        CAST(q.[EnqueuedAt] AS datetime2(7)),
+        CAST(q.[StartedAt] AS datetime2(7)),
+        CAST(q.[Duration] AS bigint),
+        CAST(q.[ScheduledFor] AS datetime2(7)),
+        q.[LeaseOwner],
+        q.[LeaseUntil]
+    FROM [readpast].[Invoice] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Invoice_InFlight]))
+    WHERE q.[Status] = 'Processing';
+
+    INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [RunMs], [DueAt], [Owner], [Until])
+    SELECT TOP (@Most + 1)
+        'S',
+        CONVERT(nvarchar(30), CAST(q.[EnqueuedAt] AS datetime2(7)), 126),
+        q.[Status],
+        LEFT(q.[Error], 200),
+        CAST(q.[EnqueuedAt] AS datetime2(7)),
+        CAST(q.[StartedAt] AS datetime2(7)),
+        CAST(q.[Duration] AS bigint),
+        CAST(q.[ScheduledFor] AS datetime2(7)),
+        q.[LeaseOwner],
+        q.[LeaseUntil]
+    FROM [readpast].[Invoice] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Invoice_Ended]))
+    WHERE q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+    ORDER BY q.[EnqueuedAt] DESC;
+
+    INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [RunMs], [DueAt], [Owner], [Until])
+    SELECT TOP (@Most + 1)
+        'N',
+        CONVERT(nvarchar(30), CAST(q.[EnqueuedAt] AS datetime2(7)), 126),
+        q.[Status],
+        LEFT(q.[Error], 200),
+        CAST(q.[EnqueuedAt] AS datetime2(7)),
+        CAST(q.[StartedAt] AS datetime2(7)),
+        CAST(q.[Duration] AS bigint),
+        CAST(q.[ScheduledFor] AS datetime2(7)),
+        q.[LeaseOwner],
+        q.[LeaseUntil]
+    FROM [readpast].[Invoice] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+    ORDER BY q.[EnqueuedAt] DESC;
+
+    /* With a long backlog the newest are all pending: what was taken last, or is next, has what has just ended before it. */
+    SET @_Edge = (SELECT MAX(s.[EnqueuedAt]) FROM @_Seen AS s WHERE s.[Look] = 'F');
+    IF @_Edge IS NULL
+        SET @_Edge = (SELECT MIN(s.[EnqueuedAt]) FROM @_Seen AS s WHERE s.[Look] = 'W');
+    SET @_Newest = (SELECT MIN(s.[EnqueuedAt]) FROM @_Seen AS s WHERE s.[Look] = 'N');
+    INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [RunMs], [DueAt], [Owner], [Until])
+    SELECT TOP (@Most + 1)
+        'B',
+        CONVERT(nvarchar(30), CAST(q.[EnqueuedAt] AS datetime2(7)), 126),
+        q.[Status],
+        LEFT(q.[Error], 200),
+        CAST(q.[EnqueuedAt] AS datetime2(7)),
+        CAST(q.[StartedAt] AS datetime2(7)),
+        CAST(q.[Duration] AS bigint),
+        CAST(q.[ScheduledFor] AS datetime2(7)),
+        q.[LeaseOwner],
+        q.[LeaseUntil]
+    FROM [readpast].[Invoice] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+    WHERE q.[EnqueuedAt] <= @_Edge AND q.[EnqueuedAt] < @_Newest
+    ORDER BY q.[EnqueuedAt] DESC;
+
+    INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [RunMs], [DueAt], [Owner], [Until])
+    SELECT TOP (@Most + 1)
+        'H',
+        CONVERT(nvarchar(30), CAST(q.[EnqueuedAt] AS datetime2(7)), 126),
+        q.[Status],
+        LEFT(q.[Error], 200),
+        CAST(q.[EnqueuedAt] AS datetime2(7)),
+        CAST(q.[StartedAt] AS datetime2(7)),
+        CAST(q.[Duration] AS bigint),
+        CAST(q.[ScheduledFor] AS datetime2(7)),
+        q.[LeaseOwner],
+        q.[LeaseUntil]
+    FROM [readpast].[Invoice_History] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+    ORDER BY q.[EnqueuedAt] DESC;
+
+    INSERT INTO @_Look ([Look], [Capped])
+    SELECT
+        s.[Look],
+        CASE WHEN COUNT(*) > @Most THEN 1 ELSE 0 END
+    FROM @_Seen AS s
+    GROUP BY s.[Look];
+
+    INSERT INTO @_Measured ([WaitMs], [RunMs], [EndedAt])
+    SELECT
+        CASE
+            WHEN s.[StartedAt] > COALESCE(s.[DueAt], s.[EnqueuedAt])
+                THEN DATEDIFF_BIG(MILLISECOND, COALESCE(s.[DueAt], s.[EnqueuedAt]), s.[StartedAt])
+            WHEN COALESCE(s.[DueAt], s.[EnqueuedAt]) IS NOT NULL THEN 0
+        END,
+        s.[RunMs],
+        DATEADD(MILLISECOND, s.[RunMs] % 1000, DATEADD(SECOND, s.[RunMs] / 1000, s.[StartedAt]))
+    FROM @_Seen AS s
+    WHERE
+        s.[Look] IN ('N', 'B', 'H')
+        AND s.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused')
+        AND s.[StartedAt] IS NOT NULL
+        AND s.[RunMs] BETWEEN 0 AND 1000000000000;
+
+    SET @_Count = (SELECT COUNT_BIG(*) FROM @_Measured);
+
+    INSERT INTO @_Sample ([Metric], [Ms], [Rank])
+    SELECT 'wait', m.[WaitMs], ROW_NUMBER() OVER (ORDER BY m.[WaitMs]) FROM @_Measured AS m WHERE m.[WaitMs] IS NOT NULL;
+
+    INSERT INTO @_Sample ([Metric], [Ms], [Rank])
+    SELECT 'run', m.[RunMs], ROW_NUMBER() OVER (ORDER BY m.[RunMs]) FROM @_Measured AS m;
+
+    SELECT
+        f.[Name],
+        CASE WHEN l.[Capped] = 1 AND f.[Name] <> 'due.oldest_ms' AND f.[Value] > @Most THEN @Most ELSE f.[Value] END AS [Value],
+        CASE WHEN l.[Capped] = 1 OR f.[Look] = '+' THEN CAST(1 AS bit) ELSE CAST(0 AS bit) END AS [Capped],
+        f.[Ms],
+        f.[Detail],
+        f.[Key]
+    FROM (
+        SELECT
+            CAST(CONCAT('count.', q.[Status]) AS varchar(40)) AS [Name],
+            CAST(COALESCE(c.[Items], 0) AS bigint) AS [Value],
+            CASE
+                WHEN q.[Status] IN ('Pending', 'Error') THEN 'W'
+                WHEN q.[Status] = 'Processing' THEN 'F'
+                WHEN q.[Status] <> 'Completed' THEN 'S' ELSE 'N'
+            END AS [Look],
+            CAST(NULL AS bigint) AS [Ms],
+            CAST(NULL AS nvarchar(200)) AS [Detail],
+            CAST(NULL AS nvarchar(4000)) AS [Key]
+        FROM [readpast].[QueueStatus] AS q
+        LEFT JOIN (
+            SELECT s.[Look], s.[Status], COUNT_BIG(*) AS [Items]
+            FROM @_Seen AS s
+            GROUP BY s.[Look], s.[Status]
+        ) AS c
+            ON
+                c.[Status] = q.[Status]
+                AND c.[Look] = CASE
+                    WHEN q.[Status] IN ('Pending', 'Error') THEN 'W'
+                    WHEN q.[Status] = 'Processing' THEN 'F'
+                    WHEN q.[Status] <> 'Completed' THEN 'S' ELSE 'N'
+                END
+        UNION ALL
+        SELECT 'due.count', COUNT_BIG(*), 'W', NULL, NULL, NULL
+        FROM @_Seen AS s
+        WHERE s.[Look] = 'W' AND s.[Status] IN ('Pending', 'Error') AND (s.[DueAt] IS NULL OR s.[DueAt] <= @_Now)
+        UNION ALL
+        SELECT 'due.oldest_ms', DATEDIFF_BIG(MILLISECOND, MIN(COALESCE(s.[DueAt], s.[EnqueuedAt])), @_Now), 'W', NULL, NULL, NULL
+        FROM @_Seen AS s
+        WHERE
+            s.[Look] = 'W'
+            AND s.[Status] IN ('Pending', 'Error')
+            AND COALESCE(s.[DueAt], s.[EnqueuedAt]) <= @_Now
+        UNION ALL
+        SELECT 'lease.expired', COUNT_BIG(*), 'F', NULL, NULL, NULL
+        FROM @_Seen AS s
+        WHERE s.[Look] = 'F' AND s.[Status] = 'Processing' AND s.[Until] <= @_Now
+        UNION ALL
+        SELECT 'workers.busy', COUNT_BIG(*), 'F', NULL, NULL, NULL
+        FROM @_Seen AS s
+        WHERE s.[Look] = 'F' AND s.[Status] = 'Processing' AND (s.[Until] IS NULL OR s.[Until] > @_Now)
+        UNION ALL
+        SELECT 'window.items', COUNT_BIG(*), 'N', NULL, NULL, NULL FROM @_Seen AS s WHERE s.[Look] = 'N'
+        UNION ALL
+        SELECT 'sample.items', @_Count, '', NULL, NULL, NULL
+        UNION ALL
+        SELECT
+            'ended.last_minute', COUNT_BIG(*), CASE WHEN COUNT_BIG(*) >= @Most THEN '+' ELSE '' END,
+            DATEDIFF_BIG(MILLISECOND, MIN(m.[EndedAt]), @_Now), NULL, NULL
+        FROM @_Measured AS m
+        WHERE m.[EndedAt] > DATEADD(MINUTE, -1, @_Now)
+        UNION ALL
+        SELECT 'arrivals.last_hour', COUNT_BIG(*), 'N', NULL, NULL, NULL
+        FROM @_Seen AS s
+        WHERE s.[Look] IN ('N', 'H') AND s.[EnqueuedAt] > DATEADD(HOUR, -1, @_Now)
+        UNION ALL
+        SELECT 'wait.mean_ms', CAST(AVG(CAST(m.[WaitMs] AS float)) AS bigint), '', NULL, NULL, NULL FROM @_Measured AS m
+        UNION ALL
+        SELECT 'run.mean_ms', CAST(AVG(CAST(m.[RunMs] AS float)) AS bigint), '', NULL, NULL, NULL FROM @_Measured AS m
+        UNION ALL
+        SELECT CONCAT(s.[Metric], '.', p.[Name], '_ms'), s.[Ms], '', NULL, NULL, NULL
+        FROM (VALUES ('p50', 50), ('p90', 90), ('p99', 99)) AS p ([Name], [Percent])
+        INNER JOIN @_Sample AS s
+            ON s.[Rank] = (
+                (SELECT COUNT_BIG(*) FROM @_Sample AS o WHERE o.[Metric] = s.[Metric]) * p.[Percent] + 99
+            ) / 100
+        UNION ALL
+        SELECT 'worker', w.[Items], '', DATEDIFF_BIG(MILLISECOND, w.[Began], @_Now), w.[Owner], NULL
+        FROM (
+            SELECT TOP (100) s.[Owner], COUNT_BIG(*) AS [Items], MIN(s.[StartedAt]) AS [Began]
+            FROM @_Seen AS s
+            WHERE s.[Look] = 'F' AND s.[Status] = 'Processing'
+            GROUP BY s.[Owner]
+            ORDER BY COUNT_BIG(*) DESC, s.[Owner]
+        ) AS w
+        UNION ALL
+        SELECT CONCAT('error.', e.[Status]), e.[Items], '', NULL, e.[Detail], e.[Key]
+        FROM (
+            SELECT TOP (50) p.[Status], p.[Detail], COUNT_BIG(*) AS [Items], MAX(p.[Key]) AS [Key]
+            FROM (
+                SELECT s.[Status], s.[Key], LEFT(s.[Detail], CHARINDEX(NCHAR(10), CONCAT(s.[Detail], NCHAR(10))) - 1) AS [Detail]
+                FROM @_Seen AS s
+                WHERE
+                    s.[Detail] <> N''
+                    AND ((s.[Look] = 'W' AND s.[Status] = 'Error') OR (s.[Look] = 'S' AND s.[Status] = 'Failed'))
+            ) AS p
+            GROUP BY p.[Status], p.[Detail]
+            ORDER BY COUNT_BIG(*) DESC, p.[Detail]
+        ) AS e
+    ) AS f
+    LEFT JOIN @_Look AS l
+        ON l.[Look] = f.[Look];
+
+    RETURN 0;
+END;
+GO
