@@ -11,7 +11,7 @@ mod types;
 pub(crate) use self::{
     alias::check_types,
     fit::{fit, refuse_unfit},
-    handwritten::{Call, Meaning, Shape, shape},
+    handwritten::{Call, Meaning, Shape, claimer, shape},
     procedure::{Parameter, Procedure, bare, find_procedure},
     table::{Column, Index, Table, find_table},
     types::Family,

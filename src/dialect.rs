@@ -42,6 +42,8 @@ pub struct Calls {
     pub in_transaction: Option<Arc<str>>,
     /// Operation.
     pub is_done: Arc<str>,
+    /// Worker, key: what a claim of somebody else's has taken; only of queues that are claimed so.
+    pub taken: Option<Arc<str>>,
     /// Worker, items, lease in ms.
     pub renew: Arc<str>,
     /// Most items, and what to recover, as in `claim`.
@@ -126,6 +128,7 @@ impl Dialect {
             settle_within: call("settle_within")?,
             in_transaction: Some(call("in_transaction")?).filter(|text| !text.is_empty()),
             is_done: call("is_done")?,
+            taken: spec.claimed_by().map(|_| call("taken")).transpose()?,
             renew: call("renew")?,
             recover: call("recover")?,
             stats: call("stats")?,

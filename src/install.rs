@@ -301,7 +301,9 @@ fn check_foreign(session: &mut Session, schema: &Identifier, spec: &QueueSpec) -
     match &spec.storage {
         Storage::Own => Ok(()),
         Storage::Table(table) => {
-            crate::catalog::refuse_unfit(&crate::catalog::fit(session, schema, spec, table, false)?)
+            crate::catalog::refuse_unfit(&crate::catalog::fit(session, schema, spec, table, false)?)?;
+            let claimed_by = table.claimed_by.as_ref();
+            claimed_by.map_or(Ok(()), |claimed_by| crate::catalog::claimer(session, table, claimed_by).map(drop))
         }
         Storage::Procedures(procedures) => crate::catalog::shape(session, spec, procedures).map(drop),
     }

@@ -5,6 +5,7 @@ mod attached;
 mod attempts;
 mod backend;
 mod claim;
+mod claimer;
 mod enqueue;
 mod handwritten;
 mod keeper;

@@ -24,7 +24,7 @@ pub use self::{
         RolesSpec, SubtypeSpec,
     },
     parse::Format,
-    procedures::ProceduresSpec,
+    procedures::{ClaimedBySpec, ProceduresSpec},
     sql::{CheckSpec, ReferenceSpec, SqlName},
     table::{
         Condition, Holds, IndexSpec, KeyColumn, KeySource, LifecycleSpec, Literal, SeekColumn, StateSpec, TableSpec,

@@ -5,7 +5,7 @@ use super::{Column, Family, Table, find_table};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::{Identifier, nearest};
 use crate::session::Session;
-use crate::spec::{ProceduresSpec, QueueSpec};
+use crate::spec::{ClaimedBySpec, ProceduresSpec, QueueSpec, TableSpec};
 
 /// What a parameter is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,16 +93,10 @@ pub(crate) fn shape(session: &mut Session, spec: &QueueSpec, procedures: &Proced
     }
     let names = Names { key: bare(&key.name), token: bare(&token.name), spec };
     let mut call = |place: &str, name: &Identifier, is_add: bool| -> Result<Call> {
-        let found = find_procedure(session, &schema, name)?.ok_or_else(|| {
-            let name = dialect.in_catalog(name);
-            refuse(format!(
-                "there is no procedure {}.{name}, which {place} names, or this login may not execute it",
-                schema.as_str()
-            ))
-        })?;
-        names.call(place, found, is_add)
+        let found = find(session, &schema, place, name)?;
+        understood(place, found, |parameter| names.meaning(parameter, is_add))
     };
-    let next = call("procedures.next", &procedures.next, false)?;
+    let next = call(NEXT, &procedures.next, false)?;
     let modify = call("procedures.modify", &procedures.modify, false)?;
     let add = procedures.add.as_ref().map(|add| call("procedures.add", add, true)).transpose()?;
     for (meaning, column) in [(Meaning::Key, &key), (Meaning::Token, &token)] {
@@ -122,6 +116,74 @@ pub(crate) fn shape(session: &mut Session, spec: &QueueSpec, procedures: &Proced
     Ok(Shape { next, modify, add, view, key, token })
 }
 
+/// The procedure that claims the items of a described table: the worker's name goes to the parameter that is called like the
+/// column of the owner, or like a worker.
+///
+/// # Errors
+/// [`ErrorKind::SchemaMismatch`] when it is not there, or takes what nothing is known for, or no worker.
+pub(crate) fn claimer(session: &mut Session, table: &TableSpec, claimed_by: &ClaimedBySpec) -> Result<Call> {
+    let schema = session.dialect().schema_of(claimed_by.schema.as_ref());
+    let found = find(session, &schema, NEXT, &claimed_by.next)?;
+    let owner = table.lifecycle.owner.as_ref().map(|owner| bare(owner.as_str())).unwrap_or_default();
+    let call = understood(NEXT, found, |parameter| match parameter {
+        _ if parameter == owner => Some(Meaning::Worker),
+        "worker" | "workername" | "leaseowner" => Some(Meaning::Worker),
+        "leasems" => Some(Meaning::LeaseMs),
+        _ => None,
+    })?;
+    if !call.takes(Meaning::Worker) {
+        return Err(refuse(format!(
+            "{}.{} has no parameter called like the column of table.lifecycle.owner: it could not be told who claims",
+            call.procedure.schema, call.procedure.name
+        )));
+    }
+    Ok(call)
+}
+
+const NEXT: &str = "procedures.next";
+
+fn find(session: &mut Session, schema: &Identifier, place: &str, name: &Identifier) -> Result<Procedure> {
+    find_procedure(session, schema, name)?.ok_or_else(|| {
+        let name = session.dialect().in_catalog(name);
+        refuse(format!(
+            "there is no procedure {}.{name}, which {place} names, or this login may not execute it",
+            schema.as_str()
+        ))
+    })
+}
+
+/// A procedure with what its parameters mean.
+fn understood(place: &str, procedure: Procedure, meaning: impl Fn(&str) -> Option<Meaning>) -> Result<Call> {
+    let whole = format!("{}.{}", procedure.schema, procedure.name);
+    if procedure.overloads > 1 {
+        let message = format!(
+            "there are {} functions {whole}, which {place} names; give one of its own name",
+            procedure.overloads
+        );
+        return Err(refuse(message));
+    }
+    if procedure.is_called && procedure.selects {
+        let message =
+            format!("{whole}, which {place} names, is a procedure; make it a function, whose rows can be read");
+        return Err(refuse(message));
+    }
+    let mut arguments = Vec::new();
+    let mut unknown = Vec::new();
+    for parameter in &procedure.parameters {
+        match meaning(&parameter.meaning()) {
+            Some(meaning) => arguments.push((parameter.clone(), meaning)),
+            None if parameter.needs_value => {
+                return Err(refuse(format!(
+                    "{whole} needs a value for its parameter {:?}, which readpast knows nothing for; give it a default",
+                    parameter.name
+                )));
+            }
+            None => unknown.push(parameter.name.clone()),
+        }
+    }
+    Ok(Call { procedure, arguments, unknown })
+}
+
 /// What the words mean in this queue.
 struct Names<'a> {
     key: String,
@@ -130,37 +192,6 @@ struct Names<'a> {
 }
 
 impl Names<'_> {
-    fn call(&self, place: &str, procedure: Procedure, is_add: bool) -> Result<Call> {
-        let whole = format!("{}.{}", procedure.schema, procedure.name);
-        if procedure.overloads > 1 {
-            let message = format!(
-                "there are {} functions {whole}, which {place} names; give one of its own name",
-                procedure.overloads
-            );
-            return Err(refuse(message));
-        }
-        if procedure.is_called && procedure.selects {
-            let message =
-                format!("{whole}, which {place} names, is a procedure; make it a function, whose rows can be read");
-            return Err(refuse(message));
-        }
-        let mut arguments = Vec::new();
-        let mut unknown = Vec::new();
-        for parameter in &procedure.parameters {
-            match self.meaning(&parameter.meaning(), is_add) {
-                Some(meaning) => arguments.push((parameter.clone(), meaning)),
-                None if parameter.needs_value => {
-                    return Err(refuse(format!(
-                        "{whole} needs a value for its parameter {:?}, which readpast knows nothing for; give it a default",
-                        parameter.name
-                    )));
-                }
-                None => unknown.push(parameter.name.clone()),
-            }
-        }
-        Ok(Call { procedure, arguments, unknown })
-    }
-
     fn meaning(&self, name: &str, is_add: bool) -> Option<Meaning> {
         if is_add {
             let own = self.spec.columns.iter().position(|column| bare(column.name.as_str()) == name);

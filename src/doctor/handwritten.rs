@@ -5,7 +5,7 @@ use crate::catalog::{self, Call, Meaning, Shape, flag, optional_text};
 use crate::dialect::Dialect;
 use crate::error::{ErrorKind, Result};
 use crate::session::Param;
-use crate::spec::{ProceduresSpec, QueueSpec};
+use crate::spec::{ClaimedBySpec, ProceduresSpec, QueueSpec, TableSpec};
 
 pub(super) fn check(examined: &mut Examined, spec: &QueueSpec, procedures: &ProceduresSpec) -> Result<()> {
     let queue = spec.queue.as_str();
@@ -20,14 +20,47 @@ pub(super) fn check(examined: &mut Examined, spec: &QueueSpec, procedures: &Proc
     };
     examined.findings.push(Finding::ok("procedures", queue, "procedures, parameters and view are there"));
     for call in [Some(&shape.next), Some(&shape.modify), shape.add.as_ref()].into_iter().flatten() {
-        code(examined, procedures, call)?;
+        code(examined, procedures.local_time, call)?;
     }
     limits(&mut examined.findings, queue, procedures, &shape);
     Ok(())
 }
 
+/// A procedure that claims the items of a described table.
+pub(super) fn check_claimer(
+    examined: &mut Examined,
+    spec: &QueueSpec,
+    table: &TableSpec,
+    claimed_by: &ClaimedBySpec,
+) -> Result<()> {
+    let queue = spec.queue.as_str();
+    let call = match catalog::claimer(&mut examined.session, table, claimed_by) {
+        Ok(call) => call,
+        Err(error) if error.kind() == ErrorKind::SchemaMismatch => {
+            let remedy = "correct the description, or the procedure";
+            examined.findings.push(Finding::error("procedures", queue, error.message(), remedy));
+            return Ok(());
+        }
+        Err(error) => return Err(error),
+    };
+    examined.findings.push(Finding::ok("procedures", queue, "the procedure that claims is there"));
+    code(examined, table.local_time, &call)?;
+    let own = "leave \"procedures\" out of the description, where this matters, and readpast's own claim is used";
+    let mut say = |what: &str| examined.findings.push(Finding::warning("hand-written", queue, what, own));
+    say(
+        "the procedure commits before it answers: when the answer is lost, the item stays locked for as long as the lock of a dead \
+         worker does, and only then goes to another",
+    );
+    say(
+        "which item comes next, and when a lock is broken, the procedure decides: lease.ms must be its time, a retry's delay \
+         that is longer than that is cut short, and what is paused or cancelled is locked again in vain each time it passes",
+    );
+    say("each item takes two calls to claim, and a commit for each; a claim takes one item, whatever is asked for");
+    Ok(())
+}
+
 /// One procedure: its text, where the login may see it, and the rights on it.
-fn code(examined: &mut Examined, procedures: &ProceduresSpec, call: &Call) -> Result<()> {
+fn code(examined: &mut Examined, local_time: bool, call: &Call) -> Result<()> {
     let dialect = examined.session.dialect();
     let object = format!("{}.{}", call.procedure.schema, call.procedure.name);
     if !call.unknown.is_empty() {
@@ -88,7 +121,7 @@ fn code(examined: &mut Examined, procedures: &ProceduresSpec, call: &Call) -> Re
     }
     let locals = ["SYSDATETIME()", "GETDATE()", "LOCALTIMESTAMP", "CURRENT_TIMESTAMP"];
     let says_local = locals.iter().any(|word| text.contains(word));
-    if says_local && !procedures.local_time {
+    if says_local && !local_time {
         let what = "goes by the server's local time, and the description says procedures.time = \"utc\": due times come hours off";
         examined.findings.push(Finding::error("time", &object, what, "say time = \"local\""));
     } else if says_local && dialect == Dialect::SqlServer {
@@ -101,7 +134,7 @@ fn code(examined: &mut Examined, procedures: &ProceduresSpec, call: &Call) -> Re
         ));
     }
     let says_utc = ["SYSUTCDATETIME()", "GETUTCDATE()"].iter().any(|word| text.contains(word));
-    if says_utc && !says_local && procedures.local_time && call.takes(Meaning::Due) {
+    if says_utc && !says_local && local_time && call.takes(Meaning::Due) {
         let what =
             "goes by UTC, and the description says procedures.time = \"local\" (or nothing): due times come hours off";
         examined.findings.push(Finding::error("time", &object, what, "say time = \"utc\""));

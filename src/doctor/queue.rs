@@ -16,6 +16,9 @@ pub(super) fn check(examined: &mut Examined, spec: &QueueSpec) -> Result<()> {
             examined.findings.extend(found);
             Ok(())
         })?;
+        if let Some(claimed_by) = &table.claimed_by {
+            examined.run("procedures", |examined| handwritten::check_claimer(examined, spec, table, claimed_by))?;
+        }
     }
     if let Storage::Procedures(procedures) = &spec.storage {
         examined.run("procedures", |examined| handwritten::check(examined, spec, procedures))?;

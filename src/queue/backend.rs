@@ -1,5 +1,6 @@
 //! Whose procedures do a queue's work in the database.
 
+use super::claimer::Claimer;
 use super::handwritten::{self, Handwritten};
 use crate::dialect::Calls;
 use crate::error::Result;
@@ -9,8 +10,8 @@ use crate::spec::{QueueSpec, Storage};
 
 /// The procedures of a queue.
 pub(super) enum Backend {
-    /// Those that an install has made.
-    Ours(Box<Calls>),
+    /// Those that an install has made, and whoever claims in their place.
+    Ours(Box<Calls>, Option<Box<Claimer>>),
     /// Those that somebody wrote by hand.
     Theirs(Box<Handwritten>),
 }
@@ -22,19 +23,32 @@ impl Backend {
             Storage::Procedures(procedures) => {
                 Ok(Self::Theirs(Box::new(Handwritten::open(session, spec, procedures)?)))
             }
-            Storage::Own | Storage::Table(_) => session.dialect().calls(schema, spec).map(Box::new).map(Self::Ours),
+            Storage::Table(table) => {
+                let calls = session.dialect().calls(schema, spec)?;
+                let claimer = Claimer::open(session, table, &calls)?.map(Box::new);
+                Ok(Self::Ours(Box::new(calls), claimer))
+            }
+            Storage::Own => Ok(Self::Ours(Box::new(session.dialect().calls(schema, spec)?), None)),
         }
     }
 
     /// Whether claims are held by a lease.
     pub(super) fn keeps_leases(&self) -> bool {
-        matches!(self, Self::Ours(_))
+        matches!(self, Self::Ours(..))
+    }
+
+    /// Who claims in readpast's place, if anybody does.
+    pub(super) fn claimer(&self) -> Option<&Claimer> {
+        match self {
+            Self::Ours(_, claimer) => claimer.as_deref(),
+            Self::Theirs(_) => None,
+        }
     }
 
     /// The calls of a queue that can do `what`; who cannot, for what reason, is told.
     pub(super) fn ours(&self, what: &str, why: &str) -> Result<&Calls> {
         match self {
-            Self::Ours(calls) => Ok(calls),
+            Self::Ours(calls, _) => Ok(calls),
             Self::Theirs(_) => Err(handwritten::unsupported(what, why)),
         }
     }

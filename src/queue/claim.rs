@@ -2,7 +2,7 @@
 
 use super::backend::Backend;
 use super::wake::YieldsTo;
-use super::{Inner, MAX_WAIT, answered, answers, check_count, handwritten, unfit};
+use super::{Inner, MAX_WAIT, answered, answers, check_count, claimer, handwritten, unfit};
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Batch, CLAIMED_ALONE, Rows};
@@ -77,7 +77,8 @@ pub(super) fn unless_called_off(queue: &Inner) -> Result<()> {
 /// One look at the queue on the server.
 fn look(queue: &Inner, max: i32) -> Result<Batch> {
     let calls = match &queue.backend {
-        Backend::Ours(calls) => calls,
+        Backend::Ours(calls, None) => calls,
+        Backend::Ours(calls, Some(claimer)) => return claimer::ask(queue, calls, claimer),
         Backend::Theirs(theirs) => return handwritten::ask(queue, theirs, max),
     };
     if queue.resumes {

@@ -20,7 +20,7 @@ pub(super) fn enqueue(queue: &Inner, items: &[NewItem], operation: Option<&str>)
     let pairs: Vec<_> = items.iter().zip(checked).collect();
     in_parts(queue.dialect, &pairs, operation, queue.attached.is_none(), |part| {
         let enqueued = match &queue.backend {
-            Backend::Ours(calls) => one_part(queue, calls, part.items, &part.operation, operation.is_some()),
+            Backend::Ours(calls, _) => one_part(queue, calls, part.items, &part.operation, operation.is_some()),
             Backend::Theirs(theirs) => handwritten::enqueue(queue, theirs, part.items, &part.operation),
         }?;
         let duplicates = enqueued.iter().filter(|enqueued| enqueued.duplicate).count();

@@ -8,7 +8,12 @@ mod judge;
 mod settle;
 mod text;
 
-pub(super) use self::{claim::ask, enqueue::enqueue, settle::settle, text::invoke};
+pub(super) use self::{
+    claim::ask,
+    enqueue::enqueue,
+    settle::settle,
+    text::{call, invoke},
+};
 
 use super::Inner;
 use crate::catalog::{self, Meaning, Parameter, Shape};
@@ -106,7 +111,7 @@ pub(super) fn unsupported(what: &str, why: &str) -> Error {
 }
 
 /// A cell as text, in the form in which it is sent back.
-fn cell(rows: &Rows, row: usize, column: usize) -> Option<String> {
+pub(super) fn cell(rows: &Rows, row: usize, column: usize) -> Option<String> {
     match rows.value(row, column) {
         Value::Null => None,
         Value::Text(text) => Some(text.to_owned()),
@@ -118,7 +123,7 @@ fn cell(rows: &Rows, row: usize, column: usize) -> Option<String> {
 }
 
 /// The place of a result's column by what it is called.
-fn place(rows: &Rows, name: &str) -> Option<usize> {
+pub(super) fn place(rows: &Rows, name: &str) -> Option<usize> {
     let wanted = catalog::bare(name);
     rows.columns().iter().position(|column| catalog::bare(&column.name) == wanted)
 }
@@ -148,7 +153,7 @@ impl Seen {
 }
 
 /// The parameters of a call, in the order of its markers.
-fn params<'a>(
+pub(super) fn params<'a>(
     arguments: &[(Parameter, Meaning)],
     dialect: Dialect,
     value: impl Fn(Meaning) -> Option<&'a str>,
@@ -184,8 +189,16 @@ fn raised_by_procedure(dialect: Dialect, error: &Error) -> bool {
     }
 }
 
+/// The procedure's own results: in T-SQL between the one that begins the batch and the one that ends it.
+pub(super) fn own_results(dialect: Dialect, results: &[Rows]) -> &[Rows] {
+    match dialect {
+        Dialect::SqlServer => results.get(1..results.len().saturating_sub(1)).unwrap_or_default(),
+        Dialect::Postgres => results,
+    }
+}
+
 /// What the last row of the last result says, of a T-SQL batch: the procedure's RETURN.
-fn returned(dialect: Dialect, results: &[Rows]) -> i64 {
+pub(super) fn returned(dialect: Dialect, results: &[Rows]) -> i64 {
     match results.last().map(|rows| rows.value(0, 0)) {
         Some(Value::Integer(returned)) if dialect == Dialect::SqlServer => returned,
         _ => 0,

@@ -70,7 +70,7 @@ pub(super) fn purge(queue: &Inner, filter: &Filter, max: u32) -> Result<u64> {
 
 pub(super) fn retain(queue: &Inner, max: u32, yields_to: YieldsTo) -> Result<u64> {
     let max = check_count("the number of items to delete", max as usize)?;
-    let Backend::Ours(calls) = &queue.backend else { return Ok(0) };
+    let Backend::Ours(calls, _) = &queue.backend else { return Ok(0) };
     let Some(retain) = &calls.retain else { return Ok(0) };
     // A little less: who asks once in an interval is not to be refused for some milliseconds, which would cost a whole one.
     let interval = queue.retention_interval - queue.retention_interval / 8;

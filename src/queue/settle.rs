@@ -36,7 +36,7 @@ pub(super) fn settle(
     let mut batch = Batch::default();
     let outcomes = in_parts(queue.dialect, settlements, operation, queue.attached.is_none(), |part| {
         let max = if part.is_last { max } else { 0 };
-        if let (Some(connection), Backend::Ours(calls)) = (&queue.attached, &queue.backend) {
+        if let (Some(connection), Backend::Ours(calls, _)) = (&queue.attached, &queue.backend) {
             let identity = operation.is_some().then_some(part.operation.id.as_str());
             let outcomes = within(queue, calls, connection, part.items.len(), &json[part.number], identity)?;
             counted(queue, part.items, &outcomes);
@@ -60,21 +60,29 @@ fn one_part(
     let claims = max > 0 && !queue.interrupt.is_set();
     let max = if claims { max.cast_signed() } else { 0 };
     let (outcomes, batch) = match &queue.backend {
-        Backend::Ours(calls) => in_one_call(queue, calls, settlements, items, operation, max)?,
+        Backend::Ours(calls, None) => in_one_call(queue, calls, settlements, items, operation, max)?,
+        Backend::Ours(calls, Some(_)) => {
+            let (outcomes, _) = in_one_call(queue, calls, settlements, items, operation, 0)?;
+            (outcomes, claimed_after(queue, max))
+        }
         Backend::Theirs(theirs) => {
             let outcomes = handwritten::settle(queue, theirs, settlements, operation)?;
-            // What was settled is told in any case: another claim finds what this one could not take.
-            let batch = if max > 0 { claim::now(queue, max.unsigned_abs()) } else { Ok(Batch::default()) };
-            let batch = batch.unwrap_or_else(|error| {
-                log::warn!("nothing was claimed after a settle: {error}");
-                Batch::default()
-            });
-            (outcomes, batch)
+            (outcomes, claimed_after(queue, max))
         }
     };
     counted(queue, settlements, &outcomes);
     wake_for(queue, settlements, &outcomes);
     Ok((outcomes, batch))
+}
+
+/// Another call, after a settle that cannot claim. What was settled is told in any case: another claim finds what this one
+/// could not take.
+fn claimed_after(queue: &Inner, max: i32) -> Batch {
+    let batch = if max > 0 { claim::now(queue, max.unsigned_abs()) } else { Ok(Batch::default()) };
+    batch.unwrap_or_else(|error| {
+        log::warn!("nothing was claimed after a settle: {error}");
+        Batch::default()
+    })
 }
 
 /// What was settled, and what was claimed with it.

@@ -9,7 +9,7 @@ use crate::session::{Param, Shape};
 
 pub(super) fn stats(queue: &Inner) -> Result<QueueStats> {
     let calls = match &queue.backend {
-        Backend::Ours(calls) => calls,
+        Backend::Ours(calls, _) => calls,
         Backend::Theirs(theirs) => return super::handwritten::stats(queue, theirs),
     };
     let rows = queue.with_session(Call::Stats, |session| session.call(&calls.stats, &[], Shape::Table))?;
@@ -37,7 +37,7 @@ pub(super) fn watch(queue: &Inner, most: u32) -> Result<Watched> {
         return Err(Error::new(ErrorKind::InvalidArgument, message));
     };
     let calls = match &queue.backend {
-        Backend::Ours(calls) => calls,
+        Backend::Ours(calls, _) => calls,
         Backend::Theirs(theirs) => return Ok(super::handwritten::stats(queue, theirs)?.into()),
     };
     let rows =

@@ -80,7 +80,7 @@ fn clock(session: &mut Session) -> Result<Option<i64>> {
 
 /// The item that keeps the item's group waiting, unless it is the item itself, or nobody who asks may see it.
 fn head_of_group(queue: &Inner, item: &Item<'_>) -> Result<Option<(String, Option<ItemState>)>> {
-    let Backend::Ours(calls) = &queue.backend else { return Ok(None) };
+    let Backend::Ours(calls, _) = &queue.backend else { return Ok(None) };
     let (Some(call), Some(group)) = (&calls.blocked, &queue.spec.order.group) else { return Ok(None) };
     // In PostgreSQL's quotes, where its description gives it so.
     let value = match item.value_of(group.as_str().trim_matches('"')) {

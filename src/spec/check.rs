@@ -1,6 +1,7 @@
 //! Whether a description says something that can be done: the rules, for one that was read and for one that was put together
 //! in a program. What is wrong is told with its place.
 
+mod claimed_by;
 mod columns;
 mod options;
 mod states;
@@ -144,6 +145,7 @@ pub(super) fn mistake(spec: &QueueSpec) -> Checked {
     columns::check(spec)?;
     if let Storage::Table(table) = &spec.storage {
         table::check(spec, table)?;
+        claimed_by::check(spec, table)?;
     }
     if let Storage::Procedures(_) = spec.storage {
         // They decide the rest.

@@ -19,5 +19,6 @@ pub const EXAMPLES: &[(&str, &str)] = examples![
     "simple_queue",
     "simple_queue_postgres",
     "queue_lock_table",
+    "get_next_item",
     "hand_written",
 ];

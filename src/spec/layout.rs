@@ -1,6 +1,6 @@
 //! What follows from the description of an adopted table: how each state is written into it, and read from it.
 
-use super::{Condition, Direction, Holds, QueueSpec, Storage, TableSpec};
+use super::{ClaimedBySpec, Condition, Direction, Holds, QueueSpec, Storage, TableSpec};
 use crate::ident::Identifier;
 use crate::item::ItemState;
 
@@ -101,6 +101,14 @@ impl QueueSpec {
     #[must_use]
     pub fn run_time(&self) -> bool {
         matches!(&self.storage, Storage::Table(table) if table.run_time)
+    }
+
+    /// The procedure of somebody's that claims, where there is one.
+    pub(crate) fn claimed_by(&self) -> Option<&ClaimedBySpec> {
+        match &self.storage {
+            Storage::Table(table) => table.claimed_by.as_ref(),
+            _ => None,
+        }
     }
 
     /// The columns by which due items of the table are ordered, each with whether it descends.

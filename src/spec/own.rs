@@ -61,6 +61,7 @@ impl TableSpec {
             },
             run_time: false,
             index: IndexSpec::default(),
+            claimed_by: None,
         }
     }
 

@@ -11,7 +11,7 @@ mod table;
 mod tree;
 mod write;
 
-use super::{QueueSpec, Storage, check};
+use super::{QueueSpec, Storage, TableSpec, check};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::QueueName;
 use at::At;
@@ -178,7 +178,10 @@ fn storage(spec: &at::Table<'_>) -> Result<Storage> {
         (None, None) => Ok(Storage::Own),
         (Some(at), None) => Ok(Storage::Table(Box::new(table::table(&at)?))),
         (None, Some(at)) => Ok(Storage::Procedures(Box::new(procedures::procedures(&at)?))),
-        (Some(_), Some(at)) => Err(at.refuse("a queue has \"table\" or \"procedures\", not both")),
+        (Some(at), Some(procedures)) => {
+            let claimed_by = Some(procedures::claimed_by(&procedures)?);
+            Ok(Storage::Table(Box::new(TableSpec { claimed_by, ..table::table(&at)? })))
+        }
     }
 }
 

@@ -22,3 +22,13 @@ pub struct ProceduresSpec {
     /// Whether the procedures take times as the server's local time, as the document has it, or as UTC.
     pub local_time: bool,
 }
+
+/// A procedure that claims the items of a described table, and the only one of its queue that somebody wrote: the table is
+/// settled by readpast's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimedBySpec {
+    /// The schema it stands in; without it the server's usual one, `dbo` or `public`.
+    pub schema: Option<Identifier>,
+    /// Locks one item for the worker that it is given, and returns its key, or no row.
+    pub next: Identifier,
+}

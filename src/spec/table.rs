@@ -1,7 +1,7 @@
 //! A table that was there before readpast: which of its columns mean what. The table keeps its shape; what it has no
 //! column for is kept beside it, in `<queue>_Lease`.
 
-use super::ColumnKind;
+use super::{ClaimedBySpec, ColumnKind};
 use crate::ident::Identifier;
 use crate::item::ItemState;
 
@@ -30,6 +30,8 @@ pub struct TableSpec {
     pub run_time: bool,
     /// The index that serves the claim.
     pub index: IndexSpec,
+    /// Whose procedure claims, where it is not readpast's.
+    pub claimed_by: Option<ClaimedBySpec>,
 }
 
 /// A column of the key.
@@ -157,6 +159,11 @@ impl TableSpec {
             .extend(self.lifecycle.columns().into_iter().map(|(role, name)| (key(&format!("lifecycle.{role}")), name)));
         let conditions = self.states.iter().flat_map(|state| state.conditions.iter().map(move |c| (state.state, c)));
         names.extend(conditions.map(|(state, condition)| (key(&format!("states.{state}")), &condition.column)));
+        if let Some(claimed_by) = &self.claimed_by {
+            let named =
+                [("procedures.schema", claimed_by.schema.as_ref()), ("procedures.next", Some(&claimed_by.next))];
+            names.extend(named.into_iter().filter_map(|(key, name)| Some((key.to_owned(), name?))));
+        }
         names.extend(self.index.name.iter().chain(&self.index.columns).map(|name| (key("index"), name)));
         names
     }

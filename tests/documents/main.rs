@@ -15,6 +15,7 @@ mod four_queue;
 mod hand;
 mod killer;
 mod lock_table;
+mod next_item;
 mod place;
 mod queue_four;
 mod relational;
@@ -35,13 +36,14 @@ fn main() {
         return killer::run(&order);
     }
     let arguments = Arguments::from_args();
-    let documents: [(&str, &[(&str, Body)]); 7] = [
+    let documents: [(&str, &[(&str, Body)]); 8] = [
         ("relational", relational::BODIES),
         ("four_queue", four_queue::BODIES),
         ("queue_four", queue_four::BODIES),
         ("email_requests", email_requests::BODIES),
         ("simple_queue", simple_queue::BODIES),
         ("lock_table", lock_table::BODIES),
+        ("next_item", next_item::BODIES),
         ("one_killer_among_fifty", killer::BODIES),
     ];
     let mut trials = Vec::new();

@@ -111,6 +111,8 @@ impl Rendered {
                 let made = render::queue(dialect, &schema, &spec).unwrap();
                 files.push((format!("queue_{}", spec.queue), texts(&made)));
                 objects.extend(made);
+                let taken = dialect.calls(&schema, &spec).unwrap().taken;
+                files.extend(taken.map(|text| (format!("call_taken_{}", spec.queue), vec![text.to_string()])));
             }
         }
         Self { files, objects }
@@ -446,10 +448,10 @@ fn transact_sql_keeps_its_rules() {
         }
     }
     let tables = EXAMPLES.iter().filter(|(_, text)| text.contains("[table]")).count() + ADOPTED.len();
-    // Three of the queues remember their attempts, one deletes what is over.
+    // Three of the queues remember their attempts, one deletes what is over, one is claimed by somebody else.
     assert_eq!(
         procedures,
-        2 + (6 + tables) * 17 + 3 + 1,
+        2 + (6 + tables) * 17 + 3 + 1 + 1,
         "two for the schema, seventeen a queue, whoever made its table"
     );
 }
@@ -538,11 +540,11 @@ fn postgres_functions_keep_their_rules() {
             "{revoke}"
         );
     }
-    let adopted = ADOPTED.len() + 10;
-    // Three of the queues remember their attempts, one deletes what is over.
+    let adopted = ADOPTED.len() + 11;
+    // Three of the queues remember their attempts, one deletes what is over, one is claimed by somebody else.
     assert_eq!(
         functions,
-        2 + (6 + adopted) * 17 + 3 + 1 + 1,
+        2 + (6 + adopted) * 17 + 3 + 1 + 1 + 1,
         "two for the schema, seventeen a queue, one for subtypes"
     );
 }

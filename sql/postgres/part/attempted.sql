@@ -1,6 +1,6 @@
-{#- `error` is the column of what was decided that has the error of the attempt that ended. -#}
+{#- `error` is the column of what was decided that has the error of the attempt that ended; `outcome` is what became of it. -#}
 {%- import "part/macros.sql" as m -%}
-{%- macro attempted(error) %}
+{%- macro attempted(error, outcome="d.status") %}
 
     /* What has ended is remembered. Of what leaves with its item nothing stays. */
     attempted AS (
@@ -8,7 +8,7 @@
             {{ m.list("key_") }}, attempt_num, worker, started_at, ended_at, outcome, step, response, error
         )
         SELECT
-            {{ m.list("d.key_") }}, d.ended_attempt, d.ended_owner, d.ended_started_at, now_, d.status, d.ended_step,
+            {{ m.list("d.key_") }}, d.ended_attempt, d.ended_owner, d.ended_started_at, now_, {{ outcome }}, d.ended_step,
             d.ended_response, d.{{ error }}
         FROM {{ "decided" if own else "changed" }} AS d
         WHERE d.ended{{ " AND d.status <> 'Completed'" if completion == "delete" }}

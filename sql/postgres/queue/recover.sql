@@ -74,6 +74,9 @@ BEGIN
             RETURN;
         END IF;
     END IF;
+{%- if claimed_by_others and parks_errors %}
+{% include "part/unpark.sql" %}
+{%- endif %}
 {%- if beside %}
 {% include "part/recover_beside.sql" %}
 {%- endif %}

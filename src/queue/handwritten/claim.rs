@@ -1,8 +1,7 @@
 //! Taking items out: a call of `Next_` for each, and one query for what the view shows of them all.
 
-use super::{Handwritten, cell, params, place, raised_by_procedure, returned};
+use super::{Handwritten, cell, own_results, params, place, raised_by_procedure, returned};
 use crate::catalog::Meaning;
-use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Batch, Cell, Column, ColumnType, Rows, Unfit, Value, answer_column};
 use crate::metrics::Call;
@@ -78,11 +77,7 @@ fn next(queue: &Inner, theirs: &Handwritten, session: &mut Session) -> Result<Op
         let message = format!("{} returned {status}, and did not say why", name());
         return Err(Error::new(ErrorKind::Database, message));
     }
-    // In T-SQL between the result that begins the batch and the one that ends it.
-    let own = match theirs.dialect {
-        Dialect::SqlServer => results.get(1..results.len().saturating_sub(1)).unwrap_or_default(),
-        Dialect::Postgres => &results,
-    };
+    let own = own_results(theirs.dialect, &results);
     let Some(rows) = own.iter().find(|rows| !rows.is_empty()) else { return Ok(None) };
     let key = place(rows, &theirs.shape.key.name).unwrap_or(0);
     let token = place(rows, &theirs.shape.token.name).unwrap_or(1);

@@ -7,7 +7,7 @@ use crate::ident::Identifier;
 use minijinja::{Value, context};
 
 /// A call of a procedure.
-pub(super) fn call(dialect: Dialect, call: &Call, local_time: bool) -> Result<String> {
+pub(in crate::queue) fn call(dialect: Dialect, call: &Call, local_time: bool) -> Result<String> {
     let procedure = dialect.exact(&call.procedure.schema, &call.procedure.name)?;
     dialect.statement("foreign/call", context! { procedure, arguments => arguments(dialect, call)?, local_time })
 }

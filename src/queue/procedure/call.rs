@@ -82,11 +82,7 @@ impl Handler {
         } else {
             session.results(&text, &params)?
         };
-        // In T-SQL between the result that begins the batch and the one that ends it.
-        let own = match self.dialect {
-            Dialect::SqlServer => results.get(1..results.len().saturating_sub(1)).unwrap_or_default(),
-            Dialect::Postgres => &results,
-        };
+        let own = handwritten::own_results(self.dialect, &results);
         let returned = match self.dialect {
             Dialect::SqlServer => results.last().and_then(|last| catalog::number(last, 0, 0)).unwrap_or(0),
             Dialect::Postgres => 0,

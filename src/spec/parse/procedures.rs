@@ -2,11 +2,27 @@
 
 use super::at::At;
 use crate::error::Result;
-use crate::spec::ProceduresSpec;
+use crate::spec::{ClaimedBySpec, ProceduresSpec};
+
+/// The keys of `procedures`.
+const KEYS: [&str; 8] = ["schema", "next", "modify", "add", "view", "key", "token", "time"];
+
+/// Reads `procedures` beside a `table`: one that claims, and nothing else.
+pub(super) fn claimed_by(at: &At<'_>) -> Result<ClaimedBySpec> {
+    let procedures = at.table(&KEYS)?;
+    for key in KEYS.into_iter().filter(|key| !["schema", "next"].contains(key)) {
+        if let Some(at) = procedures.get(key) {
+            return Err(
+                at.refuse("is decided by \"table\", beside which only a procedure that claims can be somebody's own")
+            );
+        }
+    }
+    Ok(ClaimedBySpec { schema: procedures.identifier("schema")?, next: procedures.need("next")?.identifier()? })
+}
 
 /// Reads `procedures`.
 pub(super) fn procedures(at: &At<'_>) -> Result<ProceduresSpec> {
-    let procedures = at.table(&["schema", "next", "modify", "add", "view", "key", "token", "time"])?;
+    let procedures = at.table(&KEYS)?;
     Ok(ProceduresSpec {
         schema: procedures.identifier("schema")?,
         next: procedures.need("next")?.identifier()?,

@@ -23,6 +23,8 @@ pub(super) fn table(at: &At<'_>) -> Result<TableSpec> {
         index: table.get("index").map_or_else(|| Ok(IndexSpec::default()), |at| index(&at))?,
         lifecycle: table.get("lifecycle").map_or_else(|| Ok(LifecycleSpec::default()), |at| lifecycle(&at))?,
         run_time: table.boolean("run_time", false)?,
+        // Another key of the description says it.
+        claimed_by: None,
     })
 }
 

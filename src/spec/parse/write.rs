@@ -2,8 +2,8 @@
 
 use super::retention;
 use crate::spec::{
-    CheckSpec, ClaimBySpec, ColumnSpec, Completion, Direction, Holds, KeySource, LifecycleSpec, Literal,
-    ProceduresSpec, QueueSpec, RetentionSpec, Storage, TableSpec,
+    CheckSpec, ClaimBySpec, ClaimedBySpec, ColumnSpec, Completion, Direction, Holds, KeySource, LifecycleSpec,
+    Literal, ProceduresSpec, QueueSpec, RetentionSpec, Storage, TableSpec,
 };
 use serde_json::{Map, Value, json};
 
@@ -19,7 +19,12 @@ impl QueueSpec {
         put("types", json!(self.types));
         match &self.storage {
             Storage::Own => {}
-            Storage::Table(table) => put("table", table_to_json(table)),
+            Storage::Table(table) => {
+                put("table", table_to_json(table));
+                if let Some(claimed_by) = &table.claimed_by {
+                    put("procedures", claimed_by_to_json(claimed_by));
+                }
+            }
             Storage::Procedures(procedures) => put("procedures", procedures_to_json(procedures)),
         }
         put("columns", columns_to_json(&self.columns));
@@ -220,6 +225,12 @@ fn literal_to_json(literal: &Literal) -> Value {
         Literal::Boolean(value) => json!(value),
         Literal::Text(text) => json!(text),
     }
+}
+
+fn claimed_by_to_json(claimed_by: &ClaimedBySpec) -> Value {
+    let named = [("schema", claimed_by.schema.as_ref()), ("next", Some(&claimed_by.next))];
+    let named = named.into_iter().filter_map(|(key, name)| Some((key.to_owned(), json!(name?.as_str()))));
+    Value::Object(named.collect())
 }
 
 fn procedures_to_json(procedures: &ProceduresSpec) -> Value {

@@ -94,8 +94,8 @@ fn each_mistake_has_its_line_and_key() {
         (
             "[order]",
             "[procedures]\nnext = 'n'\nmodify = 'm'\nview = 'v'\nkey = 'k'\ntoken = 't'\n[order]",
-            "line 19: procedures:",
-            "not both",
+            "line 21: procedures.modify:",
+            "is decided by \"table\"",
         ),
         // Columns that are not there.
         (
@@ -291,6 +291,48 @@ fn hand_written_procedures_decide_for_themselves() {
     assert!(error.message().contains("line 8: lease: is decided by the hand-written procedures"), "{error}");
     let error = QueueSpec::from_toml(&text.replace("view = 'v'\n", "")).unwrap_err();
     assert!(error.message().contains("line 2: procedures: the key \"view\" is missing"), "{error}");
+}
+
+/// Beside a table only the procedure that claims is somebody's own, and what it decides the description does not say.
+#[test]
+fn who_claims_decides_that_alone() {
+    let text = "queue = 'Q'\ncolumns = [{ name = 'Rank', type = 'integer', nullable = false }]\n[procedures]\nnext = 'n'\n[table]\n\
+                name = 't'\nkey = ['id']\nlifecycle = { owner = 'who', started = 'since' }\n\
+                states.Pending = { done = 0, since = { is = 'null' } }\nstates.Processing = { done = 0, since = { is = 'set' } }\n\
+                states.Completed = { done = 1 }\n[lease]\nkind = 'fixed'\n";
+    let spec = QueueSpec::from_toml(text).unwrap();
+    assert_eq!(QueueSpec::from_json(&spec.to_json()).unwrap(), spec);
+    let readpast::spec::Storage::Table(table) = &spec.storage else { panic!("not a table: {spec:?}") };
+    assert_eq!(table.claimed_by.as_ref().map(|by| by.next.as_str()), Some("n"));
+    for (from, to, words) in [
+        ("owner = 'who', ", "", "table.lifecycle: needs \"owner\", the column into which"),
+        ("started = 'since'", "error = 'since'", "table.lifecycle: needs \"started\", the column into which"),
+        ("'since' }\n", "'since', lease_until = 'until' }\n", "table.lifecycle.lease_until: leave it out"),
+        ("done = 1", "done = 0, since = { is = 'set' }", "table.states.Processing: has to look like no other state"),
+        ("kind = 'fixed'", "kind = 'sliding'", "lease.kind: has to be \"fixed\""),
+        ("kind = 'fixed'", "kind = 'fixed'\nresume_own = true", "lease.resume_own: is decided by the procedure"),
+        (
+            "[lease]",
+            "[order]\npriority = { column = 'Rank', first = 'highest' }\n[lease]",
+            "order.priority: is decided by",
+        ),
+        ("[lease]", "[order]\ngroup = 'Rank'\n[lease]", "order.group: is decided by"),
+        ("name = 't'", "name = 't'\nrun_time = true", "table.run_time: is decided by"),
+        ("next = 'n'", "next = 'n'\nview = 'v'", "procedures.view: is decided by \"table\""),
+        ("next = 'n'", "schema = 's'", "procedures: the key \"next\" is missing"),
+    ] {
+        assert_eq!(text.matches(from).count(), 1, "{from}");
+        let error = QueueSpec::from_toml(&text.replace(from, to)).expect_err(to);
+        assert!(error.message().contains(words), "{to}: {error}");
+    }
+    let kinds = text.replace("started = 'since'", "started = 'since', type = 'kind'");
+    for (more, words) in [
+        ("claim_by = ['type']\n", "claim_by: is decided by"),
+        ("roles = { own_types_only = true }\n", "roles.own_types_only: is"),
+    ] {
+        let error = QueueSpec::from_toml(&format!("{more}{kinds}")).expect_err(more);
+        assert!(error.message().contains(words), "{more}: {error}");
+    }
 }
 
 #[test]

@@ -148,6 +148,7 @@ fn table() -> impl Strategy<Value = TableSpec> {
             },
             run_time,
             index: IndexSpec { name: Some(index), columns: vec![flag, id] },
+            claimed_by: None,
         }
     })
 }

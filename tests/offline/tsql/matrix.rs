@@ -47,6 +47,24 @@ fn bare_table() -> Value {
         "status": {"column": "State", "values": {"Pending": 0, "Processing": 1, "Completed": 2}}})
 }
 
+/// Tables whose items somebody else's procedure claims: one with little, and one that counts, remembers and has two keys.
+fn claimed_by_others() -> Vec<(String, QueueSpec)> {
+    let states = json!({"Pending": {"State": 0, "Began": {"is": "null"}}, "Processing": {"State": 0, "Began": {"is": "set"}},
+        "Completed": {"State": 1}});
+    let mut bare = json!({"queue": "Job", "columns": [], "procedures": {"next": "Take"}, "lease": {"kind": "fixed"}});
+    bare["table"] = json!({"name": "jobs", "key": [{"name": "Id", "type": "bigint"}], "states": states,
+        "lifecycle": {"started": "Began", "owner": "By"}});
+    let mut whole = bare.clone();
+    whole["table"]["key"] = whole_table()["key"].clone();
+    whole["table"]["time"] = json!("local");
+    whole["table"]["lifecycle"] = json!({"started": "Began", "owner": "By", "attempts": "Tries", "due": "Due", "step": "Step",
+        "error": "Trouble", "token": "Version", "finished": "Ended"});
+    whole["attempts"] = json!({"history": true});
+    whole["roles"] = json!({"worker": "w"});
+    let read = |spec: Value| QueueSpec::from_text(&spec.to_string()).unwrap_or_else(|error| panic!("{spec}: {error}"));
+    vec![("claimed_bare".to_owned(), read(bare)), ("claimed_whole".to_owned(), read(whole))]
+}
+
 /// Each option by itself.
 fn options() -> Vec<(&'static str, Value)> {
     vec![
@@ -156,6 +174,7 @@ pub fn specs() -> Vec<(String, QueueSpec)> {
         found.push((format!("{kind}_everything"), spec));
     }
     assert_eq!(refused, REFUSED, "one that is not refused any more");
+    found.extend(claimed_by_others());
     let examples = EXAMPLES.iter().map(|(name, text)| (format!("example_{name}"), QueueSpec::from_text(text).unwrap()));
     found.into_iter().chain(examples).collect()
 }

@@ -1,0 +1,1 @@
+{CALL {{ object("Taken_" ~ queue ~ "_trx") }} (?, ?)}
