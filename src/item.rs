@@ -14,6 +14,7 @@ mod span;
 mod state;
 mod stats;
 mod time;
+mod trend;
 mod verdict;
 mod watched;
 mod why;
@@ -33,6 +34,7 @@ pub use self::{
     state::ItemState,
     stats::{QueueStats, StepCounts},
     time::{normalize_utc, utc_text},
+    trend::{OfType, Trend},
     verdict::Verdict,
     watched::{Holding, Trouble, Watched},
     why::{Standing, Why},

@@ -1,5 +1,6 @@
 //! What who watches a queue sees, from bounded looks.
 
+use super::trend::{self, OfType};
 use super::{ItemState, QueueStats};
 
 /// Figures about a queue from looks of a bounded number of rows each, so that they cost the same in a queue of ten million
@@ -22,6 +23,12 @@ pub struct Watched {
     pub ended_last_minute: i64,
     /// The same as a rate: items a minute. Where more were finished than are looked at, it is that of the newest of them.
     pub ended_per_minute: i64,
+    /// How many items end in an hour, by the last one, of those that were looked at.
+    pub ended_per_hour: i64,
+    /// How many of the items that wait say when they came, and within how many milliseconds that was.
+    pub(crate) came: (i64, Option<i64>),
+    /// What each type has, in the order of the description; nothing where the queue has one type.
+    pub types: Vec<OfType>,
     /// Whether the arrivals of the last hour go beyond the newest items.
     pub arrivals_capped: bool,
     /// Who has items in flight, at most 100, who has most of them first.
@@ -76,10 +83,7 @@ impl Watched {
         let stats = &self.stats;
         let arrivals = stats.arrivals_last_hour?;
         let busy = [ItemState::Pending, ItemState::Processing, ItemState::Error].iter().any(|s| stats.count(*s) > 0);
-        // At four fifths of their time, rounded up.
-        let work = i128::from(arrivals) * i128::from(stats.run_mean_ms.unwrap_or(0)) * 5;
-        let needed = i64::try_from((work + 14_399_999) / 14_400_000).unwrap_or(i64::MAX);
-        Some(needed.max(i64::from(busy)))
+        Some(trend::needed(arrivals, stats.run_mean_ms.unwrap_or(0), busy))
     }
 
     /// Takes in one row; names that are not known are left for a later version of the library.
@@ -98,6 +102,18 @@ impl Watched {
             }),
             Some(("window", "items")) => {
                 (self.window, self.window_capped) = (figure.value.unwrap_or(0), figure.capped);
+            }
+            Some(("type", what)) => {
+                let name = figure.detail.trim_end();
+                let place = self.types.iter().position(|of| of.name == name).unwrap_or_else(|| {
+                    self.types.push(OfType { name: name.to_owned(), ..OfType::default() });
+                    self.types.len() - 1
+                });
+                self.types[place].record(what, figure.value.unwrap_or(0), figure.ms, figure.capped);
+            }
+            Some(("came", "waiting")) => self.came = (figure.value.unwrap_or(0), figure.ms),
+            Some(("ended", "last_hour")) => {
+                self.ended_per_hour = trend::per_hour(figure.value.unwrap_or(0), figure.ms, figure.capped);
             }
             Some(("ended", "last_minute")) => {
                 let items = figure.value.unwrap_or(0);
@@ -128,6 +144,8 @@ impl Watched {
     /// What follows from the rows, once all are there.
     pub(crate) fn conclude(mut self) -> Self {
         self.stats.workers_needed = self.needed();
+        let tells_arrivals = self.stats.arrivals_last_hour.is_some();
+        self.types.iter_mut().for_each(|of| of.conclude(tells_arrivals));
         self
     }
 }

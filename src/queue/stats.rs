@@ -3,7 +3,7 @@
 use super::Inner;
 use super::backend::Backend;
 use crate::error::{Error, ErrorKind, Result};
-use crate::item::{Figure, QueueStats, StepCounts, Value, Watched};
+use crate::item::{Figure, OfType, QueueStats, StepCounts, Value, Watched};
 use crate::metrics::Call;
 use crate::session::{Param, Shape};
 
@@ -44,7 +44,10 @@ pub(super) fn watch(queue: &Inner, most: u32) -> Result<Watched> {
         queue.with_session(Call::Watch, |session| session.call(&calls.watch, &[Param::Integer(most)], Shape::Table))?;
     let text = |row, column| if let Value::Text(text) = rows.value(row, column) { text } else { "" };
     let number = |row, column| if let Value::Integer(number) = rows.value(row, column) { Some(number) } else { None };
-    let mut watched = Watched::default();
+    // Where nothing is, no row says so.
+    let types = if queue.spec.types.len() > 1 { queue.spec.types.as_slice() } else { &[] };
+    let types = types.iter().map(|name| OfType { name: name.clone(), ..OfType::default() });
+    let mut watched = Watched { types: types.collect(), ..Watched::default() };
     for row in 0..rows.len() {
         watched.record(&Figure {
             name: text(row, 0),

@@ -214,7 +214,7 @@ fn two_that_leave_it_out_are_the_same_work(given: &Given) {
 }
 
 /// The mistake is the item's, and the server says which constraint it breaks.
-fn refused(problem: &crate::api::Problem, constraint: &str) {
+fn refused(problem: &support::api::Problem, constraint: &str) {
     assert_eq!(problem.kind, "InvalidItem", "{}", problem.message);
     let message = problem.message.to_lowercase();
     assert!(message.contains(&constraint.to_lowercase()), "{constraint} is named: {message}");

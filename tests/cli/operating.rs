@@ -53,6 +53,47 @@ fn stats_count_and_watch() {
 }
 
 #[test]
+fn stats_tell_of_types_and_where_it_goes() {
+    let shell = mixed();
+    let text = shell.ok(&["stats", "Mail", "--by", "type", "--trend"]);
+    let row = |name: &str| {
+        let line = text.lines().find(|line| line.trim_start().starts_with(name));
+        line.unwrap_or_else(|| panic!("no {name} in {text}")).split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let sms = row("Sms");
+    assert_eq!(
+        (sms[1].as_str(), &sms[sms.len() - 4..]),
+        ("1", ["0", "0", "1", "1"].map(str::to_owned).as_slice()),
+        "{text}"
+    );
+    assert!(
+        text.contains("  trend   4 come and 2 end an hour; 2 wait, in an hour 4; workers needed 1 to keep up, 1 to"),
+        "{text}"
+    );
+    let stats = &shell.run(&["stats", "Mail", "--by", "type", "--trend", "--json"]).json()[0];
+    let sms = stats["types"].as_array().unwrap().iter().find(|of| of["type"] == "Sms").unwrap();
+    assert_eq!((&sms["due"], &sms["arrivals_last_hour"], &sms["workers_needed"]), (&1.into(), &1.into(), &1.into()));
+    assert_eq!((&stats["trend"]["depth_in_an_hour"], &stats["trend"]["counted"]), (&4.into(), &true.into()));
+    assert!(
+        shell.run(&["stats", "Mail", "--json"]).json()[0].get("trend").is_none(),
+        "what is not asked for is not looked for"
+    );
+    // Of a queue that deletes what is completed: two looks.
+    let file = shell.write("gone.toml", "queue = \"Gone\"\ntypes = [\"A\"]\ncolumns = []\ncompletion = \"delete\"\n");
+    shell.ok(&["install", file.to_str().unwrap()]);
+    assert_eq!(shell.feed(&["enqueue", "Gone"], "{}\n{}\n").status, Some(0));
+    let stats = &shell.run(&["stats", "Gone", "--trend=50ms", "--by", "type", "--json"]).json()[0];
+    let trend = &stats["trend"];
+    assert_eq!(
+        (&trend["counted"], &trend["depth"], &stats["types"]),
+        (&false.into(), &2.into(), &serde_json::json!([]))
+    );
+    assert!(trend["arrivals_per_hour"].as_i64().unwrap() > 2 && trend["ended_per_hour"].is_i64(), "{trend}");
+    shell.run(&["stats", "Mail", "--trend=0s"]).says(2, &["--trend", "5s is usual"]);
+    shell.run(&["stats", "Mail", "--by", "moon"]).says(2, &["--by", "type"]);
+}
+
+#[test]
 fn who_watches_on_a_terminal_sees_bars_and_how_it_went() {
     let shell = mixed();
     let line = format!("{} stats Mail --watch=1s", env!("CARGO_BIN_EXE_readpast"));

@@ -2,7 +2,6 @@
 //! a request is written by readpast, under the fence that every other queue has.
 
 use crate::Body;
-use crate::api::Api;
 use crate::audit::Audit;
 use crate::crew::{Crew, Task};
 use crate::drain::{Drain, item, until_empty};
@@ -11,6 +10,7 @@ use readpast::item::{Action, Answer, ItemState, Settlement};
 use readpast::spec::QueueSpec;
 use serde_json::json;
 use std::{collections::BTreeSet, time::Duration};
+use support::api::Api;
 
 pub const BODIES: &[(&str, Body)] = &[
     ("killed_workers_lose_nothing", killed_workers_lose_nothing),
@@ -220,7 +220,7 @@ fn what_the_claim_counts_is_counted(server: Server) {
     let spec = place.adopt("get_next_item", names_it);
     place.run(&insert("1"));
     let queue = open(&place, &spec, "a");
-    let problem = queue.claim(1, Duration::ZERO).err().expect("the printed procedure does not count");
+    let problem = queue.claim(1, Duration::ZERO).expect_err("the printed procedure does not count");
     assert!(problem.message.contains("has not counted the attempt"), "{}", problem.message);
     // His extension of the UPDATE.
     let file =
@@ -253,7 +253,7 @@ fn a_name_that_is_cut_is_told(server: Server) {
     let (place, spec) = given(server);
     place.run(&insert("1"));
     let queue = open(&place, &spec, &"n".repeat(80));
-    let problem = queue.claim(1, Duration::ZERO).err().expect("the table has another name than the worker");
+    let problem = queue.claim(1, Duration::ZERO).expect_err("the table has another name than the worker");
     let told = problem.message.contains("too long for it") || problem.message.contains("too long for type");
     assert!(told, "{}", problem.message);
 }
@@ -285,7 +285,7 @@ fn the_services_that_are_there_go_on_beside(server: Server) {
 
 fn the_doctor_looks_at_the_procedure(server: Server) {
     let (place, spec) = given(server);
-    let config = crate::fixture::Settings::from(place.settings(&[])).config();
+    let config = support::fixture::Settings::from(place.settings(&[])).config();
     let said = || -> Vec<String> {
         let findings = readpast::doctor::check(&config, Some(spec.queue.as_str())).unwrap();
         findings.iter().map(ToString::to_string).collect()

@@ -157,6 +157,90 @@ fn a_small_queue_is_told_exactly(queue: &Queue, kind: &str) {
     assert!(!watched.window_capped && !watched.due_capped && watched.counts_capped == [false; 9], "{kind}");
 }
 
+/// What each type has, and where it is going: of a type that no item has as well.
+#[test]
+fn types_and_trends_are_told() {
+    let table = r#", "table": {"name": "Tasks", "key": [{"name": "Id", "type": "bigint", "source": "table"}],
+        "lifecycle": {"type": "Kind", "enqueued": "Came"}, "states": {"Pending": {"State": 0}, "Processing": {"State": 1},
+        "Completed": {"State": 2}, "Failed": {"State": 3}}}"#;
+    let adopted = BARE.map(|text| {
+        let (kind, came) = (
+            "Kind varchar(60) NOT NULL",
+            if text.contains("dbo") {
+                "Came datetime2 NOT NULL DEFAULT SYSUTCDATETIME()"
+            } else {
+                "Came timestamptz NOT NULL DEFAULT clock_timestamp()"
+            },
+        );
+        text.replacen('(', &format!("({kind}, {came}, "), 1)
+    });
+    let kinds = [
+        (String::new(), None, true),
+        (r#", "completion": {"history": "Job_Done"}"#.to_owned(), None, true),
+        (r#", "completion": "delete""#.to_owned(), None, false),
+        (table.to_owned(), Some(&adopted), true),
+    ];
+    for (kind, table, tells) in kinds {
+        for database in Database::each() {
+            if let Some([sql_server, postgres]) = table {
+                database.run(database.pick(sql_server, postgres));
+            }
+            let spec = format!(
+                r#"{{"queue": "Job", "types": ["a", "b", "c"],
+                    "columns": [{{"name": "N", "type": "integer", "nullable": false}}]{kind}}}"#
+            );
+            install(&database.config(&[]), Some(&QueueSpec::from_json(&spec).unwrap())).unwrap();
+            let kind = format!("{:?} {kind}", database.dialect);
+            let queue = worker(&database, "w1");
+            for (of, count) in [("a", 6), ("b", 4)] {
+                let item = |n: i32| NewItem {
+                    kind: Some(of.to_owned()),
+                    columns: json!({"N": n}).as_object().unwrap().clone().into(),
+                    ..NewItem::default()
+                };
+                queue.enqueue(&(0..count).map(item).collect::<Vec<_>>(), None).unwrap();
+            }
+            settle(&queue, &claim(&queue, 2), Action::Complete, None);
+            claim(&queue, 3);
+            let watched = queue.watch(10_000).unwrap();
+            let types: Vec<_> =
+                watched.types.iter().map(|of| (of.name.as_str(), of.waiting, of.due, of.in_flight)).collect();
+            assert_eq!(types, [("a", 1, 1, 3), ("b", 4, 4, 0), ("c", 0, 0, 0)], "{kind}");
+            let [a, b, c] = watched.types.as_slice() else { panic!("{kind}") };
+            assert!(a.oldest_due_ms.is_some() && b.oldest_due_ms.is_some() && c.oldest_due_ms.is_none(), "{kind}");
+            let trend = watched.trend(None);
+            assert_eq!((trend.counted, trend.depth), (tells, 5), "{kind}");
+            if tells {
+                let arrived: Vec<_> = watched.types.iter().map(|of| of.arrivals_last_hour).collect();
+                assert_eq!(arrived, [Some(6), Some(4), Some(0)], "{kind}");
+                assert_eq!(
+                    watched.types.iter().map(|of| of.workers_needed).collect::<Vec<_>>(),
+                    [Some(1), Some(1), Some(0)]
+                );
+                let rates = (trend.arrivals_per_hour, trend.depth_in_an_hour);
+                let measured = watched.stats.sample;
+                assert_eq!(rates, (Some(10), Some(5 + 10 - measured)), "{kind}");
+                assert_eq!((a.ended_per_hour, watched.ended_per_hour), (measured, measured), "{kind}");
+            } else {
+                assert!(a.arrivals_last_hour.is_none() && a.workers_needed.is_none(), "{kind}");
+                assert!(trend.arrivals_per_hour.is_some_and(|many| many > 5), "five within some seconds: {trend:?}");
+                assert_eq!(
+                    (trend.ended_per_hour, trend.depth_in_an_hour),
+                    (None, None),
+                    "one look tells no change: {kind}"
+                );
+                settle(&queue, &claim(&queue, 2), Action::Complete, None);
+                let later = queue.watch(10_000).unwrap().trend(Some((&watched, Duration::from_secs(60))));
+                // Two a minute fewer wait than came.
+                assert_eq!(later.ended_per_hour, later.arrivals_per_hour.map(|many| many + 120), "{kind}");
+            }
+            let short = queue.watch(2).unwrap();
+            assert!(short.types.iter().all(|of| of.waiting <= 2), "{kind}");
+            assert!(short.types.iter().any(|of| of.capped), "{kind}");
+        }
+    }
+}
+
 fn workers_and_errors_are_told(queue: &Queue, kind: &str) {
     let Watched { workers, errors, .. } = queue.watch(10_000).unwrap();
     let held: Vec<_> = workers.iter().map(|holding| (holding.worker.as_str(), holding.items)).collect();

@@ -2,6 +2,8 @@
 {%- set procedure = "watch_" ~ queue -%}
 {%- set function = object(procedure) -%}
 {%- set history = history_table if own and history_table else none -%}
+{%- set by_type = role.kind and types | length > 1 -%}
+{%- set arrivals = role.enqueued and completion != "delete" and (own or completion == "keep") -%}
 {#- An item as each look reads it: from the row, or from what both rows tell. -#}
 {%- macro read(what) %}{{ "v.item_" ~ what if beside else m.of(what) }}{% endmacro -%}
 {%- macro key_shown() %}{% if own %}{{ m.shown_time("q." ~ key[0].quoted) }} || '0'{% else %}{{ m.key_text("v.item_key_") if beside else m.key_text_of_row() }}{% endif %}{% endmacro -%}
@@ -74,7 +76,12 @@ worker: how many items it holds (value), and for how long the oldest of them (ms
 error.<state>: how many of the items looked at say detail as the first line of their error, and the key of one of them.
 window.items: how many of the newest items the figures count and arrivals are of; capped says that there are more. wait,
 run: of those of them{{ ", and of those before what was taken last," if own }} that were started and finished. ended.last_minute: how many of
-these were finished within that time, the first of them so long ago (ms).
+these were finished within that time, the first of them so long ago (ms); ended.last_hour likewise. came.waiting: how many of those
+that wait say when they came, and within what time (ms).
+{%- if by_type %}
+type.<figure>: the same of one type, which is detail: waiting, due (ms: for how long the oldest), flying, ended{{ ", arrivals" if arrivals }} (both of the last
+hour), run_mean_ms.
+{%- endif %}
 Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}{{ ", its history" if history }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(most_ integer DEFAULT 10000)
@@ -157,6 +164,7 @@ BEGIN
         SELECT
             GREATEST(0, EXTRACT(EPOCH FROM r.started_at - COALESCE(r.due_at, r.enqueued_at)) * 1000)::bigint AS wait_ms,
             r.run_ms,
+            r.type,
             r.started_at + r.run_ms * interval '1 millisecond' AS ended_at
         FROM recent AS r
         WHERE r.started_at IS NOT NULL AND r.run_ms IS NOT NULL AND {{ object("queue_is_finished_fn") }}(r.status)
@@ -233,7 +241,53 @@ BEGIN
         SELECT 'ended.last_minute', COUNT(*), COUNT(*) >= most_, {{ m.ms("now_ - MIN(d.ended_at)") }}, NULL, NULL
         FROM measured AS d
         WHERE d.ended_at > now_ - interval '1 minute'
-{%- if role.enqueued and completion != "delete" and (own or completion == "keep") %}
+        UNION ALL
+        SELECT 'ended.last_hour', COUNT(*), COUNT(*) >= most_, {{ m.ms("now_ - MIN(d.ended_at)") }}, NULL, NULL
+        FROM measured AS d
+        WHERE d.ended_at > now_ - interval '1 hour'
+        UNION ALL
+        SELECT
+            'came.waiting', COUNT(*), COUNT(*) > most_,
+            {{ m.ms("CASE WHEN COUNT(*) > most_ THEN MAX(w.enqueued_at) ELSE now_ END - MIN(w.enqueued_at)") }}, NULL, NULL
+        FROM waiting AS w
+        WHERE w.enqueued_at <= now_
+{%- if by_type %}
+        UNION ALL
+        SELECT 'type.waiting', COUNT(*), (SELECT COUNT(*) FROM waiting) > most_, NULL, w.type, NULL
+        FROM waiting AS w
+        WHERE w.status IN ('Pending', 'Error')
+        GROUP BY w.type
+        UNION ALL
+        SELECT
+            'type.due', COUNT(*), (SELECT COUNT(*) FROM waiting) > most_,
+            {{ m.ms("now_ - MIN(COALESCE(w.due_at, w.enqueued_at))") }}, w.type, NULL
+        FROM waiting AS w
+        WHERE w.status IN ('Pending', 'Error') AND COALESCE(w.due_at <= now_, TRUE)
+        GROUP BY w.type
+        UNION ALL
+        SELECT 'type.flying', COUNT(*), (SELECT COUNT(*) FROM flying) > most_, NULL, f.type, NULL
+        FROM flying AS f
+        WHERE f.status = 'Processing'
+        GROUP BY f.type
+        UNION ALL
+        SELECT
+            'type.ended', COUNT(*), (SELECT COUNT(*) FROM measured) >= most_, {{ m.ms("now_ - MIN(d.ended_at)") }}, d.type, NULL
+        FROM measured AS d
+        WHERE d.ended_at > now_ - interval '1 hour'
+        GROUP BY d.type
+        UNION ALL
+        SELECT 'type.run_mean_ms', ROUND(AVG(d.run_ms))::bigint, FALSE, NULL, d.type, NULL
+        FROM measured AS d
+        GROUP BY d.type
+{%- if arrivals %}
+        UNION ALL
+        SELECT 'type.arrivals', COUNT(*), (SELECT COUNT(*) FROM present) > most_, NULL, r.type, NULL
+        FROM {{ "(SELECT p.* FROM present AS p UNION ALL SELECT g.* FROM gone AS g)" if history else "present" }} AS r
+        WHERE r.enqueued_at > now_ - interval '1 hour'
+        GROUP BY r.type
+{%- endif %}
+{%- endif %}
+{%- if arrivals %}
         UNION ALL
         SELECT 'arrivals.last_hour', COUNT(*), COUNT(*) > most_, NULL, NULL, NULL
         FROM {{ "(SELECT p.* FROM present AS p UNION ALL SELECT g.* FROM gone AS g)" if history else "present" }} AS r
@@ -278,7 +332,7 @@ BEGIN
 
     SELECT
         f.name,
-        CASE WHEN f.capped AND f.name NOT IN ('due.oldest_ms', 'ended.last_minute') THEN LEAST(f.value, most_) ELSE f.value END,
+        CASE WHEN f.capped AND f.name NOT IN ('due.oldest_ms', 'ended.last_minute', 'ended.last_hour') THEN LEAST(f.value, most_) ELSE f.value END,
         f.capped,
         f.ms,
         f.detail,

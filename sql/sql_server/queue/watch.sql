@@ -3,10 +3,11 @@
 {%- set procedure = "Watch_" ~ queue -%}
 {%- set arrivals = role.enqueued and (completion == "keep" or (t.history and not beside)) -%}
 {%- set hints = "ROWLOCK, READPAST, READCOMMITTEDLOCK" -%}
+{%- set by_type = role.kind and types | length > 1 -%}
 {%- set newest -%}{% for k in t.key %}q.{{ k.quoted }} DESC{{ ", " if not loop.last }}{% endfor %}{%- endset -%}
 {#- At most so many rows, and what each tells. -#}
 {%- macro seen(look) %}
-    INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [RunMs], [DueAt], [Owner], [Until])
+    INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [RunMs], [DueAt], [Owner], [Until]{{ ", [Type]" if by_type }})
     SELECT TOP (@Most + 1)
         '{{ look }}',
         {{ item.one_text(t.key[0], "q." ~ t.key[0].quoted) if own else item.as_text(t, "q", "quoted") }},
@@ -17,7 +18,8 @@
         CAST({{ item.duration(t) }} AS bigint),
         {{ item.due_at(t) }},
         {{ item.owner(t) }},
-        {{ item.until(t, lease_ms) }}
+        {{ item.until(t, lease_ms) }}{% if by_type %},
+        CAST(q.{{ role.kind }} AS nvarchar(60)){% endif %}
 {%- endmacro -%}
 {#- From the table, or from the rows beside it and then the table. -#}
 {%- macro from_table(index="", source=table) %}
@@ -41,7 +43,12 @@ worker: how many items it holds (Value), and for how long the oldest of them (Ms
 error.<state>: how many of the items looked at say Detail as the first line of their error, and the key of one of them.
 window.items: how many of the newest items the figures count and arrivals are of; Capped says that there are more. wait,
 run: of those of them{{ ", and of those before what was taken last," if own }} that were started and finished. ended.last_minute: how many of
-these were finished within that time, the first of them so long ago (Ms).
+these were finished within that time, the first of them so long ago (Ms); ended.last_hour likewise. came.waiting: how many of those
+that wait say when they came, and within what time (Ms).
+{%- if by_type %}
+type.<figure>: the same of one type, which is Detail: waiting, due (Ms: for how long the oldest), flying, ended{{ ", arrivals" if arrivals }} (both of the last
+hour), run_mean_ms.
+{%- endif %}
 Table access order: {{ called.table }}{{ ", its history" if t.history and not beside }}{{ ", " ~ queue ~ "_Lease" if beside }}.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
@@ -67,9 +74,11 @@ BEGIN
         [RunMs] bigint NULL,
         [DueAt] datetime2(7) NULL,
         [Owner] nvarchar(128) NULL,
-        [Until] datetime2(7) NULL
+        [Until] datetime2(7) NULL{{ ",\n        [Type] nvarchar(60) NULL" if by_type }}
     );
-    DECLARE @_Measured TABLE ([WaitMs] bigint NULL, [RunMs] bigint NOT NULL, [EndedAt] datetime2(7) NOT NULL);
+    DECLARE @_Measured TABLE (
+        [WaitMs] bigint NULL, [RunMs] bigint NOT NULL, [EndedAt] datetime2(7) NOT NULL{{ ", [Type] nvarchar(60) NULL" if by_type }}
+    );
     DECLARE @_Sample TABLE ([Metric] varchar(10) NOT NULL, [Ms] bigint NOT NULL, [Rank] bigint NOT NULL);
     DECLARE @_Look TABLE ([Look] char(1) NOT NULL PRIMARY KEY, [Capped] bit NOT NULL);
 
@@ -136,7 +145,7 @@ BEGIN
     FROM @_Seen AS s
     GROUP BY s.[Look];
 
-    INSERT INTO @_Measured ([WaitMs], [RunMs], [EndedAt])
+    INSERT INTO @_Measured ([WaitMs], [RunMs], [EndedAt]{{ ", [Type]" if by_type }})
     SELECT
         CASE
             WHEN s.[StartedAt] > COALESCE(s.[DueAt], s.[EnqueuedAt])
@@ -144,7 +153,7 @@ BEGIN
             WHEN COALESCE(s.[DueAt], s.[EnqueuedAt]) IS NOT NULL THEN 0
         END,
         s.[RunMs],
-        DATEADD(MILLISECOND, s.[RunMs] % 1000, DATEADD(SECOND, s.[RunMs] / 1000, s.[StartedAt]))
+        DATEADD(MILLISECOND, s.[RunMs] % 1000, DATEADD(SECOND, s.[RunMs] / 1000, s.[StartedAt])){{ ",\n        s.[Type]" if by_type }}
     FROM @_Seen AS s
     WHERE
         s.[Look] IN ('N', 'B', 'H')
@@ -221,6 +230,59 @@ BEGIN
             DATEDIFF_BIG(MILLISECOND, MIN(m.[EndedAt]), @_Now), NULL, NULL
         FROM @_Measured AS m
         WHERE m.[EndedAt] > DATEADD(MINUTE, -1, @_Now)
+        UNION ALL
+        SELECT
+            'ended.last_hour', COUNT_BIG(*), CASE WHEN COUNT_BIG(*) >= @Most THEN '+' ELSE '' END,
+            DATEDIFF_BIG(MILLISECOND, MIN(m.[EndedAt]), @_Now), NULL, NULL
+        FROM @_Measured AS m
+        WHERE m.[EndedAt] > DATEADD(HOUR, -1, @_Now)
+        UNION ALL
+        SELECT
+            'came.waiting', COUNT_BIG(*), 'W',
+            DATEDIFF_BIG(
+                MILLISECOND, MIN(s.[EnqueuedAt]), CASE WHEN COUNT_BIG(*) > @Most THEN MAX(s.[EnqueuedAt]) ELSE @_Now END
+            ),
+            NULL, NULL
+        FROM @_Seen AS s
+        WHERE s.[Look] = 'W' AND s.[EnqueuedAt] <= @_Now
+{%- if by_type %}
+        UNION ALL
+        SELECT
+            y.[Name],
+            COUNT_BIG(*),
+            y.[Look],
+            CASE
+                WHEN y.[Name] = 'type.due' THEN DATEDIFF_BIG(MILLISECOND, MIN(COALESCE(s.[DueAt], s.[EnqueuedAt])), @_Now)
+            END,
+            s.[Type],
+            NULL
+        FROM @_Seen AS s
+        INNER JOIN (
+            VALUES ('type.waiting', 'W'), ('type.due', 'W'), ('type.flying', 'F'){% if arrivals %}, ('type.arrivals', 'N'), ('type.arrivals', 'H'){% endif %}
+        ) AS y ([Name], [Look])
+            ON y.[Look] = s.[Look]
+        WHERE
+            (y.[Name] = 'type.waiting' AND s.[Status] IN ('Pending', 'Error'))
+            OR (
+                y.[Name] = 'type.due' AND s.[Status] IN ('Pending', 'Error') AND (s.[DueAt] IS NULL OR s.[DueAt] <= @_Now)
+            )
+            OR (y.[Name] = 'type.flying' AND s.[Status] = 'Processing')
+{%- if arrivals %}
+            OR (y.[Name] = 'type.arrivals' AND s.[EnqueuedAt] > DATEADD(HOUR, -1, @_Now))
+{%- endif %}
+        GROUP BY y.[Name], y.[Look], s.[Type]
+        UNION ALL
+        SELECT
+            'type.ended', COUNT_BIG(*), CASE WHEN @_Count >= @Most THEN '+' ELSE '' END,
+            DATEDIFF_BIG(MILLISECOND, MIN(m.[EndedAt]), @_Now), m.[Type], NULL
+        FROM @_Measured AS m
+        WHERE m.[EndedAt] > DATEADD(HOUR, -1, @_Now)
+        GROUP BY m.[Type]
+        UNION ALL
+        SELECT 'type.run_mean_ms', CAST(AVG(CAST(m.[RunMs] AS float)) AS bigint), '', NULL, m.[Type], NULL
+        FROM @_Measured AS m
+        GROUP BY m.[Type]
+{%- endif %}
 {%- if arrivals %}
         UNION ALL
         SELECT 'arrivals.last_hour', COUNT_BIG(*), 'N', NULL, NULL, NULL

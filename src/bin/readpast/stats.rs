@@ -1,6 +1,7 @@
 //! `readpast stats`.
 
 mod drawn;
+mod rates;
 
 use crate::exit::Exit;
 use crate::failure::Result;
@@ -8,6 +9,7 @@ use crate::global::Global;
 use crate::output::{Output, note};
 use crate::{connection, duration};
 use drawn::{LINE, Pens};
+use rates::{Asked, By, Rates};
 use readpast::item::{span_text, utc_text};
 use readpast::queue::MAX_ITEMS;
 use readpast::{Filter, ItemState, Queue, QueueStats};
@@ -32,6 +34,13 @@ pub struct Args {
     /// them. It reads each of them
     #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = duration::parse)]
     longer_than: Option<Duration>,
+    /// Shows what each of them has, too: what is due and for how long, rates, and how many workers it needs
+    #[arg(long, value_enum)]
+    by: Option<By>,
+    /// Shows where it is going, too: how many wait in an hour, at the rates of now, and how many workers that takes. Of a queue
+    /// that deletes what is completed by two looks, 5 s apart or as given
+    #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "5s", allow_negative_numbers = true, value_parser = rates::pause)]
+    trend: Option<Duration>,
 }
 
 /// Each look is a scan of the table: not more of them than a person can read.
@@ -47,15 +56,19 @@ struct Look {
     stats: QueueStats,
     /// How many ran long, where that was asked.
     longer: Option<Longer>,
+    /// What each type has and where it is going, where that was asked.
+    rates: Option<Rates>,
     at: Instant,
     time: SystemTime,
 }
 
 impl Look {
-    fn take(queue: &Queue, longer_than: Option<Duration>) -> readpast::Result<Self> {
+    fn take(queue: &Queue, args: &Args, before: Option<&Self>) -> readpast::Result<Self> {
+        let asked = Asked { by: args.by, trend: args.trend };
+        let rates = Rates::take(queue, asked, before.and_then(|before| before.rates.as_ref()))?;
         let stats = queue.stats()?;
-        let longer = longer_than.map(|than| Longer::count(queue, duration::ms(than))).transpose()?;
-        Ok(Self { stats, longer, at: Instant::now(), time: SystemTime::now() })
+        let longer = args.longer_than.map(|than| Longer::count(queue, duration::ms(than))).transpose()?;
+        Ok(Self { stats, longer, rates, at: Instant::now(), time: SystemTime::now() })
     }
 }
 
@@ -92,7 +105,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     let mut before: Option<Look> = None;
     let mut drawing = (args.watch.is_some() && out.is_terminal() && !out.is_json()).then(Drawing::new);
     loop {
-        let look = match (Look::take(&queue, args.longer_than), args.watch) {
+        let look = match (Look::take(&queue, args, before.as_ref()), args.watch) {
             (Ok(look), _) => look,
             // Who watches wants to see how it goes on.
             (Err(error), Some(pause)) if error.is_retryable() => {
@@ -234,6 +247,7 @@ fn table(queue: &str, look: &Look, watched: Option<(Duration, Option<&Look>)>, p
         }
     }
     lines.extend(steps(stats));
+    lines.extend(look.rates.iter().flat_map(Rates::lines));
     lines.push(workers(stats));
     lines.join("\n")
 }
@@ -298,6 +312,9 @@ fn document(queue: &str, look: &Look) -> Value {
         "workers_needed": stats.workers_needed,
         "steps": stats.steps.iter().map(|step| json!({"step": step.step, "counts": counts(&|state| step.count(state))})).collect::<Vec<_>>(),
     });
+    for (member, value) in look.rates.iter().flat_map(Rates::document) {
+        document[member] = value;
+    }
     if let Some(longer) = &look.longer {
         document["longer"] = json!({"than_ms": longer.than_ms, "items": longer.all(), "counts": longer.counts});
     }
@@ -311,7 +328,7 @@ mod tests {
     fn look(pending: i64, completed: i64, at: Instant) -> Look {
         let mut stats = QueueStats { due: pending, ..QueueStats::default() };
         (stats.counts[0], stats.counts[4]) = (pending, completed);
-        Look { stats, longer: None, at, time: SystemTime::UNIX_EPOCH }
+        Look { stats, longer: None, rates: None, at, time: SystemTime::UNIX_EPOCH }
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use super::retention;
 use crate::spec::{
-    CheckSpec, ClaimBySpec, ClaimedBySpec, ColumnSpec, Completion, Direction, Holds, KeySource, LifecycleSpec,
-    Literal, ProceduresSpec, QueueSpec, RetentionSpec, Storage, TableSpec,
+    CheckSpec, ClaimBySpec, ClaimedBySpec, ColumnSpec, Completion, Direction, Holds, KeySource, LifecycleSpec, Literal,
+    ProceduresSpec, QueueSpec, RetentionSpec, Storage, TableSpec,
 };
 use serde_json::{Map, Value, json};
 

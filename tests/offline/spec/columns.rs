@@ -1,6 +1,6 @@
 //! What a description says of a column besides its type.
 
-use readpast::{ErrorKind, QueueSpec, dialect::Dialect, ident::Identifier};
+use readpast::{Dialect, ErrorKind, QueueSpec, ident::Identifier};
 use serde_json::{Value, json};
 
 /// A queue with one column, of which `more` is said besides its name.

@@ -6,6 +6,7 @@ use crate::failure::Result;
 use crate::output::note;
 use crate::signals::Stop;
 use readpast::config::Config;
+use readpast::item::Trend;
 use readpast::{Queue, Watched};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -60,6 +61,11 @@ impl Desk {
         News { looks: known.looks.iter().cloned().collect(), trouble: known.trouble.clone(), failures: known.failures }
     }
 
+    /// Where the queue is going, by the newest look and one of some minutes before.
+    pub fn trend(&self) -> Option<Trend> {
+        trend(&self.news().looks)
+    }
+
     /// The newest figures, and whether they are no older than the last look.
     pub fn latest(&self) -> (Option<Arc<Look>>, bool) {
         let known = self.lock();
@@ -93,6 +99,17 @@ impl Desk {
     fn lock(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Over how long a change is measured: long enough that a burst does not show as an hour of it.
+const SPAN: Duration = Duration::from_secs(300);
+
+/// Where a queue is going, by the newest of its looks and the oldest that is not older than some minutes.
+pub fn trend(looks: &[Arc<Look>]) -> Option<Trend> {
+    let newest = looks.last()?;
+    let ago = |look: &Look| newest.at.duration_since(look.at).unwrap_or_default();
+    let earlier = looks.iter().find(|look| ago(look) <= SPAN).filter(|look| !ago(look).is_zero());
+    Some(newest.watched.trend(earlier.map(|look| (&look.watched, ago(look)))))
 }
 
 /// Takes figures until it is to stop, and tells of each round.

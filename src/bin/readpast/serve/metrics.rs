@@ -2,14 +2,15 @@
 
 use super::App;
 use super::answer::{Answer, JSON, TEXT};
-use super::desk::{Desk, Look, News};
+use super::desk::{Desk, Look, News, trend};
+use readpast::item::{OfType, Trend};
 use readpast::metrics::{Family, Kind, Metrics};
 use readpast::{ItemState, Watched};
 use serde_json::json;
 use std::time::UNIX_EPOCH;
 
 /// What is told of a queue: a gauge's name, its unit and meaning, and its value where there is one.
-type Gauge = (&'static str, &'static str, fn(&Watched) -> Option<f64>);
+type Gauge<T = Watched> = (&'static str, &'static str, fn(&T) -> Option<f64>);
 
 #[allow(clippy::cast_precision_loss, reason = "Prometheus knows floating point alone")]
 fn number(value: i64) -> f64 {
@@ -56,6 +57,7 @@ pub fn prometheus(app: &App) -> Answer {
     let news: Vec<_> = desks.iter().map(|desk| (desk.queue.name(), desk.news())).collect();
     let looks: Vec<_> = news.iter().filter_map(|(name, news)| Some((*name, &**news.looks.last()?))).collect();
     let of_queues = told(&news).into_iter().chain(looked(&looks)).chain(found(&looks));
+    let of_queues = of_queues.chain(going(&news)).chain(of_types(&looks));
     let all: Metrics = of_queues.chain(readpast::metrics()).collect();
     Answer::new(200, Metrics::TEXT, all.to_string())
 }
@@ -122,6 +124,61 @@ fn found(looks: &[(&str, &Look)]) -> Vec<Family> {
     families
 }
 
+/// Where the queues are going.
+fn going(news: &[(&str, News)]) -> Vec<Family> {
+    let gauges: [Gauge<Trend>; 4] = [
+        ("readpast_queue_arrivals_per_hour_items", "Items that come in an hour.", |t| t.arrivals_per_hour.map(number)),
+        ("readpast_queue_ended_per_hour_items", "Items that end in an hour.", |t| t.ended_per_hour.map(number)),
+        ("readpast_queue_depth_in_an_hour_items", "Items that will wait in an hour, at the rates of now.", |t| {
+            t.depth_in_an_hour.map(number)
+        }),
+        (
+            "readpast_queue_workers_to_catch_up",
+            "How many items must be worked on at once to keep up and have done in an hour what waits.",
+            |t| t.workers_to_catch_up.map(number),
+        ),
+    ];
+    let trends: Vec<_> = news.iter().filter_map(|(name, news)| Some((*name, trend(&news.looks)?))).collect();
+    let family = |(name, help, value): Gauge<Trend>| {
+        let mut family = gauge(name, help);
+        for (queue, trend) in &trends {
+            value(trend).into_iter().for_each(|value| family.add(&[("queue", queue)], value));
+        }
+        family
+    };
+    gauges.into_iter().map(family).collect()
+}
+
+/// What each type has, in queues that have more than one.
+fn of_types(looks: &[(&str, &Look)]) -> Vec<Family> {
+    let gauges: [Gauge<OfType>; 5] = [
+        ("readpast_queue_type_due_items", "Items of the type that are due, up to the bound of a look.", |of| {
+            Some(number(of.due))
+        }),
+        ("readpast_queue_type_oldest_due_seconds", "How long the oldest due item of the type has been due.", |of| {
+            Some(seconds(of.oldest_due_ms).unwrap_or(0.0))
+        }),
+        ("readpast_queue_type_in_flight_items", "Items of the type in flight.", |of| Some(number(of.in_flight))),
+        ("readpast_queue_type_ended_per_hour_items", "Items of the type that end in an hour.", |of| {
+            Some(number(of.ended_per_hour))
+        }),
+        ("readpast_queue_type_workers_needed", "How many items of the type must be worked on at once.", |of| {
+            of.workers_needed.map(number)
+        }),
+    ];
+    let family = |(name, help, value): Gauge<OfType>| {
+        let mut family = gauge(name, help);
+        for (queue, look) in looks {
+            for of in &look.watched.types {
+                let labels = [("queue", *queue), ("type", of.name.as_str())];
+                value(of).into_iter().for_each(|value| family.add(&labels, value));
+            }
+        }
+        family
+    };
+    gauges.into_iter().map(family).collect()
+}
+
 /// Whether the figures of all queues are there and fresh.
 pub fn ready(app: &App) -> Answer {
     let desks = app.queues.desks();
@@ -133,24 +190,42 @@ pub fn ready(app: &App) -> Answer {
     }
 }
 
-/// How many workers a queue needs. Where nobody knows what arrives: enough for what is due and in work, one each.
-pub fn scale(desk: &Desk) -> Answer {
-    let (Some(look), true) = desk.latest() else {
-        return Answer::new(503, JSON, json!({"error": "there are no figures"}).to_string());
-    };
+/// How many workers a queue needs, or one of its types. Where nobody knows what arrives: as its backlog grows or shrinks, and
+/// until that is known enough for what is due and in work, one each.
+pub fn scale(desk: &Desk, kind: Option<&str>) -> Answer {
+    let refused = |status, error: &str| Answer::new(status, JSON, json!({"error": error}).to_string());
+    let (Some(look), true) = desk.latest() else { return refused(503, "there are no figures") };
+    let name = desk.queue.name();
     let stats = &look.watched.stats;
-    let known = stats.workers_needed.is_some();
-    let needed = stats.workers_needed.unwrap_or(stats.due + stats.workers_busy);
-    Answer::new(
-        200,
-        JSON,
-        json!({
-            "queue": desk.queue.name(),
-            "workers_needed": needed,
-            "from": if known { "arrivals" } else { "backlog" },
-            "due": stats.due,
-            "in_flight": stats.count(ItemState::Processing),
-        })
-        .to_string(),
-    )
+    let (needed, from, due, in_flight, trend) = match kind {
+        None => {
+            let trend = desk.trend().unwrap_or_default();
+            let guessed = trend.ended_per_hour.and(trend.workers_needed);
+            let (needed, from) = match (stats.workers_needed, guessed) {
+                (Some(needed), _) => (needed, "arrivals"),
+                (None, Some(needed)) => (needed, "trend"),
+                (None, None) => (stats.due + stats.workers_busy, "backlog"),
+            };
+            (needed, from, stats.due, stats.count(ItemState::Processing), Some(trend))
+        }
+        Some(kind) => {
+            let Some(of) = look.watched.types.iter().find(|of| of.name == kind) else {
+                return refused(404, "the queue has no such type, or one type alone");
+            };
+            let (needed, from) =
+                of.workers_needed.map_or((of.due + of.in_flight, "backlog"), |needed| (needed, "arrivals"));
+            (needed, from, of.due, of.in_flight, None)
+        }
+    };
+    let mut told = json!({
+        "queue": name, "workers_needed": needed, "from": from, "due": due, "in_flight": in_flight,
+    });
+    if let Some(kind) = kind {
+        told["type"] = json!(kind);
+    }
+    if let Some(trend) = trend {
+        told["depth_in_an_hour"] = json!(trend.depth_in_an_hour);
+        told["workers_to_catch_up"] = json!(trend.workers_to_catch_up);
+    }
+    Answer::new(200, JSON, told.to_string())
 }

@@ -1,7 +1,7 @@
 //! Which address shows what.
 
 use super::answer::{Answer, JSON};
-use super::desk::{Desk, Look};
+use super::desk::{self, Desk, Look};
 use super::request::Request;
 use super::{App, act, chart, item, metrics, pages, show};
 use readpast::item::{span_text, utc_text};
@@ -26,7 +26,7 @@ pub fn route(app: &App, request: &Request) -> Answer {
         ["metrics"] => metrics::prometheus(app),
         ["health", "ready"] => metrics::ready(app),
         ["scale", name] => match app.queues.find(name) {
-            Some(desk) => metrics::scale(&desk),
+            Some(desk) => metrics::scale(&desk, request.one("type")),
             None => Answer::new(404, JSON, json!({"error": "there is no such queue"}).to_string()),
         },
         ["style.css"] => kept("text/css; charset=utf-8", pages::STYLE),
@@ -78,6 +78,7 @@ fn queue(app: &App, desk: &Desk) -> Answer {
         "own": is_own(desk.queue.spec()),
         "trouble": news.trouble,
         "f": latest.map(|look| show::figures(&look.watched)),
+        "trend": desk::trend(&news.looks).map(|trend| show::trend(&trend)),
         "charts": charts(app, &news.looks),
         "at": latest.map(|look| utc_text(look.at).get(..19).unwrap_or_default().to_owned() + "Z"),
         "took": latest.map(|look| span_text(i64::try_from(look.took.as_millis()).unwrap_or(i64::MAX))),

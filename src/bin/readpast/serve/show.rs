@@ -1,6 +1,6 @@
 //! Figures as people read them.
 
-use readpast::item::span_text;
+use readpast::item::{Trend, span_text};
 use readpast::{ItemState, Watched};
 use serde_json::{Value, json};
 
@@ -48,6 +48,19 @@ pub fn concerns(watched: &Watched) -> Vec<String> {
     found
 }
 
+/// Where a queue is going, for a page.
+pub fn trend(trend: &Trend) -> Value {
+    let shown = |value: Option<i64>| value.map(|value| count(value, false));
+    json!({
+        "depth": shown(trend.depth_in_an_hour),
+        "arrivals": shown(trend.arrivals_per_hour),
+        "ended": shown(trend.ended_per_hour),
+        "catch_up": shown(trend.workers_to_catch_up),
+        "needed": shown(trend.workers_needed),
+        "counted": trend.counted,
+    })
+}
+
 /// The figures of a queue for a page.
 pub fn figures(watched: &Watched) -> Value {
     let stats = &watched.stats;
@@ -75,7 +88,23 @@ pub fn figures(watched: &Watched) -> Value {
             json!({"state": state, "text": trouble.text, "shown": plain(&trouble.text), "items": count(trouble.items, false), "key": trouble.key})
         })
         .collect();
+    let types: Vec<_> = watched
+        .types
+        .iter()
+        .map(|of| {
+            json!({
+                "name": plain(&of.name),
+                "due": count(of.due, of.capped),
+                "oldest": span(of.oldest_due_ms),
+                "in_flight": count(of.in_flight, false),
+                "per_hour": count(of.ended_per_hour, false),
+                "arrivals": of.arrivals_last_hour.map(|n| count(n, of.capped)),
+                "needed": of.workers_needed.map(|n| count(n, false)),
+            })
+        })
+        .collect();
     json!({
+        "types": types,
         "states": states,
         "waiting": count(stats.count(ItemState::Pending) + stats.count(ItemState::Error), watched.due_capped),
         "due": count(stats.due, watched.due_capped),

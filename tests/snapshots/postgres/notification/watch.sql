@@ -7,7 +7,10 @@ worker: how many items it holds (value), and for how long the oldest of them (ms
 error.<state>: how many of the items looked at say detail as the first line of their error, and the key of one of them.
 window.items: how many of the newest items the figures count and arrivals are of; capped says that there are more. wait,
 run: of those of them, and of those before what was taken last, that were started and finished. ended.last_minute: how many of
-these were finished within that time, the first of them so long ago (ms).
+these were finished within that time, the first of them so long ago (ms); ended.last_hour likewise. came.waiting: how many of those
+that wait say when they came, and within what time (ms).
+type.<figure>: the same of one type, which is detail: waiting, due (ms: for how long the oldest), flying, ended, arrivals (both of the last
+hour), run_mean_ms.
 Table access order: notification.
 */
 CREATE OR REPLACE FUNCTION "readpast"."watch_notification"(most_ integer DEFAULT 10000)
@@ -144,6 +147,7 @@ BEGIN
         SELECT
             GREATEST(0, EXTRACT(EPOCH FROM r.started_at - COALESCE(r.due_at, r.enqueued_at)) * 1000)::bigint AS wait_ms,
             r.run_ms,
+            r.type,
             r.started_at + r.run_ms * interval '1 millisecond' AS ended_at
         FROM recent AS r
         WHERE r.started_at IS NOT NULL AND r.run_ms IS NOT NULL AND "readpast"."queue_is_finished_fn"(r.status)
@@ -215,6 +219,48 @@ BEGIN
         FROM measured AS d
         WHERE d.ended_at > now_ - interval '1 minute'
         UNION ALL
+        SELECT 'ended.last_hour', COUNT(*), COUNT(*) >= most_, (EXTRACT(EPOCH FROM now_ - MIN(d.ended_at)) * 1000)::bigint, NULL, NULL
+        FROM measured AS d
+        WHERE d.ended_at > now_ - interval '1 hour'
+        UNION ALL
+        SELECT
+            'came.waiting', COUNT(*), COUNT(*) > most_,
+            (EXTRACT(EPOCH FROM CASE WHEN COUNT(*) > most_ THEN MAX(w.enqueued_at) ELSE now_ END - MIN(w.enqueued_at)) * 1000)::bigint, NULL, NULL
+        FROM waiting AS w
+        WHERE w.enqueued_at <= now_
+        UNION ALL
+        SELECT 'type.waiting', COUNT(*), (SELECT COUNT(*) FROM waiting) > most_, NULL, w.type, NULL
+        FROM waiting AS w
+        WHERE w.status IN ('Pending', 'Error')
+        GROUP BY w.type
+        UNION ALL
+        SELECT
+            'type.due', COUNT(*), (SELECT COUNT(*) FROM waiting) > most_,
+            (EXTRACT(EPOCH FROM now_ - MIN(COALESCE(w.due_at, w.enqueued_at))) * 1000)::bigint, w.type, NULL
+        FROM waiting AS w
+        WHERE w.status IN ('Pending', 'Error') AND COALESCE(w.due_at <= now_, TRUE)
+        GROUP BY w.type
+        UNION ALL
+        SELECT 'type.flying', COUNT(*), (SELECT COUNT(*) FROM flying) > most_, NULL, f.type, NULL
+        FROM flying AS f
+        WHERE f.status = 'Processing'
+        GROUP BY f.type
+        UNION ALL
+        SELECT
+            'type.ended', COUNT(*), (SELECT COUNT(*) FROM measured) >= most_, (EXTRACT(EPOCH FROM now_ - MIN(d.ended_at)) * 1000)::bigint, d.type, NULL
+        FROM measured AS d
+        WHERE d.ended_at > now_ - interval '1 hour'
+        GROUP BY d.type
+        UNION ALL
+        SELECT 'type.run_mean_ms', ROUND(AVG(d.run_ms))::bigint, FALSE, NULL, d.type, NULL
+        FROM measured AS d
+        GROUP BY d.type
+        UNION ALL
+        SELECT 'type.arrivals', COUNT(*), (SELECT COUNT(*) FROM present) > most_, NULL, r.type, NULL
+        FROM present AS r
+        WHERE r.enqueued_at > now_ - interval '1 hour'
+        GROUP BY r.type
+        UNION ALL
         SELECT 'arrivals.last_hour', COUNT(*), COUNT(*) > most_, NULL, NULL, NULL
         FROM present AS r
         WHERE r.enqueued_at > now_ - interval '1 hour'
@@ -257,7 +303,7 @@ BEGIN
 
     SELECT
         f.name,
-        CASE WHEN f.capped AND f.name NOT IN ('due.oldest_ms', 'ended.last_minute') THEN LEAST(f.value, most_) ELSE f.value END,
+        CASE WHEN f.capped AND f.name NOT IN ('due.oldest_ms', 'ended.last_minute', 'ended.last_hour') THEN LEAST(f.value, most_) ELSE f.value END,
         f.capped,
         f.ms,
         f.detail,

@@ -7,7 +7,8 @@ worker: how many items it holds (Value), and for how long the oldest of them (Ms
 error.<state>: how many of the items looked at say Detail as the first line of their error, and the key of one of them.
 window.items: how many of the newest items the figures count and arrivals are of; Capped says that there are more. wait,
 run: of those of them, and of those before what was taken last, that were started and finished. ended.last_minute: how many of
-these were finished within that time, the first of them so long ago (Ms).
+these were finished within that time, the first of them so long ago (Ms); ended.last_hour likewise. came.waiting: how many of those
+that wait say when they came, and within what time (Ms).
 Table access order: Invoice, its history.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Watch_Invoice]
@@ -38,7 +39,9 @@ BEGIN
         [Owner] nvarchar(128) NULL,
         [Until] datetime2(7) NULL
     );
-    DECLARE @_Measured TABLE ([WaitMs] bigint NULL, [RunMs] bigint NOT NULL, [EndedAt] datetime2(7) NOT NULL);
+    DECLARE @_Measured TABLE (
+        [WaitMs] bigint NULL, [RunMs] bigint NOT NULL, [EndedAt] datetime2(7) NOT NULL
+    );
     DECLARE @_Sample TABLE ([Metric] varchar(10) NOT NULL, [Ms] bigint NOT NULL, [Rank] bigint NOT NULL);
     DECLARE @_Look TABLE ([Look] char(1) NOT NULL PRIMARY KEY, [Capped] bit NOT NULL);
 
@@ -238,6 +241,21 @@ BEGIN
             DATEDIFF_BIG(MILLISECOND, MIN(m.[EndedAt]), @_Now), NULL, NULL
         FROM @_Measured AS m
         WHERE m.[EndedAt] > DATEADD(MINUTE, -1, @_Now)
+        UNION ALL
+        SELECT
+            'ended.last_hour', COUNT_BIG(*), CASE WHEN COUNT_BIG(*) >= @Most THEN '+' ELSE '' END,
+            DATEDIFF_BIG(MILLISECOND, MIN(m.[EndedAt]), @_Now), NULL, NULL
+        FROM @_Measured AS m
+        WHERE m.[EndedAt] > DATEADD(HOUR, -1, @_Now)
+        UNION ALL
+        SELECT
+            'came.waiting', COUNT_BIG(*), 'W',
+            DATEDIFF_BIG(
+                MILLISECOND, MIN(s.[EnqueuedAt]), CASE WHEN COUNT_BIG(*) > @Most THEN MAX(s.[EnqueuedAt]) ELSE @_Now END
+            ),
+            NULL, NULL
+        FROM @_Seen AS s
+        WHERE s.[Look] = 'W' AND s.[EnqueuedAt] <= @_Now
         UNION ALL
         SELECT 'arrivals.last_hour', COUNT_BIG(*), 'N', NULL, NULL, NULL
         FROM @_Seen AS s

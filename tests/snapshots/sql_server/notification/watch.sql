@@ -7,7 +7,10 @@ worker: how many items it holds (Value), and for how long the oldest of them (Ms
 error.<state>: how many of the items looked at say Detail as the first line of their error, and the key of one of them.
 window.items: how many of the newest items the figures count and arrivals are of; Capped says that there are more. wait,
 run: of those of them, and of those before what was taken last, that were started and finished. ended.last_minute: how many of
-these were finished within that time, the first of them so long ago (Ms).
+these were finished within that time, the first of them so long ago (Ms); ended.last_hour likewise. came.waiting: how many of those
+that wait say when they came, and within what time (Ms).
+type.<figure>: the same of one type, which is Detail: waiting, due (Ms: for how long the oldest), flying, ended, arrivals (both of the last
+hour), run_mean_ms.
 Table access order: Notification.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Watch_Notification]
@@ -36,9 +39,12 @@ BEGIN
         [RunMs] bigint NULL,
         [DueAt] datetime2(7) NULL,
         [Owner] nvarchar(128) NULL,
-        [Until] datetime2(7) NULL
+        [Until] datetime2(7) NULL,
+        [Type] nvarchar(60) NULL
     );
-    DECLARE @_Measured TABLE ([WaitMs] bigint NULL, [RunMs] bigint NOT NULL, [EndedAt] datetime2(7) NOT NULL);
+    DECLARE @_Measured TABLE (
+        [WaitMs] bigint NULL, [RunMs] bigint NOT NULL, [EndedAt] datetime2(7) NOT NULL, [Type] nvarchar(60) NULL
+    );
     DECLARE @_Sample TABLE ([Metric] varchar(10) NOT NULL, [Ms] bigint NOT NULL, [Rank] bigint NOT NULL);
     DECLARE @_Look TABLE ([Look] char(1) NOT NULL PRIMARY KEY, [Capped] bit NOT NULL);
 
@@ -48,7 +54,7 @@ BEGIN
     SET @_Now = SYSUTCDATETIME();
     SET @_At = @_Now;
 
-    INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [RunMs], [DueAt], [Owner], [Until])
+    INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [RunMs], [DueAt], [Owner], [Until], [Type])
     SELECT TOP (@Most + 1)
         'W',
         CONVERT(nvarchar(30), CAST(q.[EnqueuedAt] AS datetime2(7)), 126),
@@ -59,12 +65,13 @@ BEGIN
         CAST(q.[Duration] AS bigint),
         CAST(q.[ScheduledFor] AS datetime2(7)),
         q.[LeaseOwner],
-        q.[LeaseUntil]
+        q.[LeaseUntil],
+        CAST(q.[Type] AS nvarchar(60))
     FROM [readpast].[Notification] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Notification_Due]))
     WHERE q.[Status] IN ('Pending', 'Error')
     OPTION (LOOP JOIN, FORCE ORDER);
 
-    INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [RunMs], [DueAt], [Owner], [Until])
+    INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [RunMs], [DueAt], [Owner], [Until], [Type])
     SELECT TOP (@Most + 1)
         'F',
         CONVERT(nvarchar(30), CAST(q.[EnqueuedAt] AS datetime2(7)), 126),
@@ -75,11 +82,12 @@ BEGIN
         CAST(q.[Duration] AS bigint),
         CAST(q.[ScheduledFor] AS datetime2(7)),
         q.[LeaseOwner],
-        q.[LeaseUntil]
+        q.[LeaseUntil],
+        CAST(q.[Type] AS nvarchar(60))
     FROM [readpast].[Notification] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Notification_InFlight]))
     WHERE q.[Status] = 'Processing';
 
-    INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [RunMs], [DueAt], [Owner], [Until])
+    INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [RunMs], [DueAt], [Owner], [Until], [Type])
     SELECT TOP (@Most + 1)
         'S',
         CONVERT(nvarchar(30), CAST(q.[EnqueuedAt] AS datetime2(7)), 126),
@@ -90,12 +98,13 @@ BEGIN
         CAST(q.[Duration] AS bigint),
         CAST(q.[ScheduledFor] AS datetime2(7)),
         q.[LeaseOwner],
-        q.[LeaseUntil]
+        q.[LeaseUntil],
+        CAST(q.[Type] AS nvarchar(60))
     FROM [readpast].[Notification] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Notification_Ended]))
     WHERE q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
     ORDER BY q.[EnqueuedAt] DESC;
 
-    INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [RunMs], [DueAt], [Owner], [Until])
+    INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [RunMs], [DueAt], [Owner], [Until], [Type])
     SELECT TOP (@Most + 1)
         'N',
         CONVERT(nvarchar(30), CAST(q.[EnqueuedAt] AS datetime2(7)), 126),
@@ -106,7 +115,8 @@ BEGIN
         CAST(q.[Duration] AS bigint),
         CAST(q.[ScheduledFor] AS datetime2(7)),
         q.[LeaseOwner],
-        q.[LeaseUntil]
+        q.[LeaseUntil],
+        CAST(q.[Type] AS nvarchar(60))
     FROM [readpast].[Notification] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
     ORDER BY q.[EnqueuedAt] DESC;
 
@@ -115,7 +125,7 @@ BEGIN
     IF @_Edge IS NULL
         SET @_Edge = (SELECT MIN(s.[EnqueuedAt]) FROM @_Seen AS s WHERE s.[Look] = 'W');
     SET @_Newest = (SELECT MIN(s.[EnqueuedAt]) FROM @_Seen AS s WHERE s.[Look] = 'N');
-    INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [RunMs], [DueAt], [Owner], [Until])
+    INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [RunMs], [DueAt], [Owner], [Until], [Type])
     SELECT TOP (@Most + 1)
         'B',
         CONVERT(nvarchar(30), CAST(q.[EnqueuedAt] AS datetime2(7)), 126),
@@ -126,7 +136,8 @@ BEGIN
         CAST(q.[Duration] AS bigint),
         CAST(q.[ScheduledFor] AS datetime2(7)),
         q.[LeaseOwner],
-        q.[LeaseUntil]
+        q.[LeaseUntil],
+        CAST(q.[Type] AS nvarchar(60))
     FROM [readpast].[Notification] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
     WHERE q.[EnqueuedAt] <= @_Edge AND q.[EnqueuedAt] < @_Newest
     ORDER BY q.[EnqueuedAt] DESC;
@@ -138,7 +149,7 @@ BEGIN
     FROM @_Seen AS s
     GROUP BY s.[Look];
 
-    INSERT INTO @_Measured ([WaitMs], [RunMs], [EndedAt])
+    INSERT INTO @_Measured ([WaitMs], [RunMs], [EndedAt], [Type])
     SELECT
         CASE
             WHEN s.[StartedAt] > COALESCE(s.[DueAt], s.[EnqueuedAt])
@@ -146,7 +157,8 @@ BEGIN
             WHEN COALESCE(s.[DueAt], s.[EnqueuedAt]) IS NOT NULL THEN 0
         END,
         s.[RunMs],
-        DATEADD(MILLISECOND, s.[RunMs] % 1000, DATEADD(SECOND, s.[RunMs] / 1000, s.[StartedAt]))
+        DATEADD(MILLISECOND, s.[RunMs] % 1000, DATEADD(SECOND, s.[RunMs] / 1000, s.[StartedAt])),
+        s.[Type]
     FROM @_Seen AS s
     WHERE
         s.[Look] IN ('N', 'B', 'H')
@@ -223,6 +235,55 @@ BEGIN
             DATEDIFF_BIG(MILLISECOND, MIN(m.[EndedAt]), @_Now), NULL, NULL
         FROM @_Measured AS m
         WHERE m.[EndedAt] > DATEADD(MINUTE, -1, @_Now)
+        UNION ALL
+        SELECT
+            'ended.last_hour', COUNT_BIG(*), CASE WHEN COUNT_BIG(*) >= @Most THEN '+' ELSE '' END,
+            DATEDIFF_BIG(MILLISECOND, MIN(m.[EndedAt]), @_Now), NULL, NULL
+        FROM @_Measured AS m
+        WHERE m.[EndedAt] > DATEADD(HOUR, -1, @_Now)
+        UNION ALL
+        SELECT
+            'came.waiting', COUNT_BIG(*), 'W',
+            DATEDIFF_BIG(
+                MILLISECOND, MIN(s.[EnqueuedAt]), CASE WHEN COUNT_BIG(*) > @Most THEN MAX(s.[EnqueuedAt]) ELSE @_Now END
+            ),
+            NULL, NULL
+        FROM @_Seen AS s
+        WHERE s.[Look] = 'W' AND s.[EnqueuedAt] <= @_Now
+        UNION ALL
+        SELECT
+            y.[Name],
+            COUNT_BIG(*),
+            y.[Look],
+            CASE
+                WHEN y.[Name] = 'type.due' THEN DATEDIFF_BIG(MILLISECOND, MIN(COALESCE(s.[DueAt], s.[EnqueuedAt])), @_Now)
+            END,
+            s.[Type],
+            NULL
+        FROM @_Seen AS s
+        INNER JOIN (
+            VALUES ('type.waiting', 'W'), ('type.due', 'W'), ('type.flying', 'F'), ('type.arrivals', 'N'), ('type.arrivals', 'H')
+        ) AS y ([Name], [Look])
+            ON y.[Look] = s.[Look]
+        WHERE
+            (y.[Name] = 'type.waiting' AND s.[Status] IN ('Pending', 'Error'))
+            OR (
+                y.[Name] = 'type.due' AND s.[Status] IN ('Pending', 'Error') AND (s.[DueAt] IS NULL OR s.[DueAt] <= @_Now)
+            )
+            OR (y.[Name] = 'type.flying' AND s.[Status] = 'Processing')
+            OR (y.[Name] = 'type.arrivals' AND s.[EnqueuedAt] > DATEADD(HOUR, -1, @_Now))
+        GROUP BY y.[Name], y.[Look], s.[Type]
+        UNION ALL
+        SELECT
+            'type.ended', COUNT_BIG(*), CASE WHEN @_Count >= @Most THEN '+' ELSE '' END,
+            DATEDIFF_BIG(MILLISECOND, MIN(m.[EndedAt]), @_Now), m.[Type], NULL
+        FROM @_Measured AS m
+        WHERE m.[EndedAt] > DATEADD(HOUR, -1, @_Now)
+        GROUP BY m.[Type]
+        UNION ALL
+        SELECT 'type.run_mean_ms', CAST(AVG(CAST(m.[RunMs] AS float)) AS bigint), '', NULL, m.[Type], NULL
+        FROM @_Measured AS m
+        GROUP BY m.[Type]
         UNION ALL
         SELECT 'arrivals.last_hour', COUNT_BIG(*), 'N', NULL, NULL, NULL
         FROM @_Seen AS s

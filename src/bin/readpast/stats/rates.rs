@@ -1,0 +1,154 @@
+//! `stats --by type` and `stats --trend`: from bounded looks, whatever the size of the table.
+
+use crate::duration;
+use readpast::item::{OfType, Trend, span_text};
+use readpast::{Queue, Watched};
+use serde_json::{Map, Value, json};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The rows of a look, as `serve` has them.
+const MOST: u32 = 10_000;
+
+/// What `--by` takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum By {
+    /// The types of the queue's items
+    Type,
+}
+
+/// What was asked for besides the counts.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked {
+    pub by: Option<By>,
+    /// For how long to look, where two looks are needed.
+    pub trend: Option<Duration>,
+}
+
+/// A bounded look, and what follows from it.
+pub struct Rates {
+    by: Option<By>,
+    trend: Option<Trend>,
+    watched: Watched,
+    at: Instant,
+}
+
+impl Rates {
+    /// Looks at the queue; `before` is the look before this one, where somebody watches.
+    pub fn take(queue: &Queue, asked: Asked, before: Option<&Self>) -> readpast::Result<Option<Self>> {
+        if asked.by.is_none() && asked.trend.is_none() {
+            return Ok(None);
+        }
+        let (mut watched, mut at) = (queue.watch(MOST)?, Instant::now());
+        let trend = match asked.trend {
+            None => None,
+            Some(_) if watched.stats.arrivals_last_hour.is_some() => Some(watched.trend(None)),
+            Some(pause) => Some(match before {
+                Some(before) => watched.trend(Some((&before.watched, at.duration_since(before.at)))),
+                None => {
+                    // What is completed leaves the table: how many they were shows in what is left.
+                    thread::sleep(pause);
+                    let (earlier, begun) = (watched, at);
+                    (watched, at) = (queue.watch(MOST)?, Instant::now());
+                    watched.trend(Some((&earlier, at.duration_since(begun))))
+                }
+            }),
+        };
+        Ok(Some(Self { by: asked.by, trend, watched, at }))
+    }
+
+    /// The lines for a person.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = if self.by == Some(By::Type) { types(&self.watched.types) } else { Vec::new() };
+        lines.extend(self.trend.as_ref().map(told));
+        lines
+    }
+
+    /// The members of the JSON document.
+    pub fn document(&self) -> Map<String, Value> {
+        let mut members = Map::new();
+        if self.by == Some(By::Type) {
+            members.insert("types".to_owned(), self.watched.types.iter().map(type_document).collect());
+        }
+        if let Some(trend) = &self.trend {
+            members.insert("trend".to_owned(), trend_document(trend));
+        }
+        members
+    }
+}
+
+fn type_document(of: &OfType) -> Value {
+    json!({
+        "type": of.name,
+        "waiting": of.waiting,
+        "due": of.due,
+        "oldest_due_ms": of.oldest_due_ms,
+        "in_flight": of.in_flight,
+        "ended_per_hour": of.ended_per_hour,
+        "arrivals_last_hour": of.arrivals_last_hour,
+        "run_mean_ms": of.run_mean_ms,
+        "workers_needed": of.workers_needed,
+        "capped": of.capped,
+    })
+}
+
+fn trend_document(trend: &Trend) -> Value {
+    json!({
+        "arrivals_per_hour": trend.arrivals_per_hour,
+        "ended_per_hour": trend.ended_per_hour,
+        "depth": trend.depth,
+        "depth_in_an_hour": trend.depth_in_an_hour,
+        "workers_needed": trend.workers_needed,
+        "workers_to_catch_up": trend.workers_to_catch_up,
+        "counted": trend.counted,
+    })
+}
+
+fn shown(value: Option<i64>) -> String {
+    value.map_or_else(|| "?".to_owned(), |value| value.to_string())
+}
+
+fn types(types: &[OfType]) -> Vec<String> {
+    if types.is_empty() {
+        return vec!["  all items are of one type".to_owned()];
+    }
+    let row = |cells: [&str; 7]| {
+        let [name, cells @ ..] = cells;
+        format!("  {name:<20}{}", cells.map(|cell| format!("{cell:>12}")).concat())
+    };
+    let mut lines = vec![row(["of the type", "due", "the oldest", "in flight", "ended/h", "arrived/h", "needed"])];
+    for of in types {
+        let due = if of.capped { format!("{}+", of.due) } else { of.due.to_string() };
+        let oldest = of.oldest_due_ms.map_or_else(|| "-".to_owned(), span_text);
+        let cells = [
+            of.in_flight.to_string(),
+            of.ended_per_hour.to_string(),
+            shown(of.arrivals_last_hour),
+            shown(of.workers_needed),
+        ];
+        let [flying, ended, arrived, needed] = &cells;
+        lines.push(row([&of.name, &due, &oldest, flying, ended, arrived, needed]));
+    }
+    lines
+}
+
+fn told(trend: &Trend) -> String {
+    let estimated =
+        if trend.counted { "" } else { "   (estimated from what waits: the queue deletes what is completed)" };
+    format!(
+        "  {:<8}{} come and {} end an hour; {} wait, in an hour {}; workers needed {} to keep up, {} to catch up in an hour{estimated}",
+        "trend",
+        shown(trend.arrivals_per_hour),
+        shown(trend.ended_per_hour),
+        trend.depth,
+        shown(trend.depth_in_an_hour),
+        shown(trend.workers_needed),
+        shown(trend.workers_to_catch_up),
+    )
+}
+
+/// What `--trend` takes: how far apart two looks are.
+pub fn pause(text: &str) -> Result<Duration, String> {
+    let pause = duration::parse(text)?;
+    if pause.is_zero() { Err("two looks at once show no change; 5s is usual".to_owned()) } else { Ok(pause) }
+}
