@@ -59,6 +59,8 @@ pub mod queue;
 
 pub mod doctor;
 
+pub mod stress;
+
 pub mod engine;
 
 pub mod worker;

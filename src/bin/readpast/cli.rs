@@ -3,7 +3,7 @@
 use crate::global::Global;
 use crate::{
     adopt, check, completions, doctor, enqueue, exit, install, purge, recover, render, settings, show, stats, steer,
-    why, work,
+    stress, why, work,
 };
 use clap::{Parser, Subcommand};
 
@@ -34,6 +34,7 @@ pub enum Command {
     Work(work::Args),
     Stats(stats::Args),
     Check(check::Args),
+    Stress(stress::Args),
     #[cfg(feature = "serve")]
     Serve(crate::serve::Args),
     #[cfg(windows)]

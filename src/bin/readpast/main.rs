@@ -33,6 +33,7 @@ mod signals;
 mod spec_file;
 mod stats;
 mod steer;
+mod stress;
 mod why;
 #[cfg(windows)]
 mod windows;
@@ -79,6 +80,7 @@ fn perform(cli: Cli) -> Result<Exit> {
         #[cfg(windows)]
         Command::Service(args) => service::run(&global, args, read_line, &out),
         Command::Stats(args) => stats::run(&global, &args, &out),
+        Command::Stress(args) => stress::run(&global, &args, &out),
         Command::Settings(args) => settings::run(&global, &args, &out),
         Command::Show(args) => show::run(&global, &args, &out),
         Command::Why(args) => why::run(&global, &args, &out),

@@ -1,0 +1,223 @@
+//! The workers, on the library's queue as any worker is.
+
+use super::tally::{Board, Tally};
+use crate::failure::Result;
+use crate::signals::Stop;
+use readpast::item::{Action, Answer};
+use readpast::queue::MAX_ITEMS;
+use readpast::stress::{Copy, Observed, Watcher, item};
+use readpast::{Config, ItemState, Queue, QueueStats, Settlement};
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What is to be done.
+pub struct Plan {
+    pub workers: u32,
+    pub items: u32,
+    pub limit: Duration,
+    pub batch: u32,
+    pub handler: Duration,
+    /// Of a hundred claims.
+    pub kill: u32,
+}
+
+/// What came of it.
+pub struct Found {
+    pub tally: Tally,
+    pub took: Duration,
+    /// What the copy's table says in the end.
+    pub stats: QueueStats,
+    /// Whether completed items stay there.
+    pub keeps: bool,
+    pub observed: Observed,
+    /// Tries at calls that failed, by the kind of the error, and calls that were made again.
+    pub errors: Vec<(String, u64)>,
+    pub retries: u64,
+}
+
+/// What the server shows the workers' connections as.
+const APPLICATION: &str = "readpast stress";
+
+/// How often the server is looked at.
+const EVERY: Duration = Duration::from_millis(50);
+
+/// How long a worker that finds nothing waits.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// What all workers know.
+struct Common<'a> {
+    copy: &'a Copy,
+    plan: &'a Plan,
+    stop: &'a Stop,
+    until: Instant,
+    /// How many items have ended.
+    ended: AtomicU64,
+    board: &'a Board,
+}
+
+impl Common<'_> {
+    fn is_over(&self) -> bool {
+        self.ended.load(Ordering::Relaxed) >= u64::from(self.plan.items)
+            || self.stop.signal().is_some()
+            || Instant::now() >= self.until
+    }
+}
+
+pub fn run(copy: &Copy, plan: &Plan, stop: &Stop) -> Result<Found> {
+    let name = copy.spec().queue.as_str();
+    let queue = Queue::open(copy.config(), name)?;
+    fill(&queue, plan, stop)?;
+    let mut watcher = Watcher::start(copy, APPLICATION)?;
+    let board = Board::default();
+    let begun = Instant::now();
+    let common = Common { copy, plan, stop, until: begun + plan.limit, ended: AtomicU64::new(0), board: &board };
+    let opened = thread::scope(|scope| {
+        let common = &common;
+        let workers: Vec<_> = (0..plan.workers).map(|number| scope.spawn(move || work(common, number))).collect();
+        while workers.iter().any(|worker| !worker.is_finished()) {
+            watcher.look();
+            thread::sleep(EVERY);
+        }
+        workers.into_iter().try_for_each(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)))
+    });
+    let took = begun.elapsed();
+    opened?;
+    let (errors, retries) = counted(copy.schema());
+    Ok(Found {
+        tally: board.into_tally(),
+        took,
+        stats: queue.stats()?,
+        keeps: copy.spec().completion == readpast::spec::Completion::Keep,
+        observed: watcher.finish(),
+        errors,
+        retries,
+    })
+}
+
+fn fill(queue: &Queue, plan: &Plan, stop: &Stop) -> Result<()> {
+    let numbers: Vec<u32> = (0..plan.items).collect();
+    for numbers in numbers.chunks(MAX_ITEMS as usize) {
+        if stop.signal().is_some() {
+            break;
+        }
+        let items: Vec<_> = numbers.iter().map(|number| item(queue.spec(), *number)).collect();
+        queue.enqueue(&items, None)?;
+    }
+    Ok(())
+}
+
+/// Settings of a worker: its name, and a lease that runs out soon where workers die.
+fn settings(common: &Common<'_>, number: u32, life: u32) -> readpast::Result<Config> {
+    let mut config = common.copy.config().clone();
+    config.set("worker", &format!("stress {number}.{life}"))?.set("application", APPLICATION)?.set("pool.size", "1")?;
+    if common.plan.kill > 0 {
+        let busy = common.plan.handler.saturating_mul(common.plan.batch).as_millis();
+        let lease = (busy.saturating_mul(3)).clamp(1000, 86_400_000);
+        config.set("lease.ms", &lease.to_string())?.set("recover.interval_ms", "100")?;
+    }
+    Ok(config)
+}
+
+/// One worker after the other under this number: who dies has a successor.
+fn work(common: &Common<'_>, number: u32) -> readpast::Result<()> {
+    let mut tally = Tally::default();
+    let mut dice = Dice::new(number);
+    let name = common.copy.spec().queue.as_str();
+    let mut ended = Ok(());
+    for life in 0.. {
+        let queue = settings(common, number, life).and_then(|config| Queue::open(&config, name));
+        match queue {
+            Ok(queue) => live(common, &queue, &mut dice, &mut tally),
+            // The first of them says what is wrong for all.
+            Err(error) if life == 0 => ended = Err(error),
+            Err(error) => tally.fails(&error, 0),
+        }
+        if ended.is_err() || common.is_over() {
+            break;
+        }
+    }
+    common.board.take_in(tally);
+    ended
+}
+
+/// Works until it is over, or until this worker dies.
+fn live(common: &Common<'_>, queue: &Queue, dice: &mut Dice, tally: &mut Tally) {
+    while !common.is_over() {
+        let begun = Instant::now();
+        let batch = match queue.claim(common.plan.batch, Duration::ZERO) {
+            Ok(batch) => batch,
+            Err(error) => {
+                tally.fails(&error, 0);
+                thread::sleep(PAUSE);
+                continue;
+            }
+        };
+        if batch.is_empty() {
+            thread::sleep(PAUSE);
+            continue;
+        }
+        tally.claims.add(begun.elapsed());
+        for item in batch.iter() {
+            *tally.claimed.entry(item.key().to_owned()).or_default() += 1;
+        }
+        if dice.percent() < common.plan.kill {
+            tally.dropped += batch.len() as u64;
+            return;
+        }
+        thread::sleep(common.plan.handler.saturating_mul(u32::try_from(batch.len()).unwrap_or(u32::MAX)));
+        let done: Vec<_> = batch.iter().map(|item| Settlement::new(&item, Action::Complete)).collect();
+        let begun = Instant::now();
+        match queue.settle(&done, None) {
+            Ok(outcomes) => {
+                tally.settles.add(begun.elapsed());
+                for (item, outcome) in batch.iter().zip(outcomes) {
+                    if outcome.answer == Answer::Ok && outcome.state == Some(ItemState::Completed) {
+                        *tally.done.entry(item.key().to_owned()).or_default() += 1;
+                        common.ended.fetch_add(1, Ordering::Relaxed);
+                    } else {
+                        tally.refused += 1;
+                    }
+                }
+            }
+            Err(error) => tally.fails(&error, done.len()),
+        }
+    }
+}
+
+/// What this process has counted of the copy: every try, also of calls that succeeded in the end.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "counts of calls")]
+fn counted(schema: &str) -> (Vec<(String, u64)>, u64) {
+    let (mut errors, mut retries) = (Vec::new(), 0);
+    for family in readpast::metrics() {
+        for sample in family.samples() {
+            let label = |name| sample.labels.iter().find(|(label, _)| *label == name).map(|(_, value)| value.as_str());
+            if label("schema") != Some(schema) || sample.value < 1.0 {
+                continue;
+            }
+            match (family.name(), label("error")) {
+                ("readpast_call_errors_total", Some(kind)) => errors.push((kind.to_owned(), sample.value as u64)),
+                ("readpast_call_retries_total", _) => retries = sample.value as u64,
+                _ => {}
+            }
+        }
+    }
+    (errors, retries)
+}
+
+/// Numbers without an order: which claims kill.
+struct Dice(u64);
+
+impl Dice {
+    fn new(number: u32) -> Self {
+        Self(u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    fn percent(&mut self) -> u32 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        u32::try_from(self.0 % 100).unwrap_or(0)
+    }
+}

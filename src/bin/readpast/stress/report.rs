@@ -1,0 +1,224 @@
+//! What is told in the end.
+
+use super::crew::{Found, Plan};
+use crate::exit::Exit;
+use readpast::ItemState;
+use readpast::item::span_text;
+use readpast::stress::Wait;
+use serde_json::{Value, json};
+
+pub struct Report {
+    queue: String,
+    workers: u32,
+    items: u32,
+    found: Found,
+    signal: Option<u8>,
+    /// Microseconds: claims and settlements, p50 and p99.
+    took: [[Option<u32>; 2]; 2],
+    lost: i64,
+}
+
+impl Report {
+    pub fn new(queue: &str, plan: &Plan, mut found: Found, signal: Option<u8>) -> Self {
+        let tally = &mut found.tally;
+        let took = [&mut tally.claims, &mut tally.settles].map(|took| [50, 99].map(|percent| took.percentile(percent)));
+        let lost = lost(plan, &found, signal.is_some());
+        Self { queue: queue.to_owned(), workers: plan.workers, items: plan.items, found, signal, took, lost }
+    }
+
+    /// What was completed, as the workers were told.
+    fn done(&self) -> i64 {
+        i64::try_from(self.found.tally.done.len()).unwrap_or(i64::MAX)
+    }
+
+    fn left(&self) -> i64 {
+        [ItemState::Pending, ItemState::Processing, ItemState::Error]
+            .into_iter()
+            .map(|state| self.found.stats.count(state))
+            .sum()
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "a rate for people")]
+    fn per_second(&self) -> f64 {
+        self.done() as f64 / self.found.took.as_secs_f64().max(0.001)
+    }
+
+    /// Tries that failed with this kind of error.
+    fn met(&self, kind: &str) -> u64 {
+        self.found.errors.iter().find(|(known, _)| known == kind).map_or(0, |(_, count)| *count)
+    }
+
+    pub fn exit(&self) -> Exit {
+        let is_bad = self.found.tally.twice() > 0
+            || self.lost > 0
+            || self.met("Deadlock") > 0
+            || !self.found.observed.graphs.is_empty();
+        match self.signal {
+            _ if is_bad => Exit::Refused,
+            Some(signal) => Exit::Signal(signal),
+            None => Exit::Done,
+        }
+    }
+
+    pub fn text(&self) -> String {
+        let (tally, observed) = (&self.found.tally, &self.found.observed);
+        let span = span_text(i64::try_from(self.found.took.as_millis()).unwrap_or(i64::MAX));
+        let mut lines = vec![format!("queue {}, a copy: {} workers, {} items", self.queue, self.workers, self.items)];
+        let mut row = |name: &str, text: String| lines.push(format!("  {name:<16}{text}"));
+        row("done", format!("{} in {span}, {:.0} a second", self.done(), self.per_second()));
+        row("left", format!("{}, and {} failed", self.left(), self.found.stats.count(ItemState::Failed)));
+        row("done twice", tally.twice().to_string());
+        row("lost", self.lost.to_string());
+        for (name, [p50, p99], count) in
+            [("claims", self.took[0], tally.claims.count()), ("settlements", self.took[1], tally.settles.count())]
+        {
+            row(name, format!("{count}   p50 {}   p99 {}", micros(p50), micros(p99)));
+        }
+        row("deadlocks", self.met("Deadlock").to_string());
+        row("lock time-outs", self.met("TimedOut").to_string());
+        row(
+            "tried again",
+            format!("{} calls; {} claims of what somebody had before", self.found.retries, tally.again()),
+        );
+        if tally.dropped > 0 {
+            row("died", format!("workers with {} items; {} settlements came too late", tally.dropped, tally.refused));
+        }
+        for (kind, (count, text)) in &tally.failed {
+            row("failed", format!("{count} calls, {kind}: {text}"));
+        }
+        let of = observed.samples.map_or_else(String::new, |samples| format!("   ({samples} samples)"));
+        lines.push(format!("  what the workers waited for{of}"));
+        lines.extend(waits(&observed.sessions));
+        lines.push("  what grew meanwhile, whoever did it".to_owned());
+        lines.extend(waits(&observed.server));
+        lines.extend(observed.graphs.iter().map(|graph| format!("  a deadlock\n{graph}")));
+        lines.extend(observed.unread.iter().map(|why| format!("  not to be read: {why}")));
+        lines.join("\n")
+    }
+
+    pub fn json(&self) -> Value {
+        let (tally, observed) = (&self.found.tally, &self.found.observed);
+        let took = |[p50, p99]: [Option<u32>; 2], count: usize| json!({"count": count, "p50_us": p50, "p99_us": p99});
+        let wait = |wait: &Wait| json!({"name": wait.name, "count": wait.count, "ms": wait.ms});
+        let failed: Vec<_> = tally
+            .failed
+            .iter()
+            .map(|(kind, (count, text))| json!({"kind": kind, "count": count, "text": text}))
+            .collect();
+        json!({
+            "queue": self.queue,
+            "workers": self.workers,
+            "items": self.items,
+            "ms": i64::try_from(self.found.took.as_millis()).unwrap_or(i64::MAX),
+            "done": self.done(),
+            "per_second": self.per_second(),
+            "left": self.left(),
+            "failed_items": self.found.stats.count(ItemState::Failed),
+            "twice": tally.twice(),
+            "lost": self.lost,
+            "claims": took(self.took[0], tally.claims.count()),
+            "settlements": took(self.took[1], tally.settles.count()),
+            "deadlocks": self.met("Deadlock"),
+            "lock_timeouts": self.met("TimedOut"),
+            "retries": self.found.retries,
+            "claimed_again": tally.again(),
+            "died_with": tally.dropped,
+            "refused": tally.refused,
+            "unknown": tally.unknown,
+            "failed_calls": failed,
+            "waits": observed.sessions.iter().map(wait).collect::<Vec<_>>(),
+            "samples": observed.samples,
+            "server": observed.server.iter().map(wait).collect::<Vec<_>>(),
+            "deadlock_graphs": observed.graphs,
+            "unread": observed.unread,
+            "signal": self.signal,
+        })
+    }
+}
+
+/// Items that are nowhere, and those that somebody was told he has completed and that are not Completed. What was interrupted
+/// while it was filled has fewer items than planned, and nobody can say how many.
+fn lost(plan: &Plan, found: &Found, is_interrupted: bool) -> i64 {
+    let there: i64 = ItemState::ALL.into_iter().map(|state| found.stats.count(state)).sum();
+    let completed = found.stats.count(ItemState::Completed);
+    let done = i64::try_from(found.tally.done.len()).unwrap_or(i64::MAX);
+    let unknown = i64::try_from(found.tally.unknown).unwrap_or(i64::MAX);
+    let missing = match (found.keeps, is_interrupted) {
+        (_, true) => 0,
+        (true, _) => i64::from(plan.items) - there,
+        // What is completed has left: it is known from the workers.
+        (false, _) => i64::from(plan.items) - (there - completed) - done - unknown,
+    };
+    let undone = if found.keeps { done - completed } else { 0 };
+    missing.max(0) + undone.max(0)
+}
+
+fn waits(waits: &[Wait]) -> Vec<String> {
+    if waits.is_empty() {
+        return vec!["    nothing".to_owned()];
+    }
+    let line = |wait: &Wait| {
+        let ms = wait.ms.map_or_else(String::new, |ms| format!("{:>14}", span_text(ms)));
+        format!("    {:<32}{:>10}{ms}", wait.name, wait.count)
+    };
+    waits.iter().take(12).map(line).collect()
+}
+
+#[allow(clippy::cast_precision_loss, reason = "figures for people")]
+fn micros(us: Option<u32>) -> String {
+    us.map_or_else(|| "-".to_owned(), |us| format!("{:.1} ms", f64::from(us) / 1000.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tally::Tally;
+    use super::*;
+    use readpast::QueueStats;
+    use readpast::stress::Observed;
+    use std::collections::HashMap;
+    use std::time::Duration;
+
+    /// Ten items that were to be done: how often each of some was, and how many are Completed, Pending and Failed.
+    fn report(done: &[u32], states: [i64; 3], keeps: bool, errors: &[(&str, u64)]) -> Report {
+        let done: HashMap<_, _> = done.iter().enumerate().map(|(i, times)| (i.to_string(), *times)).collect();
+        let mut stats = QueueStats::default();
+        (stats.counts[4], stats.counts[0], stats.counts[3]) = (states[0], states[1], states[2]);
+        let found = Found {
+            tally: Tally { done, ..Tally::default() },
+            took: Duration::from_secs(2),
+            stats,
+            keeps,
+            observed: Observed::default(),
+            errors: errors.iter().map(|(kind, count)| ((*kind).to_owned(), *count)).collect(),
+            retries: 0,
+        };
+        let plan = Plan { workers: 2, items: 10, limit: Duration::ZERO, batch: 1, handler: Duration::ZERO, kill: 0 };
+        Report::new("Mail", &plan, found, None)
+    }
+
+    #[test]
+    fn what_may_not_be_ends_with_1() {
+        for (report, lost, exit) in [
+            (report(&[1; 7], [7, 2, 1], true, &[("TimedOut", 3)]), 0, Exit::Done),
+            (report(&[1; 7], [0, 2, 1], false, &[]), 0, Exit::Done),
+            (report(&[1, 1, 1, 1, 1, 1, 2], [7, 2, 1], true, &[]), 0, Exit::Refused),
+            (report(&[1; 7], [7, 1, 1], true, &[]), 1, Exit::Refused),
+            (report(&[1; 7], [0, 1, 1], false, &[]), 1, Exit::Refused),
+            // Somebody was told that it is done, and it is not.
+            (report(&[1; 7], [6, 3, 1], true, &[]), 1, Exit::Refused),
+            (report(&[1; 10], [10, 0, 0], true, &[("Deadlock", 1)]), 0, Exit::Refused),
+        ] {
+            assert_eq!((report.lost, report.exit()), (lost, exit), "{}", report.text());
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told() {
+        let mut report = report(&[1; 10], [10, 0, 0], true, &[]);
+        report.found.observed.unread.push("the deadlock graphs: permission denied".to_owned());
+        assert!(report.text().contains("  not to be read: the deadlock graphs: permission denied"));
+        assert_eq!((report.json()["unread"].as_array().unwrap().len(), report.exit()), (1, Exit::Done));
+        report.signal = Some(2);
+        assert_eq!(report.exit(), Exit::Signal(2));
+    }
+}

@@ -1,0 +1,89 @@
+//! Items that nobody needs.
+
+use crate::item::NewItem;
+use crate::spec::{ColumnKind, KeySource, QueueSpec, Storage};
+use serde_json::{Map, Value, json};
+
+/// An item of this number that fits the queue: its columns hold something made of the number, so that no two are the same work.
+/// The types take turns.
+#[must_use]
+pub fn item(spec: &QueueSpec, number: u32) -> NewItem {
+    let mut columns = Map::new();
+    for column in &spec.columns {
+        columns.insert(column.name.as_str().to_owned(), value(column.kind, number));
+    }
+    if let Storage::Table(table) = &spec.storage {
+        for key in table.key.iter().filter(|key| key.source == KeySource::Producer) {
+            columns.insert(key.name.as_str().to_owned(), value(key.kind, number));
+        }
+    }
+    // Some dozens to a group, as customers have.
+    if let Some(group) = &spec.order.group
+        && let Some(column) = spec.columns.iter().find(|column| column.name == *group)
+    {
+        columns.insert(column.name.as_str().to_owned(), value(column.kind, number / 20));
+    }
+    let kind = spec.types.get(number as usize % spec.types.len().max(1)).cloned();
+    for subtype in &spec.subtypes {
+        if !subtype.exclusive || kind.as_deref() == Some(subtype.name.as_str()) {
+            let values = subtype.columns.iter().map(|c| (c.name.as_str().to_owned(), value(c.kind, number)));
+            columns.insert(subtype.name.as_str().to_owned(), Value::Object(values.collect()));
+        }
+    }
+    NewItem { kind: kind.filter(|_| spec.types.len() > 1), columns: columns.into(), ..NewItem::default() }
+}
+
+fn value(kind: ColumnKind, number: u32) -> Value {
+    match kind {
+        ColumnKind::Text(length) => {
+            let digits = number.to_string();
+            // The last digits tell numbers apart.
+            let most = length.map_or(digits.len(), usize::from);
+            json!(digits[digits.len().saturating_sub(most)..])
+        }
+        ColumnKind::Integer | ColumnKind::BigInteger => json!(number & 0x7fff_ffff),
+        ColumnKind::Boolean => json!(number % 2 == 1),
+        ColumnKind::Float => json!(f64::from(number)),
+        ColumnKind::Decimal(precision, scale) => {
+            let whole = 10_u32.checked_pow(u32::from(precision.saturating_sub(scale))).unwrap_or(u32::MAX);
+            json!((number % whole).to_string())
+        }
+        ColumnKind::Timestamp => {
+            let (days, seconds) = (number / 86_400, number % 86_400);
+            let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+            let (month, day) = (1 + days / 28 % 12, 1 + days % 28);
+            let year = 2001 + days / 336 % 90;
+            json!(format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z"))
+        }
+        ColumnKind::Date => {
+            json!(format!("{:04}-{:02}-{:02}", 2001 + number / 336 % 90, 1 + number / 28 % 12, 1 + number % 28))
+        }
+        ColumnKind::Guid => json!(format!("00000000-0000-4000-8000-{number:012x}")),
+        ColumnKind::Json => json!({"number": number}),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::{EXAMPLES, check_items};
+
+    #[test]
+    fn they_fit_every_queue() {
+        for (name, text) in EXAMPLES {
+            let spec = QueueSpec::from_text(text).unwrap();
+            let items: Vec<_> = [0, 1, 999, 100_000, u32::MAX].into_iter().map(|number| item(&spec, number)).collect();
+            check_items(&spec, &items).unwrap_or_else(|error| panic!("{name}: {error}"));
+        }
+    }
+
+    #[test]
+    fn no_two_are_the_same_work() {
+        for kind in [ColumnKind::Text(Some(9)), ColumnKind::Integer, ColumnKind::Guid, ColumnKind::Timestamp] {
+            let mut seen: Vec<_> = (0..100_000).map(|number| value(kind, number).to_string()).collect();
+            seen.sort_unstable();
+            seen.dedup();
+            assert_eq!(seen.len(), 100_000, "{kind}");
+        }
+    }
+}

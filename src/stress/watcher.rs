@@ -1,0 +1,148 @@
+//! What the server says meanwhile: what the sessions of the run waited for, and the deadlocks it has seen. What this login may not
+//! read is told as that.
+
+use super::Copy;
+use crate::dialect::Dialect;
+use crate::error::Result;
+use crate::item::Value;
+use crate::session::{Param, Session};
+use std::collections::BTreeMap;
+
+/// Something that was waited for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wait {
+    /// What the server calls it.
+    pub name: String,
+    /// How often; in PostgreSQL how many samples found a session at it.
+    pub count: i64,
+    /// For how long altogether, in milliseconds, where the server counts that.
+    pub ms: Option<i64>,
+}
+
+/// What was seen.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Observed {
+    /// What the sessions of the run waited for, the most first.
+    pub sessions: Vec<Wait>,
+    /// How many samples those are of, where the server counts nothing by itself.
+    pub samples: Option<i64>,
+    /// What grew meanwhile in the figures of all sessions of the server, or of the database.
+    pub server: Vec<Wait>,
+    /// Deadlock graphs of the copy's statements, as XML.
+    pub graphs: Vec<String>,
+    /// What could not be read, and why.
+    pub unread: Vec<String>,
+}
+
+/// Looks at the server from a connection of its own.
+pub struct Watcher {
+    session: Session,
+    dialect: Dialect,
+    application: String,
+    schema: String,
+    sessions: BTreeMap<String, Wait>,
+    samples: i64,
+    server: BTreeMap<String, Wait>,
+    unread: Vec<String>,
+}
+
+impl Watcher {
+    /// Begins to look. The sessions of the run are those that the setting `application` names `application`.
+    ///
+    /// # Errors
+    /// Those of a connection.
+    pub fn start(copy: &Copy, application: &str) -> Result<Self> {
+        let session = Session::open(copy.config())?;
+        let mut watcher = Self {
+            dialect: session.dialect(),
+            session,
+            application: application.to_owned(),
+            schema: copy.schema().to_owned(),
+            sessions: BTreeMap::new(),
+            samples: 0,
+            server: BTreeMap::new(),
+            unread: Vec::new(),
+        };
+        watcher.server = watcher.ask("stress/server", "what all sessions waited for", false);
+        Ok(watcher)
+    }
+
+    /// Looks once. SQL Server counts by itself, as long as a session is open; PostgreSQL shows the moment.
+    pub fn look(&mut self) {
+        let name = "what the sessions waited for";
+        if self.unread.iter().any(|said| said.starts_with(name)) {
+            return;
+        }
+        let found = self.ask("stress/waits", name, true);
+        self.samples += 1;
+        for (name, wait) in found {
+            let known = self.sessions.entry(name).or_insert_with(|| Wait { count: 0, ms: None, ..wait.clone() });
+            match self.dialect {
+                Dialect::Postgres => known.count += wait.count,
+                // Of sessions that have gone nothing is left.
+                Dialect::SqlServer => {
+                    known.count = known.count.max(wait.count);
+                    known.ms = known.ms.max(wait.ms);
+                }
+            }
+        }
+    }
+
+    /// What was seen, all in all.
+    #[must_use]
+    pub fn finish(mut self) -> Observed {
+        let before = std::mem::take(&mut self.server);
+        let after = self.ask("stress/server", "what all sessions waited for", false);
+        let grown = after.into_values().filter_map(|wait| {
+            let (count, ms) = before.get(&wait.name).map_or((0, None), |wait| (wait.count, wait.ms));
+            let grown = Wait { count: wait.count - count, ms: wait.ms.map(|now| now - ms.unwrap_or(0)), ..wait };
+            (grown.count > 0).then_some(grown)
+        });
+        let mut server: Vec<_> = grown.collect();
+        let graphs = self.graphs();
+        let mut sessions: Vec<_> = std::mem::take(&mut self.sessions).into_values().collect();
+        for waits in [&mut server, &mut sessions] {
+            waits.sort_by_key(|wait| std::cmp::Reverse((wait.ms, wait.count)));
+        }
+        let samples = (self.dialect == Dialect::Postgres).then_some(self.samples);
+        self.unread.dedup();
+        Observed { sessions, samples, server, graphs, unread: self.unread }
+    }
+
+    fn ask(&mut self, query: &str, what: &str, of_sessions: bool) -> BTreeMap<String, Wait> {
+        let params = [Param::Text(&self.application)];
+        let params = if of_sessions { &params[..] } else { &[] };
+        let found = self.dialect.query(query).and_then(|text| self.session.execute(&text, params));
+        let rows = match found {
+            Ok(rows) => rows,
+            Err(error) => {
+                self.unread.push(format!("{what}: {error}"));
+                return BTreeMap::new();
+            }
+        };
+        let number =
+            |row, column| if let Value::Integer(number) = rows.value(row, column) { Some(number) } else { None };
+        let wait = |row| match rows.value(row, 0) {
+            Value::Text(name) => {
+                let wait = Wait { name: name.to_owned(), count: number(row, 1).unwrap_or(0), ms: number(row, 2) };
+                Some((name.to_owned(), wait))
+            }
+            _ => None,
+        };
+        (0..rows.len()).filter_map(wait).collect()
+    }
+
+    fn graphs(&mut self) -> Vec<String> {
+        let query = self.dialect.query("stress/deadlocks");
+        match query.and_then(|text| self.session.execute(&text, &[Param::Text(&self.schema)])) {
+            Ok(rows) => {
+                let text = |row| if let Value::Text(text) = rows.value(row, 0) { Some(text.to_owned()) } else { None };
+                (0..rows.len()).filter_map(text).collect()
+            }
+            Err(error) => {
+                self.unread.push(format!("the deadlock graphs of system_health: {error}"));
+                Vec::new()
+            }
+        }
+    }
+}

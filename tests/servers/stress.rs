@@ -1,0 +1,102 @@
+//! Copies of queues, on both servers: made, worked on, watched and dropped, with nothing left and nothing of the real one touched.
+
+use support::both::Database;
+use readpast::item::{Action, Answer};
+use readpast::spec::EXAMPLES;
+use readpast::stress::{self, Copy, PREFIX, Watcher, item};
+use readpast::{ErrorKind, ItemState, Queue, QueueSpec, Settlement, install};
+use std::time::Duration;
+
+/// A description with its table in the shape that it gives.
+fn described(name: &str) -> QueueSpec {
+    let (_, text) = EXAMPLES.iter().find(|(other, _)| *other == name).unwrap();
+    let mut spec = QueueSpec::from_text(text).unwrap();
+    if let readpast::spec::Storage::Table(table) = &mut spec.storage {
+        table.create = true;
+    }
+    spec
+}
+
+fn schemas(database: &Database) -> String {
+    database.look(&format!(
+        "SELECT COUNT(*) FROM {} WHERE {} LIKE '{PREFIX}%'",
+        database.pick("sys.schemas", "pg_namespace"),
+        database.pick("name", "nspname")
+    ))
+}
+
+#[test]
+fn a_copy_works_as_its_queue_and_leaves_nothing() {
+    for name in ["notification", "queue_lock_table", "four_queue", "email_requests_delete", "simple_queue"] {
+        for database in Database::each() {
+            let spec = described(name);
+            install(&database.config(&[]), Some(&spec)).unwrap();
+            let real = Queue::open(&database.config(&[]), spec.queue.as_str()).unwrap();
+            real.enqueue(&[item(&spec, 1)], None).unwrap();
+            let before = real.stats().unwrap().counts;
+
+            let copy = Copy::make(&database.config(&[]), spec.queue.as_str(), "t1").unwrap();
+            assert!(copy.schema().starts_with(PREFIX) && copy.spec().queue == spec.queue);
+            let again = Copy::make(&database.config(&[]), spec.queue.as_str(), "t1").unwrap_err();
+            assert!(again.message().contains("is there already"), "{again}");
+            let queue = Queue::open(copy.config(), spec.queue.as_str()).unwrap();
+            let items: Vec<_> = (0..20).map(|number| item(copy.spec(), number)).collect();
+            assert_eq!(queue.enqueue(&items, None).unwrap().len(), 20);
+            let mut watcher = Watcher::start(&copy, "readpast").unwrap();
+            let mut done = 0;
+            loop {
+                let batch = queue.claim(7, Duration::ZERO).unwrap();
+                if batch.is_empty() {
+                    break;
+                }
+                watcher.look();
+                let settled: Vec<_> = batch.iter().map(|item| Settlement::new(&item, Action::Complete)).collect();
+                let outcomes = queue.settle(&settled, None).unwrap();
+                assert!(outcomes.iter().all(|outcome| outcome.answer == Answer::Ok), "{outcomes:?}");
+                done += outcomes.len();
+            }
+            assert_eq!(done, 20, "{name}");
+            let observed = watcher.finish();
+            assert!(!observed.sessions.is_empty() || !observed.unread.is_empty() || observed.samples.is_some());
+            assert!(observed.graphs.is_empty(), "{observed:?}");
+            drop(queue);
+
+            assert_eq!(schemas(&database), "1");
+            copy.remove().unwrap();
+            copy.remove().unwrap();
+            assert_eq!(schemas(&database), "0", "{name}");
+            assert_eq!(real.stats().unwrap().counts, before, "{name}: nothing of the real one was touched");
+            assert_eq!(real.stats().unwrap().count(ItemState::Pending), 1);
+        }
+    }
+}
+
+#[test]
+fn nothing_but_a_copy_is_dropped() {
+    for database in Database::each() {
+        install(&database.config(&[]), None).unwrap();
+        for schema in ["readpast", "dbo", "public", "x_readpast_stress_1"] {
+            let error = stress::remove(&database.config(&[]), schema).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+        }
+        stress::remove(&database.config(&[]), &format!("{PREFIX}nobody")).unwrap();
+        assert!(readpast::install::installed(&database.config(&[])).is_ok());
+    }
+}
+
+#[test]
+fn what_works_on_the_real_table_is_not_copied() {
+    for database in Database::each() {
+        let (_, text) = EXAMPLES.iter().find(|(name, _)| *name == "get_next_item").unwrap();
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/documents");
+        for file in ["lock_table", "get_next_item"] {
+            let file = format!("{folder}/{file}.{}.sql", database.pick("sql_server", "postgres"));
+            database.run(&std::fs::read_to_string(file).unwrap());
+        }
+        install(&database.config(&[]), Some(&QueueSpec::from_text(text).unwrap())).unwrap();
+        let error = Copy::make(&database.config(&[]), "NextItem", "t2").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        assert!(error.message().contains("works on the real table"), "{error}");
+        assert_eq!(schemas(&database), "0");
+    }
+}
