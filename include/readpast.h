@@ -418,6 +418,13 @@ readpast_status readpast_queue_is_done(readpast_queue queue,
 readpast_status readpast_queue_wake(readpast_queue queue,
                                     readpast_error *err);
 
+/// The name of the queue, as its description has it.
+///
+/// *Ownership*: the text is the queue's, until that is freed.
+///
+/// *Returns*: text; NULL for a queue that is null or freed.
+const char *readpast_queue_name(readpast_queue queue);
+
 /// The name that the queue's leases are held under: the setting `"worker"`, or a name that no other handle has.
 ///
 /// *Ownership*: the text is the queue's, until that is freed.
@@ -504,8 +511,13 @@ typedef struct {
     const char *due;
     /// The values of the queue's own columns, as a JSON object. NULL: all columns are NULL.
     const char *columns_json;
+    /// The W3C `traceparent` in which it is enqueued, for a queue whose description has `trace`; others take no notice. What is
+    /// malformed is left out, and is no error. It gives way to a value of the column in `columns_json`. NULL: none.
+    const char *traceparent;
+    /// The `tracestate` that belongs to it. NULL: none.
+    const char *tracestate;
 } readpast_new_item;
-#define READPAST_NEW_ITEM_INIT {sizeof(readpast_new_item), NULL, NULL, -1, NULL, NULL}
+#define READPAST_NEW_ITEM_INIT {sizeof(readpast_new_item), NULL, NULL, -1, NULL, NULL, NULL, NULL}
 
 /// What came of the items of one call of `readpast_queue_enqueue`, in the order of the items. Immutable; any number of threads
 /// may read it. It does not need its queue.
@@ -789,6 +801,28 @@ readpast_status readpast_batch_from_json(const char *items_json,
                                          const char *spec,
                                          readpast_batch *batch,
                                          readpast_error *err);
+
+/// Whether trace context travels with the items of a queue: whether its description has `trace`. Who makes spans asks here, so
+/// that other queues cost nothing.
+///
+/// *Returns*: 1, or 0; 0 for a queue that is null or freed.
+int32_t readpast_queue_is_traced(readpast_queue queue);
+
+/// The W3C `traceparent` in which the item at `index` was enqueued: what the span around its handler has as its parent.
+///
+/// *Ownership*: the text is the batch's, until that is freed.
+///
+/// *Returns*: text; NULL when there is no such item, where it has none or a malformed one, and where its queue's description
+/// has no `trace`.
+const char *readpast_batch_traceparent(readpast_batch batch,
+                                       int32_t index);
+
+/// The `tracestate` that belongs to the `traceparent` of the item at `index`.
+///
+/// *Ownership*: the text is the batch's, until that is freed.
+///
+/// *Returns*: text; NULL when there is none.
+const char *readpast_batch_tracestate(readpast_batch batch, int32_t index);
 
 
 

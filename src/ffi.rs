@@ -49,6 +49,7 @@ mod stats;
 mod batch;
 mod column;
 mod made;
+mod trace;
 mod value;
 
 mod renewal;
@@ -66,5 +67,5 @@ mod tests;
 pub use self::{
     action::*, batch::*, claim::*, column::*, config::*, enqueue::*, error::*, events::*, install::*, made::*,
     metrics::*, operate::*, outcome::*, queue::*, receipts::*, renew::*, renewal::*, settle::*, stats::*, status::*,
-    value::*, version::*, worker::*,
+    trace::*, value::*, version::*, worker::*,
 };

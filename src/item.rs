@@ -14,6 +14,7 @@ mod span;
 mod state;
 mod stats;
 mod time;
+mod trace;
 mod trend;
 mod verdict;
 mod watched;
@@ -42,6 +43,7 @@ pub use self::{
 
 pub(crate) use self::rows::{Unfit, Withheld};
 pub(crate) use self::span::utc_ms;
+pub(crate) use self::trace::{MOST_STATE, PARENT, Trace};
 pub(crate) use self::watched::Figure;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -182,6 +184,26 @@ impl<'a> Item<'a> {
     pub fn value_of(&self, name: &str) -> Option<Value<'a>> {
         let columns = self.columns();
         self.value(find_name(name, columns.iter().map(|column| column.name.as_str())).found()?)
+    }
+
+    /// The W3C `traceparent` of the trace in which the item was enqueued: what a handler's span has as its parent. `None` where the
+    /// queue's description has no `trace`, where the item has none, and where what stands there is malformed.
+    #[must_use]
+    pub fn traceparent(&self) -> Option<&'a str> {
+        self.trace().map(|trace| trace.parent)
+    }
+
+    /// The `tracestate` that belongs to it.
+    #[must_use]
+    pub fn tracestate(&self) -> Option<&'a str> {
+        self.trace().map(|trace| trace.state).filter(|state| !state.is_empty())
+    }
+
+    pub(crate) fn trace(&self) -> Option<Trace<'a>> {
+        match self.value(self.rows.trace()?)? {
+            Value::Text(text) => Trace::read(text),
+            _ => None,
+        }
     }
 
     /// The whole row as one JSON object, a member per column, on one line. A JSON document in a column stands there as it is

@@ -321,6 +321,12 @@ impl Queue {
         attempts::attempts(&self.0, key)
     }
 
+    /// Whether trace context travels with its items (`trace` in the description), so that spans are worth their while.
+    #[must_use]
+    pub fn is_traced(&self) -> bool {
+        self.0.spec.trace.is_some()
+    }
+
     /// Deletes up to `max` items that ended longer ago than the queue's description lets them stay (`retention`), and what is
     /// remembered of attempts (`retention.history`), and says how many there were of both. Workers, and [`Procedure::work`], do this by themselves every `retention.interval_ms`; here it is for who
     /// claims without one. Not repeated when it fails: it has time. 0 when nothing is over, when somebody else does it or has done
@@ -506,6 +512,9 @@ impl Inner {
         if !self.json_columns.is_empty() {
             // The server may have folded the names' letters.
             rows.say_json(|name| self.json_columns.iter().any(|json| json.to_lowercase() == name.to_lowercase()));
+        }
+        if let Some(trace) = &self.spec.trace {
+            rows.say_trace(trace.as_str());
         }
         Batch::new(rows, first)
     }

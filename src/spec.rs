@@ -60,6 +60,8 @@ pub struct QueueSpec {
     pub columns: Vec<ColumnSpec>,
     /// Tables of what only some items have.
     pub subtypes: Vec<SubtypeSpec>,
+    /// The column, one of its own, that has the W3C trace context in which an item was enqueued.
+    pub trace: Option<Identifier>,
     /// The order in which due items are handed out.
     pub order: OrderSpec,
     /// What a claim can be limited to.

@@ -82,6 +82,8 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
         delay_ms: -1,
         due: ptr::null(),
         columns_json: ptr::null(),
+        traceparent: ptr::null(),
+        tracestate: ptr::null(),
     };
     let settlement = readpast_settlement {
         struct_size: size_of::<readpast_settlement>(),
@@ -157,6 +159,8 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
     assert_eq!(readpast_queue_lease_ms(queue), 0);
     assert_eq!(readpast_queue_given_up(queue), 0);
     assert!(readpast_queue_worker(queue).is_null() && readpast_batch_json(batch, 0).is_null());
+    assert!(readpast_queue_name(queue).is_null() && readpast_queue_is_traced(queue) == 0);
+    assert!(readpast_batch_traceparent(batch, 0).is_null() && readpast_batch_tracestate(batch, 0).is_null());
     assert!(readpast_error_message(error).is_null() && readpast_error_sqlstate(error).is_null());
     assert!(readpast_error_operation(error).is_null() && readpast_renewal_lost_key(renewal, 0).is_null());
     assert_eq!(readpast_error_status(error), READPAST_OK);
@@ -419,6 +423,8 @@ fn enqueue(queue: readpast_queue, count: i32) {
         delay_ms: -1,
         due: ptr::null(),
         columns_json: c"{\"Payload\": \"p\"}".as_ptr(),
+        traceparent: ptr::null(),
+        tracestate: ptr::null(),
     };
     let items = vec![item; usize::try_from(count).unwrap()];
     // SAFETY: there are as many items as said.

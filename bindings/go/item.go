@@ -25,6 +25,17 @@ func (i *Item) Value(column string) Value {
 	return i.batch.lent.value(i.index, column)
 }
 
+// Traceparent is the W3C header in which the item was enqueued: what the span around its handler has as its parent. Empty where
+// the queue's description has no trace, where the item has none, and when the batch was closed.
+func (i *Item) Traceparent() string {
+	return i.batch.lent.trace(i.index).Parent
+}
+
+// Tracestate is the header that belongs to it.
+func (i *Item) Tracestate() string {
+	return i.batch.lent.trace(i.index).State
+}
+
 // JSON is the whole item as one object, a member per column. JSON in a column stands there as it is stored; times are
 // text in UTC, decimals text with all their digits, bytes lower-case hexadecimal text.
 func (i *Item) JSON() (json.RawMessage, error) {

@@ -103,6 +103,16 @@ func (l *lent) json(index int) []byte {
 	return l.handle.JSON(index)
 }
 
+// trace is empty when it was freed.
+func (l *lent) trace(index int) capi.Trace {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.handle == 0 {
+		return capi.Trace{}
+	}
+	return l.handle.Trace(index)
+}
+
 // startRenewal keeps the batch from being freed until its renewal has copied what it needs.
 func (l *lent) startRenewal(queue capi.Queue, intervalMs int64) (capi.Renewal, *capi.Failure) {
 	l.mutex.Lock()

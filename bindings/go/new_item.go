@@ -22,6 +22,11 @@ type NewItem struct {
 	// makes an object of.
 	// json.RawMessage is taken as it is. Nil: all columns are NULL.
 	Columns any
+	// Traceparent is the W3C header in which it is enqueued, for a queue whose description has trace; others take no notice.
+	// What is malformed is left out, and is no error. Package readpastotel sets it.
+	Traceparent string
+	// Tracestate is the header that belongs to it.
+	Tracestate string
 }
 
 // Columns are values by column. Times are made UTC; bytes become the hexadecimal text that binary columns take. A

@@ -58,7 +58,8 @@ func (o Operation) Enqueue(ctx context.Context, items ...NewItem) (Receipts, err
 		if item.Delay < 0 {
 			return nil, negativeDelay(item.Delay)
 		}
-		packed.Add(item.Type, item.Step, item.delayMs(), item.Due, columns)
+		trace := capi.Trace{Parent: item.Traceparent, State: item.Tracestate}
+		packed.Add(item.Type, item.Step, item.delayMs(), item.Due, columns, trace)
 	}
 	if err := o.queue.ready(ctx); err != nil {
 		return nil, err

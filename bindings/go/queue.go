@@ -16,6 +16,7 @@ type Queue struct {
 	handle capi.Queue
 	// claims is shared of handle, and claims are made on it, so that Close interrupts nobody else's.
 	claims capi.Queue
+	name   string
 	worker string
 	lease  time.Duration
 	closed atomic.Bool
@@ -68,6 +69,7 @@ func newQueue(handle capi.Queue) (*Queue, error) {
 	queue := &Queue{
 		handle: handle,
 		claims: claims,
+		name:   handle.Name(),
 		worker: handle.Worker(),
 		lease:  time.Duration(handle.LeaseMs()) * time.Millisecond,
 	}
@@ -88,6 +90,18 @@ func (q *Queue) Share() (*Queue, error) {
 		return nil, q.failed(failure)
 	}
 	return newQueue(handle)
+}
+
+// Name is that of the queue, as its description has it.
+func (q *Queue) Name() string {
+	return q.name
+}
+
+// IsTraced tells whether trace context travels with its items, so that spans are worth their while: whether its description has
+// trace.
+func (q *Queue) IsTraced() bool {
+	defer runtime.KeepAlive(q)
+	return q.handle.IsTraced()
 }
 
 // WorkerName is the name that the leases are held under: the setting worker, or a name that no other queue has.

@@ -24,16 +24,20 @@ pub struct readpast_batch {
     pub id: u64,
 }
 
+/// A traceparent, and the tracestate that belongs to it.
+type Trace = (CString, Option<CString>);
+
 /// The object behind a `readpast_batch`. What C asks for and the core does not hold is made when it is asked for.
 pub(super) struct ClaimedBatch {
     batch: Batch,
     names: OnceLock<Box<[CString]>>,
     json: OnceLock<Box<[OnceLock<Option<CString>>]>>,
+    traces: OnceLock<Box<[Option<Trace>]>>,
 }
 
 impl ClaimedBatch {
     pub(super) fn new(batch: Batch) -> Self {
-        Self { batch, names: OnceLock::new(), json: OnceLock::new() }
+        Self { batch, names: OnceLock::new(), json: OnceLock::new(), traces: OnceLock::new() }
     }
 
     /// The item at an index from C.
@@ -45,6 +49,13 @@ impl ClaimedBatch {
     pub(super) fn name(&self, index: usize) -> Option<&CString> {
         let names = || self.batch.columns().iter().map(|column| text::c_text(&column.name)).collect();
         self.names.get_or_init(names).get(index)
+    }
+
+    /// Where the item came from.
+    pub(super) fn trace(&self, index: i32) -> Option<&Trace> {
+        let of = |item: Item<'_>| Some((text::c_text(item.traceparent()?), item.tracestate().map(text::c_text)));
+        let traces = self.traces.get_or_init(|| self.batch.iter().map(of).collect());
+        traces.get(usize::try_from(index).ok()?)?.as_ref()
     }
 
     fn json(&self, index: i32) -> Option<&CString> {

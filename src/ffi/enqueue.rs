@@ -29,6 +29,11 @@ pub struct readpast_new_item {
     pub due: *const c_char,
     /// The values of the queue's own columns, as a JSON object. NULL: all columns are NULL.
     pub columns_json: *const c_char,
+    /// The W3C `traceparent` in which it is enqueued, for a queue whose description has `trace`; others take no notice. What is
+    /// malformed is left out, and is no error. It gives way to a value of the column in `columns_json`. NULL: none.
+    pub traceparent: *const c_char,
+    /// The `tracestate` that belongs to it. NULL: none.
+    pub tracestate: *const c_char,
 }
 
 // SAFETY: numbers and pointers only, the size first.
@@ -108,6 +113,9 @@ unsafe fn read_item(i: usize, item: &readpast_new_item) -> Result<NewItem, Failu
         delay_ms: args::delay(Field("items", i, "delay_ms"), item.delay_ms)?,
         due: text("due", item.due)?.map(str::to_owned),
         columns,
+        // What is no text is malformed like any other.
+        traceparent: text("traceparent", item.traceparent).ok().flatten().map(str::to_owned),
+        tracestate: text("tracestate", item.tracestate).ok().flatten().map(str::to_owned),
     })
 }
 

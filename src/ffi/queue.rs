@@ -31,6 +31,7 @@ pub struct readpast_queue {
 /// The object behind a `readpast_queue`.
 pub(super) struct OpenQueue {
     queue: Queue,
+    name: CString,
     worker: CString,
 }
 
@@ -79,8 +80,8 @@ pub unsafe extern "C" fn readpast_queue_open(
         answer(config, err, || {
             let (place, name) = (Place::new("queue", queue)?, args::text("name", name)?);
             let queue = Queue::open(&config.settings()?, name)?;
-            let worker = text::c_text(queue.worker());
-            place.put(OpenQueue { queue, worker })?;
+            let (name, worker) = (text::c_text(queue.name()), text::c_text(queue.worker()));
+            place.put(OpenQueue { queue, name, worker })?;
             Ok(READPAST_OK)
         })
     }
@@ -107,7 +108,7 @@ pub unsafe extern "C" fn readpast_queue_share(
         answer(queue, err, || {
             let place = Place::new("shared", shared)?;
             let open = queue.get()?;
-            place.put(OpenQueue { queue: open.share(), worker: open.worker.clone() })?;
+            place.put(OpenQueue { queue: open.share(), name: open.name.clone(), worker: open.worker.clone() })?;
             Ok(READPAST_OK)
         })
     }
@@ -149,7 +150,7 @@ pub unsafe extern "C" fn readpast_queue_attach(
             let place = Place::new("attached", attached)?;
             let open = queue.get()?;
             let queue = open.attach(|dialect, seconds| Attached::new(connection, dialect, seconds))?;
-            place.put(OpenQueue { queue, worker: open.worker.clone() })?;
+            place.put(OpenQueue { queue, name: open.name.clone(), worker: open.worker.clone() })?;
             Ok(READPAST_OK)
         })
     }
@@ -196,6 +197,16 @@ pub unsafe extern "C" fn readpast_queue_wake(queue: readpast_queue, err: *mut re
             Ok(READPAST_OK)
         })
     }
+}
+
+/// The name of the queue, as its description has it.
+///
+/// *Ownership*: the text is the queue's, until that is freed.
+///
+/// *Returns*: text; NULL for a queue that is null or freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn readpast_queue_name(queue: readpast_queue) -> *const c_char {
+    read(queue, ptr::null(), |queue| queue.name.as_ptr())
 }
 
 /// The name that the queue's leases are held under: the setting `"worker"`, or a name that no other handle has.

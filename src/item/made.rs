@@ -27,12 +27,13 @@ impl Batch {
     /// # Errors
     /// [`ErrorKind::InvalidItem`] names the item that cannot be made.
     pub fn from_json(items: &str) -> Result<Self> {
-        made(items, Vec::new())
+        made(items, Vec::new(), None)
     }
 }
 
-/// The items of the array `items`, which have the columns `known` besides those that stand in it.
-pub(crate) fn made(items: &str, known: Vec<Column>) -> Result<Batch> {
+/// The items of the array `items`, which have the columns `known` besides those that stand in it; `trace` is the one with the
+/// trace context.
+pub(crate) fn made(items: &str, known: Vec<Column>, trace: Option<&str>) -> Result<Batch> {
     let items: Vec<Object> = serde_json::from_str(items).map_err(|error| {
         let why = format!("the items are not a JSON array of objects like [{{\"columns\": {{}}}}]: {error}");
         Error::new(ErrorKind::InvalidItem, why)
@@ -45,6 +46,9 @@ pub(crate) fn made(items: &str, known: Vec<Column>) -> Result<Batch> {
     let columns = columns(known, &heads)?;
     let mut rows = Rows::new(columns.clone().into());
     each(&heads, |_, head| head.put(&columns, &mut rows))?;
+    if let Some(trace) = trace {
+        rows.say_trace(trace);
+    }
     Ok(if rows.is_empty() { Batch::default() } else { Batch::new(rows, 0) })
 }
 

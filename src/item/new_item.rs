@@ -16,6 +16,11 @@ pub struct NewItem {
     /// The values of the queue's own columns, by name; the case of letters does not matter where only one column fits. A
     /// column that is left out is NULL. What a subtype has is an object, by the subtype's name.
     pub columns: Columns,
+    /// The W3C `traceparent` in which it is enqueued, for a queue whose description has `trace`; other queues take no notice. What
+    /// is malformed is left out. It gives way to a value of the column in `columns`.
+    pub traceparent: Option<String>,
+    /// The `tracestate` that belongs to it.
+    pub tracestate: Option<String>,
 }
 
 /// What came of an item to enqueue.

@@ -2,6 +2,7 @@
 //! can lend it out as it is.
 
 use super::{answer_column, json};
+use crate::ident::find_name;
 use std::sync::Arc;
 
 /// The type of a column, as far as a worker needs to tell values apart.
@@ -121,6 +122,7 @@ pub struct Rows {
     text: String,
     bytes: Vec<u8>,
     withheld: Vec<Withheld>,
+    trace: Option<usize>,
 }
 
 impl Rows {
@@ -144,6 +146,16 @@ impl Rows {
             if column.kind == ColumnType::Text { kind } else { column.kind }
         };
         self.columns = self.columns.iter().map(|c| Column { name: c.name.clone(), kind: kind(c) }).collect();
+    }
+
+    /// Says which column has the trace context, of those behind the answer columns.
+    pub(crate) fn say_trace(&mut self, name: &str) {
+        let own = self.columns.iter().skip(answer_column::COUNT);
+        self.trace = find_name(name, own.map(|column| column.name.as_str())).found();
+    }
+
+    pub(crate) fn trace(&self) -> Option<usize> {
+        self.trace
     }
 
     /// How many rows there are.

@@ -17,7 +17,7 @@ impl QueueSpec {
     /// # Errors
     /// [`ErrorKind::InvalidItem`](crate::ErrorKind::InvalidItem) names the item that cannot be made, and the column.
     pub fn batch_from_json(&self, items: &str) -> Result<Batch> {
-        made_batch(items, self.handed_out())
+        made_batch(items, self.handed_out(), self.trace.as_ref().map(|name| name.as_str()))
     }
 
     /// The queue's own columns and those of its subtypes, as a worker sees them.

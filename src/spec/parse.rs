@@ -50,12 +50,13 @@ impl Format {
 }
 
 /// The keys of a description.
-const KEYS: [&str; 17] = [
+const KEYS: [&str; 18] = [
     "queue",
     "types",
     "steps",
     "columns",
     "subtypes",
+    "trace",
     "table",
     "procedures",
     "order",
@@ -151,10 +152,12 @@ fn described(spec: &at::Table<'_>) -> Result<QueueSpec> {
     {
         return Err(at.refuse("is decided by the hand-written procedures; leave it out"));
     }
+    let mut columns = columns::columns(spec)?;
     Ok(QueueSpec {
         types: columns::types(spec)?,
         steps: columns::steps(spec)?,
-        columns: columns::columns(spec)?,
+        trace: columns::trace(spec, &mut columns)?,
+        columns,
         subtypes: subtypes::subtypes(spec)?,
         order: options::order(spec)?,
         claim_by: options::claim_by(spec)?,

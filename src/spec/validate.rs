@@ -3,7 +3,7 @@
 use super::{ColumnKind, ColumnSpec, KeySource, QueueSpec, Storage};
 use crate::error::{Error, ErrorKind, Excerpt, Result};
 use crate::ident::{Found, did_you_mean, find_name};
-use crate::item::{Columns, NewItem, normalize_utc};
+use crate::item::{Columns, NewItem, Trace, normalize_utc};
 use serde_json::{Map, Value, json};
 
 /// The longest delay the servers' time arithmetic takes in one step: `i32::MAX` seconds.
@@ -96,7 +96,19 @@ fn check_item(spec: &QueueSpec, given: &[ColumnSpec], item: &NewItem) -> Result<
         head.insert("step".to_owned(), json!(step));
     }
     put_due(&mut head, item.delay_ms, item.due.as_deref())?;
-    Ok(Checked { head, columns: item_columns(spec, given, item)? })
+    let mut columns = item_columns(spec, given, item)?;
+    columns.extend(trace_of(spec, item, &columns));
+    Ok(Checked { head, columns })
+}
+
+/// The column with the item's trace context, as much of it as that holds. It has no effect on the item: what is malformed, or has
+/// no place here, is left out.
+fn trace_of(spec: &QueueSpec, item: &NewItem, given: &[(String, String)]) -> Option<(String, String)> {
+    let name = spec.trace.as_ref()?.as_str();
+    let most = spec.columns.iter().find(|column| column.name.as_str() == name)?.kind.most_chars()?;
+    let trace = Trace::new(item.traceparent.as_deref()?, item.tracestate.as_deref())?;
+    let is_given = given.iter().any(|(given, value)| given == name && value != "null");
+    (!is_given).then(|| (name.to_owned(), json!(trace.text(most)).to_string()))
 }
 
 /// Puts a delay or a due time into an element that travels to the server, or says what is wrong with it.

@@ -20,5 +20,5 @@ mod readme;
 mod serving;
 mod shell;
 mod signals;
-mod stressing;
+mod traces;
 mod working;

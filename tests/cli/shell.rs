@@ -56,7 +56,14 @@ impl Shell {
     /// The command without a connection.
     pub fn bare(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_readpast"));
-        for name in ["READPAST_CONNECTION", "READPAST_CONNECTION_FILE", "READPAST_SCHEMA", "XDG_CONFIG_HOME"] {
+        for name in [
+            "READPAST_CONNECTION",
+            "READPAST_CONNECTION_FILE",
+            "READPAST_SCHEMA",
+            "XDG_CONFIG_HOME",
+            "TRACEPARENT",
+            "TRACESTATE",
+        ] {
             command.env_remove(name);
         }
         command.args(arguments).env("HOME", &self.folder).current_dir(&self.folder);

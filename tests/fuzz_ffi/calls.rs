@@ -13,6 +13,8 @@ impl World {
             delay_ms: delay,
             due: texts[i][2].as_ptr(),
             columns_json: texts[i][3].as_ptr(),
+            traceparent: texts[i][1].as_ptr(),
+            tracestate: texts[i][2].as_ptr(),
         });
         let mut place = readpast_receipts { id: input.number() };
         let (from, to) = (items.first(input), input.maybe(&mut place));

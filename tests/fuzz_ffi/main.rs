@@ -240,7 +240,7 @@ impl World {
                         self.keep(input, QUEUE, place.id);
                     }
                 }
-                6 => drop(self.read(readpast_queue_worker(queue))),
+                6 => drop((self.read(readpast_queue_worker(queue)), self.read(readpast_queue_name(queue)))),
                 39 => {
                     let mut place = readpast_queue { id: input.number() };
                     let to = input.maybe(&mut place);
@@ -289,7 +289,14 @@ impl World {
                 }
                 21 => drop(readpast_batch_count(batch)),
                 22 => drop(readpast_batch_column_count(batch)),
-                23 => drop(self.read(readpast_batch_json(batch, input.index()))),
+                23 => {
+                    let index = input.index();
+                    drop((
+                        self.read(readpast_batch_json(batch, index)),
+                        self.read(readpast_batch_tracestate(batch, index)),
+                    ));
+                    drop((self.read(readpast_batch_traceparent(batch, index)), readpast_queue_is_traced(queue)));
+                }
                 24 => self.item(input, batch),
                 25 => {
                     let mut memory = Memory::<readpast_column>::unset(input, 1);

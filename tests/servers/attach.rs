@@ -104,6 +104,8 @@ fn enqueue(queue: readpast_queue, operation: Option<&CStr>) -> (readpast_status,
         delay_ms: -1,
         due: ptr::null(),
         columns_json: ptr::null(),
+        traceparent: ptr::null(),
+        tracestate: ptr::null(),
     };
     let operation = operation.map_or(ptr::null(), CStr::as_ptr);
     // SAFETY: one item, and text.

@@ -1,11 +1,11 @@
 //! Copies of queues, on both servers: made, worked on, watched and dropped, with nothing left and nothing of the real one touched.
 
-use support::both::Database;
 use readpast::item::{Action, Answer};
 use readpast::spec::EXAMPLES;
 use readpast::stress::{self, Copy, PREFIX, Watcher, item};
 use readpast::{ErrorKind, ItemState, Queue, QueueSpec, Settlement, install};
 use std::time::Duration;
+use support::both::Database;
 
 /// A description with its table in the shape that it gives.
 fn described(name: &str) -> QueueSpec {

@@ -89,6 +89,8 @@ cJSON *call_enqueue(const cJSON *request) {
             .delay_ms = number_of(each, "delay_ms", -1),
             .due = text_of(each, "due"),
             .columns_json = columns[i],
+            .traceparent = text_of(each, "traceparent"),
+            .tracestate = text_of(each, "tracestate"),
         };
         i++;
     }

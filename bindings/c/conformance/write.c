@@ -138,6 +138,8 @@ static cJSON *item_of(readpast_batch batch, int32_t index) {
         add_value(cJSON_AddObjectToObject(columns, column.name), &value);
     }
     cJSON_AddRawToObject(told, "json", readpast_batch_json(batch, index));
+    add_text(told, "traceparent", readpast_batch_traceparent(batch, index));
+    add_text(told, "tracestate", readpast_batch_tracestate(batch, index));
     return told;
 }
 

@@ -75,7 +75,9 @@ json items_of(const readpast::batch &batch) {
                        {"token", item.token()},
                        {"attempt", item.attempt()},
                        {"columns", std::move(values)},
-                       {"json", json::parse(item.json())}});
+                       {"json", json::parse(item.json())},
+                       {"traceparent", text_or_null(item.traceparent())},
+                       {"tracestate", text_or_null(item.tracestate())}});
     }
     return all;
 }

@@ -70,6 +70,8 @@ namespace Conformance
                 { "attempt", item.Attempt },
                 { "columns", columns.ToDictionary(column => column.Name, column => (object)Value(item, column)) },
                 { "json", Program.Parse(item.ToJson()) },
+                { "traceparent", item.TraceParent },
+                { "tracestate", item.TraceState },
             }).ToArray();
         }
 

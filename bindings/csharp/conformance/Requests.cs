@@ -67,6 +67,8 @@ namespace Conformance
                 Delay = item.Milliseconds("delay_ms"),
                 Due = item.Text("due"),
                 ColumnsJson = item.Json("columns"),
+                TraceParent = item.Text("traceparent"),
+                TraceState = item.Text("tracestate"),
             };
         }
 

@@ -66,6 +66,7 @@ func itemsOf(batch *readpast.Batch) []answer {
 		}
 		items = append(items, answer{
 			"key": item.Key, "token": item.Token, "attempt": item.Attempt, "columns": columns, "json": item,
+			"traceparent": orNull(item.Traceparent()), "tracestate": orNull(item.Tracestate()),
 		})
 		return true
 	})

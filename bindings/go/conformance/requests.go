@@ -61,10 +61,15 @@ type item struct {
 	DelayMs         int64 `json:"delay_ms"`
 	Columns         json.RawMessage
 	Key, Token      string
+
+	Traceparent, Tracestate string
 }
 
 func (i *item) toNew() readpast.NewItem {
-	made := readpast.NewItem{Type: i.Type, Step: i.Step, Due: i.Due, Delay: time.Duration(i.DelayMs) * time.Millisecond}
+	made := readpast.NewItem{
+		Type: i.Type, Step: i.Step, Due: i.Due, Delay: time.Duration(i.DelayMs) * time.Millisecond,
+		Traceparent: i.Traceparent, Tracestate: i.Tracestate,
+	}
 	if given(i.Columns) {
 		made.Columns = i.Columns
 	}

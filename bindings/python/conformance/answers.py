@@ -42,6 +42,8 @@ def items(batch: readpast.Batch) -> list[Answer]:
             "attempt": item.attempt,
             "columns": {column.name: value(item, column) for column in batch.columns},
             "json": json.loads(item.json()),
+            "traceparent": item.traceparent,
+            "tracestate": item.tracestate,
         }
         for item in batch
     ]

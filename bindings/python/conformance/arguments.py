@@ -24,6 +24,8 @@ def new_item(item: Request) -> NewItem:
         item.get("step"),
         milliseconds(item, "delay_ms"),
         item.get("due"),
+        item.get("traceparent"),
+        item.get("tracestate"),
     )
 
 

@@ -25,7 +25,8 @@ use uuid::Uuid;
 /// One item is given as COLUMN=VALUE arguments; COLUMN:=JSON for what is not text (Tags:='["a"]', Note:=null). Many come as
 /// lines of JSON: {"Recipient": "a@example.org"}, or with more than columns
 /// {"columns": {"Recipient": "a@example.org"}, "type": "Email", "step": "...", "due": "2026-11-21T08:30:00Z"} (or
-/// "delay_ms": 60000 in place of "due").
+/// "delay_ms": 60000 in place of "due"). For a queue with trace, "traceparent" and "tracestate" besides; TRACEPARENT and
+/// TRACESTATE of the environment hold for items that have none.
 ///
 /// Items are sent in batches, each as a whole or not at all. A file is checked before anything is sent; of standard input, the
 /// batches before a bad line are in the queue. --operation makes a repetition safe: the same input again (or with the bad line

@@ -38,7 +38,8 @@ use std::{env, fs};
 /// The command gets the item on its standard input, as a JSON object with a member for each
 /// column, and in its environment: READPAST_QUEUE, READPAST_KEY, READPAST_ATTEMPT,
 /// READPAST_TOKEN, READPAST_TYPE, READPAST_STEP, READPAST_WORKER, and READPAST_COL_<NAME> for
-/// each column that is not NULL (values above 32 KiB only on standard input).
+/// each column that is not NULL (values above 32 KiB only on standard input); TRACEPARENT and
+/// TRACESTATE, where the queue's description has trace.
 ///
 /// What becomes of the item, by the command's exit status:
 ///   0      Completed; standard output becomes the response

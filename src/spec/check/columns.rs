@@ -243,6 +243,14 @@ pub(super) fn indexed(place: &Place, spec: &QueueSpec, name: &Identifier) -> Che
 }
 
 impl ColumnKind {
+    /// How much text it holds; `None` for what is no text.
+    pub(crate) fn most_chars(self) -> Option<usize> {
+        match self {
+            Self::Text(length) => Some(length.map_or(usize::MAX, usize::from)),
+            _ => None,
+        }
+    }
+
     /// Whether lengths and digits are such as the servers take.
     pub(crate) fn is_possible(self) -> bool {
         match self {

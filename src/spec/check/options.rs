@@ -4,8 +4,8 @@ use super::{
     ATTEMPTS, BACKOFF_CAP_MS, BACKOFF_FACTOR, BACKOFF_FIRST_MS, BACKOFF_JITTER, Checked, LEASE_MS, Place, RETENTION,
     columns, same_name,
 };
-use crate::item::ItemState;
-use crate::spec::{ColumnKind, Completion, Direction, QueueSpec, RetentionSpec, Storage};
+use crate::item::{ItemState, PARENT};
+use crate::spec::{ColumnKind, ColumnSpec, Completion, Direction, QueueSpec, RetentionSpec, Storage};
 
 /// The longest prefix of a setting's name: the names are held to 100 characters.
 const MAX_SETTINGS_CHARS: usize = 60;
@@ -14,6 +14,7 @@ pub(super) fn check(spec: &QueueSpec) -> Checked {
     let root = Place::default();
     order(&root.key("order"), spec)?;
     claim_by(&root.key("claim_by"), spec)?;
+    trace(&root.key("trace"), spec)?;
     root.key("attempts").key("limit").number(spec.max_attempts, &ATTEMPTS)?;
     backoff(&root.key("backoff"), spec)?;
     root.key("lease").key("ms").number(spec.lease.ms, &LEASE_MS)?;
@@ -77,6 +78,21 @@ fn claim_by(place: &Place, spec: &QueueSpec) -> Checked {
         })?;
     }
     Ok(())
+}
+
+fn trace(place: &Place, spec: &QueueSpec) -> Checked {
+    let Some(name) = &spec.trace else { return Ok(()) };
+    place.column(name, &spec.columns.iter().map(|column| &column.name).collect::<Vec<_>>())?;
+    let fits = |column: &ColumnSpec| column.nullable && column.kind.most_chars().is_some_and(|most| most >= PARENT);
+    let fits = spec.columns.iter().any(|column| column.name == *name && fits(column));
+    place.need(fits, || {
+        format!(
+            "the column {:?} has to be nullable text of {PARENT} characters or more, for a traceparent",
+            name.as_str()
+        )
+    })?;
+    let is_work = spec.dedup.iter().flat_map(|dedup| &dedup.columns).any(|column| column == name);
+    place.need(!is_work, || "cannot be in \"dedup\": no two items are enqueued by the same span".to_owned())
 }
 
 fn backoff(place: &Place, spec: &QueueSpec) -> Checked {

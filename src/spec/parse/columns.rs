@@ -3,7 +3,12 @@
 use super::at::{At, Table};
 use crate::error::Result;
 use crate::ident::Identifier;
+use crate::item::{MOST_STATE, PARENT};
 use crate::spec::{CheckSpec, ColumnKind, ColumnSpec, ReferenceSpec, SqlName};
+
+/// How long the column is that `trace = true` adds: for a `traceparent`, a blank and a `tracestate`.
+#[expect(clippy::cast_possible_truncation, reason = "a few hundred")]
+const TRACE_CHARS: u16 = (PARENT + 1 + MOST_STATE) as u16;
 
 /// `types`: without it one, `Default`.
 pub(super) fn types(spec: &Table<'_>) -> Result<Vec<String>> {
@@ -30,6 +35,23 @@ pub(super) fn columns(spec: &Table<'_>) -> Result<Vec<ColumnSpec>> {
             Ok(vec![ColumnSpec::new(name, ColumnKind::Text(None))])
         }
     }
+}
+
+/// `trace`: the name of one of the columns, or true for one that is added to them.
+pub(super) fn trace(spec: &Table<'_>, columns: &mut Vec<ColumnSpec>) -> Result<Option<Identifier>> {
+    let Some(at) = spec.get("trace") else { return Ok(None) };
+    if at.is_text() {
+        return at.identifier().map(Some);
+    }
+    if !at.boolean().map_err(|_| at.wrong("true, or the name of a column"))? {
+        return Ok(None);
+    }
+    let name = Identifier::known("TraceContext");
+    if !columns.iter().any(|column| column.name == name) {
+        let kind = ColumnKind::Text(Some(TRACE_CHARS));
+        columns.push(ColumnSpec::new(name.clone(), kind));
+    }
+    Ok(Some(name))
 }
 
 /// A list of at least `least` columns.

@@ -28,6 +28,9 @@ impl QueueSpec {
             Storage::Procedures(procedures) => put("procedures", procedures_to_json(procedures)),
         }
         put("columns", columns_to_json(&self.columns));
+        if let Some(trace) = &self.trace {
+            put("trace", json!(trace.as_str()));
+        }
         if let Storage::Procedures(_) = self.storage {
             return Value::Object(out).to_string();
         }

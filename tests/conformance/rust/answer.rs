@@ -138,7 +138,8 @@ fn item(item: &Item<'_>) -> Value {
         })
         .collect();
     let json: Value = serde_json::from_str(&item.to_json()).expect("it is JSON");
-    json!({"key": item.key(), "token": item.token(), "attempt": item.attempt(), "columns": columns, "json": json})
+    json!({"key": item.key(), "token": item.token(), "attempt": item.attempt(), "columns": columns, "json": json,
+        "traceparent": item.traceparent(), "tracestate": item.tracestate()})
 }
 
 /// A value with its type.

@@ -40,6 +40,8 @@ pub fn new_items(request: &Value) -> Vec<NewItem> {
         delay_ms: item["delay_ms"].as_i64(),
         due: text(item, "due"),
         columns: item["columns"].as_object().cloned().unwrap_or_default().into(),
+        traceparent: text(item, "traceparent"),
+        tracestate: text(item, "tracestate"),
     };
     list(request, "items").iter().map(item).collect()
 }

@@ -10,7 +10,7 @@ const SECTIONS: [(&str, &[&str]); 10] = [
     ("Settings, and installing", &["config", "install"]),
     ("A queue's handle", &["queue"]),
     ("Enqueuing", &["enqueue", "receipts"]),
-    ("Claiming, and what a claim gives", &["claim", "batch", "column", "value", "made"]),
+    ("Claiming, and what a claim gives", &["claim", "batch", "column", "value", "made", "trace"]),
     ("Settling", &["action", "outcome", "settle"]),
     ("Leases of items that were claimed by hand", &["renew", "renewal"]),
     ("A worker: claims, leases, settles and stops by itself", &["worker", "events"]),

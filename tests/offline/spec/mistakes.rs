@@ -60,6 +60,15 @@ fn each_mistake_has_its_line_and_key() {
             "none are remembered; say attempts.history = true as well",
         ),
         ("[table]", "[retention]\nhistory = \"7\"\n[table]", "line 10: retention.history:", "like \"30d\""),
+        ("[table]", "trace = \"Nowhere\"\n[table]", "trace:", "there is no column \"Nowhere\""),
+        ("completion =", "trace = \"Rank\"\ncompletion =", "line 7: trace:", "nullable text of 55 characters or more"),
+        ("completion =", "trace = 1\ncompletion =", "line 7: trace:", "must be true, or the name of a column, not 1"),
+        (
+            "completion =",
+            "trace = \"Body\"\ndedup = { columns = [\"Body\"] }\ncompletion =",
+            "line 7: trace:",
+            "no two items",
+        ),
         // Types of values.
         ("\"Work\"", "7", "line 1: queue:", "must be text, not 7"),
         ("[\"A\"]", "\"A\"", "line 2: types:", "must be a list of at least one value, not \"A\""),

@@ -85,6 +85,7 @@ fn columns(prefix: &'static str) -> impl Strategy<Value = Vec<ColumnSpec>> {
                 ..ColumnSpec::new(name(&format!("{prefix}{i}")), kind)
             })
             .collect();
+        columns.push(ColumnSpec::new(name(&format!("{prefix}Trace")), ColumnKind::Text(Some(55))));
         columns.push(ColumnSpec::not_null(name(&format!("{prefix}Rank")), ColumnKind::Integer));
         columns
     })
@@ -233,6 +234,7 @@ fn spec() -> impl Strategy<Value = QueueSpec> {
                     group: by_group.then(|| name("CRank")),
                 },
                 max_attempts,
+                trace: flag.then(|| name("CTrace")),
                 attempt_history: flag != by_group,
                 backoff,
                 lease,

@@ -93,6 +93,7 @@ fn options() -> Vec<(&'static str, Value)> {
         ("retention_history", json!({"attempts": {"history": true}, "retention": {"failed": "365d", "history": "7d"}})),
         ("retention_history_only", json!({"attempts": {"history": true}, "retention": {"history": "7d"}})),
         ("retention_failed", json!({"retention": {"failed": "365d", "cancelled": "12h"}})),
+        ("trace", json!({"trace": true})),
         ("dedup", json!({"dedup": {"columns": ["Reference"]}})),
         (
             "dedup_existing",

@@ -75,6 +75,17 @@ public:
         throw error(status::invalid_handle, "the batch of the item is gone");
     }
 
+    /// The W3C traceparent in which the item was enqueued: what the span around its handler has as its parent. None where the
+    /// queue's description has no `trace`, and where the item has none. A NUL comes after it.
+    [[nodiscard]] std::optional<std::string_view> traceparent() const noexcept {
+        return detail::optional_view(readpast_batch_traceparent(batch_, index_));
+    }
+
+    /// The tracestate that belongs to it. A NUL comes after it.
+    [[nodiscard]] std::optional<std::string_view> tracestate() const noexcept {
+        return detail::optional_view(readpast_batch_tracestate(batch_, index_));
+    }
+
     // To end the claim; see action. What may be said besides is a member of the settlement.
 
     [[nodiscard]] settlement complete(std::optional<std::string> response = std::nullopt) const {

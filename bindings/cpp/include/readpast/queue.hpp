@@ -57,6 +57,15 @@ public:
         return queue(raw);
     }
 
+    /// The name of the queue, as its description has it. Lives as long as this handle.
+    [[nodiscard]] std::string_view name() const noexcept {
+        const char *name = readpast_queue_name(handle_.get());
+        return name != nullptr ? std::string_view(name) : std::string_view();
+    }
+
+    /// Whether trace context travels with its items, so that spans are worth their while: whether its description has `trace`.
+    [[nodiscard]] bool is_traced() const noexcept { return readpast_queue_is_traced(handle_.get()) != 0; }
+
     /// The name that the leases are held under: the setting "worker", or a name of its own. Lives as long as this handle.
     [[nodiscard]] std::string_view worker() const noexcept {
         const char *name = readpast_queue_worker(handle_.get());

@@ -30,6 +30,11 @@ inline const char *c_str(const std::optional<std::string> &given) {
     return given ? c_str(*given) : nullptr;
 }
 
+/// A text that the library lends, or none.
+inline std::optional<std::string_view> optional_view(const char *lent) noexcept {
+    return lent != nullptr ? std::optional<std::string_view>(lent) : std::nullopt;
+}
+
 } // namespace detail
 
 /// A parameter that takes any text, UTF-8, or none: "literal", const char *, std::string, std::string_view, a std::optional

@@ -161,6 +161,33 @@ namespace Readpast
             }
         }
 
+        /// <summary>
+        /// The W3C <c>traceparent</c> in which it was enqueued: what the activity around its handler has as its parent. Null
+        /// where the queue's description has no <c>trace</c>, and where the item has none.
+        /// </summary>
+        public string TraceParent
+        {
+            get
+            {
+                using (var use = batch.Borrow())
+                {
+                    return Utf8.Read(BatchMethods.readpast_batch_traceparent(use.Handle, index));
+                }
+            }
+        }
+
+        /// <summary>The <c>tracestate</c> that belongs to it.</summary>
+        public string TraceState
+        {
+            get
+            {
+                using (var use = batch.Borrow())
+                {
+                    return Utf8.Read(BatchMethods.readpast_batch_tracestate(use.Handle, index));
+                }
+            }
+        }
+
         /// <summary>The lease of the claim, for <see cref="Queue.Renew"/>.</summary>
         /// <returns>The lease.</returns>
         public Lease ToLease()

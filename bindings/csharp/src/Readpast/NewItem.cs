@@ -39,6 +39,15 @@ namespace Readpast
 
         /// <summary>The values of the queue's own columns, as a JSON object. Null: all columns are NULL.</summary>
         public string ColumnsJson { get; set; }
+
+        /// <summary>
+        /// The W3C <c>traceparent</c> in which it is enqueued, as <c>Activity.Current.Id</c> has it, for a queue whose
+        /// description has <c>trace</c>; others take no notice. What is malformed is left out, and is no error.
+        /// </summary>
+        public string TraceParent { get; set; }
+
+        /// <summary>The <c>tracestate</c> that belongs to it.</summary>
+        public string TraceState { get; set; }
     }
 
     /// <summary>What came of an item to enqueue.</summary>

@@ -35,6 +35,33 @@ namespace Readpast
             }
         }
 
+        /// <summary>The name of the queue, as its description has it.</summary>
+        public string Name
+        {
+            get
+            {
+                using (var use = handle.Borrow())
+                {
+                    return Utf8.Read(QueueMethods.readpast_queue_name(use.Handle));
+                }
+            }
+        }
+
+        /// <summary>
+        /// Whether trace context travels with its items, so that activities are worth their while: whether its
+        /// description has <c>trace</c>.
+        /// </summary>
+        public bool IsTraced
+        {
+            get
+            {
+                using (var use = handle.Borrow())
+                {
+                    return QueueMethods.readpast_queue_is_traced(use.Handle) != 0;
+                }
+            }
+        }
+
         /// <summary>The name that the leases are held under: the setting <c>worker</c>, or a name of its own.</summary>
         public string Worker
         {

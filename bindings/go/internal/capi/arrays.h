@@ -14,7 +14,7 @@
 typedef int64_t text_place;
 
 struct packed_item {
-    text_place type, step, due, columns;
+    text_place type, step, due, columns, traceparent, tracestate;
     int64_t delay_ms;
 };
 
@@ -57,6 +57,8 @@ static inline struct result queue_enqueue(uint64_t queue, const char *texts, con
         items[i].delay_ms = packed[i].delay_ms;
         items[i].due = text_at(texts, packed[i].due);
         items[i].columns_json = text_at(texts, packed[i].columns);
+        items[i].traceparent = text_at(texts, packed[i].traceparent);
+        items[i].tracestate = text_at(texts, packed[i].tracestate);
     }
     result.status = readpast_queue_enqueue((readpast_queue){queue}, items, count, text_at(texts, operation), &receipts,
                                            &result.error);

@@ -59,6 +59,14 @@ func (b Batch) JSON(index int) []byte {
 	return []byte(C.GoString(text))
 }
 
+// Trace is readpast_batch_traceparent and readpast_batch_tracestate.
+func (b Batch) Trace(index int) Trace {
+	return Trace{
+		Parent: C.GoString(C.readpast_batch_traceparent(b.native(), C.int32_t(index))),
+		State:  C.GoString(C.readpast_batch_tracestate(b.native(), C.int32_t(index))),
+	}
+}
+
 // Columns tells the columns, one after the other.
 func (b Batch) Columns(each func(name string, columnType int32)) {
 	columns := make([]C.readpast_column, C.readpast_batch_column_count(b.native()))

@@ -9,14 +9,20 @@ type NewItems struct {
 	packed []C.struct_packed_item
 }
 
+// Trace says where in a distributed trace something was done.
+type Trace struct{ Parent, State string }
+
 // Add appends one; empty texts are none.
-func (n *NewItems) Add(itemType, step string, delayMs int64, due, columns string) {
+func (n *NewItems) Add(itemType, step string, delayMs int64, due, columns string, trace Trace) {
 	n.packed = append(n.packed, C.struct_packed_item{
 		_type:    n.texts.Given("a type", itemType),
 		step:     n.texts.Given("a step", step),
 		delay_ms: C.int64_t(delayMs),
 		due:      n.texts.Given("a due time", due),
 		columns:  n.texts.Given("the columns", columns),
+
+		traceparent: n.texts.Given("the traceparent", trace.Parent),
+		tracestate:  n.texts.Given("the tracestate", trace.State),
 	})
 }
 

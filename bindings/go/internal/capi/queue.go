@@ -70,6 +70,16 @@ func (q Queue) Share() (Queue, *Failure) {
 	return Queue(result.made), failed(result)
 }
 
+// Name is readpast_queue_name.
+func (q Queue) Name() string {
+	return C.GoString(C.readpast_queue_name(q.native()))
+}
+
+// IsTraced is readpast_queue_is_traced.
+func (q Queue) IsTraced() bool {
+	return C.readpast_queue_is_traced(q.native()) != 0
+}
+
 // Worker is readpast_queue_worker.
 func (q Queue) Worker() string {
 	return C.GoString(C.readpast_queue_worker(q.native()))

@@ -99,6 +99,12 @@ class Rows:
             handle.call(lib.readpast_batch_item, index, _item())
         return text or ""
 
+    def traceparent(self, index: int) -> str | None:
+        return string(lib.readpast_batch_traceparent(self.handle().c, index))
+
+    def tracestate(self, index: int) -> str | None:
+        return string(lib.readpast_batch_tracestate(self.handle().c, index))
+
 
 def _none() -> None:
     return None

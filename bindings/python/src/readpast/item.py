@@ -74,6 +74,19 @@ class Item(Mapping[str, Any]):
         return self._rows.json(self._index)
 
     @property
+    def traceparent(self) -> str | None:
+        """The W3C `traceparent` in which it was enqueued: what the span around its handler has as its parent.
+
+        None where the queue's description has no `trace`, and where the item has none.
+        """
+        return self._rows.traceparent(self._index)
+
+    @property
+    def tracestate(self) -> str | None:
+        """The `tracestate` that belongs to it."""
+        return self._rows.tracestate(self._index)
+
+    @property
     def is_lost(self) -> bool:
         """Whether the item was found lost while its lease was being renewed: work on it is in vain.
 

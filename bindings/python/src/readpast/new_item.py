@@ -28,6 +28,11 @@ class NewItem(NamedTuple):
     delay: Seconds | None = None
     #: When it is due; None: now, or after `delay`.
     due: Moment | None = None
+    #: The W3C `traceparent` in which it is enqueued, for a queue whose description has `trace`; others take no notice.
+    #: What is malformed is left out, and is no error. `readpast.otel` sets it.
+    traceparent: str | None = None
+    #: The `tracestate` that belongs to it.
+    tracestate: str | None = None
 
 
 _NEW_ITEM = ffi.sizeof("readpast_new_item")
@@ -44,6 +49,8 @@ def new_items_for(items: Sequence[NewItem | Mapping[str, Any]], texts: Texts) ->
         native.delay_ms = delay(item.delay)
         native.due = texts(moment(item.due), "due")
         native.columns_json = texts(json_of(item.columns, "columns"), "columns")
+        native.traceparent = texts(item.traceparent, "traceparent")
+        native.tracestate = texts(item.tracestate, "tracestate")
     return array
 
 

@@ -56,6 +56,11 @@ class Queue(Operating):
         self._handle: Handle | None = Handle(c, lib.readpast_queue_free)
         # Claims have a handle of their own: closing interrupts it, but not the handles that others share.
         self._claims: Handle | None = _shared(self._handle)
+        #: The name of the queue, as its description has it.
+        self.name: str = string(lib.readpast_queue_name(c)) or ""
+        #: Whether trace context travels with its items, so that spans are worth their while: whether its description
+        #: has `trace`.
+        self.is_traced: bool = bool(lib.readpast_queue_is_traced(c))
         #: The name that the leases are held under: the setting `worker`, or a name that no other handle has.
         self.worker: str = string(lib.readpast_queue_worker(c)) or ""
         #: How long a claim holds, in milliseconds: the setting `lease.ms`, or what the queue's description says. The

@@ -8,6 +8,7 @@ use readpast::spec::{ColumnKind, ColumnSpec};
 use readpast::{NewItem, QueueSpec};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::env;
 
 /// What an item has that does not say otherwise.
 pub struct Defaults {
@@ -36,6 +37,9 @@ impl Defaults {
             due: self.due.clone(),
             delay_ms: self.delay_ms,
             columns,
+            // As OpenTelemetry has it for a process that somebody else begins.
+            traceparent: env::var("TRACEPARENT").ok(),
+            tracestate: env::var("TRACESTATE").ok(),
         }
     }
 
@@ -53,6 +57,7 @@ impl Defaults {
             _ => return Ok(self.item(all)),
         };
         let mut item = self.item(columns);
+        let state = object.get("tracestate").and_then(Value::as_str).map(str::to_owned);
         for (key, value) in object {
             let text = || value.as_str().map(str::to_owned).ok_or_else(|| format!("{key:?} must be text"));
             match key.as_str() {
@@ -65,9 +70,13 @@ impl Defaults {
                     let delay = value.as_i64().ok_or("\"delay_ms\" must be a whole number")?;
                     (item.due, item.delay_ms) = (None, Some(delay));
                 }
+                // Of two that belong together the process's own is not left beside another's.
+                "traceparent" => (item.traceparent, item.tracestate) = (Some(text()?), state.clone()),
+                "tracestate" => {}
                 _ => {
                     return Err(format!(
-                        "there is no {key:?} beside \"columns\"; there are type, step, due and delay_ms"
+                        "there is no {key:?} beside \"columns\"; there are type, step, due, delay_ms, traceparent and \
+                         tracestate"
                     ));
                 }
             }

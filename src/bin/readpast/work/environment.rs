@@ -18,14 +18,15 @@ const COLUMN: &str = "READPAST_COL_";
 /// What gives access to the database: the connection string, or the file that holds it.
 const CONNECTION: [&str; 2] = ["READPAST_CONNECTION", "READPAST_CONNECTION_FILE"];
 
-/// What a command does not get of our own environment: the columns of another item, when we are a command of `work` ourselves;
+/// What a command does not get of our own environment: the columns of another item, when we are a command of `work` ourselves, and our trace, which is not the item's;
 /// and the connection, unless it is to be passed. A command that prints its environment would store it with the item.
 pub fn withheld(passes_connection: bool) -> impl Iterator<Item = OsString> {
     let is_withheld = move |name: &OsString| {
         // Windows does not tell capitals from small letters here; a Unix variable that differs in them alone is no loss.
         let name = name.to_ascii_uppercase();
         let is_connection = CONNECTION.iter().any(|connection| name == *connection);
-        name.as_encoded_bytes().starts_with(COLUMN.as_bytes()) || (is_connection && !passes_connection)
+        let is_trace = name == "TRACEPARENT" || name == "TRACESTATE";
+        name.as_encoded_bytes().starts_with(COLUMN.as_bytes()) || is_trace || (is_connection && !passes_connection)
     };
     env::vars_os().map(|(name, _)| name).filter(is_withheld)
 }
@@ -46,6 +47,9 @@ pub fn of(queue: &Queue, item: &Item<'_>) -> BTreeMap<String, String> {
         ("READPAST_TYPE".to_owned(), kind),
         ("READPAST_STEP".to_owned(), first(&["Step", "ItemStep", "item_step"])),
     ]);
+    // As OpenTelemetry has it for whoever begins a process.
+    let trace = [("TRACEPARENT", item.traceparent()), ("TRACESTATE", item.tracestate())];
+    variables.extend(trace.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned()))));
     let mut room = MAX_ALL;
     for (index, column) in item.columns().iter().enumerate() {
         let Some(value) = item.value(index).and_then(text) else { continue };

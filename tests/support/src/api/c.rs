@@ -305,23 +305,27 @@ impl Api for CQueue {
     }
 
     fn enqueue(&self, items: &[NewItem], operation: Option<&str>) -> Result<Vec<Enqueued>, Problem> {
-        let texts: Vec<[Option<CString>; 4]> = items
+        let texts: Vec<[Option<CString>; 6]> = items
             .iter()
             .map(|item| {
                 let columns = item.columns.to_json();
-                [item.kind.as_deref(), item.step.as_deref(), item.due.as_deref(), Some(columns.as_str())].map(optional)
+                let (parent, state) = (item.traceparent.as_deref(), item.tracestate.as_deref());
+                [item.kind.as_deref(), item.step.as_deref(), item.due.as_deref(), Some(columns.as_str()), parent, state]
+                    .map(optional)
             })
             .collect();
         let structs: Vec<_> = items
             .iter()
             .zip(&texts)
-            .map(|(item, [kind, step, due, columns])| readpast_new_item {
+            .map(|(item, [kind, step, due, columns, parent, state])| readpast_new_item {
                 struct_size: size_of::<readpast_new_item>(),
                 r#type: pointer(kind),
                 step: pointer(step),
                 delay_ms: item.delay_ms.unwrap_or(-1),
                 due: pointer(due),
                 columns_json: pointer(columns),
+                traceparent: pointer(parent),
+                tracestate: pointer(state),
             })
             .collect();
         let mut receipts = readpast_receipts { id: 7 };

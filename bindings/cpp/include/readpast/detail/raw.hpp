@@ -39,6 +39,8 @@ inline readpast_new_item raw(const new_item &item) {
     made.delay_ms = raw(item.delay);
     made.due = c_str(item.due);
     made.columns_json = c_str(item.columns);
+    made.traceparent = c_str(item.traceparent);
+    made.tracestate = c_str(item.tracestate);
     return made;
 }
 

@@ -20,6 +20,12 @@ namespace Readpast.Native
         internal static extern IntPtr readpast_batch_json(Handle batch, int index);
 
         [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern IntPtr readpast_batch_traceparent(Handle batch, int index);
+
+        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern IntPtr readpast_batch_tracestate(Handle batch, int index);
+
+        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int readpast_batch_column_count(Handle batch);
 
         [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]

@@ -17,6 +17,12 @@ namespace Readpast.Native
         internal static extern IntPtr readpast_queue_worker(Handle queue);
 
         [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern IntPtr readpast_queue_name(Handle queue);
+
+        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int readpast_queue_is_traced(Handle queue);
+
+        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
         internal static extern long readpast_queue_lease_ms(Handle queue);
 
         [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]

@@ -22,6 +22,8 @@ namespace Readpast.Native
         public long DelayMs;
         public IntPtr Due;
         public IntPtr ColumnsJson;
+        public IntPtr Traceparent;
+        public IntPtr Tracestate;
     }
 
     [StructLayout(LayoutKind.Sequential)]
