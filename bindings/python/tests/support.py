@@ -46,14 +46,14 @@ def settings(**more: object) -> dict[str, object]:
     }
 
 
-def spec(name: str) -> dict[str, object]:
+def spec(name: str, **more: object) -> dict[str, object]:
     columns = [{"name": column, "type": kind} for column, kind in COLUMNS.items()]
-    return {"queue": name, "types": ["First", "Second"], "backoff": "none", "columns": columns}
+    return {"queue": name, "types": ["First", "Second"], "backoff": "none", "columns": columns, **more}
 
 
-def install() -> str:
+def install(**more: object) -> str:
     name = f"Work{os.getpid()}x{next(_numbers)}"
-    readpast.install(spec(name), **settings())
+    readpast.install(spec(name, **more), **settings())
     return name
 
 

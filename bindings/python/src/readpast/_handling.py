@@ -45,7 +45,7 @@ class Handling:
 
     def __init__(self, handler: Handler, is_stopping: Callable[[], bool], stop_timeout: Seconds | None) -> None:
         """Raises TypeError for what can be no handler."""
-        _check(handler)
+        check(handler)
         self._handler = handler
         self._coroutines = Coroutines(is_stopping, stop_timeout)
 
@@ -81,7 +81,7 @@ def _of(item: Item) -> tuple[str, int]:
     return item.key, item.attempt
 
 
-def _check(handler: object) -> None:
+def check(handler: object) -> None:
     if not callable(handler):
         raise TypeError(f"a handler is called with an item, but {handler!r} cannot be called")
     function: object = handler
