@@ -67,6 +67,10 @@ check() {
         step "$language: check" .ci/with_cluster.sh make --no-print-directory --jobs="$jobs" --output-sync=target \
             -C "bindings/$language" check
     done
+    # Two languages that make spans: one trace goes through both.
+    if [[ " $* " == *' python '* && " $* " == *' go '* ]]; then
+        step 'traces through two languages' .ci/with_cluster.sh tests/traces/test.sh
+    fi
 }
 
 # One Windows for all of it, which ends with us.

@@ -15,7 +15,7 @@ fail() {
 }
 
 # A module of its own, with what only it needs.
-readonly modules=(. readpastprom)
+readonly modules=(. readpastprom readpastotel)
 
 step 'gofmt'
 unformatted=$(gofmt -l .)
