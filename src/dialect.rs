@@ -113,6 +113,7 @@ impl Dialect {
                 Storage::Own => name.quoted(self.quote_style()),
                 _ => name.quoted_as_written(self.quote_style()),
             }),
+            settings_of => self.settings_of(schema, spec),
             asks_types => spec.asks_types(),
             asks_steps => spec.asks_steps(),
             durable => spec.lease.durable,
@@ -142,6 +143,23 @@ impl Dialect {
             set_setting: call("set_setting")?,
             retain: spec.deletes_what_is_over().then(|| call("retain")).transpose()?,
         })
+    }
+
+    /// Where the settings of a queue stand: the table, its columns, and whether it is `theirs`, whoever that is.
+    pub(crate) fn settings_of(self, schema: &Identifier, spec: &QueueSpec) -> minijinja::Value {
+        let style = self.quote_style();
+        let Some(theirs) = spec.settings_table() else {
+            let [name, param, value] = match self {
+                Self::SqlServer => ["[AppSettings]", "[Param]", "[ValInt]"],
+                Self::Postgres => ["\"app_settings\"", "param", "val_int"],
+            };
+            let table = format!("{}.{name}", schema.quoted(style));
+            return minijinja::context! { table, param, value, theirs => false };
+        };
+        let schema = self.schema_of(theirs.schema.as_ref());
+        let table = format!("{}.{}", schema.quoted_as_written(style), theirs.name.quoted_as_written(style));
+        let (param, value) = (theirs.param.quoted_as_written(style), theirs.value.quoted_as_written(style));
+        minijinja::context! { table, param, value, theirs => true }
     }
 
     /// A statement that concerns the schema as a whole, by the name of its file.

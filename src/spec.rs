@@ -27,7 +27,8 @@ pub use self::{
     procedures::{ClaimedBySpec, ProceduresSpec},
     sql::{CheckSpec, ReferenceSpec, SqlName},
     table::{
-        Condition, Holds, IndexSpec, KeyColumn, KeySource, LifecycleSpec, Literal, SeekColumn, StateSpec, TableSpec,
+        Condition, Holds, IndexSpec, KeyColumn, KeySource, LifecycleSpec, Literal, SeekColumn, SettingsTableSpec,
+        StateSpec, TableSpec,
     },
 };
 

@@ -6,6 +6,7 @@ mod filled;
 mod indexes;
 mod owner;
 mod rows;
+mod settings;
 
 pub(super) use columns::holds;
 
@@ -50,6 +51,9 @@ pub(crate) fn fit(
     let mut findings = check.findings;
     let place = (dialect.in_catalog(&their_schema), dialect.in_catalog(&table.name));
     owner::check(session, schema.as_str(), (&place.0, &place.1), &found.name, &mut findings)?;
+    if let Some(named) = &table.settings {
+        settings::check(session, named, &mut findings)?;
+    }
     if is_whole && counts_rows {
         rows::check(session, schema, spec, table, &found, &mut findings)?;
     }

@@ -9,13 +9,15 @@ use crate::session::{Param, Shape};
 use crate::spec::{ATTEMPTS, LEASE_MS, QueueSpec};
 use std::ops::RangeInclusive;
 
-/// A setting of a queue in the table AppSettings.
+/// A setting of a queue in the table AppSettings, or in the one that its description names in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
     /// What it is called here: `maxAttempts`, `leaseMs`.
     pub name: &'static str,
     /// What it is called in the table: `notification.maxAttempts`.
     pub param: String,
+    /// The table: `AppSettings`, or what the description names in `table.settings`.
+    pub table: String,
     /// What the table says; `None` where it says nothing.
     pub value: Option<i32>,
     /// What counts then: what the description says.
@@ -48,7 +50,7 @@ pub(super) fn list(queue: &Inner) -> Result<Vec<Setting>> {
                 return Err(Error::new(ErrorKind::Protocol, format!("the setting {param} is {other:?}")));
             }
         };
-        Ok(Setting { name: known.name, param, value, described: (known.described)(&queue.spec) })
+        Ok(Setting { name: known.name, param, table: table(queue), value, described: (known.described)(&queue.spec) })
     };
     KNOWN.iter().map(read).collect()
 }
@@ -68,6 +70,12 @@ pub(super) fn set(queue: &Inner, name: &str, value: Option<i32>) -> Result<()> {
     let params = [Param::Text(&param), Param::OptionalInteger(value)];
     queue.with_session(Call::Settings, |session| session.execute(&calls.set_setting, &params))?;
     Ok(())
+}
+
+/// The table that the settings stand in.
+fn table(queue: &Inner) -> String {
+    let Some(theirs) = queue.spec.settings_table() else { return "AppSettings".to_owned() };
+    format!("{}.{}", queue.dialect.schema_of(theirs.schema.as_ref()).as_str(), theirs.name.as_str())
 }
 
 fn param(queue: &Inner, known: &Known) -> String {

@@ -118,6 +118,7 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
         seek,
         local_time => table.local_time,
         run_time => table.run_time,
+        settings_of => dialect.settings_of(schema, spec),
         claimed_by_others => table.claimed_by.is_some(),
         role,
         // Of those in an index, as its columns.

@@ -1,6 +1,6 @@
 //! What follows from the description of an adopted table: how each state is written into it, and read from it.
 
-use super::{ClaimedBySpec, Condition, Direction, Holds, QueueSpec, Storage, TableSpec};
+use super::{ClaimedBySpec, Condition, Direction, Holds, QueueSpec, SettingsTableSpec, Storage, TableSpec};
 use crate::ident::Identifier;
 use crate::item::ItemState;
 
@@ -107,6 +107,14 @@ impl QueueSpec {
     pub(crate) fn claimed_by(&self) -> Option<&ClaimedBySpec> {
         match &self.storage {
             Storage::Table(table) => table.claimed_by.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// The table of somebody else's that has the settings of the queue, where there is one.
+    pub(crate) fn settings_table(&self) -> Option<&SettingsTableSpec> {
+        match &self.storage {
+            Storage::Table(table) => table.settings.as_ref(),
             _ => None,
         }
     }

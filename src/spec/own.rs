@@ -62,6 +62,7 @@ impl TableSpec {
             run_time: false,
             index: IndexSpec::default(),
             claimed_by: None,
+            settings: None,
         }
     }
 

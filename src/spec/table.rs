@@ -32,6 +32,21 @@ pub struct TableSpec {
     pub index: IndexSpec,
     /// Whose procedure claims, where it is not readpast's.
     pub claimed_by: Option<ClaimedBySpec>,
+    /// The table of settings that counts for this queue, where it is not readpast's.
+    pub settings: Option<SettingsTableSpec>,
+}
+
+/// A table of settings that was there before: a row for each, by its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingsTableSpec {
+    /// Its schema; without it the server's usual one, `dbo` or `public`.
+    pub schema: Option<Identifier>,
+    /// Its name.
+    pub name: Identifier,
+    /// The column of the names, like `syncqueue.maxAttempts`.
+    pub param: Identifier,
+    /// The column of the values, a whole number.
+    pub value: Identifier,
 }
 
 /// A column of the key.
@@ -163,6 +178,16 @@ impl TableSpec {
             let named =
                 [("procedures.schema", claimed_by.schema.as_ref()), ("procedures.next", Some(&claimed_by.next))];
             names.extend(named.into_iter().filter_map(|(key, name)| Some((key.to_owned(), name?))));
+        }
+        if let Some(settings) = &self.settings {
+            let named = [
+                ("schema", settings.schema.as_ref()),
+                ("name", Some(&settings.name)),
+                ("param", Some(&settings.param)),
+                ("value", Some(&settings.value)),
+            ];
+            let named = named.into_iter().filter_map(|(part, name)| Some((key(&format!("settings.{part}")), name?)));
+            names.extend(named);
         }
         names.extend(self.index.name.iter().chain(&self.index.columns).map(|name| (key("index"), name)));
         names

@@ -70,7 +70,10 @@ fn it_is_what_the_source_says() {
     let made = made::header(&root());
 
     if env::var_os("READPAST_UPDATE_HEADER").is_some() {
-        fs::write(&path, &made).unwrap();
+        // Others read it meanwhile.
+        let whole = scratch("made.h");
+        fs::write(&whole, &made).unwrap();
+        fs::rename(&whole, &path).unwrap();
     }
     assert!(
         fs::read_to_string(&path).unwrap_or_default() == made,

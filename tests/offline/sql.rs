@@ -97,6 +97,8 @@ impl Rendered {
                 ("find", &calls.find),
                 ("redrive", &calls.redrive),
                 ("purge", &calls.purge),
+                ("setting", &calls.setting),
+                ("set_setting", &calls.set_setting),
             ] {
                 files.push((format!("call_{call}_{queue}"), vec![text.to_string()]));
             }

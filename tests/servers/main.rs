@@ -14,6 +14,7 @@ mod keys;
 mod postgres_plans;
 mod procedure;
 mod readme_sql;
+mod settings;
 mod stress;
 mod transfer;
 mod watch;

@@ -1,1 +1,1 @@
-SELECT a.val_int FROM {{ object("app_settings") }} AS a WHERE a.param = ?::text AND a.val_int IS NOT NULL
+SELECT a.{{ settings_of.value }} FROM {{ settings_of.table }} AS a WHERE a.{{ settings_of.param }} = ?::text AND a.{{ settings_of.value }} IS NOT NULL

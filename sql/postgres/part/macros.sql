@@ -93,7 +93,7 @@ UNNEST({{ "kind_types_" if asks_types }}{{ ", " if asks_types and asks_steps }}{
 {%- macro kinds_given(search) %}{{ "steps_" if search.step else "types_" }} IS NOT NULL{% endmacro -%}
 {%- macro setting_or(name, otherwise) -%}
 COALESCE((
-        SELECT a.val_int FROM {{ object("app_settings") }} AS a WHERE a.param = {{ text(setting ~ "." ~ name) }}
+        SELECT {{ "MAX(" if settings_of.theirs }}a.{{ settings_of.value }}{{ ")" if settings_of.theirs }} FROM {{ settings_of.table }} AS a WHERE a.{{ settings_of.param }} = {{ text(setting ~ "." ~ name) }}
     ), {{ otherwise }})
 {%- endmacro -%}
 {#- The state that the columns of the table tell, and the row beside it where they tell several alike. -#}

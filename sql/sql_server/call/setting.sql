@@ -1,1 +1,1 @@
-SELECT a.[ValInt] FROM {{ object("AppSettings") }} AS a WHERE a.[Param] = ? AND a.[ValInt] IS NOT NULL
+SELECT a.{{ settings_of.value }} FROM {{ settings_of.table }} AS a WHERE a.{{ settings_of.param }} = ? AND a.{{ settings_of.value }} IS NOT NULL

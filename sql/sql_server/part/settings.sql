@@ -1,9 +1,14 @@
-    SELECT
-        @_MaxAttempts = MAX(CASE WHEN a.[Param] = '{{ setting }}.maxAttempts' THEN a.[ValInt] END),
-        @_SilentMs = MAX(CASE WHEN a.[Param] = '{{ setting }}.leaseMs' THEN a.[ValInt] END){% if role.error and not own %},
+    {% set of_ours = settings_of.theirs and role.error and not own %}SELECT
+        @_MaxAttempts = MAX(CASE WHEN a.{{ settings_of.param }} = '{{ setting }}.maxAttempts' THEN a.{{ settings_of.value }} END),
+        @_SilentMs = MAX(CASE WHEN a.{{ settings_of.param }} = '{{ setting }}.leaseMs' THEN a.{{ settings_of.value }} END){% if role.error and not own and not of_ours %},
         @_ErrorChars = MAX(CASE WHEN a.[Param] = '{{ setting }}.errorChars' THEN a.[ValInt] END){% endif %}
-    FROM {{ object("AppSettings") }} AS a
-    WHERE a.[Param] IN ('{{ setting }}.maxAttempts', '{{ setting }}.leaseMs'{{ ", '" ~ setting ~ ".errorChars'" if role.error and not own }});
+    FROM {{ settings_of.table }} AS a
+    WHERE a.{{ settings_of.param }} IN ('{{ setting }}.maxAttempts', '{{ setting }}.leaseMs'{{ ", '" ~ setting ~ ".errorChars'" if role.error and not own and not of_ours }});
+{%- if of_ours %}
+    SET @_ErrorChars = (
+        SELECT a.[ValInt] FROM {{ object("AppSettings") }} AS a WHERE a.[Param] = '{{ setting }}.errorChars'
+    );
+{%- endif %}
     SET @_MaxAttempts = COALESCE(@_MaxAttempts, {{ max_attempts }});
     SET @_SilentMs = COALESCE(@_SilentMs, {{ lease_ms }});
 {%- if role.error and not own %}

@@ -57,7 +57,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     let chosen = |setting: &&readpast::queue::Setting| set.is_none_or(|(name, _)| setting.name == name);
     for setting in queue.settings()?.iter().filter(chosen) {
         let (counts, by) = match setting.value {
-            Some(value) => (value, "AppSettings"),
+            Some(value) => (value, setting.table.as_str()),
             None => (setting.described, "description"),
         };
         out.answer(

@@ -3,11 +3,26 @@
 use super::at::At;
 use super::{columns, options, states};
 use crate::error::Result;
-use crate::spec::{ColumnKind, IndexSpec, KeyColumn, KeySource, LifecycleSpec, SeekColumn, TableSpec};
+use crate::ident::Identifier;
+use crate::spec::{
+    ColumnKind, IndexSpec, KeyColumn, KeySource, LifecycleSpec, SeekColumn, SettingsTableSpec, TableSpec,
+};
 
 /// The keys of `table`.
-const KEYS: [&str; 11] =
-    ["schema", "name", "create", "key", "seek", "time", "run_time", "lifecycle", "states", "status", "index"];
+const KEYS: [&str; 12] = [
+    "schema",
+    "name",
+    "create",
+    "key",
+    "seek",
+    "time",
+    "run_time",
+    "lifecycle",
+    "states",
+    "status",
+    "index",
+    "settings",
+];
 
 /// Reads `table`.
 pub(super) fn table(at: &At<'_>) -> Result<TableSpec> {
@@ -25,6 +40,7 @@ pub(super) fn table(at: &At<'_>) -> Result<TableSpec> {
         run_time: table.boolean("run_time", false)?,
         // Another key of the description says it.
         claimed_by: None,
+        settings: table.get("settings").map(|at| settings(&at)).transpose()?,
     })
 }
 
@@ -83,6 +99,21 @@ fn seek(at: &At<'_>) -> Result<Vec<SeekColumn>> {
     let values = |at: &At<'_>| at.list(1)?.iter().map(At::literal).collect::<Result<_>>();
     let members = at.members()?;
     members.iter().map(|(name, at)| Ok(SeekColumn { name: at.name(name)?, values: values(at)? })).collect()
+}
+
+/// Its name, where its columns are called as in readpast's own.
+fn settings(at: &At<'_>) -> Result<SettingsTableSpec> {
+    let (param, value) = (Identifier::known("Param"), Identifier::known("ValInt"));
+    if at.is_text() {
+        return Ok(SettingsTableSpec { schema: None, name: at.identifier()?, param, value });
+    }
+    let settings = at.table(&["schema", "name", "param", "value"])?;
+    Ok(SettingsTableSpec {
+        schema: settings.identifier("schema")?,
+        name: settings.need("name")?.identifier()?,
+        param: settings.identifier("param")?.unwrap_or(param),
+        value: settings.identifier("value")?.unwrap_or(value),
+    })
 }
 
 fn index(at: &At<'_>) -> Result<IndexSpec> {

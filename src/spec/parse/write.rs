@@ -206,6 +206,16 @@ fn table_to_json(table: &TableSpec) -> Value {
         let columns: Vec<_> = table.index.columns.iter().map(|column| column.as_str()).collect();
         put("index", json!({"name": name.as_str(), "columns": columns}));
     }
+    if let Some(settings) = &table.settings {
+        let named = [
+            ("schema", settings.schema.as_ref()),
+            ("name", Some(&settings.name)),
+            ("param", Some(&settings.param)),
+            ("value", Some(&settings.value)),
+        ];
+        let named = named.into_iter().filter_map(|(key, name)| Some((key.to_owned(), json!(name?.as_str()))));
+        put("settings", Value::Object(named.collect()));
+    }
     Value::Object(out)
 }
 

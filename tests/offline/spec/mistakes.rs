@@ -302,6 +302,21 @@ fn hand_written_procedures_decide_for_themselves() {
     assert!(error.message().contains("line 2: procedures: the key \"view\" is missing"), "{error}");
 }
 
+#[test]
+fn a_table_of_settings_has_a_name() {
+    for (to, words) in [
+        ("name = \"work\"\nsettings = {}", "table.settings: the key \"name\" is missing"),
+        (
+            "name = \"work\"\nsettings = { name = \"s\", values = \"v\" }",
+            "table.settings.values: there is no such key (did you mean \"value\"?)",
+        ),
+        ("name = \"work\"\nsettings = \"\"", "table.settings:"),
+    ] {
+        let error = mistake("name = \"work\"", to);
+        assert!(error.contains(words), "{to}: {error}");
+    }
+}
+
 /// Beside a table only the procedure that claims is somebody's own, and what it decides the description does not say.
 #[test]
 fn who_claims_decides_that_alone() {

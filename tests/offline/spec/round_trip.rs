@@ -7,7 +7,8 @@ use readpast::{
     spec::{
         BackoffSpec, CheckSpec, ClaimBySpec, ColumnKind, ColumnSpec, Completion, Condition, DedupSpec, Direction,
         Holds, IndexSpec, KeyColumn, KeySource, LeaseSpec, LifecycleSpec, Literal, OrderSpec, PrioritySpec,
-        ReferenceSpec, RetentionSpec, RolesSpec, SeekColumn, SqlName, StateSpec, Storage, SubtypeSpec, TableSpec,
+        ReferenceSpec, RetentionSpec, RolesSpec, SeekColumn, SettingsTableSpec, SqlName, StateSpec, Storage,
+        SubtypeSpec, TableSpec,
     },
 };
 use serde_json::{Value, json};
@@ -111,6 +112,12 @@ fn table() -> impl Strategy<Value = TableSpec> {
         let (table, id, flag, started, error, index) = names;
         let (waits, taken, done) = values;
         let (create, composite, seek, local_time, run_time) = flags;
+        let settings = seek.then(|| SettingsTableSpec {
+            schema: schema.clone(),
+            name: index.clone(),
+            param: name("Param"),
+            value: id.clone(),
+        });
         let condition = |column: &Identifier, holds| Condition { column: column.clone(), holds };
         let state = |state, conditions| StateSpec { state, conditions };
         let mut key = vec![KeyColumn { name: id.clone(), kind: ColumnKind::Integer, source: KeySource::Table }];
@@ -150,6 +157,7 @@ fn table() -> impl Strategy<Value = TableSpec> {
             run_time,
             index: IndexSpec { name: Some(index), columns: vec![flag, id] },
             claimed_by: None,
+            settings,
         }
     })
 }

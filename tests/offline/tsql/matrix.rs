@@ -59,6 +59,8 @@ fn claimed_by_others() -> Vec<(String, QueueSpec)> {
     whole["table"]["time"] = json!("local");
     whole["table"]["lifecycle"] = json!({"started": "Began", "owner": "By", "attempts": "Tries", "due": "Due", "step": "Step",
         "error": "Trouble", "token": "Version", "finished": "Ended"});
+    // The team's settings, and an error that is cut: two tables of settings.
+    whole["table"]["settings"] = json!({"schema": "team's", "name": "Settings]", "param": "Key", "value": "Number"});
     whole["attempts"] = json!({"history": true});
     whole["roles"] = json!({"worker": "w"});
     let read = |spec: Value| QueueSpec::from_text(&spec.to_string()).unwrap_or_else(|error| panic!("{spec}: {error}"));

@@ -1,0 +1,120 @@
+//! The table of settings that was there before readpast, for the queue whose description names it: on both servers.
+
+use readpast::item::{Action, NewItem, Settlement};
+use readpast::{ErrorKind, ItemState, Queue, QueueSpec, install};
+use serde_json::json;
+use std::time::Duration;
+use support::both::Database;
+
+const TABLES: [&str; 2] = [
+    "CREATE TABLE dbo.Jobs (Id bigint IDENTITY NOT NULL PRIMARY KEY, N int NOT NULL, State int NOT NULL DEFAULT 0)
+    CREATE TABLE dbo.AppSettings (Param varchar(100) NOT NULL PRIMARY KEY, ValInt int NULL, ValText varchar(100) NULL)
+    CREATE TABLE dbo.Config ([Key] nvarchar(50) NOT NULL PRIMARY KEY, Number bigint NULL)",
+    "CREATE TABLE jobs (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, n integer NOT NULL, state integer NOT NULL DEFAULT 0);
+    CREATE TABLE appsettings (param varchar(100) NOT NULL PRIMARY KEY, valint integer, valtext varchar(100));
+    CREATE TABLE config (key text NOT NULL PRIMARY KEY, number bigint)",
+];
+
+/// The queue, with `settings` in its table's description.
+fn spec(settings: &str) -> QueueSpec {
+    let text = format!(
+        r#"{{"queue": "Job", "columns": [{{"name": "N", "type": "integer", "nullable": false}}], "backoff": "none",
+            "attempts": {{"limit": 4}}, "table": {{"name": "Jobs", "key": [{{"name": "Id", "type": "bigint"}}]{settings},
+            "status": {{"column": "State", "values": {{"Pending": 0, "Processing": 1, "Completed": 2, "Failed": 3}}}}}}}}"#
+    );
+    QueueSpec::from_json(&text).unwrap()
+}
+
+fn open(database: &Database) -> Queue {
+    Queue::open(&database.config(&[]), "Job").unwrap()
+}
+
+/// How many attempts a new item has.
+fn attempts(queue: &Queue) -> i32 {
+    let columns = json!({"N": 1}).as_object().unwrap().clone();
+    queue.enqueue(&[NewItem { columns: columns.into(), ..NewItem::default() }], None).unwrap();
+    loop {
+        let batch = queue.claim(1, Duration::ZERO).unwrap();
+        let item = batch.get(0).unwrap();
+        let retry = Settlement { delay_ms: Some(0), ..Settlement::new(&item, Action::Retry) };
+        if queue.settle(&[retry], None).unwrap()[0].state == Some(ItemState::Failed) {
+            return item.attempt();
+        }
+    }
+}
+
+fn listed(queue: &Queue) -> Vec<(String, String, Option<i32>, i32)> {
+    let listed = queue.settings().unwrap().into_iter();
+    listed.map(|setting| (setting.param, setting.table, setting.value, setting.described)).collect()
+}
+
+#[test]
+fn the_teams_own_settings_count_where_they_are_named() {
+    for database in Database::each() {
+        database.run(database.pick(TABLES[0], TABLES[1]));
+        let place = database.pick("dbo", "public");
+        for (settings, table, insert) in [
+            (
+                r#", "settings": "AppSettings""#,
+                "AppSettings",
+                "INSERT INTO AppSettings (Param, ValInt) VALUES ('job.maxAttempts', 2)",
+            ),
+            (
+                r#", "settings": {"name": "Config", "param": "Key", "value": "Number"}"#,
+                "Config",
+                database.pick(
+                    "INSERT INTO Config ([Key], Number) VALUES ('job.maxAttempts', 2)",
+                    "INSERT INTO config (key, number) VALUES ('job.maxAttempts', 2)",
+                ),
+            ),
+        ] {
+            let table = format!("{place}.{table}");
+            install(&database.config(&[]), Some(&spec(settings))).unwrap();
+            let queue = open(&database);
+            assert_eq!(attempts(&queue), 4, "nothing is there yet: the description counts");
+            let all = [("job.maxAttempts", None, 4), ("job.leaseMs", None, 300_000)];
+            let all = all.map(|(param, value, described)| (param.to_owned(), table.clone(), value, described));
+            assert_eq!(listed(&queue)[0], all[0]);
+            assert_eq!(listed(&queue)[1].1, all[1].1);
+            database.run(insert);
+            assert_eq!(attempts(&queue), 2, "{table}");
+            assert_eq!(listed(&queue)[0], ("job.maxAttempts".to_owned(), table.clone(), Some(2), 4));
+            queue.set_setting("maxAttempts", Some(1)).unwrap();
+            queue.set_setting("leaseMs", Some(60_000)).unwrap();
+            assert_eq!((attempts(&queue), listed(&queue)[1].2), (1, Some(60_000)), "{table}");
+            queue.set_setting("maxAttempts", None).unwrap();
+            assert_eq!(attempts(&queue), 4);
+        }
+        // Without the key readpast's own table counts again, and theirs is no concern of the queue.
+        install(&database.config(&[]), Some(&spec(""))).unwrap();
+        let queue = open(&database);
+        database.run("UPDATE AppSettings SET ValInt = 2 WHERE Param = 'job.maxAttempts'");
+        assert_eq!((attempts(&queue), listed(&queue)[0].1.as_str()), (4, "AppSettings"));
+        queue.set_setting("maxAttempts", Some(3)).unwrap();
+        assert_eq!(attempts(&queue), 3);
+    }
+}
+
+#[test]
+fn a_table_that_does_not_fit_is_refused() {
+    for database in Database::each() {
+        database.run(database.pick(TABLES[0], TABLES[1]));
+        for (settings, words) in [
+            (r#", "settings": "NoSettings""#, "there is no such table, which table.settings names"),
+            (r#", "settings": {"name": "AppSettings", "value": "ValIntt"}"#, "table.settings.value names"),
+            (
+                r#", "settings": {"name": "AppSettings", "value": "ValText"}"#,
+                "table.settings.value has to be a whole number",
+            ),
+            (r#", "settings": {"name": "AppSettings", "param": "ValInt"}"#, "table.settings.param has to be text"),
+        ] {
+            let error = install(&database.config(&[]), Some(&spec(settings))).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::SchemaMismatch, "{error}");
+            assert!(error.message().contains(words), "{words}: {error}");
+        }
+        // A name is a name.
+        let hostile = spec(r#", "settings": {"name": "x]; DROP TABLE Jobs--", "value": "\"; --"}"#);
+        assert!(install(&database.config(&[]), Some(&hostile)).is_err());
+        assert_eq!(database.look("SELECT COUNT(*) FROM Jobs"), "0");
+    }
+}
