@@ -28,7 +28,7 @@ pub use self::{
     columns::Columns,
     filter::{Filter, ItemRef},
     lease::Lease,
-    new_item::{Enqueued, NewItem},
+    new_item::{NewItem, Receipt},
     rows::{Cell, Column, ColumnType, Rows, Value},
     settlement::{Action, Settlement},
     span::span_text,

@@ -82,8 +82,8 @@ pub use self::{
     finding::{Finding, Severity},
     install::install,
     item::{
-        Action, Answer, Attempt, Batch, Columns, Enqueued, Filter, Item, ItemRef, ItemState, Lease, NewItem, Outcome,
-        QueueStats, Settlement, StepCounts, Value, Verdict, Watched, Why,
+        Action, Answer, Attempt, Batch, Columns, Filter, Item, ItemRef, ItemState, Lease, NewItem, Outcome, QueueStats,
+        Receipt, Settlement, StepCounts, Value, Verdict, Watched, Why,
     },
     metrics::metrics,
     queue::Queue,

@@ -6,8 +6,10 @@ mod attempts;
 mod backend;
 mod claim;
 mod claimer;
+mod engine_side;
 mod enqueue;
 mod handwritten;
+mod inner;
 mod keeper;
 mod kinds;
 mod operate;
@@ -25,27 +27,18 @@ mod why;
 pub use self::procedure::{Procedure, Worked};
 pub use self::settings::Setting;
 use crate::config::Config;
-use crate::dialect::Dialect;
-use crate::error::{Error, ErrorKind, Excerpt, Result};
-use crate::ident::Identifier;
+use crate::error::{Error, ErrorKind, Result};
 use crate::install::{self, Installed};
 use crate::item::{
-    Attempt, Batch, Enqueued, Filter, ItemRef, Lease, NewItem, Outcome, QueueStats, Rows, Settlement, Watched, Why,
-    normalize_utc, utc_text,
+    Attempt, Batch, Filter, ItemRef, Lease, NewItem, Outcome, QueueStats, Receipt, Rows, Settlement, Watched, Why,
 };
-use crate::metrics::{Call, Ledger, Listed, Source};
+use crate::metrics::Call;
 pub use crate::pool::Connections;
-use crate::pool::{Pool, closed};
-use crate::session::{Attached, Param, Session, Shape};
+use crate::session::{Param, Session, Shape};
 use crate::spec::QueueSpec;
-use backend::Backend;
-use std::{
-    fmt,
-    ops::Deref,
-    sync::{Arc, Weak},
-    time::{Duration, Instant, SystemTime},
-};
-use wake::{Interrupt, Signal, YieldsTo};
+use inner::Inner;
+use std::{fmt, sync::Arc, time::Duration};
+use wake::YieldsTo;
 
 pub(crate) use keeper::{Keeping, LeaseHolder};
 pub(crate) use settle::check as check_settlement;
@@ -63,57 +56,6 @@ pub const MAX_WAIT: Duration = Duration::from_secs(86_400);
 #[derive(Clone)]
 pub struct Queue(Arc<Inner>);
 
-/// What a handle has for itself; the rest it has in common with those that were shared from it.
-struct Inner {
-    interrupt: Interrupt,
-    shared: Arc<Shared>,
-    /// The caller's connection, where this handle works on one.
-    attached: Option<Arc<Attached>>,
-}
-
-struct Shared {
-    spec: QueueSpec,
-    schema: Identifier,
-    worker: String,
-    dialect: Dialect,
-    backend: Backend,
-    /// What this process does with the queue, all its handles together.
-    ledger: Arc<Ledger>,
-    pool: Arc<Pool>,
-    /// Has the pool's figures asked for.
-    _listed: Listed,
-    /// The columns that hold JSON, which only the description tells from text.
-    json_columns: Vec<String>,
-    /// `None` leaves it to the queue.
-    lease_ms: Option<i32>,
-    /// The time of the run, in queues that keep it.
-    run_at: Option<String>,
-    /// Whether this worker takes up what it left in flight when it was last alive.
-    resumes: bool,
-    /// What its claims take.
-    kinds: kinds::Kinds,
-    poll_interval: Duration,
-    recover_interval: Duration,
-    retention_interval: Duration,
-    most_item_bytes: usize,
-    query_timeout_sec: u32,
-    retry: retry::Policy,
-    signal: Arc<Signal>,
-    keeper: Arc<keeper::Keeper>,
-    pacing: Pacing,
-}
-
-/// How a worker on this queue is to claim ahead.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Pacing {
-    /// How many threads call the database.
-    pub(crate) lanes: u32,
-    /// The most items that wait for a handler.
-    pub(crate) ahead: usize,
-    /// How long an item may wait for one.
-    pub(crate) hold: Duration,
-}
-
 impl Queue {
     /// Connects, checks that the schema and the queue are there in this library's version, and opens the queue.
     ///
@@ -123,50 +65,7 @@ impl Queue {
     /// [`ErrorKind::UnknownQueue`]; [`ErrorKind::Unsupported`] when claims of the queue cannot be limited to the kinds that
     /// the settings name.
     pub fn open(config: &Config, name: &str) -> Result<Self> {
-        let schema = config.schema()?;
-        // Checked before the first connection: a bad name is a mistake of the caller, whatever the server says.
-        crate::ident::QueueName::new(name)?;
-        let run_at = Some(run_at(config)?);
-        let pool = Pool::new(config);
-        let retry = retry::Policy::new(config);
-        let interrupt = Interrupt::default();
-        let (spec, dialect, backend) = retry.run(&interrupt, YieldsTo::Closing, || {
-            let mut session = pool.acquire()?;
-            let dialect = session.dialect();
-            let spec = install::look_up(&mut session, &schema, name)?;
-            let backend = Backend::open(&mut session, &schema, &spec)?;
-            Ok((spec, dialect, backend))
-        })?;
-        let (ledger, pool) = (Ledger::of(schema.as_str(), spec.queue.as_str()), Arc::new(pool));
-        let shared = Shared {
-            dialect,
-            backend,
-            signal: Signal::shared(&config.connection_string()?, schema.as_str(), name),
-            worker: config.worker(),
-            _listed: ledger.list(Arc::clone(&pool) as Arc<dyn Source>),
-            ledger,
-            pool,
-            lease_ms: config.lease_ms(),
-            run_at: run_at.filter(|_| spec.run_time()),
-            json_columns: spec.json_columns(),
-            resumes: spec.lease.resume_own && config.has_worker(),
-            kinds: kinds::Kinds::new(config, &spec)?,
-            spec,
-            schema,
-            poll_interval: config.duration("poll.interval_ms"),
-            recover_interval: config.duration("recover.interval_ms"),
-            retention_interval: config.duration("retention.interval_ms"),
-            most_item_bytes: config.most_item_bytes(),
-            query_timeout_sec: config.number("query.timeout_ms").div_ceil(1000),
-            retry,
-            keeper: Arc::default(),
-            pacing: Pacing {
-                lanes: config.number("worker.lanes"),
-                ahead: config.number("worker.ahead") as usize,
-                hold: config.duration("worker.hold_ms"),
-            },
-        };
-        Ok(Self(Arc::new(Inner { interrupt, shared: Arc::new(shared), attached: None })))
+        Ok(Self(Arc::new(Inner::open(config, name)?)))
     }
 
     /// Another handle on the same queue, with its connections, worker and leases in common, which can be interrupted for
@@ -207,7 +106,7 @@ impl Queue {
     /// Puts `items` into the queue, [`MAX_ITEMS`] in a commit. Up to so many go in all or none; of more, those before the one
     /// that fails are in, and the error has the operation with which the call is repeated to go on. Their keys come back in
     /// the same order. Of a queue that knows duplicates (`dedup` in its description), they alone are left out, and told by
-    /// [`Enqueued::duplicate`]. Of no items nothing is sent.
+    /// [`Receipt::duplicate`]. Of no items nothing is sent.
     ///
     /// `operation` is an identity for the call, a GUID, by which a repetition is recognized; `None` makes one. Whoever gives
     /// one keeps it until a call with it succeeds: a repetition that fails leaves open what became of the first. Each commit of
@@ -215,7 +114,7 @@ impl Queue {
     ///
     /// # Errors
     /// [`ErrorKind::InvalidItem`] names the first item that does not fit the queue, before anything is sent.
-    pub fn enqueue(&self, items: &[NewItem], operation: Option<&str>) -> Result<Vec<Enqueued>> {
+    pub fn enqueue(&self, items: &[NewItem], operation: Option<&str>) -> Result<Vec<Receipt>> {
         enqueue::enqueue(&self.0, items, operation)
     }
 
@@ -419,63 +318,6 @@ impl Queue {
         settings::set(&self.0, name, value)
     }
 
-    /// What this process does with the queue.
-    pub(crate) fn ledger(&self) -> &Arc<Ledger> {
-        &self.0.ledger
-    }
-
-    /// How a worker on this queue is to claim ahead.
-    pub(crate) fn pacing(&self) -> Pacing {
-        self.0.pacing
-    }
-
-    /// How this handle was called off, if it was: [`ErrorKind::Interrupted`] or [`ErrorKind::Closed`].
-    pub(crate) fn called_off(&self) -> Option<Error> {
-        claim::unless_called_off(&self.0).err()
-    }
-
-    /// Whether it is the caller's turn to look at the queue, of all in this process that wait for it; else when to ask
-    /// again.
-    pub(crate) fn turn(&self) -> Result<(), Instant> {
-        self.0.signal.turn(&self.0.kinds.key, self.0.poll_interval)
-    }
-
-    /// Whether it is the caller's turn to delete what is over, of all in this process, in a moment when there is nothing else to
-    /// do; else when to ask again. `None` for a queue that keeps all.
-    pub(crate) fn turn_to_retain(&self) -> Option<Result<(), Instant>> {
-        retention::turn(&self.0, Duration::ZERO)
-    }
-
-    /// The same although there is other work: it has been due for a whole interval, or somebody has begun and there is more. A
-    /// queue that is never idle must not grow for ever.
-    pub(crate) fn must_retain(&self) -> bool {
-        retention::turn(&self.0, self.0.retention_interval) == Some(Ok(()))
-    }
-
-    /// Whether somebody of this process is to delete what is over now, or after a pause since there is more.
-    pub(crate) fn is_retention_pending(&self) -> bool {
-        retention::is_pending(&self.0)
-    }
-
-    /// Deletes some of what is over, by who has the turn; nothing once the handle is called off.
-    pub(crate) fn retain_some(&self) -> Result<()> {
-        retention::bite(&self.0)
-    }
-
-    /// Has `watcher` told when it may be worth while to ask for a turn.
-    pub(crate) fn watched_by(&self, watcher: Weak<dyn Watcher>) {
-        self.0.signal.watch(watcher);
-    }
-
-    /// Has the leases of `holder` renewed every `interval`, for as long as it is there. `None` for a queue that keeps no
-    /// leases.
-    pub(crate) fn keep(&self, holder: Weak<dyn LeaseHolder>, interval: Duration) -> Result<Option<Keeping>> {
-        if !self.0.backend.keeps_leases() {
-            return Ok(None);
-        }
-        self.0.keeper.keep(self, holder, interval).map(Some)
-    }
-
     /// Closes the queue, for all its handles: waiting claims return [`ErrorKind::Closed`], calls under way end first.
     ///
     /// # Errors
@@ -496,73 +338,6 @@ impl fmt::Debug for Queue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Queue").field("name", &self.name()).field("worker", &self.worker()).finish_non_exhaustive()
     }
-}
-
-impl Deref for Inner {
-    type Target = Shared;
-
-    fn deref(&self) -> &Shared {
-        &self.shared
-    }
-}
-
-impl Inner {
-    /// The items in `rows`, which begin at row `first`.
-    fn hand_out(&self, mut rows: Rows, first: usize) -> Batch {
-        if !self.json_columns.is_empty() {
-            // The server may have folded the names' letters.
-            rows.say_json(|name| self.json_columns.iter().any(|json| json.to_lowercase() == name.to_lowercase()));
-        }
-        if let Some(trace) = &self.spec.trace {
-            rows.say_trace(trace.as_str());
-        }
-        Batch::new(rows, first)
-    }
-
-    /// Runs `work` on a session, again and again while its errors are transient and the budget lasts. Everything that
-    /// is run this way can be repeated: it reads, or carries an operation identity, or is recovered by the lease.
-    fn with_session<T>(&self, call: Call, work: impl FnMut(&mut Session) -> Result<T>) -> Result<T> {
-        self.with_session_yielding(call, YieldsTo::Closing, work)
-    }
-
-    /// The same, for work that can be left undone when the handle is called off.
-    fn with_session_yielding<T>(
-        &self,
-        call: Call,
-        yields_to: YieldsTo,
-        mut work: impl FnMut(&mut Session) -> Result<T>,
-    ) -> Result<T> {
-        if self.attached.is_some() {
-            return Err(attached::refused());
-        }
-        let mut is_again = false;
-        self.retry.run(&self.interrupt, yields_to, || {
-            if self.pool.is_closed() {
-                return Err(closed());
-            }
-            if is_again {
-                self.ledger.tries_again();
-            }
-            is_again = true;
-            self.once(call, &mut work)
-        })
-    }
-
-    /// One try on a session.
-    fn once<T>(&self, call: Call, work: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
-        let mut session = self.pool.acquire().inspect_err(|error| self.ledger.failed(error.kind()))?;
-        self.ledger.time(call, || work(&mut session))
-    }
-}
-
-/// The time that all claims of a handle carry.
-fn run_at(config: &Config) -> Result<String> {
-    let Some(given) = config.run_at() else { return Ok(utc_text(SystemTime::now())) };
-    normalize_utc(given).ok_or_else(|| {
-        let given = Excerpt(given);
-        let message = format!("\"worker.run_at\" cannot be {given}; it takes a UTC time like 2026-11-21T08:30:00Z");
-        Error::new(ErrorKind::InvalidConfig, message)
-    })
 }
 
 /// Counts of items have the same bounds in every call.

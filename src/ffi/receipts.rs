@@ -8,7 +8,7 @@ use super::handle::Handle;
 use super::sized::{Places, Versioned};
 use super::status::{READPAST_DUPLICATE, READPAST_OK, readpast_status};
 use super::text;
-use crate::item::Enqueued;
+use crate::item::Receipt;
 use std::ffi::{CString, c_char};
 
 /// What came of the items of one call of `readpast_queue_enqueue`, in the order of the items. Immutable; any number of threads
@@ -32,7 +32,7 @@ struct Lent {
 }
 
 impl Receipts {
-    pub(super) fn new(enqueued: &[Enqueued]) -> Self {
+    pub(super) fn new(enqueued: &[Receipt]) -> Self {
         let lent = enqueued.iter().map(|item| Lent {
             key: text::c_text(&item.key),
             token: text::c_text(&item.token),

@@ -25,7 +25,7 @@ pub struct NewItem {
 
 /// What came of an item to enqueue.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Enqueued {
+pub struct Receipt {
     /// Its key. Of a duplicate that of the item which is there, where the queue tells it; else empty.
     pub key: String,
     /// Its token, for whoever wants to cancel or pause exactly this version of it. Empty for a duplicate.

@@ -6,13 +6,13 @@ use super::{Inner, answered, answers, attached, handwritten};
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::QueueName;
-use crate::item::{Answer, Enqueued, NewItem, answer_column};
+use crate::item::{Answer, NewItem, Receipt, answer_column};
 use crate::metrics::Call;
 use crate::session::Param;
 use crate::spec::{Checked, check_items, items_to_json};
 use std::time::Duration;
 
-pub(super) fn enqueue(queue: &Inner, items: &[NewItem], operation: Option<&str>) -> Result<Vec<Enqueued>> {
+pub(super) fn enqueue(queue: &Inner, items: &[NewItem], operation: Option<&str>) -> Result<Vec<Receipt>> {
     // All of them, before the first is sent.
     let checked = check_items(&queue.spec, items)?;
     let bytes = items.iter().map(|item| item.columns.iter().map(|(_, value)| value.len()).sum());
@@ -36,7 +36,7 @@ fn one_part(
     items: &[(&NewItem, Checked)],
     operation: &Operation,
     is_given: bool,
-) -> Result<Vec<Enqueued>> {
+) -> Result<Vec<Receipt>> {
     let json = items_to_json(items.iter().map(|(_, checked)| checked));
     let rows = match &queue.attached {
         Some(connection) => {
@@ -82,7 +82,7 @@ fn one_part(
                     ));
                 }
             };
-            Ok(Enqueued {
+            Ok(Receipt {
                 key: answers::text(&rows, row, answer_column::KEY).to_owned(),
                 token: answers::text(&rows, row, answer_column::TOKEN).to_owned(),
                 duplicate,

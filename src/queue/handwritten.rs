@@ -41,7 +41,7 @@ pub(super) struct Handwritten {
 #[derive(Clone)]
 enum Done {
     Settled(Vec<Outcome>),
-    Enqueued(Vec<crate::item::Enqueued>),
+    Enqueued(Vec<crate::item::Receipt>),
 }
 
 /// How many calls are remembered that did not come to their end.

@@ -1,6 +1,6 @@
 //! No work twice.
 
-use readpast::item::{Action, Answer, Enqueued, ItemRef, ItemState, NewItem};
+use readpast::item::{Action, Answer, ItemRef, ItemState, NewItem, Receipt};
 use serde_json::json;
 use std::collections::HashMap;
 use support::api::{Api, item};
@@ -62,7 +62,7 @@ fn what_came_again_is_not_redriven(given: &Given) {
     assert_eq!(answers(queue.redrive(&items, None).unwrap()), [ok, ok]);
 }
 
-fn duplicates(added: &[Enqueued]) -> Vec<bool> {
+fn duplicates(added: &[Receipt]) -> Vec<bool> {
     added.iter().map(|added| added.duplicate).collect()
 }
 
@@ -161,7 +161,7 @@ fn two_columns_make_one_work(given: &Given) {
 
 fn producers_at_once_add_each_work_once(given: &Given) {
     let first = queue(given, EXISTING);
-    let answers: Vec<(String, Enqueued)> = std::thread::scope(|scope| {
+    let answers: Vec<(String, Receipt)> = std::thread::scope(|scope| {
         let producers: Vec<_> = (0..4_usize)
             .map(|producer| {
                 let queue = given.open(&[]);

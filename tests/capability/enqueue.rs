@@ -1,6 +1,6 @@
 //! Putting items in.
 
-use readpast::item::{Action, Answer, ColumnType, Columns, Enqueued, ItemRef, ItemState, Lease, NewItem, Settlement};
+use readpast::item::{Action, Answer, ColumnType, Columns, ItemRef, ItemState, Lease, NewItem, Receipt, Settlement};
 use std::{collections::HashSet, time::Duration};
 use support::api::item;
 use support::fixture::{Body, Given};
@@ -41,7 +41,7 @@ fn a_repeated_operation_adds_nothing(given: &Given) {
     let operation = OPERATION.replace("d6513312", if given.queue.starts_with('r') { "00000001" } else { "00000002" });
     let first = queue.enqueue(&items, Some(&operation)).unwrap();
     let again = queue.enqueue(&items, Some(&operation)).unwrap();
-    let keys = |added: &[Enqueued]| added.iter().map(|a| a.key.clone()).collect::<Vec<_>>();
+    let keys = |added: &[Receipt]| added.iter().map(|a| a.key.clone()).collect::<Vec<_>>();
     assert_eq!(keys(&first), keys(&again));
     assert_eq!(queue.stats().unwrap().count(ItemState::Pending), 2);
 }
@@ -70,7 +70,7 @@ fn more_than_a_call_takes_goes_in_parts(given: &Given) {
     let items: Vec<_> = (0..2300).map(|i| item(&i.to_string())).collect();
     let operation = OPERATION.replace("d6513312", if given.queue.starts_with('r') { "00000003" } else { "00000004" });
     let added = queue.enqueue(&items, Some(&operation)).unwrap();
-    let keys = |added: &[Enqueued]| added.iter().map(|a| a.key.clone()).collect::<Vec<_>>();
+    let keys = |added: &[Receipt]| added.iter().map(|a| a.key.clone()).collect::<Vec<_>>();
     assert_eq!(keys(&added).into_iter().collect::<HashSet<_>>().len(), 2300);
     assert_eq!(keys(&queue.enqueue(&items, Some(&operation)).unwrap()), keys(&added), "a repetition adds nothing");
     assert_eq!(queue.stats().unwrap().count(ItemState::Pending), 2300);

@@ -13,7 +13,7 @@ use crate::{connection, duration};
 use arguments::Defaults;
 use lines::{Line, Source};
 use readpast::queue::MAX_ITEMS;
-use readpast::{Enqueued, NewItem, Queue};
+use readpast::{NewItem, Queue, Receipt};
 use serde_json::json;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -195,7 +195,7 @@ impl Sender<'_> {
         Ok(())
     }
 
-    fn print(&self, line: usize, item: &Enqueued) -> Result<()> {
+    fn print(&self, line: usize, item: &Receipt) -> Result<()> {
         if !self.out.is_json() && !self.prints_keys {
             return Ok(());
         }

@@ -3,7 +3,7 @@
 use super::batch::empty_value;
 use super::*;
 use crate::ffi::receipts::Receipts;
-use crate::item::Enqueued;
+use crate::item::Receipt;
 use std::ptr;
 
 fn made(items: &CStr, spec: Option<&CStr>) -> (readpast_batch, readpast_status, Option<String>) {
@@ -47,8 +47,8 @@ fn what_cannot_be_made_is_told() {
 fn receipts_lend_keys_of_any_length() {
     let key = "\u{1f600}".repeat(1000);
     let enqueued = [
-        Enqueued { key: key.clone(), token: "t".to_owned(), duplicate: false },
-        Enqueued { key: String::new(), token: String::new(), duplicate: true },
+        Receipt { key: key.clone(), token: "t".to_owned(), duplicate: false },
+        Receipt { key: String::new(), token: String::new(), duplicate: true },
     ];
     let receipts = readpast_receipts::hand_out(Receipts::new(&enqueued)).unwrap();
     assert_eq!(readpast_receipts_count(receipts), 2);

@@ -4,7 +4,7 @@ use super::{Done, Handwritten, cell, params, place, returned, unsupported};
 use crate::catalog::Meaning;
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
-use crate::item::{Enqueued, NewItem};
+use crate::item::{NewItem, Receipt};
 use crate::metrics::Call;
 use crate::queue::Inner;
 use crate::queue::operation::{Attempts, Operation};
@@ -17,7 +17,7 @@ pub(in crate::queue) fn enqueue(
     theirs: &Handwritten,
     items: &[(&NewItem, Checked)],
     operation: &Operation,
-) -> Result<Vec<Enqueued>> {
+) -> Result<Vec<Receipt>> {
     let (Some(add), Some(text)) = (&theirs.shape.add, &theirs.add) else {
         return Err(unsupported("enqueue", "the description names none that does (procedures.add)"));
     };
@@ -66,7 +66,7 @@ pub(in crate::queue) fn enqueue(
                 let rows = own.iter().find(|rows| !rows.is_empty());
                 let named = |name: &str| rows.and_then(|rows| cell(rows, 0, place(rows, name)?)).unwrap_or_default();
                 let (key, token) = (named(&theirs.shape.key.name), named(&theirs.shape.token.name));
-                done.push(Enqueued { key, token, duplicate: false });
+                done.push(Receipt { key, token, duplicate: false });
             }
             Err(error) => {
                 let place = done.len();

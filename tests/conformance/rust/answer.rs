@@ -1,7 +1,7 @@
 //! Answers: what a call returned, in the protocol's words.
 
 use readpast::item::{ColumnType, Value as Cell};
-use readpast::{Answer, Batch, Enqueued, Error, ErrorKind, Item, ItemState, Outcome};
+use readpast::{Answer, Batch, Error, ErrorKind, Item, ItemState, Outcome, Receipt};
 use serde_json::{Map, Value, json};
 
 /// Why there is no answer in the usual form.
@@ -107,7 +107,7 @@ fn refusal(answer: Answer) -> &'static str {
 }
 
 /// What came of items to enqueue.
-pub fn receipts(enqueued: &[Enqueued]) -> Result {
+pub fn receipts(enqueued: &[Receipt]) -> Result {
     let answer = |duplicate| refusal(if duplicate { Answer::Duplicate } else { Answer::Ok });
     let listed =
         enqueued.iter().map(|one| json!({"key": one.key, "token": one.token, "answer": answer(one.duplicate)}));

@@ -5,7 +5,7 @@ mod c;
 mod rust;
 
 use crate::fixture::Settings;
-use readpast::item::{ColumnType, Enqueued, ItemRef, Lease, NewItem, Outcome, QueueStats, Settlement};
+use readpast::item::{ColumnType, ItemRef, Lease, NewItem, Outcome, QueueStats, Receipt, Settlement};
 use std::{fmt, time::Duration};
 
 /// The layers.
@@ -90,7 +90,7 @@ impl Taken {
 /// A queue behind either layer.
 pub trait Api: Send + Sync {
     fn worker(&self) -> String;
-    fn enqueue(&self, items: &[NewItem], operation: Option<&str>) -> Result<Vec<Enqueued>, Problem>;
+    fn enqueue(&self, items: &[NewItem], operation: Option<&str>) -> Result<Vec<Receipt>, Problem>;
     fn claim(&self, max: u32, wait: Duration) -> Result<Vec<Taken>, Problem>;
     fn settle(&self, settlements: &[Settlement<'_>], operation: Option<&str>) -> Result<Vec<Outcome>, Problem>;
     fn settle_and_claim(&self, settlements: &[Settlement<'_>], max: u32)
@@ -112,12 +112,12 @@ pub trait Api: Send + Sync {
 /// What bodies say often.
 impl dyn Api {
     /// Enqueues one item with this payload.
-    pub fn put(&self, payload: &str) -> Enqueued {
+    pub fn put(&self, payload: &str) -> Receipt {
         self.put_item(item(payload))
     }
 
     /// Enqueues one item.
-    pub fn put_item(&self, item: NewItem) -> Enqueued {
+    pub fn put_item(&self, item: NewItem) -> Receipt {
         self.enqueue(&[item], None).unwrap().remove(0)
     }
 

@@ -5,7 +5,7 @@ use super::{Api, Problem, Taken};
 use crate::fixture::Settings;
 use readpast::ffi::*;
 use readpast::item::{
-    Action, Answer, ColumnType, Enqueued, ItemRef, ItemState, Lease, NewItem, Outcome, QueueStats, Settlement,
+    Action, Answer, ColumnType, ItemRef, ItemState, Lease, NewItem, Outcome, QueueStats, Receipt, Settlement,
 };
 use std::{
     ffi::{CStr, CString, c_char},
@@ -62,7 +62,7 @@ fn fixed(text: &[c_char]) -> String {
     read(text.as_ptr()).unwrap()
 }
 
-fn receipt(receipts: readpast_receipts, index: i32) -> Enqueued {
+fn receipt(receipts: readpast_receipts, index: i32) -> Receipt {
     let mut receipt = readpast_receipt {
         struct_size: size_of::<readpast_receipt>(),
         key: ptr::null(),
@@ -73,7 +73,7 @@ fn receipt(receipts: readpast_receipts, index: i32) -> Enqueued {
     // SAFETY: the place can be written.
     let status = unsafe { readpast_receipts_get(receipts, index, &mut receipt, ptr::null_mut()) };
     assert_eq!(status, READPAST_OK);
-    Enqueued {
+    Receipt {
         key: read(receipt.key).unwrap(),
         token: read(receipt.token).unwrap(),
         duplicate: receipt.answer == READPAST_DUPLICATE,
@@ -304,7 +304,7 @@ impl Api for CQueue {
         read(readpast_queue_worker(self.0)).unwrap()
     }
 
-    fn enqueue(&self, items: &[NewItem], operation: Option<&str>) -> Result<Vec<Enqueued>, Problem> {
+    fn enqueue(&self, items: &[NewItem], operation: Option<&str>) -> Result<Vec<Receipt>, Problem> {
         let texts: Vec<[Option<CString>; 6]> = items
             .iter()
             .map(|item| {

@@ -4,7 +4,7 @@ use super::{Api, Problem, Taken};
 use crate::fixture::Settings;
 use readpast::{
     error::Error,
-    item::{Batch, Enqueued, Filter, ItemRef, Lease, NewItem, Outcome, QueueStats, Settlement},
+    item::{Batch, Filter, ItemRef, Lease, NewItem, Outcome, QueueStats, Receipt, Settlement},
     queue::Queue,
 };
 use std::time::Duration;
@@ -45,7 +45,7 @@ impl Api for Queue {
         self.worker().to_owned()
     }
 
-    fn enqueue(&self, items: &[NewItem], operation: Option<&str>) -> Result<Vec<Enqueued>, Problem> {
+    fn enqueue(&self, items: &[NewItem], operation: Option<&str>) -> Result<Vec<Receipt>, Problem> {
         Ok(self.enqueue(items, operation)?)
     }
 
