@@ -2,6 +2,7 @@
 
 mod answer;
 mod attempt;
+mod base64;
 mod columns;
 mod filter;
 mod json;
@@ -20,6 +21,7 @@ mod verdict;
 mod watched;
 mod why;
 
+pub(crate) use self::base64::{from_base64, put_base64};
 pub(crate) use self::made::made as made_batch;
 
 pub use self::{
@@ -250,7 +252,7 @@ impl<'a> Item<'a> {
         let value = match self.value(index) {
             // A document takes no more than it would as text.
             Some(Value::Text(text)) => json::text_bytes(text),
-            Some(Value::Binary(bytes)) => 2 * bytes.len() + 2,
+            Some(Value::Binary(bytes)) => bytes.len().div_ceil(3) * 4 + 2,
             // A number, a word.
             _ => 32,
         };

@@ -189,6 +189,8 @@ pub enum ColumnKind {
     Guid,
     /// A JSON object or array.
     Json,
+    /// Bytes, of at most so many where a length is given (1 to 8000). In items they are base64.
+    Binary(Option<u16>),
 }
 
 impl fmt::Display for ColumnKind {
@@ -205,6 +207,8 @@ impl fmt::Display for ColumnKind {
             Self::Date => f.write_str("date"),
             Self::Guid => f.write_str("guid"),
             Self::Json => f.write_str("json"),
+            Self::Binary(Some(length)) => write!(f, "binary({length})"),
+            Self::Binary(None) => f.write_str("binary"),
         }
     }
 }

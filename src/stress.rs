@@ -31,8 +31,8 @@ pub struct Copy {
 impl Copy {
     /// Makes a copy of the queue `name` in a schema that ends in `ending` and is not there yet. It has the description's order,
     /// attempts, leases, completion and columns, with indexes and procedures as the queue's; a table that somebody else made is
-    /// made anew in the shape that its description gives, without its own indexes, triggers and foreign keys. Roles and
-    /// retention are left out. The login has to be one that may install.
+    /// made anew in the shape that its description gives, without its own indexes, triggers and foreign keys. Roles, retention
+    /// and what the description says of columns besides their types (`check`, `references`, `sql_type`) are left out. The login has to be one that may install.
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`] where somebody else's procedures do the work, which would do it on the real table.
@@ -132,7 +132,12 @@ fn copied(spec: QueueSpec, schema: &Identifier) -> Result<QueueSpec> {
             Storage::Table(Box::new(TableSpec { schema: Some(schema.clone()), create: true, ..(**table).clone() }))
         }
     };
-    let spec = QueueSpec { storage, roles: RolesSpec::default(), retention: Vec::new(), ..spec };
+    let mut spec =
+        QueueSpec { storage, roles: RolesSpec::default(), retention: Vec::new(), attempt_retention: None, ..spec };
+    // What is made up fits the columns, and nothing besides.
+    for column in spec.columns.iter_mut().chain(spec.subtypes.iter_mut().flat_map(|subtype| &mut subtype.columns)) {
+        (column.sql_type, column.check, column.references) = (None, None, None);
+    }
     spec.check().map_err(|error| error.in_context("the table of the copy cannot be made"))?;
     Ok(spec)
 }

@@ -37,7 +37,7 @@ func (i *Item) Tracestate() string {
 }
 
 // JSON is the whole item as one object, a member per column. JSON in a column stands there as it is stored; times are
-// text in UTC, decimals text with all their digits, bytes lower-case hexadecimal text.
+// text in UTC, decimals text with all their digits, bytes base64.
 func (i *Item) JSON() (json.RawMessage, error) {
 	if text := i.batch.lent.json(i.index); text != nil {
 		return text, nil

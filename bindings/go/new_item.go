@@ -1,7 +1,6 @@
 package readpast
 
 import (
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -29,7 +28,7 @@ type NewItem struct {
 	Tracestate string
 }
 
-// Columns are values by column. Times are made UTC; bytes become the hexadecimal text that binary columns take. A
+// Columns are values by column. Times are made UTC; bytes become the base64 that binary columns take. A
 // decimal of many digits is to be a string, which keeps them all.
 type Columns map[string]any
 
@@ -46,12 +45,6 @@ func (c Columns) MarshalJSON() ([]byte, error) {
 			plain[name] = value
 		case time.Time:
 			plain[name] = value.UTC()
-		case []byte:
-			if value != nil {
-				plain[name] = hex.EncodeToString(value)
-			} else {
-				plain[name] = nil
-			}
 		default:
 			plain[name] = value
 		}

@@ -25,6 +25,7 @@ pub(super) fn column_type(kind: ColumnKind) -> String {
         ColumnKind::Timestamp => "timestamptz".to_owned(),
         ColumnKind::Date => "date".to_owned(),
         ColumnKind::Guid => "uuid".to_owned(),
+        ColumnKind::Binary(_) => "bytea".to_owned(),
     }
 }
 

@@ -26,5 +26,7 @@ pub(super) fn column_type(kind: ColumnKind) -> String {
         ColumnKind::Timestamp => "datetime2(7)".to_owned(),
         ColumnKind::Date => "date".to_owned(),
         ColumnKind::Guid => "uniqueidentifier".to_owned(),
+        ColumnKind::Binary(Some(length)) => format!("varbinary({length})"),
+        ColumnKind::Binary(None) => "varbinary(max)".to_owned(),
     }
 }

@@ -144,7 +144,7 @@ pub unsafe extern "C" fn readpast_batch_item(
 }
 
 /// The item at `index` as one JSON object on one line, a member per column. Times are text in UTC, decimals are text with
-/// all their digits, bytes are lower-case hexadecimal text. A JSON document stands there as it is stored, digit by digit; what
+/// all their digits, bytes are base64. A JSON document stands there as it is stored, digit by digit; what
 /// is in such a column and is no JSON, or nested deeper than 60 levels, is text. Made at the first call, then kept.
 ///
 /// *Ownership*: the text is the batch's, until that is freed.

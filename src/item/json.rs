@@ -18,7 +18,7 @@ pub(super) fn put_document(out: &mut String, text: &str) {
 }
 
 /// A digit of 16.
-pub(super) fn hexadecimal(digit: u8) -> char {
+fn hexadecimal(digit: u8) -> char {
     char::from(b"0123456789abcdef"[usize::from(digit)])
 }
 

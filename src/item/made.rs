@@ -1,5 +1,6 @@
 //! Items that no queue handed out: for who tests a handler without a database.
 
+use super::base64::from_base64;
 use super::{Batch, Cell, Column, ColumnType, ItemState, Rows, answer_column, normalize_utc};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::{did_you_mean, find_name};
@@ -196,7 +197,10 @@ fn put_value(kind: ColumnType, json: &str, rows: &mut Rows) -> Option<()> {
             rows.push(Cell::Float(json.parse().ok()?));
             return Some(());
         }
-        ColumnType::Binary => return None,
+        ColumnType::Binary => {
+            rows.push_bytes(&from_base64(&text()?)?);
+            return Some(());
+        }
         ColumnType::Timestamp => normalize_utc(&text()?)?,
         ColumnType::Decimal if !json.starts_with(['"', '{', '[', 't', 'f']) => json.to_owned(),
         // Text in such a column is what stands there, be it JSON or not.

@@ -1,6 +1,7 @@
 //! A result set in memory: typed cells, with all text in one arena where each piece ends in a NUL, so that the C API
 //! can lend it out as it is.
 
+use super::base64::put_base64;
 use super::{answer_column, json};
 use crate::ident::find_name;
 use std::sync::Arc;
@@ -57,8 +58,7 @@ pub enum Value<'a> {
 }
 
 impl Value<'_> {
-    /// Appends the value as JSON. JSON documents stand there as they are stored, bytes as lower-case hexadecimal text. A
-    /// decimal is text: a JSON number would lose digits in most readers. A float that is no number is null.
+    /// Appends the value as JSON. JSON documents stand there as they are stored, bytes as base64. A decimal is text: a JSON number would lose digits in most readers. A float that is no number is null.
     pub(crate) fn put_json(self, kind: ColumnType, out: &mut String) {
         match self {
             Self::Null => out.push_str("null"),
@@ -69,7 +69,7 @@ impl Value<'_> {
             Self::Text(text) => json::put_text(out, text),
             Self::Binary(bytes) => {
                 out.push('"');
-                out.extend(bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(json::hexadecimal));
+                put_base64(out, bytes);
                 out.push('"');
             }
         }
@@ -359,6 +359,6 @@ mod tests {
         assert_eq!(rows.text_with_nul(0, 1), None);
         let mut json = String::new();
         rows.value(0, 1).put_json(ColumnType::Binary, &mut json);
-        assert_eq!(json, "\"00ff\"");
+        assert_eq!(json, "\"AP8=\"");
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::dialect::Dialect;
 use crate::ident::Identifier;
+use crate::item::from_base64;
 use crate::spec::{CheckSpec, ColumnKind, ColumnSpec, ReferenceSpec, column_value};
 use minijinja::{Value, context};
 use serde_json::Value as Json;
@@ -17,6 +18,7 @@ pub(super) fn context(dialect: Dialect, column: &ColumnSpec, adopted: bool) -> V
     // Text is read from JSON at any length, so that what is too long is an error instead of being cut.
     let json_kind = match column.kind {
         ColumnKind::Text(_) => ColumnKind::Text(None),
+        ColumnKind::Binary(_) => ColumnKind::Binary(None),
         kind => kind,
     };
     context! {
@@ -27,6 +29,8 @@ pub(super) fn context(dialect: Dialect, column: &ColumnSpec, adopted: bool) -> V
         json_type => dialect.column_type(json_kind),
         // A time of a table of others is read as text, and put into whichever type its column has.
         set_type => match column.kind {
+            // PostgreSQL's functions decode it.
+            ColumnKind::Binary(_) if dialect == Dialect::Postgres => dialect.column_type(ColumnKind::Text(None)),
             ColumnKind::Timestamp if adopted => dialect.column_type(ColumnKind::Text(None)),
             _ => dialect.column_type(if adopted { json_kind } else { column.kind }),
         },
@@ -35,6 +39,7 @@ pub(super) fn context(dialect: Dialect, column: &ColumnSpec, adopted: bool) -> V
         is_json => column.kind == ColumnKind::Json,
         is_text => matches!(column.kind, ColumnKind::Text(_) | ColumnKind::Json),
         is_time => column.kind == ColumnKind::Timestamp,
+        is_binary => is_binary(column),
         nullable => column.nullable,
         secret => column.secret,
         default => default(dialect, column),
@@ -54,6 +59,10 @@ pub(super) fn declared(dialect: Dialect, stem: &str, column: &ColumnSpec, adopte
         constraints => constraints.into_iter().map(Constraint::context).collect::<Vec<_>>(),
         ..context(dialect, column, adopted)
     }
+}
+
+pub(super) fn is_binary(column: &ColumnSpec) -> bool {
+    matches!(column.kind, ColumnKind::Binary(_))
 }
 
 /// What holds of the rows of a table.
@@ -88,6 +97,11 @@ pub(super) fn constraints(dialect: Dialect, stem: &str, column: &ColumnSpec, ado
         let condition = if dialect == Dialect::SqlServer { sql_server } else { postgres };
         add("CK", "check", format!("CHECK ({condition})"));
     }
+    // The type has no length there.
+    if let (Dialect::Postgres, ColumnKind::Binary(Some(most))) = (dialect, column.kind) {
+        let name = if adopted { column.name.quoted_as_written(style) } else { column.name.quoted(style) };
+        add("", "length", format!("CHECK (octet_length({name}) <= {most})"));
+    }
     if let Some(ReferenceSpec { table, column: theirs }) = &column.references {
         let ours = if adopted { column.name.quoted_as_written(style) } else { column.name.quoted(style) };
         let (table, theirs) = (dialect.written(table), dialect.as_written(theirs));
@@ -102,15 +116,22 @@ pub(super) fn default(dialect: Dialect, column: &ColumnSpec) -> Option<String> {
     let given = column.default.as_ref()?.to_string();
     let value: Json = column_value(column.kind, &given).ok().and_then(|sent| serde_json::from_str(&sent).ok())?;
     let plain = match (&value, column.kind) {
+        (Json::String(bytes), ColumnKind::Binary(_)) => {
+            from_base64(bytes)?.iter().map(|byte| format!("{byte:02x}")).collect()
+        }
         (Json::String(time), ColumnKind::Timestamp) if dialect == Dialect::Postgres => format!("{time}Z"),
         (Json::String(text), _) => text.clone(),
         (Json::Bool(value), _) if dialect == Dialect::SqlServer => u8::from(*value).to_string(),
         (other, _) => other.to_string(),
     };
-    use ColumnKind::{BigInteger, Boolean, Date, Decimal, Float, Guid, Integer, Json as Document, Text, Timestamp};
+    use ColumnKind::{
+        BigInteger, Binary, Boolean, Date, Decimal, Float, Guid, Integer, Json as Document, Text, Timestamp,
+    };
     Some(match (dialect, column.kind) {
         (Dialect::SqlServer, Integer | BigInteger | Boolean | Float | Decimal(..)) => plain,
         (Dialect::SqlServer, Timestamp | Date | Guid) => format!("'{plain}'"),
+        (Dialect::SqlServer, Binary(_)) => format!("0x{plain}"),
+        (Dialect::Postgres, Binary(_)) => format!("'\\x{plain}'"),
         (_, Text(_) | Document) | (Dialect::Postgres, _) => dialect.text_literal(&plain),
     })
 }

@@ -172,6 +172,7 @@ fn inserted(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value>
             is_drawn => key.kind == ColumnKind::Guid,
             is_given => true,
             default => (),
+            is_binary => false,
             role => role_of(&key.name),
         });
     }
@@ -190,6 +191,7 @@ fn inserted(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value>
             is_drawn => false,
             is_given => true,
             default => columns::default(dialect, column),
+            is_binary => columns::is_binary(column),
             role => role_of(&column.name),
         });
     }
@@ -208,6 +210,8 @@ fn inserted(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value>
                 is_drawn => false,
                 is_given,
                 default => (),
+                is_binary => false,
+            is_binary => false,
                 role => *role,
             });
         }
@@ -245,6 +249,7 @@ fn same(dialect: Dialect, spec: &QueueSpec) -> Vec<Value> {
                 type => key_type(dialect, column.kind),
                 is_time => column.kind == ColumnKind::Timestamp,
                 default => columns::default(dialect, column),
+                is_binary => columns::is_binary(column),
             }
         })
         .collect()

@@ -189,7 +189,9 @@ impl Comparison {
 fn holds_all(new: ColumnKind, old: ColumnKind) -> bool {
     match (old, new) {
         (ColumnKind::Text(Some(_)), ColumnKind::Text(None)) | (ColumnKind::Integer, ColumnKind::BigInteger) => true,
-        (ColumnKind::Text(Some(old)), ColumnKind::Text(Some(new))) => old <= new,
+        (ColumnKind::Binary(Some(_)), ColumnKind::Binary(None)) => true,
+        (ColumnKind::Text(Some(old)), ColumnKind::Text(Some(new)))
+        | (ColumnKind::Binary(Some(old)), ColumnKind::Binary(Some(new))) => old <= new,
         (ColumnKind::Decimal(precision, scale), ColumnKind::Decimal(new_precision, new_scale)) => {
             scale <= new_scale && precision - scale <= new_precision - new_scale
         }

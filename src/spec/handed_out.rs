@@ -46,6 +46,7 @@ fn shown_as(kind: ColumnKind) -> ColumnType {
         ColumnKind::Date => ColumnType::Date,
         ColumnKind::Guid => ColumnType::Guid,
         ColumnKind::Json => ColumnType::Json,
+        ColumnKind::Binary(_) => ColumnType::Binary,
     }
 }
 

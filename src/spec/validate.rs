@@ -3,7 +3,7 @@
 use super::{ColumnKind, ColumnSpec, KeySource, QueueSpec, Storage};
 use crate::error::{Error, ErrorKind, Excerpt, Result};
 use crate::ident::{Found, did_you_mean, find_name};
-use crate::item::{Columns, NewItem, Trace, normalize_utc};
+use crate::item::{Columns, NewItem, Trace, from_base64, normalize_utc};
 use serde_json::{Map, Value, json};
 
 /// The longest delay the servers' time arithmetic takes in one step: `i32::MAX` seconds.
@@ -277,6 +277,13 @@ pub(crate) fn column_value(kind: ColumnKind, json: &str) -> Result<String, Strin
             None => wrong(),
         },
         (ColumnKind::Guid, Value::String(text)) if is_guid(text) => as_given(),
+        (ColumnKind::Binary(most), Value::String(text)) => match (from_base64(text), most) {
+            (Some(bytes), Some(most)) if bytes.len() > most.into() => {
+                Err(format!("is {} bytes long; {most} are the most", bytes.len()))
+            }
+            (Some(_), _) => as_given(),
+            (None, _) => Err(format!("takes bytes as base64, not {}", shown(json))),
+        },
         // As it was written, so that its numbers keep their digits.
         (ColumnKind::Json, Value::Object(_) | Value::Array(_)) => {
             if has_nul(&value) {

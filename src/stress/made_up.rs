@@ -1,6 +1,6 @@
 //! Items that nobody needs.
 
-use crate::item::NewItem;
+use crate::item::{NewItem, put_base64};
 use crate::spec::{ColumnKind, KeySource, QueueSpec, Storage};
 use serde_json::{Map, Value, json};
 
@@ -59,6 +59,12 @@ fn value(kind: ColumnKind, number: u32) -> Value {
             json!(format!("{:04}-{:02}-{:02}", 2001 + number / 336 % 90, 1 + number / 28 % 12, 1 + number % 28))
         }
         ColumnKind::Guid => json!(format!("00000000-0000-4000-8000-{number:012x}")),
+        ColumnKind::Binary(length) => {
+            let mut text = String::new();
+            let bytes = number.to_be_bytes();
+            put_base64(&mut text, &bytes[bytes.len().saturating_sub(length.map_or(bytes.len(), usize::from))..]);
+            json!(text)
+        }
         ColumnKind::Json => json!({"number": number}),
     }
 }

@@ -225,6 +225,7 @@ fn values_come_as_they_were_enqueued() {
         ("I", "json", "nvarchar(max)", "json", json!({"a": [1, "ü"]})),
         ("J", "text", "nvarchar(max)", "text", json!("größer 😀")),
         ("K", "text(10)", "nvarchar(10)", "text", Value::Null),
+        ("L", "binary(9)", "varbinary(9)", "bytea", json!("AP8=")),
     ];
     for database in Database::each() {
         let columns: Vec<_> = values.iter().map(|(name, kind, ..)| json!({"name": name, "type": kind})).collect();

@@ -20,7 +20,7 @@ namespace Readpast.Tests
             new object[] { 'ä', "\"ä\"" },
             new object[] { "\u0000\u001f\"\\\n", "\"\\u0000\\u001f\\\"\\\\\\u000a\"" },
             new object[] { "\U0001F600", "\"\U0001F600\"" },
-            new object[] { new byte[] { 0, 171 }, "\"00ab\"" },
+            new object[] { new byte[] { 0, 171 }, "\"AKs=\"" },
             new object[]
             {
                 new DateTime(2026, 11, 21, 8, 30, 0, DateTimeKind.Utc).AddTicks(1), "\"2026-11-21T08:30:00.0000001Z\"",

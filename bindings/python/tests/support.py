@@ -25,6 +25,7 @@ COLUMNS = {
     "Day": "date",
     "Id": "guid",
     "Document": "json",
+    "Raw": "binary",
 }
 
 PATIENCE = 30.0

@@ -43,7 +43,7 @@
 {%- endfor %}
         FROM json_to_record(item_.columns) AS c (
 {%- for column in inserted if column.is_given %}
-            {{ column.shown }} {{ "text" if column.is_time else column.type }}{{ "," if not loop.last }}
+            {{ column.shown }} {{ "text" if column.is_time else of.read_as(column) }}{{ "," if not loop.last }}
 {%- endfor %}
         )
 {%- if dedup %}

@@ -42,7 +42,7 @@
 {%- if columns %}
         CROSS JOIN LATERAL json_to_record(COALESCE(i.columns, '{}')) AS c (
 {%- for column in columns %}
-            {{ column.quoted }} {{ column.type }}{{ "," if not loop.last }}
+            {{ column.quoted }} {{ of.read_as(column) }}{{ "," if not loop.last }}
 {%- endfor %}
         )
 {%- endif %}

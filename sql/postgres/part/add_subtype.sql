@@ -14,7 +14,7 @@
             END
         ) AS c (
 {%- for column in subtype.columns %}
-            {{ column.quoted }} {{ column.type }}{{ "," if not loop.last }}
+            {{ column.quoted }} {{ of.read_as(column) }}{{ "," if not loop.last }}
 {%- endfor %}
         )
         WHERE

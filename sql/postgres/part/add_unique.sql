@@ -26,7 +26,7 @@
         WITH ORDINALITY AS r (key, duplicate, columns, position)
     CROSS JOIN LATERAL json_to_record(COALESCE(r.columns, '{}')) AS c (
 {%- for column in work %}
-        {{ column.quoted }} {{ column.type }}{{ "," if not loop.last }}
+        {{ column.quoted }} {{ of.read_as(column) }}{{ "," if not loop.last }}
 {%- endfor %}
     )
     LEFT JOIN LATERAL (

@@ -1,7 +1,7 @@
         SELECT {{ m.key_text("v.item_key_") }}
         INTO key_
         FROM json_to_record(item_.columns) AS c (
-{%- for column in same %}{{ column.shown }} {{ "text" if column.is_time else column.type }}{{ ", " if not loop.last }}{% endfor -%}
+{%- for column in same %}{{ column.shown }} {{ "text" if column.is_time else of.read_as(column) }}{{ ", " if not loop.last }}{% endfor -%}
         )
         INNER JOIN {% if beside %}{{ object(queue ~ "_item_v") }}{% else %}(
             SELECT

@@ -7,7 +7,8 @@ by column, and only where there is one: a settlement that sets nothing, as most 
 {%- macro becomes(column, given, kept) -%}
 {%- set value = "n." ~ called(column) -%}
 {#- A table of others may keep JSON, and times, in either type; and what stays must not go through the other. -#}
-{%- if not own and column.is_time %}{% set value = object("queue_time_fn") ~ "(" ~ value ~ ", " ~ kept ~ ")" %}
+{%- if column.is_binary %}{% set value = "decode(" ~ value ~ ", 'base64')" %}
+{%- elif not own and column.is_time %}{% set value = object("queue_time_fn") ~ "(" ~ value ~ ", " ~ kept ~ ")" %}
 {%- elif not own and column.is_json %}{% set value = object("queue_json_fn") ~ "(" ~ value ~ ", " ~ kept ~ ")" %}
 {%- endif -%}
 CASE

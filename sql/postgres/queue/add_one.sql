@@ -42,7 +42,7 @@ BEGIN
             'type', type_, 'due', {{ due_given }}, 'step', step_,
             'columns', json_build_object(
 {%- for column in given %}
-                {{ text(column.name) }}, {{ column.parameter }}{{ "," if not loop.last or subtypes }}
+                {{ text(column.name) }}, {{ "encode(" ~ column.parameter ~ ", 'base64')" if column.is_binary else column.parameter }}{{ "," if not loop.last or subtypes }}
 {%- endfor %}
 {%- for subtype in subtypes %}
                 {{ text(subtype.name) }}, {{ subtype.parameter }}{{ "," if not loop.last }}

@@ -37,7 +37,19 @@ deleted with its item.
                         WHEN n.[type] IN (4, 5) THEN 1
                         ELSE 0
                     END = 1
+{%- for c in settable if c.is_binary %}
+                UNION ALL
+                SELECT N'{{ c.name }} takes bytes as base64'
+                FROM @_Item AS i
+                CROSS APPLY {{ of.undecoded(c, "OPENJSON(i.[Set])") | indent(4) }}
+{%- endfor %}
 {%- for u in t.subtypes %}
+{%- for c in u.columns if c.is_binary %}
+                UNION ALL
+                SELECT N'{{ u.name }}.{{ c.name }} takes bytes as base64'
+                FROM @_Item AS i
+                CROSS APPLY {{ of.undecoded(c, "OPENJSON(i.[Set], '$.\"" ~ u.name ~ "\"')") | indent(4) }}
+{%- endfor %}
                 UNION ALL
                 SELECT CONCAT(N'there is no column {{ u.name }}.', n.[key], N' to set')
                 FROM @_Item AS i

@@ -28,3 +28,20 @@
         ) AS {{ names }}
 {%- endif %}
 {%- endmacro -%}
+{#- Whether what an element gives for a column of bytes is no base64, of which OPENJSON makes NULL. -#}
+{%- macro undecoded(c, from) -%}
+{{ from }} WITH ([Bytes] varbinary(max) '$."{{ c.name }}"') AS b
+            CROSS APPLY {{ from }} AS n
+            WHERE n.[key] = N'{{ c.name }}' AND n.[type] <> 0 AND b.[Bytes] IS NULL
+{%- endmacro -%}
+{%- macro no_base64(procedure, columns, path, before="") %}
+{%- for c in columns if c.is_binary %}
+
+        IF EXISTS (
+            SELECT 1
+            FROM OPENJSON(@Items) AS j
+            CROSS APPLY {{ undecoded(c, "OPENJSON(j.[value], '" ~ path ~ "')") }}
+        )
+            THROW 50021, N'{{ procedure }}: {{ before }}{{ c.name }} takes bytes as base64.', 1;
+{%- endfor %}
+{%- endmacro -%}

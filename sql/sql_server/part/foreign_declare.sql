@@ -22,7 +22,7 @@ END;
 {%- elif a.kind == "zoned" %}DECLARE @A{{ loop.index }} datetimeoffset(7) = CAST(? AS datetimeoffset(7));
 {%- elif a.kind == "integer" %}DECLARE @A{{ loop.index }} bigint = CAST(? AS bigint);
 {%- elif a.kind == "guid" %}DECLARE @A{{ loop.index }} uniqueidentifier = CAST(? AS uniqueidentifier);
-{%- elif a.kind == "binary" %}DECLARE @A{{ loop.index }} varbinary(8000) = CONVERT(varbinary(8000), ?, 2);
+{%- elif a.kind == "binary" %}DECLARE @A{{ loop.index }} varbinary(max) = CONVERT(varbinary(max), ?, 2);
 {%- else %}DECLARE @A{{ loop.index }} nvarchar(max) = ?;
 {%- endif %}
 {%- endif %}

@@ -83,7 +83,7 @@ BEGIN
 {%- for c in t.parameters %}
 {%- set place = c.place | replace("'", "''") %}
 {#- NULL takes a member away, unless it has to be there: then it is null, and not left out. #}
-    SET @_Items = JSON_MODIFY({% if c.default %}JSON_MODIFY(@_Items, '{{ place }}', N''), 'strict {{ place }}'{% else %}@_Items, '{{ place }}'{% endif %}, {% if c.is_json %}JSON_QUERY({{ c.parameter }}){% elif c.type == "float" %}CONVERT(nvarchar(30), {{ c.parameter }}, 3){% elif c.type is startingwith("nvarchar") %}{{ c.parameter }}{% elif c.type is startingwith("datetime") %}CONVERT(nvarchar(30), {{ c.parameter }}, 126){% else %}CAST({{ c.parameter }} AS nvarchar(50)){% endif %});
+    SET @_Items = JSON_MODIFY({% if c.default %}JSON_MODIFY(@_Items, '{{ place }}', N''), 'strict {{ place }}'{% else %}@_Items, '{{ place }}'{% endif %}, {% if c.is_json %}JSON_QUERY({{ c.parameter }}){% elif c.is_binary %}(SELECT b.[Bytes] FROM OPENJSON((SELECT {{ c.parameter }} AS [Bytes] FOR JSON PATH)) WITH ([Bytes] nvarchar(max) '$.Bytes') AS b){% elif c.type == "float" %}CONVERT(nvarchar(30), {{ c.parameter }}, 3){% elif c.type is startingwith("nvarchar") %}{{ c.parameter }}{% elif c.type is startingwith("datetime") %}CONVERT(nvarchar(30), {{ c.parameter }}, 126){% else %}CAST({{ c.parameter }} AS nvarchar(50)){% endif %});
 {%- endfor %}
 {%- for u in t.subtypes %}
     SET @_Items = JSON_MODIFY(@_Items, '$[0].columns."{{ u.name }}"', JSON_QUERY({{ u.parameter }}));

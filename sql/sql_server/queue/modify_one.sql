@@ -1,6 +1,7 @@
 {% import "part/item.sql" as item -%}
 {%- import "part/judge.sql" as judge -%}
 {%- import "part/write.sql" as write -%}
+{%- import "part/column.sql" as of -%}
 {%- set redrive = false -%}
 {%- set of_key = "@EnqueuedAt" if own else "@Key" -%}
 {%- set of_token = "@UpdatedAt" if own else "@Token" -%}

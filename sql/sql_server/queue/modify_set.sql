@@ -3,6 +3,7 @@
 {%- import "part/judge.sql" as judge -%}
 {%- import "part/kind.sql" as kind -%}
 {%- import "part/write.sql" as write -%}
+{%- import "part/column.sql" as of -%}
 {%- set claims = true -%}
 {%- set redrive = false -%}
 {%- set recover_max = "100" -%}

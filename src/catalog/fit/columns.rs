@@ -309,10 +309,12 @@ fn describe_so(place: &str, column: &Column) -> String {
         },
         (Family::Date, _) => "date".to_owned(),
         (Family::Json, _) => "json".to_owned(),
-        (Family::Integer(_) | Family::Binary | Family::Other, _) => {
+        (Family::Binary, Some(length @ 1..=8000)) => format!("binary({length})"),
+        (Family::Binary, _) => "binary".to_owned(),
+        (Family::Integer(_) | Family::Other, _) => {
             return format!(
                 "no type of a description holds that (there are text, integer, bigint, boolean, float, decimal, timestamp, \
-                 date, guid and json): leave the column out, {place}, or let a column of such a type stand for it"
+                 date, guid, json and binary): leave the column out, {place}, or let a column of such a type stand for it"
             );
         }
     };
@@ -338,5 +340,6 @@ pub(in crate::catalog) fn holds(family: Family, kind: ColumnKind) -> bool {
         ColumnKind::Guid => family == Family::Guid,
         // SQL Server mostly keeps it as text.
         ColumnKind::Json => matches!(family, Family::Json | Family::Text),
+        ColumnKind::Binary(_) => family == Family::Binary,
     }
 }

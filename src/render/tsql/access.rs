@@ -183,7 +183,10 @@ fn witness(spec: &QueueSpec, table: &TableSpec, due: &[(Identifier, bool)]) -> O
             || spec.order.group.as_ref() == Some(column)
             || spec.dedup.as_ref().is_some_and(|dedup| dedup.columns.contains(column))
     };
-    let long = spec.columns.iter().filter(|c| matches!(c.kind, ColumnKind::Text(None) | ColumnKind::Json));
+    let long = spec
+        .columns
+        .iter()
+        .filter(|c| matches!(c.kind, ColumnKind::Text(None) | ColumnKind::Json | ColumnKind::Binary(None)));
     let others = spec.columns.iter();
     let lifecycle = table.lifecycle.columns();
     let mut candidates =

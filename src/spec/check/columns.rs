@@ -99,6 +99,9 @@ pub(super) fn check(spec: &QueueSpec) -> Checked {
         taken(&place, spec, &column.name)?;
         let decided = matches!(spec.storage, Storage::Procedures(_)) && column.default.is_some();
         place.key("default").need(!decided, || "is decided by the hand-written procedures; leave it out".to_owned())?;
+        let why = || "is no type for hand-written procedures, which take what they are given as text".to_owned();
+        let taken = !matches!((&spec.storage, column.kind), (Storage::Procedures(_), ColumnKind::Binary(_)));
+        place.key("type").need(taken, why)?;
         constraints(&place, spec, &spec.queue.snake_case(), column)?;
     }
     Ok(())
@@ -166,6 +169,7 @@ pub(super) fn constraints(place: &Place, spec: &QueueSpec, table: &str, column: 
     for (key, is_there, ending) in [
         ("sql_type", column.sql_type.is_some(), ""),
         ("check", column.check.is_some(), "check"),
+        ("type", made && matches!(column.kind, ColumnKind::Binary(Some(_))), "length"),
         ("references", column.references.is_some(), "fkey"),
     ] {
         if !is_there {
@@ -192,7 +196,7 @@ pub(super) fn constraints(place: &Place, spec: &QueueSpec, table: &str, column: 
     }
     let place = place.key("references");
     let kind = column.kind;
-    let fits = !matches!(kind, ColumnKind::Json | ColumnKind::Text(None));
+    let fits = !matches!(kind, ColumnKind::Json | ColumnKind::Text(None) | ColumnKind::Binary(None));
     place.need(column.references.is_none() || fits, || {
         format!("a column of type {kind} refers to none; give it a length")
     })
@@ -235,7 +239,7 @@ fn taken(place: &Place, spec: &QueueSpec, column: &Identifier) -> Checked {
 pub(super) fn indexed(place: &Place, spec: &QueueSpec, name: &Identifier) -> Checked {
     let column = spec.columns.iter().find(|column| column.name == *name);
     match column.map(|column| column.kind) {
-        Some(kind @ (ColumnKind::Json | ColumnKind::Text(None))) => {
+        Some(kind @ (ColumnKind::Json | ColumnKind::Text(None) | ColumnKind::Binary(None))) => {
             place.refuse(format!("a column of type {kind} cannot be in an index; give it a length"))
         }
         _ => Ok(()),
@@ -255,6 +259,7 @@ impl ColumnKind {
     pub(crate) fn is_possible(self) -> bool {
         match self {
             Self::Text(Some(length)) => (1..=4000).contains(&length),
+            Self::Binary(Some(length)) => (1..=8000).contains(&length),
             Self::Decimal(precision, scale) => (1..=38).contains(&precision) && scale <= precision,
             _ => true,
         }

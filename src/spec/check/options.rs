@@ -62,6 +62,8 @@ fn order(place: &Place, spec: &QueueSpec) -> Checked {
         place.need(spec.order.direction == Direction::Fifo, why)?;
         place.column(group, &columns::given(spec))?;
         columns::indexed(&place, spec, group)?;
+        let is_binary = spec.columns.iter().any(|c| c.name == *group && matches!(c.kind, ColumnKind::Binary(_)));
+        place.need(!is_binary, || format!("{:?} has bytes, and a group is told by text", group.as_str()))?;
         // Whoever asks why a group waits is told its value.
         let is_secret = spec.columns.iter().any(|column| column.secret && same_name(&column.name, group));
         place.need(!is_secret, || format!("{:?} cannot be secret: it is the group of items", group.as_str()))?;

@@ -107,7 +107,7 @@ pub(super) fn kind(at: &At<'_>) -> Result<ColumnKind> {
     column_kind(text).filter(|kind| kind.is_possible()).ok_or_else(|| {
         at.refuse(format!(
             "there is no column type {text:?}; there are text, text(1 to 4000), integer, bigint, boolean, float, \
-             decimal(1 to 38, 0 to 38), timestamp, date, guid and json"
+             decimal(1 to 38, 0 to 38), timestamp, date, guid, json, binary and binary(1 to 8000)"
         ))
     })
 }
@@ -132,6 +132,8 @@ fn column_kind(text: &str) -> Option<ColumnKind> {
         ("date", None) => Some(ColumnKind::Date),
         ("guid", None) => Some(ColumnKind::Guid),
         ("json", None) => Some(ColumnKind::Json),
+        ("binary", None) => Some(ColumnKind::Binary(None)),
+        ("binary", Some(length)) => Some(ColumnKind::Binary(Some(length.trim().parse().ok()?))),
         _ => None,
     }
 }

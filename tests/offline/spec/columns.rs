@@ -30,6 +30,8 @@ fn a_default_is_a_value_of_its_column() {
         ("date", json!("2026-11-21T00:00"), "does not take"),
         ("guid", json!("x"), "does not take"),
         ("json", json!("text"), "does not take"),
+        ("binary(1)", json!("AP8="), "is 2 bytes long; 1 are the most"),
+        ("binary", json!("00ff!"), "takes bytes as base64"),
         ("text", json!(null), "leave it out"),
     ] {
         let message = refused(&json!({"type": kind, "default": default}));
@@ -152,4 +154,23 @@ fn a_type_of_the_authors_own_has_a_name() {
         let objects = readpast::render::queue(dialect, &Identifier::new("the schema", "s").unwrap(), &spec).unwrap();
         assert!(objects.iter().any(|object| object.definition.contains(declared)), "{declared}");
     }
+}
+
+#[test]
+fn bytes_are_of_some_length_and_are_no_group() {
+    for kind in ["binary(0)", "binary(8001)", "binary(max)", "binary()"] {
+        assert!(refused(&json!({"type": kind})).contains("columns[0].type: there is no column type"), "{kind}");
+    }
+    for (column, more, why) in [
+        ("binary(4)", r#""order": {"group": "C"}"#, "order.group: \"C\" has bytes, and a group is told by text"),
+        ("binary", r#""dedup": {"columns": ["C"]}"#, "a column of type binary cannot be in an index"),
+    ] {
+        let text = format!(r#"{{"queue": "Q", "columns": [{{"name": "C", "type": "{column}"}}], {more}}}"#);
+        let error = QueueSpec::from_json(&text).unwrap_err();
+        assert!(error.message().contains(why), "{error}");
+    }
+    let theirs = r#"{"queue": "Q", "procedures": {"next": "n", "modify": "m", "view": "v", "key": "k", "token": "t"},
+        "columns": [{"name": "C", "type": "binary"}]}"#;
+    let error = QueueSpec::from_json(theirs).unwrap_err();
+    assert!(error.message().contains("columns[0].type: is no type for hand-written procedures"), "{error}");
 }

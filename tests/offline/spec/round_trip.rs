@@ -38,6 +38,8 @@ fn kind() -> impl Strategy<Value = ColumnKind> {
             ColumnKind::Date,
             ColumnKind::Guid,
             ColumnKind::Json,
+            ColumnKind::Binary(None),
+            ColumnKind::Binary(Some(8000)),
         ]),
     ]
 }
@@ -54,11 +56,12 @@ fn default(kind: ColumnKind) -> Option<Value> {
         ColumnKind::Date => json!("2026-11-21"),
         ColumnKind::Guid => json!("d6513312-4dcc-4c44-b044-08b98257037c"),
         ColumnKind::Json => json!({"a": [1, null, "b"]}),
+        ColumnKind::Binary(_) => json!("AA=="),
     })
 }
 
 fn refers(kind: ColumnKind) -> bool {
-    !matches!(kind, ColumnKind::Json | ColumnKind::Text(None))
+    !matches!(kind, ColumnKind::Json | ColumnKind::Text(None) | ColumnKind::Binary(None))
 }
 
 /// Columns of any kind, and at the end one that can give the order and a key.

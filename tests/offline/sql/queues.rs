@@ -7,7 +7,7 @@ pub const NOTIFICATION: &str = r#"{"queue": "Notification", "types": ["Email", "
     {"name": "Urgent", "type": "boolean"}, {"name": "Score", "type": "float"},
     {"name": "Amount", "type": "decimal(10, 2)"}, {"name": "RemindAt", "type": "timestamp"},
     {"name": "Birthday", "type": "date"}, {"name": "Correlation", "type": "guid"},
-    {"name": "Extra", "type": "json"}], "retention": {"completed": "30d", "failed": "365d"}}"#;
+    {"name": "Extra", "type": "json"}, {"name": "Hash", "type": "binary(32)", "default": "AP8="}], "retention": {"completed": "30d", "failed": "365d"}}"#;
 
 /// What only some queues have: strict order within groups after a priority, a history, and no work twice.
 pub const DELIVERY: &str = r#"{"queue": "Delivery", "columns": [
@@ -24,7 +24,8 @@ pub const NOTICE: &str = r#"{"queue": "Notice", "types": ["ResetPassword", "Welc
     {"name": "Reference", "type": "guid", "nullable": false}],
     "subtypes": [
         {"name": "ResetPassword", "exclusive": true, "columns": [{"name": "Code", "type": "text(10)", "nullable": false}]},
-        {"name": "Email", "columns": [{"name": "EmailTo", "type": "text(254)"}, {"name": "Extra", "type": "json"}]}],
+        {"name": "Email", "columns": [{"name": "EmailTo", "type": "text(254)"}, {"name": "Extra", "type": "json"},
+            {"name": "Body", "type": "binary"}, {"name": "Language", "type": "text(10)", "default": "en", "check": "\"Language\" <> ''"}]}],
     "order": {"direction": "lifo"}, "backoff": {"first_ms": 1000, "factor": 1, "jitter": 0}, "completion": "delete",
     "dedup": {"columns": ["Reference"]}}"#;
 

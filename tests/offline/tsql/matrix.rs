@@ -23,6 +23,7 @@ fn defaulted() -> Value {
         {"name": "At", "type": "timestamp", "default": "2026-11-21T08:30:00Z"},
         {"name": "Day", "type": "date", "default": "2026-11-21"}, {"name": "Extra", "type": "json", "default": {"a": ["b"]}},
         {"name": "Letter", "type": "text", "default": ""},
+        {"name": "Hash", "type": "binary(32)", "default": "AP8="}, {"name": "Raw", "type": "binary"},
         {"name": "Code", "type": "text(6)", "sql_type": "dbo.OtpCode"},
         {"name": "UserID", "type": "bigint", "references": "dbo.Users(ID)"},
         {"name": "Parts", "type": "integer", "check":
@@ -110,6 +111,7 @@ fn options() -> Vec<(&'static str, Value)> {
             json!({"subtypes": [
             {"name": "A", "exclusive": true, "columns": [{"name": "Code", "type": "text(10)", "nullable": false}]},
             {"name": "Mail", "columns": [{"name": "MailTo", "type": "text(254)"}, {"name": "Extra", "type": "json"},
+                {"name": "Body", "type": "binary(9)"},
                 {"name": "Language", "type": "text(10)", "nullable": false, "default": "en",
                     "check": "\"Language\" <> ''"}]}]}),
         ),

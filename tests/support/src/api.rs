@@ -144,3 +144,19 @@ pub fn item(payload: &str) -> NewItem {
     let columns = serde_json::json!({"Payload": payload});
     NewItem { columns: columns.as_object().unwrap().clone().into(), ..NewItem::default() }
 }
+
+/// Bytes in JSON, as both servers write them.
+pub fn base64(bytes: &[u8]) -> String {
+    let digits = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let bits: Vec<u8> = bytes.iter().flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1)).collect();
+    let mut text: String = bits
+        .chunks(6)
+        .map(|six| {
+            char::from(digits[six.iter().fold(0, |value, bit| value << 1 | usize::from(*bit)) << (6 - six.len())])
+        })
+        .collect();
+    while !text.len().is_multiple_of(4) {
+        text.push('=');
+    }
+    text
+}

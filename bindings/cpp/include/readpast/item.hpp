@@ -68,7 +68,7 @@ public:
     [[nodiscard]] std::optional<bytes> binary(const readpast::text &column) const { return (*this)[column].binary(); }
 
     /// The whole item as one JSON object, a member per column: times are text in UTC, decimals text with all their digits,
-    /// bytes lower-case hexadecimal text. A NUL comes after it.
+    /// bytes base64. A NUL comes after it.
     [[nodiscard]] std::string_view json() const {
         if (const char *made = readpast_batch_json(batch_, index_))
             return made;

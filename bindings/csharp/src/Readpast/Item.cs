@@ -150,7 +150,7 @@ namespace Readpast
 
         /// <summary>
         /// The whole item as one JSON object, a member per column. JSON in a column stands there as it is stored; times
-        /// are text in UTC, decimals text with all their digits, bytes lower-case hexadecimal text.
+        /// are text in UTC, decimals text with all their digits, bytes base64.
         /// </summary>
         /// <returns>The text.</returns>
         public string ToJson()

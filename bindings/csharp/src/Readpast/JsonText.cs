@@ -93,7 +93,7 @@ namespace Readpast
             }
             else if (value is byte[])
             {
-                WriteText(to, BitConverter.ToString((byte[])value).Replace("-", string.Empty).ToLowerInvariant());
+                WriteText(to, Convert.ToBase64String((byte[])value));
             }
             else if (value is IEnumerable<KeyValuePair<string, object>>)
             {

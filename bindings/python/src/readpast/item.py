@@ -69,7 +69,7 @@ class Item(Mapping[str, Any]):
     def json(self) -> str:
         """The item as one JSON object, a member per column; JSON in a column stands there as it is stored.
 
-        Times are text in UTC, decimals text with all their digits, bytes lower-case hexadecimal text.
+        Times are text in UTC, decimals text with all their digits, bytes base64.
         """
         return self._rows.json(self._index)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
@@ -75,5 +76,5 @@ def _plain(value: object) -> str:
     if isinstance(value, UUID):
         return str(value)
     if isinstance(value, (bytes, bytearray, memoryview)):
-        return value.hex()
+        return b64encode(value).decode()
     raise TypeError(f"a column cannot hold an object of type {type(value).__name__}")

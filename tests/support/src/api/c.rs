@@ -179,6 +179,16 @@ fn value_by_name(batch: readpast_batch, item: i32, name: &str, kind: ColumnType)
         ColumnType::Boolean => (value.integer != 0).into(),
         ColumnType::Integer => value.integer.into(),
         ColumnType::Float => value.number.into(),
+        ColumnType::Binary => {
+            // As the rust layer's JSON has them.
+            let bytes = if value.length == 0 {
+                &[][..]
+            } else {
+                // SAFETY: the batch lends so many bytes, and is there for the while.
+                unsafe { std::slice::from_raw_parts(value.bytes, value.length) }
+            };
+            super::base64(bytes).into()
+        }
         _ => {
             let text = read(value.text).unwrap();
             assert_eq!(text.len(), value.length);
