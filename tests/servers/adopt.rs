@@ -218,6 +218,34 @@ fn a_computed_column() {
     }
 }
 
+/// What adds items writes NULL where they leave a column out, unless the description says what else.
+#[test]
+fn a_default_of_the_table_is_none_of_the_items() {
+    for database in made() {
+        database.run(database.pick(
+            "ALTER TABLE dbo.Orders ADD Rank int NOT NULL DEFAULT 7",
+            "ALTER TABLE orders ADD rank int NOT NULL DEFAULT 7",
+        ));
+        let with = |more: &str| {
+            let rank = format!(r#"text(200)" }}, {{ name = "Rank", type = "integer"{more} }}]"#);
+            let found = findings(&database, r#"text(200)" }]"#, &rank);
+            (rank, found)
+        };
+        assert_found(&with("").1, Severity::Warning, "Rank", &["not the table's default", "say default = ..."]);
+        for good in [", default = 7", ", nullable = false"] {
+            let (_, found) = with(good);
+            assert!(!found.iter().any(|finding| finding.to_string().contains("the table's default")), "{found:?}");
+        }
+        // And so it is.
+        let (rank, _) = with(", nullable = false, default = 7");
+        let described = spec(&SPEC.replace(r#"text(200)" }]"#, &rank));
+        install(&database.config(&[]), Some(&described)).unwrap();
+        let queue = readpast::Queue::open(&database.config(&[]), "Orders").unwrap();
+        queue.enqueue(&[readpast::NewItem::default()], None).unwrap();
+        assert_eq!(database.look(database.pick("SELECT Rank FROM dbo.Orders", "SELECT rank FROM orders")), "7");
+    }
+}
+
 #[test]
 fn a_coarse_time_column_is_taken_with_a_word_about_it() {
     for database in made().into_iter().filter(Database::is_sql_server) {

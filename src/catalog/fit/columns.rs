@@ -6,7 +6,7 @@ use crate::config::WORKER_NAME_CHARS;
 use crate::dialect::Dialect;
 use crate::finding::Finding;
 use crate::ident::{Identifier, nearest};
-use crate::spec::{ColumnKind, Condition, Holds, KeySource, Literal, TableSpec};
+use crate::spec::{ColumnKind, ColumnSpec, Condition, Holds, KeySource, Literal, TableSpec};
 
 /// The checks of one place after the other, in the order of the description.
 pub(super) fn check(check: &mut Check<'_>) {
@@ -62,6 +62,7 @@ pub(super) fn check(check: &mut Check<'_>) {
         let place = format!("columns[{i}]");
         if let Some(found) = check.column(&place, &column.name) {
             check.kind(&place, found, column.kind, Some(column.nullable));
+            check.default(&place, found, column);
         }
     }
     let order = spec.order.by.iter().map(|name| ("order.by", name));
@@ -148,6 +149,17 @@ impl<'a> Check<'a> {
         }
         if column.family == Family::CoarseTime {
             self.coarse(column);
+        }
+    }
+
+    /// Whoever adds an item writes all its columns: the table's own default is for rows that come without.
+    fn default(&mut self, place: &str, column: &Column, described: &ColumnSpec) {
+        if !column.nullable && column.has_default && described.nullable && described.default.is_none() {
+            let what = format!(
+                "must have a value, and an item that leaves out {place} has NULL for it, not the table's default"
+            );
+            let remedy = "say default = ... with the value that the table's default gives, or nullable = false";
+            self.warning("default", column, what, remedy);
         }
     }
 

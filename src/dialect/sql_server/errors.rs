@@ -100,6 +100,13 @@ mod tests {
         for sqlstate in ["HYT00", "42000"] {
             assert_eq!(classify(sqlstate, 1222, ""), ErrorKind::TimedOut);
         }
+        for number in [1767, 1769, 1770, 1776, 1778, 2715] {
+            assert_eq!(
+                classify("42000", number, ""),
+                ErrorKind::SchemaMismatch,
+                "what a description names is not there"
+            );
+        }
         assert_eq!(classify("42000", 50000, ""), ErrorKind::Database);
         assert_eq!(classify("HY000", 0, ""), ErrorKind::Database, "the driver's own");
     }
