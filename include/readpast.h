@@ -1485,6 +1485,35 @@ readpast_status readpast_queue_stats(readpast_queue queue,
                                      readpast_stats *stats,
                                      readpast_error *err);
 
+/// Figures of which a queue has one for each step, type or attempt, as a batch that is read like one of items. Each stands in a
+/// column of its own, which is NULL where the figure is not known; the key is what it is of.
+///
+/// `of` says which:
+/// - "steps": of each step that the description lists, and of an empty one for items that are at none of them: `Step`, and how
+///   many items are in each state, by its name (`Pending`, `Processing` ...). Counted, as `readpast_queue_stats` does.
+/// - "types": of each type, where the queue has more than one: `Type`, `Waiting`, `Due`, `OldestDueMs`, `InFlight`,
+///   `EndedPerHour`, `ArrivalsLastHour`, `RunMeanMs`, `WorkersNeeded`, and `Capped`, true where there may be more. From a bounded
+///   look.
+/// - "trend": one row, of the queue: `ArrivalsPerHour`, `EndedPerHour`, `Depth`, `DepthInAnHour`, `WorkersNeeded`,
+///   `WorkersToCatchUp`, and `Counted`, false where they are an estimate. From a bounded look.
+/// - "attempts": of each attempt at the item `key` that has ended, the oldest first, where the description says
+///   `attempts.history`: `AttemptNum`, `Worker`, `StartedAt`, `EndedAt`, `Outcome`, `Step`, `Response`, `Error`.
+///
+/// `key` is for "attempts" alone, and NULL for the others.
+///
+/// *Ownership*: the caller frees `*batch` with `readpast_batch_free`. The texts are copied.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*batch` has at least one row.
+/// - `READPAST_EMPTY`: there is none; `*batch` is null.
+/// - `READPAST_INVALID_ARGUMENT`: an argument cannot be taken; the message names it.
+/// - any failure of the connection or the server.
+readpast_status readpast_queue_figures(readpast_queue queue,
+                                       const char *of,
+                                       const char *key,
+                                       readpast_batch *batch,
+                                       readpast_error *err);
+
 
 
 /* ---- What this process has done ---- */

@@ -15,6 +15,7 @@ mod answer;
 mod args;
 mod boundary;
 mod failure;
+mod figures;
 mod fork;
 mod handle;
 mod id;
@@ -65,7 +66,7 @@ mod metrics;
 mod tests;
 
 pub use self::{
-    action::*, batch::*, claim::*, column::*, config::*, enqueue::*, error::*, events::*, install::*, made::*,
-    metrics::*, operate::*, outcome::*, queue::*, receipts::*, renew::*, renewal::*, settle::*, stats::*, status::*,
-    trace::*, value::*, version::*, worker::*,
+    action::*, batch::*, claim::*, column::*, config::*, enqueue::*, error::*, events::*, figures::*, install::*,
+    made::*, metrics::*, operate::*, outcome::*, queue::*, receipts::*, renew::*, renewal::*, settle::*, stats::*,
+    status::*, trace::*, value::*, version::*, worker::*,
 };

@@ -127,6 +127,7 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
             tell(|err| readpast_queue_renew(queue, &lease, 1, ptr::null_mut(), err)),
             tell(|err| readpast_queue_recover(queue, 1, ptr::null_mut(), err)),
             tell(|err| readpast_queue_find(queue, ptr::null(), ptr::null(), 1, &mut new_batch, err)),
+            tell(|err| readpast_queue_figures(queue, c"trend".as_ptr(), ptr::null(), &mut new_batch, err)),
             tell(|err| readpast_queue_redrive(queue, &item_ref, 1, ptr::null(), ptr::null_mut(), err)),
             tell(|err| readpast_queue_purge(queue, ptr::null(), 1, ptr::null_mut(), err)),
             tell(|err| readpast_queue_stats(queue, place.cast(), err)),

@@ -67,6 +67,7 @@ func TestWhatIsCancelledBeforeDoesNotBegin(t *testing.T) {
 		"Renew":   func() error { _, err := queue.Renew(cancelled, batch.Item(0).Lease()); return err },
 		"Recover": func() error { _, err := queue.Recover(cancelled, 1); return err },
 		"Find":    func() error { _, err := queue.Find(cancelled, "", "", 1); return err },
+		"Figures": func() error { _, err := queue.Figures(cancelled, "trend", ""); return err },
 		"Redrive": func() error { _, err := queue.Redrive(cancelled, readpast.ItemRef{Key: "x"}); return err },
 		"Purge":   func() error { _, err := queue.Purge(cancelled, "", 1); return err },
 		"Stats":   func() error { _, err := queue.Stats(cancelled); return err },

@@ -81,6 +81,7 @@ func TestWhatIsClosedSaysSo(t *testing.T) {
 		"Settle":       func() error { _, err := queue.Settle(ctx, item.Complete()); return err },
 		"RecordStep":   func() error { _, err := item.RecordStep(ctx, "x"); return err },
 		"Find":         func() error { _, err := queue.Find(ctx, "", "", 1); return err },
+		"Figures":      func() error { _, err := queue.Figures(ctx, "trend", ""); return err },
 		"Stats":        func() error { _, err := queue.Stats(ctx); return err },
 		"Interrupt":    queue.Interrupt,
 		"Resume":       queue.Resume,

@@ -32,6 +32,24 @@ func (q *Queue) Find(ctx context.Context, filter, after string, limit int) (*Bat
 	return await(ctx, look, func(late *Batch) { _ = late.Close() })
 }
 
+// Figures are those of which a queue has one for each step, type or attempt, as a batch of rows that is read like one of
+// items; what each is of is its key, and the header of the library has the columns. Of is "steps", "types", "trend" or
+// "attempts"; the key of an item is for the last alone, and else empty. The batch is to be closed.
+func (q *Queue) Figures(ctx context.Context, of, key string) (*Batch, error) {
+	if err := q.ready(ctx); err != nil {
+		return nil, err
+	}
+	look := func() (*Batch, error) {
+		defer runtime.KeepAlive(q)
+		found, failure := q.handle.Figures(of, key)
+		if failure != nil {
+			return nil, q.failed(failure)
+		}
+		return newBatch(q, Status(found.Status), found), nil
+	}
+	return await(ctx, look, func(late *Batch) { _ = late.Close() })
+}
+
 // FindAll finds all items that fit the filter of Find, page after page. A failure ends the loop, and is what it is
 // given last. Read an item's columns before the loop goes on to the next.
 //

@@ -124,6 +124,21 @@ func TestDuplicatesAreAnswers(t *testing.T) {
 	equal(t, receipts[0].Answer, readpast.StatusDuplicate)
 }
 
+func TestFiguresOfTypesAndOfTheTrend(t *testing.T) {
+	queue := open(t)
+	claimed(t, queue, "a", "b")
+	types := must(queue.Figures(ctx, "types", ""))(t)
+	equal(t, types.Len(), 2)
+	equal(t, types.Item(0).Key, "First")
+	equal(t, must(types.Item(0).Value("InFlight").Int64())(t), 2)
+	equal(t, types.Item(0).Value("RunMeanMs").IsNull(), true)
+	trend := must(queue.Figures(ctx, "trend", ""))(t)
+	equal(t, must(trend.Item(0).Value("ArrivalsPerHour").Int64())(t), 2)
+	equal(t, must(queue.Figures(ctx, "steps", ""))(t).Status(), readpast.StatusEmpty)
+	_, err := queue.Figures(ctx, "moons", "")
+	equal(t, errors.Is(err, readpast.StatusInvalidArgument), true)
+}
+
 func TestOperatorsFindRedriveAndPurge(t *testing.T) {
 	queue := open(t)
 	batch := claimed(t, queue, "a", "b")

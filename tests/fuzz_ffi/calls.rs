@@ -185,6 +185,19 @@ impl World {
         }
     }
 
+    pub(super) fn figures(&self, input: &mut Input, queue: readpast_queue) {
+        let mut place = readpast_batch { id: input.number() };
+        let known = [c"steps", c"types", c"trend", c"attempts"];
+        let other = input.key();
+        let of = known.get(input.number() as usize % 5).map_or(other.as_ptr(), |known| known.as_ptr());
+        let (key, to) = (input.key(), input.maybe(&mut place));
+        // SAFETY: what and key are NULL or text that outlives the call, the place is NULL or there.
+        self.tell(input, |err| unsafe { readpast_queue_figures(queue, of, key.as_ptr(), to, err) });
+        if !to.is_null() {
+            self.keep(input, BATCH, place.id);
+        }
+    }
+
     pub(super) fn redrive(&self, input: &mut Input, queue: readpast_queue) {
         let texts: Vec<_> = (0..6).map(|_| (input.key(), input.token())).collect();
         let (count, operation) = (input.elements(6), input.operation());

@@ -346,6 +346,7 @@ impl World {
                         self.keep(input, BATCH, place.id);
                     }
                 }
+                37 => self.figures(input, queue),
                 43..47 => self.work(input, queue),
                 47 => self.events(input),
                 48 => {

@@ -49,6 +49,20 @@ TEST_CASE("every way to end a claim") {
     CHECK(column(queue, "error")[2] == "never");
 }
 
+TEST_CASE("figures of types and of the trend") {
+    const auto queue = open();
+    const auto items = claimed(queue, {"a", "b"});
+    const auto types = queue.figures("types");
+    CHECK(types.size() == 2);
+    CHECK(types[0].key() == "First");
+    CHECK(types[0]["InFlight"].integer() == 2);
+    CHECK(types[0]["RunMeanMs"].is_null());
+    const auto trend = queue.figures("trend");
+    CHECK(trend[0]["ArrivalsPerHour"].integer() == 2);
+    CHECK(queue.figures("steps").empty());
+    CHECK_THROWS_AS((void)queue.figures("moons"), readpast::error);
+}
+
 TEST_CASE("a settlement sets the item's own columns") {
     const auto queue = open();
     const auto items = claimed(queue, {"a", "b"});

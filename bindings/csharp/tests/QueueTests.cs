@@ -134,6 +134,26 @@ namespace Readpast.Tests
         }
 
         [Test]
+        public void FiguresOfTypesAndOfTheTrend()
+        {
+            using (TestQueue.Claimed(queue, "a", "b"))
+            using (Batch types = queue.Figures("types"))
+            using (Batch trend = queue.Figures("trend"))
+            {
+                CollectionAssert.AreEqual(new[] { "First", "Second" }, types.Select(row => row.Key));
+                Assert.AreEqual(2L, types[0]["InFlight"]);
+                Assert.AreEqual(2L, trend[0]["ArrivalsPerHour"]);
+                Assert.AreEqual(true, trend[0]["Counted"]);
+            }
+            using (Batch steps = queue.Figures("steps"))
+            {
+                Assert.AreEqual(Status.Empty, steps.Status);
+            }
+            var failure = Assert.Throws<QueueException>(() => queue.Figures("moons"));
+            Assert.AreEqual(Status.InvalidArgument, failure.Status);
+        }
+
+        [Test]
         public void OperatorsFindRedriveAndPurge()
         {
             using (Batch batch = TestQueue.Claimed(queue, "a", "b"))

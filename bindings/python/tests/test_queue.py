@@ -74,6 +74,50 @@ def test_the_same_call_twice_under_one_identity(queue: readpast.Queue) -> None:
     assert queue.stats().pending == 1
 
 
+def test_figures_of_types_and_of_the_trend(queue: readpast.Queue) -> None:
+    support.enqueue(queue, "a", "b", "c")
+    with queue.claim() as batch, queue.figures("types") as types, queue.figures("trend") as trend:
+        assert [(row.key, row["Waiting"], row["InFlight"], row["Capped"]) for row in types] == [
+            ("First", 2, 1, False),
+            ("Second", 0, 0, False),
+        ]
+        assert (types[0]["ArrivalsLastHour"], types[0]["RunMeanMs"]) == (3, None)
+        assert (trend[0]["Depth"], trend[0]["ArrivalsPerHour"], trend[0]["Counted"]) == (2, 3, True)
+        assert queue.figures("attempts", batch[0].key).status is Status.EMPTY
+    for wrong in (("moons",), ("types", "a key"), ("attempts",)):
+        with pytest.raises(errors.InvalidArgumentError):
+            queue.figures(*wrong)
+
+
+def test_figures_of_steps_and_attempts() -> None:
+    name = f"Steps{uuid.uuid4().hex[:12]}"
+    columns = [{"name": "N", "type": "integer"}]
+    spec = {
+        "queue": name,
+        "steps": ["pick", "pack"],
+        "attempts": {"history": True},
+        "backoff": "none",
+        "columns": columns,
+    }
+    readpast.install(spec, **support.settings())
+    with readpast.Queue(name, **support.settings()) as queue:
+        key = queue.enqueue({"N": 1}).key
+        with queue.claim() as batch:
+            queue.settle(batch[0].retry("first \u2603", delay=0))
+        with queue.claim() as batch:
+            batch[0].record_step("pack")
+            queue.settle(batch[0].fail("second"))
+        with queue.figures("steps") as steps:
+            assert {row.key: (row["Step"], row["Failed"], row["Pending"]) for row in steps if row.key} == {
+                "pick": ("pick", 0, 0),
+                "pack": ("pack", 1, 0),
+            }
+        with queue.figures("attempts", key) as attempts:
+            told = [(row.key, row["AttemptNum"], row["Outcome"], row["Error"], row["Step"]) for row in attempts]
+            assert told == [(key, 1, "Error", "first \u2603", "pick"), (key, 2, "Failed", "second", "pack")]
+            assert all(row["StartedAt"] <= row["EndedAt"] for row in attempts)
+
+
 def test_delays_and_due_times(queue: readpast.Queue) -> None:
     past, future = datetime(2020, 1, 1, tzinfo=timezone.utc), datetime(2999, 1, 1, tzinfo=timezone.utc)
     queue.enqueue_many(

@@ -14,7 +14,7 @@ const SECTIONS: [(&str, &[&str]); 10] = [
     ("Settling", &["action", "outcome", "settle"]),
     ("Leases of items that were claimed by hand", &["renew", "renewal"]),
     ("A worker: claims, leases, settles and stops by itself", &["worker", "events"]),
-    ("Operating a queue", &["operate", "stats"]),
+    ("Operating a queue", &["operate", "stats", "figures"]),
     ("What this process has done", &["metrics"]),
 ];
 

@@ -188,6 +188,15 @@ public:
         return {answer, raw};
     }
 
+    /// Figures of which a queue has one for each step, type or attempt, as rows that are read like items; what each is of is
+    /// its key, and readpast_queue_figures has the columns. `of` is "steps", "types", "trend" or "attempts"; `key` is an
+    /// item's, for the last alone.
+    [[nodiscard]] batch figures(const text &of, const text &key = nullptr) const {
+        readpast_batch raw = {0};
+        const auto answer = detail::call(readpast_queue_figures, handle_.get(), of.c_str(), key.c_str(), &raw);
+        return {answer, raw};
+    }
+
     /// Lets items that ended, or that wait, be worked on as if they were new. Response, error and step stay.
     answers<outcome> redrive(const std::vector<item_ref> &items, const text &operation = nullptr) const {
         const auto given = detail::raw(items.data(), items.size());

@@ -47,6 +47,26 @@ namespace Readpast
         }
 
         /// <summary>
+        /// Figures of which a queue has one for each step, type or attempt, as a batch of rows that is read like one of
+        /// items; what each is of is its key, and the header of the library has the columns.
+        /// </summary>
+        /// <param name="of"><c>steps</c>, <c>types</c>, <c>trend</c> or <c>attempts</c>.</param>
+        /// <param name="key">The key of an item, for <c>attempts</c> alone.</param>
+        /// <returns>The rows. To be disposed of.</returns>
+        public Batch Figures(string of, string key = null)
+        {
+            using (var use = handle.Borrow())
+            using (var texts = new Arena())
+            {
+                Status status = QueueException.Check(
+                    QueueMethods.readpast_queue_figures(
+                        use.Handle, texts.Text(of, nameof(of)), texts.Text(key, nameof(key)),
+                        out Handle batch, out Handle error), error);
+                return new Batch(this, status, batch);
+            }
+        }
+
+        /// <summary>
         /// Lets 1 to 1000 items that ended, or that wait, be worked on as if they were new, in one commit. Response,
         /// error and step stay.
         /// </summary>

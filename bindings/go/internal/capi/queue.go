@@ -152,6 +152,16 @@ func (q Queue) Find(filter, after string, maxItems int32) (Claimed, *Failure) {
 	return claimed(C.queue_find(C.uint64_t(q), texts.pointer(narrowed), texts.pointer(from), C.int32_t(maxItems)))
 }
 
+// Figures is readpast_queue_figures; an empty key is none.
+func (q Queue) Figures(of, key string) (Claimed, *Failure) {
+	var texts Texts
+	what, whose := texts.Given("of", of), texts.Given("the key", key)
+	if failure := texts.failure(); failure != nil {
+		return Claimed{}, failure
+	}
+	return claimed(C.queue_figures(C.uint64_t(q), texts.pointer(what), texts.pointer(whose)))
+}
+
 // Recover is readpast_queue_recover.
 func (q Queue) Recover(maxItems int32) (int, *Failure) {
 	result := C.queue_recover(C.uint64_t(q), C.int32_t(maxItems))

@@ -84,6 +84,13 @@ static inline struct result queue_find(uint64_t queue, const char *filter, const
     return result_of_batch(status, batch, error);
 }
 
+static inline struct result queue_figures(uint64_t queue, const char *of, const char *key) {
+    readpast_batch batch;
+    readpast_error error;
+    readpast_status status = readpast_queue_figures((readpast_queue){queue}, of, key, &batch, &error);
+    return result_of_batch(status, batch, error);
+}
+
 static inline struct result queue_recover(uint64_t queue, int32_t max_items) {
     struct result result = {0};
     result.status = readpast_queue_recover((readpast_queue){queue}, max_items, &result.count, &result.error);

@@ -53,6 +53,16 @@ class Operating(ABC):
         status = self._open().call(lib.readpast_queue_find, _filter(filter), encoded(after, "after"), max_items, batch)
         return self._batch(status, batch[0])
 
+    def figures(self, of: str, key: str | None = None) -> Batch:
+        """Figures of which a queue has one for each step, type or attempt, as rows that are read like items.
+
+        `of` is "steps", "types", "trend" or "attempts"; `key` is an item's, for the last alone. What each row is of is
+        its key; the header of the library has the columns.
+        """
+        batch = ffi.new("readpast_batch *")
+        status = self._open().call(lib.readpast_queue_figures, encoded(of, "of"), encoded(key, "key"), batch)
+        return self._batch(status, batch[0])
+
     def redrive(self, items: Iterable[ItemRef], *, operation: str | None = None) -> Answers[Outcome]:
         """Lets items that ended, or that wait, be worked on as if they were new, 1000 in a commit.
 

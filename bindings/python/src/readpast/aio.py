@@ -133,6 +133,10 @@ class AsyncQueue:
         """`Queue.find`."""
         return await _call(partial(self.queue.find, filter, after=after, max_items=max_items))
 
+    async def figures(self, of: str, key: str | None = None) -> Batch:
+        """`Queue.figures`."""
+        return await _call(partial(self.queue.figures, of, key))
+
     async def redrive(self, items: Iterable[ItemRef], *, operation: str | None = None) -> Answers[Outcome]:
         """`Queue.redrive`."""
         return await _call(partial(self.queue.redrive, items, operation=operation))

@@ -60,6 +60,10 @@ namespace Readpast.Native
             Handle queue, IntPtr filterJson, IntPtr afterKey, int maxItems, out Handle batch, out Handle error);
 
         [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int readpast_queue_figures(
+            Handle queue, IntPtr of, IntPtr key, out Handle batch, out Handle error);
+
+        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int readpast_queue_redrive(
             Handle queue, ItemRefStruct* items, int count, IntPtr operation, OutcomeStruct* outcomes,
             out Handle error);

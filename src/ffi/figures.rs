@@ -1,0 +1,174 @@
+//! `readpast_queue_figures`: figures of which there are as many as a queue has steps, types or attempts, as a batch.
+
+use super::answer::answer;
+use super::args;
+use super::batch::readpast_batch;
+use super::claim;
+use super::error::readpast_error;
+use super::failure::Failure;
+use super::handle::Handle;
+use super::out::Place;
+use super::queue::readpast_queue;
+use super::status::readpast_status;
+use crate::item::{Batch, Cell, Column, ColumnType, ItemState, Rows, answer_column};
+use crate::queue::Queue;
+use std::ffi::c_char;
+
+/// The rows of a look at the queue, where one is taken.
+const MOST: u32 = 10_000;
+
+/// A figure, or a text.
+enum Told {
+    Number(Option<i64>),
+    Is(bool),
+    Text(Option<String>),
+}
+
+/// Figures of which a queue has one for each step, type or attempt, as a batch that is read like one of items. Each stands in a
+/// column of its own, which is NULL where the figure is not known; the key is what it is of.
+///
+/// `of` says which:
+/// - "steps": of each step that the description lists, and of an empty one for items that are at none of them: `Step`, and how
+///   many items are in each state, by its name (`Pending`, `Processing` ...). Counted, as `readpast_queue_stats` does.
+/// - "types": of each type, where the queue has more than one: `Type`, `Waiting`, `Due`, `OldestDueMs`, `InFlight`,
+///   `EndedPerHour`, `ArrivalsLastHour`, `RunMeanMs`, `WorkersNeeded`, and `Capped`, true where there may be more. From a bounded
+///   look.
+/// - "trend": one row, of the queue: `ArrivalsPerHour`, `EndedPerHour`, `Depth`, `DepthInAnHour`, `WorkersNeeded`,
+///   `WorkersToCatchUp`, and `Counted`, false where they are an estimate. From a bounded look.
+/// - "attempts": of each attempt at the item `key` that has ended, the oldest first, where the description says
+///   `attempts.history`: `AttemptNum`, `Worker`, `StartedAt`, `EndedAt`, `Outcome`, `Step`, `Response`, `Error`.
+///
+/// `key` is for "attempts" alone, and NULL for the others.
+///
+/// *Ownership*: the caller frees `*batch` with `readpast_batch_free`. The texts are copied.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*batch` has at least one row.
+/// - `READPAST_EMPTY`: there is none; `*batch` is null.
+/// - `READPAST_INVALID_ARGUMENT`: an argument cannot be taken; the message names it.
+/// - any failure of the connection or the server.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_queue_figures(
+    queue: readpast_queue,
+    of: *const c_char,
+    key: *const c_char,
+    batch: *mut readpast_batch,
+    err: *mut readpast_error,
+) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(queue, err, || {
+            let place = Place::new("batch", batch)?;
+            let of = args::text("of", of)?;
+            let key = args::optional_text("key", key)?;
+            let queue = queue.get()?;
+            if key.is_some() != (of == "attempts") {
+                return Err(Failure::argument("key is given for \"attempts\", and NULL for all others"));
+            }
+            claim::put(place, figures(&queue, of, key.unwrap_or_default())?)
+        })
+    }
+}
+
+fn figures(queue: &Queue, of: &str, key: &str) -> Result<Batch, Failure> {
+    use ColumnType::{Boolean, Integer, Text, Timestamp};
+    let table = match of {
+        "steps" => {
+            let states = ItemState::ALL.map(|state| (state.as_str(), Integer));
+            let columns = [("Step", Text)].into_iter().chain(states).collect();
+            let row = |step: crate::item::StepCounts| {
+                let counts = ItemState::ALL.map(|state| Told::Number(Some(step.count(state))));
+                let told = [Told::Text(Some(step.step.clone()))].into_iter().chain(counts).collect();
+                (step.step, told)
+            };
+            rows(columns, queue.stats()?.steps.into_iter().map(row))
+        }
+        "types" => {
+            let counts = ["Waiting", "Due", "OldestDueMs", "InFlight", "EndedPerHour", "ArrivalsLastHour", "RunMeanMs"];
+            let columns = [("Type", Text)].into_iter().chain(counts.map(|name| (name, Integer)));
+            let columns = columns.chain([("WorkersNeeded", Integer), ("Capped", Boolean)]).collect();
+            let row = |of: crate::item::OfType| {
+                let told = vec![
+                    Told::Text(Some(of.name.clone())),
+                    Told::Number(Some(of.waiting)),
+                    Told::Number(Some(of.due)),
+                    Told::Number(of.oldest_due_ms),
+                    Told::Number(Some(of.in_flight)),
+                    Told::Number(Some(of.ended_per_hour)),
+                    Told::Number(of.arrivals_last_hour),
+                    Told::Number(of.run_mean_ms),
+                    Told::Number(of.workers_needed),
+                    Told::Is(of.capped),
+                ];
+                (of.name, told)
+            };
+            rows(columns, queue.watch(MOST)?.types.into_iter().map(row))
+        }
+        "trend" => {
+            let names =
+                ["ArrivalsPerHour", "EndedPerHour", "Depth", "DepthInAnHour", "WorkersNeeded", "WorkersToCatchUp"];
+            let columns = names.map(|name| (name, Integer)).into_iter().chain([("Counted", Boolean)]).collect();
+            let trend = queue.watch(MOST)?.trend(None);
+            let told = vec![
+                Told::Number(trend.arrivals_per_hour),
+                Told::Number(trend.ended_per_hour),
+                Told::Number(Some(trend.depth)),
+                Told::Number(trend.depth_in_an_hour),
+                Told::Number(trend.workers_needed),
+                Told::Number(trend.workers_to_catch_up),
+                Told::Is(trend.counted),
+            ];
+            rows(columns, [(queue.name().to_owned(), told)].into_iter())
+        }
+        "attempts" => {
+            let texts = [("Outcome", Text), ("Step", Text), ("Response", Text), ("Error", Text)];
+            let columns = [("AttemptNum", Integer), ("Worker", Text), ("StartedAt", Timestamp), ("EndedAt", Timestamp)];
+            let row = |attempt: crate::item::Attempt| {
+                let told = vec![
+                    Told::Number(Some(attempt.number.into())),
+                    Told::Text(attempt.worker),
+                    Told::Text(attempt.started),
+                    Told::Text(Some(attempt.ended)),
+                    Told::Text(Some(attempt.outcome.as_str().to_owned())),
+                    Told::Text(attempt.step),
+                    Told::Text(attempt.response),
+                    Told::Text(attempt.error),
+                ];
+                (key.to_owned(), told)
+            };
+            rows(columns.into_iter().chain(texts).collect(), queue.attempts(key)?.into_iter().map(row))
+        }
+        other => {
+            let known = "\"steps\", \"types\", \"trend\" and \"attempts\"";
+            return Err(Failure::argument(format!("there are no figures of {other:?}; there are those of {known}")));
+        }
+    };
+    Ok(Batch::new(table, 0))
+}
+
+/// The rows of a batch: what each is of stands where items have their key.
+fn rows(columns: Vec<(&'static str, ColumnType)>, figures: impl Iterator<Item = (String, Vec<Told>)>) -> Rows {
+    let answers = (0..answer_column::COUNT).map(|_| ("", ColumnType::Text));
+    let column = |(name, kind): (&str, ColumnType)| Column { name: name.to_owned(), kind };
+    let columns: Vec<_> = answers.chain(columns).map(column).collect();
+    let mut rows = Rows::new(columns.into());
+    for (key, told) in figures {
+        for place in 0..answer_column::COUNT {
+            match place {
+                answer_column::KEY => rows.push_text(|text| text.push_str(&key)),
+                answer_column::TOKEN => rows.push_text(|_| ()),
+                answer_column::ATTEMPT => rows.push(Cell::Integer(0)),
+                _ => rows.push(Cell::Null),
+            }
+        }
+        for told in told {
+            match told {
+                Told::Number(Some(number)) => rows.push(Cell::Integer(number)),
+                Told::Is(is) => rows.push(Cell::Boolean(is)),
+                Told::Text(Some(value)) => rows.push_text(|text| text.push_str(&value)),
+                Told::Number(None) | Told::Text(None) => rows.push(Cell::Null),
+            }
+        }
+    }
+    rows
+}
