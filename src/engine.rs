@@ -428,7 +428,8 @@ impl Shared {
     /// Logs what happened, and tells who observes.
     fn tell(&self, event: &Event<'_>) {
         if let Some(line) = event.line() {
-            log::warn!("queue {}: {line}", self.queue.name());
+            let line = format!("queue {}: {line}", self.queue.name());
+            note::Fields::from(event).log(&self.queue, log::Level::Warn, &line);
         }
         if let Some(observer) = &self.terms.observer {
             observer(event);

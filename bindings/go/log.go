@@ -1,22 +1,29 @@
 package readpast
 
-import "log/slog"
+import (
+	"errors"
+	"log/slog"
+)
 
 // What a worker tells its logger. No column of an item is in it: what a handler says of a failure is the handler's word.
 
 func (r *run) logStart() {
-	r.log(slog.LevelInfo, "the worker started", slog.String("worker", r.Queue.WorkerName()),
+	r.log(slog.LevelInfo, "the worker started",
 		slog.Int("concurrency", max(r.Concurrency, 1)), slog.Int("batch_size", r.batchSize()))
 }
 
 func (r *run) logEnd() {
-	worker := slog.String("worker", r.Queue.WorkerName())
 	if r.err != nil {
-		r.log(slog.LevelError, "the worker ended", worker, slog.Any("error", r.err))
+		told := []slog.Attr{slog.Any("error", r.err)}
+		var failure *Error
+		if errors.As(r.err, &failure) {
+			told = append(told, slog.String("status", failure.Status.String()))
+		}
+		r.log(slog.LevelError, "the worker ended", told...)
 		return
 	}
 	figures, _ := r.engine.Figures() // zeros in the child of a fork
-	r.log(slog.LevelInfo, "the worker stopped", worker, slog.Int64("claimed", figures.Claimed),
+	r.log(slog.LevelInfo, "the worker stopped", slog.Int64("claimed", figures.Claimed),
 		slog.Int64("settled", figures.Settled), slog.Int64("released", figures.Released),
 		slog.Int64("lost", figures.Lost), slog.Int64("refused", figures.Refused), slog.Int64("calls", figures.Calls))
 }
@@ -40,16 +47,20 @@ func (r *run) logEvent(event *Event) {
 	if event.Key != "" {
 		of = []slog.Attr{slog.String("key", event.Key), slog.Int("attempt", event.Attempt)}
 	}
-	r.log(slog.LevelWarn, event.Line, append(of, slog.String("answer", event.Answer.String()))...)
+	if event.Action != 0 {
+		of = append(of, slog.String("action", event.Action.String()))
+	}
+	r.log(slog.LevelWarn, event.Line, append(of, slog.String("status", event.Answer.String()))...)
 }
 
-// log passes the values of Run's context on, for handlers that look for a trace in it.
+// log tells of whom it is, of what queue and worker, and passes the values of Run's context on, for handlers that look for a trace in it.
 func (r *run) log(level slog.Level, message string, attributes ...slog.Attr) {
 	logger := r.Logger
 	if logger == nil {
 		logger = slog.Default()
 	}
-	logger.LogAttrs(r.given, level, message, attributes...)
+	whose := []slog.Attr{slog.String("queue", r.Queue.Name()), slog.String("worker", r.Queue.WorkerName())}
+	logger.LogAttrs(r.given, level, message, append(whose, attributes...)...)
 }
 
 func of(settlement *Settlement) []slog.Attr {

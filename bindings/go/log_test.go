@@ -60,6 +60,10 @@ func TestTheLogTellsOfEveryFailedAttemptAndOfNoPayload(t *testing.T) {
 			of[keys[key]] = append(of[keys[key]], entry)
 		}
 	}
+	for _, entry := range told {
+		equal(t, entry["queue"], any(queue.Name()))
+		equal(t, entry["worker"], any(queue.WorkerName()))
+	}
 	equal(t, told[0]["msg"], any("the worker started"))
 	equal(t, told[0]["batch_size"], any(2.0))
 	equal(t, told[len(told)-1]["msg"], any("the worker stopped"))
@@ -83,6 +87,8 @@ func TestTheLogTellsOfEveryFailedAttemptAndOfNoPayload(t *testing.T) {
 	}
 	equal(t, len(of["long"]), 1)
 	equal(t, of["long"][0]["level"], any("WARN"))
+	equal(t, of["long"][0]["status"], any("READPAST_INVALID_ARGUMENT"))
+	equal(t, of["long"][0]["action"], any("Complete"))
 	if line := of["long"][0]["msg"].(string); !strings.Contains(line, "what the handler gave (step of ") {
 		t.Error(line)
 	}
@@ -103,7 +109,7 @@ func TestALoggerNeedNotBeGiven(t *testing.T) {
 	queue := open(t)
 	enqueue(t, queue, "errs")
 	check(t, run(t, &readpast.Worker{Queue: queue, Handler: fail}, func() bool { return stats(t, queue).Failed == 1 }))
-	if !strings.Contains(said.String(), "WARN an attempt failed key=") {
+	if !strings.Contains(said.String(), "WARN an attempt failed queue="+queue.Name()+" worker="+queue.WorkerName()+" key=") {
 		t.Error(said.String())
 	}
 }
@@ -114,6 +120,9 @@ func TestWhatEndsAWorkerIsLogged(t *testing.T) {
 	worker := readpast.Worker{Queue: open(t), Handler: complete, BatchSize: 5000, Logger: logger}
 	if err := worker.Run(ctx); !errors.Is(err, readpast.StatusInvalidArgument) {
 		t.Error(err)
+	}
+	if !strings.Contains(said.String(), "status=READPAST_INVALID_ARGUMENT") {
+		t.Error(said.String())
 	}
 	if !strings.Contains(said.String(), "level=ERROR msg=\"the worker ended\"") {
 		t.Error(said.String())

@@ -2,7 +2,57 @@
 //! business: it is told by kind and length. `bindings/README.md` has the list that all languages keep to.
 
 use super::Event;
-use crate::item::{Answer, Outcome, Settlement};
+use crate::item::{Action, Answer, Outcome, Settlement};
+use crate::queue::Queue;
+
+/// What a line of the log has besides its text, for whoever keeps logs by fields: every one has all of them.
+#[derive(Default)]
+pub(crate) struct Fields<'a> {
+    pub(crate) key: Option<&'a str>,
+    pub(crate) attempt: Option<i32>,
+    /// What the item was to be settled as.
+    pub(crate) action: Option<Action>,
+    /// What the database or the library answered.
+    pub(crate) status: Option<String>,
+}
+
+impl<'a> Fields<'a> {
+    /// Of an attempt.
+    pub(crate) fn of(settlement: &Settlement<'a>) -> Self {
+        let Settlement { key, attempt, action, .. } = settlement;
+        Self { key: Some(key), attempt: Some(*attempt), action: Some(*action), status: None }
+    }
+
+    /// Logs a line of a worker of `queue`.
+    pub(crate) fn log(&self, queue: &Queue, level: log::Level, line: &str) {
+        let action = self.action.map(|action| format!("{action:?}"));
+        log::log!(
+            target: "readpast::worker", level, queue = queue.name(), worker = queue.worker(), key = self.key,
+            attempt = self.attempt, action = action.as_deref(), status = self.status.as_deref(); "{line}"
+        );
+    }
+}
+
+impl<'a> From<&Event<'a>> for Fields<'a> {
+    fn from(event: &Event<'a>) -> Self {
+        match *event {
+            Event::Claimed { .. } | Event::Settled { .. } => Self::default(),
+            Event::Lost { key, attempt } => Self {
+                key: Some(key),
+                attempt: Some(attempt),
+                status: Some(format!("{:?}", Answer::LeaseLost)),
+                ..Self::default()
+            },
+            Event::Refused { key, attempt, action, error, .. } => Self {
+                key: Some(key),
+                attempt: Some(attempt),
+                action: Some(action),
+                status: Some(format!("{:?}", error.kind())),
+            },
+            Event::Trouble { error, .. } => Self { status: Some(format!("{:?}", error.kind())), ..Self::default() },
+        }
+    }
+}
 
 impl Event<'_> {
     /// The line that a log has of it, a warning; `None` for what is in order, and for [`Event::Settled`], of which
@@ -60,7 +110,6 @@ pub(super) fn length(name: &str, text: &str) -> String {
 mod tests {
     use super::*;
     use crate::error::{Error, ErrorKind};
-    use crate::item::Action;
 
     #[test]
     fn lines_tell_lengths_and_no_text() {

@@ -84,7 +84,10 @@ fn refused(shared: &Shared, ended: &Ended, error: &Error) -> Settled {
 
 /// Nothing more can be done: the leases run out.
 fn unsettled(shared: &Shared, count: usize, error: Error) -> Settled {
-    log::error!("queue {}: {count} items were not settled, and their leases run out: {error}", shared.queue.name());
+    let line =
+        format!("queue {}: {count} items were not settled, and their leases run out: {error}", shared.queue.name());
+    let status = Some(format!("{:?}", error.kind()));
+    note::Fields { status, ..note::Fields::default() }.log(&shared.queue, log::Level::Error, &line);
     if !error.is_retryable() {
         shared.fail(error);
     }
@@ -129,7 +132,9 @@ fn note(shared: &Shared, settlements: &[Settlement<'_>], outcomes: &[Outcome], c
     drop(state);
     for (settlement, outcome) in settlements.iter().zip(outcomes) {
         if let Some(line) = note::not_settled(settlement, outcome) {
-            log::warn!("queue {}: {line}", shared.queue.name());
+            let status = Some(format!("{:?}", outcome.answer));
+            let line = format!("queue {}: {line}", shared.queue.name());
+            note::Fields { status, ..note::Fields::of(settlement) }.log(&shared.queue, log::Level::Warn, &line);
         }
     }
     shared.tell(&Event::Settled { settlements, outcomes, claimed, took });

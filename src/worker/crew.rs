@@ -4,9 +4,12 @@ use super::failure;
 use super::job::Job;
 use super::verdict::IntoVerdict;
 use super::{Stop, Worker};
+use crate::engine::note::Fields;
 use crate::engine::{Engine, Taken};
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Action, Item, Settlement, Verdict};
+use crate::queue::Queue;
+use log::Level;
 use std::{
     panic::{self, AssertUnwindSafe},
     thread,
@@ -17,8 +20,10 @@ use std::{
 pub(super) fn run<R: IntoVerdict>(worker: &Worker, handler: &(impl Fn(&Job<'_>) -> R + Sync)) -> Result<()> {
     let Some(engine) = worker.stop.begin(&worker.queue, worker.observer.clone())? else { return Ok(()) };
     let name = worker.queue.worker();
-    log::info!("worker {name} started: threads: {}, items a batch: {}", worker.threads, worker.batch_size);
-    let member = Member { engine: &engine, batch_size: worker.batch_size, handler };
+    let told = Fields::default();
+    let line = format!("worker {name} started: threads: {}, items a batch: {}", worker.threads, worker.batch_size);
+    told.log(&worker.queue, Level::Info, &line);
+    let member = Member { engine: &engine, queue: &worker.queue, batch_size: worker.batch_size, handler };
     let result = thread::scope(|scope| {
         let mut members = Vec::new();
         let mut failure = None;
@@ -46,8 +51,11 @@ pub(super) fn run<R: IntoVerdict>(worker: &Worker, handler: &(impl Fn(&Job<'_>) 
     }
     let ended = result.and(closed);
     match &ended {
-        Ok(()) => log::info!("worker {name} stopped"),
-        Err(error) => log::error!("worker {name} ended: {error}"),
+        Ok(()) => told.log(&worker.queue, Level::Info, &format!("worker {name} stopped")),
+        Err(error) => {
+            let told = Fields { status: Some(format!("{:?}", error.kind())), ..told };
+            told.log(&worker.queue, Level::Error, &format!("worker {name} ended: {error}"));
+        }
     }
     ended
 }
@@ -55,6 +63,7 @@ pub(super) fn run<R: IntoVerdict>(worker: &Worker, handler: &(impl Fn(&Job<'_>) 
 /// One thread.
 struct Member<'a, F> {
     engine: &'a Engine,
+    queue: &'a Queue,
     batch_size: u32,
     handler: &'a F,
 }
@@ -94,16 +103,17 @@ impl<R: IntoVerdict, F: Fn(&Job<'_>) -> R + Sync> Member<'_, F> {
         // Handlers know that they share what they capture; what is ours is not touched by one that panics.
         let handled = panic::catch_unwind(AssertUnwindSafe(|| (self.handler)(&job).into_verdict()));
         let verdict = handled.unwrap_or_else(|why| Verdict::retry(failure::text_of_panic(&*why)));
-        note_failed(&verdict.settlement(item.key(), item.token(), item.attempt()));
+        note_failed(self.queue, &verdict.settlement(item.key(), item.token(), item.attempt()));
         verdict
     }
 }
 
 /// Logs an attempt that failed, be it that its handler says so or that it panicked.
-fn note_failed(settlement: &Settlement<'_>) {
+fn note_failed(queue: &Queue, settlement: &Settlement<'_>) {
     let Settlement { key, attempt, action, error, .. } = settlement;
     if matches!(action, Action::Retry | Action::Fail) {
         let error = error.unwrap_or("no error is given");
-        log::warn!("item {key}, attempt {attempt} failed ({action:?}): {error}");
+        let line = format!("item {key}, attempt {attempt} failed ({action:?}): {error}");
+        Fields::of(settlement).log(queue, Level::Warn, &line);
     }
 }

@@ -69,10 +69,22 @@ TEST_CASE("the log tells of every failed attempt, and of no payload") {
     readpast::worker worker(queue);
     worker.batch_size(2);
     std::vector<told> all;
+    std::vector<std::string> fields;
     worker.on_log([&](const readpast::log_entry &entry) {
         all.push_back({entry.level, std::string(entry.text), std::string(entry.key), entry.attempt});
+        CHECK(entry.queue == queue.name());
+        CHECK(entry.worker == queue.worker());
+        fields.push_back(std::string(entry.key) + ' ' +
+                         (entry.action ? std::string(readpast::name(*entry.action)) : "") + ' ' +
+                         (entry.answer ? std::string(readpast::name(*entry.answer)) : ""));
     });
     run(worker, fail, [&] { return queue.stats().failed == 3 && queue.stats().completed == 2; });
+    const auto with = [&](const std::string &one) { return std::count(fields.begin(), fields.end(), one); };
+    CHECK(with("  ") == 2);
+    CHECK(with(keys[0] + " RETRY ") == 3);
+    CHECK(with(keys[2] + " FAIL ") == 1);
+    CHECK(with(keys[3] + " COMPLETE READPAST_INVALID_ARGUMENT") == 1);
+    CHECK(with(keys[4] + " FAIL ") == 1);
 
     CHECK(all.front().level == log_level::info);
     CHECK(contains(all.front().text, " started: threads: 1, items a batch: 2"));
@@ -141,8 +153,10 @@ TEST_CASE("what ends a worker is logged") {
     readpast::worker worker(queue);
     std::vector<std::string> errors;
     worker.batch_size(5000).on_log([&](const readpast::log_entry &entry) {
-        if (entry.level == log_level::error)
+        if (entry.level == log_level::error) {
             errors.emplace_back(entry.text);
+            CHECK(entry.answer == readpast::status::invalid_argument);
+        }
     });
     CHECK_THROWS_AS(worker.run([](job &) {}), readpast::error);
     REQUIRE(errors.size() == 1);

@@ -252,6 +252,16 @@ namespace Readpast.Tests
             StringAssert.Contains("widen its column", refused);
             Assert.IsFalse(warnings.Any(line => line.Contains(keys[4])));
             Assert.IsFalse(told.Any(entry => entry.ToString().Contains("s3cret")));
+            // As the fields that a provider of Microsoft.Extensions.Logging keeps, too.
+            string[] fields = told
+                .Select(entry => string.Join(" ", entry.Select(field => field.Key + "=" + field.Value)))
+                .ToArray();
+            string whose = "Queue=" + queue.Name + " Worker=" + queue.Worker;
+            Assert.AreEqual(2, fields.Count(each => each == whose));
+            CollectionAssert.Contains(fields, whose + " Key=" + keys[0] + " Attempt=3 Action=Retry");
+            CollectionAssert.Contains(fields, whose + " Key=" + keys[2] + " Attempt=1 Action=Fail");
+            CollectionAssert.Contains(
+                fields, whose + " Key=" + keys[3] + " Attempt=1 Action=Complete Status=InvalidArgument");
         }
 
         [Test]

@@ -325,6 +325,18 @@ def test_the_log_tells_of_every_failed_attempt_and_of_no_payload(queue: Queue, l
     (refused,) = (line for line in warnings if line.startswith(f"item {key['long']}, "))
     assert "attempt 1: what the handler gave (step of 600 characters) was refused, and is left out of its " in refused
     assert not any(f"item {key['completes']}" in line for line in warnings)
+    # As fields, too.
+    told = [
+        tuple(getattr(record, field) for field in ("queue", "worker", "key", "attempt", "action", "status"))
+        for record in log.records
+    ]
+    of_worker = (queue.name, queue.worker)
+    assert {each[:2] for each in told} == {of_worker}
+    assert told[0] == told[-1] == (*of_worker, None, None, None, None)
+    for attempt in 1, 2, 3:
+        assert told.count((*of_worker, key["raises"], attempt, "RETRY", None)) == 1
+    assert (*of_worker, key["fails"], 1, "FAIL", None) in told
+    assert (*of_worker, key["long"], 1, "COMPLETE", "INVALID_ARGUMENT") in told
     assert "s3cret" not in log.text
     password = os.environ["READPAST_CONNECTION"].partition("Pwd=")[2].partition(";")[0]
     assert not password or password not in log.text

@@ -1,15 +1,16 @@
 //! What a worker logs. The tests of this program share its one logger: each looks for texts of its own.
 
 use super::given::{Given, payload};
+use log::kv::Key;
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use readpast::{Filter, Settlement, Verdict, Worker, item::Action};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Keeps all that is logged.
-struct Kept(Mutex<Vec<(Level, String)>>);
+struct Kept(Mutex<Vec<(Level, String)>>, Mutex<Vec<String>>);
 
-static KEPT: Kept = Kept(Mutex::new(Vec::new()));
+static KEPT: Kept = Kept(Mutex::new(Vec::new()), Mutex::new(Vec::new()));
 
 impl Log for Kept {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
@@ -19,6 +20,9 @@ impl Log for Kept {
     fn log(&self, record: &Record<'_>) {
         if self.enabled(record.metadata()) {
             self.lines().push((record.level(), record.args().to_string()));
+            let field = |name: &str| record.key_values().get(Key::from_str(name)).map(|value| value.to_string());
+            let fields = ["queue", "worker", "key", "attempt", "action", "status"].map(field);
+            self.fields().push(fields.map(|value| value.unwrap_or_else(|| "missing".to_owned())).join(" "));
         }
     }
 
@@ -28,6 +32,10 @@ impl Log for Kept {
 impl Kept {
     fn lines(&self) -> std::sync::MutexGuard<'_, Vec<(Level, String)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn fields(&self) -> std::sync::MutexGuard<'_, Vec<String>> {
+        self.1.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What was logged with this text in it.
@@ -90,6 +98,17 @@ fn each_failed_attempt_is_logged_and_no_payload() {
         assert!(line.contains("left out of its Complete") && line.contains("widen its column"), "{line}");
         assert_eq!(KEPT.with(&format!("item {},", keys[5])), []);
         assert_eq!(KEPT.with("s3cret"), []);
+        let fields: Vec<_> = KEPT.fields().iter().filter(|fields| fields.contains(&name)).cloned().collect();
+        let told = |rest: &str| {
+            let wanted = format!("{} {name} {rest}", given.queue.name());
+            fields.iter().filter(|fields| **fields == wanted).count()
+        };
+        assert_eq!(told("None None None None"), 2, "start and stop: {fields:?}");
+        for attempt in 1..=3 {
+            assert_eq!(told(&format!("{} {attempt} Retry None", keys[0])), 1, "{fields:?}");
+        }
+        assert_eq!(told(&format!("{} 1 Fail None", keys[3])), 1, "{fields:?}");
+        assert_eq!(told(&format!("{} 1 Complete InvalidArgument", keys[4])), 1, "{fields:?}");
     }
 }
 
@@ -106,5 +125,7 @@ fn what_is_lost_is_logged_with_key_and_attempt() {
             "item {key}, attempt 1 was lost: it could not be settled as Complete (LeaseLost), is Terminated now"
         );
         assert_eq!(KEPT.with(&line).len(), 1, "{:?}", KEPT.with(&key));
+        let fields = format!("{} {} {key} 1 Complete LeaseLost", given.queue.name(), given.queue.worker());
+        assert!(KEPT.fields().contains(&fields), "{:?}", KEPT.fields());
     }
 }

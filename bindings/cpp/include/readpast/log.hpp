@@ -28,6 +28,12 @@ struct log_entry {
     std::string_view key; ///< Of the item that it is about, or empty.
     std::int32_t attempt; ///< The one that it is about, or 0.
     std::string_view reason = {}; ///< The library's or the database's, of what was refused or is tried again.
+    std::string_view queue = {};  ///< The worker's.
+    std::string_view worker = {}; ///< The name that its leases are held under.
+    std::optional<readpast::action> action =
+        std::nullopt; ///< What the item was to be settled as; none where that is not known.
+    std::optional<readpast::status> answer =
+        std::nullopt; ///< Of the library or the database; none for what a handler says or throws.
 };
 
 /// What became of an item that a worker had in hand, for worker::on_settled. Lives as long as the call.

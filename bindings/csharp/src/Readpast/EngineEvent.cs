@@ -13,6 +13,7 @@ namespace Readpast
             Key = Utf8.Read(from.Key);
             Attempt = from.Attempt;
             State = (ItemState)from.State;
+            Action = from.Action == 0 ? (SettlementAction?)null : (SettlementAction)from.Action;
             Line = Utf8.Read(from.Line);
         }
 
@@ -25,6 +26,9 @@ namespace Readpast
         internal int Attempt { get; }
 
         internal ItemState State { get; }
+
+        /// <summary>What the item was to be settled as, or null.</summary>
+        internal SettlementAction? Action { get; }
 
         /// <summary>What a log says of it, or null.</summary>
         internal string Line { get; }

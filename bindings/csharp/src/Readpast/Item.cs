@@ -162,8 +162,8 @@ namespace Readpast
         }
 
         /// <summary>
-        /// The W3C <c>traceparent</c> in which it was enqueued: what the activity around its handler has as its parent. Null
-        /// where the queue's description has no <c>trace</c>, and where the item has none.
+        /// The W3C <c>traceparent</c> in which it was enqueued: what the activity around its handler has as its parent.
+        /// Null where the queue's description has no <c>trace</c>, and where the item has none.
         /// </summary>
         public string TraceParent
         {

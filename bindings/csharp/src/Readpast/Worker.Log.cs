@@ -13,9 +13,9 @@ namespace Readpast
         /// warnings and errors go to standard error.
         /// </summary>
         /// <example>
-        /// With Microsoft.Extensions.Logging, whose levels have the same numbers:
-        /// <code>worker.Logged += entry =&gt;
-        ///     logger.Log((LogLevel)(int)entry.Level, entry.Exception, "{Message}", entry.Message);</code>
+        /// With Microsoft.Extensions.Logging, whose levels have the same numbers, and which has the fields as a state:
+        /// <code>worker.Logged += entry =&gt; logger.Log(
+        ///     (LogLevel)(int)entry.Level, default, entry, entry.Exception, (state, _) =&gt; state.Message);</code>
         /// </example>
         public event Action<WorkerLogEntry> Logged;
 
@@ -31,28 +31,28 @@ namespace Readpast
 
         internal void LogCancelled(Item item, string why)
         {
-            Log(WorkerLogLevel.Warning, item.Key, item.Attempt, ": the handler was cancelled: " + why);
+            Log(WorkerLogLevel.Warning, item, null, ": the handler was cancelled: " + why);
         }
 
-        private void LogStart(string name)
+        private void LogStart()
         {
-            Log(
-                WorkerLogLevel.Information, null, 0,
-                "worker " + name + " started: threads: " + Threads + ", items a batch: " + BatchSize);
+            string what = " started: threads: " + Threads + ", items a batch: " + BatchSize;
+            Log(WorkerLogLevel.Information, "worker " + workerName + what);
         }
 
-        private void LogEnd(string name)
+        private void LogEnd()
         {
             Exception reason = failure?.SourceException;
             Log(
-                reason == null ? WorkerLogLevel.Information : WorkerLogLevel.Error, null, 0,
-                "worker " + name + (reason == null ? " stopped" : " ended: " + reason.Message), reason);
+                reason == null ? WorkerLogLevel.Information : WorkerLogLevel.Error,
+                "worker " + workerName + (reason == null ? " stopped" : " ended: " + reason.Message), reason);
         }
 
         private void LogThrown(Item item, Exception exception)
         {
             string what = exception.GetType() + ": " + exception.Message;
-            Log(WorkerLogLevel.Warning, item.Key, item.Attempt, " failed: the handler threw " + what, exception);
+            string line = " failed: the handler threw " + what;
+            Log(WorkerLogLevel.Warning, item, SettlementAction.Retry, line, exception);
         }
 
         /// <summary>Whether the attempt failed is what the handler says.</summary>
@@ -61,13 +61,13 @@ namespace Readpast
             if (settlement.IsMistake)
             {
                 Log(
-                    WorkerLogLevel.Error, item.Key, item.Attempt,
+                    WorkerLogLevel.Error, item, SettlementAction.Fail,
                     ": " + settlement.Error + "; the item is not tried again");
             }
             else if (settlement.Action == SettlementAction.Retry || settlement.Action == SettlementAction.Fail)
             {
                 Log(
-                    WorkerLogLevel.Warning, item.Key, item.Attempt,
+                    WorkerLogLevel.Warning, item, settlement.Action,
                     " failed (" + settlement.Action + "): " + settlement.Error);
             }
         }
@@ -96,7 +96,9 @@ namespace Readpast
         {
             if (told.Line != null)
             {
-                Log(new WorkerLogEntry(WorkerLogLevel.Warning, told.Key, told.Attempt, told.Line, null));
+                Log(new WorkerLogEntry(
+                    WorkerLogLevel.Warning, queueName, workerName, told.Key, told.Attempt, told.Action, told.Answer,
+                    told.Line, null));
             }
             if (told.Kind == EventKind.Settled || told.Kind == EventKind.Lost)
             {
@@ -104,10 +106,20 @@ namespace Readpast
             }
         }
 
-        private void Log(WorkerLogLevel level, string key, int attempt, string what, Exception exception = null)
+        /// <summary>Of the worker itself.</summary>
+        private void Log(WorkerLogLevel level, string line, Exception exception = null)
         {
-            string line = key == null ? what : "item " + key + ", attempt " + attempt + what;
-            Log(new WorkerLogEntry(level, key, attempt, line, exception));
+            Status? status = (exception as QueueException)?.Status;
+            Log(new WorkerLogEntry(level, queueName, workerName, null, 0, null, status, line, exception));
+        }
+
+        /// <summary>Of an item that is settled so.</summary>
+        private void Log(
+            WorkerLogLevel level, Item item, SettlementAction? action, string what, Exception exception = null)
+        {
+            string line = "item " + item.Key + ", attempt " + item.Attempt + what;
+            Log(new WorkerLogEntry(
+                level, queueName, workerName, item.Key, item.Attempt, action, null, line, exception));
         }
 
         private void Log(WorkerLogEntry entry)

@@ -35,6 +35,8 @@ namespace Readpast
         private Engine engine;
         private WorkerFigures last = new WorkerFigures();
         private bool wasRun;
+        private string queueName;
+        private string workerName;
         private ExceptionDispatchInfo failure;
 
         /// <summary>
@@ -91,7 +93,8 @@ namespace Readpast
             {
                 throw new InvalidOperationException("a worker needs a thread");
             }
-            string name = queue.Worker;
+            queueName = queue.Name;
+            workerName = queue.Worker;
             TimeSpan patience = Patience ?? queue.Lease;
             lock (gate)
             {
@@ -110,7 +113,7 @@ namespace Readpast
             {
                 try
                 {
-                    LogStart(name);
+                    LogStart();
                     using (cancellation.Register(Stop))
                     {
                         WorkOnThreads(running, patience);
@@ -126,7 +129,7 @@ namespace Readpast
                         engine = null;
                     }
                 }
-                LogEnd(name);
+                LogEnd();
             }
             failure?.Throw();
         }

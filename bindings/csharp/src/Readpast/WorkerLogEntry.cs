@@ -1,4 +1,6 @@
 using System;
+using System.Collections;
+using System.Collections.Generic;
 
 namespace Readpast
 {
@@ -17,16 +19,54 @@ namespace Readpast
         Error = 4,
     }
 
-    /// <summary>Something that <see cref="Worker.Logged"/> tells of.</summary>
-    public sealed class WorkerLogEntry
+    /// <summary>
+    /// Something that <see cref="Worker.Logged"/> tells of. As a list it is its fields, those that apply: <c>Queue</c>,
+    /// <c>Worker</c>, <c>Key</c>, <c>Attempt</c>, <c>Action</c>, <c>Status</c>. That is what providers of
+    /// Microsoft.Extensions.Logging keep of the state of an entry.
+    /// </summary>
+    public sealed class WorkerLogEntry : IReadOnlyList<KeyValuePair<string, object>>
     {
-        internal WorkerLogEntry(WorkerLogLevel level, string key, int attempt, string message, Exception exception)
+        private readonly List<KeyValuePair<string, object>> fields = new List<KeyValuePair<string, object>>();
+
+        internal WorkerLogEntry(
+            WorkerLogLevel level, string queue, string worker, string key, int attempt, SettlementAction? action,
+            Status? status, string message, Exception exception)
         {
             Level = level;
+            Queue = queue;
+            Worker = worker;
             Key = key;
             Attempt = attempt;
+            Action = action;
+            Status = status;
             Message = message;
             Exception = exception;
+            Put("Queue", queue);
+            Put("Worker", worker);
+            Put("Key", key);
+            Put("Attempt", attempt == 0 ? null : (object)attempt);
+            Put("Action", action);
+            Put("Status", status);
+        }
+
+        /// <summary>The name of the worker's queue.</summary>
+        public string Queue { get; }
+
+        /// <summary>The name that the worker's leases are held under.</summary>
+        public string Worker { get; }
+
+        /// <summary>What the item was to be settled as, or null.</summary>
+        public SettlementAction? Action { get; }
+
+        /// <summary>
+        /// What the library or the database answered; null for what a handler says or throws, and for what is in order.
+        /// </summary>
+        public Status? Status { get; }
+
+        /// <summary>How many fields it has.</summary>
+        public int Count
+        {
+            get { return fields.Count; }
         }
 
         /// <summary>How much it matters.</summary>
@@ -44,11 +84,38 @@ namespace Readpast
         /// <summary>What was thrown, or null.</summary>
         public Exception Exception { get; }
 
+        /// <summary>A field and its name.</summary>
+        /// <param name="index">Counted from 0.</param>
+        public KeyValuePair<string, object> this[int index]
+        {
+            get { return fields[index]; }
+        }
+
+        /// <inheritdoc/>
+        public IEnumerator<KeyValuePair<string, object>> GetEnumerator()
+        {
+            return fields.GetEnumerator();
+        }
+
+        /// <inheritdoc/>
+        IEnumerator IEnumerable.GetEnumerator()
+        {
+            return GetEnumerator();
+        }
+
         /// <inheritdoc/>
         public override string ToString()
         {
             return (Level == WorkerLogLevel.Information ? "info: " : Level == WorkerLogLevel.Warning ? "warning: " :
                 "error: ") + Message;
+        }
+
+        private void Put(string name, object value)
+        {
+            if (value != null)
+            {
+                fields.Add(new KeyValuePair<string, object>(name, value));
+            }
         }
     }
 }

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, Callable, Optional, Union
 
 from ._coroutines import Cancelled, Coroutines
+from ._logging import Teller
 from ._texts import Seconds
 from .item import Item
 from .new_item import json_of
@@ -43,11 +44,14 @@ class _Mistake(Exception):  # noqa: N818
 class Handling:
     """Calls a handler, be it a function or a coroutine function."""
 
-    def __init__(self, handler: Handler, is_stopping: Callable[[], bool], stop_timeout: Seconds | None) -> None:
+    def __init__(
+        self, handler: Handler, is_stopping: Callable[[], bool], stop_timeout: Seconds | None, teller: Teller
+    ) -> None:
         """Raises TypeError for what can be no handler."""
         check(handler)
         self._handler = handler
         self._coroutines = Coroutines(is_stopping, stop_timeout)
+        self._teller = teller
 
     def handle(self, item: Item) -> Settlement:
         """Has the work done. Whatever the handler gives or raises, this says how to settle the item."""
@@ -59,17 +63,22 @@ class Handling:
         except Cancelled:
             return item.release()
         except _Mistake as mistake:
-            _log.error("item %s, attempt %d: %s; the item is not tried again", item.key, item.attempt, mistake)
+            extra = self._teller(item.key, item.attempt, Action.FAIL)
+            _log.error("item %s, attempt %d: %s; the item is not tried again", *_of(item), mistake, extra=extra)
             return item.fail(str(mistake))
         except Exception as error:
             return self.raised(item, error)
         if settlement.action in {Action.RETRY, Action.FAIL}:
-            _log.warning("item %s, attempt %d failed (%s): %s", *_of(item), settlement.action.name, settlement.error)
+            action, why = settlement.action.name, settlement.error
+            extra = self._teller(item.key, item.attempt, settlement.action)
+            _log.warning("item %s, attempt %d failed (%s): %s", *_of(item), action, why, extra=extra)
         return settlement
 
     def raised(self, item: Item, error: BaseException) -> Settlement:
         """How to settle an item whose handler raised this."""
-        _log.warning("item %s, attempt %d failed: the handler raised %r", *_of(item), error, exc_info=error)
+        extra = self._teller(item.key, item.attempt, Action.RETRY)
+        line = "item %s, attempt %d failed: the handler raised %r"
+        _log.warning(line, *_of(item), error, exc_info=error, extra=extra)
         return item.retry(_described(error))
 
     def close(self, *, wait: bool) -> None:

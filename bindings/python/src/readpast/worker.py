@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from ._engine import Engine, Event, EventKind
 from ._handling import Handler, Handling
+from ._logging import Teller
 from ._signals import stopping_on_signals
 from ._texts import Seconds, milliseconds
 from ._waiting import AWAKE
@@ -80,7 +81,8 @@ class Worker:
         if threads < 1:
             raise ValueError("a worker needs a thread")
         self._queue = queue
-        self._handling = Handling(handler, self._is_stopping, stop_timeout)
+        self._teller = Teller(queue)
+        self._handling = Handling(handler, self._is_stopping, stop_timeout, self._teller)
         self._threads = threads
         self._batch_size = batch_size
         self._patience_ms = queue.lease_ms if settle_timeout is None else milliseconds(settle_timeout)
@@ -123,7 +125,8 @@ class Worker:
                 return
             ended = threading.Event()
             thread = threading.Thread(target=self._live, args=(ended,), name="readpast worker", daemon=True)
-            _log.info("worker %s started: threads: %d, items a batch: %d", name, self._threads, self._batch_size)
+            line, extra = "worker %s started: threads: %d, items a batch: %d", self._teller()
+            _log.info(line, name, self._threads, self._batch_size, extra=extra)
             try:
                 thread.start()
                 _wait_for(ended)
@@ -138,9 +141,10 @@ class Worker:
                 if not ended.is_set():
                     self._handling.close(wait=False)
                 if self._failure is None:
-                    _log.info("worker %s stopped", name)
+                    _log.info("worker %s stopped", name, extra=extra)
                 else:
-                    _log.error("worker %s ended: %s", name, self._failure)
+                    status = self._failure.status if isinstance(self._failure, QueueError) else None
+                    _log.error("worker %s ended: %s", name, self._failure, extra=self._teller(status=status))
         if self._failure is not None:
             raise self._failure
 
@@ -231,7 +235,8 @@ class Worker:
             while (events := engine.events()) is not None:
                 for event in events:
                     if event.line:
-                        _log.warning("%s", event.line)
+                        extra = self._teller(event.key, event.attempt, event.action, event.answer)
+                        _log.warning("%s", event.line, extra=extra)
                 self._tell_subclass(events)
         except BaseException as failure:
             self._fail(failure)

@@ -53,7 +53,7 @@ public:
         } catch (...) {
             engine_.stop();
             if (std::current_exception())
-                engine_.log(log_level::error, worker + " ended: " + describe_current_exception());
+                engine_.log(log_level::error, worker + " ended: " + describe_current_exception(), current_status());
             throw;
         }
         engine_.log(log_level::info, worker + " stopped");
@@ -160,7 +160,7 @@ private:
                 throw;
             }
             const std::string what = describe_current_exception();
-            log(job, log_level::warning, " failed: the handler threw " + what);
+            log(job, log_level::warning, action::retry, " failed: the handler threw " + what);
             return job.retry(what);
         }
         if (!made)
@@ -169,11 +169,11 @@ private:
             // Work that was done is not to be done again.
             const std::string mistake = "the handler of item " + std::string(job.key()) + " settled item " + made->key +
                                         "; it may only settle its own";
-            log(job, log_level::error, ": " + mistake + "; the item is not tried again");
+            log(job, log_level::error, action::fail, ": " + mistake + "; the item is not tried again");
             return job.fail(mistake);
         }
         if (made->action == action::retry || made->action == action::fail)
-            log(job, log_level::warning,
+            log(job, log_level::warning, made->action,
                 " failed (" + std::string(name(made->action)) + "): " + made->error.value_or("no error is given"));
         return *std::move(made);
     }
@@ -185,8 +185,19 @@ private:
         call(readpast_worker_end, engine_.get(), &given, 1);
     }
 
-    void log(const job &job, log_level level, const std::string &what) {
-        engine_.log(level, job.key(), job.attempt(), what);
+    void log(const job &job, log_level level, action as, const std::string &what) {
+        engine_.log(level, job.key(), job.attempt(), as, what);
+    }
+
+    /// That of the error which is being handled, if it is one of ours.
+    static std::optional<status> current_status() noexcept {
+        try {
+            throw;
+        } catch (const error &failure) {
+            return failure.status();
+        } catch (...) {
+            return std::nullopt;
+        }
     }
 
     engine &engine_;

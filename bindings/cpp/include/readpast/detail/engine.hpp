@@ -12,6 +12,7 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -86,13 +87,26 @@ public:
         }
     }
 
-    void log(log_level level, const std::string &what) { tell(told.log, log_entry{level, what, {}, 0}); }
+    /// Tells of whom an entry is.
+    void log(log_entry entry) {
+        entry.queue = own_.name();
+        entry.worker = own_.worker();
+        tell(told.log, entry);
+    }
 
-    /// Of an item: `what` follows its key and attempt.
-    void log(log_level level, std::string_view key, std::int32_t attempt, std::string_view what) {
+    void log(log_level level, const std::string &what, std::optional<status> answer = std::nullopt) {
+        log_entry entry{level, what, {}, 0};
+        entry.answer = answer;
+        log(entry);
+    }
+
+    /// Of an item that is settled so: `what` follows its key and attempt.
+    void log(log_level level, std::string_view key, std::int32_t attempt, action as, std::string_view what) {
         std::string text = "item ";
         text.append(key).append(", attempt ").append(std::to_string(attempt)).append(what);
-        tell(told.log, log_entry{level, text, key, attempt});
+        log_entry entry{level, text, key, attempt};
+        entry.action = as;
+        log(entry);
     }
 
     /// Throws what an observer has thrown first.

@@ -27,9 +27,12 @@ inline void tell_event(engine &engine, const readpast_event &each) {
                           static_cast<state>(each.state),
                           each.action != 0 ? std::optional(static_cast<action>(each.action)) : std::nullopt,
                           text_or_empty(each.left_out)};
-    if (each.line != nullptr)
-        engine.tell(engine.told.log,
-                    log_entry{log_level::warning, each.line, item.key, item.attempt, text_or_empty(each.message)});
+    if (each.line != nullptr) {
+        log_entry entry{log_level::warning, each.line, item.key, item.attempt, text_or_empty(each.message)};
+        entry.action = item.action;
+        entry.answer = item.answer;
+        engine.log(entry);
+    }
     if (each.kind == READPAST_EVENT_SETTLED || each.kind == READPAST_EVENT_LOST)
         engine.tell(engine.told.settled, item);
 }

@@ -1,0 +1,31 @@
+"""What the lines of a worker's log have besides their text, for whoever keeps logs by fields."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .status import Action, Status
+
+if TYPE_CHECKING:
+    from .queue import Queue
+
+Fields = dict[str, object]
+
+
+class Teller:
+    """The attributes of a log record (`extra`): each line has all of them, None where one does not apply."""
+
+    def __init__(self, queue: Queue) -> None:
+        self._worker: Fields = {"queue": queue.name, "worker": queue.worker}
+
+    def __call__(
+        self, key: str | None = None, attempt: int | None = None, action: int | None = None, status: int | None = None
+    ) -> Fields:
+        """`action` is what an item was to be settled as, `status` what the library or the database answered."""
+        return {
+            **self._worker,
+            "key": key or None,
+            "attempt": attempt or None,
+            "action": Action(action).name if action else None,
+            "status": None if status is None else Status(status).name,
+        }
