@@ -30,7 +30,7 @@ impl<'a> People<'a> {
             ["p", "w", "o"].map(|role| format!("{role} of {} {}", given.queue, std::process::id())).into();
         let mut spec = serde_json::json!({
             "queue": given.queue, "types": ["Email", "Sms"],
-            "columns": [{"name": "Payload", "type": "text(100)"}],
+            "columns": [{"name": "Payload", "type": "text(100)"}, {"name": "Pin", "type": "text(10)", "secret": true}],
             "roles": {
                 "producer": roles[0], "worker": roles[1], "operator": roles[2], "own_types_only": own_types_only
             }
@@ -168,6 +168,10 @@ const PROCEDURES: [(&str, &str, &[usize]); 18] = [
     ("QueueIsDone", "", &[0, 1, 2]),
 ];
 
+fn producer_view(given: &Given) -> String {
+    given.view().replace("Worker_", "Producer_").replace("worker_", "producer_")
+}
+
 fn each_may_do_its_work_and_no_more(given: &Given) {
     let mut people = People::install(given, false, Value::Null);
     let may = |session: &mut Session, object: &str, right: &str| {
@@ -192,6 +196,7 @@ fn each_may_do_its_work_and_no_more(given: &Given) {
             assert_eq!(may(&mut session, &object, "EXECUTE"), roles.contains(&role), "{role} {object}");
         }
         assert_eq!(may(&mut session, &given.view(), "SELECT"), role > 0, "{role}");
+        assert_eq!(may(&mut session, &producer_view(given), "SELECT"), role == 0, "{role}");
         for right in ["SELECT", "INSERT", "UPDATE", "DELETE"] {
             assert!(!may(&mut session, &given.table(), right), "{role} {right}");
         }
@@ -199,11 +204,17 @@ fn each_may_do_its_work_and_no_more(given: &Given) {
         assert!(by_hand.message().contains("denied"), "{by_hand}");
     }
     let Some(producer) = people.open(&people.logins[0]) else { return };
-    producer.enqueue(&[NewItem::default()], None).unwrap();
+    let mut columns = serde_json::Map::new();
+    columns.insert("Pin".to_owned(), "1234".into());
+    producer.enqueue(&[NewItem { columns: columns.into(), ..NewItem::default() }], None).unwrap();
     assert_eq!(producer.claim(1, Duration::ZERO).unwrap_err().kind, "PermissionDenied");
     let worker = people.open(&people.logins[1]).unwrap();
     let taken = worker.take();
     assert_eq!(worker.end(taken.settle(Action::Fail)).answer, Answer::Ok);
+    let statement = format!("SELECT Status, \"Pin\" FROM {}", producer_view(given));
+    let told = people.session(&people.logins[0]).execute(&statement, &[]).unwrap();
+    assert_eq!(told.len(), 1);
+    assert_eq!((told.value(0, 0), told.value(0, 1)), (item::Value::Text("Failed"), item::Value::Null));
     assert_eq!(worker.purge(r#"{"status": ["Failed"]}"#, 1).unwrap_err().kind, "PermissionDenied");
     assert_eq!(worker.enqueue(&[NewItem::default()], None).unwrap_err().kind, "PermissionDenied");
     let operator = people.open(&people.logins[2]).unwrap();

@@ -8,16 +8,16 @@
 {%- set look = ["stats_" ~ queue, "watch_" ~ queue, "find_" ~ queue] + (["attempts_" ~ queue] if attempt_history else []) -%}
 {%- set operate = ["redrive_" ~ queue ~ "_set_trx", "purge_" ~ queue ~ "_trx"] -%}
 {%- set granted = [
-    {"role": roles.producer, "functions": add + done, "sees": false},
-    {"role": roles.worker, "functions": work + done, "sees": true},
+    {"role": roles.producer, "functions": add + done, "sees": "producer"},
+    {"role": roles.worker, "functions": work + done, "sees": "worker"},
     {"role": roles.monitor, "functions": look, "sees": false},
-    {"role": roles.operator, "functions": add + work + done + look + operate, "sees": true}
+    {"role": roles.operator, "functions": add + work + done + look + operate, "sees": "worker"}
 ] -%}
 {%- for grant in granted if grant.role %}
 {% filter statement %}
 {%- if loop.first %}
 /*
-Who may do what with {{ queue }}. A role needs no right on any table: functions and the worker view read and write
+Who may do what with {{ queue }}. A role needs no right on any table: functions and the views read and write
 with the rights of their owner.
 */
 {%- endif %}
@@ -51,8 +51,8 @@ $$;
 {% endfilter %}
 {%- endfor %}
 {%- if grant.sees %}
-{% filter made("GRANT", "SELECT", on="worker_" ~ queue ~ "_v", to=grant.role.name) %}
-GRANT SELECT ON {{ object("worker_" ~ queue ~ "_v") }} TO {{ grant.role.quoted }};
+{% filter made("GRANT", "SELECT", on=grant.sees ~ "_" ~ queue ~ "_v", to=grant.role.name) %}
+GRANT SELECT ON {{ object(grant.sees ~ "_" ~ queue ~ "_v") }} TO {{ grant.role.quoted }};
 {% endfilter %}
 {%- endif %}
 {%- endfor %}

@@ -32,16 +32,21 @@ CROSS JOIN LATERAL (
 ) AS c;
 {% endfilter %}
 {%- endif %}
-{% filter made("VIEW", "worker_" ~ queue ~ "_v") %}
-/* All that a worker may see of {{ queue }}. */
-CREATE OR REPLACE VIEW {{ object("worker_" ~ queue ~ "_v") }}
+{%- for who in ["worker", "producer"] if who == "worker" or roles.producer %}
+{%- set view = who ~ "_" ~ queue ~ "_v" %}
+{% filter made("VIEW", view) %}
+/*
+{%- if who == "worker" %} All that a worker may see of {{ queue }}. */
+{%- else %} What became of what was put into {{ queue }}: as the worker view, with NULL for columns that are secret. */
+{%- endif %}
+CREATE OR REPLACE VIEW {{ object(view) }}
 {%- if own_types_only %}
 /* Nothing of the caller's own, a function in its WHERE say, is evaluated for rows that are not its to see. */
 WITH (security_barrier = TRUE)
 {%- endif %} AS
 SELECT
 {%- for column in shown %}
-    {% if column.alias %}{{ column.alias }}.{{ column.quoted }}{% elif beside %}v.{{ "item_" ~ column.what if column.what else column.name }}
+    {% if column.secret and who == "producer" %}NULL::{{ column.type }}{% elif column.alias %}{{ column.alias }}.{{ column.quoted }}{% elif beside %}v.{{ "item_" ~ column.what if column.what else column.name }}
     {%- elif column.what %}{{ m.of(column.what) }}{% else %}q.{{ column.quoted }}{% endif %} AS {{ column.name }}{{ "," if not loop.last }}
 {%- endfor %}
 FROM {{ object(queue ~ "_item_v") ~ " AS v" if beside else table ~ " AS q" }}
@@ -54,6 +59,7 @@ WHERE {{ m.type_seen("v.item_type" if beside else "q." ~ role.kind) }}
 {%- endif -%}
 ;
 {% endfilter %}
+{%- endfor %}
 {%- if group %}
 {%- if beside %}
 {% filter made("VIEW", queue ~ "_open_v") %}

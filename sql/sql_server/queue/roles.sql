@@ -8,16 +8,16 @@
 {%- set look = ["Stats_" ~ queue, "Watch_" ~ queue, "Find_" ~ queue] + (["Attempts_" ~ queue] if attempt_history else []) -%}
 {%- set operate = ["Redrive_" ~ queue ~ "_Set_trx", "Purge_" ~ queue ~ "_trx"] -%}
 {%- set granted = [
-    {"role": roles.producer, "procedures": add + done, "sees": false},
-    {"role": roles.worker, "procedures": work + done, "sees": true},
+    {"role": roles.producer, "procedures": add + done, "sees": "Producer"},
+    {"role": roles.worker, "procedures": work + done, "sees": "Worker"},
     {"role": roles.monitor, "procedures": look, "sees": false},
-    {"role": roles.operator, "procedures": add + work + done + look + operate, "sees": true}
+    {"role": roles.operator, "procedures": add + work + done + look + operate, "sees": "Worker"}
 ] -%}
 {%- for grant in granted if grant.role %}
 {% filter statement %}
 {%- if loop.first %}
 /*
-Who may do what with {{ queue }}. A role needs no right on any table: procedures and the worker view read and write
+Who may do what with {{ queue }}. A role needs no right on any table: procedures and the views read and write
 with the rights of their owner, who owns the tables too.
 */
 {%- endif %}
@@ -34,8 +34,8 @@ IF OBJECT_ID({{ literal(procedure) }}, N'P') IS NOT NULL
 {% endfilter %}
 {%- endfor %}
 {%- if grant.sees %}
-{% filter made("GRANT", "SELECT", on="Worker_" ~ queue ~ "_V", to=grant.role.name) %}
-GRANT SELECT ON {{ object("Worker_" ~ queue ~ "_V") }} TO {{ grant.role.quoted }};
+{% filter made("GRANT", "SELECT", on=grant.sees ~ "_" ~ queue ~ "_V", to=grant.role.name) %}
+GRANT SELECT ON {{ object(grant.sees ~ "_" ~ queue ~ "_V") }} TO {{ grant.role.quoted }};
 {% endfilter %}
 {%- endif %}
 {%- endfor %}

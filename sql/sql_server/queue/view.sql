@@ -1,11 +1,16 @@
 {% import "part/item.sql" as item -%}
 {%- set offset = "DATEPART(TZOFFSET, SYSDATETIMEOFFSET())" -%}
-{% filter made("VIEW", "Worker_" ~ queue ~ "_V") %}
-/* All that a worker may see of {{ queue }}: its columns, and where each item is. Times of the item are UTC. */
-{{ create_or_alter }} VIEW {{ object("Worker_" ~ queue ~ "_V") }}
+{%- for who in ["Worker", "Producer"] if who == "Worker" or roles.producer %}
+{%- set view = who ~ "_" ~ queue ~ "_V" %}
+{% filter made("VIEW", view) %}
+/*
+{%- if who == "Worker" %} All that a worker may see of {{ queue }}: its columns, and where each item is. Times of the item are UTC. */
+{%- else %} What became of what was put into {{ queue }}: as the worker view, with NULL for columns that are secret. */
+{%- endif %}
+{{ create_or_alter }} VIEW {{ object(view) }}
 AS
 SELECT
-{{- item.columns(t, offset) | trim(",") }}
+{{- item.columns(t, offset, for_workers=(who == "Worker")) | trim(",") }}
 FROM {{ table }} AS q
 {{- item.beside(t) }}
 {{- item.subtypes(t) }}
@@ -15,6 +20,7 @@ WHERE
 {%- endif -%}
 ;
 {% endfilter %}
+{%- endfor %}
 {%- if group %}
 {%- if own %}
 {% filter made("VIEW", queue ~ "_Blocked_V") %}

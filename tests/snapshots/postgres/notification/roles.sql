@@ -1,5 +1,5 @@
 /*
-Who may do what with notification. A role needs no right on any table: functions and the worker view read and write
+Who may do what with notification. A role needs no right on any table: functions and the views read and write
 with the rights of their owner.
 */
 DO $$
@@ -61,6 +61,8 @@ BEGIN
     END IF;
 END;
 $$;
+
+GRANT SELECT ON "readpast"."producer_notification_v" TO "notification_producer";
 
 DO $$
 BEGIN

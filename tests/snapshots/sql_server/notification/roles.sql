@@ -1,5 +1,5 @@
 /*
-Who may do what with Notification. A role needs no right on any table: procedures and the worker view read and write
+Who may do what with Notification. A role needs no right on any table: procedures and the views read and write
 with the rights of their owner, who owns the tables too.
 */
 IF DATABASE_PRINCIPAL_ID(N'notification_producer') IS NULL
@@ -21,6 +21,8 @@ IF OBJECT_ID(N'[readpast].[Add_Notification_Set_trx]', N'P') IS NOT NULL
 GO
 IF OBJECT_ID(N'[readpast].[QueueIsDone]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[QueueIsDone] TO [notification_producer];
+GO
+GRANT SELECT ON [readpast].[Producer_Notification_V] TO [notification_producer];
 GO
 IF DATABASE_PRINCIPAL_ID(N'notification_worker') IS NULL
     CREATE ROLE [notification_worker];
