@@ -108,7 +108,7 @@ impl Dialect {
             schema => schema.quoted(self.quote_style()),
             queue => self.queue_stem(&spec.queue),
             run_time => spec.run_time(),
-            adopted => matches!(spec.storage, Storage::Table(_)),
+            described => matches!(spec.storage, Storage::Table(_)),
             group => spec.order.group.as_ref().map(|name| match spec.storage {
                 Storage::Own => name.quoted(self.quote_style()),
                 _ => name.quoted_as_written(self.quote_style()),

@@ -78,7 +78,7 @@ pub(crate) fn install_lock(schema: &Identifier) -> String {
     format!("readpast/install/{}", schema.as_str())
 }
 
-/// A query of the states that an adopted table tells, each with how many rows are in it.
+/// A query of the states that a described table tells, each with how many rows are in it.
 pub(crate) fn states_query(
     dialect: Dialect,
     schema: &Identifier,

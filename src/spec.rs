@@ -113,8 +113,8 @@ impl QueueSpec {
     #[must_use]
     pub fn preset(&self) -> &'static str {
         match self.storage {
-            Storage::Own => "relational",
-            Storage::Table(_) => "adopted",
+            Storage::Own => "own",
+            Storage::Table(_) => "described",
             Storage::Procedures(_) => "procedures",
         }
     }

@@ -9,7 +9,7 @@ use crate::session::{Param, Session, Shape};
 use crate::spec::Storage;
 
 /// The columns of the worker view that tell where an item stands: when it is due, who has it, until when, and when it was last
-/// changed. Of our own table and of an adopted one; on SQL Server and on PostgreSQL.
+/// changed. Of our own table and of a described one; on SQL Server and on PostgreSQL.
 const OWN: [[&str; 2]; 4] = [
     ["ScheduledFor", "scheduled_for"],
     ["LeaseOwner", "lease_owner"],

@@ -7,7 +7,7 @@ use crate::spec::{CheckSpec, ColumnKind, ColumnSpec, ReferenceSpec, column_value
 use minijinja::{Value, context};
 use serde_json::Value as Json;
 
-pub(super) fn context(dialect: Dialect, column: &ColumnSpec, adopted: bool) -> Value {
+pub(super) fn context(dialect: Dialect, column: &ColumnSpec, described: bool) -> Value {
     let name = column.name.as_str();
     let style = dialect.quote_style();
     let parameter = match dialect {
@@ -23,7 +23,7 @@ pub(super) fn context(dialect: Dialect, column: &ColumnSpec, adopted: bool) -> V
     };
     context! {
         name,
-        quoted => if adopted { column.name.quoted_as_written(style) } else { quoted.clone() },
+        quoted => if described { column.name.quoted_as_written(style) } else { quoted.clone() },
         shown => quoted,
         type => dialect.column_type(column.kind),
         json_type => dialect.column_type(json_kind),
@@ -31,8 +31,8 @@ pub(super) fn context(dialect: Dialect, column: &ColumnSpec, adopted: bool) -> V
         set_type => match column.kind {
             // PostgreSQL's functions decode it.
             ColumnKind::Binary(_) if dialect == Dialect::Postgres => dialect.column_type(ColumnKind::Text(None)),
-            ColumnKind::Timestamp if adopted => dialect.column_type(ColumnKind::Text(None)),
-            _ => dialect.column_type(if adopted { json_kind } else { column.kind }),
+            ColumnKind::Timestamp if described => dialect.column_type(ColumnKind::Text(None)),
+            _ => dialect.column_type(if described { json_kind } else { column.kind }),
         },
         parameter,
         path => path(name),
@@ -48,16 +48,16 @@ pub(super) fn context(dialect: Dialect, column: &ColumnSpec, adopted: bool) -> V
 
 /// The same of a column whose table readpast makes: what is declared there of it besides. `stem` is what the names of what
 /// belongs to the table begin with, after what they are.
-pub(super) fn declared(dialect: Dialect, stem: &str, column: &ColumnSpec, adopted: bool) -> Value {
+pub(super) fn declared(dialect: Dialect, stem: &str, column: &ColumnSpec, described: bool) -> Value {
     let named = |what: &str| Identifier::new("a constraint", what).map(|name| name.quoted(dialect.quote_style()));
     let name = column.name.as_str();
-    let constraints = constraints(dialect, stem, column, adopted);
+    let constraints = constraints(dialect, stem, column, described);
     let kept = column.sql_type.as_ref();
     context! {
         stored => kept.map_or_else(|| dialect.column_type(column.kind), |kept| dialect.written(kept)),
         default_name => named(&format!("DF_{stem}_{name}")).unwrap_or_default(),
         constraints => constraints.into_iter().map(Constraint::context).collect::<Vec<_>>(),
-        ..context(dialect, column, adopted)
+        ..context(dialect, column, described)
     }
 }
 
@@ -81,7 +81,7 @@ impl Constraint {
 }
 
 /// What a column says of the rows of its table, whose constraints are called after `stem`.
-pub(super) fn constraints(dialect: Dialect, stem: &str, column: &ColumnSpec, adopted: bool) -> Vec<Constraint> {
+pub(super) fn constraints(dialect: Dialect, stem: &str, column: &ColumnSpec, described: bool) -> Vec<Constraint> {
     let style = dialect.quote_style();
     let column_name = column.name.as_str();
     let mut constraints = Vec::new();
@@ -99,11 +99,11 @@ pub(super) fn constraints(dialect: Dialect, stem: &str, column: &ColumnSpec, ado
     }
     // The type has no length there.
     if let (Dialect::Postgres, ColumnKind::Binary(Some(most))) = (dialect, column.kind) {
-        let name = if adopted { column.name.quoted_as_written(style) } else { column.name.quoted(style) };
+        let name = if described { column.name.quoted_as_written(style) } else { column.name.quoted(style) };
         add("", "length", format!("CHECK (octet_length({name}) <= {most})"));
     }
     if let Some(ReferenceSpec { table, column: theirs }) = &column.references {
-        let ours = if adopted { column.name.quoted_as_written(style) } else { column.name.quoted(style) };
+        let ours = if described { column.name.quoted_as_written(style) } else { column.name.quoted(style) };
         let (table, theirs) = (dialect.written(table), dialect.as_written(theirs));
         add("FK", "fkey", format!("FOREIGN KEY ({ours}) REFERENCES {table} ({theirs})"));
     }

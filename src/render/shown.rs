@@ -8,7 +8,7 @@ use crate::spec::{ColumnKind, QueueSpec, TableSpec};
 use minijinja::{Value, context};
 
 /// What an item has besides its key and its type, as the templates call it, with the column that shows it: of readpast's own
-/// table, and of an adopted one, whose own columns may have any name.
+/// table, and of a described one, whose own columns may have any name.
 const LIFE: [(&str, &str, &str); 11] = [
     ("status", "Status", "ItemStatus"),
     ("step", "Step", "ItemStep"),

@@ -90,8 +90,8 @@ impl Target<'_> {
         let column = &change.column;
         let was = change.was.as_ref().filter(|_| kept);
         let again = change.is_retyped();
-        let adopted = !spec.is_own();
-        let constraints = |column: &ColumnSpec| columns::constraints(dialect, &stem, column, adopted);
+        let described = !spec.is_own();
+        let constraints = |column: &ColumnSpec| columns::constraints(dialect, &stem, column, described);
         let had = || was.map(constraints).unwrap_or_default();
         let has = || if kept { constraints(column) } else { Vec::new() };
         // What a column has to let go of before its type changes, it gets again.
@@ -108,7 +108,7 @@ impl Target<'_> {
             adds_default => defaults_differ && column.default.is_some(),
             dropped => differ(had(), has()),
             added_constraints => differ(has(), had()),
-            ..columns::declared(dialect, &stem, column, adopted)
+            ..columns::declared(dialect, &stem, column, described)
         })
     }
 }

@@ -1,4 +1,4 @@
-//! What follows from the description of an adopted table: how each state is written into it, and read from it.
+//! What follows from the description of a described table: how each state is written into it, and read from it.
 
 use super::{ClaimedBySpec, Condition, Direction, Holds, QueueSpec, SettingsTableSpec, Storage, TableSpec};
 use crate::ident::Identifier;

@@ -22,7 +22,7 @@ pub enum Direction {
 pub struct OrderSpec {
     /// Oldest, newest or any first.
     pub direction: Direction,
-    /// The columns that say what is old, of an adopted table; without them its due time, its enqueueing time or its key.
+    /// The columns that say what is old, of a described table; without them its due time, its enqueueing time or its key.
     /// A queue of readpast's own goes by ScheduledFor and EnqueuedAt.
     pub by: Vec<Identifier>,
     /// A column whose value goes before everything else.

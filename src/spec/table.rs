@@ -5,7 +5,7 @@ use super::{ClaimedBySpec, ColumnKind};
 use crate::ident::Identifier;
 use crate::item::ItemState;
 
-/// An adopted table.
+/// A described table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableSpec {
     /// Its schema; without it the server's usual one, `dbo` or `public`.
@@ -118,7 +118,7 @@ pub enum Holds {
     Something,
 }
 
-/// The columns of an adopted table that take part in an item's life. What has no column is kept in `<queue>_Lease`.
+/// The columns of a described table that take part in an item's life. What has no column is kept in `<queue>_Lease`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LifecycleSpec {
     /// The kind of work.

@@ -67,7 +67,7 @@ impl QueueSpec {
     }
 }
 
-/// The columns that a producer may give: the queue's own and, of an adopted table, its key and its time of enqueueing.
+/// The columns that a producer may give: the queue's own and, of a described table, its key and its time of enqueueing.
 fn given(spec: &QueueSpec) -> Vec<ColumnSpec> {
     let mut given = spec.columns.clone();
     if let Storage::Table(table) = &spec.storage {

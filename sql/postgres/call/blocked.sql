@@ -1,4 +1,4 @@
-{% if adopted -%}
+{% if described -%}
 SELECT b.head_key AS key, b.head_status AS status
 FROM {{ object(queue ~ "_blocked_v") }} AS b
 WHERE b.item_group::text = ?::text

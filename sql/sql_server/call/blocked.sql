@@ -1,4 +1,4 @@
-{% if adopted -%}
+{% if described -%}
 SELECT b.[HeadKey] AS [Key], b.[HeadStatus] AS [Status]
 FROM {{ object(queue ~ "_Blocked_V") }} AS b
 WHERE CAST(b.[ItemGroup] AS nvarchar(4000)) = ?

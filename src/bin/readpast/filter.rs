@@ -117,7 +117,7 @@ impl Iterator for Pages<'_> {
     }
 }
 
-/// The token of an item, for a call that is to find it unchanged. An item of an adopted table may have none yet.
+/// The token of an item, for a call that is to find it unchanged. An item of a described table may have none yet.
 pub fn token<'a>(item: &Item<'a>) -> Option<&'a str> {
     Some(item.token()).filter(|token| !token.is_empty())
 }

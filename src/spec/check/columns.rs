@@ -29,7 +29,7 @@ const RESERVED: [&str; 20] = [
     "answerstatus",
 ];
 
-/// The same for an adopted table: how its life cycle is called in the worker view, and the parameters of Add.
+/// The same for a described table: how its life cycle is called in the worker view, and the parameters of Add.
 const RESERVED_BESIDE_A_TABLE: [&str; 21] = [
     "itemstatus",
     "itemstep",

@@ -34,7 +34,7 @@ pub(super) fn check(spec: &QueueSpec) -> Checked {
 fn order(place: &Place, spec: &QueueSpec) -> Checked {
     let by = place.key("by");
     if !spec.order.by.is_empty() {
-        let why = || "is for adopted tables; readpast's own go by ScheduledFor and EnqueuedAt".to_owned();
+        let why = || "is for described tables; readpast's own go by ScheduledFor and EnqueuedAt".to_owned();
         by.need(!spec.is_own(), why)?;
         let why = || "makes no sense with the direction \"unordered\"".to_owned();
         by.need(spec.order.direction != Direction::Unordered, why)?;

@@ -15,9 +15,9 @@ const OBJECTS: [&str; 14] = [
 
 pub(super) fn check(spec: &QueueSpec) -> Checked {
     let place = Place::default().key("subtypes");
-    let adopted = matches!(spec.storage, Storage::Table(_));
-    let why = || "are for readpast's own tables; an adopted table is one table".to_owned();
-    place.need(!adopted || spec.subtypes.is_empty(), why)?;
+    let described = matches!(spec.storage, Storage::Table(_));
+    let why = || "are for readpast's own tables; a described table is one table".to_owned();
+    place.need(!described || spec.subtypes.is_empty(), why)?;
     // What the worker view and the items have under their own names.
     let mut taken: Vec<Identifier> = spec.columns.iter().map(|column| column.name.clone()).collect();
     for (i, subtype) in spec.subtypes.iter().enumerate() {

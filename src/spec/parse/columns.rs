@@ -22,7 +22,7 @@ pub(super) fn steps(spec: &Table<'_>) -> Result<Vec<String>> {
     at.list(1)?.iter().map(|at| at.text().map(str::to_owned)).collect()
 }
 
-/// `columns`: readpast's own table has one column Payload without it, an adopted one needs it.
+/// `columns`: readpast's own table has one column Payload without it, a described one needs it.
 pub(super) fn columns(spec: &Table<'_>) -> Result<Vec<ColumnSpec>> {
     match spec.get("columns") {
         Some(at) => list(&at, 0),

@@ -1,4 +1,4 @@
-//! `table.states` and `table.status`: how an adopted table says in which state an item is.
+//! `table.states` and `table.status`: how a described table says in which state an item is.
 
 use super::at::{At, Table};
 use crate::error::Result;

@@ -149,7 +149,7 @@ fn catalog() -> Answer {
         ("RenderedBy", Type::Int),
     ];
     let version = || Value::from(readpast::render::SCHEMA_VERSION);
-    Answer::new().columns(columns).row([version(), "Job".into(), "relational".into(), SPEC.into(), version()])
+    Answer::new().columns(columns).row([version(), "Job".into(), "own".into(), SPEC.into(), version()])
 }
 
 /// The answers to plain SQL: what installing asks for.
