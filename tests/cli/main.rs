@@ -20,5 +20,6 @@ mod readme;
 mod serving;
 mod shell;
 mod signals;
+mod stressing;
 mod traces;
 mod working;
