@@ -94,7 +94,7 @@ fn figures(queue: &Queue, of: &str, key: &str) -> Result<Batch, Failure> {
                     Told::Number(Some(of.due)),
                     Told::Number(of.oldest_due_ms),
                     Told::Number(Some(of.in_flight)),
-                    Told::Number(Some(of.ended_per_hour)),
+                    Told::Number(of.ended_per_hour),
                     Told::Number(of.arrivals_last_hour),
                     Told::Number(of.run_mean_ms),
                     Told::Number(of.workers_needed),

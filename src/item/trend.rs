@@ -16,8 +16,8 @@ pub struct OfType {
     pub oldest_due_ms: Option<i64>,
     /// How many are in flight.
     pub in_flight: i64,
-    /// How many ended in an hour, by the last one.
-    pub ended_per_hour: i64,
+    /// How many ended in an hour, by the last one; `None` where the queue does not tell.
+    pub ended_per_hour: Option<i64>,
     /// How many arrived within the last hour; `None` where the queue does not tell, since it deletes what is completed.
     pub arrivals_last_hour: Option<i64>,
     /// Milliseconds from started to finished, on average of those that were looked at.
@@ -37,14 +37,17 @@ impl OfType {
             "waiting" => self.waiting = value,
             "due" => (self.due, self.oldest_due_ms) = (value, ms),
             "flying" => self.in_flight = value,
-            "ended" => self.ended_per_hour = per_hour(value, ms, capped),
+            "ended" => self.ended_per_hour = Some(per_hour(value, ms, capped)),
             "arrivals" => self.arrivals_last_hour = Some(self.arrivals_last_hour.unwrap_or(0) + value),
             "run_mean_ms" => self.run_mean_ms = Some(value),
             _ => {}
         }
     }
 
-    pub(super) fn conclude(&mut self, tells_arrivals: bool) {
+    pub(super) fn conclude(&mut self, tells_arrivals: bool, tells_ended: bool) {
+        if tells_ended {
+            self.ended_per_hour.get_or_insert(0);
+        }
         if tells_arrivals {
             let arrivals = *self.arrivals_last_hour.get_or_insert(0);
             let busy = self.waiting + self.in_flight > 0;
@@ -90,17 +93,17 @@ pub struct Trend {
 }
 
 impl Watched {
-    /// Where the queue is going. Of a queue that deletes what is completed, so that nobody can count what came and what ended,
-    /// what waits tells how much comes, and `earlier`, a look so long ago, how much ended.
+    /// Where the queue is going. Of a queue where nobody can count what came and what ended, since it deletes what is completed or
+    /// its table does not say when that was, what waits tells how much comes, and `earlier`, a look so long ago, how much ended.
     #[must_use]
     pub fn trend(&self, earlier: Option<(&Self, Duration)>) -> Trend {
         let waiting = |watched: &Self| watched.stats.count(ItemState::Pending) + watched.stats.count(ItemState::Error);
         let depth = waiting(self);
         let is_busy = depth + self.stats.count(ItemState::Processing) > 0;
-        let counted = self.stats.arrivals_last_hour.is_some();
+        let counted = self.stats.arrivals_last_hour.is_some() && self.ended_per_hour.is_some();
         let arrivals = self.stats.arrivals_last_hour.or_else(|| self.estimated_arrivals(is_busy));
         let ended = if counted {
-            Some(self.ended_per_hour)
+            self.ended_per_hour
         } else {
             earlier.zip(arrivals).and_then(|((earlier, ago), arrivals)| {
                 let ms = i64::try_from(ago.as_millis()).ok().filter(|ms| *ms > 0)?;
@@ -155,14 +158,14 @@ mod tests {
     #[test]
     fn what_is_counted_tells_where_it_goes() {
         let mut now = watched(100, Some(600));
-        (now.ended_per_hour, now.stats.run_mean_ms) = (500, Some(12_000));
+        (now.ended_per_hour, now.stats.run_mean_ms) = (Some(500), Some(12_000));
         let now = now.conclude();
         let trend = now.trend(None);
         assert!(trend.counted);
         assert_eq!((trend.depth, trend.depth_in_an_hour), (100, Some(200)));
         // 600 an hour of 12 s are two at once, 2.5 at four fifths; 700 an hour are 2.9.
         assert_eq!((trend.workers_needed, trend.workers_to_catch_up), (Some(3), Some(3)));
-        let quiet = Watched { ended_per_hour: 900, ..now };
+        let quiet = Watched { ended_per_hour: Some(900), ..now };
         assert_eq!(quiet.trend(None).depth_in_an_hour, Some(0), "never less than none");
     }
 
@@ -181,6 +184,16 @@ mod tests {
         // What was not counted to its end tells no change.
         now.due_capped = true;
         assert_eq!(now.trend(Some((&watched(45, None), Duration::from_secs(60)))).ended_per_hour, None);
+    }
+
+    #[test]
+    fn what_came_is_counted_and_what_ended_is_not() {
+        let now = watched(50, Some(600)).conclude();
+        let alone = now.trend(None);
+        assert!(!alone.counted);
+        assert_eq!((alone.arrivals_per_hour, alone.ended_per_hour, alone.depth_in_an_hour), (Some(600), None, None));
+        let trend = now.trend(Some((&watched(45, Some(600)), Duration::from_secs(60))));
+        assert_eq!((trend.ended_per_hour, trend.depth_in_an_hour), (Some(300), Some(350)));
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub struct Watched {
     /// The same as a rate: items a minute. Where more were finished than are looked at, it is that of the newest of them.
     pub ended_per_minute: i64,
     /// How many items end in an hour, by the last one, of those that were looked at.
-    pub ended_per_hour: i64,
+    pub ended_per_hour: Option<i64>,
     /// How many of the items that wait say when they came, and within how many milliseconds that was.
     pub(crate) came: (i64, Option<i64>),
     /// What each type has, in the order of the description; nothing where the queue has one type.
@@ -113,7 +113,7 @@ impl Watched {
             }
             Some(("came", "waiting")) => self.came = (figure.value.unwrap_or(0), figure.ms),
             Some(("ended", "last_hour")) => {
-                self.ended_per_hour = trend::per_hour(figure.value.unwrap_or(0), figure.ms, figure.capped);
+                self.ended_per_hour = Some(trend::per_hour(figure.value.unwrap_or(0), figure.ms, figure.capped));
             }
             Some(("ended", "last_minute")) => {
                 let items = figure.value.unwrap_or(0);
@@ -144,8 +144,8 @@ impl Watched {
     /// What follows from the rows, once all are there.
     pub(crate) fn conclude(mut self) -> Self {
         self.stats.workers_needed = self.needed();
-        let tells_arrivals = self.stats.arrivals_last_hour.is_some();
-        self.types.iter_mut().for_each(|of| of.conclude(tells_arrivals));
+        let (tells_arrivals, tells_ended) = (self.stats.arrivals_last_hour.is_some(), self.ended_per_hour.is_some());
+        self.types.iter_mut().for_each(|of| of.conclude(tells_arrivals, tells_ended));
         self
     }
 }

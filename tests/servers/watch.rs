@@ -175,12 +175,13 @@ fn types_and_trends_are_told() {
         text.replacen('(', &format!("({kind}, {came}, "), 1)
     });
     let kinds = [
-        (String::new(), None, true),
-        (r#", "completion": {"history": "Job_Done"}"#.to_owned(), None, true),
-        (r#", "completion": "delete""#.to_owned(), None, false),
-        (table.to_owned(), Some(&adopted), true),
+        (String::new(), None, true, Some(2)),
+        (r#", "completion": {"history": "Job_Done"}"#.to_owned(), None, true, Some(2)),
+        (r#", "completion": "delete""#.to_owned(), None, false, None),
+        // When a completed item began and ended has no column there.
+        (table.to_owned(), Some(&adopted), true, None),
     ];
-    for (kind, table, tells) in kinds {
+    for (kind, table, tells, ended) in kinds {
         for database in Database::each() {
             if let Some([sql_server, postgres]) = table {
                 database.run(database.pick(sql_server, postgres));
@@ -209,7 +210,7 @@ fn types_and_trends_are_told() {
             let [a, b, c] = watched.types.as_slice() else { panic!("{kind}") };
             assert!(a.oldest_due_ms.is_some() && b.oldest_due_ms.is_some() && c.oldest_due_ms.is_none(), "{kind}");
             let trend = watched.trend(None);
-            assert_eq!((trend.counted, trend.depth), (tells, 5), "{kind}");
+            assert_eq!((trend.counted, trend.depth), (tells && ended.is_some(), 5), "{kind}");
             if tells {
                 let arrived: Vec<_> = watched.types.iter().map(|of| of.arrivals_last_hour).collect();
                 assert_eq!(arrived, [Some(6), Some(4), Some(0)], "{kind}");
@@ -218,9 +219,9 @@ fn types_and_trends_are_told() {
                     [Some(1), Some(1), Some(0)]
                 );
                 let rates = (trend.arrivals_per_hour, trend.depth_in_an_hour);
-                let measured = watched.stats.sample;
-                assert_eq!(rates, (Some(10), Some(5 + 10 - measured)), "{kind}");
-                assert_eq!((a.ended_per_hour, watched.ended_per_hour), (measured, measured), "{kind}");
+                assert_eq!(rates, (Some(10), ended.map(|ended| 5 + 10 - ended)), "{kind}");
+                assert_eq!((a.ended_per_hour, watched.ended_per_hour), (ended, ended), "{kind}");
+                assert_eq!(c.ended_per_hour, ended.map(|_| 0), "{kind}");
             } else {
                 assert!(a.arrivals_last_hour.is_none() && a.workers_needed.is_none(), "{kind}");
                 assert!(trend.arrivals_per_hour.is_some_and(|many| many > 5), "five within some seconds: {trend:?}");

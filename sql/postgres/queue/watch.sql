@@ -4,6 +4,8 @@
 {%- set history = history_table if own and history_table else none -%}
 {%- set by_type = role.kind and types | length > 1 -%}
 {%- set arrivals = role.enqueued and completion != "delete" and (own or completion == "keep") -%}
+{#- Whether an item that is completed, and stays, says when it began and how long it took: else nobody can count what ended. -#}
+{%- set ends = arrivals and (own or (role.started and (role.finished or role.duration) and not run_time)) -%}
 {#- An item as each look reads it: from the row, or from what both rows tell. -#}
 {%- macro read(what) %}{{ "v.item_" ~ what if beside else m.of(what) }}{% endmacro -%}
 {%- macro key_shown() %}{% if own %}{{ m.shown_time("q." ~ key[0].quoted) }} || '0'{% else %}{{ m.key_text("v.item_key_") if beside else m.key_text_of_row() }}{% endif %}{% endmacro -%}
@@ -242,10 +244,12 @@ BEGIN
         FROM measured AS d
         WHERE d.ended_at > now_ - interval '1 minute'
         UNION ALL
+{%- if ends %}
         SELECT 'ended.last_hour', COUNT(*), COUNT(*) >= most_, {{ m.ms("now_ - MIN(d.ended_at)") }}, NULL, NULL
         FROM measured AS d
         WHERE d.ended_at > now_ - interval '1 hour'
         UNION ALL
+{%- endif %}
         SELECT
             'came.waiting', COUNT(*), COUNT(*) > most_,
             {{ m.ms("CASE WHEN COUNT(*) > most_ THEN MAX(w.enqueued_at) ELSE now_ END - MIN(w.enqueued_at)") }}, NULL, NULL
@@ -270,12 +274,14 @@ BEGIN
         WHERE f.status = 'Processing'
         GROUP BY f.type
         UNION ALL
+{%- if ends %}
         SELECT
             'type.ended', COUNT(*), (SELECT COUNT(*) FROM measured) >= most_, {{ m.ms("now_ - MIN(d.ended_at)") }}, d.type, NULL
         FROM measured AS d
         WHERE d.ended_at > now_ - interval '1 hour'
         GROUP BY d.type
         UNION ALL
+{%- endif %}
         SELECT 'type.run_mean_ms', ROUND(AVG(d.run_ms))::bigint, FALSE, NULL, d.type, NULL
         FROM measured AS d
         GROUP BY d.type

@@ -2,6 +2,8 @@
 {%- import "part/in_flight.sql" as flight -%}
 {%- set procedure = "Watch_" ~ queue -%}
 {%- set arrivals = role.enqueued and (completion == "keep" or (t.history and not beside)) -%}
+{#- Whether an item that is completed, and stays, says when it began and how long it took: else nobody can count what ended. -#}
+{%- set ends = arrivals and (own or (role.started and (role.finished or role.duration) and not run_time)) -%}
 {%- set hints = "ROWLOCK, READPAST, READCOMMITTEDLOCK" -%}
 {%- set by_type = role.kind and types | length > 1 -%}
 {%- set newest -%}{% for k in t.key %}q.{{ k.quoted }} DESC{{ ", " if not loop.last }}{% endfor %}{%- endset -%}
@@ -231,12 +233,14 @@ BEGIN
         FROM @_Measured AS m
         WHERE m.[EndedAt] > DATEADD(MINUTE, -1, @_Now)
         UNION ALL
+{%- if ends %}
         SELECT
             'ended.last_hour', COUNT_BIG(*), CASE WHEN COUNT_BIG(*) >= @Most THEN '+' ELSE '' END,
             DATEDIFF_BIG(MILLISECOND, MIN(m.[EndedAt]), @_Now), NULL, NULL
         FROM @_Measured AS m
         WHERE m.[EndedAt] > DATEADD(HOUR, -1, @_Now)
         UNION ALL
+{%- endif %}
         SELECT
             'came.waiting', COUNT_BIG(*), 'W',
             DATEDIFF_BIG(
@@ -272,6 +276,7 @@ BEGIN
 {%- endif %}
         GROUP BY y.[Name], y.[Look], s.[Type]
         UNION ALL
+{%- if ends %}
         SELECT
             'type.ended', COUNT_BIG(*), CASE WHEN @_Count >= @Most THEN '+' ELSE '' END,
             DATEDIFF_BIG(MILLISECOND, MIN(m.[EndedAt]), @_Now), m.[Type], NULL
@@ -279,6 +284,7 @@ BEGIN
         WHERE m.[EndedAt] > DATEADD(HOUR, -1, @_Now)
         GROUP BY m.[Type]
         UNION ALL
+{%- endif %}
         SELECT 'type.run_mean_ms', CAST(AVG(CAST(m.[RunMs] AS float)) AS bigint), '', NULL, m.[Type], NULL
         FROM @_Measured AS m
         GROUP BY m.[Type]

@@ -160,7 +160,7 @@ fn of_types(looks: &[(&str, &Look)]) -> Vec<Family> {
         }),
         ("readpast_queue_type_in_flight_items", "Items of the type in flight.", |of| Some(number(of.in_flight))),
         ("readpast_queue_type_ended_per_hour_items", "Items of the type that end in an hour.", |of| {
-            Some(number(of.ended_per_hour))
+            of.ended_per_hour.map(number)
         }),
         ("readpast_queue_type_workers_needed", "How many items of the type must be worked on at once.", |of| {
             of.workers_needed.map(number)
@@ -203,7 +203,8 @@ pub fn scale(desk: &Desk, kind: Option<&str>) -> Answer {
             let guessed = trend.ended_per_hour.and(trend.workers_needed);
             let (needed, from) = match (stats.workers_needed, guessed) {
                 (Some(needed), _) => (needed, "arrivals"),
-                (None, Some(needed)) => (needed, "trend"),
+                // A guess from two looks may be far off: more than there are items nobody needs.
+                (None, Some(needed)) => (needed.min((stats.due + stats.workers_busy).max(1)), "trend"),
                 (None, None) => (stats.due + stats.workers_busy, "backlog"),
             };
             (needed, from, stats.due, stats.count(ItemState::Processing), Some(trend))

@@ -97,7 +97,7 @@ pub fn figures(watched: &Watched) -> Value {
                 "due": count(of.due, of.capped),
                 "oldest": span(of.oldest_due_ms),
                 "in_flight": count(of.in_flight, false),
-                "per_hour": count(of.ended_per_hour, false),
+                "per_hour": of.ended_per_hour.map(|n| count(n, false)),
                 "arrivals": of.arrivals_last_hour.map(|n| count(n, of.capped)),
                 "needed": of.workers_needed.map(|n| count(n, false)),
             })

@@ -42,7 +42,7 @@ impl Rates {
         let (mut watched, mut at) = (queue.watch(MOST)?, Instant::now());
         let trend = match asked.trend {
             None => None,
-            Some(_) if watched.stats.arrivals_last_hour.is_some() => Some(watched.trend(None)),
+            Some(_) if watched.trend(None).counted => Some(watched.trend(None)),
             Some(pause) => Some(match before {
                 Some(before) => watched.trend(Some((&before.watched, at.duration_since(before.at)))),
                 None => {
@@ -122,7 +122,7 @@ fn types(types: &[OfType]) -> Vec<String> {
         let oldest = of.oldest_due_ms.map_or_else(|| "-".to_owned(), span_text);
         let cells = [
             of.in_flight.to_string(),
-            of.ended_per_hour.to_string(),
+            shown(of.ended_per_hour),
             shown(of.arrivals_last_hour),
             shown(of.workers_needed),
         ];

@@ -198,10 +198,6 @@ BEGIN
         FROM measured AS d
         WHERE d.ended_at > now_ - interval '1 minute'
         UNION ALL
-        SELECT 'ended.last_hour', COUNT(*), COUNT(*) >= most_, (EXTRACT(EPOCH FROM now_ - MIN(d.ended_at)) * 1000)::bigint, NULL, NULL
-        FROM measured AS d
-        WHERE d.ended_at > now_ - interval '1 hour'
-        UNION ALL
         SELECT
             'came.waiting', COUNT(*), COUNT(*) > most_,
             (EXTRACT(EPOCH FROM CASE WHEN COUNT(*) > most_ THEN MAX(w.enqueued_at) ELSE now_ END - MIN(w.enqueued_at)) * 1000)::bigint, NULL, NULL

@@ -324,12 +324,6 @@ BEGIN
         WHERE m.[EndedAt] > DATEADD(MINUTE, -1, @_Now)
         UNION ALL
         SELECT
-            'ended.last_hour', COUNT_BIG(*), CASE WHEN COUNT_BIG(*) >= @Most THEN '+' ELSE '' END,
-            DATEDIFF_BIG(MILLISECOND, MIN(m.[EndedAt]), @_Now), NULL, NULL
-        FROM @_Measured AS m
-        WHERE m.[EndedAt] > DATEADD(HOUR, -1, @_Now)
-        UNION ALL
-        SELECT
             'came.waiting', COUNT_BIG(*), 'W',
             DATEDIFF_BIG(
                 MILLISECOND, MIN(s.[EnqueuedAt]), CASE WHEN COUNT_BIG(*) > @Most THEN MAX(s.[EnqueuedAt]) ELSE @_Now END
