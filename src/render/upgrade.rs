@@ -59,7 +59,21 @@ impl Target<'_> {
                 _ => {}
             }
         }
-        let columns: Vec<_> = columns.iter().map(|change| self.change(new, change)).collect::<Result<_>>()?;
+        let mut contexts: Vec<_> =
+            columns.iter().map(|change| self.change(new, change, change.is_retyped())).collect::<Result<_>>()?;
+        if dialect == Dialect::SqlServer {
+            // It alters no column that a condition names, and a condition may name every column of its table.
+            for place in columns.iter().filter(|change| change.is_retyped()).map(|change| &change.table) {
+                for column in unchanged(new, &columns, place).filter(|column| column.check.is_some()) {
+                    let same = ColumnChange { table: place.clone(), column: column.clone(), was: Some(column.clone()) };
+                    let context = self.change(new, &same, true)?;
+                    if !contexts.contains(&context) {
+                        contexts.push(context);
+                    }
+                }
+            }
+        }
+        let columns = contexts;
         let keeps_grants = dialect == Dialect::Postgres && !dropped.is_empty();
         let context = context! { objects => dropped, indexes, grants, columns };
         let before = self.objects("schema/upgrade_before.sql", context.clone())?;
@@ -67,7 +81,8 @@ impl Target<'_> {
         Ok(Upgrade { before, after })
     }
 
-    fn change(self, spec: &QueueSpec, change: &ColumnChange) -> Result<Value> {
+    /// What changes of a column. `again`: its constraints are made anew even where they stay as they are.
+    fn change(self, spec: &QueueSpec, change: &ColumnChange, again: bool) -> Result<Value> {
         let dialect = self.dialect;
         let style = dialect.quote_style();
         let stem = dialect.queue_stem(&spec.queue);
@@ -89,7 +104,6 @@ impl Target<'_> {
         let kept = !matches!(change.table, Place::History(_));
         let column = &change.column;
         let was = change.was.as_ref().filter(|_| kept);
-        let again = change.is_retyped();
         let described = !spec.is_own();
         let constraints = |column: &ColumnSpec| columns::constraints(dialect, &stem, column, described);
         let had = || was.map(constraints).unwrap_or_default();
@@ -98,11 +112,12 @@ impl Target<'_> {
         let differ = |one: Vec<Constraint>, other: Vec<Constraint>| -> Vec<Value> {
             one.into_iter().filter(|it| again || !other.contains(it)).map(Constraint::context).collect()
         };
-        let defaults_differ = was.is_some_and(|was| was.default != column.default || (again && was.default.is_some()));
+        let defaults_differ =
+            was.is_some_and(|was| was.default != column.default || (change.is_retyped() && was.default.is_some()));
         Ok(context! {
             table,
             added => change.was.is_none(),
-            retyped => again,
+            retyped => change.is_retyped(),
             history => !kept,
             drops_default => defaults_differ,
             adds_default => defaults_differ && column.default.is_some(),
@@ -111,6 +126,24 @@ impl Target<'_> {
             ..columns::declared(dialect, &stem, column, described)
         })
     }
+}
+
+/// The columns of a table that stay as they are.
+fn unchanged<'a>(
+    spec: &'a QueueSpec,
+    changes: &'a [ColumnChange],
+    place: &'a Place,
+) -> impl Iterator<Item = &'a ColumnSpec> {
+    let columns = match place {
+        Place::Queue => spec.columns.as_slice(),
+        Place::Subtype(name) => {
+            spec.subtypes.iter().find(|subtype| subtype.name == *name).map_or(&[][..], |subtype| &subtype.columns)
+        }
+        Place::History(_) => &[],
+    };
+    columns
+        .iter()
+        .filter(move |column| !changes.iter().any(|change| change.table == *place && change.column.name == column.name))
 }
 
 fn makes(objects: &[Made], wanted: &Name) -> bool {

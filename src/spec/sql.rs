@@ -137,20 +137,34 @@ pub(super) fn why_no_condition(condition: &str, brackets: bool) -> Option<&'stat
     }
     let mut open = 0_u32;
     let mut quote = None;
+    // PostgreSQL's E'...', in which a backslash may keep a quote from ending the text.
+    let mut escapes = false;
     let mut before = ' ';
-    for c in condition.chars() {
+    let mut rest = condition.chars().peekable();
+    while let Some(c) = rest.next() {
         match (quote, c) {
+            // Twice, it is one of the text, or of the name.
+            (Some(end), c) if c == end && rest.next_if_eq(&end).is_some() => {}
             (Some(end), c) if c == end => quote = None,
+            (Some(_), '\\') if escapes => {
+                return Some("has a backslash in a text that begins with E; write it without");
+            }
             (Some(_), _) => {}
-            (None, '\'' | '"') => quote = Some(c),
-            (None, '[') if brackets => quote = Some(']'),
+            (None, '\'' | '"') => {
+                quote = Some(c);
+                escapes = !brackets && c == '\'' && matches!(before, 'e' | 'E');
+            }
+            (None, '[') if brackets => (quote, escapes) = (Some(']'), false),
             (None, '(') => open += 1,
             (None, ')') if open == 0 => return Some("closes a parenthesis that it does not open"),
             (None, ')') => open -= 1,
             (None, ';') => return Some("has a semicolon, and is to be one condition"),
             (None, '-') if before == '-' => return Some("has a comment"),
             (None, '*') if before == '/' => return Some("has a comment"),
-            (None, '$') if before == '$' => return Some("has two dollar signs in a row; take quotes"),
+            (None, '$') if !brackets || before == '$' => return Some("has a dollar sign outside of quotes"),
+            (None, '?') => {
+                return Some("has a question mark, which ODBC takes for a parameter; call the function behind it");
+            }
             _ => {}
         }
         before = if quote.is_none() { c } else { ' ' };
@@ -196,6 +210,18 @@ mod tests {
             assert_eq!(why_no_condition(text, false), None, "{text}");
         }
         assert_eq!(why_no_condition("[it's] = 1", true), None);
+        assert_eq!(why_no_condition("[a]]'] = 1 AND b = $5", true), None);
+        assert_eq!(why_no_condition("a = E'x' AND b = 'E\\'", false), None);
+        // For the server the name, or the text, ends elsewhere than where it seems to.
+        for (text, brackets) in [
+            ("[a]]'] = 1) ; DROP TABLE t --'", true),
+            ("a = E'\\'') ; DROP TABLE t; --'", false),
+            ("a = e'\\'') ; DROP TABLE t; --'", false),
+            ("a = $q$'$q$) ; DROP TABLE t; --'", false),
+            ("a ? 'b'", false),
+        ] {
+            assert!(why_no_condition(text, brackets).is_some(), "{text}");
+        }
         assert_eq!(why_no_condition("a = ANY (ARRAY['x]'])", false), None);
         for text in [
             "",

@@ -16,6 +16,7 @@ pub const BODIES: &[(&str, Body)] = &[
     ("killed_workers_lose_nothing", killed_workers_lose_nothing),
     ("the_procedure_claims_and_the_table_says_so", the_procedure_claims_and_the_table_says_so),
     ("who_lost_the_lock_cannot_settle", who_lost_the_lock_cannot_settle),
+    ("an_old_lease_takes_nothing_from_a_new_lock", an_old_lease_takes_nothing_from_a_new_lock),
     ("a_lock_that_breaks_costs_an_attempt", a_lock_that_breaks_costs_an_attempt),
     ("attempts_are_limited", attempts_are_limited),
     ("a_retry_waits_for_its_time", a_retry_waits_for_its_time),
@@ -127,6 +128,18 @@ fn who_lost_the_lock_cannot_settle(server: Server) {
     let again = slow.take();
     assert_eq!(slow.end(lost.settle(Action::Complete)).answer, Answer::LeaseLost);
     assert_eq!(slow.end(again.settle(Action::Complete)).answer, Answer::Ok);
+}
+
+/// A service that uses the procedure without readpast has taken what a dead worker left; the row beside tells of the dead one.
+fn an_old_lease_takes_nothing_from_a_new_lock(server: Server) {
+    let (place, spec) = given(server);
+    place.run(&insert("1"));
+    open(&place, &spec, "dead").take();
+    let (lease, until) = (place.beside(&spec), place.column("LeaseUntil"));
+    place.run(&format!("UPDATE {lease} SET {until} = HOURS_AGO"));
+    place.run("UPDATE Queue SET LockedBy = 'svc', LockedTime = NOW");
+    assert_eq!(open(&place, &spec, "other").recover(10).unwrap(), 0);
+    assert_eq!(place.look("SELECT COUNT(*) FROM Queue WHERE Status = 1 AND LockedBy = 'svc'"), "1");
 }
 
 fn a_lock_that_breaks_costs_an_attempt(server: Server) {

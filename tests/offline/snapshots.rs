@@ -77,11 +77,13 @@ fn the_shared_part_is_rendered_as_it_was() {
 fn upgrades_are_rendered_as_they_were() {
     let old = r#"{"queue": "Work", "types": ["A"], "columns": [
         {"name": "Title", "type": "text(50)", "nullable": false, "check": "1 = 1"}, {"name": "Customer", "type": "integer", "nullable": false},
-        {"name": "Code", "type": "text(6)", "default": "a"}]}"#;
+        {"name": "Code", "type": "text(6)", "default": "a"},
+        {"name": "Amount", "type": "integer", "check": "\"Amount\" < \"Customer\""}]}"#;
     let new = r#"{"queue": "Work", "types": ["A", "B"], "order": {"direction": "lifo"}, "columns": [
         {"name": "Title", "type": "text(80)", "check": "1 = 1"},
         {"name": "Customer", "type": "bigint", "nullable": false, "default": 0, "references": "dbo.Customers(ID)"},
-        {"name": "Code", "type": "text(6)", "sql_type": "dbo.OtpCode", "default": "b"}, {"name": "Note", "type": "text", "default": "n"},
+        {"name": "Code", "type": "text(6)", "sql_type": "dbo.OtpCode", "default": "b"},
+        {"name": "Amount", "type": "integer", "check": "\"Amount\" < \"Customer\""}, {"name": "Note", "type": "text", "default": "n"},
         {"name": "Rank", "type": "integer", "nullable": false, "default": 1}]}"#;
     let (old, new) = (QueueSpec::from_json(old).unwrap(), QueueSpec::from_json(new).unwrap());
     for (dialect, folder) in DIALECTS {

@@ -1,7 +1,7 @@
 //! The rendered T-SQL of every option, on both kinds of table, held to rules that a stand-in server does not enforce, and
 //! written to `target/tsql` for Microsoft's parser (`.ci/lint_tsql.sh`). No server is needed.
 //!
-//! What breaks a rule today and is known stands in `tests/tsql/exceptions.txt`, and nothing else does.
+//! What breaks a rule today and is known stands in `tests/offline/tsql/exceptions.txt`, and nothing else does.
 
 mod hints;
 mod matrix;
@@ -122,7 +122,7 @@ fn rendered_transact_sql_keeps_the_rules() {
     let gone: Vec<_> = known.iter().filter(|line| !met.contains(**line)).collect();
     assert!(
         unknown.is_empty() && gone.is_empty(),
-        "against a rule: {unknown:#?}\nnot met any more, take it out of tests/tsql/exceptions.txt: {gone:#?}"
+        "against a rule: {unknown:#?}\nnot met any more, take it out of tests/offline/tsql/exceptions.txt: {gone:#?}"
     );
 }
 

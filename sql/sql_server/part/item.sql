@@ -164,7 +164,11 @@ database's has not would become question marks.
 {%- elif t.own %}q.{{ t.role.lease_until }}
 {%- elif t.role.lease_until %}{{ utc(t, "q." ~ t.role.lease_until, offset) }}
 {%- elif t.foreign %}CASE
-            WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending'
+            {#- The row beside may tell of a claim that somebody else's has broken since. #}
+            WHEN
+                s.[UpdatedAt] IS NULL
+                OR s.[Status] = 'Pending'{% if t.role.owner %}
+                OR s.[LeaseOwner] <> {{ owner(t) }}{% endif %}
                 THEN DATEADD(MILLISECOND, {{ lease }}, {{ utc(t, "q." ~ t.role.started, offset) }})
             ELSE s.[LeaseUntil]
         END

@@ -24,7 +24,7 @@ pub(in crate::dialect) fn classify(sqlstate: &str, native_code: i32, message: &s
         1101 | 1105 | 9002 | 40544 | 3908 | 5144 => ErrorKind::Storage,
         50014 | 2812 | 208 | 201 | 207 | 8144 | 8145 => ErrorKind::SchemaMismatch,
         // What an installed description names is not there, or is no key, or of another type.
-        1767 | 1769 | 1770 | 1776 | 1778 | 2715 => ErrorKind::SchemaMismatch,
+        1753 | 1757 | 1767 | 1769 | 1770 | 1776 | 1778 | 2715 => ErrorKind::SchemaMismatch,
         50021 | 547 | 515 | 2601 | 2627 | 8152 | 2628 | 220 | 232 | 241 | 242 | 245 | 8114 | 8115 | 8169 | 13608
         | 13609 => ErrorKind::InvalidItem,
         _ if AWAY.contains(&native_code) => ErrorKind::Unavailable,
@@ -100,7 +100,7 @@ mod tests {
         for sqlstate in ["HYT00", "42000"] {
             assert_eq!(classify(sqlstate, 1222, ""), ErrorKind::TimedOut);
         }
-        for number in [1767, 1769, 1770, 1776, 1778, 2715] {
+        for number in [1753, 1757, 1767, 1769, 1770, 1776, 1778, 2715] {
             assert_eq!(
                 classify("42000", number, ""),
                 ErrorKind::SchemaMismatch,

@@ -171,6 +171,7 @@ pub(super) fn constraints(place: &Place, spec: &QueueSpec, table: &str, column: 
         ("check", column.check.is_some(), "check"),
         ("type", made && matches!(column.kind, ColumnKind::Binary(Some(_))), "length"),
         ("references", column.references.is_some(), "fkey"),
+        ("default", made && column.default.is_some(), "df"),
     ] {
         if !is_there {
             continue;

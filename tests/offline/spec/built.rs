@@ -42,7 +42,7 @@ fn each_mistake_has_its_key() {
             "order.group: there is no column \"Nobody\"; there are Customer",
         ),
         (SPEC, |s| s.order.group = Some(name("Body")), "order.group: a column of type text cannot be in an index"),
-        (SPEC, |s| s.order.by = vec![name("Customer")], "order.by: is for adopted tables"),
+        (SPEC, |s| s.order.by = vec![name("Customer")], "order.by: is for described tables"),
         (SPEC, |s| s.completion = Completion::History(name("H")), "subtypes: would be lost"),
         (SPEC, |s| s.subtypes[0].columns.clear(), "subtypes[0].columns: must be a list of at least one value"),
         (SPEC, |s| s.subtypes[0].exclusive = true, "subtypes[0].name: an exclusive subtype"),

@@ -267,15 +267,22 @@ fn a_queue_that_keeps_all_deletes_nothing() {
 #[test]
 fn a_worker_s_role_may_delete_what_is_over_and_nothing_else() {
     let role = format!("readpast_keeper_{}", std::process::id());
-    let spec = format!(r#"{{"queue": "Job", "retention": {{"completed": "1s"}}, "roles": {{"worker": "{role}"}}}}"#);
-    let spec = QueueSpec::from_json(&spec).unwrap();
-    for dialect in [Dialect::SqlServer, Dialect::Postgres] {
+    let described = |more: &str| {
+        let spec = format!(r#"{{"queue": "Job", {more}, "roles": {{"worker": "{role}"}}}}"#);
+        QueueSpec::from_json(&spec).unwrap()
+    };
+    let spec = described(r#""retention": {"completed": "1s"}"#);
+    let attempts_alone = described(r#""attempts": {"history": true}, "retention": {"history": "1s"}"#);
+    for (dialect, spec) in [Dialect::SqlServer, Dialect::Postgres]
+        .into_iter()
+        .flat_map(|dialect| [(dialect, &spec), (dialect, &attempts_alone)])
+    {
         let schema = Identifier::new("the schema", "readpast").unwrap();
         let granted = |object: Object| match object.makes {
             Made::Grant(grant) if grant.role == role => Some(grant.on.name.to_lowercase()),
             _ => None,
         };
-        let granted: Vec<_> = render::queue(dialect, &schema, &spec).unwrap().into_iter().filter_map(granted).collect();
+        let granted: Vec<_> = render::queue(dialect, &schema, spec).unwrap().into_iter().filter_map(granted).collect();
         let has = |name: &str| granted.iter().any(|granted| granted == name);
         assert_eq!((has("retain_job_trx"), has("purge_job_trx")), (true, false), "{granted:?}");
     }

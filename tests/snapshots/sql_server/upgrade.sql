@@ -19,6 +19,10 @@ ALTER TABLE [readpast].[Work] DROP CONSTRAINT IF EXISTS [DF_Work_Code];
 GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
+ALTER TABLE [readpast].[Work] DROP CONSTRAINT IF EXISTS [CK_Work_Amount];
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
 ALTER TABLE [readpast].[Work] ALTER COLUMN [Title] nvarchar(80);
 GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
@@ -59,6 +63,12 @@ GO
 /* Refused where a row that is there breaks it. */
 ALTER TABLE [readpast].[Work] WITH CHECK ADD CONSTRAINT [FK_Work_Customer]
 FOREIGN KEY ([Customer]) REFERENCES [dbo].[Customers] ([ID]);
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/* Refused where a row that is there breaks it. */
+ALTER TABLE [readpast].[Work] WITH CHECK ADD CONSTRAINT [CK_Work_Amount]
+CHECK ("Amount" < "Customer");
 GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO

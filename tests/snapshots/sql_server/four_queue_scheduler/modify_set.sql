@@ -736,7 +736,10 @@ k.[Was],
             END AS [Is],
                         CASE
                             WHEN CASE
-                WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending'
+                WHEN
+                    s.[UpdatedAt] IS NULL
+                    OR s.[Status] = 'Pending'
+                    OR s.[LeaseOwner] <> CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
                     THEN DATEADD(MILLISECOND, @_SilentMs, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
                 ELSE s.[LeaseUntil]
             END <= @_Now THEN 1
@@ -1203,7 +1206,10 @@ k.[Was],
         s.[UpdatedAt] AS [ItemToken],
         CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
         CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
-                WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending'
+                WHEN
+                    s.[UpdatedAt] IS NULL
+                    OR s.[Status] = 'Pending'
+                    OR s.[LeaseOwner] <> CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
                     THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
                 ELSE s.[LeaseUntil]
             END END AS [ItemLeaseUntil]
@@ -1978,7 +1984,10 @@ k.[Was],
             END AS [Is],
                         CASE
                             WHEN CASE
-                WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending'
+                WHEN
+                    s.[UpdatedAt] IS NULL
+                    OR s.[Status] = 'Pending'
+                    OR s.[LeaseOwner] <> CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
                     THEN DATEADD(MILLISECOND, @_SilentMs, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
                 ELSE s.[LeaseUntil]
             END <= @_Now THEN 1
@@ -2458,7 +2467,10 @@ k.[Was],
         s.[UpdatedAt] AS [ItemToken],
         CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
         CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
-                WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending'
+                WHEN
+                    s.[UpdatedAt] IS NULL
+                    OR s.[Status] = 'Pending'
+                    OR s.[LeaseOwner] <> CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
                     THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
                 ELSE s.[LeaseUntil]
             END END AS [ItemLeaseUntil]

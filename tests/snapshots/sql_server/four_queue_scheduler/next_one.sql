@@ -301,7 +301,10 @@ BEGIN
         END AS [Is],
                     CASE
                         WHEN CASE
-            WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending'
+            WHEN
+                s.[UpdatedAt] IS NULL
+                OR s.[Status] = 'Pending'
+                OR s.[LeaseOwner] <> CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
                 THEN DATEADD(MILLISECOND, @_SilentMs, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
             ELSE s.[LeaseUntil]
         END <= @_Now THEN 1

@@ -319,7 +319,10 @@ BEGIN
         END AS [Is],
                     CASE
                         WHEN CASE
-            WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending'
+            WHEN
+                s.[UpdatedAt] IS NULL
+                OR s.[Status] = 'Pending'
+                OR s.[LeaseOwner] <> CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
                 THEN DATEADD(MILLISECOND, @_SilentMs, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
             ELSE s.[LeaseUntil]
         END <= @_Now THEN 1
@@ -708,7 +711,10 @@ BEGIN
         s.[UpdatedAt] AS [ItemToken],
         CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
         CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
-                WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending'
+                WHEN
+                    s.[UpdatedAt] IS NULL
+                    OR s.[Status] = 'Pending'
+                    OR s.[LeaseOwner] <> CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
                     THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
                 ELSE s.[LeaseUntil]
             END END AS [ItemLeaseUntil]

@@ -88,7 +88,10 @@ BEGIN
         DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))),
         CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2,
         CASE
-            WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending'
+            WHEN
+                s.[UpdatedAt] IS NULL
+                OR s.[Status] = 'Pending'
+                OR s.[LeaseOwner] <> CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
                 THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
             ELSE s.[LeaseUntil]
         END
@@ -132,7 +135,10 @@ BEGIN
         DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))),
         CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2,
         CASE
-            WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending'
+            WHEN
+                s.[UpdatedAt] IS NULL
+                OR s.[Status] = 'Pending'
+                OR s.[LeaseOwner] <> CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
                 THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
             ELSE s.[LeaseUntil]
         END
@@ -177,7 +183,10 @@ BEGIN
         DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))),
         CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2,
         CASE
-            WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending'
+            WHEN
+                s.[UpdatedAt] IS NULL
+                OR s.[Status] = 'Pending'
+                OR s.[LeaseOwner] <> CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
                 THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
             ELSE s.[LeaseUntil]
         END
@@ -221,7 +230,10 @@ BEGIN
         DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))),
         CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2,
         CASE
-            WHEN s.[UpdatedAt] IS NULL OR s.[Status] = 'Pending'
+            WHEN
+                s.[UpdatedAt] IS NULL
+                OR s.[Status] = 'Pending'
+                OR s.[LeaseOwner] <> CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
                 THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
             ELSE s.[LeaseUntil]
         END
