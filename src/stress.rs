@@ -14,6 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::ident::Identifier;
 use crate::install::{install, look_up};
 use crate::item::Value;
+use crate::queue::Queue;
 use crate::session::{Param, Session};
 use crate::spec::{Completion, QueueSpec, RolesSpec, Storage, TableSpec};
 
@@ -31,8 +32,10 @@ pub struct Copy {
 impl Copy {
     /// Makes a copy of the queue `name` in a schema that ends in `ending` and is not there yet. It has the description's order,
     /// attempts, leases, completion and columns, with indexes and procedures as the queue's; a table that somebody else made is
-    /// made anew in the shape that its description gives, without its own indexes, triggers and foreign keys. Roles, retention
-    /// and what the description says of columns besides their types (`check`, `references`, `sql_type`) are left out. The login has to be one that may install.
+    /// made anew in the shape that its description gives, without its own indexes, triggers and foreign keys. The limit of
+    /// attempts and the lease are those that count for the queue now, wherever they stand; the copy has settings of its own.
+    /// Roles, retention and what the description says of columns besides their types (`check`, `references`, `sql_type`) are left
+    /// out. The login has to be one that may install.
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`] where somebody else's procedures do the work, which would do it on the real table.
@@ -40,7 +43,9 @@ impl Copy {
         let mut session = Session::open(config)?;
         let spec = look_up(&mut session, &config.schema()?, name)?;
         let schema = Identifier::new("the schema", &format!("{PREFIX}{ending}"))?;
-        let spec = copied(spec, &schema)?;
+        let mut spec = copied(spec, &schema)?;
+        take_over(config, name, &mut spec)?;
+        spec.check().map_err(|error| error.in_context("the table of the copy cannot be made"))?;
         if !leftovers(&mut session, &schema)?.is_empty() {
             let message = format!("the schema {} is there already", schema.as_str());
             return Err(Error::new(ErrorKind::InvalidArgument, message));
@@ -129,7 +134,9 @@ fn copied(spec: QueueSpec, schema: &Identifier) -> Result<QueueSpec> {
             return refused("its history is a table that somebody else made");
         }
         Storage::Table(table) => {
-            Storage::Table(Box::new(TableSpec { schema: Some(schema.clone()), create: true, ..(**table).clone() }))
+            // Settings of somebody's own table would be those of the real queue.
+            let (schema, settings) = (Some(schema.clone()), None);
+            Storage::Table(Box::new(TableSpec { schema, create: true, settings, ..(**table).clone() }))
         }
     };
     let mut spec =
@@ -138,6 +145,18 @@ fn copied(spec: QueueSpec, schema: &Identifier) -> Result<QueueSpec> {
     for column in spec.columns.iter_mut().chain(spec.subtypes.iter_mut().flat_map(|subtype| &mut subtype.columns)) {
         (column.sql_type, column.check, column.references) = (None, None, None);
     }
-    spec.check().map_err(|error| error.in_context("the table of the copy cannot be made"))?;
     Ok(spec)
+}
+
+/// What the queue's settings say at this moment becomes the copy's description.
+fn take_over(config: &Config, name: &str, spec: &mut QueueSpec) -> Result<()> {
+    for setting in Queue::open(config, name)?.settings()? {
+        let counts = setting.value.unwrap_or(setting.described);
+        match setting.name {
+            "maxAttempts" => spec.max_attempts = counts,
+            "leaseMs" => spec.lease.ms = counts,
+            _ => {}
+        }
+    }
+    Ok(())
 }

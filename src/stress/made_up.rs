@@ -4,8 +4,9 @@ use crate::item::{NewItem, put_base64};
 use crate::spec::{ColumnKind, KeySource, QueueSpec, Storage};
 use serde_json::{Map, Value, json};
 
-/// An item of this number that fits the queue: its columns hold something made of the number, so that no two are the same work.
-/// The types take turns.
+/// An item of this number that fits the queue: its columns hold something made of the number, other than any other number's as
+/// far as the column's type has so many values. Where a queue tells duplicates by columns that have fewer (a boolean, a short
+/// text), or by the group and such a column, some are the same work. The types take turns.
 #[must_use]
 pub fn item(spec: &QueueSpec, number: u32) -> NewItem {
     let mut columns = Map::new();
@@ -17,8 +18,9 @@ pub fn item(spec: &QueueSpec, number: u32) -> NewItem {
             columns.insert(key.name.as_str().to_owned(), value(key.kind, number));
         }
     }
-    // Some dozens to a group, as customers have.
+    // Some dozens to a group, as customers have; where the group is the work, there is one of each.
     if let Some(group) = &spec.order.group
+        && spec.dedup.as_ref().is_none_or(|dedup| dedup.columns != [group.clone()])
         && let Some(column) = spec.columns.iter().find(|column| column.name == *group)
     {
         columns.insert(column.name.as_str().to_owned(), value(column.kind, number / 20));
@@ -36,7 +38,7 @@ pub fn item(spec: &QueueSpec, number: u32) -> NewItem {
 fn value(kind: ColumnKind, number: u32) -> Value {
     match kind {
         ColumnKind::Text(length) => {
-            let digits = number.to_string();
+            let digits = base36(number);
             // The last digits tell numbers apart.
             let most = length.map_or(digits.len(), usize::from);
             json!(digits[digits.len().saturating_sub(most)..])
@@ -45,8 +47,11 @@ fn value(kind: ColumnKind, number: u32) -> Value {
         ColumnKind::Boolean => json!(number % 2 == 1),
         ColumnKind::Float => json!(f64::from(number)),
         ColumnKind::Decimal(precision, scale) => {
-            let whole = 10_u32.checked_pow(u32::from(precision.saturating_sub(scale))).unwrap_or(u32::MAX);
-            json!((number % whole).to_string())
+            // All digits that the type has: fewer would come again sooner.
+            let digits = 10_u64.checked_pow(u32::from(precision)).map_or(u64::from(number), |n| u64::from(number) % n);
+            let after = 10_u64.checked_pow(u32::from(scale)).unwrap_or(u64::MAX);
+            let text = format!("{}.{:0width$}", digits / after, digits % after, width = usize::from(scale));
+            json!(if scale == 0 { digits.to_string() } else { text })
         }
         ColumnKind::Timestamp => {
             let (days, seconds) = (number / 86_400, number % 86_400);
@@ -69,6 +74,18 @@ fn value(kind: ColumnKind, number: u32) -> Value {
     }
 }
 
+/// In as few letters as a text without regard to case takes.
+fn base36(mut number: u32) -> String {
+    let mut digits = Vec::new();
+    loop {
+        digits.extend(char::from_digit(number % 36, 36));
+        number /= 36;
+        if number == 0 {
+            return digits.into_iter().rev().collect();
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,12 +101,41 @@ mod tests {
     }
 
     #[test]
-    fn no_two_are_the_same_work() {
-        for kind in [ColumnKind::Text(Some(9)), ColumnKind::Integer, ColumnKind::Guid, ColumnKind::Timestamp] {
+    fn no_two_are_equal_until_a_type_has_no_more() {
+        for (kind, values) in [
+            (ColumnKind::Text(None), 100_000),
+            (ColumnKind::Text(Some(9)), 100_000),
+            (ColumnKind::Text(Some(3)), 36 * 36 * 36 + 36 * 36),
+            (ColumnKind::Integer, 100_000),
+            (ColumnKind::BigInteger, 100_000),
+            (ColumnKind::Float, 100_000),
+            (ColumnKind::Guid, 100_000),
+            (ColumnKind::Timestamp, 100_000),
+            (ColumnKind::Date, 90 * 12 * 28),
+            (ColumnKind::Decimal(3, 0), 1000),
+            (ColumnKind::Decimal(4, 4), 10_000),
+            (ColumnKind::Decimal(38, 10), 100_000),
+            (ColumnKind::Binary(Some(1)), 256),
+            (ColumnKind::Boolean, 2),
+        ] {
             let mut seen: Vec<_> = (0..100_000).map(|number| value(kind, number).to_string()).collect();
             seen.sort_unstable();
             seen.dedup();
-            assert_eq!(seen.len(), 100_000, "{kind}");
+            assert_eq!(seen.len(), values, "{kind}");
+        }
+    }
+
+    #[test]
+    fn a_group_that_is_the_work_has_one_item() {
+        for (work, groups) in [("", 5), (r#", "dedup": {"columns": ["Customer"]}"#, 100)] {
+            let text = format!(
+                r#"{{"queue": "Order", "columns": [{{"name": "Customer", "type": "integer", "nullable": false}}],
+                    "order": {{"group": "Customer"}}{work}}}"#
+            );
+            let spec = QueueSpec::from_json(&text).unwrap();
+            let mut seen: Vec<_> = (0..100).map(|number| item(&spec, number).columns).collect();
+            seen.dedup();
+            assert_eq!(seen.len(), groups, "{work}");
         }
     }
 }

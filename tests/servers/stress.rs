@@ -71,6 +71,42 @@ fn a_copy_works_as_its_queue_and_leaves_nothing() {
     }
 }
 
+/// What counts for the queue counts for its copy, wherever it stands; what changes later is no concern of the copy.
+#[test]
+fn a_copy_has_settings_of_its_own() {
+    let own = r#"{"queue": "Job", "attempts": {"limit": 4}}"#;
+    let described = r#"{"queue": "Job", "columns": [{"name": "N", "type": "integer", "nullable": false}],
+        "attempts": {"limit": 4}, "table": {"name": "Jobs", "create": true, "key": [{"name": "Id", "type": "bigint"}],
+        "settings": {"name": "Config", "param": "Name", "value": "Number"}, "status": {"column": "State",
+        "values": {"Pending": 0, "Processing": 1, "Completed": 2, "Failed": 3}}}}"#;
+    for text in [own, described] {
+        for database in Database::each() {
+            database.run("CREATE TABLE Config (Name varchar(100) NOT NULL PRIMARY KEY, Number bigint NULL)");
+            install(&database.config(&[]), Some(&QueueSpec::from_json(text).unwrap())).unwrap();
+            let real = Queue::open(&database.config(&[]), "Job").unwrap();
+            real.set_setting("maxAttempts", Some(2)).unwrap();
+            real.set_setting("leaseMs", Some(60_000)).unwrap();
+            let copy = Copy::make(&database.config(&[]), "Job", "t3").unwrap();
+            real.set_setting("maxAttempts", Some(9)).unwrap();
+
+            let queue = Queue::open(copy.config(), "Job").unwrap();
+            let settings = queue.settings().unwrap();
+            let settings: Vec<_> = settings.iter().map(|s| (s.value, s.described, s.table.as_str())).collect();
+            assert_eq!(settings, [(None, 2, "AppSettings"), (None, 60_000, "AppSettings")]);
+            queue.enqueue(&[item(copy.spec(), 1)], None).unwrap();
+            let mut states = Vec::new();
+            while let Some(item) = queue.claim(1, Duration::ZERO).unwrap().get(0) {
+                let again = Settlement { delay_ms: Some(0), ..Settlement::new(&item, Action::Retry) };
+                states.extend(queue.settle(&[again], None).unwrap()[0].state);
+            }
+            assert_eq!(states.last(), Some(&ItemState::Failed));
+            assert_eq!(states.len(), 2, "{states:?}");
+            drop(queue);
+            copy.remove().unwrap();
+        }
+    }
+}
+
 #[test]
 fn nothing_but_a_copy_is_dropped() {
     for database in Database::each() {
