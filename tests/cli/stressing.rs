@@ -1,12 +1,26 @@
 //! `readpast stress`.
 
-use crate::shell::{Shell, until};
+use crate::shell::{Running, Shell, is_running, until, with};
+use readpast::{QueueSpec, install};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
+use support::scratch::administer;
 
 fn copies(shell: &Shell) -> String {
     shell.look("SELECT COUNT(*) FROM pg_namespace WHERE nspname LIKE 'readpast_stress_%'")
+}
+
+/// Waits until an item of the copy is in this state.
+fn until_some_are(shell: &Shell, state: &str) {
+    until(&format!("the copy has items that are {state}"), || {
+        let schema =
+            shell.look("SELECT COALESCE(MIN(nspname), '') FROM pg_namespace WHERE nspname LIKE 'readpast_stress_%'");
+        let there = format!("SELECT COALESCE(TO_REGCLASS('{schema}.mail')::text, '')");
+        !schema.is_empty()
+            && !shell.look(&there).is_empty()
+            && shell.look(&format!("SELECT COUNT(*) FROM {schema}.mail WHERE status = '{state}'")) != "0"
+    });
 }
 
 #[test]
@@ -27,7 +41,7 @@ fn many_workers_on_a_copy_are_told_of() {
     ] {
         assert!(done.out.contains(words), "{words} is missing in {}", done.out);
     }
-    assert!(done.err.contains("a copy of Mail is in the schema readpast_stress_"), "{}", done.err);
+    assert!(done.err.contains("the copy of Mail is the schema readpast_stress_"), "{}", done.err);
     assert_eq!((copies(&shell), shell.count("Pending")), ("0".to_owned(), "2".to_owned()));
 }
 
@@ -47,25 +61,80 @@ fn workers_that_die_lose_nothing() {
     assert_eq!(copies(&shell), "0");
 }
 
+/// Workers are busy for hours: nobody waits for that.
 #[test]
-fn an_interrupt_leaves_no_copy() {
+fn an_interrupt_ends_busy_workers_and_leaves_no_copy() {
     let shell = Shell::new();
-    let mut child = shell
-        .command(&["stress", "Mail", "--workers", "2", "--items", "50", "--handler", "200ms", "--json"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    until("the copy is worked on", || {
-        let schema =
-            shell.look("SELECT COALESCE(MIN(nspname), '') FROM pg_namespace WHERE nspname LIKE 'readpast_stress_%'");
-        let there = format!("SELECT COALESCE(TO_REGCLASS('{schema}.mail')::text, '')");
-        !schema.is_empty()
-            && !shell.look(&there).is_empty()
-            && shell.look(&format!("SELECT COUNT(*) FROM {schema}.mail WHERE status = 'Completed'")) != "0"
-    });
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let options = ["--workers", "2", "--items", "50", "--batch", "10", "--handler", "1h", "--for", "1h", "--json"];
+    let child = shell.start(&[&["stress", "Mail"][..], &options].concat());
+    until_some_are(&shell, "Processing");
+    child.signal("INT");
+    until("it has ended", || !is_running(&child.id().to_string()));
+    let done = child.end();
+    assert_eq!((done.status, copies(&shell)), (Some(130), "0".to_owned()), "{done:?}");
+    let report: &Value = &done.json()[0];
+    assert_eq!((&report["done"], &report["left"], &report["lost"]), (&0.into(), &50.into(), &0.into()), "{report}");
+}
+
+/// The time ends what a worker is busy with, and the filling.
+#[test]
+fn the_time_ends_everything() {
+    let shell = Shell::new();
+    let busy = ["--workers", "2", "--items", "50", "--batch", "10", "--handler", "1h", "--for", "2s"];
+    let full = ["--workers", "1", "--items", "10000000", "--batch", "100", "--for", "1s"];
+    for (options, is_filled) in [(&busy[..], true), (&full, false)] {
+        let child = shell.start(&[&["stress", "Mail", "--json"], options].concat());
+        until("it has ended", || !is_running(&child.id().to_string()));
+        let done = child.end();
+        assert_eq!((done.status, copies(&shell)), (Some(0), "0".to_owned()), "{done:?}");
+        let report: &Value = &done.json()[0];
+        let number = |name: &str| report[name].as_i64().unwrap_or_else(|| panic!("{name} in {report}"));
+        assert_eq!(number("items") + number("not_filled"), if is_filled { 50 } else { 10_000_000 }, "{report}");
+        assert_eq!(number("not_filled") == 0, is_filled, "{report}");
+        assert_eq!((number("left"), number("lost")), (number("items") - number("done"), 0), "{report}");
+    }
+}
+
+/// Two letters or digits make 1296 texts, and one makes 36: there is no other work.
+#[test]
+fn duplicates_are_left_out_and_not_lost() {
+    let shell = Shell::empty();
+    let text = r#"{"queue": "Job", "columns": [{"name": "Work", "type": "text(2)", "nullable": false}],
+        "dedup": {"columns": ["Work"]}}"#;
+    install(&shell.db.config(&[]), Some(&QueueSpec::from_json(text).unwrap())).unwrap();
+    let done = shell.run(&["stress", "Job", "--workers", "2", "--items", "2592", "--batch", "100"]);
+    assert_eq!(done.status, Some(0), "{done:?}");
+    for words in [
+        "queue Job, a copy: 2 workers, 1332 items\n",
+        "  left out        1260, ",
+        "  done            1332 in ",
+        "  lost            0\n",
+    ] {
+        assert!(done.out.contains(words), "{words} is missing in {}", done.out);
+    }
+}
+
+/// The others are busy for an hour; who cannot connect says so now.
+#[test]
+fn a_worker_that_cannot_connect_ends_all() {
+    let mut shell = Shell::new();
+    let role = shell.db.role();
+    administer(&format!("ALTER ROLE {role} CONNECTION LIMIT 6"));
+    for statement in [
+        format!("GRANT CREATE ON DATABASE {} TO {role}", shell.db.name),
+        format!("GRANT USAGE ON SCHEMA readpast TO {role}"),
+        format!("GRANT SELECT ON ALL TABLES IN SCHEMA readpast TO {role}"),
+        format!("GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA readpast TO {role}"),
+    ] {
+        shell.db.run(&statement);
+    }
+    let connection = with(&shell, &[("Uid", &role), ("Pwd", "p")]);
+    let mut command = shell.command(&["stress", "Mail", "--workers", "12", "--handler", "1h", "--for", "1h"]);
+    command.env("READPAST_CONNECTION", connection);
+    shell.write("readpast.toml", "[retry]\nbudget_ms = 100\n");
+    let child = Running::of(command.spawn().unwrap());
+    until("it has ended", || !is_running(&child.id().to_string()));
+    child.end().says(3, &["too many connections"]);
     assert_eq!(copies(&shell), "0");
 }
 
@@ -81,6 +150,7 @@ fn what_a_killed_one_left_can_be_dropped() {
     let told = BufReader::new(child.stderr.take().unwrap()).lines().next().unwrap().unwrap();
     let schema = told.split_whitespace().find(|word| word.starts_with("readpast_stress_")).unwrap();
     let schema = schema.trim_end_matches(';').to_owned();
+    until_some_are(&shell, "Processing");
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(copies(&shell), "1");
@@ -88,6 +158,7 @@ fn what_a_killed_one_left_can_be_dropped() {
     shell.ok(&["stress", "--drop", &schema]);
     assert_eq!(copies(&shell), "0");
     shell.run(&["stress"]).says(2, &["required", "<QUEUE>"]);
-    shell.run(&["stress", "Nope"]).says(5, &["Nope"]);
+    // The name is told before there is anything that could be left.
+    shell.run(&["stress", "Nope"]).says(5, &["Nope", "readpast stress --drop readpast_stress_"]);
     shell.run(&["stress", "Mail", "--kill", "51"]).says(2, &["--kill"]);
 }

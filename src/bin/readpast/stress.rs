@@ -12,16 +12,16 @@ use crate::signals::Stop;
 use crate::{connection, duration};
 use crew::Plan;
 use readpast::Config;
-use readpast::stress::{self, Copy};
+use readpast::stress::{self, Copy, PREFIX};
 use report::Report;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Lets many workers loose on a copy of a queue, and tells what they met
 ///
-/// The copy is made in a schema of its own, filled with items that nobody needs, and dropped at the end, also after Ctrl-C. The
-/// real queue is read once, for its description, and its items are not touched; but the server is the real one, and works hard
-/// meanwhile. Tells how many items a second were done, how long claims and settlements took, what was done twice or lost (nothing
-/// may be), deadlocks and lock time-outs, and what the server says the workers waited for, as far as this login may read that.
+/// The copy is made in a schema of its own, filled with items that nobody needs, and dropped at the end, also after Ctrl-C; a
+/// second Ctrl-C leaves it, and --drop removes it by the name of the schema, which is told at the start. Of the real queue the
+/// description and the settings are read, and its items are not touched; but the server is the real one, and works hard meanwhile. Tells how many items a second were done, how long claims and settlements took, what was done twice or lost (nothing
+/// may be), deadlocks and time-outs, and what the server says the workers waited for, as far as this login may read that.
 /// Needs the rights of an install. Exit status 1: something was done twice or lost, or there were deadlocks.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -34,7 +34,7 @@ pub struct Args {
     /// How many items
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     items: u32,
-    /// Ends after this time, done or not
+    /// Ends after this time, done or not; filling ends after half of it
     #[arg(long = "for", value_name = "TIME", default_value = "60s", value_parser = duration::parse)]
     limit: Duration,
     /// How many items a worker claims and settles at a time
@@ -46,7 +46,7 @@ pub struct Args {
     /// Of a hundred claims, how many end with the worker's death: it settles nothing, and its lease runs out
     #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=50))]
     kill: u32,
-    /// Drops a copy that was left, since the command was killed
+    /// Drops a copy that was left, since the command was killed or had a second Ctrl-C
     #[arg(long, value_name = "SCHEMA", conflicts_with = "queue")]
     drop: Option<String>,
 }
@@ -87,8 +87,13 @@ impl Made {
     fn new(config: &Config, name: &str) -> Result<Self> {
         // Nobody else begins one in this process at this moment.
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() & 0xff_ffff_ffff;
-        let copy = Copy::make(config, name, &format!("{now:x}_{:x}", std::process::id()))?;
-        note(&format!("a copy of {name} is in the schema {}; it is dropped at the end", copy.schema()));
+        let ending = format!("{now:x}_{:x}", std::process::id());
+        // Before there is anything: whoever kills us at any moment knows what to drop.
+        let schema = format!("{PREFIX}{ending}");
+        note(&format!(
+            "the copy of {name} is the schema {schema}; it is dropped at the end, or by readpast stress --drop {schema}"
+        ));
+        let copy = Copy::make(config, name, &ending)?;
         Ok(Self { copy, removed: false })
     }
 

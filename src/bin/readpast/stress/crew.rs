@@ -8,7 +8,7 @@ use readpast::queue::MAX_ITEMS;
 use readpast::stress::{Copy, Observed, Watcher, item};
 use readpast::{Config, ItemState, Queue, QueueStats, Settlement};
 use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -25,6 +25,7 @@ pub struct Plan {
 
 /// What came of it.
 pub struct Found {
+    pub filled: Filled,
     pub tally: Tally,
     pub took: Duration,
     /// What the copy's table says in the end.
@@ -37,6 +38,14 @@ pub struct Found {
     pub retries: u64,
 }
 
+/// What was put into the copy.
+#[derive(Default, Clone, Copy)]
+pub struct Filled {
+    pub items: u32,
+    /// Items that are the same work as others, which the queue has not taken.
+    pub duplicates: u32,
+}
+
 /// What the server shows the workers' connections as.
 const APPLICATION: &str = "readpast stress";
 
@@ -46,33 +55,59 @@ const EVERY: Duration = Duration::from_millis(50);
 /// How long a worker that finds nothing waits.
 const PAUSE: Duration = Duration::from_millis(10);
 
+/// How long a worker waits that could not connect.
+const AWAY: Duration = Duration::from_secs(1);
+
+/// The longest sleep from which nothing wakes a worker.
+const SLICE: Duration = Duration::from_millis(50);
+
 /// What all workers know.
 struct Common<'a> {
     copy: &'a Copy,
     plan: &'a Plan,
     stop: &'a Stop,
     until: Instant,
-    /// How many items have ended.
+    /// How many items there are, and how many of them have ended.
+    items: u32,
     ended: AtomicU64,
+    /// A worker could not begin: without it the figures would be those of another run.
+    broken: AtomicBool,
     board: &'a Board,
 }
 
 impl Common<'_> {
     fn is_over(&self) -> bool {
-        self.ended.load(Ordering::Relaxed) >= u64::from(self.plan.items)
+        self.ended.load(Ordering::Relaxed) >= u64::from(self.items)
+            || self.broken.load(Ordering::Relaxed)
             || self.stop.signal().is_some()
             || Instant::now() >= self.until
+    }
+
+    /// Sleeps so long, or until it is over; says whether it is not.
+    fn sleep(&self, time: Duration) -> bool {
+        let begun = Instant::now();
+        while !self.is_over() {
+            let left = time.saturating_sub(begun.elapsed());
+            if left.is_zero() {
+                return true;
+            }
+            thread::sleep(left.min(SLICE));
+        }
+        false
     }
 }
 
 pub fn run(copy: &Copy, plan: &Plan, stop: &Stop) -> Result<Found> {
     let name = copy.spec().queue.as_str();
     let queue = Queue::open(copy.config(), name)?;
-    fill(&queue, plan, stop)?;
+    let begun = Instant::now();
+    let until = begun + plan.limit;
+    let filled = fill(&queue, plan, stop, begun + plan.limit / 2)?;
     let mut watcher = Watcher::start(copy, APPLICATION)?;
     let board = Board::default();
     let begun = Instant::now();
-    let common = Common { copy, plan, stop, until: begun + plan.limit, ended: AtomicU64::new(0), board: &board };
+    let (ended, broken) = (AtomicU64::new(0), AtomicBool::new(false));
+    let common = Common { copy, plan, stop, until, items: filled.items, ended, broken, board: &board };
     let opened = thread::scope(|scope| {
         let common = &common;
         let workers: Vec<_> = (0..plan.workers).map(|number| scope.spawn(move || work(common, number))).collect();
@@ -86,6 +121,7 @@ pub fn run(copy: &Copy, plan: &Plan, stop: &Stop) -> Result<Found> {
     opened?;
     let (errors, retries) = counted(copy.schema());
     Ok(Found {
+        filled,
         tally: board.into_tally(),
         took,
         stats: queue.stats()?,
@@ -96,16 +132,20 @@ pub fn run(copy: &Copy, plan: &Plan, stop: &Stop) -> Result<Found> {
     })
 }
 
-fn fill(queue: &Queue, plan: &Plan, stop: &Stop) -> Result<()> {
+/// Puts the items in, until the signal comes or the time has come: what is not in by then is not worked on.
+fn fill(queue: &Queue, plan: &Plan, stop: &Stop, until: Instant) -> Result<Filled> {
+    let mut filled = Filled::default();
     let numbers: Vec<u32> = (0..plan.items).collect();
     for numbers in numbers.chunks(MAX_ITEMS as usize) {
-        if stop.signal().is_some() {
+        if stop.signal().is_some() || Instant::now() >= until {
             break;
         }
         let items: Vec<_> = numbers.iter().map(|number| item(queue.spec(), *number)).collect();
-        queue.enqueue(&items, None)?;
+        for receipt in queue.enqueue(&items, None)? {
+            *(if receipt.duplicate { &mut filled.duplicates } else { &mut filled.items }) += 1;
+        }
     }
-    Ok(())
+    Ok(filled)
 }
 
 /// Settings of a worker: its name, and a lease that runs out soon where workers die.
@@ -130,9 +170,15 @@ fn work(common: &Common<'_>, number: u32) -> readpast::Result<()> {
         let queue = settings(common, number, life).and_then(|config| Queue::open(&config, name));
         match queue {
             Ok(queue) => live(common, &queue, &mut dice, &mut tally),
-            // The first of them says what is wrong for all.
-            Err(error) if life == 0 => ended = Err(error),
-            Err(error) => tally.fails(&error, 0),
+            // It would be what is wrong for the run, and at its end would hide what the others have met.
+            Err(error) if life == 0 => {
+                common.broken.store(true, Ordering::Relaxed);
+                ended = Err(error);
+            }
+            Err(error) => {
+                tally.fails(&error, 0);
+                common.sleep(AWAY);
+            }
         }
         if ended.is_err() || common.is_over() {
             break;
@@ -166,7 +212,11 @@ fn live(common: &Common<'_>, queue: &Queue, dice: &mut Dice, tally: &mut Tally) 
             tally.dropped += batch.len() as u64;
             return;
         }
-        thread::sleep(common.plan.handler.saturating_mul(u32::try_from(batch.len()).unwrap_or(u32::MAX)));
+        let busy = common.plan.handler.saturating_mul(u32::try_from(batch.len()).unwrap_or(u32::MAX));
+        if !busy.is_zero() && !common.sleep(busy) {
+            // Not done, and told as left.
+            return;
+        }
         let done: Vec<_> = batch.iter().map(|item| Settlement::new(&item, Action::Complete)).collect();
         let begun = Instant::now();
         match queue.settle(&done, None) {

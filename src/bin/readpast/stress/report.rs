@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 pub struct Report {
     queue: String,
     workers: u32,
-    items: u32,
+    planned: u32,
     found: Found,
     signal: Option<u8>,
     /// Microseconds: claims and settlements, p50 and p99.
@@ -22,13 +22,18 @@ impl Report {
     pub fn new(queue: &str, plan: &Plan, mut found: Found, signal: Option<u8>) -> Self {
         let tally = &mut found.tally;
         let took = [&mut tally.claims, &mut tally.settles].map(|took| [50, 99].map(|percent| took.percentile(percent)));
-        let lost = lost(plan, &found, signal.is_some());
-        Self { queue: queue.to_owned(), workers: plan.workers, items: plan.items, found, signal, took, lost }
+        let lost = lost(&found);
+        Self { queue: queue.to_owned(), workers: plan.workers, planned: plan.items, found, signal, took, lost }
     }
 
     /// What was completed, as the workers were told.
     fn done(&self) -> i64 {
         i64::try_from(self.found.tally.done.len()).unwrap_or(i64::MAX)
+    }
+
+    /// What was not put in when the filling ended.
+    fn unfilled(&self) -> u32 {
+        self.planned - self.found.filled.items - self.found.filled.duplicates
     }
 
     fn left(&self) -> i64 {
@@ -61,10 +66,16 @@ impl Report {
     }
 
     pub fn text(&self) -> String {
-        let (tally, observed) = (&self.found.tally, &self.found.observed);
+        let (tally, observed, filled) = (&self.found.tally, &self.found.observed, self.found.filled);
         let span = span_text(i64::try_from(self.found.took.as_millis()).unwrap_or(i64::MAX));
-        let mut lines = vec![format!("queue {}, a copy: {} workers, {} items", self.queue, self.workers, self.items)];
+        let mut lines = vec![format!("queue {}, a copy: {} workers, {} items", self.queue, self.workers, filled.items)];
         let mut row = |name: &str, text: String| lines.push(format!("  {name:<16}{text}"));
+        if filled.duplicates > 0 {
+            row("left out", format!("{}, which the queue takes for duplicates of others", filled.duplicates));
+        }
+        if self.unfilled() > 0 {
+            row("not filled", format!("{}: the filling was stopped", self.unfilled()));
+        }
         row("done", format!("{} in {span}, {:.0} a second", self.done(), self.per_second()));
         row("left", format!("{}, and {} failed", self.left(), self.found.stats.count(ItemState::Failed)));
         row("done twice", tally.twice().to_string());
@@ -75,7 +86,7 @@ impl Report {
             row(name, format!("{count}   p50 {}   p99 {}", micros(p50), micros(p99)));
         }
         row("deadlocks", self.met("Deadlock").to_string());
-        row("lock time-outs", self.met("TimedOut").to_string());
+        row("time-outs", self.met("TimedOut").to_string());
         row(
             "tried again",
             format!("{} calls; {} claims of what somebody had before", self.found.retries, tally.again()),
@@ -108,7 +119,9 @@ impl Report {
         json!({
             "queue": self.queue,
             "workers": self.workers,
-            "items": self.items,
+            "items": self.found.filled.items,
+            "left_out": self.found.filled.duplicates,
+            "not_filled": self.unfilled(),
             "ms": i64::try_from(self.found.took.as_millis()).unwrap_or(i64::MAX),
             "done": self.done(),
             "per_second": self.per_second(),
@@ -119,7 +132,7 @@ impl Report {
             "claims": took(self.took[0], tally.claims.count()),
             "settlements": took(self.took[1], tally.settles.count()),
             "deadlocks": self.met("Deadlock"),
-            "lock_timeouts": self.met("TimedOut"),
+            "timeouts": self.met("TimedOut"),
             "retries": self.found.retries,
             "claimed_again": tally.again(),
             "died_with": tally.dropped,
@@ -136,19 +149,15 @@ impl Report {
     }
 }
 
-/// Items that are nowhere, and those that somebody was told he has completed and that are not Completed. What was interrupted
-/// while it was filled has fewer items than planned, and nobody can say how many.
-fn lost(plan: &Plan, found: &Found, is_interrupted: bool) -> i64 {
+/// Items that are nowhere, and those that somebody was told he has completed and that are not Completed.
+fn lost(found: &Found) -> i64 {
     let there: i64 = ItemState::ALL.into_iter().map(|state| found.stats.count(state)).sum();
     let completed = found.stats.count(ItemState::Completed);
     let done = i64::try_from(found.tally.done.len()).unwrap_or(i64::MAX);
     let unknown = i64::try_from(found.tally.unknown).unwrap_or(i64::MAX);
-    let missing = match (found.keeps, is_interrupted) {
-        (_, true) => 0,
-        (true, _) => i64::from(plan.items) - there,
-        // What is completed has left: it is known from the workers.
-        (false, _) => i64::from(plan.items) - (there - completed) - done - unknown,
-    };
+    let filled = i64::from(found.filled.items);
+    // Where what is completed has left, it is known from the workers.
+    let missing = if found.keeps { filled - there } else { filled - (there - completed) - done - unknown };
     let undone = if found.keeps { done - completed } else { 0 };
     missing.max(0) + undone.max(0)
 }
@@ -171,6 +180,7 @@ fn micros(us: Option<u32>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::crew::Filled;
     use super::super::tally::Tally;
     use super::*;
     use readpast::QueueStats;
@@ -184,6 +194,7 @@ mod tests {
         let mut stats = QueueStats::default();
         (stats.counts[4], stats.counts[0], stats.counts[3]) = (states[0], states[1], states[2]);
         let found = Found {
+            filled: Filled { items: 10, duplicates: 3 },
             tally: Tally { done, ..Tally::default() },
             took: Duration::from_secs(2),
             stats,
@@ -192,7 +203,7 @@ mod tests {
             errors: errors.iter().map(|(kind, count)| ((*kind).to_owned(), *count)).collect(),
             retries: 0,
         };
-        let plan = Plan { workers: 2, items: 10, limit: Duration::ZERO, batch: 1, handler: Duration::ZERO, kill: 0 };
+        let plan = Plan { workers: 2, items: 20, limit: Duration::ZERO, batch: 1, handler: Duration::ZERO, kill: 0 };
         Report::new("Mail", &plan, found, None)
     }
 
@@ -210,6 +221,22 @@ mod tests {
         ] {
             assert_eq!((report.lost, report.exit()), (lost, exit), "{}", report.text());
         }
+    }
+
+    #[test]
+    fn what_was_not_put_in_is_told_and_not_lost() {
+        let mut report = report(&[1; 10], [10, 0, 0], true, &[("TimedOut", 3)]);
+        let text = report.text();
+        for words in
+            ["2 workers, 10 items\n", "  left out        3, ", "  not filled      7: ", "  time-outs       3\n"]
+        {
+            assert!(text.contains(words), "{words} is missing in {text}");
+        }
+        let json = report.json();
+        let number = |name: &str| json[name].as_i64();
+        assert_eq!(["items", "left_out", "not_filled", "timeouts"].map(number), [10, 3, 7, 3].map(Some));
+        (report.planned, report.found.filled.duplicates) = (10, 0);
+        assert!(!report.text().contains("left out") && !report.text().contains("not filled"));
     }
 
     #[test]
