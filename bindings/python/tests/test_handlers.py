@@ -8,7 +8,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -16,7 +16,8 @@ import pytest
 import support
 
 import readpast
-from readpast import Action, Item, Queue, Settlement, Status, Worker
+from readpast import Action, Item, Queue, Settled, Settlement, Status, Worker
+from readpast._engine import Engine, Event
 
 
 @pytest.fixture
@@ -231,7 +232,9 @@ def test_what_cannot_be_stored_is_left_out_and_the_action_kept(
     assert "was refused, and is left out of its Complete: " in log.text
 
 
-@pytest.mark.parametrize(("name", "value"), [("response", 5), ("due", 7), ("delay", "soon"), ("action", 1), ("set", 5)])
+@pytest.mark.parametrize(
+    ("name", "value"), [("response", 5), ("due", 7), ("delay", "soon"), ("action", 1), ("action", None), ("set", 5)]
+)
 def test_a_settlement_of_wrong_types_is_a_mistake(queue: Queue, name: str, value: Any) -> None:
     support.enqueue(queue, "a")
     wrong = {name: value}
@@ -340,6 +343,49 @@ def test_the_log_tells_of_every_failed_attempt_and_of_no_payload(queue: Queue, l
     assert "s3cret" not in log.text
     password = os.environ["READPAST_CONNECTION"].partition("Pwd=")[2].partition(";")[0]
     assert not password or password not in log.text
+
+
+def test_fields_that_records_have_already_are_left_alone(queue: Queue, log: pytest.LogCaptureFixture) -> None:
+    made = logging.getLogRecordFactory()
+
+    def make(*args: Any, **more: Any) -> logging.LogRecord:
+        record = made(*args, **more)
+        record.worker = "the program's own"
+        return record
+
+    support.enqueue(queue, "a")
+    logging.setLogRecordFactory(make)
+    try:
+        worker = Worker(queue, lambda item: item.fail("550 no such user")._replace(step="x" * 100))
+        run_until(worker, lambda: queue.stats().failed == 1)
+    finally:
+        logging.setLogRecordFactory(made)
+    said = " ".join(record.getMessage() for record in log.records if vars(record)["worker"] == "the program's own")
+    for line in " started: ", "attempt 1 failed (FAIL): 550 no such user", " was refused, ", " stopped":
+        assert line in said
+    assert {record.filename for record in log.records} == {"worker.py", "_handling.py"}
+
+
+def test_what_a_newer_library_says_ends_no_worker(
+    queue: Queue, log: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = Engine.events
+    told: list[Settled] = []
+
+    def events(engine: Engine) -> list[Event] | None:
+        found = read(engine)
+        return found and [event._replace(action=99, answer=98, state=97, line="news") for event in found]
+
+    class Listening(Worker):
+        def settled(self, settled: Sequence[Settled]) -> None:
+            told.extend(settled)
+
+    monkeypatch.setattr(Engine, "events", events)
+    support.enqueue(queue, "a", "b")
+    run_until(Listening(queue, lambda _: None), lambda: queue.stats().completed == 2 and told)
+    (record, *_) = (record for record in log.records if record.getMessage() == "news")
+    assert (vars(record)["action"], vars(record)["status"]) == ("UNKNOWN_99", "UNKNOWN_98")
+    assert (told[0].answer.name, told[0].state.name, int(told[0].state)) == ("UNKNOWN_98", "UNKNOWN_97", 97)
 
 
 def test_a_handler_longer_than_the_lease_is_called_once_though_two_workers_wait() -> None:

@@ -13,14 +13,12 @@ from types import TracebackType
 from typing import Any, Callable, Optional, Union
 
 from ._coroutines import Cancelled, Coroutines
-from ._logging import Teller
+from ._logging import Teller, log
 from ._texts import Seconds
 from .item import Item
 from .new_item import json_of
 from .settlement import Settlement
 from .status import Action
-
-_log = logging.getLogger("readpast.worker")
 
 Handler = Callable[[Item], Union[Optional[Settlement], Coroutine[Any, Any, Optional[Settlement]]]]
 """Does the work, and says what came of it by what it returns: None is `Item.complete`. May be `async def`."""
@@ -37,7 +35,7 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 _OURS = str(Path(__file__).parent)
 
 
-class _Mistake(Exception):  # noqa: N818
+class Mistake(Exception):  # noqa: N818
     """The handler gave what no handler may give. The work was done, so it is not done again."""
 
 
@@ -59,26 +57,26 @@ class Handling:
             given: object = self._handler(item)
             if inspect.iscoroutine(given):
                 given = self._coroutines.run(given, item)
-            settlement = _proper(given, item)
+            settlement = proper(given, item)
         except Cancelled:
             return item.release()
-        except _Mistake as mistake:
+        except Mistake as mistake:
             extra = self._teller(item.key, item.attempt, Action.FAIL)
-            _log.error("item %s, attempt %d: %s; the item is not tried again", *_of(item), mistake, extra=extra)
+            log(logging.ERROR, "item %s, attempt %d: %s; the item is not tried again", *_of(item), mistake, extra=extra)
             return item.fail(str(mistake))
         except Exception as error:
             return self.raised(item, error)
         if settlement.action in {Action.RETRY, Action.FAIL}:
             action, why = settlement.action.name, settlement.error
             extra = self._teller(item.key, item.attempt, settlement.action)
-            _log.warning("item %s, attempt %d failed (%s): %s", *_of(item), action, why, extra=extra)
+            log(logging.WARNING, "item %s, attempt %d failed (%s): %s", *_of(item), action, why, extra=extra)
         return settlement
 
     def raised(self, item: Item, error: BaseException) -> Settlement:
         """How to settle an item whose handler raised this."""
         extra = self._teller(item.key, item.attempt, Action.RETRY)
         line = "item %s, attempt %d failed: the handler raised %r"
-        _log.warning(line, *_of(item), error, exc_info=error, extra=extra)
+        log(logging.WARNING, line, *_of(item), error, exc_info=error, extra=extra)
         return item.retry(_described(error))
 
     def close(self, *, wait: bool) -> None:
@@ -104,25 +102,25 @@ def check(handler: object) -> None:
             )
 
 
-def _proper(given: object, item: Item) -> Settlement:
+def proper(given: object, item: Item) -> Settlement:
     """What ends the item. The library judges what its texts and times hold."""
     if given is None:
         return item.complete()
     if not isinstance(given, Settlement):
-        raise _Mistake(
+        raise Mistake(
             f"the handler returned {_named(given)}; a handler returns None when the work is done, or a Settlement "
             "such as item.complete() or item.retry(error)"
         )
     if given.key != item.key:
-        raise _Mistake(f"the handler of item {item.key} settled item {given.key}; it may only settle its own")
+        raise Mistake(f"the handler of item {item.key} settled item {given.key}; it may only settle its own")
     for name, types in _TYPES.items():
         value = getattr(given, name)
-        if value is not None and not isinstance(value, types):
-            raise _Mistake(f"the handler returned a Settlement whose {name} is {_named(value)}")
+        if not isinstance(value, types) and (value is not None or name == "action"):
+            raise Mistake(f"the handler returned a Settlement whose {name} is {_named(value)}")
     try:
         values = json_of(given.set, "set")
     except (TypeError, ValueError) as error:
-        raise _Mistake(f"the handler returned a Settlement whose set cannot be JSON: {error}") from error
+        raise Mistake(f"the handler returned a Settlement whose set cannot be JSON: {error}") from error
     return given._replace(attempt=item.attempt, set=values)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from .status import Action, Status
@@ -9,7 +10,18 @@ from .status import Action, Status
 if TYPE_CHECKING:
     from .queue import Queue
 
+_log = logging.getLogger("readpast.worker")
+
 Fields = dict[str, object]
+
+
+def log(level: int, line: str, *arguments: object, extra: Fields, exc_info: BaseException | None = None) -> None:
+    """A line of a worker's log. Where records have one of the fields already, by a factory of the program's own, the
+    line goes without ours: `logging` refuses to overwrite it, and no log is worth a worker."""
+    try:
+        _log.log(level, line, *arguments, exc_info=exc_info, extra=extra, stacklevel=2)
+    except KeyError:
+        _log.log(level, line, *arguments, exc_info=exc_info, stacklevel=2)
 
 
 class Teller:

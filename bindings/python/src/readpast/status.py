@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Any
 
 from ._library import lib, string
 
 
-class Status(IntEnum):
+class _Numbers(IntEnum):
+    """A number that a newer library brings is called `UNKNOWN_` and the number."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Any:
+        if not isinstance(value, int):
+            return None
+        unknown = int.__new__(cls, value)
+        unknown._name_ = f"UNKNOWN_{value}"
+        unknown._value_ = value
+        return unknown
+
+
+class Status(_Numbers):
     """What a call came to: 0 is success, above 0 are outcomes to be expected, below 0 are failures.
 
     A status that a newer library brings is called `UNKNOWN_` and its number.
@@ -67,18 +81,9 @@ class Status(IntEnum):
         """The name as readpast.h has it, like `READPAST_EMPTY`; `READPAST_?` for one that the library does not know."""
         return string(lib.readpast_status_name(self.value)) or ""
 
-    @classmethod
-    def _missing_(cls, value: object) -> Status | None:
-        if not isinstance(value, int):
-            return None
-        unknown = int.__new__(cls, value)
-        unknown._name_ = f"UNKNOWN_{value}"
-        unknown._value_ = value
-        return unknown
 
-
-class Action(IntEnum):
-    """What to do with an item."""
+class Action(_Numbers):
+    """What to do with an item. Unknown ones are called as unknown statuses are."""
 
     #: Done.
     COMPLETE = lib.READPAST_ACTION_COMPLETE
@@ -102,8 +107,8 @@ class Action(IntEnum):
     STEP = lib.READPAST_ACTION_STEP
 
 
-class State(IntEnum):
-    """Where an item is in its life."""
+class State(_Numbers):
+    """Where an item is in its life. Unknown ones are called as unknown statuses are."""
 
     #: It was not found, so it has no state.
     NONE = lib.READPAST_STATE_NONE

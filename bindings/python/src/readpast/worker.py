@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ._engine import Engine, Event, EventKind
 from ._handling import Handler, Handling
-from ._logging import Teller
+from ._logging import Teller, log
 from ._signals import stopping_on_signals
 from ._texts import Seconds, milliseconds
 from ._waiting import AWAKE
@@ -126,7 +126,7 @@ class Worker:
             ended = threading.Event()
             thread = threading.Thread(target=self._live, args=(ended,), name="readpast worker", daemon=True)
             line, extra = "worker %s started: threads: %d, items a batch: %d", self._teller()
-            _log.info(line, name, self._threads, self._batch_size, extra=extra)
+            log(logging.INFO, line, name, self._threads, self._batch_size, extra=extra)
             try:
                 thread.start()
                 _wait_for(ended)
@@ -141,10 +141,10 @@ class Worker:
                 if not ended.is_set():
                     self._handling.close(wait=False)
                 if self._failure is None:
-                    _log.info("worker %s stopped", name, extra=extra)
+                    log(logging.INFO, "worker %s stopped", name, extra=extra)
                 else:
                     status = self._failure.status if isinstance(self._failure, QueueError) else None
-                    _log.error("worker %s ended: %s", name, self._failure, extra=self._teller(status=status))
+                    log(logging.ERROR, "worker %s ended: %s", name, self._failure, extra=self._teller(status=status))
         if self._failure is not None:
             raise self._failure
 
@@ -236,7 +236,7 @@ class Worker:
                 for event in events:
                     if event.line:
                         extra = self._teller(event.key, event.attempt, event.action, event.answer)
-                        _log.warning("%s", event.line, extra=extra)
+                        log(logging.WARNING, "%s", event.line, extra=extra)
                 self._tell_subclass(events)
         except BaseException as failure:
             self._fail(failure)
