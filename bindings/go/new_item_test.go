@@ -46,6 +46,26 @@ func TestWhatIsNoValueIsRefused(t *testing.T) {
 	equal(t, stats(t, queue).Pending, 0)
 }
 
+func TestAMalformedTraceIsLeftOutWhateverItHolds(t *testing.T) {
+	queue := openNamed(t, install(t, `"trace": true`))
+	parent := "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	bad := []string{"nonsense", parent + "\x00", "\xff"}
+	var items []readpast.NewItem
+	for _, each := range bad {
+		items = append(items, readpast.NewItem{Traceparent: each, Tracestate: "rojo=1"},
+			readpast.NewItem{Traceparent: parent, Tracestate: each})
+	}
+	must(queue.Enqueue(ctx, items...))(t)
+	batch := must(queue.Claim(ctx, len(items), 0))(t)
+	defer batch.Close()
+	equal(t, batch.Len(), len(items))
+	for i := range items {
+		item := batch.Item(i)
+		equal(t, item.Traceparent(), []string{"", parent}[i%2])
+		equal(t, item.Tracestate(), "")
+	}
+}
+
 func TestAnItemIsDueWhenItSaysSo(t *testing.T) {
 	queue := open(t)
 	type payload struct{ Payload string }

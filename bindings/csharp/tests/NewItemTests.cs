@@ -1,5 +1,6 @@
 using System;
 using System.Collections.Generic;
+using System.Linq;
 using NUnit.Framework;
 
 namespace Readpast.Tests
@@ -66,6 +67,28 @@ namespace Readpast.Tests
                 var refused = Assert.Throws<QueueException>(() => queue.Enqueue(TestQueue.With("Payload", "a\0b")));
                 Assert.AreEqual(Status.InvalidItem, refused.Status);
                 Assert.AreEqual(0, queue.Stats().Pending);
+            }
+        }
+
+        [Test]
+        public void AMalformedTraceIsLeftOutWhateverItHolds()
+        {
+            const string Parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+            string name = TestQueue.Install("\"trace\": true");
+            using (Queue queue = Queue.Open(TestQueue.Options, name))
+            {
+                foreach (string bad in new[] { "nonsense", Parent + "\0", "\ud83d" })
+                {
+                    queue.Enqueue(new NewItem { TraceParent = bad, TraceState = "rojo=1" });
+                    queue.Enqueue(new NewItem { TraceParent = Parent, TraceState = bad });
+                }
+                using (Batch batch = queue.Claim(6))
+                {
+                    Assert.AreEqual(
+                        new[] { null, Parent, null, Parent, null, Parent },
+                        batch.Select(item => item.TraceParent).ToArray());
+                    Assert.That(batch.Select(item => item.TraceState), Is.All.Null);
+                }
             }
         }
     }

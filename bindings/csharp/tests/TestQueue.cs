@@ -31,12 +31,12 @@ namespace Readpast.Tests
             }
         }
 
-        internal static string Install()
+        internal static string Install(string more = "\"backoff\": \"none\"")
         {
             string name = "Work" + Interlocked.Increment(ref made);
             Queue.Install(
                 Options,
-                "{\"queue\": \"" + name + "\", \"types\": [\"First\", \"Second\"], \"backoff\": \"none\", " +
+                "{\"queue\": \"" + name + "\", \"types\": [\"First\", \"Second\"], " + more + ", " +
                     "\"columns\": [" + Columns + "]}");
             return name;
         }

@@ -81,7 +81,8 @@ func (t Tracing) Sending(
 }
 
 // Handler is the handler, each of its calls inside a span that goes on with the trace that its item brings, and that its context
-// has. The span fails when the handler returns an error, panics, or says retry or fail.
+// has. The span fails when the handler returns an error, panics, says retry or fail, or settles another item. It has the error as an
+// event, but for one that comes of a call of the library: its text may quote what items hold.
 func (t Tracing) Handler(handler readpast.Handler) readpast.Handler {
 	if !t.Queue.IsTraced() {
 		return handler
@@ -107,20 +108,28 @@ func (t Tracing) Handler(handler readpast.Handler) readpast.Handler {
 		}()
 		settlement, err := handler(ctx, item)
 		isDone = true
-		tell(span, settlement, err)
+		tell(span, item, settlement, err)
 		return settlement, err
 	}
 }
 
 // tell says what came of a handler.
-func tell(span trace.Span, settlement readpast.Settlement, err error) {
+func tell(span trace.Span, item *readpast.Item, settlement readpast.Settlement, err error) {
 	if err != nil {
-		span.RecordError(err)
+		if ours := (*readpast.Error)(nil); !errors.As(err, &ours) {
+			span.RecordError(err)
+		}
 		failed(span, err)
 		return
 	}
-	if settlement.Key == "" {
+	if settlement.Key == "" && settlement.Action == 0 {
 		// The zero value is Complete.
+		return
+	}
+	if settlement.Key != item.Key {
+		// A mistake, of which the item becomes Failed.
+		span.SetAttributes(attribute.String("error.type", "mistake"))
+		span.SetStatus(codes.Error, "")
 		return
 	}
 	action := strings.ToLower(settlement.Action.String())

@@ -196,6 +196,68 @@ func TestErrorsAndPanicsFailTheSpan(t *testing.T) {
 	}
 }
 
+func TestASettlementOfAnotherItemFailsTheSpan(t *testing.T) {
+	tracing, exporter := open(t, true)
+	if _, err := tracing.Enqueue(context.Background(), payload("another's"), payload("nobody's")); err != nil {
+		t.Fatal(err)
+	}
+	work(t, tracing, func(_ context.Context, item *readpast.Item) (readpast.Settlement, error) {
+		if what, _ := item.Value("Payload").Text(); what == "nobody's" {
+			return readpast.Settlement{Action: readpast.ActionComplete}, nil
+		}
+		return readpast.Operate("another", readpast.ActionComplete), nil
+	})
+	stats, err := tracing.Queue.Stats(context.Background())
+	if err != nil || stats.Failed != 2 {
+		t.Fatalf("%v failed, %v", stats.Failed, err)
+	}
+	for _, span := range exporter.GetSpans()[1:] {
+		has(t, span, attribute.String("error.type", "mistake"))
+		for _, attribute := range span.Attributes {
+			if attribute.Key == "messaging.readpast.settlement" {
+				t.Errorf("it says %v", attribute.Value)
+			}
+		}
+		if span.Status.Code != codes.Error {
+			t.Errorf("it ended with %v", span.Status)
+		}
+	}
+}
+
+func TestAnErrorOfTheLibraryIsNoEvent(t *testing.T) {
+	tracing, exporter := open(t, true)
+	wrong := readpast.NewItem{Columns: readpast.Columns{"s3cret": 1}}
+	if _, err := tracing.Enqueue(context.Background(), wrong); err == nil || !strings.Contains(err.Error(), "s3cret") {
+		t.Fatal(err)
+	}
+	if _, err := tracing.Enqueue(context.Background(), payload("ours"), payload("the library's")); err != nil {
+		t.Fatal(err)
+	}
+	work(t, tracing, func(ctx context.Context, item *readpast.Item) (readpast.Settlement, error) {
+		if item.Attempt > 1 {
+			return item.Complete(), nil
+		}
+		if what, _ := item.Value("Payload").Text(); what == "ours" {
+			return readpast.Settlement{}, errors.New("451 greylisted")
+		}
+		_, err := tracing.Queue.Enqueue(ctx, wrong)
+		return readpast.Settlement{}, fmt.Errorf("the next step: %w", err)
+	})
+	events := map[string]int{}
+	for _, span := range exporter.GetSpans() {
+		for _, event := range span.Events {
+			for _, attribute := range event.Attributes {
+				if attribute.Key == "exception.message" {
+					events[attribute.Value.AsString()]++
+				}
+			}
+		}
+	}
+	if len(events) != 1 || events["451 greylisted"] != 1 {
+		t.Errorf("the events are %v", events)
+	}
+}
+
 func TestAQueueWithoutAPlaceForItHasNoSpans(t *testing.T) {
 	tracing, exporter := open(t, false)
 	if _, err := tracing.Enqueue(context.Background(), payload("a")); err != nil {

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
+from contextlib import nullcontext, suppress
 from typing import Any, Callable
 
 import pytest
@@ -18,7 +20,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanContext, SpanKind, StatusCode
 
 import readpast
-from readpast import otel
+from readpast import Action, Settlement, otel
 from readpast.aio import AsyncQueue
 
 _exporter = InMemorySpanExporter()
@@ -152,6 +154,15 @@ def test_an_item_keeps_a_trace_of_its_own(traced: readpast.Queue) -> None:
     assert process.parent.trace_state["rojo"] == "1"
 
 
+def test_a_malformed_trace_is_left_out_whatever_it_holds(traced: readpast.Queue) -> None:
+    parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    bad = ["nonsense", parent + "\0", "\ud83d"]
+    traced.enqueue_many(readpast.NewItem(traceparent=each, tracestate="rojo=1") for each in bad)
+    traced.enqueue_many(readpast.NewItem(traceparent=parent, tracestate=each) for each in bad)
+    with traced.claim(6) as batch:
+        assert [(item.traceparent, item.tracestate) for item in batch] == [(None, None)] * 3 + [(parent, None)] * 3
+
+
 def test_what_is_around_a_handler_is_linked_to_and_is_no_parent(traced: readpast.Queue) -> None:
     otel.enqueue(traced, {"Payload": "a"})
     handle = otel.traced(traced, lambda _: None)
@@ -162,12 +173,146 @@ def test_what_is_around_a_handler_is_linked_to_and_is_no_parent(traced: readpast
     assert [link.context.span_id for link in process.links] == [span_id(send), around.get_span_context().span_id]
 
 
-def test_an_enqueue_that_fails_fails_the_span(traced: readpast.Queue) -> None:
-    with pytest.raises(readpast.QueueError):
-        otel.enqueue(traced, {"Nonsense": 1})
+def test_an_enqueue_that_fails_fails_the_span_which_has_none_of_its_values(traced: readpast.Queue) -> None:
+    with pytest.raises(readpast.QueueError, match="s3cret"):
+        otel.enqueue(traced, {"Small": "s3cret"})
     (send,) = spans("send")
     assert send.status.status_code is StatusCode.ERROR
     assert str(attributes(send)["error.type"]).startswith("readpast.")
+    assert not send.events
+    assert "s3cret" not in send.to_json()
+
+
+def test_a_handler_whose_own_enqueue_fails_tells_none_of_its_values(traced: readpast.Queue) -> None:
+    otel.enqueue(traced, {"Payload": "a"})
+
+    def handle(_: readpast.Item) -> None:
+        try:
+            traced.enqueue({"Small": "s3cret"})
+        except readpast.QueueError as error:
+            raise RuntimeError("the next step cannot be enqueued") from error
+
+    with traced.claim() as batch, pytest.raises(RuntimeError):
+        otel.traced(traced, handle)(batch[0])
+    (process,) = spans("process")
+    assert attributes(process)["error.type"] == "RuntimeError"
+    assert "s3cret" not in process.to_json()
+
+
+class Left(BaseException):
+    """What ends the run."""
+
+
+@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, asyncio.CancelledError, Left])
+@pytest.mark.parametrize("is_coroutine", [False, True])
+def test_whatever_ends_an_attempt_fails_its_span(
+    traced: readpast.Queue, error: type[BaseException], is_coroutine: bool
+) -> None:
+    otel.enqueue(traced, {"Payload": "a"})
+
+    def leave(_: readpast.Item) -> None:
+        worker.stop()
+        raise error
+
+    async def leave_later(item: readpast.Item) -> None:
+        leave(item)
+
+    worker = readpast.Worker(traced, otel.traced(traced, leave_later if is_coroutine else leave))
+    # A coroutine that somebody else cancels is tried again, and the worker goes on.
+    with nullcontext() if is_coroutine and error is asyncio.CancelledError else pytest.raises(error):
+        worker.run()
+    assert traced.stats().error == 1
+    (process,) = spans("process")
+    assert process.status.status_code is StatusCode.ERROR
+    assert str(attributes(process)["error.type"]).endswith(error.__name__)
+
+
+def test_a_handler_that_the_worker_cancels_has_not_failed(traced: readpast.Queue) -> None:
+    otel.enqueue_many(traced, [{"Payload": "patient"}])
+
+    async def handle(_: readpast.Item) -> None:
+        worker.stop()
+        await asyncio.sleep(3600)
+
+    worker = readpast.Worker(traced, otel.traced(traced, handle), stop_timeout=0.05)
+    worker.run()
+    assert traced.stats().pending == 1
+    (process,) = spans("process")
+    assert (process.status.status_code, list(process.events)) == (StatusCode.UNSET, [])
+
+
+def test_a_handler_beside_one_that_leaves_the_program_has_not_failed(traced: readpast.Queue) -> None:
+    otel.enqueue_many(traced, [{"Payload": "leaves"}, *[{"Payload": "is beside it"}] * 7])
+    beside = threading.Semaphore(0)
+
+    def wait() -> None:
+        for _ in range(7):
+            assert beside.acquire(timeout=support.PATIENCE)
+
+    async def handle(item: readpast.Item) -> None:
+        if item["Payload"] == "leaves":
+            await asyncio.to_thread(wait)
+            sys.exit(3)
+        beside.release()
+        await asyncio.sleep(3600)
+
+    with pytest.raises(SystemExit):
+        readpast.Worker(traced, otel.traced(traced, handle), threads=8).run()
+    failed = [span for span in spans("process") if span.status.status_code is StatusCode.ERROR]
+    assert [attributes(span)["error.type"] for span in failed] == ["SystemExit"]
+    assert len(spans("process")) == 8
+
+
+mistakes: dict[str, Callable[[readpast.Item], Any]] = {
+    "another type": lambda _: "done",
+    "another item": lambda _: Settlement("another", "t", 1, Action.COMPLETE),
+    "another type of action": lambda item: item.complete()._replace(action=4),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    "no action": lambda item: item.complete()._replace(action=None),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    "no JSON": lambda item: item.complete()._replace(set={"Payload": object()}),
+}
+
+
+@pytest.mark.parametrize("mistake", mistakes)
+def test_a_mistake_fails_the_span_and_is_what_it_is_without_one(traced: readpast.Queue, mistake: str) -> None:
+    otel.enqueue(traced, {"Payload": "a"})
+    work(traced, mistakes[mistake])
+    assert traced.stats().failed == 1
+    (process,) = spans("process")
+    assert process.status.status_code is StatusCode.ERROR
+    assert attributes(process)["error.type"] == "mistake"
+    assert "messaging.readpast.settlement" not in attributes(process)
+
+
+@pytest.mark.parametrize("is_cancelled", [False, True])
+def test_a_coroutine_that_never_began_is_ended_with_its_span(traced: readpast.Queue, is_cancelled: bool) -> None:
+    otel.enqueue(traced, {"Payload": "a"})
+    handlers: list[Coroutine[Any, Any, None]] = []
+
+    async def work(_: readpast.Item) -> None:
+        raise AssertionError("it never begins")
+
+    def handle(item: readpast.Item) -> Coroutine[Any, Any, None]:
+        handlers.append(work(item))
+        return handlers[0]
+
+    async def cancel(given: Any) -> None:
+        task = asyncio.ensure_future(given)
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+    with traced.claim() as batch:
+        given: Any = otel.traced(traced, handle)(batch[0])
+        assert inspect.iscoroutine(given)
+        if is_cancelled:
+            asyncio.run(cancel(given))
+        else:
+            given.close()
+        # Some versions of Python let go of what it was given only now.
+        del given
+    assert inspect.getcoroutinestate(handlers[0]) == inspect.CORO_CLOSED
+    (process,) = spans("process")
+    assert process.status.status_code is StatusCode.UNSET
 
 
 def test_an_async_queue_sends_it_as_well(traced: readpast.Queue) -> None:

@@ -45,8 +45,8 @@ namespace Readpast
                     native[i].DelayMs = DelayOf(item.Delay);
                     native[i].Due = texts.Text(item.Due, "Due");
                     native[i].ColumnsJson = texts.Text(item.ColumnsJson, "ColumnsJson");
-                    native[i].Traceparent = texts.Text(item.TraceParent, "TraceParent");
-                    native[i].Tracestate = texts.Text(item.TraceState, "TraceState");
+                    native[i].Traceparent = texts.OfTrace(item.TraceParent);
+                    native[i].Tracestate = texts.OfTrace(item.TraceState);
                 }
                 fixed (NewItemStruct* from = native)
                 {

@@ -21,8 +21,8 @@ func (n *NewItems) Add(itemType, step string, delayMs int64, due, columns string
 		due:      n.texts.Given("a due time", due),
 		columns:  n.texts.Given("the columns", columns),
 
-		traceparent: n.texts.Given("the traceparent", trace.Parent),
-		tracestate:  n.texts.Given("the tracestate", trace.State),
+		traceparent: n.texts.OfTrace(trace.Parent),
+		tracestate:  n.texts.OfTrace(trace.State),
 	})
 }
 

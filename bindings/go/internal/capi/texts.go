@@ -33,6 +33,14 @@ func (t *Texts) Given(name, text string) C.int64_t {
 	return t.Add(name, text)
 }
 
+// OfTrace is Given for a part of a trace's context. What is malformed is left out, also what cannot be said.
+func (t *Texts) OfTrace(text string) C.int64_t {
+	if strings.IndexByte(text, 0) >= 0 {
+		return -1
+	}
+	return t.Given("", text)
+}
+
 // any is the place of a text that may hold anything, for the library to judge; nil stands for none.
 func (t *Texts) any(text *string) C.struct_any_text {
 	if text == nil {

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Union
 
 from ._library import CData, ffi
-from .errors import refused
+from .errors import InvalidArgumentError, refused
 
 Seconds = Union[float, timedelta]
 """A span of time, in seconds. Part of a millisecond counts as a whole one: a short wait is not none."""
@@ -45,6 +45,13 @@ class Texts:
         if text is None:
             return ffi.NULL
         return self._keep(encoded(text, name))
+
+    def of_trace(self, text: str | None, name: str) -> CData:
+        """A part of a trace's context. What is malformed is left out, also what the library could not be given."""
+        try:
+            return self(text, name)
+        except InvalidArgumentError:
+            return ffi.NULL
 
     def with_length(self, text: str | None, name: str) -> tuple[CData, int]:
         """A text that may hold anything, also a NUL or half a character: for the library to judge."""

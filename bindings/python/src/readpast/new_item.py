@@ -50,8 +50,8 @@ def new_items_for(items: Sequence[NewItem | Mapping[str, Any]], texts: Texts) ->
         native.delay_ms = delay(item.delay)
         native.due = texts(moment(item.due), "due")
         native.columns_json = texts(json_of(item.columns, "columns"), "columns")
-        native.traceparent = texts(item.traceparent, "traceparent")
-        native.tracestate = texts(item.tracestate, "tracestate")
+        native.traceparent = texts.of_trace(item.traceparent, "traceparent")
+        native.tracestate = texts.of_trace(item.tracestate, "tracestate")
     return array
 
 

@@ -15,9 +15,10 @@ item are siblings.
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import inspect
-from collections.abc import Awaitable, Generator, Iterable, Mapping
+from collections.abc import Coroutine, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from typing import Any, Callable, cast
 
@@ -26,13 +27,14 @@ from opentelemetry import trace
 from opentelemetry.trace import Link, Span, SpanKind, Status, StatusCode, Tracer
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from ._handling import Handler, check
+from ._coroutines import by_worker
+from ._handling import Handler, Mistake, check, proper
 from ._library import VERSION
 from .answers import Answers, Receipt
+from .errors import QueueError
 from .item import Item
 from .new_item import NewItem
 from .queue import Queue
-from .settlement import Settlement
 from .status import Action
 
 _w3c = TraceContextTextMapPropagator()
@@ -64,7 +66,8 @@ def sending(
         with otel.sending(aio.queue, items) as (sent, told):
             told(await aio.enqueue_many(sent))
 
-    An item that has a `traceparent` of its own keeps it, and the span links to it.
+    An item that has a `traceparent` of its own keeps it, and the span links to it. Of an exception the span has the
+    type alone: its text may quote what the items hold.
     """
     plain = [item if isinstance(item, NewItem) else NewItem(item) for item in items]
     if not queue.is_traced:
@@ -75,7 +78,12 @@ def sending(
     if len(plain) != 1:
         attributes["messaging.batch.message_count"] = len(plain)
     with _tracer().start_as_current_span(
-        f"send {queue.name}", kind=SpanKind.PRODUCER, attributes=attributes, links=links, set_status_on_exception=False
+        f"send {queue.name}",
+        kind=SpanKind.PRODUCER,
+        attributes=attributes,
+        links=links,
+        record_exception=False,
+        set_status_on_exception=False,
     ) as span:
         carrier: dict[str, str] = {}
         _w3c.inject(carrier)
@@ -88,7 +96,7 @@ def sending(
         try:
             yield [item if item.traceparent else _within(item, carrier) for item in plain], told
         except Exception as error:
-            _failed(span, error)
+            _failed(span, _type(error))
             raise
 
 
@@ -99,8 +107,10 @@ def _within(item: NewItem, carrier: Mapping[str, str]) -> NewItem:
 def traced(queue: Queue, handler: Handler) -> Handler:
     """The handler, each of its calls inside a span that goes on with the trace that its item brings.
 
-    The span fails when the handler raises, or says retry or fail. Within it logs, spans and calls to other services
-    belong to the trace. For functions and for coroutine functions.
+    The span fails when the handler raises, says retry or fail, or gives what no handler may; not when the worker
+    cancels it. It has the exception as an event, but for one that comes of a call of this library, whose text may quote
+    what items hold. Within it logs, spans and calls to other services belong to the trace. For functions and for
+    coroutine functions.
     """
     check(handler)
     if not queue.is_traced:
@@ -112,15 +122,29 @@ def traced(queue: Queue, handler: Handler) -> Handler:
         with _inside(span):
             given: object = handler(item)
             if not inspect.iscoroutine(given):
-                return _ended(span, given)
-        return _awaited(span, cast("Awaitable[Settlement | None]", given))
+                return _ended(span, item, given)
+        return _awaited(_Begun(span, given), item)
 
     return cast("Handler", handle)
 
 
-async def _awaited(span: Span, given: Awaitable[Settlement | None]) -> object:
-    with _inside(span):
-        return _ended(span, await given)
+class _Begun:
+    """What a coroutine has to end. One that is closed, or cancelled, before its first line runs none of its lines; it
+    lets go of this."""
+
+    def __init__(self, span: Span, coroutine: Coroutine[Any, Any, object]) -> None:
+        self.span = span
+        self.coroutine = coroutine
+
+    def __del__(self) -> None:
+        self.coroutine.close()
+        if self.span.is_recording():
+            self.span.end()
+
+
+async def _awaited(begun: _Begun, item: Item) -> object:
+    with _inside(begun.span):
+        return _ended(begun.span, item, await begun.coroutine)
 
 
 def _begun(queue: Queue, item: Item) -> Span:
@@ -142,31 +166,54 @@ def _inside(span: Span) -> Generator[None]:
     try:
         yield
     except BaseException as error:
-        # What ends a coroutine from outside is no failure of the handler's.
-        if isinstance(error, Exception):
-            span.record_exception(error)
-            _failed(span, error)
+        if not _is_from_outside(error):
+            if not _quotes(error):
+                span.record_exception(error)
+            _failed(span, _type(error))
         span.end()
         raise
     finally:
         contexts.detach(token)
 
 
-def _ended(span: Span, given: object) -> object:
-    if isinstance(given, Settlement):
-        action = given.action.name.lower()
-        span.set_attribute("messaging.readpast.settlement", action)
-        if given.action in {Action.RETRY, Action.FAIL}:
-            span.set_attribute("error.type", action)
-            span.set_status(Status(StatusCode.ERROR))
+def _is_from_outside(error: BaseException) -> bool:
+    """Whether this ends a coroutine from outside, which is no failure of the handler's: the item is given back."""
+    return isinstance(error, GeneratorExit) or (isinstance(error, asyncio.CancelledError) and by_worker())
+
+
+def _quotes(error: BaseException | None) -> bool:
+    """Whether the text of an exception, in which those that led to it are told as well, may quote what items hold, also
+    in secret columns: what the library and the database say of a call does."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        if isinstance(error, QueueError):
+            return True
+        seen.add(id(error))
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return False
+
+
+def _ended(span: Span, item: Item, given: object) -> object:
+    try:
+        action = None if given is None else proper(given, item).action
+    except Mistake:
+        _failed(span, "mistake")
+    else:
+        if action is not None:
+            span.set_attribute("messaging.readpast.settlement", action.name.lower())
+            if action in {Action.RETRY, Action.FAIL}:
+                _failed(span, action.name.lower())
     span.end()
     return given
 
 
-def _failed(span: Span, error: Exception) -> None:
+def _type(error: BaseException) -> str:
     kind = type(error)
-    is_builtin = kind.__module__ == "builtins"
-    span.set_attribute("error.type", kind.__qualname__ if is_builtin else f"{kind.__module__}.{kind.__qualname__}")
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _failed(span: Span, kind: str) -> None:
+    span.set_attribute("error.type", kind)
     span.set_status(Status(StatusCode.ERROR))
 
 

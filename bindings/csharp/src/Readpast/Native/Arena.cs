@@ -46,6 +46,21 @@ namespace Readpast.Native
         }
 
         /// <summary>
+        /// A part of a trace's context. What is malformed is left out, also what <see cref="Text"/> refuses.
+        /// </summary>
+        internal IntPtr OfTrace(string text)
+        {
+            try
+            {
+                return Text(text, nameof(text));
+            }
+            catch (ArgumentException)
+            {
+                return IntPtr.Zero;
+            }
+        }
+
+        /// <summary>
         /// Any text, with its length in bytes: whether it may hold a NUL, or half a surrogate pair, is for the library
         /// to judge.
         /// </summary>
