@@ -76,5 +76,5 @@ def _plain(value: object) -> str:
     if isinstance(value, UUID):
         return str(value)
     if isinstance(value, (bytes, bytearray, memoryview)):
-        return b64encode(bytes(value)).decode()
+        return b64encode(value.tobytes() if isinstance(value, memoryview) else value).decode()
     raise TypeError(f"a column cannot hold an object of type {type(value).__name__}")
