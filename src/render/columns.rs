@@ -84,6 +84,7 @@ impl Constraint {
 pub(super) fn constraints(dialect: Dialect, stem: &str, column: &ColumnSpec, described: bool) -> Vec<Constraint> {
     let style = dialect.quote_style();
     let column_name = column.name.as_str();
+    let quoted = if described { column.name.quoted_as_written(style) } else { column.name.quoted(style) };
     let mut constraints = Vec::new();
     let mut add = |before: &str, after: &str, definition: String| {
         let name = match dialect {
@@ -99,13 +100,11 @@ pub(super) fn constraints(dialect: Dialect, stem: &str, column: &ColumnSpec, des
     }
     // The type has no length there.
     if let (Dialect::Postgres, ColumnKind::Binary(Some(most))) = (dialect, column.kind) {
-        let name = if described { column.name.quoted_as_written(style) } else { column.name.quoted(style) };
-        add("", "length", format!("CHECK (octet_length({name}) <= {most})"));
+        add("", "length", format!("CHECK (octet_length({quoted}) <= {most})"));
     }
     if let Some(ReferenceSpec { table, column: theirs }) = &column.references {
-        let ours = if described { column.name.quoted_as_written(style) } else { column.name.quoted(style) };
         let (table, theirs) = (dialect.written(table), dialect.as_written(theirs));
-        add("FK", "fkey", format!("FOREIGN KEY ({ours}) REFERENCES {table} ({theirs})"));
+        add("FK", "fkey", format!("FOREIGN KEY ({quoted}) REFERENCES {table} ({theirs})"));
     }
     constraints
 }

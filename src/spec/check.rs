@@ -17,6 +17,9 @@ use std::ops::RangeInclusive;
 /// PostgreSQL keeps so many bytes of a name.
 const MAX_NAME_BYTES: usize = 63;
 
+/// SQL Server keeps so many characters of one.
+const MAX_NAME_CHARS: usize = 128;
+
 /// A day: longer than any lease or pause between attempts should be.
 const DAY_MS: i32 = 86_400_000;
 

@@ -1,6 +1,6 @@
 //! The kinds of work and the columns that a producer gives.
 
-use super::{Checked, MAX_NAME_BYTES, Place, same_name};
+use super::{Checked, MAX_NAME_BYTES, MAX_NAME_CHARS, Place, same_name};
 use crate::ident::Identifier;
 use crate::spec::{CheckSpec, ColumnKind, ColumnSpec, KeySource, QueueSpec, Storage, column_value, why_no_condition};
 use serde_json::Value;
@@ -166,12 +166,15 @@ pub(super) fn constraints(place: &Place, spec: &QueueSpec, table: &str, column: 
         Storage::Procedures(_) => false,
     };
     let name = column.name.as_str();
-    for (key, is_there, ending) in [
-        ("sql_type", column.sql_type.is_some(), ""),
-        ("check", column.check.is_some(), "check"),
-        ("type", made && matches!(column.kind, ColumnKind::Binary(Some(_))), "length"),
-        ("references", column.references.is_some(), "fkey"),
-        ("default", made && column.default.is_some(), "df"),
+    // A default has a name on SQL Server alone, which takes longer ones; a type is no constraint.
+    let default = format!("DF_{table}_{name}");
+    let named = |ending: &str| Some((format!("{table}_{name}_{ending}"), MAX_NAME_BYTES));
+    for (key, is_there, constraint) in [
+        ("sql_type", column.sql_type.is_some(), None),
+        ("check", column.check.is_some(), named("check")),
+        ("type", made && matches!(column.kind, ColumnKind::Binary(Some(_))), named("length")),
+        ("references", column.references.is_some(), named("fkey")),
+        ("default", made && column.default.is_some(), Some((default, MAX_NAME_CHARS))),
     ] {
         if !is_there {
             continue;
@@ -181,9 +184,10 @@ pub(super) fn constraints(place: &Place, spec: &QueueSpec, table: &str, column: 
             "is for tables that readpast makes; this one is somebody else's, and has what its owner gave it".to_owned()
         };
         place.need(made, why)?;
-        let named = format!("{table}_{name}_{ending}");
-        let why = || format!("the constraint would be called {named}, which has more than {MAX_NAME_BYTES} characters");
-        place.need(named.len() <= MAX_NAME_BYTES, why)?;
+        if let Some((named, most)) = constraint {
+            let why = || format!("the constraint would be called {named}, which has more than {most} characters");
+            place.need(named.len() <= most, why)?;
+        }
     }
     if let Some(CheckSpec { sql_server, postgres }) = &column.check {
         let place = place.key("check");

@@ -174,3 +174,17 @@ fn bytes_are_of_some_length_and_are_no_group() {
     let error = QueueSpec::from_json(theirs).unwrap_err();
     assert!(error.message().contains("columns[0].type: is no type for hand-written procedures"), "{error}");
 }
+
+/// A default's name may be as long as SQL Server's are; a constraint's has to fit PostgreSQL.
+#[test]
+fn names_of_constraints_fit_their_server() {
+    let (queue, name) = (format!("W{}", "q".repeat(30)), "c".repeat(40));
+    let with = |more: &str| {
+        QueueSpec::from_json(&format!(
+            r#"{{"queue": "{queue}", "columns": [{{"name": "{name}", "type": "text(9)", {more}}}]}}"#
+        ))
+    };
+    with(r#""default": "a""#).unwrap();
+    with(r#""sql_type": "dbo.Code""#).unwrap();
+    assert!(with(r#""check": "1 = 1""#).unwrap_err().message().contains("more than 63"));
+}
