@@ -172,6 +172,13 @@ impl Queue {
         operate::find(&self.0, filter, after, max)
     }
 
+    /// As [`find`](Self::find), but reads at most `most` items of the queue, so that it takes no longer in a queue of millions.
+    /// The key beside the items is there when the page is not full and there may be items that it did not get to: go on
+    /// after it. Keys in the filter are looked up, however many items there are.
+    pub fn look(&self, filter: &Filter, after: Option<&str>, max: u32, most: u32) -> Result<(Batch, Option<String>)> {
+        operate::look(&self.0, filter, after, max, most)
+    }
+
     /// The item with this key, as a batch of one; an empty batch when there is none.
     pub fn get(&self, key: &str) -> Result<Batch> {
         operate::find(&self.0, &Filter::of_keys([key]), None, 1)

@@ -164,6 +164,17 @@ impl Rows {
         if self.columns.is_empty() { 0 } else { self.cells.len() / self.columns.len() }
     }
 
+    /// Takes the last row away if it only tells up to where there was a look, and gives the key in it.
+    pub(crate) fn take_further(&mut self) -> Option<String> {
+        let last = self.len().checked_sub(1)? * self.columns.len();
+        if self.text_at(last + answer_column::ANSWER) != Some("MORE") {
+            return None;
+        }
+        let key = self.text_at(last + answer_column::KEY).map(str::to_owned);
+        self.cells.truncate(last);
+        key
+    }
+
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -4,6 +4,7 @@ use super::backend::Backend;
 use super::operation::{Attempts, in_parts};
 use super::wake::YieldsTo;
 use super::{Inner, answered, answers, check_count, claim};
+use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Answer, Batch, Filter, ItemRef, Outcome, Rows, Value};
 use crate::metrics::Call;
@@ -13,20 +14,51 @@ use crate::spec::put_key;
 use serde_json::json;
 
 pub(super) fn find(queue: &Inner, filter: &Filter, after: Option<&str>, max: u32) -> Result<Batch> {
+    let (calls, filter, max) = sought(queue, filter, after, max)?;
+    let params = [Param::Text(&filter), Param::Text(after.unwrap_or_default()), max, Param::OptionalInteger(None)];
+    let rows = queue.with_session(Call::Find, |session| answered(session, &calls.find, &params))?;
+    Ok(found(queue, rows))
+}
+
+pub(super) fn look(
+    queue: &Inner,
+    filter: &Filter,
+    after: Option<&str>,
+    max: u32,
+    most: u32,
+) -> Result<(Batch, Option<String>)> {
+    let most = i32::try_from(most).ok().filter(|most| *most > 0).ok_or_else(|| {
+        let message = format!("the number of items to look at is {most}; it is from 1 to {}", i32::MAX);
+        Error::new(ErrorKind::InvalidArgument, message)
+    })?;
+    let (calls, filter, max) = sought(queue, filter, after, max)?;
+    let params = [Param::Text(&filter), Param::Text(after.unwrap_or_default()), max, Param::Integer(most)];
+    let mut results = queue.with_session(Call::Find, |session| session.results(&calls.find, &params))?;
+    // In a result of its own on SQL Server.
+    let further = results.last_mut().and_then(Rows::take_further);
+    let rows = results.into_iter().next().unwrap_or_default();
+    Ok((found(queue, rows), further))
+}
+
+/// What a call that looks for items is given.
+fn sought<'a>(
+    queue: &'a Inner,
+    filter: &Filter,
+    after: Option<&str>,
+    max: u32,
+) -> Result<(&'a Calls, String, Param<'static>)> {
     let max = check_count("the number of items to find", max as usize)?;
     let calls = queue.backend.ours("look for items", "they have no procedure for it; the view shows them")?;
     check_keys(queue, filter)?;
-    after.filter(|key| !key.is_empty()).map(|key| queue.spec.check_key(key)).transpose()?;
-    let filter = filter.to_json(queue.spec.has_composite_key())?;
-    let after = match after {
-        Some("") => {
-            return Err(Error::new(ErrorKind::InvalidArgument, "the key to go on after is empty; leave it out"));
-        }
-        other => other.unwrap_or_default(),
-    };
-    let params = [Param::Text(&filter), Param::Text(after), Param::Integer(max)];
-    let rows = queue.with_session(Call::Find, |session| answered(session, &calls.find, &params))?;
-    Ok(if rows.is_empty() { Batch::default() } else { queue.hand_out(rows, 0) })
+    if after == Some("") {
+        return Err(Error::new(ErrorKind::InvalidArgument, "the key to go on after is empty; leave it out"));
+    }
+    after.map(|key| queue.spec.check_key(key)).transpose()?;
+    Ok((calls, filter.to_json(queue.spec.has_composite_key())?, Param::Integer(max)))
+}
+
+fn found(queue: &Inner, rows: Rows) -> Batch {
+    if rows.is_empty() { Batch::default() } else { queue.hand_out(rows, 0) }
 }
 
 pub(super) fn redrive(queue: &Inner, items: &[ItemRef<'_>], operation: Option<&str>) -> Result<Vec<Outcome>> {

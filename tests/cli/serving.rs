@@ -51,6 +51,23 @@ fn is_tight(served: &Served, path: &str) -> String {
     body
 }
 
+/// In a queue of millions a search goes on by pieces, each as fast as the first.
+#[test]
+fn a_search_reads_so_many_items_and_says_where_it_is() {
+    let shell = Shell::new();
+    shell.fill(250);
+    let served = Served::start(&shell, &["--most", "100"]).ready();
+    let mut path = "/queue/Mail/items?error=nothing".to_owned();
+    for looked in [true, true, false] {
+        let page = served.get(&path);
+        assert_eq!(page.body.contains("Looked at 100 items"), looked, "{path}: {page:?}");
+        let Some((_, link)) = page.body.split_once("rel=\"next\" href=\"") else { break };
+        link.split('"').next().unwrap().replace("&amp;", "&").clone_into(&mut path);
+    }
+    served.get(&path).shows(&["No items fit."]);
+    served.get("/queue/Mail/items?status=Pending").shows(&["50 items", "The next ones"]);
+}
+
 #[test]
 fn pages_show_what_is_there() {
     let shell = mixed();

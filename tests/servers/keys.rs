@@ -2,7 +2,7 @@
 //! in tables that have next to none, on both servers.
 
 use readpast::item::{Action, Answer, Batch, Filter, ItemRef, Lease, NewItem, Outcome, Settlement};
-use readpast::{Queue, QueueSpec, install};
+use readpast::{ItemState, Queue, QueueSpec, install};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -134,7 +134,10 @@ fn drain(database: &Database, name: &str, columns: fn(usize) -> Value) {
     assert_eq!(keys(&all), added, "{name}");
     let page = queue.find(&Filter::default(), Some(all.get(2).unwrap().key()), 100).unwrap();
     assert_eq!(page.len(), 3, "{name}: after a key");
-    let failed: Vec<_> = all.iter().filter(|item| item.state() == Some(readpast::ItemState::Failed)).collect();
+    in_pieces(&queue, &Filter::default(), 6, name);
+    in_pieces(&queue, &Filter::of_states([ItemState::Failed]), 1, name);
+    in_pieces(&queue, &Filter { error: Some("nothing says this".to_owned()), ..Filter::default() }, 0, name);
+    let failed: Vec<_> = all.iter().filter(|item| item.state() == Some(ItemState::Failed)).collect();
     assert!(!failed.is_empty(), "{name}");
     let again: Vec<_> = failed.iter().map(|item| ItemRef::from(*item)).collect();
     all_ok(&queue.redrive(&again, None).unwrap(), name);
@@ -143,4 +146,23 @@ fn drain(database: &Database, name: &str, columns: fn(usize) -> Value) {
     settle(&queue, &begun, Action::Complete, name);
     assert_eq!(queue.purge(&Filter::of_keys(added.iter().take(2).cloned()), 100).unwrap(), 2, "{name}");
     assert_eq!(queue.find(&Filter::default(), None, 100).unwrap().len(), added.len() - 2, "{name}");
+}
+
+/// Looks that read two items each find what one find does; a page that is full says no more than its last key does.
+fn in_pieces(queue: &Queue, filter: &Filter, count: usize, name: &str) {
+    let (mut seen, mut after) = (Vec::new(), None::<String>);
+    for look in 0.. {
+        let (page, further) = queue.look(filter, after.as_deref(), 100, 2).unwrap();
+        assert!(page.len() <= 2 && look < 5, "{name}: look {look}");
+        seen.extend(page.iter().map(|item| item.key().to_owned()));
+        let Some(key) = further else { break };
+        assert_ne!(after.as_ref(), Some(&key), "{name}");
+        after = Some(key);
+    }
+    let whole: Vec<_> = queue.find(filter, None, 100).unwrap().iter().map(|item| item.key().to_owned()).collect();
+    assert_eq!((&seen, whole.len()), (&whole, count), "{name}: {filter:?}");
+    if count > 1 {
+        let (page, further) = queue.look(filter, None, 1, 4).unwrap();
+        assert_eq!((page.len(), further), (1, None), "{name}");
+    }
 }

@@ -138,6 +138,14 @@ fn calls_read_few_rows(scratch: &Scratch) {
         "SELECT json_build_object('keys', json_agg(enqueued_at))::text FROM readpast.job WHERE lease_owner = 'w'",
     ));
     check(&mut session, "find by keys", &find(&keys));
+    // The page is not full: a plan that goes through the table in its order would read it to the end.
+    let one = text(&run(
+        &mut session,
+        "SELECT json_build_object('keys', json_agg(k))::text FROM (SELECT MIN(enqueued_at) FROM readpast.job) AS k (k)",
+    ));
+    check_few(&mut session, "find by one key", &find(&one), 1);
+    // What a bounded look ends with: up to where.
+    check_few(&mut session, "look for what is not there", &look(r#"{"error": "nothing says this"}"#), 1);
     check(&mut session, "find from the start", &find(r#"{"types": ["Default"]}"#));
     run(&mut session, "UPDATE readpast.job SET status = 'Failed' WHERE lease_owner = 'w'");
     check(&mut session, "redrive", &redrive(1, &items.replace("token", "old")));
@@ -238,6 +246,13 @@ fn check(session: &mut Session, name: &str, call: &str) {
     assert!((BATCH..MOST).contains(&read), "{name} reads {read} rows for {BATCH} items");
 }
 
+/// The same of a call that finds less than the rest.
+fn check_few(session: &mut Session, name: &str, call: &str, count: i64) {
+    let (rows, read) = read_for(session, call);
+    assert_eq!(number(&rows), count, "{name}: rows");
+    assert!(read < MOST, "{name} reads {read} rows");
+}
+
 fn rows_read(session: &mut Session, name: &str, call: &str) -> i64 {
     let (rows, read) = read_for(session, call);
     assert_eq!(number(&rows), BATCH, "{name}: items");
@@ -285,6 +300,11 @@ fn redrive(operation: u8, items: &str) -> String {
 
 fn find(filter: &str) -> String {
     format!("SELECT COUNT(*) FROM readpast.find_job('{filter}', NULL, {BATCH})")
+}
+
+/// A bounded look from the start.
+fn look(filter: &str) -> String {
+    format!("SELECT COUNT(*) FROM readpast.find_job('{filter}', NULL, {BATCH}, {BATCH})")
 }
 
 /// Puts `count` items in that wait, that are done, and that dead workers hold; and as many operations of long ago.

@@ -1,1 +1,1 @@
-SELECT * FROM {{ object("find_" ~ queue) }}(?::json, ?::text, ?::integer)
+SELECT * FROM {{ object("find_" ~ queue) }}(?::json, ?::text, ?::integer, ?::integer)

@@ -1,1 +1,1 @@
-{CALL {{ object("Find_" ~ queue) }} (?, ?, ?)}
+{CALL {{ object("Find_" ~ queue) }} (?, ?, ?, ?)}

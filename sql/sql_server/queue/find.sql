@@ -7,13 +7,15 @@ last key of it begins the next one. @Filter is a JSON object, of which every mem
 types (arrays), before and after (UTC, of the last change), error (a part of its text), longer_ms (its last attempt took
 more milliseconds; the one that it is in has done so till now). NULL is all items.
 One row per item, with the answer FOUND. Columns that are secret are NULL. It changes nothing, and its locks on rows are let go one by one. Without keys
-it reads the table in order until the page is full.
+it reads the table in order until the page is full; with @Most, no more than that many items. A second result with the
+answer MORE then has the key up to which it has looked, if there may be others and the page is not full: go on after it.
 Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
     @Filter nvarchar(max) = NULL,
     @After nvarchar(4000) = NULL,
-    @Max int = 100
+    @Max int = 100,
+    @Most int = NULL
 AS
 BEGIN
 {% include "part/head.sql" %}
@@ -21,9 +23,12 @@ BEGIN
     SET DEADLOCK_PRIORITY LOW;
 {% include "part/clock_variables.sql" %}
 {% include "part/filter.sql" %}
+    DECLARE @_Further bit = 0;
 
     IF @Max IS NULL OR @Max < 1 OR @Max > 1000
         THROW 50021, N'{{ procedure }}: @Max must be from 1 to 1000.', 1;
+    IF @Most < 1
+        THROW 50021, N'{{ procedure }}: @Most must be 1 or more, or NULL.', 1;
 
     SET @After = NULLIF(@After, N'');
     INSERT INTO @_Given ([Ordinal], {{ item.names(t) }})
@@ -33,6 +38,22 @@ BEGIN
     IF EXISTS (SELECT 1 FROM @_Given AS g WHERE {{ item.missing(t, "g") }})
         THROW 50021, N'{{ procedure }}: @After is not a key of {{ queue }}.', 1;
 {% filter replace("\n        ", "\n    ") %}{% include "part/clock.sql" %}{% endfilter %}
+
+{%- macro beyond(ordinal, op) %}
+{%- if t.key | length > 1 %}q.{{ t.key[0].quoted }} {{ op }}= (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = {{ ordinal }})
+            AND EXISTS (
+                SELECT 1 FROM @_Given AS g
+                WHERE
+                    g.[Ordinal] = {{ ordinal }}
+                    AND (
+{%- for k in t.key %}
+                        {{ "OR (" if not loop.first }}{% for before in t.key[:loop.index0] %}q.{{ before.quoted }} = g.{{ before.var }} AND {% endfor %}q.{{ k.quoted }} {{ op }}{{ "=" if loop.last and op == "<" }} g.{{ k.var }}{{ ")" if not loop.first }}
+{%- endfor %}
+                    )
+            )
+{%- else %}q.{{ t.key[0].quoted }} {{ "<=" if op == "<" else op }} (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = {{ ordinal }})
+{%- endif %}
+{%- endmacro %}
 {% for by in ["keys", "ended", "all"] if own or by != "ended" %}
 {%- if by == "keys" %}
     IF @_Keys IS NOT NULL
@@ -43,6 +64,29 @@ BEGIN
         /* They have an index of their own. */
 {%- endif %}
 {%- filter indent(4 if by != "all" else 0) %}
+{%- set range %}
+        (@After IS NULL OR ({{ beyond(-1, ">") }}))
+{%- if by == "ended" %}
+        AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+{%- endif %}
+{%- endset %}
+{%- if by != "keys" %}
+    /* How far: as many items on as are to be read, else to the end. */
+    IF @Most IS NOT NULL
+    BEGIN
+        INSERT INTO @_Given ([Ordinal], {{ item.names(t) }})
+        SELECT -2, {{ item.of_item(t) }}
+        FROM {{ table }} AS q{{ " WITH (INDEX ([IX_" ~ queue ~ "_Ended]))" if by == "ended" }}
+        WHERE
+{%- filter indent(4) %}{{ range }}{% endfilter %}
+        ORDER BY {{ item.of_item(t) }}
+        OFFSET @Most - 1 ROWS FETCH NEXT 1 ROWS ONLY
+        OPTION (RECOMPILE);
+
+        SET @_Further = @@ROWCOUNT;
+    END;
+
+{%- endif %}
     SELECT TOP (@Max)
         'FOUND' AS [Answer],
         CAST(NULL AS int) AS [Ordinal],
@@ -64,30 +108,28 @@ BEGIN
 {{- item.beside(t) }}
 {{- item.subtypes(t) }}
     WHERE
-{%- include "part/fits.sql" %}
-{%- if by == "ended" %}
-        AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+{%- include "part/fits.sql" -%}
+{{ "\n        AND " ~ range | trim }}
+{%- if by != "keys" %}
+        AND (@_Further = 0 OR ({{ beyond(-2, "<") }}))
 {%- endif %}
 {%- if own_types_only %}
         AND {% filter indent(8) %}{% include "part/type_access.sql" %}{% endfilter %}
 {%- endif %}
-{%- if own %}
-        AND q.[EnqueuedAt] > COALESCE((SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1), CAST('0001-01-01' AS datetime2(7)))
-{%- else %}
-        AND (@After IS NULL OR EXISTS (
-            SELECT 1 FROM @_Given AS g
-            WHERE
-                g.[Ordinal] = -1
-                AND (
-{%- for k in t.key %}
-                    {{ "OR (" if not loop.first }}{% for before in t.key[:loop.index0] %}q.{{ before.quoted }} = g.{{ before.var }} AND {% endfor %}q.{{ k.quoted }} > g.{{ k.var }}{{ ")" if not loop.first }}
-{%- endfor %}
-                )
-        ))
-{%- endif %}
     ORDER BY {{ item.of_item(t) }}
     /* For this filter: which of its members are there decides how the items are reached. */
     OPTION ({{ "LOOP JOIN, FORCE ORDER, " if by == "keys" }}RECOMPILE);
+{%- if by != "keys" %}
+
+    IF @@ROWCOUNT < @Max AND @_Further = 1
+        SELECT
+            'MORE' AS [Answer],
+            CAST(NULL AS int) AS [Ordinal],
+            CAST(NULL AS bigint) AS [DueMs],
+            {{ item.as_text(t, "g") }} AS [Key]
+        FROM @_Given AS g
+        WHERE g.[Ordinal] = -2;
+{%- endif %}
 {% endfilter %}
 {%- if by != "all" %}
 

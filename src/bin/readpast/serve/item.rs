@@ -5,7 +5,7 @@ use super::answer::Answer;
 use super::desk::Desk;
 use super::encoding::encode;
 use super::request::Request;
-use super::show::plain;
+use super::show::{count, plain};
 use crate::duration;
 use crate::filter::ago;
 use crate::steer::Verb;
@@ -73,11 +73,12 @@ pub fn told(error: &readpast::Error) -> String {
 pub fn list(app: &App, desk: &Desk, request: &Request) -> Answer {
     let (queue, fields) = (&desk.queue, fields(request));
     let found = filter(&fields, &[])
-        .and_then(|filter| queue.find(&filter, request.one("after"), PAGE).map_err(|error| told(&error)));
+        .and_then(|filter| queue.look(&filter, request.one("after"), PAGE, app.most).map_err(|error| told(&error)));
     let columns: Vec<_> = shown_columns(queue).take(COLUMNS).map(str::to_owned).collect();
-    let (mut items, mut next, mut problem) = (Vec::new(), None, None);
+    let (mut items, mut next, mut further, mut problem) = (Vec::new(), None, None, None);
     match &found {
-        Ok(batch) => {
+        Ok((batch, to)) => {
+            further.clone_from(to);
             items.extend(batch.iter().map(|item| line(&item, &columns)));
             next = batch.iter().last().map(|item| item.key().to_owned()).filter(|_| items.len() == PAGE as usize);
         }
@@ -102,6 +103,8 @@ pub fn list(app: &App, desk: &Desk, request: &Request) -> Answer {
         "columns": columns,
         "items": items,
         "next": next,
+        "further": further,
+        "most": count(i64::from(app.most), false),
         "problem": problem,
         "query": query(&fields),
         "verbs": verbs(),

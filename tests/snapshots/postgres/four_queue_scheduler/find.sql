@@ -3,12 +3,13 @@ The items that fit filter_, in the order of their keys, after the key after_ on,
 last key of it begins the next one. filter_ is a JSON object, of which every member narrows the choice: keys, status and
 types (arrays), before and after (UTC, of the last change that is known), error (a part of its text), longer_ms (its last
 attempt took more milliseconds; the one that it is in has done so till now). NULL is all items.
-One row per item, with the answer FOUND. Columns that are secret are NULL. It changes nothing and locks nothing. Without keys it reads the table in order
-until the page is full.
+One row per item, with the answer FOUND. Columns that are secret are NULL. It changes nothing and locks nothing. Without keys
+it reads the table in order until the page is full; with most_, no more than that many items. A last row with the answer
+MORE then has the key up to which it has looked, if there may be others and the page is not full: go on after it.
 Table access order: four_queue, four_queue_scheduler_lease.
 */
 CREATE OR REPLACE FUNCTION "readpast"."find_four_queue_scheduler"(
-    filter_ json DEFAULT NULL, after_ text DEFAULT NULL, max_ integer DEFAULT 100
+    filter_ json DEFAULT NULL, after_ text DEFAULT NULL, max_ integer DEFAULT 100, most_ integer DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
@@ -54,6 +55,9 @@ DECLARE
     part_ text;
     longer_ bigint;
     from_ record;
+    until_ record;
+    count_ integer;
+    further_ boolean := FALSE;
 BEGIN
     /* A condition with a slip in it must not be passed over: what it was to keep out would be met too. */
     IF json_typeof(filter_) <> 'object' THEN
@@ -116,6 +120,9 @@ BEGIN
     SELECT
             NULLIF(after_, '')::bigint AS key_1
     INTO from_;
+    IF most_ < 1 THEN
+        RAISE EXCEPTION 'find_four_queue_scheduler: most_ must be 1 or more, or NULL' USING ERRCODE = 'RP021';
+    END IF;
 
     IF keys_ IS NOT NULL THEN
         RETURN QUERY
@@ -144,7 +151,6 @@ BEGIN
             ON v.item_key_1 BETWEEN k.key_1 AND k.key_1 AND v.item_seek_1 IN (FALSE, TRUE)
         WHERE
             (from_.key_1 IS NULL OR (v.item_key_1) > (from_.key_1))
-
             AND (statuses_ IS NULL OR v.item_status = ANY(statuses_))
             AND (types_ IS NULL OR v.item_type = ANY(types_))
             AND (before_ IS NULL OR COALESCE(GREATEST(v.item_token, v.item_finished_at), v.item_enqueued_at) < before_)
@@ -158,9 +164,28 @@ BEGIN
             )
             /* Found as it stands: nothing in it is a wildcard. */
             AND (part_ IS NULL OR STRPOS(v.item_error, part_) > 0)
-        ORDER BY v.item_key_1
+        /* By expressions, so that the plan begins with the keys that were given, and not with the table in this order. */
+        ORDER BY COALESCE(v.item_key_1, v.item_key_1)
         LIMIT max_;
     ELSIF from_.key_1 IS NULL THEN
+        /* How far: as many items on as are to be read, else to the last that there is now. */
+        SELECT q."id" AS key_1
+        INTO until_
+        FROM "public"."four_queue" AS q
+        WHERE
+            most_ IS NOT NULL
+            AND TRUE
+        ORDER BY q."id"
+        LIMIT 1 OFFSET most_ - 1;
+        further_ := FOUND;
+        IF NOT further_ THEN
+            SELECT q."id" AS key_1
+            INTO until_
+            FROM "public"."four_queue" AS q
+            WHERE TRUE
+            ORDER BY q."id" DESC
+            LIMIT 1;
+        END IF;
         RETURN QUERY
         SELECT
             'FOUND', NULL::integer, NULL::bigint, v.item_key_1::text,
@@ -180,8 +205,7 @@ BEGIN
             v.item_lease_until
         FROM "readpast"."four_queue_scheduler_item_v" AS v
         WHERE
-            TRUE
-
+            (v.item_key_1) <= (until_.key_1)
             AND (statuses_ IS NULL OR v.item_status = ANY(statuses_))
             AND (types_ IS NULL OR v.item_type = ANY(types_))
             AND (before_ IS NULL OR COALESCE(GREATEST(v.item_token, v.item_finished_at), v.item_enqueued_at) < before_)
@@ -198,6 +222,24 @@ BEGIN
         ORDER BY v.item_key_1
         LIMIT max_;
     ELSE
+        /* How far: as many items on as are to be read, else to the last that there is now. */
+        SELECT q."id" AS key_1
+        INTO until_
+        FROM "public"."four_queue" AS q
+        WHERE
+            most_ IS NOT NULL
+            AND (q."id") > (from_.key_1)
+        ORDER BY q."id"
+        LIMIT 1 OFFSET most_ - 1;
+        further_ := FOUND;
+        IF NOT further_ THEN
+            SELECT q."id" AS key_1
+            INTO until_
+            FROM "public"."four_queue" AS q
+            WHERE (q."id") > (from_.key_1)
+            ORDER BY q."id" DESC
+            LIMIT 1;
+        END IF;
         RETURN QUERY
         SELECT
             'FOUND', NULL::integer, NULL::bigint, v.item_key_1::text,
@@ -218,7 +260,7 @@ BEGIN
         FROM "readpast"."four_queue_scheduler_item_v" AS v
         WHERE
             (v.item_key_1) > (from_.key_1)
-
+            AND (v.item_key_1) <= (until_.key_1)
             AND (statuses_ IS NULL OR v.item_status = ANY(statuses_))
             AND (types_ IS NULL OR v.item_type = ANY(types_))
             AND (before_ IS NULL OR COALESCE(GREATEST(v.item_token, v.item_finished_at), v.item_enqueued_at) < before_)
@@ -235,7 +277,13 @@ BEGIN
         ORDER BY v.item_key_1
         LIMIT max_;
     END IF;
+    GET DIAGNOSTICS count_ = ROW_COUNT;
+    IF further_ AND count_ < max_ THEN
+        answer := 'MORE';
+        answer_key := until_.key_1::text;
+        RETURN NEXT;
+    END IF;
 END;
 $$;
 
-REVOKE ALL ON FUNCTION "readpast"."find_four_queue_scheduler"(json, text, integer) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."find_four_queue_scheduler"(json, text, integer, integer) FROM public;

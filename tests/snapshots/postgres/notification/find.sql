@@ -3,12 +3,13 @@ The items that fit filter_, in the order of their keys, after the key after_ on,
 last key of it begins the next one. filter_ is a JSON object, of which every member narrows the choice: keys, status and
 types (arrays), before and after (UTC, of the last change that is known), error (a part of its text), longer_ms (its last
 attempt took more milliseconds; the one that it is in has done so till now). NULL is all items.
-One row per item, with the answer FOUND. Columns that are secret are NULL. It changes nothing and locks nothing. Without keys it reads the table in order
-until the page is full.
+One row per item, with the answer FOUND. Columns that are secret are NULL. It changes nothing and locks nothing. Without keys
+it reads the table in order until the page is full; with most_, no more than that many items. A last row with the answer
+MORE then has the key up to which it has looked, if there may be others and the page is not full: go on after it.
 Table access order: notification.
 */
 CREATE OR REPLACE FUNCTION "readpast"."find_notification"(
-    filter_ json DEFAULT NULL, after_ text DEFAULT NULL, max_ integer DEFAULT 100
+    filter_ json DEFAULT NULL, after_ text DEFAULT NULL, max_ integer DEFAULT 100, most_ integer DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
@@ -64,6 +65,9 @@ DECLARE
     part_ text;
     longer_ bigint;
     from_ record;
+    until_ record;
+    count_ integer;
+    further_ boolean := FALSE;
 BEGIN
     /* A condition with a slip in it must not be passed over: what it was to keep out would be met too. */
     IF json_typeof(filter_) <> 'object' THEN
@@ -124,6 +128,9 @@ BEGIN
     SELECT
             NULLIF(after_, '')::timestamptz AS key_1
     INTO from_;
+    IF most_ < 1 THEN
+        RAISE EXCEPTION 'find_notification: most_ must be 1 or more, or NULL' USING ERRCODE = 'RP021';
+    END IF;
 
     IF keys_ IS NOT NULL THEN
         RETURN QUERY
@@ -168,7 +175,6 @@ BEGIN
         ON s3.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
         WHERE
             (from_.key_1 IS NULL OR (q.enqueued_at) > (from_.key_1))
-
             AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
             AND (types_ IS NULL OR q.type::text = ANY(types_))
             AND (before_ IS NULL OR q.updated_at < before_)
@@ -182,10 +188,31 @@ BEGIN
             )
             /* Found as it stands: nothing in it is a wildcard. */
             AND (part_ IS NULL OR STRPOS(q.error, part_) > 0)
-        ORDER BY q.enqueued_at
+        /* By expressions, so that the plan begins with the keys that were given, and not with the table in this order. */
+        ORDER BY COALESCE(q.enqueued_at, q.enqueued_at)
         LIMIT max_;
     ELSIF statuses_ <@ ARRAY['Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted'] THEN
         /* They have an index of their own: what is completed is not read. */
+        /* How far: as many items on as are to be read, else to the last that there is now. */
+        SELECT q.enqueued_at AS key_1
+        INTO until_
+        FROM "readpast"."notification" AS q
+        WHERE
+            most_ IS NOT NULL
+            AND q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+            AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
+        ORDER BY q.enqueued_at
+        LIMIT 1 OFFSET most_ - 1;
+        further_ := FOUND;
+        IF NOT further_ THEN
+            SELECT q.enqueued_at AS key_1
+            INTO until_
+            FROM "readpast"."notification" AS q
+            WHERE q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
+            ORDER BY q.enqueued_at DESC
+            LIMIT 1;
+        END IF;
         RETURN QUERY
         SELECT
             'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
@@ -223,7 +250,7 @@ BEGIN
         WHERE
             q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
             AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
-
+            AND q.enqueued_at <= until_.key_1
             AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
             AND (types_ IS NULL OR q.type::text = ANY(types_))
             AND (before_ IS NULL OR q.updated_at < before_)
@@ -241,6 +268,26 @@ BEGIN
         LIMIT max_;
     ELSIF statuses_ <@ ARRAY['Processing'] THEN
         /* They have an index of their own: what is completed is not read. */
+        /* How far: as many items on as are to be read, else to the last that there is now. */
+        SELECT q.enqueued_at AS key_1
+        INTO until_
+        FROM "readpast"."notification" AS q
+        WHERE
+            most_ IS NOT NULL
+            AND q.status IN ('Processing')
+            AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
+        ORDER BY q.enqueued_at
+        LIMIT 1 OFFSET most_ - 1;
+        further_ := FOUND;
+        IF NOT further_ THEN
+            SELECT q.enqueued_at AS key_1
+            INTO until_
+            FROM "readpast"."notification" AS q
+            WHERE q.status IN ('Processing')
+                AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
+            ORDER BY q.enqueued_at DESC
+            LIMIT 1;
+        END IF;
         RETURN QUERY
         SELECT
             'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
@@ -278,7 +325,7 @@ BEGIN
         WHERE
             q.status IN ('Processing')
             AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
-
+            AND q.enqueued_at <= until_.key_1
             AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
             AND (types_ IS NULL OR q.type::text = ANY(types_))
             AND (before_ IS NULL OR q.updated_at < before_)
@@ -296,6 +343,26 @@ BEGIN
         LIMIT max_;
     ELSIF statuses_ <@ ARRAY['Pending', 'Error'] THEN
         /* They have an index of their own: what is completed is not read. */
+        /* How far: as many items on as are to be read, else to the last that there is now. */
+        SELECT q.enqueued_at AS key_1
+        INTO until_
+        FROM "readpast"."notification" AS q
+        WHERE
+            most_ IS NOT NULL
+            AND q.status IN ('Pending', 'Error')
+            AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
+        ORDER BY q.enqueued_at
+        LIMIT 1 OFFSET most_ - 1;
+        further_ := FOUND;
+        IF NOT further_ THEN
+            SELECT q.enqueued_at AS key_1
+            INTO until_
+            FROM "readpast"."notification" AS q
+            WHERE q.status IN ('Pending', 'Error')
+                AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
+            ORDER BY q.enqueued_at DESC
+            LIMIT 1;
+        END IF;
         RETURN QUERY
         SELECT
             'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
@@ -333,7 +400,7 @@ BEGIN
         WHERE
             q.status IN ('Pending', 'Error')
             AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
-
+            AND q.enqueued_at <= until_.key_1
             AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
             AND (types_ IS NULL OR q.type::text = ANY(types_))
             AND (before_ IS NULL OR q.updated_at < before_)
@@ -350,6 +417,24 @@ BEGIN
         ORDER BY q.enqueued_at
         LIMIT max_;
     ELSIF from_.key_1 IS NULL THEN
+        /* How far: as many items on as are to be read, else to the last that there is now. */
+        SELECT q.enqueued_at AS key_1
+        INTO until_
+        FROM "readpast"."notification" AS q
+        WHERE
+            most_ IS NOT NULL
+            AND TRUE
+        ORDER BY q.enqueued_at
+        LIMIT 1 OFFSET most_ - 1;
+        further_ := FOUND;
+        IF NOT further_ THEN
+            SELECT q.enqueued_at AS key_1
+            INTO until_
+            FROM "readpast"."notification" AS q
+            WHERE TRUE
+            ORDER BY q.enqueued_at DESC
+            LIMIT 1;
+        END IF;
         RETURN QUERY
         SELECT
             'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
@@ -385,8 +470,7 @@ BEGIN
     LEFT JOIN "readpast"."notification_sms" AS s3
         ON s3.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
         WHERE
-            TRUE
-
+            (q.enqueued_at) <= (until_.key_1)
             AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
             AND (types_ IS NULL OR q.type::text = ANY(types_))
             AND (before_ IS NULL OR q.updated_at < before_)
@@ -403,6 +487,24 @@ BEGIN
         ORDER BY q.enqueued_at
         LIMIT max_;
     ELSE
+        /* How far: as many items on as are to be read, else to the last that there is now. */
+        SELECT q.enqueued_at AS key_1
+        INTO until_
+        FROM "readpast"."notification" AS q
+        WHERE
+            most_ IS NOT NULL
+            AND (q.enqueued_at) > (from_.key_1)
+        ORDER BY q.enqueued_at
+        LIMIT 1 OFFSET most_ - 1;
+        further_ := FOUND;
+        IF NOT further_ THEN
+            SELECT q.enqueued_at AS key_1
+            INTO until_
+            FROM "readpast"."notification" AS q
+            WHERE (q.enqueued_at) > (from_.key_1)
+            ORDER BY q.enqueued_at DESC
+            LIMIT 1;
+        END IF;
         RETURN QUERY
         SELECT
             'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
@@ -439,7 +541,7 @@ BEGIN
         ON s3.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
         WHERE
             (q.enqueued_at) > (from_.key_1)
-
+            AND (q.enqueued_at) <= (until_.key_1)
             AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
             AND (types_ IS NULL OR q.type::text = ANY(types_))
             AND (before_ IS NULL OR q.updated_at < before_)
@@ -456,7 +558,13 @@ BEGIN
         ORDER BY q.enqueued_at
         LIMIT max_;
     END IF;
+    GET DIAGNOSTICS count_ = ROW_COUNT;
+    IF further_ AND count_ < max_ THEN
+        answer := 'MORE';
+        answer_key := until_.key_1;
+        RETURN NEXT;
+    END IF;
 END;
 $$;
 
-REVOKE ALL ON FUNCTION "readpast"."find_notification"(json, text, integer) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."find_notification"(json, text, integer, integer) FROM public;

@@ -4,13 +4,15 @@ last key of it begins the next one. @Filter is a JSON object, of which every mem
 types (arrays), before and after (UTC, of the last change), error (a part of its text), longer_ms (its last attempt took
 more milliseconds; the one that it is in has done so till now). NULL is all items.
 One row per item, with the answer FOUND. Columns that are secret are NULL. It changes nothing, and its locks on rows are let go one by one. Without keys
-it reads the table in order until the page is full.
+it reads the table in order until the page is full; with @Most, no more than that many items. A second result with the
+answer MORE then has the key up to which it has looked, if there may be others and the page is not full: go on after it.
 Table access order: four_queue, FourQueueScheduler_Lease.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Find_FourQueueScheduler]
     @Filter nvarchar(max) = NULL,
     @After nvarchar(4000) = NULL,
-    @Max int = 100
+    @Max int = 100,
+    @Most int = NULL
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -109,9 +111,12 @@ BEGIN
 
     INSERT INTO @_WantedType ([Ordinal], [Type])
     SELECT CAST(j.[key] AS int), j.[value] FROM OPENJSON(@_Types) AS j WHERE j.[value] IS NOT NULL;
+    DECLARE @_Further bit = 0;
 
     IF @Max IS NULL OR @Max < 1 OR @Max > 1000
         THROW 50021, N'Find_FourQueueScheduler: @Max must be from 1 to 1000.', 1;
+    IF @Most < 1
+        THROW 50021, N'Find_FourQueueScheduler: @Most must be 1 or more, or NULL.', 1;
 
     SET @After = NULLIF(@After, N'');
     INSERT INTO @_Given ([Ordinal], [Key1])
@@ -265,14 +270,7 @@ BEGIN
             )
             /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
             AND (@_Error IS NULL OR CHARINDEX(@_Error, s.[Error] COLLATE Latin1_General_BIN2) > 0)
-            AND (@After IS NULL OR EXISTS (
-                SELECT 1 FROM @_Given AS g
-                WHERE
-                    g.[Ordinal] = -1
-                    AND (
-                        q.[id] > g.[Key1]
-                    )
-            ))
+            AND (@After IS NULL OR (q.[id] > (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1)))
         ORDER BY q.[id]
         /* For this filter: which of its members are there decides how the items are reached. */
         OPTION (LOOP JOIN, FORCE ORDER, RECOMPILE);
@@ -280,6 +278,20 @@ BEGIN
         RETURN 0;
     END;
 
+    /* How far: as many items on as are to be read, else to the end. */
+    IF @Most IS NOT NULL
+    BEGIN
+        INSERT INTO @_Given ([Ordinal], [Key1])
+        SELECT -2, q.[id]
+        FROM [dbo].[four_queue] AS q
+        WHERE
+            (@After IS NULL OR (q.[id] > (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1)))
+        ORDER BY q.[id]
+        OFFSET @Most - 1 ROWS FETCH NEXT 1 ROWS ONLY
+        OPTION (RECOMPILE);
+
+        SET @_Further = @@ROWCOUNT;
+    END;
     SELECT TOP (@Max)
         'FOUND' AS [Answer],
         CAST(NULL AS int) AS [Ordinal],
@@ -414,17 +426,20 @@ BEGIN
         )
         /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
         AND (@_Error IS NULL OR CHARINDEX(@_Error, s.[Error] COLLATE Latin1_General_BIN2) > 0)
-        AND (@After IS NULL OR EXISTS (
-            SELECT 1 FROM @_Given AS g
-            WHERE
-                g.[Ordinal] = -1
-                AND (
-                    q.[id] > g.[Key1]
-                )
-        ))
+        AND (@After IS NULL OR (q.[id] > (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1)))
+        AND (@_Further = 0 OR (q.[id] <= (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -2)))
     ORDER BY q.[id]
     /* For this filter: which of its members are there decides how the items are reached. */
     OPTION (RECOMPILE);
+
+    IF @@ROWCOUNT < @Max AND @_Further = 1
+        SELECT
+            'MORE' AS [Answer],
+            CAST(NULL AS int) AS [Ordinal],
+            CAST(NULL AS bigint) AS [DueMs],
+            CAST(g.[Key1] AS nvarchar(36)) AS [Key]
+        FROM @_Given AS g
+        WHERE g.[Ordinal] = -2;
 
     RETURN 0;
 END;

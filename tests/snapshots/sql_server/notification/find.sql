@@ -4,13 +4,15 @@ last key of it begins the next one. @Filter is a JSON object, of which every mem
 types (arrays), before and after (UTC, of the last change), error (a part of its text), longer_ms (its last attempt took
 more milliseconds; the one that it is in has done so till now). NULL is all items.
 One row per item, with the answer FOUND. Columns that are secret are NULL. It changes nothing, and its locks on rows are let go one by one. Without keys
-it reads the table in order until the page is full.
+it reads the table in order until the page is full; with @Most, no more than that many items. A second result with the
+answer MORE then has the key up to which it has looked, if there may be others and the page is not full: go on after it.
 Table access order: Notification.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Find_Notification]
     @Filter nvarchar(max) = NULL,
     @After nvarchar(4000) = NULL,
-    @Max int = 100
+    @Max int = 100,
+    @Most int = NULL
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -107,9 +109,12 @@ BEGIN
 
     INSERT INTO @_WantedType ([Ordinal], [Type])
     SELECT CAST(j.[key] AS int), j.[value] FROM OPENJSON(@_Types) AS j WHERE j.[value] IS NOT NULL;
+    DECLARE @_Further bit = 0;
 
     IF @Max IS NULL OR @Max < 1 OR @Max > 1000
         THROW 50021, N'Find_Notification: @Max must be from 1 to 1000.', 1;
+    IF @Most < 1
+        THROW 50021, N'Find_Notification: @Most must be 1 or more, or NULL.', 1;
 
     SET @After = NULLIF(@After, N'');
     INSERT INTO @_Given ([Ordinal], [Key1])
@@ -179,7 +184,7 @@ BEGIN
             )
             /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
             AND (@_Error IS NULL OR CHARINDEX(@_Error, q.[Error] COLLATE Latin1_General_BIN2) > 0)
-            AND q.[EnqueuedAt] > COALESCE((SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1), CAST('0001-01-01' AS datetime2(7)))
+            AND (@After IS NULL OR (q.[EnqueuedAt] > (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1)))
         ORDER BY q.[EnqueuedAt]
         /* For this filter: which of its members are there decides how the items are reached. */
         OPTION (LOOP JOIN, FORCE ORDER, RECOMPILE);
@@ -190,6 +195,21 @@ BEGIN
     IF NOT EXISTS (SELECT 1 FROM @_Wanted AS w WHERE w.[Status] IN ('Pending', 'Processing', 'Error', 'Completed'))
     BEGIN
         /* They have an index of their own. */
+        /* How far: as many items on as are to be read, else to the end. */
+        IF @Most IS NOT NULL
+        BEGIN
+            INSERT INTO @_Given ([Ordinal], [Key1])
+            SELECT -2, q.[EnqueuedAt]
+            FROM [readpast].[Notification] AS q WITH (INDEX ([IX_Notification_Ended]))
+            WHERE
+                (@After IS NULL OR (q.[EnqueuedAt] > (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1)))
+                AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+            ORDER BY q.[EnqueuedAt]
+            OFFSET @Most - 1 ROWS FETCH NEXT 1 ROWS ONLY
+            OPTION (RECOMPILE);
+
+            SET @_Further = @@ROWCOUNT;
+        END;
         SELECT TOP (@Max)
             'FOUND' AS [Answer],
             CAST(NULL AS int) AS [Ordinal],
@@ -243,15 +263,39 @@ BEGIN
             )
             /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
             AND (@_Error IS NULL OR CHARINDEX(@_Error, q.[Error] COLLATE Latin1_General_BIN2) > 0)
+            AND (@After IS NULL OR (q.[EnqueuedAt] > (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1)))
             AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-            AND q.[EnqueuedAt] > COALESCE((SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1), CAST('0001-01-01' AS datetime2(7)))
+            AND (@_Further = 0 OR (q.[EnqueuedAt] <= (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -2)))
         ORDER BY q.[EnqueuedAt]
         /* For this filter: which of its members are there decides how the items are reached. */
         OPTION (RECOMPILE);
 
+        IF @@ROWCOUNT < @Max AND @_Further = 1
+            SELECT
+                'MORE' AS [Answer],
+                CAST(NULL AS int) AS [Ordinal],
+                CAST(NULL AS bigint) AS [DueMs],
+                g.[Key1] AS [Key]
+            FROM @_Given AS g
+            WHERE g.[Ordinal] = -2;
+
         RETURN 0;
     END;
 
+    /* How far: as many items on as are to be read, else to the end. */
+    IF @Most IS NOT NULL
+    BEGIN
+        INSERT INTO @_Given ([Ordinal], [Key1])
+        SELECT -2, q.[EnqueuedAt]
+        FROM [readpast].[Notification] AS q
+        WHERE
+            (@After IS NULL OR (q.[EnqueuedAt] > (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1)))
+        ORDER BY q.[EnqueuedAt]
+        OFFSET @Most - 1 ROWS FETCH NEXT 1 ROWS ONLY
+        OPTION (RECOMPILE);
+
+        SET @_Further = @@ROWCOUNT;
+    END;
     SELECT TOP (@Max)
         'FOUND' AS [Answer],
         CAST(NULL AS int) AS [Ordinal],
@@ -305,10 +349,20 @@ BEGIN
         )
         /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
         AND (@_Error IS NULL OR CHARINDEX(@_Error, q.[Error] COLLATE Latin1_General_BIN2) > 0)
-        AND q.[EnqueuedAt] > COALESCE((SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1), CAST('0001-01-01' AS datetime2(7)))
+        AND (@After IS NULL OR (q.[EnqueuedAt] > (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1)))
+        AND (@_Further = 0 OR (q.[EnqueuedAt] <= (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -2)))
     ORDER BY q.[EnqueuedAt]
     /* For this filter: which of its members are there decides how the items are reached. */
     OPTION (RECOMPILE);
+
+    IF @@ROWCOUNT < @Max AND @_Further = 1
+        SELECT
+            'MORE' AS [Answer],
+            CAST(NULL AS int) AS [Ordinal],
+            CAST(NULL AS bigint) AS [DueMs],
+            g.[Key1] AS [Key]
+        FROM @_Given AS g
+        WHERE g.[Ordinal] = -2;
 
     RETURN 0;
 END;
