@@ -1,10 +1,15 @@
 #!/usr/bin/env bash
 # Lints the SQL as users get it: rendered. The test `sql` writes it to target/sql/<dialect>, without a database.
+#
+#   lint_sql.sh              renders it first
+#   lint_sql.sh --rendered   reads what all the offline tests have just rendered
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-rm -rf target/sql # a script of a queue that is gone must not be linted
-cargo test --quiet --test offline -- sql:: --skip tsql::
+if [ "${1:-}" != --rendered ]; then
+    rm -rf target/sql # a script of a queue that is gone must not be linted
+    .ci/tests_ran.sh cargo test --quiet --test offline -- sql:: --skip tsql::
+fi
 
 lint() {
     local directory=target/sql/$1 dialect=$2

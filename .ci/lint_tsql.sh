@@ -1,11 +1,16 @@
 #!/usr/bin/env bash
 # Holds the T-SQL of every kind of queue to its rules (the test `tsql`, which also writes it to target/tsql), and reads it with
 # Microsoft's own parser where .ci/setup.sh could install that.
+#
+#   lint_tsql.sh              runs that test first
+#   lint_tsql.sh --rendered   reads what all the offline tests have just written
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-rm -rf target/tsql # a script of a queue that is gone must not be read
-cargo test --quiet --test offline -- tsql::
+if [ "${1:-}" != --rendered ]; then
+    rm -rf target/tsql # a script of a queue that is gone must not be read
+    .ci/tests_ran.sh cargo test --quiet --test offline -- tsql::
+fi
 compgen -G 'target/tsql/*.sql' >/dev/null || {
     echo 'lint_tsql: cargo test --test offline wrote no script to target/tsql' >&2
     exit 1

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Checks, one named step after the other; the first that fails ends it.
+# Checks, in named steps; the first that fails ends it.
 #
-#   test.sh             all of them, as `make test` runs them
+#   test.sh             all of them, as `make test` runs them: in three lines side by side (.ci/steps.sh)
 #   test.sh lint        only those that read the source and start no database server
 #   test.sh core        Rust, C and both drivers, with a library that is not optimized: for who works on the core
 #   test.sh windows     library, command, C, C++, C#, Go and Python on Windows, in Wine
@@ -9,61 +9,57 @@
 #   test.sh browser     the pages of `readpast serve` in Chromium
 #   test.sh LANGUAGE... the suites of these bindings, and the conformance suite over them
 #
-# PostgreSQL is always tested, on a throw-away cluster. SQL Server is tested too when READPAST_TEST_SQLSERVER holds an
+# PostgreSQL is always tested, on throw-away clusters. SQL Server is tested too when READPAST_TEST_SQLSERVER holds an
 # ODBC connection string of a database in which the tests may create and drop what they like.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck source=.ci/steps.sh
+source .ci/steps.sh
 
 readonly languages=(c cpp csharp python go rust)
 readonly table=.local/conformance.txt
-summary=()
-
-step() {
-    local name=$1 started=$SECONDS status=0
-    shift
-    echo "== $name"
-    "$@" || status=$?
-    if [ "$status" -ne 0 ]; then
-        echo "== failed: $name ($*)" >&2
-        exit "$status"
-    fi
-    summary+=("$(printf '%4d s  %s' $((SECONDS - started)) "$name")")
-}
-
-print_summary() {
-    echo '== summary, the slowest first'
-    printf '%s\n' "${summary[@]}" | sort --reverse --numeric-sort
-}
 
 lint() {
+    step 'scripts' .ci/selftest.sh
     step 'format' cargo fmt --all --check
     step 'clippy' cargo clippy --workspace --all-targets -- -D warnings
     step 'documentation' env RUSTDOCFLAGS=-Dwarnings cargo doc --no-deps
-    step 'licences of dependencies' cargo test --quiet --test offline -- licences::
-    step 'rendered SQL' .ci/lint_sql.sh
-    step 'rendered T-SQL' .ci/lint_tsql.sh
     step 'shell scripts' .ci/lint_shell.sh
+    # One of them asks for the licences of dependencies; two write the SQL that is read next.
+    rm -rf target/sql target/tsql
+    step 'offline tests' cargo test --test offline
+    step 'rendered T-SQL' .ci/lint_tsql.sh --rendered
+    step 'rendered SQL' .ci/lint_sql.sh --rendered
 }
 
 # The workers, adapters and packages of these languages: the conformance suite, which is one of the tests, drives them.
 build() {
-    local language
+    local language how
     for language; do
-        step "$language: build" make --no-print-directory -C "bindings/$language" build
+        how=()
+        case $language in
+            c | cpp) how=(--jobs="$(nproc)" --output-sync=target) ;;
+            # As the tests are built, which need the same. `make workers` builds them as they are used.
+            rust) how=(profile=dev) ;;
+        esac
+        step "$language: build" make --no-print-directory "${how[@]}" -C "bindings/$language" build
     done
-    READPAST_CONFORMANCE_LANGUAGES=$(IFS=, && echo "$*")
-    READPAST_CONFORMANCE_TABLE=$PWD/$table
-    export READPAST_CONFORMANCE_LANGUAGES READPAST_CONFORMANCE_TABLE
+}
+
+# The scenarios in these languages.
+conformance() {
     rm -f "$table"
+    step 'conformance' env READPAST_CONFORMANCE_LANGUAGES="$(IFS=, && echo "$*")" READPAST_CONFORMANCE_TABLE="$PWD/$table" \
+        .ci/with_cluster.sh cargo test --test conformance
 }
 
 # Each language's own suite, its linters, and its package in a clean place.
 check() {
     local language jobs
     for language; do
-        # C++ is compiled in four ways and read by linters besides: side by side.
+        # C and C++ are compiled in several ways and read by linters besides: side by side.
         jobs=1
-        [ "$language" != cpp ] || jobs=$(nproc)
+        [[ $language != c && $language != cpp ]] || jobs=$(nproc)
         step "$language: check" .ci/with_cluster.sh make --no-print-directory --jobs="$jobs" --output-sync=target \
             -C "bindings/$language" check
     done
@@ -73,25 +69,82 @@ check() {
     fi
 }
 
+# Suites that mostly wait: for what is cut off, falls silent or runs out.
+readonly waiting=(faults postgres_faults postgres_restart tds_driver)
+# Those with a step of their own.
+readonly elsewhere=(offline conformance windows)
+
+# What cargo knows as a suite and none of those above.
+other_suites() {
+    cargo metadata --no-deps --format-version 1 | python3 -c '
+import json, sys
+packages = json.load(sys.stdin)["packages"]
+(package,) = [package for package in packages if package["name"] == "readpast"]
+print(*sorted({target["name"] for target in package["targets"] if target["kind"] == ["test"]} - set(sys.argv[1:])))
+' "${waiting[@]}" "${elsewhere[@]}"
+}
+
+suites() {
+    local suite others
+    others=$(other_suites)
+    step 'tests: library and command' cargo test --lib --bins --examples
+    step 'tests: documentation' cargo test --doc
+    step 'tests: those that wait' .ci/with_cluster.sh cargo test "${waiting[@]/#/--test=}" -- --test-threads=8
+    for suite in $others; do
+        step "tests: $suite" .ci/with_cluster.sh cargo test --test "$suite" -- --test-threads=4
+    done
+}
+
 # One Windows for all of it, which ends with us.
-windows() {
+windows_builds() {
     # C#'s package holds the library for both systems.
     step 'windows: library for Linux' .ci/stage.sh
     step 'windows: library and command' .ci/stage.sh --windows
     step 'windows: C' make --no-print-directory -C bindings/c -f windows.mk
-    step 'windows: C++' make --no-print-directory -C bindings/cpp -f windows.mk
+    step 'windows: C++' make --no-print-directory --jobs="$(nproc)" -C bindings/cpp -f windows.mk
     step 'windows: Go' make --no-print-directory -C bindings/go -f windows.mk
     step 'windows: Wine' .ci/wine.sh --make
+}
+
+windows_tests() {
     .ci/wine.sh --keep
-    trap '.ci/wine.sh --end' EXIT
     step 'windows: Python' make --no-print-directory -C bindings/python -f windows.mk
     step 'windows: C#' .ci/with_cluster.sh make --no-print-directory -C bindings/csharp windows
-    step 'windows: command' .ci/with_cluster.sh cargo test --test windows -- --ignored
-    READPAST_CONFORMANCE_LANGUAGES=c@windows,cpp@windows,go@windows,python@windows READPAST_CONFORMANCE_TABLE=$PWD/.local/windows.txt \
-        step 'windows: conformance' .ci/with_cluster.sh cargo test --test conformance
+    step 'windows: command' .ci/with_cluster.sh .ci/tests_ran.sh cargo test --test windows -- --ignored
+    step 'windows: conformance' env READPAST_CONFORMANCE_LANGUAGES=c@windows,cpp@windows,go@windows,python@windows \
+        READPAST_CONFORMANCE_TABLE="$PWD/.local/windows.txt" .ci/with_cluster.sh cargo test --test conformance
     step 'windows: package' .ci/with_cluster.sh .ci/package/windows.sh --quick
     .ci/wine.sh --end
-    trap - EXIT
+}
+
+# The three lines of `all`. What two of them would write to, or what one makes for the other, is said by `after`.
+line_of_sources() {
+    lint
+    # Of C#'s package.
+    after 'library'
+    windows_builds
+    step 'other drivers' .ci/with_cluster.sh tests/callers/test.sh
+    step 'pages in a browser' tests/browser/test.sh
+    # They build in the folders in which these have built.
+    after 'csharp: check'
+    after 'python: check'
+    windows_tests
+}
+
+line_of_languages() {
+    step 'library' .ci/stage.sh
+    build "${languages[@]}"
+    check csharp
+    check python go
+    conformance "${languages[@]}"
+    check c cpp rust
+    step 'package' .ci/with_cluster.sh .ci/package/linux.sh --quick
+}
+
+line_of_suites() {
+    after 'clippy'
+    step 'tests: build' cargo test --no-run
+    suites
 }
 
 end() {
@@ -122,13 +175,16 @@ case ${1:-all} in
         step 'library' .ci/stage.sh --quick
         export READPAST_PREFIX=$PWD/.local/quick
         build c
-        READPAST_CONFORMANCE_LANGUAGES=c,rust
-        step 'tests' .ci/with_cluster.sh cargo test
+        step 'offline tests' cargo test --test offline
+        conformance c rust
+        suites
         end
         echo 'The checks of the core passed. All of them: make test'
         ;;
     windows)
-        windows
+        at_end=(.ci/wine.sh --end)
+        windows_builds
+        windows_tests
         print_summary
         echo 'The checks on Windows passed. All of them: make test'
         ;;
@@ -141,15 +197,11 @@ case ${1:-all} in
         print_summary
         ;;
     all)
-        lint
-        step 'library' .ci/stage.sh
-        build "${languages[@]}"
-        step 'tests' .ci/with_cluster.sh cargo test
-        check "${languages[@]}"
-        step 'package' .ci/with_cluster.sh .ci/package/linux.sh --quick
-        windows
-        step 'other drivers' .ci/with_cluster.sh tests/callers/test.sh
-        step 'pages in a browser' tests/browser/test.sh
+        at_end=(.ci/wine.sh --end)
+        line sources line_of_sources
+        line languages line_of_languages
+        line suites line_of_suites
+        join
         end
         echo 'Not in here: make test-deep (the oldest Rust, miri, the address sanitizer, cargo-deny)'
         echo 'All checks passed.'
@@ -163,7 +215,7 @@ case ${1:-all} in
         done
         step 'library' .ci/stage.sh
         build "$@"
-        step 'conformance' .ci/with_cluster.sh cargo test --test conformance
+        conformance "$@"
         check "$@"
         end
         echo "The checks of $* passed. All of them: make test"

@@ -16,8 +16,7 @@ readonly archive=$into/$name.tar.gz deb=$into/readpast_${version}_$architecture.
 build() {
     .ci/stage.sh
     if [ -n "$quick" ]; then
-        cargo build --locked --bin readpast
-        program=$folders/debug/readpast
+        program=$(.ci/command.sh)
     else
         cargo build --locked --release --bin readpast
         program=$folders/release/readpast

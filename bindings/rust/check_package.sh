@@ -16,8 +16,14 @@ fail() {
     exit 1
 }
 
-# What was built stays for the next time; the rest goes.
-target=$(cd "$root" && realpath -m "${CARGO_TARGET_DIR:-target}")/packaged
+# What the tests have built of the dependencies serves here as well (cargo before 1.91 builds them again); the programs lie on
+# their own.
+tests=$(cd "$root" && realpath -m "${CARGO_TARGET_DIR:-target}")
+target=$tests/packaged
+build() {
+    CARGO_BUILD_BUILD_DIR=$tests cargo build --quiet --target-dir "$target" --config 'profile.dev.debug="line-tables-only"' \
+        --config 'profile.dev.package."*".debug=false' "$@"
+}
 
 echo '-- what is packed'
 (cd "$root" && cargo package --quiet --allow-dirty --no-verify --target-dir "$dir/packed")
@@ -31,7 +37,7 @@ for file in tests benches .ci target .local; do
 done
 
 echo '-- the command, built from the package'
-cargo build --quiet --locked --manifest-path "$dir/readpast/Cargo.toml" --bin readpast --target-dir "$target"
+build --locked --manifest-path "$dir/readpast/Cargo.toml" --bin readpast
 readpast=$target/debug/readpast
 
 echo '-- a new crate'
@@ -47,7 +53,7 @@ edition = "2024"
 [dependencies]
 readpast = { path = "../readpast", default-features = false }
 END
-cargo build --quiet --manifest-path "$dir/my_worker/Cargo.toml" --target-dir "$target"
+build --manifest-path "$dir/my_worker/Cargo.toml"
 ! grep --quiet '^name = "clap"' "$dir/my_worker/Cargo.lock" || fail 'the library brings the needs of the command with it'
 
 echo '-- its work'

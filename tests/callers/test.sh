@@ -6,7 +6,6 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 root=$(cd ../.. && pwd)
 readonly root callers=$root/.local/callers classes=$root/target/callers
-readpast=$root/target/debug/readpast
 
 step() { printf -- '-- %s\n' "$*"; }
 
@@ -40,7 +39,7 @@ export PGHOST PGPORT PGDATABASE PGUSER PGPASSWORD
 export PYTHONDONTWRITEBYTECODE=1
 python_tests() { "$callers/bin/python" -m pytest --quiet -p no:cacheprovider "$@"; }
 
-cargo build --quiet --manifest-path "$root/Cargo.toml" --bin readpast
+readpast=$("$root/.ci/command.sh")
 "$readpast" install transfer.toml notice.toml
 step 'psycopg'
 python_tests test_psycopg.py

@@ -1,6 +1,7 @@
 //! The SQL as users get it: every file rendered, held to the rules of `sql/README.md`, and written to `target/sql` for
 //! the linter (`.ci/lint_sql.sh`). No server is needed.
 
+mod linted;
 mod queues;
 
 use queues::{ADOPTED, DELIVERY, NOTICE, NOTIFICATION, SHARED, SYNC};
@@ -13,18 +14,6 @@ use readpast::{
 use std::{collections::BTreeSet, fs, path::Path, path::PathBuf};
 
 const DIALECTS: [(Dialect, &str); 2] = [(Dialect::SqlServer, "sql_server"), (Dialect::Postgres, "postgres")];
-
-/// Queues much like another one: the linter is slow, and need not read their SQL too.
-const LIKE_OTHERS: [&str; 8] = [
-    "queue_PasswordReset",
-    "queue_SyncQueue",
-    "queue_FourQueue",
-    "queue_EmailRequests",
-    "queue_EmailRequestsHeap",
-    "queue_EmailRequestsLifo",
-    "queue_EmailRequestsSent",
-    "queue_SimpleQueuePg",
-];
 
 /// The schema scripts and the hash of each. They may change only until the first release; from then on a change is a new
 /// script with the next number, since databases out there have run these.
@@ -197,23 +186,36 @@ fn what_is_rendered_is_written_for_the_linter() {
     for (dialect, name) in DIALECTS {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/sql").join(name);
         fs::create_dir_all(&folder).unwrap();
-        for (file, text) in Rendered::new(dialect, "queue").files {
+        let mut statements = Vec::new();
+        for (file, texts) in Rendered::new(dialect, "queue").files {
             // An ODBC escape is no SQL: the driver takes the call out of it. Where nothing is to be sent, there is nothing. And
             // the linter knows no savepoints.
-            let is_sql = !text[0].is_empty() && !["{CALL", "SAVEPOINT"].iter().any(|word| text[0].starts_with(word));
-            if is_sql && !LIKE_OTHERS.contains(&file.as_str()) {
-                fs::write(folder.join(file + ".sql"), for_the_linter(dialect, &text).trim_start()).unwrap();
+            if !texts[0].is_empty() && !["{CALL", "SAVEPOINT"].iter().any(|word| texts[0].starts_with(word)) {
+                statements.extend(texts.into_iter().map(|text| (file.clone(), text)));
             }
         }
         let schema = Identifier::new("the schema", "queue").unwrap();
         let [old, new] = CHANGED.map(|text| QueueSpec::from_json(text).unwrap());
         let scripts = [
-            ("script_new.sql", render::script(dialect, &schema, Some(&old)).unwrap()),
-            ("script_upgrade.sql", render::upgrade_script(dialect, &schema, &old, &new).unwrap()),
+            ("script_new", render::script(dialect, &schema, Some(&old)).unwrap()),
+            ("script_upgrade", render::upgrade_script(dialect, &schema, &old, &new).unwrap()),
         ];
         for (file, script) in scripts {
-            let script: String = script.split_inclusive('\n').filter(|line| is_known(&line.trim_end())).collect();
-            fs::write(folder.join(file), script).unwrap();
+            // On PostgreSQL it is one text: the bodies of its functions have no end of their own.
+            let parts: Vec<_> = match dialect {
+                Dialect::SqlServer => script.split("\nGO\n").collect(),
+                _ => vec![script.as_str()],
+            };
+            statements.extend(parts.into_iter().map(|part| (file.to_owned(), part.to_owned())));
+        }
+        let (files, texts): (Vec<_>, Vec<_>) = statements.into_iter().unzip();
+        let chosen = linted::choose(&texts.iter().map(|text| code(text)).collect::<Vec<_>>());
+        let read: Vec<_> =
+            files.into_iter().zip(texts).enumerate().filter(|(index, _)| chosen.contains(index)).collect();
+        for statements in read.chunk_by(|(_, (one, _)), (_, (other, _))| one == other) {
+            let file = &statements[0].1.0;
+            let texts: Vec<_> = statements.iter().map(|(_, (_, text))| text.clone()).collect();
+            fs::write(folder.join(format!("{file}.sql")), for_the_linter(dialect, &texts).trim_start()).unwrap();
         }
     }
 }

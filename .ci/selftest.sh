@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# Tries the scripts that all checks rely on: .ci/tests_ran.sh and .ci/steps.sh.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+dir=$(mktemp --directory)
+trap 'rm -rf "$dir"' EXIT
+
+fail() {
+    printf 'selftest: %s\n' "$*" >&2
+    cat "$dir/said" >&2
+    exit 1
+}
+
+# ends STATUS COMMAND...: what it says is in $dir/said
+ends() {
+    local expected=$1 status=0
+    shift
+    "$@" >"$dir/said" 2>&1 || status=$?
+    [ "$status" -eq "$expected" ] || fail "exit status $status, not $expected: $*"
+}
+
+says() { grep --quiet --line-regexp --extended-regexp -e "$1" "$dir/said" || fail "it does not say: $1"; }
+
+# Each on its own, so that `steps.sh` is sourced as test.sh does it.
+script() {
+    { echo 'set -euo pipefail' && echo 'source .ci/steps.sh' && cat; } >"$dir/script"
+}
+
+ends 0 .ci/tests_ran.sh echo 'test result: ok. 2 passed; 0 failed'
+ends 1 .ci/tests_ran.sh echo 'test result: ok. 0 passed; 0 failed; 7 filtered out'
+says 'tests_ran: no test fits.*'
+ends 3 .ci/tests_ran.sh sh -c 'echo "test result: ok. 2 passed"; exit 3'
+# Who chooses tests by name does it through that; how many run at once is no choice.
+if grep --line-number --extended-regexp 'cargo test\b.* -- ' .ci/*.sh | grep --invert-match --extended-regexp \
+    -e '^\S*:[0-9]+: *#' -e 'tests_ran\.sh cargo test' -e ' -- --test-threads=' -e '^\.ci/selftest\.sh:' >"$dir/said"; then
+    fail 'tests are chosen by name, and may be none: call them through .ci/tests_ran.sh'
+fi
+
+script <<'STEPS'
+one() { step first echo 'from one' && after second && step third echo 'after it'; }
+two() { after first && step second sh -c 'echo a; sleep 0.1; echo b'; }
+step alone echo 'as it comes'
+line one one
+line two two
+join
+print_summary
+STEPS
+ends 0 bash "$dir/script"
+says 'as it comes'
+says ' +[0-9]+ s  third'
+[ "$(grep --count --extended-regexp '^ +[0-9]+ s  ' "$dir/said")" -eq 4 ] || fail 'the summary has not the four steps'
+[ "$(grep --line-regexp --extended-regexp '== .*|a|b|after it' "$dir/said" | tail -n +3 | head -n 5 | tr '\n' ' ')" = \
+    '== second a b == third after it ' ] || fail 'the outputs of two lines mix, or come in another order'
+
+# The other line would go on for an hour; what runs in it ends, and says nothing.
+script <<STEPS
+bad() { after begun && step broken sh -c 'echo why; exit 7' && step never echo never; }
+long() { step begun true && step slow sh -c 'trap "echo ended >$dir/ended; exit 1" TERM; sleep 3600 & wait'; }
+line bad bad
+line long long
+join
+echo went on
+STEPS
+ends 7 timeout 120 bash "$dir/script"
+says 'why'
+says '== failed: broken \(sh -c .*\)'
+! grep --quiet --line-regexp -e 'went on' -e 'never' "$dir/said" || fail 'it went on'
+
+script <<'STEPS'
+one() { after 'a step that was renamed' && step never true; }
+two() { after 'another' && step never true; }
+line one one
+line two two
+join
+STEPS
+ends 1 timeout 120 bash "$dir/script"
+says '== failed: the line ".*" waits for ".*", which no line does'
+
+script <<'STEPS'
+step first true
+step broken sh -c 'exit 4'
+echo went on
+STEPS
+ends 4 bash "$dir/script"
+says '== failed: broken .*'
+! grep --quiet 'went on' "$dir/said" || fail 'it went on'
+echo 'the scripts hold'
