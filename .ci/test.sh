@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks, in named steps; the first that fails ends it.
 #
-#   test.sh             all of them, as `make test` runs them: in three lines side by side (.ci/steps.sh)
+#   test.sh             all of them, as `make test` runs them: in lines side by side (.ci/steps.sh)
 #   test.sh lint        only those that read the source and start no database server
 #   test.sh core        Rust, C and both drivers, with a library that is not optimized: for who works on the core
 #   test.sh windows     library, command, C, C++, C#, Go and Python on Windows, in Wine
@@ -69,7 +69,8 @@ check() {
     fi
 }
 
-# Suites that mostly wait: for what is cut off, falls silent or runs out.
+# Suites that mostly wait: for what is cut off, falls silent or runs out. However many processors there are, two tests of each at
+# once: log-ins of a process take turns, and one that meets silence holds the others up.
 readonly waiting=(faults postgres_faults postgres_restart tds_driver)
 # Those with a step of their own.
 readonly elsewhere=(offline conformance windows)
@@ -89,9 +90,15 @@ suites() {
     others=$(other_suites)
     step 'tests: library and command' cargo test --lib --bins --examples
     step 'tests: documentation' cargo test --doc
-    step 'tests: those that wait' .ci/with_cluster.sh cargo test "${waiting[@]/#/--test=}" -- --test-threads=8
     for suite in $others; do
-        step "tests: $suite" .ci/with_cluster.sh cargo test --test "$suite" -- --test-threads=4
+        step "tests: $suite" .ci/with_cluster.sh cargo test --test "$suite"
+    done
+}
+
+waiting_suites() {
+    local suite
+    for suite in "${waiting[@]}"; do
+        step "tests: $suite" .ci/with_cluster.sh cargo test --test "$suite" -- --test-threads=2
     done
 }
 
@@ -117,7 +124,7 @@ windows_tests() {
     .ci/wine.sh --end
 }
 
-# The three lines of `all`. What two of them would write to, or what one makes for the other, is said by `after`.
+# The lines of `all`. What two of them would write to, or what one makes for the other, is said by `after`.
 line_of_sources() {
     lint
     # Of C#'s package.
@@ -145,6 +152,11 @@ line_of_suites() {
     after 'clippy'
     step 'tests: build' cargo test --no-run
     suites
+}
+
+line_of_waiting() {
+    after 'tests: build'
+    waiting_suites
 }
 
 end() {
@@ -178,6 +190,7 @@ case ${1:-all} in
         step 'offline tests' cargo test --test offline
         conformance c rust
         suites
+        waiting_suites
         end
         echo 'The checks of the core passed. All of them: make test'
         ;;
@@ -201,6 +214,7 @@ case ${1:-all} in
         line sources line_of_sources
         line languages line_of_languages
         line suites line_of_suites
+        line waiting line_of_waiting
         join
         end
         echo 'Not in here: make test-deep (the oldest Rust, miri, the address sanitizer, cargo-deny)'
