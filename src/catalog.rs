@@ -3,16 +3,16 @@
 
 mod alias;
 mod fit;
-mod handwritten;
 mod procedure;
+mod procedures;
 mod table;
 mod types;
 
 pub(crate) use self::{
     alias::check_types,
     fit::{fit, refuse_unfit},
-    handwritten::{Call, Meaning, Shape, claimer, shape},
     procedure::{Parameter, Procedure, bare, find_procedure},
+    procedures::{Call, Meaning, Shape, claimer, shape},
     table::{Column, Index, Table, find_table},
     types::Family,
 };

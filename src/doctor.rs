@@ -3,9 +3,9 @@
 
 mod clock;
 mod driver;
-mod handwritten;
 mod objects;
 mod plans;
+mod procedures;
 mod queue;
 mod server;
 mod table;

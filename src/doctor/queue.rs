@@ -1,6 +1,6 @@
 //! One queue: its objects, its table, its items.
 
-use super::{Examined, Finding, handwritten, objects, plans, table};
+use super::{Examined, Finding, objects, plans, procedures, table};
 use crate::catalog;
 use crate::dialect::Dialect;
 use crate::error::Result;
@@ -17,11 +17,11 @@ pub(super) fn check(examined: &mut Examined, spec: &QueueSpec) -> Result<()> {
             Ok(())
         })?;
         if let Some(claimed_by) = &table.claimed_by {
-            examined.run("procedures", |examined| handwritten::check_claimer(examined, spec, table, claimed_by))?;
+            examined.run("procedures", |examined| procedures::check_claimer(examined, spec, table, claimed_by))?;
         }
     }
     if let Storage::Procedures(procedures) = &spec.storage {
-        examined.run("procedures", |examined| handwritten::check(examined, spec, procedures))?;
+        examined.run("procedures", |examined| procedures::check(examined, spec, procedures))?;
     }
     let made = render::queue(examined.session.dialect(), &examined.schema, spec)?;
     if !made.is_empty() {

@@ -1,7 +1,7 @@
 //! Whose procedures do a queue's work in the database.
 
 use super::claimer::Claimer;
-use super::handwritten::{self, Handwritten};
+use super::procedures::{self, Procedures};
 use crate::dialect::Calls;
 use crate::error::Result;
 use crate::ident::Identifier;
@@ -13,7 +13,7 @@ pub(super) enum Backend {
     /// Those that an install has made, and whoever claims in their place.
     Ours(Box<Calls>, Option<Box<Claimer>>),
     /// Those that somebody wrote by hand.
-    Theirs(Box<Handwritten>),
+    Procedures(Box<Procedures>),
 }
 
 impl Backend {
@@ -21,7 +21,7 @@ impl Backend {
     pub(super) fn open(session: &mut Session, schema: &Identifier, spec: &QueueSpec) -> Result<Self> {
         match &spec.storage {
             Storage::Procedures(procedures) => {
-                Ok(Self::Theirs(Box::new(Handwritten::open(session, spec, procedures)?)))
+                Ok(Self::Procedures(Box::new(Procedures::open(session, spec, procedures)?)))
             }
             Storage::Table(table) => {
                 let calls = session.dialect().calls(schema, spec)?;
@@ -41,7 +41,7 @@ impl Backend {
     pub(super) fn claimer(&self) -> Option<&Claimer> {
         match self {
             Self::Ours(_, claimer) => claimer.as_deref(),
-            Self::Theirs(_) => None,
+            Self::Procedures(_) => None,
         }
     }
 
@@ -49,7 +49,7 @@ impl Backend {
     pub(super) fn ours(&self, what: &str, why: &str) -> Result<&Calls> {
         match self {
             Self::Ours(calls, _) => Ok(calls),
-            Self::Theirs(_) => Err(handwritten::unsupported(what, why)),
+            Self::Procedures(_) => Err(procedures::unsupported(what, why)),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::backend::Backend;
 use super::wake::YieldsTo;
-use super::{Inner, MAX_WAIT, answered, answers, check_count, claimer, handwritten, unfit};
+use super::{Inner, MAX_WAIT, answered, answers, check_count, claimer, procedures, unfit};
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Batch, CLAIMED_ALONE, Rows};
@@ -79,7 +79,7 @@ fn look(queue: &Inner, max: i32) -> Result<Batch> {
     let calls = match &queue.backend {
         Backend::Ours(calls, None) => calls,
         Backend::Ours(calls, Some(claimer)) => return claimer::ask(queue, calls, claimer),
-        Backend::Theirs(theirs) => return handwritten::ask(queue, theirs, max),
+        Backend::Procedures(theirs) => return procedures::ask(queue, theirs, max),
     };
     if queue.resumes {
         let mut resumed = queue.signal.resumed();

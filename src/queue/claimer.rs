@@ -3,7 +3,7 @@
 //! is like any other.
 
 use super::wake::YieldsTo;
-use super::{Inner, answered, answers, claim, handwritten};
+use super::{Inner, answered, answers, claim, procedures};
 use crate::catalog::{self, Meaning};
 use crate::dialect::{Calls, Dialect};
 use crate::error::{Error, ErrorKind, Result};
@@ -31,7 +31,7 @@ impl Claimer {
         let call = catalog::claimer(session, table, claimed_by)?;
         Ok(Some(Self {
             dialect,
-            text: handwritten::call(dialect, &call, table.local_time)?,
+            text: procedures::call(dialect, &call, table.local_time)?,
             call,
             taken: Arc::clone(taken),
             key: table.key.iter().map(|column| column.name.as_str().to_owned()).collect(),
@@ -50,31 +50,31 @@ impl Claimer {
             Meaning::LeaseMs => Some(lease_ms.as_str()),
             _ => None,
         };
-        let params = handwritten::params(&self.call.arguments, self.dialect, value, (None, None));
+        let params = procedures::params(&self.call.arguments, self.dialect, value, (None, None));
         let results = session.results(&self.text, &params)?;
-        let status = handwritten::returned(self.dialect, &results);
+        let status = procedures::returned(self.dialect, &results);
         if status != 0 {
             let message = format!("{} returned {status}, and did not say why", self.name());
             return Err(Error::new(ErrorKind::Database, message));
         }
-        let own = handwritten::own_results(self.dialect, &results);
+        let own = procedures::own_results(self.dialect, &results);
         own.iter().find(|rows| !rows.is_empty()).map_or(Ok(None), |rows| self.key_of(rows))
     }
 
     /// The key in the row that the procedure gave, as requests have it.
     fn key_of(&self, rows: &Rows) -> Result<Option<String>> {
         if let [name] = self.key.as_slice() {
-            let place = handwritten::place(rows, name).unwrap_or(0);
+            let place = procedures::place(rows, name).unwrap_or(0);
             // A function that has one row for everything has nothing in it when there is no work.
-            return Ok(handwritten::cell(rows, 0, place));
+            return Ok(procedures::cell(rows, 0, place));
         }
         let mut parts = Vec::with_capacity(self.key.len());
         for name in &self.key {
-            let Some(place) = handwritten::place(rows, name) else {
+            let Some(place) = procedures::place(rows, name) else {
                 let message = format!("{} returned a row without the column {name} of the key", self.name());
                 return Err(Error::new(ErrorKind::Protocol, message));
             };
-            let Some(part) = handwritten::cell(rows, 0, place) else { return Ok(None) };
+            let Some(part) = procedures::cell(rows, 0, place) else { return Ok(None) };
             parts.push(part);
         }
         Ok(Some(serde_json::json!(parts).to_string()))

@@ -2,7 +2,7 @@
 
 use super::backend::Backend;
 use super::operation::{Attempts, Operation, in_parts};
-use super::{Inner, answered, answers, attached, handwritten};
+use super::{Inner, answered, answers, attached, procedures};
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::QueueName;
@@ -21,7 +21,7 @@ pub(super) fn enqueue(queue: &Inner, items: &[NewItem], operation: Option<&str>)
     in_parts(queue.dialect, &pairs, operation, queue.attached.is_none(), |part| {
         let enqueued = match &queue.backend {
             Backend::Ours(calls, _) => one_part(queue, calls, part.items, &part.operation, operation.is_some()),
-            Backend::Theirs(theirs) => handwritten::enqueue(queue, theirs, part.items, &part.operation),
+            Backend::Procedures(theirs) => procedures::enqueue(queue, theirs, part.items, &part.operation),
         }?;
         let duplicates = enqueued.iter().filter(|enqueued| enqueued.duplicate).count();
         queue.ledger.enqueues(enqueued.len() - duplicates, duplicates);

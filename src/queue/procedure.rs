@@ -5,7 +5,7 @@ mod call;
 mod record;
 
 use self::call::{Handler, Said};
-use super::{Inner, Queue, answers, claim, handwritten};
+use super::{Inner, Queue, answers, claim, procedures};
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Answer, ItemState, Outcome};
@@ -69,7 +69,7 @@ impl Procedure {
         calls(&queue.0)?;
         if queue.0.backend.claimer().is_some() {
             let why = "the procedure that claims them commits by itself";
-            return Err(handwritten::unsupported("claim what a procedure works on in one transaction", why));
+            return Err(procedures::unsupported("claim what a procedure works on in one transaction", why));
         }
         let handler = queue.0.with_session(Call::Procedure, |session| Handler::find(session, name))?;
         Ok(Self { queue: queue.clone(), handler: Arc::new(handler) })

@@ -3,7 +3,7 @@
 use super::backend::Backend;
 use super::enqueue::check_size;
 use super::operation::{Attempts, Operation, in_parts};
-use super::{Inner, MAX_ITEMS, answered, answers, attached, claim, handwritten};
+use super::{Inner, MAX_ITEMS, answered, answers, attached, claim, procedures};
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Action, Answer, Batch, ItemState, Lease, Outcome, Settlement};
@@ -65,8 +65,8 @@ fn one_part(
             let (outcomes, _) = in_one_call(queue, calls, settlements, items, operation, 0)?;
             (outcomes, claimed_after(queue, max))
         }
-        Backend::Theirs(theirs) => {
-            let outcomes = handwritten::settle(queue, theirs, settlements, operation)?;
+        Backend::Procedures(theirs) => {
+            let outcomes = procedures::settle(queue, theirs, settlements, operation)?;
             (outcomes, claimed_after(queue, max))
         }
     };

@@ -10,7 +10,7 @@ use crate::session::{Param, Shape};
 pub(super) fn stats(queue: &Inner) -> Result<QueueStats> {
     let calls = match &queue.backend {
         Backend::Ours(calls, _) => calls,
-        Backend::Theirs(theirs) => return super::handwritten::stats(queue, theirs),
+        Backend::Procedures(theirs) => return super::procedures::stats(queue, theirs),
     };
     let rows = queue.with_session(Call::Stats, |session| session.call(&calls.stats, &[], Shape::Table))?;
     // Where nothing is, no row says so.
@@ -38,7 +38,7 @@ pub(super) fn watch(queue: &Inner, most: u32) -> Result<Watched> {
     };
     let calls = match &queue.backend {
         Backend::Ours(calls, _) => calls,
-        Backend::Theirs(theirs) => return Ok(super::handwritten::stats(queue, theirs)?.into()),
+        Backend::Procedures(theirs) => return Ok(super::procedures::stats(queue, theirs)?.into()),
     };
     let rows =
         queue.with_session(Call::Watch, |session| session.call(&calls.watch, &[Param::Integer(most)], Shape::Table))?;

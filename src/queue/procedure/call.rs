@@ -5,7 +5,7 @@ use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Excerpt, Result};
 use crate::ident::Identifier;
 use crate::item::{Item, ItemState, Rows, Value};
-use crate::queue::handwritten;
+use crate::queue::procedures;
 use crate::session::{Param, Session};
 use crate::spec::{QueueSpec, check_set, check_step, put_key};
 use serde_json::{Map, json};
@@ -75,14 +75,14 @@ impl Handler {
             }
         }
         let parameters: Vec<_> = given.iter().map(|(parameter, _)| *parameter).collect();
-        let text = handwritten::invoke(self.dialect, &self.procedure, &parameters)?;
+        let text = procedures::invoke(self.dialect, &self.procedure, &parameters)?;
         let params: Vec<_> = given.iter().map(|(_, value)| Param::OptionalText(value.as_deref())).collect();
         let results = if self.procedure.is_called && self.dialect == Dialect::Postgres {
             vec![session.execute(&text, &params)?]
         } else {
             session.results(&text, &params)?
         };
-        let own = handwritten::own_results(self.dialect, &results);
+        let own = procedures::own_results(self.dialect, &results);
         let returned = match self.dialect {
             Dialect::SqlServer => results.last().and_then(|last| catalog::number(last, 0, 0)).unwrap_or(0),
             Dialect::Postgres => 0,

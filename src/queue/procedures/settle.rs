@@ -1,7 +1,7 @@
 //! Ending claims: a call of `Modify_` for each item. They are no one transaction.
 
 use super::judge::{Heard, Verdict, judge};
-use super::{Done, Handwritten, Seen, params, raised_by_procedure, returned, unsupported};
+use super::{Done, Procedures, Seen, params, raised_by_procedure, returned, unsupported};
 use crate::catalog::{Meaning, flag};
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
@@ -15,7 +15,7 @@ use crate::session::{Param, Session};
 /// repetition through this handle goes on from there.
 pub(in crate::queue) fn settle(
     queue: &Inner,
-    theirs: &Handwritten,
+    theirs: &Procedures,
     settlements: &[Settlement<'_>],
     operation: &Operation,
 ) -> Result<Vec<Outcome>> {
@@ -49,7 +49,7 @@ pub(in crate::queue) fn settle(
 }
 
 /// What a call carries and the procedure has no parameter for would be lost.
-fn check(theirs: &Handwritten, settlement: &Settlement<'_>) -> Result<()> {
+fn check(theirs: &Procedures, settlement: &Settlement<'_>) -> Result<()> {
     let modify = &theirs.shape.modify;
     let given = [
         ("a step", settlement.step.is_some(), Meaning::Step),
@@ -65,7 +65,7 @@ fn check(theirs: &Handwritten, settlement: &Settlement<'_>) -> Result<()> {
     }
 }
 
-fn one(queue: &Inner, theirs: &Handwritten, settlement: &Settlement<'_>, operation: &Operation) -> Result<Outcome> {
+fn one(queue: &Inner, theirs: &Procedures, settlement: &Settlement<'_>, operation: &Operation) -> Result<Outcome> {
     let mut attempts = Attempts::default();
     let mut token = settlement.token.map(str::to_owned);
     let result = queue.with_session(Call::Settle, |session| {
@@ -116,7 +116,7 @@ fn not_found() -> Outcome {
 /// Calls `Modify_`: how it went, whether the token was the item's before, and the error it raised.
 fn call(
     queue: &Inner,
-    theirs: &Handwritten,
+    theirs: &Procedures,
     session: &mut Session,
     settlement: &Settlement<'_>,
     token: &str,
@@ -148,12 +148,12 @@ fn call(
 }
 
 /// The item as the view shows it.
-fn seen(theirs: &Handwritten, session: &mut Session, key: &str) -> Result<Option<Seen>> {
+fn seen(theirs: &Procedures, session: &mut Session, key: &str) -> Result<Option<Seen>> {
     let rows = theirs.look(session, &[key])?;
     Ok((!rows.is_empty()).then(|| Seen::read(&theirs.shape, &rows, 0)))
 }
 
-fn failed(theirs: &Handwritten, refusal: Option<Error>) -> Error {
+fn failed(theirs: &Procedures, refusal: Option<Error>) -> Error {
     let name = &theirs.shape.modify.procedure.name;
     match refusal {
         // Whatever its number means to readpast's own procedures, here it is somebody else's.

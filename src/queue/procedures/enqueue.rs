@@ -1,6 +1,6 @@
 //! Putting items in: a call of the queue's own `Add_` for each.
 
-use super::{Done, Handwritten, cell, params, place, returned, unsupported};
+use super::{Done, Procedures, cell, params, place, returned, unsupported};
 use crate::catalog::Meaning;
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
@@ -14,7 +14,7 @@ use crate::spec::Checked;
 /// repetition through this handle goes on from there.
 pub(in crate::queue) fn enqueue(
     queue: &Inner,
-    theirs: &Handwritten,
+    theirs: &Procedures,
     items: &[(&NewItem, Checked)],
     operation: &Operation,
 ) -> Result<Vec<Receipt>> {

@@ -47,8 +47,8 @@ impl Given {
             .into_iter()
             .map(|database| {
                 let script = match database.is_sql_server() {
-                    true => include_str!("handwritten/sql_server.sql"),
-                    false => include_str!("handwritten/postgres.sql"),
+                    true => include_str!("procedures/sql_server.sql"),
+                    false => include_str!("procedures/postgres.sql"),
                 };
                 database.run(script);
                 install(&database.config(&[]), Some(&spec(&database))).unwrap();
@@ -101,8 +101,7 @@ fn spec(database: &Database) -> QueueSpec {
 #[test]
 fn a_token_of_long_text_is_refused() {
     for database in Database::each() {
-        database
-            .run(database.pick(include_str!("handwritten/sql_server.sql"), include_str!("handwritten/postgres.sql")));
+        database.run(database.pick(include_str!("procedures/sql_server.sql"), include_str!("procedures/postgres.sql")));
         let (token, text) = (database.pick("UpdatedAt", "updated_at"), database.pick("EmailTo", "email_to"));
         let words = database.pick(SPEC_SQL_SERVER, SPEC_POSTGRES);
         let words = words.replace(&format!("token = \"{token}\""), &format!("token = \"{text}\""));

@@ -27,7 +27,7 @@ use parking_lot::Mutex;
 use std::collections::VecDeque;
 
 /// What a handle knows of the queue's procedures.
-pub(super) struct Handwritten {
+pub(super) struct Procedures {
     dialect: Dialect,
     shape: Shape,
     next: String,
@@ -47,7 +47,7 @@ enum Done {
 /// How many calls are remembered that did not come to their end.
 const REMEMBERED: usize = 64;
 
-impl Handwritten {
+impl Procedures {
     /// Asks the catalog, and puts the statements together.
     pub(super) fn open(session: &mut Session, spec: &QueueSpec, procedures: &ProceduresSpec) -> Result<Self> {
         let dialect = session.dialect();
@@ -87,7 +87,7 @@ impl Handwritten {
 }
 
 /// Figures: how many items the view shows in each state. It does not tell more.
-pub(super) fn stats(queue: &Inner, theirs: &Handwritten) -> Result<QueueStats> {
+pub(super) fn stats(queue: &Inner, theirs: &Procedures) -> Result<QueueStats> {
     let column = |name: &str| theirs.shape.view.columns.iter().find(|column| catalog::bare(&column.name) == name);
     let Some(status) = column("status") else {
         return Err(unsupported("count items", "their view has no column Status"));

@@ -1,6 +1,6 @@
 //! Taking items out: a call of `Next_` for each, and one query for what the view shows of them all.
 
-use super::{Handwritten, cell, own_results, params, place, raised_by_procedure, returned};
+use super::{Procedures, cell, own_results, params, place, raised_by_procedure, returned};
 use crate::catalog::Meaning;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Batch, Cell, Column, ColumnType, Rows, Unfit, Value, answer_column};
@@ -17,7 +17,7 @@ const ANSWER: [&str; answer_column::COUNT] = ["Answer", "Ordinal", "DueMs", "Key
 
 /// Up to `max` items. What was taken before a call failed is handed out: nobody else would take it, and no lease gives
 /// it back.
-pub(in crate::queue) fn ask(queue: &Inner, theirs: &Handwritten, max: i32) -> Result<Batch> {
+pub(in crate::queue) fn ask(queue: &Inner, theirs: &Procedures, max: i32) -> Result<Batch> {
     let wakes = queue.signal.wakes(&queue.kinds.key);
     let mut taken: Vec<(String, String)> = Vec::new();
     let mut failed = None;
@@ -58,7 +58,7 @@ pub(in crate::queue) fn ask(queue: &Inner, theirs: &Handwritten, max: i32) -> Re
 }
 
 /// One call: the key and token of the item it took.
-fn next(queue: &Inner, theirs: &Handwritten, session: &mut Session) -> Result<Option<(String, String)>> {
+fn next(queue: &Inner, theirs: &Procedures, session: &mut Session) -> Result<Option<(String, String)>> {
     let lease_ms = queue.lease_ms.unwrap_or(queue.spec.lease.ms).to_string();
     let value = |meaning| match meaning {
         Meaning::Worker => Some(queue.worker.as_str()),
@@ -91,7 +91,7 @@ fn next(queue: &Inner, theirs: &Handwritten, session: &mut Session) -> Result<Op
 
 /// The items in the order they were taken, with what the view shows of each. An item that it does not show has its key
 /// and token.
-fn claimed(theirs: &Handwritten, taken: &[(String, String)], shown: &Rows, most: usize) -> Rows {
+fn claimed(theirs: &Procedures, taken: &[(String, String)], shown: &Rows, most: usize) -> Rows {
     let answers = ANSWER.iter().map(|name| Column { name: (*name).to_owned(), kind: ColumnType::Text });
     let columns: Vec<_> = answers.chain(shown.columns().iter().cloned()).collect();
     let mut rows = Rows::new(columns.into());
