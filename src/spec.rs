@@ -16,6 +16,7 @@ mod settable;
 mod sql;
 mod table;
 mod validate;
+mod value;
 
 pub use self::{
     examples::EXAMPLES,
@@ -40,7 +41,8 @@ pub(crate) use layout::Assignment;
 pub(crate) use own::OWN_COLUMNS;
 pub(crate) use settable::check_set;
 use sql::why_no_condition;
-pub(crate) use validate::{Checked, check_items, check_step, check_text, column_value, items_to_json, put_due};
+pub(crate) use validate::{Checked, check_items, items_to_json};
+pub(crate) use value::{check_step, check_text, column_value, put_due};
 
 use crate::ident::{Identifier, QueueName};
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! What a settlement may set: the item's own columns and those of its subtypes, but for what the queue itself goes by.
 
-use super::validate::{by_place, column_of, put_object, shown};
+use super::value::{by_place, column_of, put_object, shown};
 use super::{ColumnSpec, Completion, QueueSpec, Storage, SubtypeSpec};
 use crate::ident::Identifier;
 use crate::item::Columns;

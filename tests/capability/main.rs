@@ -7,6 +7,7 @@ mod by_hand;
 
 mod attempts;
 mod backoff;
+mod bytes;
 mod claim;
 mod columns;
 mod completion;
@@ -42,6 +43,7 @@ fn main() {
     let capabilities: &[&[(&str, Body)]] = &[
         attempts::BODIES,
         backoff::BODIES,
+        bytes::BODIES,
         claim::BODIES,
         columns::BODIES,
         completion::BODIES,
