@@ -61,6 +61,23 @@ fn workers_that_die_lose_nothing() {
     assert_eq!(copies(&shell), "0");
 }
 
+/// Each item has one attempt, so those of the dead fail. When the others are done the run is over, long before its time is.
+#[test]
+fn items_that_fail_have_ended_too() {
+    let shell = Shell::empty();
+    let text = r#"{"queue": "Once", "columns": [{"name": "Work", "type": "text(9)"}],
+        "attempts": {"limit": 1}, "lease": {"ms": 1000}}"#;
+    install(&shell.db.config(&[]), Some(&QueueSpec::from_json(text).unwrap())).unwrap();
+    let options = ["--workers", "2", "--items", "40", "--batch", "1", "--kill", "30", "--for", "5m", "--json"];
+    let done = shell.run(&[&["stress", "Once"][..], &options].concat());
+    assert_eq!(done.status, Some(0), "{done:?}");
+    let report: &Value = &done.json()[0];
+    let number = |name: &str| report[name].as_i64().unwrap_or_else(|| panic!("{name} in {report}"));
+    assert!(number("failed_items") > 0, "{report}");
+    assert_eq!((number("done") + number("failed_items"), number("left")), (40, 0), "{report}");
+    assert!(number("ms") < 300_000, "it went on until its time was over: {report}");
+}
+
 /// Workers are busy for hours: nobody waits for that.
 #[test]
 fn an_interrupt_ends_busy_workers_and_leaves_no_copy() {

@@ -67,9 +67,13 @@ struct Common<'a> {
     plan: &'a Plan,
     stop: &'a Stop,
     until: Instant,
-    /// How many items there are, and how many of them have ended.
+    /// How many items there are, how many of them the workers have completed, and how many the server has given up: those whose
+    /// attempts are spent.
     items: u32,
-    ended: AtomicU64,
+    completed: AtomicU64,
+    failed: AtomicU64,
+    /// Somebody has found nothing to claim since it was last asked how many have failed.
+    is_idle: AtomicBool,
     /// A worker could not begin: without it the figures would be those of another run.
     broken: AtomicBool,
     board: &'a Board,
@@ -77,10 +81,21 @@ struct Common<'a> {
 
 impl Common<'_> {
     fn is_over(&self) -> bool {
-        self.ended.load(Ordering::Relaxed) >= u64::from(self.items)
+        self.completed.load(Ordering::Relaxed) + self.failed.load(Ordering::Relaxed) >= u64::from(self.items)
             || self.broken.load(Ordering::Relaxed)
             || self.stop.signal().is_some()
             || Instant::now() >= self.until
+    }
+
+    /// Asks how many items have failed, when workers have nothing to do: before that it would only disturb.
+    fn look_for_failed(&self, queue: &Queue) {
+        if !self.is_idle.swap(false, Ordering::Relaxed) {
+            return;
+        }
+        // Who cannot be asked now is asked again.
+        if let Ok(stats) = queue.stats() {
+            self.failed.store(u64::try_from(stats.count(ItemState::Failed)).unwrap_or(0), Ordering::Relaxed);
+        }
     }
 
     /// Sleeps so long, or until it is over; says whether it is not.
@@ -106,13 +121,20 @@ pub fn run(copy: &Copy, plan: &Plan, stop: &Stop) -> Result<Found> {
     let mut watcher = Watcher::start(copy, APPLICATION)?;
     let board = Board::default();
     let begun = Instant::now();
-    let (ended, broken) = (AtomicU64::new(0), AtomicBool::new(false));
-    let common = Common { copy, plan, stop, until, items: filled.items, ended, broken, board: &board };
+    let (completed, failed) = (AtomicU64::new(0), AtomicU64::new(0));
+    let (is_idle, broken) = (AtomicBool::new(false), AtomicBool::new(false));
+    let common =
+        Common { copy, plan, stop, until, items: filled.items, completed, failed, is_idle, broken, board: &board };
     let opened = thread::scope(|scope| {
         let common = &common;
         let workers: Vec<_> = (0..plan.workers).map(|number| scope.spawn(move || work(common, number))).collect();
+        let mut asked = Instant::now();
         while workers.iter().any(|worker| !worker.is_finished()) {
             watcher.look();
+            if asked.elapsed() >= AWAY {
+                common.look_for_failed(&queue);
+                asked = Instant::now();
+            }
             thread::sleep(EVERY);
         }
         workers.into_iter().try_for_each(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)))
@@ -201,6 +223,7 @@ fn live(common: &Common<'_>, queue: &Queue, dice: &mut Dice, tally: &mut Tally) 
             }
         };
         if batch.is_empty() {
+            common.is_idle.store(true, Ordering::Relaxed);
             thread::sleep(PAUSE);
             continue;
         }
@@ -225,7 +248,7 @@ fn live(common: &Common<'_>, queue: &Queue, dice: &mut Dice, tally: &mut Tally) 
                 for (item, outcome) in batch.iter().zip(outcomes) {
                     if outcome.answer == Answer::Ok && outcome.state == Some(ItemState::Completed) {
                         *tally.done.entry(item.key().to_owned()).or_default() += 1;
-                        common.ended.fetch_add(1, Ordering::Relaxed);
+                        common.completed.fetch_add(1, Ordering::Relaxed);
                     } else {
                         tally.refused += 1;
                     }
