@@ -260,8 +260,17 @@ fn a_service_works_until_it_is_told_to_stop() {
     // What it says of paths is meant from here, wherever the manager begins it.
     let waits = format!("{ROOT}/.local/windows/bin/waits.exe");
     let work = ["work", "Mail", "--connection-file", "connection", "--set", "poll.interval_ms=20", "--", &waits];
+    // Another program's source of events, called as the service is to be.
+    let registry = |verb: &str, source: &str, more: &[&str]| {
+        let key = format!(r"HKLM\SYSTEM\CurrentControlSet\Services\EventLog\Application\{source}");
+        let mut reg = shell.program_of_windows("reg");
+        text(&reg.args([verb, &key]).args(more).output().unwrap().stdout)
+    };
+    registry("add", &name, &["/v", "EventMessageFile", "/d", "theirs.dll", "/f"]);
+    let ours = format!("readpast-{name}");
     says(&install(&work), 0, &[]);
     says(&install(&work), 2, &["already"]);
+    assert!(registry("query", &ours, &["/v", "EventMessageFile"]).contains("EventLogMessages.dll"));
 
     let net = |verb: &str| shell.program_of_windows("net").args([verb, &name]).output().unwrap();
     assert!(net("start").status.success());
@@ -273,6 +282,12 @@ fn a_service_works_until_it_is_told_to_stop() {
     shell.db.wait_for("SELECT COUNT(*) FROM readpast.mail WHERE status = 'Completed' AND response = 'done'", "1");
     says(&shell.run(&["service", "remove", &name]), 0, &[]);
     says(&shell.run(&["service", "remove", &name]), 2, &["there is no service"]);
+    assert!(!registry("query", &ours, &["/v", "EventMessageFile"]).contains("EventLogMessages.dll"));
+    assert!(
+        registry("query", &name, &["/v", "EventMessageFile"]).contains("theirs.dll"),
+        "it was overwritten or taken away"
+    );
+    registry("delete", &name, &["/f"]);
     says(&shell.run(&["service", "remove", "Spooler"]), 2, &[]);
     says(&shell.run(&["service", "run", &name, "--folder", ".", "--", "stats", "Mail"]), 4, &["sc.exe start"]);
 }

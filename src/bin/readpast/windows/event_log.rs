@@ -17,8 +17,8 @@ const MESSAGES: &str = r"%SystemRoot%\Microsoft.NET\Framework64\v4.0.30319\Event
 /// How long an entry may be, in UTF-16 units: what `ReportEventW` takes.
 const LONGEST: usize = 31_839;
 
-/// Puts an entry into the log of applications. It may get lost: nothing depends on it.
-pub fn write(source: &str, level: Level, text: &str) {
+/// Puts an entry of a service into the log of applications. It may get lost: nothing depends on it.
+pub fn write(service: &str, level: Level, text: &str) {
     let kind = match level {
         Level::Error => EVENTLOG_ERROR_TYPE,
         Level::Warn => EVENTLOG_WARNING_TYPE,
@@ -27,18 +27,24 @@ pub fn write(source: &str, level: Level, text: &str) {
     let text: Vec<u16> = text.encode_utf16().filter(|unit| *unit != 0).take(LONGEST).chain([0]).collect();
     // SAFETY: both texts end in a zero and outlive the calls; the source is given back.
     unsafe {
-        let Ok(log) = RegisterEventSourceW(PCWSTR::null(), &HSTRING::from(source)) else { return };
+        let Ok(log) = RegisterEventSourceW(PCWSTR::null(), &HSTRING::from(source(service))) else { return };
         let _ = ReportEventW(log, kind, 0, 1, None, 0, Some(&[PCWSTR(text.as_ptr())]), None);
         let _ = DeregisterEventSource(log);
     }
+}
+
+/// Under what name a service of ours writes. Any program may have its own source of the service's plain name; this one is ours,
+/// to be made and to be taken away.
+fn source(service: &str) -> String {
+    format!("readpast-{service}")
 }
 
 /// Tells the log who writes, and by what its entries are shown.
 ///
 /// # Errors
 /// When we are no administrator.
-pub fn add(source: &str) -> io::Result<()> {
-    let place = key(source);
+pub fn add(service: &str) -> io::Result<()> {
+    let place = key(service);
     let mut messages: Vec<u16> = MESSAGES.encode_utf16().collect();
     messages.push(0);
     let size = u32::try_from(messages.len() * 2).unwrap_or_default();
@@ -68,11 +74,11 @@ pub fn add(source: &str) -> io::Result<()> {
 }
 
 /// Takes back what [`add`] said. What was written stays.
-pub fn remove(source: &str) {
+pub fn remove(service: &str) {
     // SAFETY: the text outlives the call.
-    let _ = unsafe { RegDeleteTreeW(HKEY_LOCAL_MACHINE, &key(source)) };
+    let _ = unsafe { RegDeleteTreeW(HKEY_LOCAL_MACHINE, &key(service)) };
 }
 
-fn key(source: &str) -> HSTRING {
-    HSTRING::from(format!(r"SYSTEM\CurrentControlSet\Services\EventLog\Application\{source}"))
+fn key(service: &str) -> HSTRING {
+    HSTRING::from(format!(r"SYSTEM\CurrentControlSet\Services\EventLog\Application\{}", source(service)))
 }
