@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -66,6 +68,49 @@ def test_ctrl_c_ends_a_wait(queue: readpast.Queue, killer: threading.Timer) -> N
         queue.claim(wait=3600)
     assert time.monotonic() - begun < support.PATIENCE
     assert queue.claim().status is Status.EMPTY, "nothing stays interrupted"
+
+
+def test_ctrl_c_ends_a_wait_whichever_thread_the_system_gives_it_to(queue: readpast.Queue) -> None:
+    threading.Timer(0.3, lambda: signal.pthread_kill(threading.get_ident(), signal.SIGINT)).start()
+    # The handler would run at the end of the wait, too.
+    end = threading.Timer(support.PATIENCE, queue.interrupt)
+    end.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            queue.claim(wait=3600)
+        assert end.is_alive()
+    finally:
+        end.cancel()
+
+
+def test_a_wait_does_not_wake_to_look(queue: readpast.Queue) -> None:
+    def times_slept() -> int:
+        return resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
+
+    before = times_slept()
+    assert queue.claim(wait=2).status is Status.EMPTY
+    assert times_slept() - before < 15, "looking every 100 ms would be 20 times"
+
+
+def test_who_was_told_of_signals_before_still_is(queue: readpast.Queue, killer: threading.Timer) -> None:
+    """An event loop on this thread, as a rule, which has its handlers run by what it is told."""
+    told, tell = socket.socketpair()
+    tell.setblocking(False)
+    told.settimeout(support.PATIENCE)
+
+    def heed(*_: object) -> None:
+        pass
+
+    handler, fd = signal.signal(signal.SIGINT, heed), signal.set_wakeup_fd(tell.fileno())
+    try:
+        killer.start()
+        assert queue.claim(wait=1).status is Status.EMPTY
+        assert told.recv(10) == bytes([signal.SIGINT])
+    finally:
+        assert signal.set_wakeup_fd(fd) == tell.fileno()
+        signal.signal(signal.SIGINT, handler)
+        told.close()
+        tell.close()
 
 
 def test_ctrl_c_ends_an_iteration(queue: readpast.Queue, killer: threading.Timer) -> None:

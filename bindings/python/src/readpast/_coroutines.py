@@ -11,8 +11,8 @@ from contextlib import suppress
 from contextvars import ContextVar, copy_context
 from typing import Any, Callable
 
+from ._signals import Flag
 from ._texts import Seconds, milliseconds
-from ._waiting import AWAKE
 from .item import Item
 
 _log = logging.getLogger("readpast.worker")
@@ -47,7 +47,7 @@ class Coroutines:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ending: asyncio.Future[None] | None = None
         self._is_open = True
-        self._ended = threading.Event()
+        self._ended = Flag()
 
     def run(self, coroutine: Coroutine[Any, Any, object], item: Item) -> object:
         """Runs a handler's coroutine, and returns what it returns or raises what it raises.
@@ -91,8 +91,8 @@ class Coroutines:
         if ending is not None:
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(ending.cancel)
-        while wait and not self._ended.wait(AWAKE):
-            pass
+        if wait:
+            self._ended.wait()
 
     def _is_ending(self) -> bool:
         """Known before anything left on the loop is cancelled, also when that ends by SystemExit in a handler: the

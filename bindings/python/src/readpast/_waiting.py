@@ -11,10 +11,9 @@ import _thread
 import threading
 from typing import Callable, Generic, TypeVar
 
-T = TypeVar("T")
+from ._signals import Flag
 
-AWAKE = 0.1
-"""Seconds that the main thread sleeps at most. A signal wakes it, unless the system has given it to another thread."""
+T = TypeVar("T")
 
 
 def _nothing() -> None:
@@ -96,17 +95,15 @@ class Departure(Generic[T]):
 
 def wait_for(departure: Departure[T]) -> T:
     """Makes the call for the main thread, which runs signal handlers meanwhile. What one raises ends the call."""
-    done = threading.Event()
+    done = Flag()
     try:
         departure.begin(done.set)
-        while not done.wait(AWAKE):
-            pass
+        done.wait()
     except BaseException:
-        gone = threading.Event()
+        gone = Flag()
         departure.leave(gone.set)
         if departure.has_begun:
             # It is not long; and who has no patience for it interrupts again.
-            while not gone.wait(AWAKE):
-                pass
+            gone.wait()
         raise
     return departure.result()

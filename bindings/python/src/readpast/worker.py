@@ -10,9 +10,8 @@ from typing import NamedTuple
 from ._engine import Engine, Event, EventKind
 from ._handling import Handler, Handling
 from ._logging import Teller, log
-from ._signals import stopping_on_signals
+from ._signals import Flag, stopping_on_signals
 from ._texts import Seconds, milliseconds
-from ._waiting import AWAKE
 from .batch import Batch
 from .errors import ClosedError, QueueError
 from .figures import Figures
@@ -123,19 +122,19 @@ class Worker:
         with stopping_on_signals(self.stop, signals):
             if self._stopping:
                 return
-            ended = threading.Event()
+            ended = Flag()
             thread = threading.Thread(target=self._live, args=(ended,), name="readpast worker", daemon=True)
             line, extra = "worker %s started: threads: %d, items a batch: %d", self._teller()
             log(logging.INFO, line, name, self._threads, self._batch_size, extra=extra)
             try:
                 thread.start()
-                _wait_for(ended)
+                ended.wait()
             except BaseException:
                 # While it stops, the next one is raised at once.
                 if not self._stopping:
                     self.stop()
                     if thread.ident is not None:
-                        _wait_for(ended)
+                        ended.wait()
                 raise
             finally:
                 if not ended.is_set():
@@ -164,7 +163,7 @@ class Worker:
         engine = self._engine
         return self._stopping or (engine is not None and engine.is_stopping)
 
-    def _live(self, ended: threading.Event) -> None:
+    def _live(self, ended: Flag) -> None:
         """Has the library's worker and our threads live and end. Signal handlers do not run here to interrupt it."""
         try:
             engine = self._engine = Engine(self._queue)
@@ -260,8 +259,3 @@ class Worker:
         if self._engine is None:
             raise ClosedError("the worker does not run", Status.CLOSED)
         return self._engine
-
-
-def _wait_for(ended: threading.Event) -> None:
-    while not ended.wait(AWAKE):
-        pass
