@@ -47,6 +47,12 @@ class Given:
     def put(self, work: str) -> None:
         self.one(PUT.format(self.name), work)
 
+    def next(self) -> dict[str, Any] | None:
+        """One item, claimed within the transaction."""
+        query = f"SELECT * FROM readpast.next_{self.name}_utx(%s)"
+        item = self.connection.execute(query.encode(), (WORKER,)).fetchone()
+        return None if item is None else {"key": item[0], "token": item[1], "attempt": None}
+
     def claim(self) -> dict[str, Any]:
         item = self.connection.execute(CLAIM.format(self.name).encode(), (WORKER,)).fetchone()
         assert item is not None
@@ -117,6 +123,21 @@ def test_nothing_of_it_is_done_with_a_rollback(given: Given) -> None:
         raise psycopg.Rollback
     assert given.everything() == (100, ["Processing"])
     assert given.settle(item) == "OK", "the claim is still ours"
+
+
+def test_a_claim_its_work_and_its_end_are_one(given: Given) -> None:
+    given.put("a")
+    for commits in (False, True):
+        with given.connection.transaction():
+            item = given.next()
+            assert item is not None
+            given.pay()
+            with psycopg.connect() as other:
+                assert Given(given.name, other).next() is None, "others pass over it"
+            assert given.settle(item) == "OK"
+            if not commits:
+                raise psycopg.Rollback
+        assert given.everything() == ((90, ["Completed"]) if commits else (100, ["Pending"]))
 
 
 def test_a_savepoint_undoes_what_came_after_it(given: Given) -> None:

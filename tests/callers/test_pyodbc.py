@@ -55,6 +55,11 @@ class Given:
         self.connection.autocommit = False
         return {"key": item.Key, "token": item.Token, "attempt": item.AttemptNum, "status": "Completed"}
 
+    def next(self) -> dict[str, Any] | None:
+        """One item, claimed within the transaction."""
+        item = self.connection.execute(f"EXECUTE [readpast].Next_{self.name}_utx @Worker = ?", WORKER).fetchone()
+        return None if item is None else {"key": item[0], "token": item[1], "attempt": None}
+
     def pay(self) -> None:
         self.connection.execute("UPDATE account SET balance = balance - 10 WHERE id = 1")
 
@@ -121,6 +126,22 @@ def test_nothing_of_it_is_done_with_a_rollback(given: Given) -> None:
     given.connection.rollback()
     assert given.everything() == (100, ["Processing"])
     assert given.settle(item) == "OK", "the claim is still ours"
+
+
+def test_a_claim_its_work_and_its_end_are_one(given: Given) -> None:
+    given.put("a")
+    given.connection.commit()
+    for commits in (False, True):
+        item = given.next()
+        assert item is not None
+        given.pay()
+        assert given.settle(item) == "OK"
+        if commits:
+            given.connection.commit()
+        else:
+            given.connection.rollback()
+        assert given.everything() == ((90, ["Completed"]) if commits else (100, ["Pending"]))
+    assert given.next() is None, "nothing is due any more"
 
 
 def test_a_call_may_be_the_first_statement(given: Given) -> None:

@@ -147,11 +147,12 @@ impl Drop for People<'_> {
 const PASSWORD: &str = "Role-1-test";
 
 /// What each procedure is called without the queue, and which roles may execute it.
-const PROCEDURES: [(&str, &str, &[usize]); 18] = [
+const PROCEDURES: [(&str, &str, &[usize]); 19] = [
     ("Add_", "_utx", &[0, 2]),
     ("Add_", "_trx", &[0, 2]),
     ("Add_", "_Set_utx", &[0, 2]),
     ("Add_", "_Set_trx", &[0, 2]),
+    ("Next_", "_utx", &[1, 2]),
     ("Next_", "_trx", &[1, 2]),
     ("Next_", "_Set_trx", &[1, 2]),
     ("Modify_", "_utx", &[1, 2]),

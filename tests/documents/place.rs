@@ -154,14 +154,7 @@ impl Place {
 
     /// Whether a row that is read WITH (UPDLOCK) is locked then.
     pub fn heeds_lock_hints(&self) -> bool {
-        self.run("CREATE TABLE Hinted (Id int)");
-        self.run("INSERT INTO Hinted VALUES (1)");
-        let locked = self.session().transaction(|session| {
-            session.execute("SELECT Id FROM Hinted WITH (UPDLOCK)", &[])?;
-            Ok(self.query("SELECT Id FROM Hinted WITH (UPDLOCK, READPAST)").is_empty())
-        });
-        self.run("DROP TABLE Hinted");
-        locked.unwrap()
+        support::both::heeds_lock_hints(&mut self.session(), &mut self.session())
     }
 
     /// One value, as text.

@@ -1,4 +1,4 @@
-//! The caller's own transaction: `Modify_Q_utx`, `Modify_Q_Set_utx`, `Add_Q_utx` and `Add_Q_Set_utx` beside somebody's own
+//! The caller's own transaction: `Next_Q_utx`, `Modify_Q_utx`, `Modify_Q_Set_utx`, `Add_Q_utx` and `Add_Q_Set_utx` beside somebody's own
 //! work, on both kinds of table. What is refused is told, and leaves the transaction as it is; what is done is undone with it.
 
 use readpast::for_tests::Session;
@@ -90,6 +90,21 @@ impl Given {
 
     fn called(&self, call: &str, arguments: &str) -> String {
         if self.database.is_sql_server() { format!("{call} {arguments}") } else { format!("{call}({arguments})") }
+    }
+
+    /// `Next_Q_utx`: the key and the token of what it has claimed.
+    fn next(&self, session: &mut Session) -> Result<Option<(String, String)>> {
+        let rows = session.execute(&self.called(&self.name("Next_Transfer_utx", "next_transfer_utx"), "'me'"), &[])?;
+        Ok((!rows.is_empty()).then(|| (cell(&rows, 0, 0), cell(&rows, 0, 1))))
+    }
+
+    /// `Modify_Q_utx` with the key and the token of `next`: the answer, and what the item is then.
+    fn modify(&self, session: &mut Session, claimed: &(String, String), status: &str) -> Result<(String, String)> {
+        let (key, token) = claimed;
+        let arguments = format!("'{key}', '{token}', '{status}'");
+        let call = self.name("Modify_Transfer_utx", "modify_transfer_utx");
+        let rows = session.execute(&self.called(&call, &arguments), &[])?;
+        Ok((cell(&rows, 0, 0), cell(&rows, 0, 6)))
     }
 
     fn pay(&self, session: &mut Session, amount: i32) -> Result<()> {
@@ -315,6 +330,134 @@ fn a_claim_is_a_part_of_it_too() {
     }
 }
 
+/// Claimed, worked on and settled in one transaction: either all of it, or the item is as it was, its attempt not spent.
+#[test]
+fn a_claim_and_its_settlement_are_one() {
+    for given in Given::each() {
+        let (mut session, mut other) = (given.database.session(), given.database.session());
+        given.put("a");
+        for commits in [false, true] {
+            let result = session.transaction(|session| {
+                let claimed = given.next(session)?.expect("an item is due");
+                given.pay(session, 10)?;
+                assert_eq!(given.next(session)?, None, "one's own is not claimed again");
+                assert_eq!(
+                    given.modify(session, &claimed, "Completed")?,
+                    ("OK".to_owned(), "Completed".to_owned()),
+                    "described: {}",
+                    given.described
+                );
+                if commits { Ok(()) } else { Err(changed_my_mind()) }
+            });
+            assert_eq!(result.is_ok(), commits, "{result:?}");
+            assert_eq!(given.balance(), if commits { "90" } else { "100" });
+            assert_eq!(given.count(ItemState::Completed), i64::from(commits));
+        }
+        // Whoever only looks has nothing to commit.
+        other.transaction(|other| given.next(other).map(|claimed| assert_eq!(claimed, None))).unwrap();
+
+        // What fails in between undoes the claim as well: an item that was never begun.
+        given.put("b");
+        let failed = session.transaction(|session| {
+            given.next(session)?.expect("an item is due");
+            session.execute("UPDATE account SET balance = 1 / (balance - balance)", &[]).map(drop)
+        });
+        assert!(failed.is_err());
+        let taken = given.take();
+        assert_eq!(taken.attempt, 1, "nobody had it before");
+        assert_eq!(given.queue.stats().unwrap().count(ItemState::Processing), 1);
+    }
+}
+
+/// A savepoint behind the claim undoes the work and not the claim: the failure then counts as an attempt.
+#[test]
+fn work_is_undone_and_its_claim_is_settled() {
+    for given in Given::each() {
+        let mut session = given.database.session();
+        given.put("a");
+        let (save, back) = (
+            given.database.pick("SAVE TRANSACTION here", "SAVEPOINT here"),
+            given.database.pick("ROLLBACK TRANSACTION here", "ROLLBACK TO SAVEPOINT here"),
+        );
+        session
+            .transaction(|session| {
+                let claimed = given.next(session)?.expect("an item is due");
+                session.execute(save, &[])?;
+                given.pay(session, 10)?;
+                session.execute(back, &[])?;
+                assert_eq!(given.modify(session, &claimed, "Error")?, ("OK".to_owned(), "Error".to_owned()));
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!((given.balance().as_str(), given.count(ItemState::Error)), ("100", 1));
+        assert_eq!(given.take().attempt, 2, "the failed attempt counts");
+
+        // A savepoint before the claim undoes that.
+        given.put("b");
+        session
+            .transaction(|session| {
+                given.pay(session, 10)?;
+                session.execute(save, &[])?;
+                given.next(session)?.expect("an item is due");
+                session.execute(back, &[]).map(drop)
+            })
+            .unwrap();
+        assert_eq!((given.balance().as_str(), given.count(ItemState::Pending)), ("90", 1));
+        assert_eq!(given.take().attempt, 1);
+    }
+}
+
+/// A claim that is committed without a settlement is one as any other: its lease holds it, and the worker settles it elsewhere.
+#[test]
+fn a_claim_that_is_committed_alone_is_a_claim() {
+    for given in Given::each() {
+        let mut session = given.database.session();
+        given.put("a");
+        let mut claimed = None;
+        session
+            .transaction(|session| {
+                claimed = given.next(session)?;
+                Ok(())
+            })
+            .unwrap();
+        assert!(given.queue.claim(1, Duration::ZERO).unwrap().is_empty(), "its lease holds it");
+        let (key, token) = claimed.expect("an item is due");
+        let items = json!([{"key": key, "token": token, "attempt": 1, "status": "Completed"}]);
+        session
+            .transaction(|session| {
+                assert_eq!(given.settle(session, &items, None, 0)?, ["OK"]);
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(given.count(ItemState::Completed), 1);
+    }
+}
+
+/// Of two that claim at once each has its own, and neither waits, where hints for locks are heeded.
+#[test]
+fn two_transactions_claim_two_items() {
+    for given in Given::each().into_iter().filter(|given| given.database.heeds_lock_hints()) {
+        let (mut session, mut other) = (given.database.session(), given.database.session());
+        given.put("a");
+        given.put("b");
+        session
+            .transaction(|session| {
+                let first = given.next(session)?.expect("an item is due");
+                other.transaction(|other| {
+                    let second = given.next(other)?.expect("another item is due");
+                    assert_ne!(first.0, second.0);
+                    assert_eq!(given.next(other)?, None, "both are taken");
+                    assert_eq!(given.modify(other, &second, "Completed")?.0, "OK");
+                    Ok(())
+                })?;
+                assert_eq!(given.modify(session, &first, "Completed")?.0, "OK");
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(given.count(ItemState::Completed), 2);
+    }
+}
+
 /// PostgreSQL has no such thing: there every call is in a transaction.
 #[test]
 fn without_a_transaction_nothing_is_done() {
@@ -324,7 +467,8 @@ fn without_a_transaction_nothing_is_done() {
         let taken = given.take();
         let settled = given.settle(&mut session, &json!([taken.done()]), None, 0).unwrap_err();
         let added = given.add(&mut session, &["b"], None).unwrap_err();
-        for error in [settled, added] {
+        let claimed = given.next(&mut session).unwrap_err();
+        for error in [settled, added, claimed] {
             assert_eq!(error.native_code(), 50012, "{error}");
         }
         assert_eq!((given.count(ItemState::Completed), given.count(ItemState::Pending)), (0, 0));

@@ -2,14 +2,22 @@
 {%- import "part/in_flight.sql" as flight -%}
 {%- import "part/kind.sql" as kind -%}
 {%- import "part/write.sql" as write -%}
-{%- set procedure = "Next_" ~ queue ~ "_trx" -%}
 {%- set claims = true -%}
-{%- set takes_turns = true -%}
 {%- set recover_max = "100" -%}
+{%- for transaction in ["utx", "trx"] -%}
+{%- set procedure = "Next_" ~ queue ~ "_" ~ transaction %}
+{#- A row that is locked to the end of somebody's transaction is no measure for others. #}
+{%- set takes_turns = transaction == "trx" %}
 {% filter made("PROCEDURE", procedure) %}
 /*
+{%- if transaction == "utx" %}
+Claim one item inside the caller's transaction, to be worked on and settled there by Modify_{{ queue }}_utx. Others pass over it
+until he commits. Rolled back, it is as it was, and no attempt is spent. Returns its key and its concurrency token, or no
+row when none is due.
+{%- else %}
 Claim one item, as its worker. Returns its key and its concurrency token, or no row when none is due; the details are
 in the worker view, and the token goes into the following Modify_{{ queue }}_trx.
+{%- endif %}
 {%- if resume_own %}
 With @Recover = 2 it first takes up again what is in flight under this worker's own name: for a worker that has just
 started, whose predecessor of that name left work behind.
@@ -19,13 +27,17 @@ Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ 
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
     @Worker nvarchar(128) = NULL, /* who holds the lease; by default the connection's login and session number */
     @LeaseMs int = NULL, /* by default the setting {{ setting }}.leaseMs, or else {{ lease_ms }} */
+
+{%- if transaction == "utx" %}
+    /* 1: first give back the items of dead workers, whose rows are locked to the end of the transaction too. */
+    @Recover int = 0{% else %}
     /* 1: first give back the items of dead workers. 3 or more: unless somebody did within so many milliseconds. */
-    @Recover int = 1{% if run_time %},
+    @Recover int = 1{% endif %}{% if run_time %},
     @StartedAt datetime2(7) = NULL{% endif %}
 {%- include "part/kind_parameters.sql" %}
 AS
 BEGIN
-{% include "part/head.sql" %}
+{% if transaction == "trx" %}{% include "part/head.sql" %}{% else %}{% include "part/head_utx.sql" %}{% endif %}
     DECLARE @Max int = 1;
 {% include "part/settings_variables.sql" %}
 {% include "part/clock_variables.sql" %}
@@ -36,13 +48,14 @@ BEGIN
 {% include "part/recover_tables.sql" %}
 {% include "part/change_table.sql" %}
 
-{% include "part/no_transaction.sql" %}
+{% if transaction == "trx" %}{% include "part/no_transaction.sql" %}{% else %}{% include "part/in_transaction.sql" %}{% endif %}
 
 {% include "part/settings.sql" %}
     SET @Worker = COALESCE(@Worker, CONCAT(SUSER_SNAME(), N'/', @@SPID));
 {% include "part/check_lease.sql" %}
 {%- include "part/check_kinds.sql" %}
 
+{% if transaction == "trx" %}
     BEGIN TRY
         BEGIN TRANSACTION;
 {%- if group %}
@@ -60,6 +73,20 @@ BEGIN
         COMMIT TRANSACTION{{ " WITH (DELAYED_DURABILITY = ON)" if not durable }};
     END TRY
 {% include "part/rollback.sql" %}
+{%- else %}
+{%- filter replace("\n        ", "\n    ") %}
+{%- if group %}
+{% include "part/group_lock.sql" %}
+{%- endif %}
+{%- include "part/clock.sql" %}
+{%- if run_time %}
+        SET @_RunAt = COALESCE({{ item.theirs(t, "@StartedAt") }}, @_At);
+{%- endif %}
+
+{% include "part/give_back.sql" %}
+
+{% include "part/claim.sql" %}{% endfilter %}
+{%- endif %}
 {% if own %}
     SELECT
         d.[Key1] AS [EnqueuedAt],
@@ -85,3 +112,4 @@ BEGIN
     RETURN 0;
 END;
 {% endfilter %}
+{%- endfor %}

@@ -169,6 +169,7 @@ fn the_model_is_of_the_rendered_sql() {
             ("Modify_Q_Set_trx", statement::settle_and_claim(&[])),
             ("Modify_Q_trx", statement::settle(&[])),
             // Within a longer transaction: the same statements, but for the turn to recover.
+            ("Next_Q_utx", joined(&[statement::recover_within(), statement::claim()])),
             ("Modify_Q_Set_utx", statement::settle_and_claim_within(&[])),
             ("Modify_Q_utx", statement::settle(&[])),
             ("Renew_Q_Set_trx", statement::renew(&[])),
@@ -206,6 +207,7 @@ fn the_model_is_of_a_queue_with_groups() {
         &[
             ("Next_Q_Set_trx", claim()),
             ("Next_Q_trx", claim()),
+            ("Next_Q_utx", statement::in_groups(joined(&[statement::recover_within(), statement::claim()]))),
             ("Modify_Q_Set_trx", statement::in_groups(statement::settle_and_claim(&[]))),
             ("Modify_Q_Set_utx", statement::in_groups(statement::settle_and_claim_within(&[]))),
             ("Modify_Q_trx", statement::settle(&[])),
@@ -259,7 +261,7 @@ fn attempts_are_touched_when_their_item_is_locked() {
             assert!(statements[..first].iter().find(locks).is_some(), "{}", batch.object);
         }
         // Next and Modify, for one and for many, alone and within; Recover and Purge.
-        assert_eq!(touching, 8, "{completion}");
+        assert_eq!(touching, 9, "{completion}");
     }
 }
 
@@ -345,6 +347,7 @@ fn the_model_is_of_a_table_with_leases_beside_it() {
         &[
             ("Next_Q_Set_trx", claim()),
             ("Next_Q_trx", claim()),
+            ("Next_Q_utx", statement::beside(joined(&[statement::recover_within(), statement::claim()]))),
             ("Modify_Q_Set_trx", statement::beside(statement::settle_and_claim(&[]))),
             ("Modify_Q_Set_utx", statement::beside(statement::settle_and_claim_within(&[]))),
             ("Modify_Q_trx", statement::beside(statement::settle(&[]))),

@@ -204,6 +204,11 @@ pub fn recover() -> Program {
     Program { yields: true, ..Program::new("recover", &RECOVER, &[]) }
 }
 
+/// Within the caller's transaction, who is not to be the victim of what he asked for beside.
+pub fn recover_within() -> Program {
+    Program::new("recover", &RECOVER_WITHIN, &[])
+}
+
 pub fn add(works: &[u8]) -> Program {
     Program::new("add", &ADD, works)
 }

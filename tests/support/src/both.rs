@@ -100,6 +100,11 @@ impl Database {
         }
     }
 
+    /// Whether who claims passes over what another has locked: PostgreSQL, and SQL Server itself, but nothing that only speaks as it does.
+    pub fn heeds_lock_hints(&self) -> bool {
+        !self.is_sql_server() || heeds_lock_hints(&mut self.session(), &mut self.session())
+    }
+
     fn administer(&self, statement: &str) {
         let mut config = Config::new();
         config.set("connection", &self.server).unwrap();
@@ -118,4 +123,16 @@ impl Drop for Database {
             .and_then(|config| Session::open(config))
             .and_then(|mut session| session.execute(&statement, &[]).map(drop));
     }
+}
+
+/// Whether a row that is read WITH (UPDLOCK) is locked then, on a server that takes T-SQL.
+pub fn heeds_lock_hints(one: &mut Session, other: &mut Session) -> bool {
+    one.execute("CREATE TABLE Hinted (Id int)", &[]).unwrap();
+    one.execute("INSERT INTO Hinted VALUES (1)", &[]).unwrap();
+    let locked = one.transaction(|one| {
+        one.execute("SELECT Id FROM Hinted WITH (UPDLOCK)", &[])?;
+        Ok(other.execute("SELECT Id FROM Hinted WITH (UPDLOCK, READPAST)", &[])?.is_empty())
+    });
+    one.execute("DROP TABLE Hinted", &[]).unwrap();
+    locked.unwrap()
 }

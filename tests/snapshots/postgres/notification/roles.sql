@@ -82,6 +82,15 @@ GRANT EXECUTE ON FUNCTION "readpast"."queue_catalog"() TO "notification_worker";
 DO $$
 BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."next_notification_utx"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."next_notification_utx" TO "notification_worker";
+    END IF;
+END;
+$$;
+
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
     IF TO_REGPROC('"readpast"."next_notification_trx"') IS NOT NULL THEN
         GRANT EXECUTE ON FUNCTION "readpast"."next_notification_trx" TO "notification_worker";
     END IF;
@@ -218,6 +227,15 @@ BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
     IF TO_REGPROC('"readpast"."add_notification_set_trx"') IS NOT NULL THEN
         GRANT EXECUTE ON FUNCTION "readpast"."add_notification_set_trx" TO "notification_operator";
+    END IF;
+END;
+$$;
+
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."next_notification_utx"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."next_notification_utx" TO "notification_operator";
     END IF;
 END;
 $$;

@@ -29,6 +29,9 @@ IF DATABASE_PRINCIPAL_ID(N'notification_worker') IS NULL
 GO
 GRANT EXECUTE ON [readpast].[QueueCatalog] TO [notification_worker];
 GO
+IF OBJECT_ID(N'[readpast].[Next_Notification_utx]', N'P') IS NOT NULL
+    GRANT EXECUTE ON [readpast].[Next_Notification_utx] TO [notification_worker];
+GO
 IF OBJECT_ID(N'[readpast].[Next_Notification_trx]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[Next_Notification_trx] TO [notification_worker];
 GO
@@ -77,6 +80,9 @@ IF OBJECT_ID(N'[readpast].[Add_Notification_Set_utx]', N'P') IS NOT NULL
 GO
 IF OBJECT_ID(N'[readpast].[Add_Notification_Set_trx]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[Add_Notification_Set_trx] TO [notification_operator];
+GO
+IF OBJECT_ID(N'[readpast].[Next_Notification_utx]', N'P') IS NOT NULL
+    GRANT EXECUTE ON [readpast].[Next_Notification_utx] TO [notification_operator];
 GO
 IF OBJECT_ID(N'[readpast].[Next_Notification_trx]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[Next_Notification_trx] TO [notification_operator];
