@@ -66,6 +66,8 @@ pub struct Calls {
     pub setting: Arc<str>,
     /// The same, and what it is to be.
     pub set_setting: Arc<str>,
+    /// What comes before it in a transaction, where it does not hold the place of the setting itself.
+    pub hold_setting: Option<Arc<str>>,
     /// Interval in ms, most items; only of queues with retention.
     pub retain: Option<Arc<str>>,
 }
@@ -141,6 +143,9 @@ impl Dialect {
             purge: call("purge")?,
             setting: call("setting")?,
             set_setting: call("set_setting")?,
+            hold_setting: (self == Self::Postgres && spec.settings_table().is_some())
+                .then(|| call("hold_setting"))
+                .transpose()?,
             retain: spec.deletes_what_is_over().then(|| call("retain")).transpose()?,
         })
     }

@@ -62,6 +62,25 @@ fn check(
         let remedy = format!("say type = \"text({length})\", so that what is too long is refused before it is sent");
         return error(format!("holds {length} characters, and the column {name:?} is {kind}"), remedy);
     }
+    if let (ColumnKind::Binary(most), Some(length)) = (kind, length)
+        && most.is_none_or(|most| i64::from(most) > length)
+    {
+        let remedy = format!("say type = \"binary({length})\", so that what is too long is refused before it is sent");
+        return error(format!("holds {length} bytes, and the column {name:?} is {kind}"), remedy);
+    }
+    if let (ColumnKind::Decimal(digits, behind), Some(has), Some(has_behind)) =
+        (kind, number(&rows, 0, 2), number(&rows, 0, 3))
+    {
+        let (digits, behind) = (i64::from(digits), i64::from(behind));
+        if has_behind < behind || has - has_behind < digits - behind {
+            let what = format!(
+                "holds {} digits before the point and {has_behind} behind it, and the column {name:?} is {kind}",
+                has - has_behind
+            );
+            let remedy = "say the type that it holds, so that nothing is refused or rounded by the server".to_owned();
+            return error(what, remedy);
+        }
+    }
     let compared = spec.dedup.iter().flat_map(|dedup| &dedup.columns).chain(&spec.order.group);
     let is_compared = spec.columns.contains(column) && compared.into_iter().any(|other| *other == column.name);
     if dialect == Dialect::SqlServer && is_compared && matches!(base.as_str(), "varchar" | "char") {

@@ -68,7 +68,13 @@ pub(super) fn set(queue: &Inner, name: &str, value: Option<i32>) -> Result<()> {
     }
     let param = param(queue, known);
     let params = [Param::Text(&param), Param::OptionalInteger(value)];
-    queue.with_session(Call::Settings, |session| session.execute(&calls.set_setting, &params))?;
+    queue.with_session(Call::Settings, |session| match &calls.hold_setting {
+        None => session.execute(&calls.set_setting, &params),
+        Some(hold) => session.transaction(|session| {
+            session.execute(hold, &[])?;
+            session.execute(&calls.set_setting, &params)
+        }),
+    })?;
     Ok(())
 }
 

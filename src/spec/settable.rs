@@ -91,6 +91,9 @@ fn value_of(column: &ColumnSpec, prefix: &str, json: &str) -> Result<(String, St
 
 /// Why no settlement sets this column; `None` when it may.
 fn why_fixed(spec: &QueueSpec, name: &Identifier) -> Option<&'static str> {
+    if spec.trace.as_ref() == Some(name) {
+        return Some("it says which trace the item was enqueued in (\"trace\"), for every attempt at it");
+    }
     let table = spec.table()?;
     if table.key.iter().any(|key| key.name == *name) {
         return Some("it is the item's key; enqueue another item instead");
@@ -181,6 +184,15 @@ mod tests {
         )
         .unwrap();
         assert!(check(&theirs, r#"{"Note": "a"}"#).unwrap_err().contains("written by hand"));
+    }
+
+    #[test]
+    fn the_trace_of_the_producer_stays() {
+        let spec = spec(r#", "trace": true"#);
+        let name = spec.trace.as_ref().unwrap().as_str();
+        assert!(spec.settable().all(|column| column.name.as_str() != name));
+        let why = check(&spec, &format!(r#"{{"{name}": "00-a-b-01"}}"#)).unwrap_err();
+        assert!(why.starts_with(&format!("column {name:?} is not to be set: it says which trace")), "{why}");
     }
 
     #[test]

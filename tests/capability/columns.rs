@@ -19,6 +19,7 @@ pub const BODIES: &[(&str, Body)] = &[
     ("columns::subtypes_have_constraints", subtypes_have_constraints),
     ("columns::a_type_of_the_authors_own", a_type_of_the_authors_own),
     ("columns::a_type_that_does_not_fit_is_refused", a_type_that_does_not_fit_is_refused),
+    ("columns::a_type_of_fewer_digits_is_refused", a_type_of_fewer_digits_is_refused),
     ("columns::what_is_not_there_to_refer_to_is_no_items_fault", what_is_not_there_to_refer_to_is_no_items_fault),
 ];
 
@@ -399,5 +400,54 @@ fn a_type_that_does_not_fit_is_refused(given: &Given) {
         let error = readpast::install(&given.settings(&[]).config(), Some(&spec)).unwrap_err();
         assert_eq!(error.kind(), readpast::error::ErrorKind::SchemaMismatch, "{error}");
         assert!(error.message().contains(named) && error.message().contains(part), "{error}");
+    }
+}
+
+/// What it would round, or cut, is said before there is a table.
+fn a_type_of_fewer_digits_is_refused(given: &Given) {
+    let named = |what: &str| format!("{what}_{}", given.queue).to_lowercase();
+    let sum = named("Sum");
+    let hash = named("Hash");
+    let mut made = vec![format!(
+        "CREATE {} {sum} {} decimal(8, 3)",
+        if given.server.is_sql_server() { "TYPE dbo." } else { "DOMAIN public." },
+        if given.server.is_sql_server() { "FROM" } else { "AS" }
+    )];
+    let few = "holds 5 digits before the point and 3 behind it, and the column \"Code\" is";
+    let mut cases = vec![
+        ("decimal(8, 3)", sum.as_str(), None),
+        ("decimal(7, 2)", sum.as_str(), None),
+        ("decimal(8, 4)", sum.as_str(), Some(few)),
+        ("decimal(8, 2)", sum.as_str(), Some(few)),
+    ];
+    if given.server.is_sql_server() {
+        // A domain over bytea has no length but by a condition.
+        made.push(format!("CREATE TYPE dbo. {hash} FROM varbinary(4)"));
+        let short = "holds 4 bytes, and the column \"Code\" is";
+        cases.extend([
+            ("binary(4)", hash.as_str(), None),
+            ("binary(5)", hash.as_str(), Some(short)),
+            ("binary", hash.as_str(), Some(short)),
+        ]);
+    }
+    for statement in made {
+        given.session().execute(&statement.replace(". ", "."), &[]).unwrap();
+    }
+    for (number, (kind, named, why)) in cases.into_iter().enumerate() {
+        let spec = format!(
+            r#"{{"queue": "{}{number}", "columns": [{{"name": "Code", "type": "{kind}", "sql_type": "{named}"}}]}}"#,
+            given.queue
+        );
+        let _turn = given.server.alone();
+        let spec = readpast::QueueSpec::from_json(&spec).unwrap();
+        let installed = readpast::install(&given.settings(&[]).config(), Some(&spec));
+        match why {
+            None => installed.unwrap(),
+            Some(why) => {
+                let error = installed.unwrap_err();
+                assert_eq!(error.kind(), readpast::error::ErrorKind::SchemaMismatch, "{error}");
+                assert!(error.message().contains(why) && error.message().contains(named), "{error}");
+            }
+        }
     }
 }

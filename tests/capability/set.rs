@@ -318,6 +318,18 @@ fn a_subtype_that_the_item_lacks_is_refused(given: &Given) {
     assert_eq!(values(&*queue, "mail", &["Email_Response"]), [Value::Null]);
     let gone = Settlement { key: "2020-01-01T00:00:00.0000000", ..settlements[1].clone() };
     assert_eq!(queue.end(gone).answer, Answer::NotFound);
+    // What is not the worker's any more is judged as that, and holds up nothing of the call, whatever its values are for.
+    queue.put_item(notice("other", "Welcome", json!({"Sms": {}})));
+    let other = queue.take();
+    let lost = Settlement { attempt: 7, ..settlements[1].clone() };
+    let old = Settlement { token: Some("2020-01-01T00:00:00.0000000"), ..settlements[1].clone() };
+    for (bad, answer) in [(lost, Answer::LeaseLost), (old, Answer::Conflict)] {
+        let step = Settlement { set: Some(sms), ..other.settle(Action::Step) };
+        let step = Settlement { token: None, attempt: 0, ..step };
+        let outcomes = queue.settle(&[bad, step], None).unwrap();
+        assert_eq!([outcomes[0].answer, outcomes[1].answer], [answer, Answer::Ok]);
+    }
+    assert_eq!(values(&*queue, "other", &["Sms_Response"]), ["ok"]);
 }
 
 fn what_is_completed_takes_them_along(given: &Given) {

@@ -64,6 +64,19 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
                     (i.response IS NOT NULL OR i.error IS NOT NULL OR i.new_values IS NOT NULL)
                     AND NOT {{ object("queue_is_editable_fn") }}(v.item_status)
                     THEN 'ILLEGAL_TRANSITION'
+{%- if sets_values %}
+{%- for subtype in subtypes %}
+                /* Of what counts: an item that is not the worker's any more is told so, whatever its values. */
+                WHEN
+                    json_typeof(i.new_values -> {{ text(subtype.name) }}) = 'object'
+                    AND NOT EXISTS (
+                        SELECT 1
+                        FROM {{ object(queue ~ "_" ~ subtype.stem) }} AS u
+                        WHERE u.enqueued_at BETWEEN i.key_1 AND i.key_1
+                    )
+                    THEN {{ object("queue_refuse_fn") }}({{ text(procedure ~ ": an item that is to get values of " ~ subtype.name ~ " was enqueued without it.") }})
+{%- endfor %}
+{%- endif %}
                 ELSE 'OK'
             END AS answer
         FROM item AS i

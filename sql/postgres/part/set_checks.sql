@@ -1,5 +1,6 @@
 {#-
-What is set: only columns that may be, nothing that is deleted with its item, and no subtype that the item lacks.
+What is set: only columns that may be, and nothing that is deleted with its item. Whether an item has the subtype is judged with it
+(`part/judge`).
 -#}
 {%- set names = settable | map(attribute="name") | list + subtypes | map(attribute="name") | list %}
     /* Most calls set nothing, and are not read twice for it. A name can be written with escapes. */
@@ -9,13 +10,12 @@ What is set: only columns that may be, nothing that is deleted with its item, an
         SELECT w.why
         FROM (
             SELECT
-                {{ m.key_read("g.key") | trim | indent(4) }},
                 g.status,
                 g.set AS new_values,
                 g.position
             FROM
-                ROWS FROM (json_to_recordset(items_) AS (key {{ m.key_given() }}, status text, set json))
-                WITH ORDINALITY AS g (key, status, set, position)
+                ROWS FROM (json_to_recordset(items_) AS (status text, set json))
+                WITH ORDINALITY AS g (status, set, position)
             WHERE g.set IS NOT NULL
         ) AS i
         CROSS JOIN LATERAL (
@@ -42,17 +42,6 @@ What is set: only columns that may be, nothing that is deleted with its item, an
             WHERE
                 k.name NOT IN (
                     {% for column in subtype.columns %}{{ text(column.name) }}{{ (",\n                    " if loop.index % 5 == 0 else ", ") if not loop.last }}{% endfor %}
-                )
-            UNION ALL
-            SELECT 'the item was enqueued without {{ subtype.name }}'
-            FROM {{ table }} AS q
-            WHERE
-                {{ m.at_key("i.key_") }}
-                AND json_typeof(i.new_values -> {{ text(subtype.name) }}) = 'object'
-                AND NOT EXISTS (
-                    SELECT 1
-                    FROM {{ object(queue ~ "_" ~ subtype.stem) }} AS u
-                    WHERE u.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
                 )
 {%- endfor %}
         ) AS w

@@ -1,4 +1,4 @@
-{#- The subtypes' rows are there: `part/set_checks` has looked. -#}
+{#- The subtypes' rows are there: the judge has looked. -#}
 {%- for subtype in subtypes %}
 
     set_{{ loop.index }} AS (

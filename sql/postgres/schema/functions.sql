@@ -23,6 +23,16 @@ AS $$
     SELECT status NOT IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted');
 $$;
 {% endfilter %}
+{% filter made("FUNCTION", "queue_refuse_fn") %}
+/* Ends a statement that finds out in its midst that an argument is not allowed. */
+CREATE OR REPLACE FUNCTION {{ object("queue_refuse_fn") }}(why text) RETURNS text
+LANGUAGE plpgsql VOLATILE
+AS $$
+BEGIN
+    RAISE EXCEPTION '%', why USING ERRCODE = 'RP021';
+END;
+$$;
+{% endfilter %}
 {% filter made("FUNCTION", "queue_catalog") %}
 /*
 What is installed here: the version of the objects, and a row per queue, or one without a queue. A handle reads this

@@ -42,10 +42,10 @@ BEGIN
             SELECT n.name FROM pg_catalog.json_array_elements_text('["app_settings", "queue_catalog", "queue_is_done",
     "queue_is_editable_fn", "queue_is_finished_fn", "queue_is_processable_fn",
     "queue_json_fn", "queue_operation", "queue_own_type_v",
-    "queue_recovery", "queue_retention", "queue_schema_version",
-    "queue_spec", "queue_state", "queue_status",
-    "queue_time_fn", "queue_transition", "queue_turn",
-    "queue_type_access", "queue_utc_fn"]'::json) AS n (name)
+    "queue_recovery", "queue_refuse_fn", "queue_retention",
+    "queue_schema_version", "queue_spec", "queue_state",
+    "queue_status", "queue_time_fn", "queue_transition",
+    "queue_turn", "queue_type_access", "queue_utc_fn"]'::json) AS n (name)
         ),
 
         place (oid) AS MATERIALIZED (
@@ -293,6 +293,15 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
     /* Can a worker write response and error data to this item? */
     SELECT status NOT IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted');
+$$;
+
+/* Ends a statement that finds out in its midst that an argument is not allowed. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_refuse_fn"(why text) RETURNS text
+LANGUAGE plpgsql VOLATILE
+AS $$
+BEGIN
+    RAISE EXCEPTION '%', why USING ERRCODE = 'RP021';
+END;
 $$;
 
 /*

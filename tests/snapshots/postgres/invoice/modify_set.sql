@@ -93,13 +93,12 @@ BEGIN
             SELECT w.why
             FROM (
                 SELECT
-                    g.key AS key_1,
                     g.status,
                     g.set AS new_values,
                     g.position
                 FROM
-                    ROWS FROM (json_to_recordset(items_) AS (key timestamptz, status text, set json))
-                    WITH ORDINALITY AS g (key, status, set, position)
+                    ROWS FROM (json_to_recordset(items_) AS (status text, set json))
+                    WITH ORDINALITY AS g (status, set, position)
                 WHERE g.set IS NOT NULL
             ) AS i
             CROSS JOIN LATERAL (

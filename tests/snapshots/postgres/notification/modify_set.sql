@@ -98,13 +98,12 @@ BEGIN
             SELECT w.why
             FROM (
                 SELECT
-                    g.key AS key_1,
                     g.status,
                     g.set AS new_values,
                     g.position
                 FROM
-                    ROWS FROM (json_to_recordset(items_) AS (key timestamptz, status text, set json))
-                    WITH ORDINALITY AS g (key, status, set, position)
+                    ROWS FROM (json_to_recordset(items_) AS (status text, set json))
+                    WITH ORDINALITY AS g (status, set, position)
                 WHERE g.set IS NOT NULL
             ) AS i
             CROSS JOIN LATERAL (
@@ -129,17 +128,6 @@ BEGIN
                         'OTP', 'UserID', 'Username'
                     )
                 UNION ALL
-                SELECT 'the item was enqueued without ResetPassword'
-                FROM "readpast"."notification" AS q
-                WHERE
-                    q.enqueued_at BETWEEN i.key_1 AND i.key_1
-                    AND json_typeof(i.new_values -> 'ResetPassword') = 'object'
-                    AND NOT EXISTS (
-                        SELECT 1
-                        FROM "readpast"."notification_reset_password" AS u
-                        WHERE u.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
-                    )
-                UNION ALL
                 SELECT format('there is no column Email.%s to set', k.name)
                 FROM json_object_keys(
                     CASE json_typeof(i.new_values -> 'Email') WHEN 'object' THEN i.new_values -> 'Email' ELSE '{}' END
@@ -149,17 +137,6 @@ BEGIN
                         'EmailTo', 'PreferredLanguage', 'Response', 'Error'
                     )
                 UNION ALL
-                SELECT 'the item was enqueued without Email'
-                FROM "readpast"."notification" AS q
-                WHERE
-                    q.enqueued_at BETWEEN i.key_1 AND i.key_1
-                    AND json_typeof(i.new_values -> 'Email') = 'object'
-                    AND NOT EXISTS (
-                        SELECT 1
-                        FROM "readpast"."notification_email" AS u
-                        WHERE u.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
-                    )
-                UNION ALL
                 SELECT format('there is no column Sms.%s to set', k.name)
                 FROM json_object_keys(
                     CASE json_typeof(i.new_values -> 'Sms') WHEN 'object' THEN i.new_values -> 'Sms' ELSE '{}' END
@@ -167,17 +144,6 @@ BEGIN
                 WHERE
                     k.name NOT IN (
                         'PhoneNumber', 'Response', 'Error'
-                    )
-                UNION ALL
-                SELECT 'the item was enqueued without Sms'
-                FROM "readpast"."notification" AS q
-                WHERE
-                    q.enqueued_at BETWEEN i.key_1 AND i.key_1
-                    AND json_typeof(i.new_values -> 'Sms') = 'object'
-                    AND NOT EXISTS (
-                        SELECT 1
-                        FROM "readpast"."notification_sms" AS u
-                        WHERE u.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
                     )
             ) AS w
             ORDER BY i.position
@@ -309,6 +275,33 @@ BEGIN
                     (i.response IS NOT NULL OR i.error IS NOT NULL OR i.new_values IS NOT NULL)
                     AND NOT "readpast"."queue_is_editable_fn"(v.item_status)
                     THEN 'ILLEGAL_TRANSITION'
+                /* Of what counts: an item that is not the worker's any more is told so, whatever its values. */
+                WHEN
+                    json_typeof(i.new_values -> 'ResetPassword') = 'object'
+                    AND NOT EXISTS (
+                        SELECT 1
+                        FROM "readpast"."notification_reset_password" AS u
+                        WHERE u.enqueued_at BETWEEN i.key_1 AND i.key_1
+                    )
+                    THEN "readpast"."queue_refuse_fn"('modify_notification_set_trx: an item that is to get values of ResetPassword was enqueued without it.')
+                /* Of what counts: an item that is not the worker's any more is told so, whatever its values. */
+                WHEN
+                    json_typeof(i.new_values -> 'Email') = 'object'
+                    AND NOT EXISTS (
+                        SELECT 1
+                        FROM "readpast"."notification_email" AS u
+                        WHERE u.enqueued_at BETWEEN i.key_1 AND i.key_1
+                    )
+                    THEN "readpast"."queue_refuse_fn"('modify_notification_set_trx: an item that is to get values of Email was enqueued without it.')
+                /* Of what counts: an item that is not the worker's any more is told so, whatever its values. */
+                WHEN
+                    json_typeof(i.new_values -> 'Sms') = 'object'
+                    AND NOT EXISTS (
+                        SELECT 1
+                        FROM "readpast"."notification_sms" AS u
+                        WHERE u.enqueued_at BETWEEN i.key_1 AND i.key_1
+                    )
+                    THEN "readpast"."queue_refuse_fn"('modify_notification_set_trx: an item that is to get values of Sms was enqueued without it.')
                 ELSE 'OK'
             END AS answer
         FROM item AS i
