@@ -44,10 +44,20 @@ BEGIN
     {% if case == "some" %}IF keys_ IS NOT NULL THEN
     {%- elif case == "first" %}ELSIF from_.key_1 IS NULL THEN
     {%- elif case == "next" %}ELSE
-    {%- else %}ELSIF statuses_ <@ ARRAY[{{ of_states[case] }}] THEN
+    {%- elif case == "ended" %}ELSIF statuses_ <@ ARRAY[{{ of_states[case] }}] THEN
         /* They have an index of their own: what is completed is not read. */
+    {%- else %}ELSIF
+        statuses_ <@ ARRAY[{{ of_states[case] }}]
+        AND (
+            most_ IS NULL
+            OR NOT EXISTS (
+                SELECT 1 FROM {{ table }} AS q WHERE q.status IN ({{ of_states[case] }}) LIMIT 1 OFFSET most_
+            )
+        )
+    THEN
+        /* They have an index of their own, in another order: good for as many as may be read. */
     {%- endif %}
-{%- if case != "some" %}
+{%- if case in ["ended", "first", "next"] %}
 {%- set range %}
 {%- if case in of_states %}
             q.status IN ({{ of_states[case] }})
@@ -101,7 +111,7 @@ BEGIN
 {%- elif case in of_states %}
             q.status IN ({{ of_states[case] }})
             AND {{ ours }} > COALESCE({{ m.list("from_.key_") }}, '-infinity')
-            AND {{ ours }} <= {{ m.list("until_.key_") }}
+            {{- "\n            AND " ~ ours ~ " <= " ~ m.list("until_.key_") if case == "ended" }}
 {%- else %}
             {{ "(" ~ ours ~ ") > (" ~ m.list("from_.key_") ~ ")\n            AND " if case == "next" }}({{ ours }}) <= ({{ m.list("until_.key_") }})
 {%- endif %}

@@ -54,33 +54,57 @@ BEGIN
 {%- else %}q.{{ t.key[0].quoted }} {{ "<=" if op == "<" else op }} (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = {{ ordinal }})
 {%- endif %}
 {%- endmacro %}
-{% for by in ["keys", "ended", "all"] if own or by != "ended" %}
+{% set of_states = {
+    "ended": ["Failed", "Cancelled", "Paused", "Terminated", "PartiallyCompleted"],
+    "flying": ["Processing"],
+    "waiting": ["Pending", "Error"],
+} -%}
+{%- set index = {"ended": "Ended", "flying": "InFlight", "waiting": "Due"} -%}
+{% for by in ["keys", "ended", "flying", "waiting", "all"] if own or by not in of_states %}
 {%- if by == "keys" %}
     IF @_Keys IS NOT NULL
     BEGIN
 {%- elif by == "ended" %}
-    IF NOT EXISTS (SELECT 1 FROM @_Wanted AS w WHERE w.[Status] IN ('Pending', 'Processing', 'Error', 'Completed'))
+    IF NOT EXISTS (SELECT 1 FROM @_Wanted AS w WHERE w.[Status] NOT IN ({{ item.states(of_states[by]) }}))
     BEGIN
         /* They have an index of their own. */
+{%- elif by != "all" %}
+    IF
+        NOT EXISTS (SELECT 1 FROM @_Wanted AS w WHERE w.[Status] NOT IN ({{ item.states(of_states[by]) }}))
+        AND (
+            @Most IS NULL
+            OR NOT EXISTS (
+                SELECT 1
+                FROM {{ table }} AS q WITH (INDEX ([IX_{{ queue }}_{{ index[by] }}]))
+                WHERE q.[Status] IN ({{ item.states(of_states[by]) }})
+                ORDER BY q.{{ "[StartedAt]" if by == "flying" else "[ScheduledFor]" }}
+                OFFSET COALESCE(@Most, 0) ROWS FETCH NEXT 1 ROWS ONLY
+            )
+        )
+    BEGIN
+        /* They have an index of their own, in another order: good for as many as may be read. */
 {%- endif %}
 {%- filter indent(4 if by != "all" else 0) %}
 {%- set range %}
         (@After IS NULL OR ({{ beyond(-1, ">") }}))
-{%- if by == "ended" %}
-        AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+{%- if by in of_states %}
+        AND q.[Status] IN ({{ item.states(of_states[by]) }})
 {%- endif %}
 {%- endset %}
-{%- if by != "keys" %}
+{%- if by in ["ended", "all"] %}
     /* How far: as many items on as are to be read, else to the end. */
     IF @Most IS NOT NULL
     BEGIN
         INSERT INTO @_Given ([Ordinal], {{ item.names(t) }})
-        SELECT -2, {{ item.of_item(t) }}
-        FROM {{ table }} AS q{{ " WITH (INDEX ([IX_" ~ queue ~ "_Ended]))" if by == "ended" }}
-        WHERE
-{%- filter indent(4) %}{{ range }}{% endfilter %}
-        ORDER BY {{ item.of_item(t) }}
-        OFFSET @Most - 1 ROWS FETCH NEXT 1 ROWS ONLY
+        SELECT -2, {{ item.of_item(t, "l") }}
+        FROM (
+            SELECT {{ item.of_item(t) }}
+            FROM {{ table }} AS q{{ " WITH (INDEX ([IX_" ~ queue ~ "_Ended]))" if by == "ended" }}
+            WHERE
+{%- filter indent(8) %}{{ range }}{% endfilter %}
+            ORDER BY {{ item.of_item(t) }}
+            OFFSET @Most - 1 ROWS FETCH NEXT 1 ROWS ONLY
+        ) AS l
         OPTION (RECOMPILE);
 
         SET @_Further = @@ROWCOUNT;
@@ -100,8 +124,8 @@ BEGIN
     FROM @_Key AS k
     INNER JOIN {{ table }} AS q
         ON {{ item.found(t, "k") }}
-{%- elif by == "ended" %}
-    FROM {{ table }} AS q WITH (INDEX ([IX_{{ queue }}_Ended]))
+{%- elif by in of_states %}
+    FROM {{ table }} AS q WITH (INDEX ([IX_{{ queue }}_{{ index[by] }}]))
 {%- else %}
     FROM {{ table }} AS q
 {%- endif %}
@@ -110,7 +134,7 @@ BEGIN
     WHERE
 {%- include "part/fits.sql" -%}
 {{ "\n        AND " ~ range | trim }}
-{%- if by != "keys" %}
+{%- if by in ["ended", "all"] %}
         AND (@_Further = 0 OR ({{ beyond(-2, "<") }}))
 {%- endif %}
 {%- if own_types_only %}
@@ -119,7 +143,7 @@ BEGIN
     ORDER BY {{ item.of_item(t) }}
     /* For this filter: which of its members are there decides how the items are reached. */
     OPTION ({{ "LOOP JOIN, FORCE ORDER, " if by == "keys" }}RECOMPILE);
-{%- if by != "keys" %}
+{%- if by in ["ended", "all"] %}
 
     IF @@ROWCOUNT < @Max AND @_Further = 1
         SELECT

@@ -266,28 +266,16 @@ BEGIN
             AND (part_ IS NULL OR STRPOS(q.error, part_) > 0)
         ORDER BY q.enqueued_at
         LIMIT max_;
-    ELSIF statuses_ <@ ARRAY['Processing'] THEN
-        /* They have an index of their own: what is completed is not read. */
-        /* How far: as many items on as are to be read, else to the last that there is now. */
-        SELECT q.enqueued_at AS key_1
-        INTO until_
-        FROM "readpast"."notification" AS q
-        WHERE
-            most_ IS NOT NULL
-            AND q.status IN ('Processing')
-            AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
-        ORDER BY q.enqueued_at
-        LIMIT 1 OFFSET most_ - 1;
-        further_ := FOUND;
-        IF NOT further_ THEN
-            SELECT q.enqueued_at AS key_1
-            INTO until_
-            FROM "readpast"."notification" AS q
-            WHERE q.status IN ('Processing')
-                AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
-            ORDER BY q.enqueued_at DESC
-            LIMIT 1;
-        END IF;
+    ELSIF
+        statuses_ <@ ARRAY['Processing']
+        AND (
+            most_ IS NULL
+            OR NOT EXISTS (
+                SELECT 1 FROM "readpast"."notification" AS q WHERE q.status IN ('Processing') LIMIT 1 OFFSET most_
+            )
+        )
+    THEN
+        /* They have an index of their own, in another order: good for as many as may be read. */
         RETURN QUERY
         SELECT
             'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
@@ -325,7 +313,6 @@ BEGIN
         WHERE
             q.status IN ('Processing')
             AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
-            AND q.enqueued_at <= until_.key_1
             AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
             AND (types_ IS NULL OR q.type::text = ANY(types_))
             AND (before_ IS NULL OR q.updated_at < before_)
@@ -341,28 +328,16 @@ BEGIN
             AND (part_ IS NULL OR STRPOS(q.error, part_) > 0)
         ORDER BY q.enqueued_at
         LIMIT max_;
-    ELSIF statuses_ <@ ARRAY['Pending', 'Error'] THEN
-        /* They have an index of their own: what is completed is not read. */
-        /* How far: as many items on as are to be read, else to the last that there is now. */
-        SELECT q.enqueued_at AS key_1
-        INTO until_
-        FROM "readpast"."notification" AS q
-        WHERE
-            most_ IS NOT NULL
-            AND q.status IN ('Pending', 'Error')
-            AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
-        ORDER BY q.enqueued_at
-        LIMIT 1 OFFSET most_ - 1;
-        further_ := FOUND;
-        IF NOT further_ THEN
-            SELECT q.enqueued_at AS key_1
-            INTO until_
-            FROM "readpast"."notification" AS q
-            WHERE q.status IN ('Pending', 'Error')
-                AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
-            ORDER BY q.enqueued_at DESC
-            LIMIT 1;
-        END IF;
+    ELSIF
+        statuses_ <@ ARRAY['Pending', 'Error']
+        AND (
+            most_ IS NULL
+            OR NOT EXISTS (
+                SELECT 1 FROM "readpast"."notification" AS q WHERE q.status IN ('Pending', 'Error') LIMIT 1 OFFSET most_
+            )
+        )
+    THEN
+        /* They have an index of their own, in another order: good for as many as may be read. */
         RETURN QUERY
         SELECT
             'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
@@ -400,7 +375,6 @@ BEGIN
         WHERE
             q.status IN ('Pending', 'Error')
             AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
-            AND q.enqueued_at <= until_.key_1
             AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
             AND (types_ IS NULL OR q.type::text = ANY(types_))
             AND (before_ IS NULL OR q.updated_at < before_)

@@ -282,12 +282,15 @@ BEGIN
     IF @Most IS NOT NULL
     BEGIN
         INSERT INTO @_Given ([Ordinal], [Key1])
-        SELECT -2, q.[id]
-        FROM [dbo].[four_queue] AS q
-        WHERE
-            (@After IS NULL OR (q.[id] > (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1)))
-        ORDER BY q.[id]
-        OFFSET @Most - 1 ROWS FETCH NEXT 1 ROWS ONLY
+        SELECT -2, l.[id]
+        FROM (
+            SELECT q.[id]
+            FROM [dbo].[four_queue] AS q
+            WHERE
+                (@After IS NULL OR (q.[id] > (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1)))
+            ORDER BY q.[id]
+            OFFSET @Most - 1 ROWS FETCH NEXT 1 ROWS ONLY
+        ) AS l
         OPTION (RECOMPILE);
 
         SET @_Further = @@ROWCOUNT;

@@ -181,20 +181,23 @@ BEGIN
         RETURN 0;
     END;
 
-    IF NOT EXISTS (SELECT 1 FROM @_Wanted AS w WHERE w.[Status] IN ('Pending', 'Processing', 'Error', 'Completed'))
+    IF NOT EXISTS (SELECT 1 FROM @_Wanted AS w WHERE w.[Status] NOT IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted'))
     BEGIN
         /* They have an index of their own. */
         /* How far: as many items on as are to be read, else to the end. */
         IF @Most IS NOT NULL
         BEGIN
             INSERT INTO @_Given ([Ordinal], [Key1])
-            SELECT -2, q.[EnqueuedAt]
-            FROM [readpast].[Invoice] AS q WITH (INDEX ([IX_Invoice_Ended]))
-            WHERE
-                (@After IS NULL OR (q.[EnqueuedAt] > (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1)))
-                AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-            ORDER BY q.[EnqueuedAt]
-            OFFSET @Most - 1 ROWS FETCH NEXT 1 ROWS ONLY
+            SELECT -2, l.[EnqueuedAt]
+            FROM (
+                SELECT q.[EnqueuedAt]
+                FROM [readpast].[Invoice] AS q WITH (INDEX ([IX_Invoice_Ended]))
+                WHERE
+                    (@After IS NULL OR (q.[EnqueuedAt] > (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1)))
+                    AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                ORDER BY q.[EnqueuedAt]
+                OFFSET @Most - 1 ROWS FETCH NEXT 1 ROWS ONLY
+            ) AS l
             OPTION (RECOMPILE);
 
             SET @_Further = @@ROWCOUNT;
@@ -260,16 +263,149 @@ BEGIN
         RETURN 0;
     END;
 
+    IF
+        NOT EXISTS (SELECT 1 FROM @_Wanted AS w WHERE w.[Status] NOT IN ('Processing'))
+        AND (
+            @Most IS NULL
+            OR NOT EXISTS (
+                SELECT 1
+                FROM [readpast].[Invoice] AS q WITH (INDEX ([IX_Invoice_InFlight]))
+                WHERE q.[Status] IN ('Processing')
+                ORDER BY q.[StartedAt]
+                OFFSET COALESCE(@Most, 0) ROWS FETCH NEXT 1 ROWS ONLY
+            )
+        )
+    BEGIN
+        /* They have an index of their own, in another order: good for as many as may be read. */
+        SELECT TOP (@Max)
+            'FOUND' AS [Answer],
+            CAST(NULL AS int) AS [Ordinal],
+            CAST(NULL AS bigint) AS [DueMs],
+            q.[EnqueuedAt] AS [Key],
+            CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
+            q.[AttemptNum] AS [AttemptNum],
+            q.[Status] AS [Status],
+            q.[EnqueuedAt],
+            q.[Type],
+            q.[Status],
+            q.[Step],
+            q.[AttemptNum],
+            q.[Response],
+            q.[Error],
+            q.[StartedAt],
+            q.[Duration],
+            q.[ScheduledFor],
+            q.[UpdatedAt],
+            q.[LeaseOwner],
+            q.[LeaseUntil],
+            q.[Number],
+            q.[CustomerID],
+            q.[Amount],
+            q.[Code],
+            CAST(NULL AS nvarchar(max)) AS [Lines]
+        FROM [readpast].[Invoice] AS q WITH (INDEX ([IX_Invoice_InFlight]))
+        WHERE
+            q.[Status] IN (SELECT w.[Status] FROM @_Wanted AS w)
+            AND (@_Types IS NULL OR q.[Type] IN (SELECT y.[Type] FROM @_WantedType AS y))
+            AND (@_Before IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) < @_Before)
+            AND (@_Since IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) >= @_Since)
+            AND (
+                @_Longer IS NULL
+                OR CASE
+                    WHEN q.[Status] = 'Processing'
+                        THEN DATEDIFF_BIG(MILLISECOND, CAST(q.[StartedAt] AS datetime2(7)), @_Now)
+                    ELSE q.[Duration]
+                END > @_Longer
+            )
+            /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
+            AND (@_Error IS NULL OR CHARINDEX(@_Error, q.[Error] COLLATE Latin1_General_BIN2) > 0)
+            AND (@After IS NULL OR (q.[EnqueuedAt] > (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1)))
+            AND q.[Status] IN ('Processing')
+        ORDER BY q.[EnqueuedAt]
+        /* For this filter: which of its members are there decides how the items are reached. */
+        OPTION (RECOMPILE);
+
+        RETURN 0;
+    END;
+
+    IF
+        NOT EXISTS (SELECT 1 FROM @_Wanted AS w WHERE w.[Status] NOT IN ('Pending', 'Error'))
+        AND (
+            @Most IS NULL
+            OR NOT EXISTS (
+                SELECT 1
+                FROM [readpast].[Invoice] AS q WITH (INDEX ([IX_Invoice_Due]))
+                WHERE q.[Status] IN ('Pending', 'Error')
+                ORDER BY q.[ScheduledFor]
+                OFFSET COALESCE(@Most, 0) ROWS FETCH NEXT 1 ROWS ONLY
+            )
+        )
+    BEGIN
+        /* They have an index of their own, in another order: good for as many as may be read. */
+        SELECT TOP (@Max)
+            'FOUND' AS [Answer],
+            CAST(NULL AS int) AS [Ordinal],
+            CAST(NULL AS bigint) AS [DueMs],
+            q.[EnqueuedAt] AS [Key],
+            CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
+            q.[AttemptNum] AS [AttemptNum],
+            q.[Status] AS [Status],
+            q.[EnqueuedAt],
+            q.[Type],
+            q.[Status],
+            q.[Step],
+            q.[AttemptNum],
+            q.[Response],
+            q.[Error],
+            q.[StartedAt],
+            q.[Duration],
+            q.[ScheduledFor],
+            q.[UpdatedAt],
+            q.[LeaseOwner],
+            q.[LeaseUntil],
+            q.[Number],
+            q.[CustomerID],
+            q.[Amount],
+            q.[Code],
+            CAST(NULL AS nvarchar(max)) AS [Lines]
+        FROM [readpast].[Invoice] AS q WITH (INDEX ([IX_Invoice_Due]))
+        WHERE
+            q.[Status] IN (SELECT w.[Status] FROM @_Wanted AS w)
+            AND (@_Types IS NULL OR q.[Type] IN (SELECT y.[Type] FROM @_WantedType AS y))
+            AND (@_Before IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) < @_Before)
+            AND (@_Since IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) >= @_Since)
+            AND (
+                @_Longer IS NULL
+                OR CASE
+                    WHEN q.[Status] = 'Processing'
+                        THEN DATEDIFF_BIG(MILLISECOND, CAST(q.[StartedAt] AS datetime2(7)), @_Now)
+                    ELSE q.[Duration]
+                END > @_Longer
+            )
+            /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
+            AND (@_Error IS NULL OR CHARINDEX(@_Error, q.[Error] COLLATE Latin1_General_BIN2) > 0)
+            AND (@After IS NULL OR (q.[EnqueuedAt] > (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1)))
+            AND q.[Status] IN ('Pending', 'Error')
+        ORDER BY q.[EnqueuedAt]
+        /* For this filter: which of its members are there decides how the items are reached. */
+        OPTION (RECOMPILE);
+
+        RETURN 0;
+    END;
+
     /* How far: as many items on as are to be read, else to the end. */
     IF @Most IS NOT NULL
     BEGIN
         INSERT INTO @_Given ([Ordinal], [Key1])
-        SELECT -2, q.[EnqueuedAt]
-        FROM [readpast].[Invoice] AS q
-        WHERE
-            (@After IS NULL OR (q.[EnqueuedAt] > (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1)))
-        ORDER BY q.[EnqueuedAt]
-        OFFSET @Most - 1 ROWS FETCH NEXT 1 ROWS ONLY
+        SELECT -2, l.[EnqueuedAt]
+        FROM (
+            SELECT q.[EnqueuedAt]
+            FROM [readpast].[Invoice] AS q
+            WHERE
+                (@After IS NULL OR (q.[EnqueuedAt] > (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1)))
+            ORDER BY q.[EnqueuedAt]
+            OFFSET @Most - 1 ROWS FETCH NEXT 1 ROWS ONLY
+        ) AS l
         OPTION (RECOMPILE);
 
         SET @_Further = @@ROWCOUNT;
