@@ -55,7 +55,7 @@ pub(super) fn declared(dialect: Dialect, stem: &str, column: &ColumnSpec, descri
     let kept = column.sql_type.as_ref();
     context! {
         stored => kept.map_or_else(|| dialect.column_type(column.kind), |kept| dialect.written(kept)),
-        default_name => named(&format!("DF_{stem}_{name}")).unwrap_or_default(),
+        default_name => named(&format!("DF_{stem}.{name}")).unwrap_or_default(),
         constraints => constraints.into_iter().map(Constraint::context).collect::<Vec<_>>(),
         ..context(dialect, column, described)
     }
@@ -88,7 +88,9 @@ pub(super) fn constraints(dialect: Dialect, stem: &str, column: &ColumnSpec, des
     let mut constraints = Vec::new();
     let mut add = |before: &str, after: &str, definition: String| {
         let name = match dialect {
-            Dialect::SqlServer => format!("{before}_{stem}_{column_name}"),
+            // They are the schema's there, not the table's: by the dot, the column Line_Id of Order and the column Id of
+            // Order_Line have two.
+            Dialect::SqlServer => format!("{before}_{stem}.{column_name}"),
             Dialect::Postgres => format!("{stem}_{column_name}_{after}"),
         };
         let name = Identifier::new("a constraint", &name).map(|name| name.quoted(style)).unwrap_or_default();

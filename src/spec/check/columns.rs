@@ -167,7 +167,7 @@ pub(super) fn constraints(place: &Place, spec: &QueueSpec, table: &str, column: 
     };
     let name = column.name.as_str();
     // A default has a name on SQL Server alone, which takes longer ones; a type is no constraint.
-    let default = format!("DF_{table}_{name}");
+    let default = format!("DF_{table}.{name}");
     let named = |ending: &str| Some((format!("{table}_{name}_{ending}"), MAX_NAME_BYTES));
     for (key, is_there, constraint) in [
         ("sql_type", column.sql_type.is_some(), None),

@@ -34,12 +34,12 @@ IF OBJECT_ID(N'[readpast].[Invoice]', N'U') IS NULL
         [LeaseUntil] datetime2(7) NULL,
         [Number] nvarchar(20) NOT NULL,
         [CustomerID] bigint NULL,
-        [Amount] decimal(12, 2) NULL CONSTRAINT [DF_Invoice_Amount] DEFAULT (0),
-        [Code] [dbo].[OtpCode] NULL CONSTRAINT [DF_Invoice_Code] DEFAULT (N'none'),
-        [Lines] nvarchar(max) NULL CONSTRAINT [DF_Invoice_Lines] DEFAULT (N'[]'),
-        CONSTRAINT [FK_Invoice_CustomerID]
+        [Amount] decimal(12, 2) NULL CONSTRAINT [DF_Invoice.Amount] DEFAULT (0),
+        [Code] [dbo].[OtpCode] NULL CONSTRAINT [DF_Invoice.Code] DEFAULT (N'none'),
+        [Lines] nvarchar(max) NULL CONSTRAINT [DF_Invoice.Lines] DEFAULT (N'[]'),
+        CONSTRAINT [FK_Invoice.CustomerID]
             FOREIGN KEY ([CustomerID]) REFERENCES [dbo].[Customers] ([ID]),
-        CONSTRAINT [CK_Invoice_Amount]
+        CONSTRAINT [CK_Invoice.Amount]
             CHECK ("Amount" >= 0),
         CONSTRAINT [PK_Invoice] PRIMARY KEY CLUSTERED ([EnqueuedAt]),
         CONSTRAINT [Invoice_IsDiscriminatedBy_InvoiceType]

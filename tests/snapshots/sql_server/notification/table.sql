@@ -153,9 +153,9 @@ IF OBJECT_ID(N'[readpast].[Notification_Email]', N'U') IS NULL
     CREATE TABLE [readpast].[Notification_Email] (
         [EnqueuedAt] [readpast].[_Timestamp] NOT NULL,
         [EmailTo] nvarchar(254) NOT NULL,
-        [PreferredLanguage] nvarchar(60) NULL CONSTRAINT [DF_Notification_Email_PreferredLanguage] DEFAULT (N'en'),
-        [Response] nvarchar(max) NULL CONSTRAINT [DF_Notification_Email_Response] DEFAULT (N''),
-        [Error] nvarchar(max) NULL CONSTRAINT [DF_Notification_Email_Error] DEFAULT (N''),
+        [PreferredLanguage] nvarchar(60) NULL CONSTRAINT [DF_Notification_Email.PreferredLanguage] DEFAULT (N'en'),
+        [Response] nvarchar(max) NULL CONSTRAINT [DF_Notification_Email.Response] DEFAULT (N''),
+        [Error] nvarchar(max) NULL CONSTRAINT [DF_Notification_Email.Error] DEFAULT (N''),
         CONSTRAINT [PK_Notification_Email] PRIMARY KEY CLUSTERED ([EnqueuedAt]),
         CONSTRAINT [Email_Is_Notification]
             FOREIGN KEY ([EnqueuedAt]) REFERENCES [readpast].[Notification] ([EnqueuedAt]) ON DELETE CASCADE
@@ -166,8 +166,8 @@ IF OBJECT_ID(N'[readpast].[Notification_Sms]', N'U') IS NULL
     CREATE TABLE [readpast].[Notification_Sms] (
         [EnqueuedAt] [readpast].[_Timestamp] NOT NULL,
         [PhoneNumber] nvarchar(20) NOT NULL,
-        [Response] nvarchar(max) NULL CONSTRAINT [DF_Notification_Sms_Response] DEFAULT (N''),
-        [Error] nvarchar(max) NULL CONSTRAINT [DF_Notification_Sms_Error] DEFAULT (N''),
+        [Response] nvarchar(max) NULL CONSTRAINT [DF_Notification_Sms.Response] DEFAULT (N''),
+        [Error] nvarchar(max) NULL CONSTRAINT [DF_Notification_Sms.Error] DEFAULT (N''),
         CONSTRAINT [PK_Notification_Sms] PRIMARY KEY CLUSTERED ([EnqueuedAt]),
         CONSTRAINT [Sms_Is_Notification]
             FOREIGN KEY ([EnqueuedAt]) REFERENCES [readpast].[Notification] ([EnqueuedAt]) ON DELETE CASCADE
