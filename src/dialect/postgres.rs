@@ -61,8 +61,15 @@ fn by_message(sqlstate: &str, message: &str) -> ErrorKind {
     let has = |part: &str| message.contains(part);
     let at_login = sqlstate == "08001" || sqlstate == "08004";
     if !at_login {
-        let is_lost =
-            sqlstate.starts_with("08") || has("server closed the connection") || has("no connection to the server");
+        // The driver's own savepoint before a statement finds a connection that was cut, and says no more than that.
+        let says_so = [
+            "server closed the connection",
+            "no connection to the server",
+            "internal SAVEPOINT failed",
+            "internal ROLLBACK failed",
+            "internal savepoint error",
+        ];
+        let is_lost = sqlstate.starts_with("08") || says_so.iter().any(|part| has(part));
         return if is_lost { ErrorKind::ConnectionLost } else { ErrorKind::Database };
     }
     let refused_user = [
@@ -125,6 +132,8 @@ mod tests {
             assert_eq!(classify("08001", message), kind, "{message}");
         }
         assert_eq!(classify("57P01", ""), ErrorKind::ConnectionLost);
+        assert_eq!(classify("HY000", "internal SAVEPOINT failed"), ErrorKind::ConnectionLost);
+        assert_eq!(classify("HY000", "out of something"), ErrorKind::Database);
         // In use, an encrypted connection that breaks is lost like any other.
         assert_eq!(classify("08S01", "SSL SYSCALL error: EOF detected"), ErrorKind::ConnectionLost);
         assert_eq!(classify("22001", ""), ErrorKind::InvalidItem);
