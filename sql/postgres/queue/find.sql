@@ -51,7 +51,7 @@ BEGIN
         AND (
             most_ IS NULL
             OR NOT EXISTS (
-                SELECT 1 FROM {{ table }} AS q WHERE q.status IN ({{ of_states[case] }}) LIMIT 1 OFFSET most_
+                SELECT 1 FROM {{ table }} AS q WHERE q.status IN ({{ of_states[case] }}) LIMIT 1 OFFSET most_ - 1
             )
         )
     THEN

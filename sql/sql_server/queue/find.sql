@@ -59,7 +59,7 @@ BEGIN
     "flying": ["Processing"],
     "waiting": ["Pending", "Error"],
 } -%}
-{%- set index = {"ended": "Ended", "flying": "InFlight", "waiting": "Due"} -%}
+{%- set index = {"ended": "[IX_" ~ queue ~ "_Ended]", "flying": "[IX_" ~ queue ~ "_InFlight]", "waiting": t.due_index} -%}
 {% for by in ["keys", "ended", "flying", "waiting", "all"] if own or by not in of_states %}
 {%- if by == "keys" %}
     IF @_Keys IS NOT NULL
@@ -73,12 +73,13 @@ BEGIN
         NOT EXISTS (SELECT 1 FROM @_Wanted AS w WHERE w.[Status] NOT IN ({{ item.states(of_states[by]) }}))
         AND (
             @Most IS NULL
-            OR NOT EXISTS (
-                SELECT 1
-                FROM {{ table }} AS q WITH (INDEX ([IX_{{ queue }}_{{ index[by] }}]))
-                WHERE q.[Status] IN ({{ item.states(of_states[by]) }})
-                ORDER BY q.{{ "[StartedAt]" if by == "flying" else "[ScheduledFor]" }}
-                OFFSET COALESCE(@Most, 0) ROWS FETCH NEXT 1 ROWS ONLY
+            OR @Most > (
+                SELECT COUNT(*)
+                FROM (
+                    SELECT TOP (COALESCE(@Most, 1)) q.[Status]
+                    FROM {{ table }} AS q WITH (INDEX ({{ index[by] }}))
+                    WHERE q.[Status] IN ({{ item.states(of_states[by]) }})
+                ) AS n
             )
         )
     BEGIN
@@ -99,7 +100,7 @@ BEGIN
         SELECT -2, {{ item.of_item(t, "l") }}
         FROM (
             SELECT {{ item.of_item(t) }}
-            FROM {{ table }} AS q{{ " WITH (INDEX ([IX_" ~ queue ~ "_Ended]))" if by == "ended" }}
+            FROM {{ table }} AS q{{ " WITH (INDEX (" ~ index[by] ~ "))" if by == "ended" }}
             WHERE
 {%- filter indent(8) %}{{ range }}{% endfilter %}
             ORDER BY {{ item.of_item(t) }}
@@ -125,7 +126,7 @@ BEGIN
     INNER JOIN {{ table }} AS q
         ON {{ item.found(t, "k") }}
 {%- elif by in of_states %}
-    FROM {{ table }} AS q WITH (INDEX ([IX_{{ queue }}_{{ index[by] }}]))
+    FROM {{ table }} AS q WITH (INDEX ({{ index[by] }}))
 {%- else %}
     FROM {{ table }} AS q
 {%- endif %}

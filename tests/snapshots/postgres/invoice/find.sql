@@ -244,7 +244,7 @@ BEGIN
         AND (
             most_ IS NULL
             OR NOT EXISTS (
-                SELECT 1 FROM "readpast"."invoice" AS q WHERE q.status IN ('Processing') LIMIT 1 OFFSET most_
+                SELECT 1 FROM "readpast"."invoice" AS q WHERE q.status IN ('Processing') LIMIT 1 OFFSET most_ - 1
             )
         )
     THEN
@@ -295,7 +295,7 @@ BEGIN
         AND (
             most_ IS NULL
             OR NOT EXISTS (
-                SELECT 1 FROM "readpast"."invoice" AS q WHERE q.status IN ('Pending', 'Error') LIMIT 1 OFFSET most_
+                SELECT 1 FROM "readpast"."invoice" AS q WHERE q.status IN ('Pending', 'Error') LIMIT 1 OFFSET most_ - 1
             )
         )
     THEN

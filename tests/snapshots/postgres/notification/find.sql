@@ -271,7 +271,7 @@ BEGIN
         AND (
             most_ IS NULL
             OR NOT EXISTS (
-                SELECT 1 FROM "readpast"."notification" AS q WHERE q.status IN ('Processing') LIMIT 1 OFFSET most_
+                SELECT 1 FROM "readpast"."notification" AS q WHERE q.status IN ('Processing') LIMIT 1 OFFSET most_ - 1
             )
         )
     THEN
@@ -333,7 +333,7 @@ BEGIN
         AND (
             most_ IS NULL
             OR NOT EXISTS (
-                SELECT 1 FROM "readpast"."notification" AS q WHERE q.status IN ('Pending', 'Error') LIMIT 1 OFFSET most_
+                SELECT 1 FROM "readpast"."notification" AS q WHERE q.status IN ('Pending', 'Error') LIMIT 1 OFFSET most_ - 1
             )
         )
     THEN

@@ -289,12 +289,13 @@ BEGIN
         NOT EXISTS (SELECT 1 FROM @_Wanted AS w WHERE w.[Status] NOT IN ('Processing'))
         AND (
             @Most IS NULL
-            OR NOT EXISTS (
-                SELECT 1
-                FROM [readpast].[Notification] AS q WITH (INDEX ([IX_Notification_InFlight]))
-                WHERE q.[Status] IN ('Processing')
-                ORDER BY q.[StartedAt]
-                OFFSET COALESCE(@Most, 0) ROWS FETCH NEXT 1 ROWS ONLY
+            OR @Most > (
+                SELECT COUNT(*)
+                FROM (
+                    SELECT TOP (COALESCE(@Most, 1)) q.[Status]
+                    FROM [readpast].[Notification] AS q WITH (INDEX ([IX_Notification_InFlight]))
+                    WHERE q.[Status] IN ('Processing')
+                ) AS n
             )
         )
     BEGIN
@@ -365,12 +366,13 @@ BEGIN
         NOT EXISTS (SELECT 1 FROM @_Wanted AS w WHERE w.[Status] NOT IN ('Pending', 'Error'))
         AND (
             @Most IS NULL
-            OR NOT EXISTS (
-                SELECT 1
-                FROM [readpast].[Notification] AS q WITH (INDEX ([IX_Notification_Due]))
-                WHERE q.[Status] IN ('Pending', 'Error')
-                ORDER BY q.[ScheduledFor]
-                OFFSET COALESCE(@Most, 0) ROWS FETCH NEXT 1 ROWS ONLY
+            OR @Most > (
+                SELECT COUNT(*)
+                FROM (
+                    SELECT TOP (COALESCE(@Most, 1)) q.[Status]
+                    FROM [readpast].[Notification] AS q WITH (INDEX ([IX_Notification_Due]))
+                    WHERE q.[Status] IN ('Pending', 'Error')
+                ) AS n
             )
         )
     BEGIN
