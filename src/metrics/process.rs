@@ -45,7 +45,7 @@ const PLAIN: [Plain; 11] = [
     (
         "readpast_worker_troubles_total",
         Kind::Counter,
-        "Calls of workers that failed although they were tried again, and are made anew in a while.",
+        "Calls of workers that failed although they were tried again, and are made again later.",
         |of| number(of.so_far.troubles),
     ),
 ];
