@@ -21,11 +21,11 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Action, Answer, Batch, Settlement, Verdict};
 use crate::metrics::Source;
 use crate::queue::{Keeping, LeaseHolder, MAX_ITEMS, Queue, Watcher, check_settlement};
+use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::threads;
 use figures::Durations;
 use hand::{Claim, Hand};
 use pace::Pace;
-use parking_lot::{Condvar, Mutex, MutexGuard};
 use said::LeftOut;
 use std::{
     any::Any,

@@ -29,6 +29,8 @@ pub mod error;
 
 mod threads;
 
+mod sync;
+
 pub mod ident;
 
 pub mod finding;

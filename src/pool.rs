@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::metrics::{Reading, Source};
 use crate::session::{Fate, GivenUp, Session};
-use parking_lot::{Condvar, Mutex};
+use crate::sync::{Condvar, Mutex};
 use std::{
     collections::VecDeque,
     mem,

@@ -1,15 +1,16 @@
 //! The C functions used wrongly, from one thread and from many, and across a fork: every call is answered, none crashes.
 #![allow(unsafe_code, reason = "they are C functions")]
 
-use parking_lot::{Mutex, MutexGuard};
 use readpast::ffi::*;
 use std::ffi::{CStr, c_char};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 use std::{env, ptr, thread};
 
 /// Taken by every test: a handle of one would be a foreign handle for another, but a good one.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock()
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 const NO_CONFIG: readpast_config = readpast_config { id: 0 };
@@ -303,9 +304,9 @@ fn threads_may_share_use_and_free_handles_as_they_like() {
             scope.spawn(move || {
                 for round in 0..ROUNDS {
                     let at = (round * 7 + seed * 3) % 8;
-                    let config = shared.lock()[at];
+                    let config = shared.lock().unwrap()[at];
                     match (round + seed) % 3 {
-                        0 => shared.lock()[at] = readpast_config_new(),
+                        0 => shared.lock().unwrap()[at] = readpast_config_new(),
                         1 => readpast_config_free(config),
                         _ => {
                             let (status, _) = set(config, c"lease.ms", c"1000");
@@ -316,7 +317,7 @@ fn threads_may_share_use_and_free_handles_as_they_like() {
             });
         }
     });
-    for config in shared.into_inner() {
+    for config in shared.into_inner().unwrap() {
         readpast_config_free(config);
     }
 }
@@ -333,7 +334,16 @@ fn in_child(body: impl FnOnce()) {
             libc::_exit(i32::from(ended.is_err()));
         }
         let mut status = 0;
-        assert_eq!(libc::waitpid(child, &mut status, 0), child);
+        let deadline = Instant::now() + Duration::from_secs(120);
+        let ended = loop {
+            match libc::waitpid(child, &mut status, libc::WNOHANG) {
+                0 if Instant::now() > deadline => libc::kill(child, libc::SIGKILL),
+                0 => 0,
+                ended => break ended,
+            };
+            thread::sleep(Duration::from_millis(2));
+        };
+        assert_eq!(ended, child);
         assert_eq!(status, 0, "the child ended with {status:#x}");
     }
 }
@@ -401,6 +411,54 @@ fn a_fork_amid_busy_threads_leaves_the_child_usable() {
         }
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
     });
+}
+
+/// As many queues, each with a connection, whose thread waits for something to do.
+#[cfg(unix)]
+fn busy_queues(connection: &CStr, schema: &CStr, count: usize) -> Vec<readpast_queue> {
+    let opened = || {
+        let config = readpast_config_new();
+        set(config, c"connection", connection);
+        set(config, c"schema", schema);
+        let (queue, status, message) = open(config, c"Handles");
+        assert_eq!(status, READPAST_OK, "{message}");
+        readpast_config_free(config);
+        assert_eq!(claim(queue), (NO_BATCH, READPAST_EMPTY));
+        queue
+    };
+    (0..count).map(|_| opened()).collect()
+}
+
+/// Threads of the parent that wait are not the child's: what they wait in must not be, either. The child's own threads get their
+/// memory.
+#[cfg(unix)]
+#[test]
+fn threads_that_wait_in_the_parent_hold_up_nobody_in_the_child() {
+    let _alone = alone();
+    let Some(config) = server() else { return println!("READPAST_TEST_POSTGRES is not set") };
+    readpast_config_free(config);
+    let connection = std::ffi::CString::new(env::var("READPAST_TEST_POSTGRES").unwrap()).unwrap();
+    let schema = std::ffi::CString::new(format!("ffi_handles_{}", std::process::id())).unwrap();
+    for queue in busy_queues(&connection, &schema, 1) {
+        // Emptied, whatever the other tests have left.
+        while claim(queue).1 == READPAST_OK {}
+        readpast_queue_free(queue);
+    }
+    let parents = busy_queues(&connection, &schema, 12);
+    for _ in 0..3 {
+        in_child(|| {
+            for queue in busy_queues(&connection, &schema, 12) {
+                for _ in 0..20 {
+                    assert_eq!(claim(queue), (NO_BATCH, READPAST_EMPTY));
+                }
+                readpast_queue_free(queue);
+            }
+        });
+    }
+    for queue in parents {
+        assert_eq!(claim(queue), (NO_BATCH, READPAST_EMPTY), "the parent goes on");
+        readpast_queue_free(queue);
+    }
 }
 
 /// A configuration for the PostgreSQL of the tests, and a schema of this process there, when there is one.

@@ -1,13 +1,13 @@
 //! A PostgreSQL server that dies and comes back while workers are at it. In a binary of its own, since it takes the server
 //! away from everybody.
 
-use parking_lot::Mutex;
 use readpast::error::ErrorKind;
 use readpast::item::{Action, Answer, ItemState};
 use readpast::queue::Queue;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use support::scratch::{Scratch, all, item};
@@ -75,7 +75,7 @@ fn work(queue: &Queue, report: &Report) {
             if outcome.answer == Answer::Ok {
                 assert_eq!(outcome.state, Some(ItemState::Completed));
                 let payload = format!("{:?}", item.value_of("Payload"));
-                *report.settled.lock().entry(payload).or_default() += 1;
+                *report.settled.lock().unwrap().entry(payload).or_default() += 1;
                 report.count.fetch_add(1, Ordering::SeqCst);
             } else {
                 assert_eq!(outcome.answer, Answer::LeaseLost);
@@ -136,7 +136,7 @@ fn workers_outlive_a_server_that_dies_and_returns_and_nothing_is_lost_or_done_tw
     // Then every item is done, once: in the table, by the table's own count, and as the workers were told
     assert_eq!(scratch.look("SELECT COUNT(*) FROM public.completion"), ITEMS.to_string());
     assert_eq!(scratch.look("SELECT COUNT(DISTINCT key) FROM public.completion"), ITEMS.to_string());
-    let settled = report.settled.lock();
+    let settled = report.settled.lock().unwrap();
     assert_eq!(settled.len(), ITEMS, "every settle was answered");
     assert!(settled.values().all(|times| *times == 1), "and none twice");
 

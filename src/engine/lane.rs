@@ -5,7 +5,7 @@ use super::{Event, Phase, Shared, State, settling};
 use crate::error::ErrorKind;
 use crate::item::{Action, Answer, Batch, Outcome};
 use crate::queue::MAX_ITEMS;
-use parking_lot::MutexGuard;
+use crate::sync::MutexGuard;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -8,8 +8,8 @@ use super::failure::Failure;
 use super::handle::Handle;
 use super::status::{READPAST_OK, readpast_status};
 use crate::config::Config;
+use crate::sync::Mutex;
 use std::ffi::c_char;
-use std::sync::{Mutex, PoisonError};
 
 /// The settings that a queue is opened with. Any number of threads may use it; opening copies it.
 ///
@@ -38,7 +38,7 @@ impl readpast_config {
     /// The settings as they are now, or why the handle has none.
     pub(super) fn settings(self) -> Result<Config, Failure> {
         // A setting is put in its place whole, so a panic while it is checked leaves nothing half-changed.
-        Ok(self.get()?.lock().unwrap_or_else(PoisonError::into_inner).clone())
+        Ok(self.get()?.lock().clone())
     }
 }
 
@@ -71,7 +71,7 @@ pub unsafe extern "C" fn readpast_config_set(
         answer(config, err, || {
             let key = args::text("key", key)?;
             let value = args::optional_text("value", value)?.ok_or_else(|| not_given(key))?;
-            config.get()?.lock().unwrap_or_else(PoisonError::into_inner).set(key, value)?;
+            config.get()?.lock().set(key, value)?;
             Ok(READPAST_OK)
         })
     }

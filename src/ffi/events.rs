@@ -11,10 +11,11 @@ use super::status::{of_answer, of_kind, readpast_status};
 use super::text;
 use crate::engine::{Event, Observer, note};
 use crate::item::{Answer, Outcome, Settlement};
+use crate::sync::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::ffi::{CString, c_char};
 use std::ptr;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// An item was settled: handled, or given back.
@@ -180,7 +181,7 @@ impl Log {
 
     /// Keeps an event. Those that somebody waits for to act on are the last to be dropped.
     fn put(&self, event: Told) {
-        let mut kept = self.lock();
+        let mut kept = self.kept.lock();
         if kept.has_ended {
             return;
         }
@@ -194,30 +195,24 @@ impl Log {
 
     /// There will be no more: what nobody has read is read, and then nobody waits.
     pub(super) fn end(&self) {
-        self.lock().has_ended = true;
+        self.kept.lock().has_ended = true;
         self.more.notify_all();
     }
 
     /// Up to `max` events, waiting up to `wait` for the first. `None`: there will be no more.
     pub(super) fn read(&self, max: usize, wait: Duration) -> Option<Vec<Told>> {
         let deadline = Instant::now() + wait;
-        let mut kept = self.lock();
+        let mut kept = self.kept.lock();
         while kept.events.is_empty() {
-            let rest = deadline.saturating_duration_since(Instant::now());
             if kept.has_ended {
                 return None;
             }
-            if rest.is_zero() {
+            if self.more.wait_until(&mut kept, deadline).timed_out() && kept.events.is_empty() && !kept.has_ended {
                 return Some(Vec::new());
             }
-            kept = self.more.wait_timeout(kept, rest).unwrap_or_else(PoisonError::into_inner).0;
         }
         let count = max.min(kept.events.len());
         Some(kept.events.drain(..count).collect())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

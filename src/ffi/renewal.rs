@@ -10,10 +10,10 @@ use super::out::Place;
 use super::queue::readpast_queue;
 use super::status::{READPAST_NOT_FOUND, READPAST_OK, readpast_status};
 use super::text;
+use crate::sync::Mutex;
 use crate::worker::Renewal;
 use std::ffi::{CString, c_char};
 use std::ptr;
-use std::sync::{Mutex, PoisonError};
 
 /// Renews the leases of a batch while its items are worked on, for whoever claims and settles by hand; a `readpast_worker`
 /// needs none. One thread for each queue does it, however many renewals there are; it takes no signals. Any number of
@@ -37,7 +37,7 @@ pub(super) struct RunningRenewal {
 impl RunningRenewal {
     /// Runs `body` over all keys found lost so far.
     fn with_lost<R>(&self, body: impl FnOnce(&[CString]) -> R) -> R {
-        let mut known = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.lost.lock();
         for key in self.renewal.lost() {
             let key = text::c_text(&key);
             if !known.contains(&key) {

@@ -3,16 +3,14 @@
 //! Each process of a family of forks has a table of its own. The child cannot use its parent's: another thread may have
 //! held a lock of it at the fork, for ever. Neither does the child destroy what is in there, since closing an inherited
 //! connection would end the parent's.
-//!
-//! Locks are those of `std` and not of `parking_lot`, whose one table of waiting threads is shared by all its locks and
-//! could itself be locked at a fork.
 
 use super::fork;
 use super::id::{EPOCHS, GENERATIONS, Id, SLOTS};
+use crate::sync::{Mutex, MutexGuard};
 use std::any::Any;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 /// Slots come in segments, so that the table grows without moving: a look-up takes no lock but the slot's.
 const SEGMENT: usize = 1024;
@@ -89,7 +87,7 @@ pub(super) fn remove(id: u64) -> Result<Object, Fault> {
     if reusable {
         // There was an entry, so there is a table.
         if let Some(table) = current() {
-            lock(&table.vacant).returned.push(Id::unpack(id).slot);
+            table.vacant.lock().returned.push(Id::unpack(id).slot);
         }
     }
     Ok(object)
@@ -130,7 +128,7 @@ fn entry(id: u64) -> Result<MutexGuard<'static, Entry>, Fault> {
         return Err(Fault::Forked);
     }
     let slot = current().and_then(|table| table.slot(parts.slot)).ok_or(Fault::Dead)?;
-    let entry = lock(&slot.0);
+    let entry = slot.0.lock();
     // The whole number is compared: a wrong tag or generation is as dead as a wrong slot.
     if entry.id == id { Ok(entry) } else { Err(Fault::Dead) }
 }
@@ -143,7 +141,7 @@ impl Table {
 
     fn insert(&self, tag: u8, object: Object) -> Option<u64> {
         let slot = self.take_vacant()?;
-        let mut entry = lock(&self.slot_or_new(slot)?.0);
+        let mut entry = self.slot_or_new(slot)?.0.lock();
         entry.id = Id { tag, epoch: self.epoch, generation: entry.generation, slot }.pack();
         let before = entry.object.replace(object);
         debug_assert!(before.is_none());
@@ -151,7 +149,7 @@ impl Table {
     }
 
     fn take_vacant(&self) -> Option<u32> {
-        let mut vacant = lock(&self.vacant);
+        let mut vacant = self.vacant.lock();
         vacant.returned.pop().or_else(|| {
             let slot = u32::try_from(vacant.fresh).ok().filter(|_| vacant.fresh < SLOTS)?;
             vacant.fresh += 1;
@@ -167,11 +165,6 @@ impl Table {
         let segment = self.segments.get(slot as usize / SEGMENT)?;
         segment.get_or_init(|| (0..SEGMENT).map(|_| Slot::default()).collect()).get(slot as usize % SEGMENT)
     }
-}
-
-/// Nothing panics while it holds one of these locks, so there is nothing to be found half-changed.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

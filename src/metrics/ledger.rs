@@ -3,11 +3,10 @@
 use super::source::{Listed, Reading, Source, Sources};
 use crate::error::{ErrorKind, Result};
 use crate::item::{Answer, ItemState, Outcome};
-use parking_lot::{Mutex, MutexGuard};
+use crate::sync::{Mutex, MutexGuard, PerProcess};
 use std::{
-    process,
     sync::{
-        Arc, OnceLock, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -129,23 +128,11 @@ pub(crate) struct Ledger {
     sources: Mutex<Sources>,
 }
 
-/// The ledgers of a process.
-struct Kept {
-    process: u32,
-    ledgers: std::sync::Mutex<Vec<Arc<Ledger>>>,
-}
+/// The ledgers of this process.
+fn here() -> MutexGuard<'static, Vec<Arc<Ledger>>> {
+    static LEDGERS: PerProcess<Mutex<Vec<Arc<Ledger>>>> = PerProcess::new();
 
-/// One for each generation of a family of forks: another thread of the parent may have held its lock at the fork, for ever.
-/// The lock is one of `std` for the same reason (`ffi/table.rs`).
-static GENERATIONS: [OnceLock<Kept>; 64] = [const { OnceLock::new() }; 64];
-
-/// Those of this process. Generations beyond the last share that.
-fn here() -> std::sync::MutexGuard<'static, Vec<Arc<Ledger>>> {
-    let process = process::id();
-    let keep = || Kept { process, ledgers: std::sync::Mutex::default() };
-    let [.., last] = &GENERATIONS;
-    let own = GENERATIONS.iter().map(|kept| kept.get_or_init(keep)).find(|kept| kept.process == process);
-    own.unwrap_or_else(|| last.get_or_init(keep)).ledgers.lock().unwrap_or_else(PoisonError::into_inner)
+    LEDGERS.get().lock()
 }
 
 /// Those of this process, by their names.

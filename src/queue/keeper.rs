@@ -4,8 +4,8 @@
 use super::{MAX_ITEMS, Queue};
 use crate::error::{ErrorKind, Result};
 use crate::item::{Answer, Lease};
+use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::threads;
-use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::{
     sync::{
         Arc, Weak,

@@ -23,7 +23,7 @@ use crate::item::{ItemState, Outcome, QueueStats, Rows, Value};
 use crate::metrics::Call;
 use crate::session::{Param, Session};
 use crate::spec::{ProceduresSpec, QueueSpec};
-use parking_lot::Mutex;
+use crate::sync::Mutex;
 use std::collections::VecDeque;
 
 /// What a handle knows of the queue's procedures.

@@ -5,11 +5,11 @@
 //! have nothing to learn from those that claim others: what is known to be empty is known of their kinds.
 
 use super::retention::Turns;
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use crate::sync::{Condvar, Mutex, MutexGuard, PerProcess};
 use std::{
     collections::{HashMap, HashSet},
     sync::{
-        Arc, LazyLock, Weak,
+        Arc, Weak,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
@@ -59,18 +59,17 @@ impl State {
 /// Below it, what the server is told of a recovery has meanings of its own.
 const LEAST_PAUSE: i32 = 3;
 
-type Registry = Mutex<HashMap<(u32, String, String, String), Weak<Signal>>>;
+type Registry = Mutex<HashMap<(String, String, String), Weak<Signal>>>;
 
 impl Signal {
     /// The signal of one queue in one schema of one database, as the connection string names it.
     // By this name bindings/c/valgrind.supp knows the list, which lives as long as the process.
     #[inline(never)]
     pub(super) fn shared(connection: &str, schema: &str, queue: &str) -> Arc<Self> {
-        static REGISTRY: LazyLock<Registry> = LazyLock::new(Registry::default);
+        static REGISTRY: PerProcess<Registry> = PerProcess::new();
 
-        // With the process: a forked child must not share a lock that a thread of its parent may hold for ever.
-        let key = (std::process::id(), connection.to_owned(), schema.to_owned(), queue.to_owned());
-        let mut registry = REGISTRY.lock();
+        let key = (connection.to_owned(), schema.to_owned(), queue.to_owned());
+        let mut registry = REGISTRY.get().lock();
         if let Some(signal) = registry.get(&key).and_then(Weak::upgrade) {
             return signal;
         }

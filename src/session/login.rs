@@ -3,9 +3,12 @@
 use crate::config::Config;
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
+use crate::sync::{Condvar, Mutex, PerProcess};
 use odbc_api::{Connection, ConnectionOptions, Environment, Error as OdbcError};
-use parking_lot::{Mutex, MutexGuard};
-use std::{sync::OnceLock, time::Duration};
+use std::{
+    sync::OnceLock,
+    time::{Duration, Instant},
+};
 
 /// The environment of the process.
 ///
@@ -14,13 +17,13 @@ use std::{sync::OnceLock, time::Duration};
 /// between reads the folder instead of the file and finds no driver in it; for the next 20 seconds unixODBC gives that answer
 /// to the whole process. (2.3.14 still does. odbc-api's own function lets several threads allocate at once.)
 fn environment() -> Result<&'static Environment, OdbcError> {
-    static FIRST: Mutex<()> = Mutex::new(());
+    static FIRST: PerProcess<Mutex<()>> = PerProcess::new();
     static READY: OnceLock<&'static Environment> = OnceLock::new();
 
     if let Some(environment) = READY.get() {
         return Ok(environment);
     }
-    let _turn = FIRST.lock();
+    let _turn = FIRST.get().lock();
     let environment = odbc_api::environment()?;
     Ok(READY.get_or_init(|| environment))
 }
@@ -46,8 +49,9 @@ pub(super) fn timeout(config: &Config) -> Duration {
 ///
 /// Whoever gives up a log-in gives this back, or nobody would be let in any more. psqlODBC reads the locale in a moment without
 /// a round trip, so a log-in that hangs is not in it; should it ever go on, it may read the locale beside another.
-pub(super) fn turn(dialect: Dialect, config: &Config) -> Result<Option<MutexGuard<'static, ()>>> {
-    static LOG_IN: Mutex<()> = Mutex::new(());
+pub(super) fn turn(dialect: Dialect, config: &Config) -> Result<Option<Turn>> {
+    // The child of a fork has its own: in the parent somebody may be logging in.
+    static LOG_IN: PerProcess<LogIn> = PerProcess::new();
 
     let by_name = ["dsn", "filedsn"].iter().any(|key| config.connection_value(key).is_some());
     if dialect != Dialect::Postgres && !by_name {
@@ -55,7 +59,7 @@ pub(super) fn turn(dialect: Dialect, config: &Config) -> Result<Option<MutexGuar
     }
     // A server that does not answer holds the turn for as long as one log-in may take; many who wait must not wait for the sum.
     let patience = config.duration("login.timeout_ms");
-    LOG_IN.try_lock_for(patience).map(Some).ok_or_else(|| {
+    LOG_IN.get().take(Instant::now() + patience).map(Some).ok_or_else(|| {
         let message = format!(
             "cannot connect: other log-ins of this process, which take turns, took longer than {} ms; check that the server \
              answers, or raise \"login.timeout_ms\"",
@@ -63,6 +67,38 @@ pub(super) fn turn(dialect: Dialect, config: &Config) -> Result<Option<MutexGuar
         );
         Error::new(ErrorKind::Unreachable, message)
     })
+}
+
+/// What one thread at a time has.
+#[derive(Debug, Default)]
+struct LogIn {
+    is_taken: Mutex<bool>,
+    given_back: Condvar,
+}
+
+/// Given back when it is dropped.
+#[derive(Debug)]
+pub(super) struct Turn(&'static LogIn);
+
+impl LogIn {
+    /// `None` when it is not to be had until `deadline`.
+    fn take(&'static self, deadline: Instant) -> Option<Turn> {
+        let mut is_taken = self.is_taken.lock();
+        while *is_taken {
+            if self.given_back.wait_until(&mut is_taken, deadline).timed_out() && *is_taken {
+                return None;
+            }
+        }
+        *is_taken = true;
+        Some(Turn(self))
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        *self.0.is_taken.lock() = false;
+        self.0.given_back.notify_one();
+    }
 }
 
 #[cfg(test)]

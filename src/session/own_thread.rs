@@ -6,8 +6,8 @@
 
 use super::given_up::{GivenUp, Hanging};
 use crate::error::Result;
+use crate::sync::{Condvar, Mutex};
 use crate::threads;
-use parking_lot::{Condvar, Mutex};
 use std::{
     mem,
     panic::{AssertUnwindSafe, catch_unwind},

@@ -3,7 +3,7 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::Batch;
 use crate::queue::{Keeping, LeaseHolder, Queue};
-use parking_lot::Mutex;
+use crate::sync::Mutex;
 use std::{
     fmt,
     sync::{Arc, Weak},

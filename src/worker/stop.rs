@@ -3,7 +3,7 @@
 use crate::engine::{Engine, Observer, Terms};
 use crate::error::Result;
 use crate::queue::Queue;
-use parking_lot::Mutex;
+use crate::sync::Mutex;
 use std::{fmt, sync::Arc};
 
 /// Stops a [`Worker`](super::Worker). Clones stop the same one; any thread may.

@@ -1,9 +1,9 @@
 //! Strict order within groups: an item is handed out only when all earlier ones of its group are finished.
 
 use crate::by_hand;
-use parking_lot::Mutex;
 use readpast::item::{Action, Answer, NewItem, Settlement};
 use serde_json::json;
+use std::sync::Mutex;
 use std::{
     collections::HashMap,
     time::{Duration, Instant},
@@ -124,7 +124,7 @@ fn workers_at_once_keep_the_order(given: &Given) {
         for worker in 0..4_usize {
             let (queue, log) = (given.open(&[]), &log);
             scope.spawn(move || {
-                let done = || log.lock().values().map(|(taken, _)| taken.len()).sum::<usize>() == 36;
+                let done = || log.lock().unwrap().values().map(|(taken, _)| taken.len()).sum::<usize>() == 36;
                 let mut round = worker;
                 let deadline = Instant::now() + Duration::from_secs(60);
                 while !done() {
@@ -132,7 +132,7 @@ fn workers_at_once_keep_the_order(given: &Given) {
                     let batch = queue.claim(2, Duration::from_millis(20)).unwrap();
                     for item in &batch {
                         let customer = item.column("Customer").as_str().unwrap().to_owned();
-                        let mut log = log.lock();
+                        let mut log = log.lock().unwrap();
                         let (taken, in_hand) = log.entry(customer).or_default();
                         taken.push(item.column("Payload").as_str().unwrap().parse().unwrap());
                         *in_hand += 1;
@@ -142,7 +142,7 @@ fn workers_at_once_keep_the_order(given: &Given) {
                         round += 1;
                         let again = round.is_multiple_of(5) && item.attempt == 1;
                         let customer = item.column("Customer").as_str().unwrap();
-                        let mut log = log.lock();
+                        let mut log = log.lock().unwrap();
                         let (taken, in_hand) = log.get_mut(customer).unwrap();
                         if again {
                             taken.pop();
@@ -156,7 +156,7 @@ fn workers_at_once_keep_the_order(given: &Given) {
             });
         }
     });
-    let log = log.into_inner();
+    let log = log.into_inner().unwrap();
     assert_eq!(log.len(), 3);
     for (customer, (taken, _)) in log {
         assert_eq!(taken, (0..12).collect::<Vec<_>>(), "group {customer}");

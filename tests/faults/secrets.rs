@@ -1,9 +1,9 @@
 //! Passwords stay where they are: in no error, no `Debug` output and no line of a log, at its most talkative.
 
 use super::take;
-use parking_lot::Mutex;
 use readpast::config::Config;
 use readpast::queue::Queue;
+use std::sync::Mutex;
 use support::scripted::server::{Fault, Server};
 use support::tds_peer::{LoginReply, Reply, ServerMessage};
 
@@ -19,7 +19,7 @@ impl log::Log for Log {
 
     fn log(&self, record: &log::Record<'_>) {
         let line = format!("{} {}: {}\n", record.level(), record.target(), record.args());
-        self.0.lock().push_str(&line);
+        self.0.lock().unwrap().push_str(&line);
     }
 
     fn flush(&self) {}
@@ -47,7 +47,7 @@ fn a_password_is_never_shown() {
     take(&queue, 1);
     let malformed = Config::new().set("connection", "Driver=X;Pwd={Tr0ub4dor;").unwrap_err();
 
-    let log = LOG.0.lock().clone();
+    let log = LOG.0.lock().unwrap().clone();
     assert!(log.contains("trying again") && log.contains("18456"), "the log is at work: {log}");
     let seen = format!("{refused} {refused:?} {config:?} {queue:?} {malformed} {malformed:?} {log}");
     assert!(!seen.contains("Tr0ub4dor"), "{seen}");

@@ -10,12 +10,12 @@ mod calls;
 mod input;
 
 use input::{Input, Memory};
-use parking_lot::Mutex;
 use readpast::config::Config;
 use readpast::ffi::*;
 use readpast::for_tests::Session;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use std::{env, ptr, thread};
 
@@ -78,9 +78,9 @@ fn nothing_crashes() {
             .collect();
         threads.into_iter().map(|thread| thread.join().expect("no thread panics")).sum::<u64>()
     });
-    println!("{calls} calls, seed {seed}; statuses: {:?}", world.statuses.lock());
+    println!("{calls} calls, seed {seed}; statuses: {:?}", world.statuses.lock().unwrap());
 
-    let handles = world.handles.into_inner();
+    let handles = world.handles.into_inner().unwrap();
     handles.into_iter().flatten().for_each(free_all);
     if let Some(connection) = live {
         let mut session = Session::open(Config::new().set("connection", &connection).unwrap()).unwrap();
@@ -140,7 +140,7 @@ impl World {
     /// A handle: mostly one of this kind that was handed out at some time.
     fn handle(&self, input: &mut Input, kind: usize) -> u64 {
         let kind = if input.below(8) == 0 { input.below(KINDS) } else { kind };
-        let handles = self.handles.lock();
+        let handles = self.handles.lock().unwrap();
         let known = handles[kind].get(input.below(handles[kind].len().max(1))).copied().unwrap_or(0);
         match input.below(49) {
             0 => 0,
@@ -157,7 +157,7 @@ impl World {
         if id == 0 {
             return;
         }
-        let mut handles = self.handles.lock();
+        let mut handles = self.handles.lock().unwrap();
         if handles[kind].len() < 8 {
             return handles[kind].push(id);
         }
@@ -201,7 +201,7 @@ impl World {
         // SAFETY: names live for ever.
         let name = unsafe { CStr::from_ptr(readpast_status_name(status)) };
         assert_ne!(name, c"READPAST_?", "{status}");
-        *self.statuses.lock().entry(name.to_string_lossy().into_owned()).or_default() += 1;
+        *self.statuses.lock().unwrap().entry(name.to_string_lossy().into_owned()).or_default() += 1;
     }
 
     fn call(&self, input: &mut Input) {

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::{fs, path::Path};
 
 /// Each module uses only those before it. `install` and `queue` stand side by side but for the look-up of a queue.
-const ORDER: [&str; 21] = [
-    "error", "threads", "ident", "finding", "config", "item", "metrics", "spec", "dialect", "render", "session",
-    "pool", "catalog", "install", "adopt", "queue", "doctor", "stress", "engine", "worker", "ffi",
+const ORDER: [&str; 22] = [
+    "error", "threads", "sync", "ident", "finding", "config", "item", "metrics", "spec", "dialect", "render",
+    "session", "pool", "catalog", "install", "adopt", "queue", "doctor", "stress", "engine", "worker", "ffi",
 ];
 
 /// The sources: module, path, text without comments and without the tests at the end of the file.

@@ -1,7 +1,6 @@
 //! The servers at hand, a scratch database on each, and what a test body is given.
 
 use crate::api::{Api, Layer};
-use parking_lot::{Mutex, MutexGuard};
 use readpast::{
     config::Config,
     for_tests::Session,
@@ -9,6 +8,7 @@ use readpast::{
     item::{Rows, Value},
     spec::QueueSpec,
 };
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::{
     env, process,
     sync::{
@@ -78,7 +78,7 @@ impl Server {
 
     /// While this is held nobody installs, nor changes the rights on what queues share.
     pub fn alone(&self) -> MutexGuard<'_, ()> {
-        self.installing.lock()
+        self.installing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Drops the scratch database.
@@ -181,7 +181,7 @@ impl Given {
         if !text.contains("backoff") {
             spec.backoff = None;
         }
-        let _turn = self.server.installing.lock();
+        let _turn = self.server.alone();
         install(&self.settings(&[]).config(), Some(&spec)).unwrap();
     }
 
