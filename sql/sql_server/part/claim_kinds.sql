@@ -1,12 +1,8 @@
 {#-
-What is due of the kinds that are asked for, by the index of `search`. Where the due time leads the index, it is sought twice:
-what has none, and what is past.
+What is due of the kinds that are asked for, by the index of `search`.
 -#}
 {%- import "part/take_due.sql" as take -%}
-{%- set whens = ["q." ~ role.due ~ " <= @_At"] -%}
-{%- if not own -%}
-{%- set whens = [""] if not role.due else ["q." ~ role.due ~ " IS NULL", kind.past(role)] if t.due_leads else ["(q." ~ role.due ~ " IS NULL OR q." ~ role.due ~ " <= @_At)"] -%}
-{%- endif %}
+{%- set whens = kind.whens(t, role) | split(" ") %}
         /*
         The kinds that are asked for, each sought by itself: what waits of others is neither read nor locked. First
         it is looked up, without locks, how many of each come first in the order of all; then so many are taken.
@@ -80,7 +76,7 @@ what has none, and what is past.
 {%- endif %}
                             AND {{ item.waits(t) }}
 {%- if when_due %}
-                            AND {{ when_due }}
+                            AND {{ kind.due(role, own, when_due) }}
 {%- endif %}
 {%- if own_types_only and not search.type %}
                             AND {% filter indent(28) %}{% include "part/type_access.sql" %}{% endfilter %}

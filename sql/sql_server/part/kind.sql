@@ -1,16 +1,25 @@
 {#- The kinds of items that a claim can be limited to: `search` says by what an index finds them. -#}
 {#- Of this kind; `without` is that of the items without a step. -#}
-{%- macro is(search, role, kind_type, kind_step, without=false) %}
-{%- if search.type %}q.{{ role.kind }} = {{ kind_type }}{{ " AND " if search.step }}{% endif %}
-{%- if search.step %}q.{{ role.step }} {{ "IS NULL" if without else "= " ~ kind_step }}{% endif %}
+{%- macro is(search, role, kind_type, kind_step, without=false, q="q") %}
+{%- if search.type %}{{ q }}.{{ role.kind }} = {{ kind_type }}{{ " AND " if search.step }}{% endif %}
+{%- if search.step %}{{ q }}.{{ role.step }} {{ "IS NULL" if without else "= " ~ kind_step }}{% endif %}
 {%- endmacro -%}
 {#-
-Due, by a column that may be a datetime: beside a datetime2 it would be converted row by row, and come out of its index in no
-order to rely on.
+What the due time must be. `when` is "past", "unset" (it is due at once), or "either"; a table without such a time has none of
+them. A described column may be a datetime: beside a datetime2 it would be converted row by row, and come out of its index in
+no order to rely on.
 -#}
-{%- macro past(role) -%}
-q.{{ role.due }} <= CAST(DATEADD(MICROSECOND, 1700, @_At) AS datetime) /* no less than @_At */
-            AND DATEDIFF_BIG(MICROSECOND, q.{{ role.due }}, @_At) >= 0
+{%- macro due(role, own, when, q="q") -%}
+{%- if when == "unset" %}{{ q }}.{{ role.due }} IS NULL
+{%- elif when == "either" %}({{ q }}.{{ role.due }} IS NULL OR {{ q }}.{{ role.due }} <= @_At)
+{%- elif own %}{{ q }}.{{ role.due }} <= @_At
+{%- else %}{{ q }}.{{ role.due }} <= CAST(DATEADD(MICROSECOND, 1700, @_At) AS datetime) /* no less than @_At */
+            AND DATEDIFF_BIG(MICROSECOND, {{ q }}.{{ role.due }}, @_At) >= 0
+{%- endif %}
+{%- endmacro -%}
+{#- The searches by due time that find all that is due: where the due time leads the index, it is sought twice. -#}
+{%- macro whens(t, role) -%}
+{{ "past" if t.own else "" if not role.due else "unset past" if t.due_leads else "either" }}
 {%- endmacro -%}
 {%- macro ordered(columns, q="q.") %}
 {%- for c in columns %}{{ q }}{{ c.quoted }}{{ " DESC" if c.descending }}{{ ", " if not loop.last }}{% endfor %}

@@ -1,7 +1,21 @@
-{#- Locks what is due: of all, or of the kind at hand by the index of `search`. `when_due` is the condition on the due time. -#}
+{#-
+Locks what is due: of all, or of the kind at hand by the index of `search`. `when_due` says what the due time must be.
+
+Who finds an item by one index must not keep its entry there when somebody who found it by another has the item: he needs the
+entry to take it. So where there are several ways, an entry (n) is read and let go; what is kept is the row (q), which is
+taken by its key, as settlements do, and must still be what was looked for.
+-#}
 {%- import "part/item.sql" as item -%}
 {%- import "part/kind.sql" as kind -%}
+{%- set many_ways = kind_searches | length + (1 if searches_all else 0) > 1 and not group -%}
+{%- macro wanted(when_due, search, without_step, q="q") -%}
+{{ kind.is(search, role, "@_KindType", "@_KindStep", without_step, q) ~ "\n            AND " if search }}{{ item.waits(t, q) }}
+{%- if when_due %}
+            AND {{ kind.due(role, own, when_due, q) }}
+{%- endif %}
+{%- endmacro -%}
 {%- macro due(when_due, search=none, without_step=false) %}
+{%- set index = search.index if search else t.due_index %}
         INSERT INTO @_Due ({{ item.names(t) }}, [AttemptNum], [Alone], [Token]{{ ", [Row]" if t.witness }})
         SELECT TOP (@_Take)
             {{ item.of_item(t) }},
@@ -9,12 +23,20 @@
             {{ "0" if beside else item.died(t) }},
             {{ item.token(t) if role.token else "NULL" }}{% if t.witness %},
             DATALENGTH(q.{{ t.witness }}){% endif %}
-        FROM {{ table }} AS q
-            WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ search.index if search else t.due_index }}))
+{%- if many_ways %}
+        FROM {{ table }} AS n
+            WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ index }}))
+        INNER JOIN {{ table }} AS q
+            WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
+            ON {% for k in t.key %}q.{{ k.quoted }} = n.{{ k.quoted }}{{ " AND " if not loop.last }}{% endfor %}
         WHERE
-            {{ kind.is(search, role, "@_KindType", "@_KindStep", without_step) ~ "\n            AND " if search }}{{ item.waits(t) }}
-{%- if when_due %}
-            AND {{ when_due }}
+            {{ wanted(when_due, search, without_step, "n") }}
+            AND {{ wanted(when_due, search, without_step) }}
+{%- else %}
+        FROM {{ table }} AS q
+            WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ index }}))
+        WHERE
+            {{ wanted(when_due, search, without_step) }}
 {%- endif %}
 {%- if search %}
             /* Locks of one's own are no reason to read past. */
@@ -28,10 +50,7 @@
 {%- endif %}
 {%- set by = due_columns if search else order %}
 {%- if by %}
-        ORDER BY
-{%- for c in by %}
-            q.{{ c.quoted }}{{ " DESC" if c.descending }}{{ "," if not loop.last }}
-{%- endfor %}
+        ORDER BY {{ kind.ordered(by, "n." if many_ways else "q.") }}
 {%- endif %}
-        OPTION ({{ "LOOP JOIN, FORCE ORDER, " if group or own_types_only or search }}OPTIMIZE FOR (@_Take = 1));
+        OPTION ({{ "LOOP JOIN, FORCE ORDER, " if group or own_types_only or search or many_ways }}OPTIMIZE FOR (@_Take = 1));
 {%- endmacro -%}

@@ -51,9 +51,9 @@ impl World {
                 self.end(number);
                 Step::Done
             }
-            Some(Statement::Search { index, mode, readpast, holds, visits_row, most }) => {
-                let lookup = *visits_row && *index != Index::Row;
-                self.search(number, (*index, place), *mode, (*readpast, *holds, lookup), *most)
+            Some(Statement::Search { index, mode, readpast, holds, row, most }) => {
+                let row = row.filter(|_| *index != Index::Row);
+                self.search(number, (*index, place), (*mode, row), (*readpast, *holds), *most)
             }
             Some(Statement::ByKey { mode, readpast, holds }) => self.by_key(number, *mode, *readpast, *holds),
             Some(Statement::TakeRow { index, mode, readpast }) => match self.lock(number, (*index, 0), *mode) {
@@ -112,9 +112,16 @@ impl World {
         Ok(())
     }
 
-    fn search(&mut self, number: usize, from: Resource, mode: Mode, how: (bool, bool, bool), most: u8) -> Step {
+    fn search(
+        &mut self,
+        number: usize,
+        from: Resource,
+        modes: (Mode, Option<Mode>),
+        how: (bool, bool),
+        most: u8,
+    ) -> Step {
         let (index, place) = from;
-        let (readpast, holds, lookup) = how;
+        let (readpast, holds) = how;
         let session = &mut self.sessions[number];
         if place == 0 && !session.begun {
             session.found.clear();
@@ -124,7 +131,10 @@ impl World {
         let entry = session.ahead.last().map(|row| row.1).or_else(|| self.table.first(index, place));
         let Some(key) = entry.filter(|_| room) else { return self.next_statement(number) };
         let visits = self.sessions[number].ahead.pop();
-        let resource = visits.unwrap_or((index, key));
+        let (resource, mode) = match (visits, modes.1) {
+            (Some(row), Some(mode)) => (row, mode),
+            _ => ((index, key), modes.0),
+        };
         if let Err(others) = self.lock(number, resource, mode) {
             if readpast {
                 // A lock of the index's entry that was taken for it stays, as update locks do.
@@ -135,8 +145,14 @@ impl World {
             self.sessions[number].ahead.extend(visits);
             return Step::Waits(others);
         }
-        if lookup && visits.is_none() {
+        if visits.is_none()
+            && let Some(row) = modes.1
+        {
             self.sessions[number].ahead.push((Index::Row, key));
+            if row != modes.0 {
+                // Two of the statement's tables: the entry is read when its row is asked for.
+                self.let_go(number, index, key, false);
+            }
             return Step::Done;
         }
         // It may have left the index while its lock was waited for; and not all of an index is looked for.

@@ -18,13 +18,14 @@ pub enum To {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Statement {
-    /// Rows are looked for in an index, `most` of them; those that are found are the next statements'.
+    /// Rows are looked for in an index, `most` of them; those that are found are the next statements'. `row` is how the row of
+    /// an entry is locked, where the row is visited.
     Search {
         index: Index,
         mode: Mode,
         readpast: bool,
         holds: bool,
-        visits_row: bool,
+        row: Option<Mode>,
         most: u8,
     },
     /// The rows of the call, or those that were found, one by one by their key.
@@ -84,13 +85,20 @@ pub const CLAIM_READS: [&str; 4] = ["EnqueuedAt", "ScheduledFor", "UpdatedAt", "
 /// The search of a claim. Only where it reads what its index has not does it visit the row itself, and lock it.
 pub fn due(reads: &[&str], index: &[&str]) -> Statement {
     let visits_row = reads.iter().any(|column| !index.contains(column));
-    Search { index: Index::Due, mode: Mode::U, readpast: true, holds: true, visits_row, most: 2 }
+    Search {
+        index: Index::Due,
+        mode: Mode::U,
+        readpast: true,
+        holds: true,
+        row: visits_row.then_some(Mode::U),
+        most: 2,
+    }
 }
 
 const LOCK_ITEMS: Statement = ByKey { mode: Mode::U, readpast: false, holds: true };
 const LOCK_FREE: Statement = ByKey { mode: Mode::U, readpast: true, holds: true };
 const EXPIRED: Statement =
-    Search { index: Index::InFlight, mode: Mode::S, readpast: true, holds: false, visits_row: true, most: 2 };
+    Search { index: Index::InFlight, mode: Mode::S, readpast: true, holds: false, row: Some(Mode::S), most: 2 };
 
 /// Takes due items.
 pub fn claim_statements() -> [Statement; 2] {
@@ -118,28 +126,25 @@ pub const RECOVER_WITHIN: [Statement; 3] = [EXPIRED, LOCK_FREE, Update(To::Recov
 pub const TURN: Statement = TakeRow { index: Index::Turn, mode: Mode::U, readpast: false };
 /// Adds items whose work must not be there, in the order of their works.
 pub const ADD: [Statement; 2] = [LookUpWork { mode: Mode::S, ranges: false }, Insert];
-pub const PURGE: [Statement; 3] = [
-    Search { index: Index::Row, mode: Mode::S, readpast: true, holds: false, visits_row: false, most: 2 },
-    LOCK_FREE,
-    Delete,
-];
+pub const PURGE: [Statement; 3] =
+    [Search { index: Index::Row, mode: Mode::S, readpast: true, holds: false, row: None, most: 2 }, LOCK_FREE, Delete];
 /// Counts: reads entries of an index and the rows that they are of.
 pub const STATS: [Statement; 1] =
-    [Search { index: Index::Due, mode: Mode::S, readpast: false, holds: false, visits_row: true, most: u8::MAX }];
+    [Search { index: Index::Due, mode: Mode::S, readpast: false, holds: false, row: Some(Mode::S), most: u8::MAX }];
 
 pub fn claim() -> Program {
     Program::new("claim", &claim_statements(), &[])
 }
 
-/// What claims items of the kinds that are named, by the index that has these first.
-pub fn by_kind(program: Program) -> Program {
-    let by_kind = |statement: Statement| match statement {
-        Search { index: Index::Due, mode, readpast, holds, visits_row, most } => {
-            Search { index: Index::TypeDue, mode, readpast, holds, visits_row, most }
+/// The claim of a queue where there are several ways to find what waits, by one of them: it keeps no entry of its index.
+pub fn by_one_of(index: Index, program: Program) -> Program {
+    let lets_go = |statement: Statement| match statement {
+        Search { index: Index::Due, readpast, holds, row, most, .. } => {
+            Search { index, mode: Mode::S, readpast, holds, row, most }
         }
         other => other,
     };
-    Program { statements: program.statements.into_iter().map(by_kind).collect(), ..program }
+    Program { statements: program.statements.into_iter().map(lets_go).collect(), ..program }
 }
 
 /// The same beside a table of somebody else's: what `<queue>_Lease` has of an item is locked after the item, and written after it.

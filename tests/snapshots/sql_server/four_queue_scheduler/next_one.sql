@@ -432,8 +432,7 @@ BEGIN
     WHERE
         q.[in_process] = 0
         AND (q.[scheduled_start_date] IS NULL OR q.[scheduled_start_date] <= @_At)
-    ORDER BY
-        q.[id]
+    ORDER BY q.[id]
     OPTION (OPTIMIZE FOR (@_Take = 1));
     SET @_Locked = @@ROWCOUNT;
 
@@ -1047,8 +1046,7 @@ BEGIN
         WHERE
             q.[in_process] = 0
             AND (q.[scheduled_start_date] IS NULL OR q.[scheduled_start_date] <= @_At)
-        ORDER BY
-            q.[id]
+        ORDER BY q.[id]
         OPTION (OPTIMIZE FOR (@_Take = 1));
         SET @_Locked = @@ROWCOUNT;
 

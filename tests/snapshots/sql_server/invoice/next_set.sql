@@ -310,9 +310,7 @@ BEGIN
         WHERE
             q.[Status] IN ('Pending', 'Error')
             AND q.[ScheduledFor] <= @_At
-        ORDER BY
-            q.[ScheduledFor],
-            q.[EnqueuedAt]
+        ORDER BY q.[ScheduledFor], q.[EnqueuedAt]
         OPTION (OPTIMIZE FOR (@_Take = 1));
         SET @_Locked = @@ROWCOUNT;
 

@@ -941,9 +941,7 @@ k.[Was],
             WHERE
                 q.[Status] IN ('Pending', 'Error')
                 AND q.[ScheduledFor] <= @_At
-            ORDER BY
-                q.[ScheduledFor],
-                q.[EnqueuedAt]
+            ORDER BY q.[ScheduledFor], q.[EnqueuedAt]
             OPTION (OPTIMIZE FOR (@_Take = 1));
             SET @_Locked = @@ROWCOUNT;
 
@@ -2163,9 +2161,7 @@ k.[Was],
             WHERE
                 q.[Status] IN ('Pending', 'Error')
                 AND q.[ScheduledFor] <= @_At
-            ORDER BY
-                q.[ScheduledFor],
-                q.[EnqueuedAt]
+            ORDER BY q.[ScheduledFor], q.[EnqueuedAt]
             OPTION (OPTIMIZE FOR (@_Take = 1));
             SET @_Locked = @@ROWCOUNT;
 
