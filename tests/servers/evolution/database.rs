@@ -122,7 +122,10 @@ impl Database {
         let mut session = self.session();
         session.execute("CREATE TABLE probe (a int NOT NULL)", &[]).unwrap();
         session.execute("CREATE VIEW probe_v AS SELECT a FROM probe", &[]).unwrap();
-        session.execute("ALTER TABLE probe ALTER COLUMN a bigint NULL", &[]).is_ok()
+        let alters = session.execute("ALTER TABLE probe ALTER COLUMN a bigint NULL", &[]).is_ok();
+        session.execute("DROP VIEW probe_v", &[]).unwrap();
+        session.execute("DROP TABLE probe", &[]).unwrap();
+        alters
     }
 
     /// The rows of a query, a line each.
