@@ -77,7 +77,7 @@ impl Session {
         let connected = {
             // Given back with a log-in that is given up: others are to be let in.
             let _turn = login::turn(guess, config)?;
-            let limit = login::timeout(config) + GRACE;
+            let limit = login::limit(config);
             let config = config.clone();
             thread.ask(limit, move |link| {
                 let link = link.insert(Link::open(&text, &config, guess)?);

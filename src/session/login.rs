@@ -1,11 +1,13 @@
 //! Logging in, and what of it drivers and driver managers cannot do on two threads at once.
 
+use super::GRACE;
 use crate::config::Config;
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sync::{Condvar, Mutex, PerProcess};
 use odbc_api::{Connection, ConnectionOptions, Environment, Error as OdbcError};
 use std::{
+    collections::VecDeque,
     sync::OnceLock,
     time::{Duration, Instant},
 };
@@ -36,8 +38,13 @@ pub(super) fn connect(text: &str, config: &Config) -> Result<Connection<'static>
 }
 
 /// The longest that a driver waits for a log-in; drivers count in seconds.
-pub(super) fn timeout(config: &Config) -> Duration {
+fn timeout(config: &Config) -> Duration {
     Duration::from_secs(config.number("login.timeout_ms").div_ceil(1000).into())
+}
+
+/// When a log-in is given up, should the driver not end it.
+pub(super) fn limit(config: &Config) -> Duration {
+    timeout(config) + GRACE
 }
 
 /// The right to log in, where only one thread at a time may:
@@ -57,23 +64,31 @@ pub(super) fn turn(dialect: Dialect, config: &Config) -> Result<Option<Turn>> {
     if dialect != Dialect::Postgres && !by_name {
         return Ok(None);
     }
-    // A server that does not answer holds the turn for as long as one log-in may take; many who wait must not wait for the sum.
-    let patience = config.duration("login.timeout_ms");
+    // A log-in that hangs is given up before those fail that came after it, on servers that answer as on its own. Many who wait
+    // for many such must not wait for the sum.
+    let patience = limit(config);
     LOG_IN.get().take(Instant::now() + patience).map(Some).ok_or_else(|| {
         let message = format!(
-            "cannot connect: other log-ins of this process, which take turns, took longer than {} ms; check that the server \
-             answers, or raise \"login.timeout_ms\"",
+            "cannot connect: other log-ins of this process, which take turns, took longer than {} ms; check that their servers \
+             answer, or raise \"login.timeout_ms\"",
             patience.as_millis()
         );
         Error::new(ErrorKind::Unreachable, message)
     })
 }
 
-/// What one thread at a time has.
+/// What one thread at a time has, in the order in which they came: whoever tries again at once must not keep others out.
 #[derive(Debug, Default)]
 struct LogIn {
-    is_taken: Mutex<bool>,
-    given_back: Condvar,
+    line: Mutex<Line>,
+    moved: Condvar,
+}
+
+/// Those who wait. The first has the turn.
+#[derive(Debug, Default)]
+struct Line {
+    numbers: VecDeque<u64>,
+    next: u64,
 }
 
 /// Given back when it is dropped.
@@ -83,27 +98,31 @@ pub(super) struct Turn(&'static LogIn);
 impl LogIn {
     /// `None` when it is not to be had until `deadline`.
     fn take(&'static self, deadline: Instant) -> Option<Turn> {
-        let mut is_taken = self.is_taken.lock();
-        while *is_taken {
-            if self.given_back.wait_until(&mut is_taken, deadline).timed_out() && *is_taken {
+        let mut line = self.line.lock();
+        let mine = line.next;
+        line.next += 1;
+        line.numbers.push_back(mine);
+        while line.numbers.front() != Some(&mine) {
+            if self.moved.wait_until(&mut line, deadline).timed_out() && line.numbers.front() != Some(&mine) {
+                line.numbers.retain(|&number| number != mine);
                 return None;
             }
         }
-        *is_taken = true;
         Some(Turn(self))
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        *self.0.is_taken.lock() = false;
-        self.0.given_back.notify_one();
+        self.0.line.lock().numbers.pop_front();
+        self.0.moved.notify_all();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::{sync::mpsc, thread};
 
     fn config(connection: &str) -> Config {
         let mut config = Config::new();
@@ -118,10 +137,49 @@ mod tests {
         let first = turn(Dialect::SqlServer, &config("DSN=Jobs;")).unwrap();
         assert!(first.is_some());
         assert!(turn(Dialect::SqlServer, &by_driver).unwrap().is_none(), "needs none");
-        for (dialect, config) in [(Dialect::SqlServer, &config("FileDSN=/x;")), (Dialect::Postgres, &by_driver)] {
-            let error = turn(dialect, config).unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::Unreachable);
-            assert!(error.message().contains("1000 ms") && error.message().contains("login.timeout_ms"), "{error}");
-        }
+        let by_file = config("FileDSN=/x;");
+        thread::scope(|scope| {
+            for (dialect, config) in [(Dialect::SqlServer, &by_file), (Dialect::Postgres, &by_driver)] {
+                scope.spawn(move || {
+                    let began = Instant::now();
+                    let error = turn(dialect, config).unwrap_err();
+                    assert!(began.elapsed() >= limit(config), "the first might have been given up by then");
+                    assert_eq!(error.kind(), ErrorKind::Unreachable);
+                    assert!(error.message().contains("6000 ms"), "{error}");
+                    assert!(error.message().contains("login.timeout_ms"), "{error}");
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn turns_are_had_in_the_order_in_which_they_were_asked_for() {
+        let log_in: &'static LogIn = Box::leak(Box::default());
+        let waiting = |most: usize| {
+            while log_in.line.lock().numbers.len() < most {
+                thread::yield_now();
+            }
+        };
+        let far = Instant::now() + Duration::from_secs(3600);
+        let held = log_in.take(far).unwrap();
+        assert!(log_in.take(Instant::now()).is_none(), "and leaves the line");
+        let (tell, told) = mpsc::channel();
+        let threads: Vec<_> = (0..8)
+            .map(|number| {
+                let tell = tell.clone();
+                let thread = thread::spawn(move || {
+                    let _turn = log_in.take(far).unwrap();
+                    tell.send(number).unwrap();
+                });
+                waiting(number + 2);
+                thread
+            })
+            .collect();
+        drop(held);
+        // Who gave it back and wants it again comes behind them.
+        drop(log_in.take(far).unwrap());
+        tell.send(8).unwrap();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        assert_eq!(told.try_iter().collect::<Vec<_>>(), (0..=8).collect::<Vec<_>>());
     }
 }

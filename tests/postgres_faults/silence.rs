@@ -127,7 +127,9 @@ fn at_the_end_of_the_budget_an_outcome_is_unknown_and_can_be_learnt() {
     proxy.fall_silent(Silence::After("told by this".to_owned()));
     let error = in_time(|| queue.settle(&settlements, None).unwrap_err());
     assert_eq!(error.kind(), ErrorKind::OutcomeUnknown, "{error}");
-    let outcomes = in_time(|| queue.settle(&settlements, error.operation()).unwrap());
+    // With tries: nothing is silent any more, but a busy machine may lose one.
+    let later = scratch.open(&[]);
+    let outcomes = in_time(|| later.settle(&settlements, error.operation()).unwrap());
     assert_eq!((outcomes[0].answer, completions(&scratch).as_str()), (Answer::Ok, "1"));
 }
 
