@@ -1495,7 +1495,9 @@ readpast_status readpast_queue_stats(readpast_queue queue,
 ///   `EndedPerHour`, `ArrivalsLastHour`, `RunMeanMs`, `WorkersNeeded`, and `Capped`, true where there may be more. From a bounded
 ///   look.
 /// - "trend": one row, of the queue: `ArrivalsPerHour`, `EndedPerHour`, `Depth`, `DepthInAnHour`, `WorkersNeeded`,
-///   `WorkersToCatchUp`, and `Counted`, false where they are an estimate. From a bounded look.
+///   `WorkersToCatchUp`, and `Counted`, false where they are an estimate. From a bounded look. One look at a queue that deletes
+///   what is completed cannot tell what ends. "trend 5000" looks at such a queue twice, 5000 ms apart, and takes that much longer;
+///   any other queue is looked at once. 1 to 600000 ms.
 /// - "attempts": of each attempt at the item `key` that has ended, the oldest first, where the description says
 ///   `attempts.history`: `AttemptNum`, `Worker`, `StartedAt`, `EndedAt`, `Outcome`, `Step`, `Response`, `Error`.
 ///
@@ -1507,6 +1509,7 @@ readpast_status readpast_queue_stats(readpast_queue queue,
 /// - `READPAST_OK`: `*batch` has at least one row.
 /// - `READPAST_EMPTY`: there is none; `*batch` is null.
 /// - `READPAST_INVALID_ARGUMENT`: an argument cannot be taken; the message names it.
+/// - `READPAST_INTERRUPTED`: between two looks, by `readpast_queue_interrupt`.
 /// - any failure of the connection or the server.
 readpast_status readpast_queue_figures(readpast_queue queue,
                                        const char *of,

@@ -30,7 +30,8 @@ use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::install::{self, Installed};
 use crate::item::{
-    Attempt, Batch, Filter, ItemRef, Lease, NewItem, Outcome, QueueStats, Receipt, Rows, Settlement, Watched, Why,
+    Attempt, Batch, Filter, ItemRef, Lease, NewItem, Outcome, QueueStats, Receipt, Rows, Settlement, Trend, Watched,
+    Why,
 };
 use crate::metrics::Call;
 pub use crate::pool::Connections;
@@ -253,6 +254,17 @@ impl Queue {
     /// [`ErrorKind::InvalidArgument`] for a bound that cannot be.
     pub fn watch(&self, most: u32) -> Result<Watched> {
         stats::watch(&self.0, most)
+    }
+
+    /// Where the queue is going, and the look at it that says so, of at most `most` rows, as [`watch`](Self::watch) has it. A queue
+    /// that cannot count what came and what ended is looked at twice, `apart` from each other, unless that is zero: the call takes
+    /// that much longer.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] for a bound that cannot be; [`ErrorKind::Interrupted`] when somebody
+    /// [interrupts](Self::interrupt) the pause between the looks.
+    pub fn trend(&self, most: u32, apart: Duration) -> Result<(Watched, Trend)> {
+        stats::trend(&self.0, most, apart)
     }
 
     /// The queues that are installed in this one's schema now, by their names; this one among them, unless it was dropped.

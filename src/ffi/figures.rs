@@ -13,9 +13,13 @@ use super::status::readpast_status;
 use crate::item::{Batch, Cell, Column, ColumnType, ItemState, Rows, answer_column};
 use crate::queue::Queue;
 use std::ffi::c_char;
+use std::time::Duration;
 
 /// The rows of a look at the queue, where one is taken.
 const MOST: u32 = 10_000;
+
+/// The longest pause between two looks.
+const LONGEST_MS: u64 = 600_000;
 
 /// A figure, or a text.
 enum Told {
@@ -34,7 +38,9 @@ enum Told {
 ///   `EndedPerHour`, `ArrivalsLastHour`, `RunMeanMs`, `WorkersNeeded`, and `Capped`, true where there may be more. From a bounded
 ///   look.
 /// - "trend": one row, of the queue: `ArrivalsPerHour`, `EndedPerHour`, `Depth`, `DepthInAnHour`, `WorkersNeeded`,
-///   `WorkersToCatchUp`, and `Counted`, false where they are an estimate. From a bounded look.
+///   `WorkersToCatchUp`, and `Counted`, false where they are an estimate. From a bounded look. One look at a queue that deletes
+///   what is completed cannot tell what ends. "trend 5000" looks at such a queue twice, 5000 ms apart, and takes that much longer;
+///   any other queue is looked at once. 1 to 600000 ms.
 /// - "attempts": of each attempt at the item `key` that has ended, the oldest first, where the description says
 ///   `attempts.history`: `AttemptNum`, `Worker`, `StartedAt`, `EndedAt`, `Outcome`, `Step`, `Response`, `Error`.
 ///
@@ -46,6 +52,7 @@ enum Told {
 /// - `READPAST_OK`: `*batch` has at least one row.
 /// - `READPAST_EMPTY`: there is none; `*batch` is null.
 /// - `READPAST_INVALID_ARGUMENT`: an argument cannot be taken; the message names it.
+/// - `READPAST_INTERRUPTED`: between two looks, by `readpast_queue_interrupt`.
 /// - any failure of the connection or the server.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_queue_figures(
@@ -104,11 +111,12 @@ fn figures(queue: &Queue, of: &str, key: &str) -> Result<Batch, Failure> {
             };
             rows(columns, queue.watch(MOST)?.types.into_iter().map(row))
         }
-        "trend" => {
+        trend if trend.split(' ').next() == Some("trend") => {
+            let apart = apart(trend)?;
             let names =
                 ["ArrivalsPerHour", "EndedPerHour", "Depth", "DepthInAnHour", "WorkersNeeded", "WorkersToCatchUp"];
             let columns = names.map(|name| (name, Integer)).into_iter().chain([("Counted", Boolean)]).collect();
-            let trend = queue.watch(MOST)?.trend(None);
+            let (_, trend) = queue.trend(MOST, apart)?;
             let told = vec![
                 Told::Number(trend.arrivals_per_hour),
                 Told::Number(trend.ended_per_hour),
@@ -139,11 +147,22 @@ fn figures(queue: &Queue, of: &str, key: &str) -> Result<Batch, Failure> {
             rows(columns.into_iter().chain(texts).collect(), queue.attempts(key)?.into_iter().map(row))
         }
         other => {
-            let known = "\"steps\", \"types\", \"trend\" and \"attempts\"";
+            let known = "\"steps\", \"types\", \"trend\", \"trend MS\" and \"attempts\"";
             return Err(Failure::argument(format!("there are no figures of {other:?}; there are those of {known}")));
         }
     };
     Ok(Batch::new(table, 0))
+}
+
+/// How far apart the two looks are that a trend may take: no time where nothing was said.
+fn apart(of: &str) -> Result<Duration, Failure> {
+    let Some((_, ms)) = of.split_once(' ') else { return Ok(Duration::ZERO) };
+    let ms = ms.parse().ok().filter(|ms| (1..=LONGEST_MS).contains(ms)).ok_or_else(|| {
+        Failure::argument(format!(
+            "{of:?}: after \"trend \" stands how many milliseconds two looks are apart, from 1 to {LONGEST_MS}"
+        ))
+    })?;
+    Ok(Duration::from_millis(ms))
 }
 
 /// The rows of a batch: what each is of stands where items have their key.
@@ -171,4 +190,19 @@ fn rows(columns: Vec<(&'static str, ColumnType)>, figures: impl Iterator<Item = 
         }
     }
     rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trend_says_how_far_apart_its_looks_are() {
+        for (of, ms) in [("trend", 0), ("trend 1", 1), ("trend 600000", LONGEST_MS)] {
+            assert!(apart(of).is_ok_and(|apart| apart == Duration::from_millis(ms)), "{of}");
+        }
+        for of in ["trend ", "trend 0", "trend 600001", "trend -1", "trend 5s", "trend 1 2"] {
+            assert!(apart(of).is_err(), "{of}");
+        }
+    }
 }

@@ -2,10 +2,13 @@
 
 use super::Inner;
 use super::backend::Backend;
+use super::claim::unless_called_off;
+use super::wake::YieldsTo;
 use crate::error::{Error, ErrorKind, Result};
-use crate::item::{Figure, OfType, QueueStats, StepCounts, Value, Watched};
+use crate::item::{Figure, OfType, QueueStats, StepCounts, Trend, Value, Watched};
 use crate::metrics::Call;
 use crate::session::{Param, Shape};
+use std::time::{Duration, Instant};
 
 pub(super) fn stats(queue: &Inner) -> Result<QueueStats> {
     let calls = match &queue.backend {
@@ -59,4 +62,19 @@ pub(super) fn watch(queue: &Inner, most: u32) -> Result<Watched> {
         });
     }
     Ok(watched.conclude())
+}
+
+pub(super) fn trend(queue: &Inner, most: u32, apart: Duration) -> Result<(Watched, Trend)> {
+    let (first, begun) = (watch(queue, most)?, Instant::now());
+    let alone = first.trend(None);
+    if alone.counted || apart.is_zero() {
+        return Ok((first, alone));
+    }
+    // What is completed leaves the table: how many they were shows in what is left.
+    if queue.interrupt.wait(apart, YieldsTo::Interrupts) {
+        unless_called_off(queue)?;
+    }
+    let (second, ago) = (watch(queue, most)?, begun.elapsed());
+    let trend = second.trend(Some((&first, ago)));
+    Ok((second, trend))
 }

@@ -1,7 +1,7 @@
 //! Figures from bounded looks, on both servers: in tables of readpast's own and in adopted ones.
 
 use readpast::item::{Action, Batch, NewItem, Settlement, Value};
-use readpast::{ItemState, Queue, QueueSpec, Watched, install};
+use readpast::{ErrorKind, ItemState, Queue, QueueSpec, Watched, install};
 use serde_json::json;
 use std::time::Duration;
 use support::both::Database;
@@ -235,6 +235,16 @@ fn types_and_trends_are_told() {
                 // Two a minute fewer wait than came.
                 assert_eq!(later.ended_per_hour, later.arrivals_per_hour.map(|many| many + 120), "{kind}");
             }
+            // One call: it looks twice where one look cannot tell, and once where it can.
+            let alone = queue.trend(10_000, Duration::ZERO).unwrap().1;
+            let (_, trend) = queue.trend(10_000, Duration::from_millis(20)).unwrap();
+            assert_eq!(alone.depth_in_an_hour.is_some(), ended.is_some(), "{kind}");
+            assert!(trend.arrivals_per_hour.is_some() && trend.depth_in_an_hour.is_some(), "{kind}: {trend:?}");
+            assert_eq!((trend.counted, trend.depth), (ended.is_some(), alone.depth), "{kind}");
+            queue.interrupt();
+            let called_off = queue.trend(10_000, Duration::from_secs(600)).map(|_| ()).map_err(|error| error.kind());
+            assert_eq!(called_off, ended.map(|_| ()).ok_or(ErrorKind::Interrupted), "{kind}");
+            queue.resume();
             let short = queue.watch(2).unwrap();
             assert!(short.types.iter().all(|of| of.waiting <= 2), "{kind}");
             assert!(short.types.iter().any(|of| of.capped), "{kind}");

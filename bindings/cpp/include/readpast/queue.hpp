@@ -190,7 +190,8 @@ public:
 
     /// Figures of which a queue has one for each step, type or attempt, as rows that are read like items; what each is of is
     /// its key, and readpast_queue_figures has the columns. `of` is "steps", "types", "trend" or "attempts"; `key` is an
-    /// item's, for the last alone.
+    /// item's, for the last alone. "trend 5000" looks twice, 5000 ms apart, at a queue that deletes what is completed: one look
+    /// cannot tell what ends there.
     [[nodiscard]] batch figures(const text &of, const text &key = nullptr) const {
         readpast_batch raw = {0};
         const auto answer = detail::call(readpast_queue_figures, handle_.get(), of.c_str(), key.c_str(), &raw);

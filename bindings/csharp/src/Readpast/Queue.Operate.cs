@@ -50,7 +50,10 @@ namespace Readpast
         /// Figures of which a queue has one for each step, type or attempt, as a batch of rows that is read like one of
         /// items; what each is of is its key, and the header of the library has the columns.
         /// </summary>
-        /// <param name="of"><c>steps</c>, <c>types</c>, <c>trend</c> or <c>attempts</c>.</param>
+        /// <param name="of">
+        /// <c>steps</c>, <c>types</c>, <c>trend</c> or <c>attempts</c>. <c>trend 5000</c> looks twice, 5000 ms apart,
+        /// at a queue that deletes what is completed: one look cannot tell what ends there.
+        /// </param>
         /// <param name="key">The key of an item, for <c>attempts</c> alone.</param>
         /// <returns>The rows. To be disposed of.</returns>
         public Batch Figures(string of, string key = null)

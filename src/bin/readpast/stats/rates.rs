@@ -4,7 +4,6 @@ use crate::duration;
 use readpast::item::{OfType, Trend, span_text};
 use readpast::{Queue, Watched};
 use serde_json::{Map, Value, json};
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// The rows of a look, as `serve` has them.
@@ -39,21 +38,16 @@ impl Rates {
         if asked.by.is_none() && asked.trend.is_none() {
             return Ok(None);
         }
-        let (mut watched, mut at) = (queue.watch(MOST)?, Instant::now());
-        let trend = match asked.trend {
-            None => None,
-            Some(_) if watched.trend(None).counted => Some(watched.trend(None)),
-            Some(pause) => Some(match before {
-                Some(before) => watched.trend(Some((&before.watched, at.duration_since(before.at)))),
-                None => {
-                    // What is completed leaves the table: how many they were shows in what is left.
-                    thread::sleep(pause);
-                    let (earlier, begun) = (watched, at);
-                    (watched, at) = (queue.watch(MOST)?, Instant::now());
-                    watched.trend(Some((&earlier, at.duration_since(begun))))
-                }
-            }),
+        let (watched, trend) = match (asked.trend, before) {
+            (None, _) => (queue.watch(MOST)?, None),
+            (Some(_), Some(before)) => {
+                let watched = queue.watch(MOST)?;
+                let trend = watched.trend(Some((&before.watched, before.at.elapsed())));
+                (watched, Some(trend))
+            }
+            (Some(pause), None) => queue.trend(MOST, pause).map(|(watched, trend)| (watched, Some(trend)))?,
         };
+        let at = Instant::now();
         Ok(Some(Self { by: asked.by, trend, watched, at }))
     }
 
