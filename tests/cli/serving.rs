@@ -149,6 +149,24 @@ fn what_stands_in_items_stays_text() {
     }
 }
 
+/// The preview counts within one look; what is meant is done all the same.
+#[test]
+fn a_preview_counts_so_many_items_and_says_that_there_may_be_more() {
+    let shell = Shell::new();
+    shell.fill(250);
+    let served = Served::start(&shell, &["--most", "100", "--allow-actions"]).ready();
+    let last = key(&shell, 250);
+    let preview = served.get("/queue/Mail/act?verb=cancel");
+    preview.shows(&["at least <b>100</b> items", "Cancel all that fit"]);
+    let secret = preview.body.split("name=\"secret\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    served
+        .get(&format!("/queue/Mail/act?verb=cancel&key={}", encoded(&last)))
+        .shows(&["to <b>1</b> item ", "Cancel 1 item<"]);
+    let done = served.submit("/queue/Mail/act", &format!("verb=cancel&secret={secret}"));
+    let location = done.header("location").unwrap_or_default();
+    assert!(location.ends_with("did=cancel&done=250&refused=0"), "{done:?}");
+}
+
 #[test]
 fn actions_are_shown_first_and_then_done() {
     let shell = mixed();

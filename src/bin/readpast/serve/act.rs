@@ -15,8 +15,9 @@ use readpast::{Answer as Outcome, ItemState};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// Items of one call, of one form, and those that are shown of them.
+/// Items of one call, of one form, and those that are counted and shown before.
 const BATCH: u32 = 500;
+const COUNTED: u32 = 1_000;
 const MOST: usize = 5_000;
 const SHOWN: usize = 50;
 
@@ -48,30 +49,22 @@ pub fn preview(app: &App, desk: &Desk, request: &Request) -> Answer {
         Err(answer) => return answer,
     };
     let (queue, mut fields) = (&desk.queue, fields(request));
-    let (mut items, mut states, mut total, mut problem) = (Vec::new(), BTreeMap::new(), 0, None);
-    match filter(&fields, verb.states()) {
-        Err(why) => problem = Some(why),
-        Ok(filter) => {
-            for page in Pages::of(queue, &filter, BATCH) {
-                let page = match page {
-                    Ok(page) => page,
-                    Err(failure) => {
-                        problem = Some(words(&failure));
-                        break;
-                    }
-                };
-                for item in page.iter().take(MOST - total) {
-                    total += 1;
-                    *states.entry(item.state().map_or("gone", ItemState::as_str)).or_insert(0_u64) += 1;
-                    if items.len() < SHOWN {
-                        items.push(line(&item, &[]));
-                    }
-                }
-                if total == MOST {
-                    break;
+    let (mut items, mut states, mut total, mut more, mut problem) = (Vec::new(), BTreeMap::new(), 0, false, None);
+    // One bounded look, as the page of items takes it, whatever the size of the queue.
+    let found = filter(&fields, verb.states())
+        .and_then(|filter| queue.look(&filter, None, COUNTED, app.most).map_err(|error| told(&error)));
+    match found {
+        Ok((batch, further)) => {
+            total = batch.len();
+            more = further.is_some() || total == COUNTED as usize;
+            for item in batch.iter() {
+                *states.entry(item.state().map_or("gone", ItemState::as_str)).or_insert(0_u64) += 1;
+                if items.len() < SHOWN {
+                    items.push(line(&item, &[]));
                 }
             }
         }
+        Err(why) => problem = Some(why),
     }
     let query = query(&fields);
     fields.push(("verb".to_owned(), verb.word().to_owned()));
@@ -82,8 +75,10 @@ pub fn preview(app: &App, desk: &Desk, request: &Request) -> Answer {
         "what": explained(verb),
         "items": items,
         "states": states.join(", "),
-        "total": count(i64::try_from(total).unwrap_or(i64::MAX), total == MOST),
-        "most": (total == MOST).then(|| count(MOST as i64, false)),
+        "total": count(i64::try_from(total).unwrap_or(i64::MAX), false),
+        "more": more,
+        "counted": count(COUNTED.into(), false),
+        "at_once": count(MOST as i64, false),
         "problem": problem,
         "fields": fields,
         "query": query,

@@ -5,7 +5,7 @@ use super::answer::Answer;
 use super::desk::Desk;
 use super::encoding::encode;
 use super::request::Request;
-use super::show::{count, plain};
+use super::show::plain;
 use crate::duration;
 use crate::filter::ago;
 use crate::steer::Verb;
@@ -104,7 +104,6 @@ pub fn list(app: &App, desk: &Desk, request: &Request) -> Answer {
         "items": items,
         "next": next,
         "further": further,
-        "most": count(i64::from(app.most), false),
         "problem": problem,
         "query": query(&fields),
         "verbs": verbs(),
