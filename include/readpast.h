@@ -1258,6 +1258,23 @@ int32_t readpast_worker_is_lost(readpast_worker worker,
                                 const char *key,
                                 int32_t attempt);
 
+/// Waits up to `wait_ms` (0 to 86400000) for news that whoever has handlers at work must know of: that an item in hand was
+/// found lost, or that the worker was told to stop, or has failed. They are counted: `seen` (from 0) is how many the caller
+/// knows of, 0 at first, and `*news` how many there are. Ask then `readpast_worker_is_lost` for each item that is worked on,
+/// and `readpast_worker_is_stopping`. One thread that waits here is enough for all handlers; nothing is missed meanwhile.
+///
+/// *Threads*: any number may wait, each with its own count.
+///
+/// *Returns*:
+/// - `READPAST_OK`: there are more than `seen`; `*news` is how many.
+/// - `READPAST_EMPTY`: there were no more in time; `*news` is not written.
+/// - `READPAST_INTERRUPTED`: there will be no more: the worker was closed or freed. `*news` is not written.
+readpast_status readpast_worker_news(readpast_worker worker,
+                                     int64_t seen,
+                                     int64_t wait_ms,
+                                     int64_t *news,
+                                     readpast_error *err);
+
 /// Has the leases of all items in hand renewed now, and not only when a third of their time is over. Returns at once.
 ///
 /// *Returns*:
@@ -1279,13 +1296,16 @@ readpast_status readpast_worker_stop(readpast_worker worker, readpast_error *err
 int32_t readpast_worker_is_stopping(readpast_worker worker);
 
 /// Stops a worker, and waits up to `wait_ms` (0 to 86400000) until all that was taken has ended and is settled. Then it
-/// is given up: leases run out, and other workers take over what was in hand. Whatever it returns, no more events come.
+/// is given up: leases run out, and other workers take over what was in hand. Whatever it returns, no more events and no
+/// more news come.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: nothing is in hand any more.
 /// - `READPAST_TIMED_OUT`: something was; the message says how much.
 /// - any failure that made the worker stop.
-readpast_status readpast_worker_close(readpast_worker worker, int64_t wait_ms, readpast_error *err);
+readpast_status readpast_worker_close(readpast_worker worker,
+                                      int64_t wait_ms,
+                                      readpast_error *err);
 
 /// What a worker has done so far.
 ///

@@ -9,6 +9,7 @@ mod event;
 mod figures;
 mod hand;
 mod lane;
+mod news;
 pub(crate) mod note;
 mod pace;
 mod said;
@@ -25,6 +26,7 @@ use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::threads;
 use figures::Durations;
 use hand::{Claim, Hand};
+use news::News;
 use pace::Pace;
 use said::LeftOut;
 use std::{
@@ -85,6 +87,7 @@ struct Shared {
     lanes: Condvar,
     /// Those who wait for an end of the worker.
     ending: Condvar,
+    news: News,
     /// Set once, when the engine begins.
     keeping: Mutex<Option<Keeping>>,
     /// What an observer panicked with.
@@ -156,6 +159,7 @@ impl Engine {
             takers: Condvar::new(),
             lanes: Condvar::new(),
             ending: Condvar::new(),
+            news: News::default(),
             keeping: Mutex::default(),
             panic: Mutex::default(),
         };
@@ -304,6 +308,20 @@ impl Engine {
         self.0.0.state.lock().hand.is_lost(&(key.to_owned(), attempt))
     }
 
+    /// Waits up to `wait` for news that whoever has handlers at work must know of: that an item in hand was found lost, or that
+    /// the worker was told to stop, or has failed. They are counted; `seen` is how many the caller knows of, 0 at first, and
+    /// what is given how many there are, `seen` itself when none came in time. Ask then [`Engine::is_lost`] and
+    /// [`Engine::is_stopping`]. `None`: the worker was closed, and there will be no more.
+    #[must_use]
+    pub fn news(&self, seen: u64, wait: Duration) -> Option<u64> {
+        self.0.0.news.after(seen, wait)
+    }
+
+    /// Whoever waits for news learns that there will be no more.
+    pub(crate) fn end_news(&self) {
+        self.0.0.news.end();
+    }
+
     /// Has the leases of all items in hand renewed now, and not only when a third of their time is over.
     pub fn renew_now(&self) {
         if let Some(keeping) = &*self.0.0.keeping.lock() {
@@ -330,6 +348,12 @@ impl Engine {
     /// # Errors
     /// What made the worker stop, if it was a failure; [`ErrorKind::TimedOut`] says what was left in hand.
     pub fn close(&self, patience: Duration) -> Result<()> {
+        let closed = self.close_within(patience);
+        self.end_news();
+        closed
+    }
+
+    fn close_within(&self, patience: Duration) -> Result<()> {
         let deadline = Instant::now().checked_add(patience);
         self.stop();
         let mut state = self.0.0.state.lock();
@@ -453,6 +477,7 @@ impl Shared {
         if state.hand.lose(claim) {
             state.tallies.lost += 1;
             drop(state);
+            self.news.tell();
             self.tell(&Event::Lost { key: &claim.0, attempt: claim.1 });
         }
     }
@@ -480,6 +505,7 @@ impl Shared {
         self.takers.notify_all();
         self.lanes.notify_all();
         drop(state);
+        self.news.tell();
         // Ends the pauses of claims that are tried again.
         self.queue.interrupt();
     }

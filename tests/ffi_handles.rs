@@ -76,6 +76,7 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
     let mut new_renewal = renewal;
     let mut new_receipts = receipts;
     let (mut new_worker, mut new_events) = (worker, events);
+    let mut news = 7;
     let item = readpast_new_item {
         struct_size: size_of::<readpast_new_item>(),
         r#type: ptr::null(),
@@ -144,6 +145,7 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
             tell(|err| readpast_worker_take(worker, 1, 0, &mut new_batch, err)),
             tell(|err| readpast_worker_end(worker, &settlement, 1, err)),
             tell(|err| readpast_worker_step(worker, text, 1, text, err)),
+            tell(|err| readpast_worker_news(worker, 0, 0, &mut news, err)),
             tell(|err| readpast_worker_renew(worker, err)),
             tell(|err| readpast_worker_stop(worker, err)),
             tell(|err| readpast_worker_close(worker, 0, err)),
@@ -170,6 +172,7 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
     assert_eq!((readpast_batch_count(batch), readpast_batch_column_count(batch)), (0, 0));
     assert_eq!(readpast_renewal_lost_count(renewal), 0);
     assert_eq!((new_worker.id, new_events.id, readpast_events_count(events)), (0, 0, 0));
+    assert_eq!(news, 7, "is written when there are some");
     assert!(readpast_text_get(readpast_text { id }).is_null());
     // SAFETY: the key is text.
     assert_eq!((readpast_worker_is_stopping(worker), unsafe { readpast_worker_is_lost(worker, text, 1) }), (1, 1));

@@ -7,6 +7,7 @@ use super::boundary::{contained, read};
 use super::claim;
 use super::error::readpast_error;
 use super::events::{Log, readpast_events};
+use super::failure::Failure;
 use super::handle::Handle;
 use super::out::Place;
 use super::queue::readpast_queue;
@@ -43,8 +44,9 @@ pub(super) struct RunningWorker {
 }
 
 impl RunningWorker {
-    /// Whoever reads events learns that there will be no more.
-    fn end_log(&self) {
+    /// Whoever waits for news, or reads events, learns that there will be no more.
+    fn end_news(&self) {
+        self.engine.end_news();
         if let Some(log) = &self.log {
             log.end();
         }
@@ -261,6 +263,45 @@ pub unsafe extern "C" fn readpast_worker_is_lost(worker: readpast_worker, key: *
     })
 }
 
+/// Waits up to `wait_ms` (0 to 86400000) for news that whoever has handlers at work must know of: that an item in hand was
+/// found lost, or that the worker was told to stop, or has failed. They are counted: `seen` (from 0) is how many the caller
+/// knows of, 0 at first, and `*news` how many there are. Ask then `readpast_worker_is_lost` for each item that is worked on,
+/// and `readpast_worker_is_stopping`. One thread that waits here is enough for all handlers; nothing is missed meanwhile.
+///
+/// *Threads*: any number may wait, each with its own count.
+///
+/// *Returns*:
+/// - `READPAST_OK`: there are more than `seen`; `*news` is how many.
+/// - `READPAST_EMPTY`: there were no more in time; `*news` is not written.
+/// - `READPAST_INTERRUPTED`: there will be no more: the worker was closed or freed. `*news` is not written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_worker_news(
+    worker: readpast_worker,
+    seen: i64,
+    wait_ms: i64,
+    news: *mut i64,
+    err: *mut readpast_error,
+) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(worker, err, || {
+            if news.is_null() {
+                return Err(Failure::argument("news is NULL; it must say where to put how many there are"));
+            }
+            let seen = args::in_range("seen", seen, 0..=i64::MAX)?.unsigned_abs();
+            let wait = args::wait("wait_ms", wait_ms)?;
+            match worker.get()?.engine.news(seen, wait) {
+                None => Ok(READPAST_INTERRUPTED),
+                Some(count) if count <= seen => Ok(READPAST_EMPTY),
+                Some(count) => {
+                    news.write(i64::try_from(count).unwrap_or(i64::MAX));
+                    Ok(READPAST_OK)
+                }
+            }
+        })
+    }
+}
+
 /// Has the leases of all items in hand renewed now, and not only when a third of their time is over. Returns at once.
 ///
 /// *Returns*:
@@ -303,7 +344,8 @@ pub extern "C" fn readpast_worker_is_stopping(worker: readpast_worker) -> i32 {
 }
 
 /// Stops a worker, and waits up to `wait_ms` (0 to 86400000) until all that was taken has ended and is settled. Then it
-/// is given up: leases run out, and other workers take over what was in hand. Whatever it returns, no more events come.
+/// is given up: leases run out, and other workers take over what was in hand. Whatever it returns, no more events and no
+/// more news come.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: nothing is in hand any more.
@@ -321,7 +363,7 @@ pub unsafe extern "C" fn readpast_worker_close(
             let wait = args::wait("wait_ms", wait_ms)?;
             let worker = worker.get()?;
             let closed = worker.engine.close(wait);
-            worker.end_log();
+            worker.end_news();
             closed?;
             Ok(READPAST_OK)
         })
@@ -392,7 +434,7 @@ pub unsafe extern "C" fn readpast_worker_events(
 pub extern "C" fn readpast_worker_free(worker: readpast_worker) {
     contained((), || {
         if let Ok(worker) = worker.get() {
-            worker.end_log();
+            worker.end_news();
         }
         worker.free();
     });

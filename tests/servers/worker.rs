@@ -6,6 +6,7 @@ mod figures;
 mod given;
 mod holding;
 mod logging;
+mod news;
 mod outage;
 mod retention;
 mod tidying;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { MOST_THREADS = 16, DAY_MS = 86400000, LOST_LOOK_MS = 10 };
+enum { MOST_THREADS = 16, DAY_MS = 86400000 };
 
 struct play {
     readpast_worker worker;
@@ -60,8 +60,10 @@ static void follow(const cJSON *line, struct play *play, readpast_settlement *en
     } else if (strcmp(verb, "sleep") == 0) {
         sleep_ms(number_of(line, "ms", 0));
     } else if (strcmp(verb, "wait_lost") == 0) {
+        int64_t seen = 0;
         while (!readpast_worker_is_lost(play->worker, end->key, end->attempt))
-            sleep_ms(LOST_LOOK_MS);
+            if (readpast_worker_news(play->worker, seen, DAY_MS, &seen, NULL) != READPAST_OK)
+                give_up("a handler waits for a loss that nobody tells");
     } else if (strcmp(verb, "raise") == 0) { /* C has no exceptions: a handler says that it failed, and why */
         end->action = READPAST_ACTION_RETRY;
         end->error = given(line, "message", &end->error_length);

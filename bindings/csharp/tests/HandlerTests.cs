@@ -192,6 +192,61 @@ namespace Readpast.Tests
         }
 
         [Test]
+        public void OnlyTheTokenOfTheLostItemEnds()
+        {
+            QueueOptions options = TestQueue.Options;
+            options["lease.ms"] = "300";
+            using (Queue brief = Queue.Open(options, TestQueue.Install()))
+            {
+                TestQueue.Enqueue(brief, "doomed", "kept");
+                var keptRuns = new TaskCompletionSource<bool>();
+                var doomedEnded = new TaskCompletionSource<bool>();
+                var worker = new Worker(brief, async (item, cancellation) =>
+                {
+                    if (item.GetString("Payload") == "kept")
+                    {
+                        keptRuns.SetResult(true);
+                        await doomedEnded.Task;
+                        return item.Complete(cancellation.IsCancellationRequested ? "cancelled" : "to the end");
+                    }
+                    await keptRuns.Task;
+                    brief.Settle(Settlement.Operator(item.Key, SettlementAction.Terminate));
+                    try
+                    {
+                        await Task.Delay(Until.Patience, cancellation);
+                    }
+                    finally
+                    {
+                        doomedEnded.SetResult(cancellation.IsCancellationRequested);
+                    }
+                    return null;
+                })
+                {
+                    Threads = 2,
+                };
+                RunUntil(worker, () => brief.Stats().Completed == 1 && brief.Stats().Terminated == 1);
+                Assert.IsTrue(doomedEnded.Task.Result);
+                Assert.AreEqual("to the end", TestQueue.Column(brief, "response").Last());
+            }
+        }
+
+        [Test]
+        public void AStopFromElsewhereIsToldWhileAllThreadsAreBusy()
+        {
+            TestQueue.Enqueue(queue, "a");
+            var worker = new Worker(queue, async (item, cancellation) =>
+            {
+                // Nobody waits for items, who could be told by that.
+                queue.Interrupt();
+                await Task.Delay(Until.Patience, cancellation);
+            });
+            worker.Run();
+            queue.Resume();
+            Assert.AreEqual(1, queue.Stats().Pending);
+            CollectionAssert.AreEqual(new[] { 0 }, Attempts());
+        }
+
+        [Test]
         public void AMistakeOfTheHandlerIsFinalAndNamesIt()
         {
             TestQueue.Enqueue(queue, "null", "another's", "not started", "good");

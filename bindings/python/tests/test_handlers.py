@@ -135,6 +135,42 @@ def test_a_coroutine_is_cancelled_so_long_after_the_stop_and_its_attempt_does_no
     assert support.column(queue, "attempt_num") == [0, 0]
 
 
+def test_one_of_several_coroutines_is_cancelled_for_the_loss_of_its_own_item() -> None:
+    with readpast.Queue(support.install(), **support.settings(lease_ms=300)) as queue:
+        support.enqueue(queue, "doomed", "kept")
+        kept_runs, doomed_ended = asyncio.Event(), asyncio.Event()
+
+        async def work(item: Item) -> Settlement:
+            if item["Payload"] == "kept":
+                kept_runs.set()
+                await asyncio.wait_for(doomed_ended.wait(), support.PATIENCE)
+                return item.complete("to the end")
+            await kept_runs.wait()
+            queue.settle(Settlement.operator(item.key, Action.TERMINATE))
+            try:
+                await asyncio.sleep(2 * support.PATIENCE)
+            finally:
+                doomed_ended.set()
+            return item.complete()
+
+        run_until(Worker(queue, work, threads=2), lambda: (queue.stats().completed, queue.stats().terminated) == (1, 1))
+        assert support.column(queue, "response")[1] == "to the end"
+
+
+def test_a_stop_from_elsewhere_is_told_while_all_threads_are_busy(queue: Queue) -> None:
+    support.enqueue(queue, "a")
+
+    async def work(_: Item) -> None:
+        # Nobody waits for items, who could be told by that.
+        queue.interrupt()
+        await asyncio.sleep(support.PATIENCE)
+
+    Worker(queue, work, stop_timeout=0).run()
+    queue.resume()
+    assert support.column(queue, "attempt_num") == [0]
+    assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("readpast")]
+
+
 def test_without_a_time_for_it_a_stop_cancels_nothing(queue: Queue) -> None:
     support.enqueue(queue, "a")
 

@@ -120,6 +120,27 @@ namespace Readpast
             }
         }
 
+        /// <summary>
+        /// Waits for more news than were seen, and says how many there are; 0 were seen at first. They tell that an
+        /// item was lost, or that the worker is stopping. Null: it has closed, and there will be no more.
+        /// </summary>
+        internal long? News(long seen)
+        {
+            while (true)
+            {
+                using (var use = handle.Borrow())
+                {
+                    Status status = QueueException.Check(
+                        WorkerMethods.readpast_worker_news(
+                            use.Handle, seen, Queue.Milliseconds(Day), out long news, out Handle error), error);
+                    if (status != Status.Empty)
+                    {
+                        return status == Status.Interrupted ? (long?)null : news;
+                    }
+                }
+            }
+        }
+
         internal void Stop()
         {
             using (var use = handle.Borrow())

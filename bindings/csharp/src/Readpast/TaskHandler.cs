@@ -1,33 +1,52 @@
 using System;
+using System.Collections.Generic;
+using System.Linq;
 using System.Threading;
 using System.Threading.Tasks;
 
 namespace Readpast
 {
     /// <summary>
-    /// Makes a handler of one that is asynchronous: the worker's thread waits until the task has ended. The task runs
-    /// on the thread pool, where no synchronization context wants the waiting thread back.
+    /// Makes a handler of one that is asynchronous: the worker's thread waits until the task has ended, or until it is
+    /// told to cancel it. The task runs on the thread pool, where no synchronization context wants the waiting thread
+    /// back.
     /// </summary>
     internal sealed class TaskHandler
     {
-        /// <summary>
-        /// Between two looks at whether the item is lost, or the queue interrupted. The library tells when it is asked,
-        /// which costs nothing worth speaking of.
-        /// </summary>
-        private static readonly TimeSpan Look = TimeSpan.FromMilliseconds(100);
-
         private readonly Worker worker;
         private readonly string name;
         private readonly Func<Item, CancellationToken, Task> handler;
-        private readonly WaitHandle stopped;
 
-        internal TaskHandler(
-            Worker worker, string name, Func<Item, CancellationToken, Task> handler, WaitHandle stopped)
+        /// <summary>The items that are handled, with who waits for news of each. Locked while it is used.</summary>
+        private readonly Dictionary<Item, TaskCompletionSource<string>> handled =
+            new Dictionary<Item, TaskCompletionSource<string>>();
+
+        internal TaskHandler(Worker worker, string name, Func<Item, CancellationToken, Task> handler)
         {
             this.worker = worker;
             this.name = name;
             this.handler = handler;
-            this.stopped = stopped;
+        }
+
+        /// <summary>
+        /// Tells those who wait for a task whether it is to be cancelled, each time that the library has news, until
+        /// the worker has closed.
+        /// </summary>
+        internal void Listen(Engine engine)
+        {
+            long? seen = 0;
+            while ((seen = engine.News(seen.Value)) != null)
+            {
+                KeyValuePair<Item, TaskCompletionSource<string>>[] all;
+                lock (handled)
+                {
+                    all = handled.ToArray();
+                }
+                foreach (KeyValuePair<Item, TaskCompletionSource<string>> each in all)
+                {
+                    Look(each.Key, each.Value);
+                }
+            }
         }
 
         /// <summary>Has an item handled. Throws what the task ended by.</summary>
@@ -64,21 +83,44 @@ namespace Readpast
             }
         }
 
+        private static void Look(Item item, TaskCompletionSource<string> told)
+        {
+            if (item.IsLost)
+            {
+                told.TrySetResult("the item is lost");
+            }
+            else if (item.IsWorkerStopping)
+            {
+                told.TrySetResult("the worker stops");
+            }
+        }
+
         /// <summary>Waits until the task has ended, or cancels it and says why.</summary>
         private string WaitOrCancel(Item item, Task task, CancellationTokenSource ending)
         {
-            WaitHandle[] either = { ((IAsyncResult)task).AsyncWaitHandle, stopped };
-            while (!task.IsCompleted)
+            var told = new TaskCompletionSource<string>(TaskCreationOptions.RunContinuationsAsynchronously);
+            lock (handled)
             {
-                bool isStopping = WaitHandle.WaitAny(either, Look) == 1 || item.IsWorkerStopping;
-                bool isLost = item.IsLost;
-                if (isStopping || isLost)
+                handled.Add(item, told);
+            }
+            try
+            {
+                // What was told before it was among those who are told.
+                Look(item, told);
+                if (Task.WaitAny(task, told.Task) == 0)
                 {
-                    Cancel(ending);
-                    return isLost ? "the item is lost" : "the worker stops";
+                    return null;
                 }
             }
-            return null;
+            finally
+            {
+                lock (handled)
+                {
+                    handled.Remove(item);
+                }
+            }
+            Cancel(ending);
+            return told.Task.Result;
         }
 
         private async Task<Settlement> Run(Item item, CancellationToken token)

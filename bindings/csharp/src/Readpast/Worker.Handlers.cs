@@ -69,7 +69,8 @@ namespace Readpast
         {
             this.queue = queue ?? throw new ArgumentNullException(nameof(queue));
             string name = NameOf(handler ?? throw new ArgumentNullException(nameof(handler)));
-            this.handler = new TaskHandler(this, name, call, stopped.WaitHandle).Handle;
+            tasks = new TaskHandler(this, name, call);
+            this.handler = tasks.Handle;
         }
 
         /// <summary>The name of a handler, as the author of the program knows it.</summary>

@@ -30,11 +30,12 @@ namespace Readpast
     {
         private readonly Queue queue;
         private readonly Func<Item, Settlement> handler;
+        private readonly TaskHandler tasks;
         private readonly object gate = new object();
-        private readonly ManualResetEventSlim stopped = new ManualResetEventSlim();
         private Engine engine;
         private WorkerFigures last = new WorkerFigures();
         private bool wasRun;
+        private bool isStopped;
         private string queueName;
         private string workerName;
         private ExceptionDispatchInfo failure;
@@ -103,7 +104,7 @@ namespace Readpast
                     throw new InvalidOperationException("a worker runs once");
                 }
                 wasRun = true;
-                if (stopped.IsSet)
+                if (isStopped)
                 {
                     return;
                 }
@@ -124,7 +125,7 @@ namespace Readpast
                     lock (gate)
                     {
                         // Nobody stops it any more.
-                        stopped.Set();
+                        isStopped = true;
                         last = running.Figures;
                         engine = null;
                     }
@@ -154,9 +155,9 @@ namespace Readpast
         {
             lock (gate)
             {
-                if (!stopped.IsSet)
+                if (!isStopped)
                 {
-                    stopped.Set();
+                    isStopped = true;
                     engine?.Stop();
                 }
             }
@@ -167,8 +168,15 @@ namespace Readpast
             var threads = new List<Thread>();
             var teller = new Thread(() => Tell(running)) { Name = "readpast worker events", IsBackground = true };
             teller.Start();
+            Thread listener = null;
             try
             {
+                if (tasks != null)
+                {
+                    var thread = new Thread(() => Listen(running)) { Name = "readpast news", IsBackground = true };
+                    thread.Start();
+                    listener = thread;
+                }
                 for (int i = 1; i <= Threads; i++)
                 {
                     var thread = new Thread(() => Work(running))
@@ -187,6 +195,7 @@ namespace Readpast
             threads.ForEach(thread => thread.Join());
             Close(running, patience);
             teller.Join();
+            listener?.Join();
         }
 
         private void Close(Engine running, TimeSpan patience)
@@ -209,6 +218,19 @@ namespace Readpast
                 failure = failure ?? ExceptionDispatchInfo.Capture(exception);
             }
             Stop();
+        }
+
+        /// <summary>Has tasks cancelled when it is time.</summary>
+        private void Listen(Engine running)
+        {
+            try
+            {
+                tasks.Listen(running);
+            }
+            catch (QueueException exception)
+            {
+                EndBy(exception);
+            }
         }
 
         /// <summary>One thread.</summary>

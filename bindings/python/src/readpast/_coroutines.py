@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-import time
 from collections.abc import Coroutine
 from contextlib import suppress
 from contextvars import ContextVar, copy_context
-from typing import Any, Callable
+from typing import Any, Callable, NamedTuple
 
 from ._signals import Flag
 from ._texts import Seconds, milliseconds
@@ -17,10 +16,16 @@ from .item import Item
 
 _log = logging.getLogger("readpast.worker")
 
-_LOOK = 0.1
-"""Seconds between two looks at whether a coroutine is to be cancelled. The library tells when it is asked."""
-
 _ENDED = "the event loop has ended"
+
+
+class News(NamedTuple):
+    """How a worker tells what handlers must know of."""
+
+    #: As `Engine.news`.
+    wait: Callable[[int], int | None]
+    is_stopping: Callable[[], bool]
+
 
 _is_cancelled: ContextVar[Callable[[], bool]] = ContextVar("readpast_is_cancelled")
 """Within a handler's coroutine."""
@@ -37,13 +42,20 @@ class Cancelled(Exception):  # noqa: N818
 
 
 class Coroutines:
-    """An event loop on a thread of its own, which begins with the first coroutine."""
+    """An event loop on a thread of its own, which begins with the first coroutine.
 
-    def __init__(self, is_stopping: Callable[[], bool], stop_timeout: Seconds | None) -> None:
+    Another one waits until the library tells that an item was lost or that the worker stops, and wakes the threads that
+    wait for coroutines.
+    """
+
+    def __init__(self, news: News, stop_timeout: Seconds | None) -> None:
         """Once the worker stops, coroutines may go on for as long as `stop_timeout` says; None: until they end."""
-        self._is_stopping = is_stopping
+        self._news = news
         self._patience = None if stop_timeout is None else milliseconds(stop_timeout) / 1000
         self._lock = threading.Lock()
+        self._running: set[_Running] = set()
+        self._is_overdue = False
+        self._watch: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ending: asyncio.Future[None] | None = None
         self._is_open = True
@@ -55,7 +67,7 @@ class Coroutines:
         It is cancelled when its item is found lost, or when the worker has been stopping for too long. When it has
         ended by that, this raises `Cancelled`; it may as well end otherwise.
         """
-        running = _Running(coroutine, self._is_ending)
+        running = _Running(coroutine, item, self._is_ending)
         try:
             loop = self._begun()
             loop.call_soon_threadsafe(running.begin, loop)
@@ -63,22 +75,20 @@ class Coroutines:
             # Somebody has ended the loop, by SystemExit in another handler: the worker ends.
             coroutine.close()
             raise Cancelled(_ENDED) from None
-        latest: float | None = None
-        while not running.ended.wait(_LOOK):
-            if self._ended.is_set():
-                break
-            if running.why is not None:
-                continue
-            if latest is None and self._patience is not None and self._is_stopping():
-                latest = time.monotonic() + self._patience
-            if item.is_lost:
-                running.why = "the item is lost"
-            elif latest is not None and time.monotonic() >= latest:
-                running.why = "the worker stops"
-            if running.why is not None:
+        with self._lock:
+            self._running.add(running)
+        try:
+            # What was told before it was among those who are told.
+            self._look_at(running)
+            running.told.wait()
+            if running.why is not None and not running.ended.is_set():
                 _log.warning("item %s, attempt %d: the handler is cancelled: %s", item.key, item.attempt, running.why)
                 with suppress(RuntimeError):
                     loop.call_soon_threadsafe(running.cancel)
+            running.ended.wait()
+        finally:
+            with self._lock:
+                self._running.discard(running)
         return running.result()
 
     def close(self, *, wait: bool) -> None:
@@ -93,6 +103,40 @@ class Coroutines:
                 loop.call_soon_threadsafe(ending.cancel)
         if wait:
             self._ended.wait()
+
+    def join(self) -> None:
+        """Waits for the thread that waits for news, once the library's worker has closed."""
+        if self._watch is not None:
+            self._watch.join()
+
+    def _listen(self, loop: asyncio.AbstractEventLoop) -> None:
+        seen = 0
+        patience = self._patience
+        while (news := self._news.wait(seen)) is not None:
+            seen = news
+            for running in self._all():
+                self._look_at(running)
+            if patience is not None and self._news.is_stopping():
+                with suppress(RuntimeError):
+                    loop.call_soon_threadsafe(loop.call_later, patience, self._end_overdue)
+                patience = None
+
+    def _end_overdue(self) -> None:
+        self._is_overdue = True
+        for running in self._all():
+            self._look_at(running)
+
+    def _look_at(self, running: _Running) -> None:
+        if running.item.is_lost:
+            running.tell("the item is lost")
+        elif self._is_overdue:
+            running.tell("the worker stops")
+        if self._ended.is_set():
+            running.end()
+
+    def _all(self) -> list[_Running]:
+        with self._lock:
+            return list(self._running)
 
     def _is_ending(self) -> bool:
         """Known before anything left on the loop is cancelled, also when that ends by SystemExit in a handler: the
@@ -109,6 +153,10 @@ class Coroutines:
                 begun.wait()
             if self._loop is None or self._ended.is_set():
                 raise RuntimeError(_ENDED)
+            if self._watch is None:
+                watch = threading.Thread(target=self._listen, args=(self._loop,), name="readpast news", daemon=True)
+                watch.start()
+                self._watch = watch
             return self._loop
 
     def _live(self, begun: threading.Event) -> None:
@@ -128,16 +176,21 @@ class Coroutines:
         finally:
             begun.set()
             self._ended.set()
+            for running in self._all():
+                running.end()
 
 
 class _Running:
     """A coroutine that runs on the loop, for a thread that waits."""
 
-    def __init__(self, coroutine: Coroutine[Any, Any, object], is_ending: Callable[[], bool]) -> None:
+    def __init__(self, coroutine: Coroutine[Any, Any, object], item: Item, is_ending: Callable[[], bool]) -> None:
         self._coroutine = coroutine
+        self.item = item
         self._is_ending = is_ending
         self._task: asyncio.Task[object] | None = None
         self.ended = threading.Event()
+        #: It has ended, or is to be cancelled.
+        self.told = threading.Event()
         #: Why it was cancelled, if it was.
         self.why: str | None = None
 
@@ -145,7 +198,17 @@ class _Running:
         context = copy_context()
         context.run(_is_cancelled.set, self.is_cancelled)
         self._task = context.run(loop.create_task, self._coroutine)
-        self._task.add_done_callback(lambda _: self.ended.set())
+        self._task.add_done_callback(lambda _: self.end())
+
+    def end(self) -> None:
+        self.ended.set()
+        self.told.set()
+
+    def tell(self, why: str) -> None:
+        """Has it cancelled, by the thread that waits for it."""
+        if self.why is None and not self.ended.is_set():
+            self.why = why
+            self.told.set()
 
     def cancel(self) -> None:
         if self._task is not None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Callable, Optional, Union
 
-from ._coroutines import Cancelled, Coroutines
+from ._coroutines import Cancelled, Coroutines, News
 from ._logging import Teller, log
 from ._texts import Seconds
 from .item import Item
@@ -42,13 +42,11 @@ class Mistake(Exception):  # noqa: N818
 class Handling:
     """Calls a handler, be it a function or a coroutine function."""
 
-    def __init__(
-        self, handler: Handler, is_stopping: Callable[[], bool], stop_timeout: Seconds | None, teller: Teller
-    ) -> None:
+    def __init__(self, handler: Handler, news: News, stop_timeout: Seconds | None, teller: Teller) -> None:
         """Raises TypeError for what can be no handler."""
         check(handler)
         self._handler = handler
-        self._coroutines = Coroutines(is_stopping, stop_timeout)
+        self._coroutines = Coroutines(news, stop_timeout)
         self._teller = teller
 
     def handle(self, item: Item) -> Settlement:
@@ -82,6 +80,10 @@ class Handling:
     def close(self, *, wait: bool) -> None:
         """Ends what coroutines ran on. `wait` tells whether no handler runs any more."""
         self._coroutines.close(wait=wait)
+
+    def join(self) -> None:
+        """Waits for what waits for the library's worker, which has closed."""
+        self._coroutines.join()
 
 
 def _of(item: Item) -> tuple[str, int]:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ._coroutines import News
 from ._engine import Engine, Event, EventKind
 from ._handling import Handler, Handling
 from ._logging import Teller, log
@@ -81,7 +82,7 @@ class Worker:
             raise ValueError("a worker needs a thread")
         self._queue = queue
         self._teller = Teller(queue)
-        self._handling = Handling(handler, self._is_stopping, stop_timeout, self._teller)
+        self._handling = Handling(handler, News(self._wait, self._is_stopping), stop_timeout, self._teller)
         self._threads = threads
         self._batch_size = batch_size
         self._patience_ms = queue.lease_ms if settle_timeout is None else milliseconds(settle_timeout)
@@ -163,6 +164,13 @@ class Worker:
         engine = self._engine
         return self._stopping or (engine is not None and engine.is_stopping)
 
+    def _wait(self, seen: int) -> int | None:
+        try:
+            return self._running().news(seen)
+        except BaseException as failure:
+            self._fail(failure)
+            return None
+
     def _live(self, ended: Flag) -> None:
         """Has the library's worker and our threads live and end. Signal handlers do not run here to interrupt it."""
         try:
@@ -197,6 +205,7 @@ class Worker:
             engine.close(self._patience_ms)
         finally:
             reader.join()
+            self._handling.join()
 
     def _work(self, engine: Engine) -> None:
         try:

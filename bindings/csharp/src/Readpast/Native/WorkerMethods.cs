@@ -26,6 +26,10 @@ namespace Readpast.Native
         internal static extern int readpast_worker_is_lost(Handle worker, IntPtr key, int attempt);
 
         [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int readpast_worker_news(
+            Handle worker, long seen, long waitMs, out long news, out Handle error);
+
+        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int readpast_worker_renew(Handle worker, out Handle error);
 
         [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
