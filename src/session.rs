@@ -12,6 +12,7 @@ mod link;
 mod login;
 mod own_thread;
 mod pieces;
+mod time;
 
 pub(crate) use self::{attached::Attached, diagnose::MISSING_RIGHT, given_up::GivenUp};
 pub use self::{bind::Param, fetch::Shape};

@@ -3,7 +3,7 @@
 #![allow(unsafe_code, reason = "only its owner knows that a connection which is handed over is one")]
 
 use super::bind::{self, Param};
-use super::fetch::{self, Shape, Unread};
+use super::fetch::{self, Known, Shape, Unread};
 use super::{Link, diagnose};
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
@@ -55,7 +55,7 @@ impl Attached {
         let rows =
             timed.and_then(|()| statement.execute(text, bound.as_slice())).map_err(Unread::from).and_then(|cursor| {
                 match cursor {
-                    Some(cursor) => fetch::drain(cursor, Shape::Answers, &mut None, usize::MAX),
+                    Some(cursor) => fetch::drain(cursor, Shape::Answers, &mut Known::default(), usize::MAX),
                     None => Ok(Rows::default()),
                 }
             });

@@ -1,6 +1,7 @@
 //! ODBC result sets as our rows.
 
 use super::pieces::{Buffers, Room, read_bytes, read_text, reserve, write_utf16};
+use super::time::{TIME_BYTES, write_sent_time, write_time};
 use crate::item::{CLAIMED_ALONE, Cell, Column, ColumnType, Rows, Unfit, answer_column};
 use odbc_api::{
     Bit, Cursor, CursorImpl, CursorRow, DataType, Error, Nullable, ResultSetMetadata,
@@ -24,8 +25,14 @@ impl From<Error> for Unread {
     }
 }
 
-/// A time as text.
-const TIME_BYTES: usize = "0000-00-00T00:00:00.0000000".len();
+/// What is known of a statement's results.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    /// The columns of its last result, for a statement that always has the same.
+    pub(super) columns: Option<Arc<[Column]>>,
+    /// Whether the server sends their times as text.
+    pub(super) times_are_text: bool,
+}
 
 /// Which cells of a result set are worth reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,15 +46,15 @@ pub enum Shape {
 /// Reads the first result set that has columns, then goes on to the end of all results: an error that the server reports
 /// after the rows comes only then, and leaving results unread leaves the connection busy.
 ///
-/// `columns` are those of the statement's last result, for a statement that always has the same; else they are filled in. A
-/// claimed item of more than `most` bytes is not read to its end; see [`Rows::withhold`].
+/// Columns that are not `known` are filled in. A claimed item of more than `most` bytes is not read to its end; see
+/// [`Rows::withhold`].
 pub(super) fn drain<S: Statement>(
     mut cursor: CursorImpl<S>,
     shape: Shape,
-    columns: &mut Option<Arc<[Column]>>,
+    known: &mut Known,
     most: usize,
 ) -> Result<Rows, Unread> {
-    let read = read(&mut cursor, shape, columns, most);
+    let read = read(&mut cursor, shape, known, most);
     let rows = match read {
         Ok(rows) => rows,
         Err(error) => {
@@ -69,7 +76,7 @@ pub(super) fn all<S: Statement>(cursor: CursorImpl<S>) -> Result<Vec<Rows>, Unre
     while let Some(mut cursor) = next {
         let read = match cursor.num_result_cols() {
             Ok(0) => Ok(None),
-            Ok(_) => read(&mut cursor, Shape::Table, &mut None, usize::MAX).map(Some),
+            Ok(_) => read(&mut cursor, Shape::Table, &mut Known::default(), usize::MAX).map(Some),
             Err(error) => Err(error.into()),
         };
         match read {
@@ -94,22 +101,30 @@ fn close<S: Statement>(cursor: CursorImpl<S>) {
 fn read<S: Statement>(
     cursor: &mut CursorImpl<S>,
     shape: Shape,
-    columns: &mut Option<Arc<[Column]>>,
+    known: &mut Known,
     most: usize,
 ) -> Result<Rows, Unread> {
-    let columns = match columns {
+    let columns = match &mut known.columns {
         Some(columns) => columns,
-        None => columns.insert(describe(cursor)?),
+        unknown => unknown.insert(describe(cursor)?),
     };
     let count = columns.len();
     let mut rows = Rows::new(Arc::clone(columns));
-    let mut buffers = Buffers::default();
+    let mut reader = Reader { buffers: Buffers::default(), times_are_text: known.times_are_text };
     while let Some(mut row) = cursor.next_row()? {
         let (number, before) = (rows.len(), rows.size());
         let answers = if shape == Shape::Answers { answer_column::COUNT.min(count) } else { count };
         let mut any = Room::unlimited();
         for (i, column) in columns.iter().enumerate().take(answers) {
-            read_cell(&mut row, i, column.kind, &mut rows, &mut buffers, &mut any)?;
+            // Only a claim that found nothing says when something is due.
+            if shape == Shape::Answers
+                && i == answer_column::DUE_MS
+                && rows.text_at(number * count + answer_column::ANSWER) != Some("EMPTY")
+            {
+                rows.push(Cell::Null);
+                continue;
+            }
+            reader.read(&mut row, i, column.kind, &mut rows, &mut any)?;
         }
         // The row's answer is not visible through `value` until the row is complete: look at the cell itself.
         let answer = rows.text_at(number * count + answer_column::ANSWER);
@@ -121,7 +136,7 @@ fn read<S: Statement>(
                 rows.push(Cell::Null);
                 continue;
             }
-            match read_cell(&mut row, i, column.kind, &mut rows, &mut buffers, &mut room) {
+            match reader.read(&mut row, i, column.kind, &mut rows, &mut room) {
                 Ok(()) => {}
                 // The others of the claim are not to suffer for it.
                 Err(Unread::Unfit(why)) if is_claimed => {
@@ -135,12 +150,12 @@ fn read<S: Statement>(
     Ok(rows)
 }
 
-fn describe<S: Statement>(cursor: &mut CursorImpl<S>) -> Result<Arc<[Column]>, Error> {
-    let count = cursor.num_result_cols()?.unsigned_abs();
+pub(super) fn describe(result: &mut impl ResultSetMetadata) -> Result<Arc<[Column]>, Error> {
+    let count = result.num_result_cols()?.unsigned_abs();
     let mut description = ColumnDescription::default();
     let mut columns = Vec::with_capacity(count.into());
     for number in 1..=count {
-        cursor.describe_col(number, &mut description)?;
+        result.describe_col(number, &mut description)?;
         let name = description.name_to_string().unwrap_or_default();
         columns.push(Column { name, kind: column_type(description.data_type) });
     }
@@ -161,49 +176,61 @@ fn column_type(data_type: DataType) -> ColumnType {
     }
 }
 
-fn read_cell(
-    row: &mut CursorRow<'_>,
-    index: usize,
-    kind: ColumnType,
-    rows: &mut Rows,
-    buffers: &mut Buffers,
-    room: &mut Room,
-) -> Result<(), Unread> {
-    let number = u16::try_from(index + 1).unwrap_or(u16::MAX);
-    match kind {
-        ColumnType::Boolean => {
-            let mut field = Nullable::<Bit>::null();
-            row.get_data(number, &mut field)?;
-            rows.push(field.into_opt().map_or(Cell::Null, |bit| Cell::Boolean(bit.as_bool())));
-        }
-        ColumnType::Integer => {
-            let mut field = Nullable::<i64>::null();
-            row.get_data(number, &mut field)?;
-            rows.push(field.into_opt().map_or(Cell::Null, Cell::Integer));
-        }
-        ColumnType::Float => {
-            let mut field = Nullable::<f64>::null();
-            row.get_data(number, &mut field)?;
-            rows.push(field.into_opt().map_or(Cell::Null, Cell::Float));
-        }
-        ColumnType::Timestamp => {
-            let mut field = Nullable::<Timestamp>::null();
-            row.get_data(number, &mut field)?;
-            match field.into_opt() {
-                Some(time) => {
-                    reserve(rows, TIME_BYTES, 0)?;
-                    rows.push_text(|text| write_time(text, &time));
+/// Reads cells.
+struct Reader {
+    buffers: Buffers,
+    times_are_text: bool,
+}
+
+impl Reader {
+    fn read(
+        &mut self,
+        row: &mut CursorRow<'_>,
+        index: usize,
+        kind: ColumnType,
+        rows: &mut Rows,
+        room: &mut Room,
+    ) -> Result<(), Unread> {
+        let number = u16::try_from(index + 1).unwrap_or(u16::MAX);
+        let buffers = &mut self.buffers;
+        match kind {
+            ColumnType::Boolean => {
+                let mut field = Nullable::<Bit>::null();
+                row.get_data(number, &mut field)?;
+                rows.push(field.into_opt().map_or(Cell::Null, |bit| Cell::Boolean(bit.as_bool())));
+            }
+            ColumnType::Integer => {
+                let mut field = Nullable::<i64>::null();
+                row.get_data(number, &mut field)?;
+                rows.push(field.into_opt().map_or(Cell::Null, Cell::Integer));
+            }
+            ColumnType::Float => {
+                let mut field = Nullable::<f64>::null();
+                row.get_data(number, &mut field)?;
+                rows.push(field.into_opt().map_or(Cell::Null, Cell::Float));
+            }
+            ColumnType::Timestamp if self.times_are_text => {
+                read_text(row, number, rows, buffers, room, write_sent_time)?;
+            }
+            ColumnType::Timestamp => {
+                let mut field = Nullable::<Timestamp>::null();
+                row.get_data(number, &mut field)?;
+                match field.into_opt() {
+                    Some(time) => {
+                        reserve(rows, TIME_BYTES, 0)?;
+                        rows.push_text(|text| write_time(text, &time));
+                    }
+                    None => rows.push(Cell::Null),
                 }
-                None => rows.push(Cell::Null),
+            }
+            ColumnType::Binary => read_bytes(row, number, rows, buffers, room)?,
+            ColumnType::Decimal => read_text(row, number, rows, buffers, room, write_decimal)?,
+            ColumnType::Text | ColumnType::Date | ColumnType::Guid | ColumnType::Json => {
+                read_text(row, number, rows, buffers, room, write_utf16)?;
             }
         }
-        ColumnType::Binary => read_bytes(row, number, rows, buffers, room)?,
-        ColumnType::Decimal => read_text(row, number, rows, buffers, room, write_decimal)?,
-        ColumnType::Text | ColumnType::Date | ColumnType::Guid | ColumnType::Json => {
-            read_text(row, number, rows, buffers, room, write_utf16)?;
-        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// With a digit before the point: the Microsoft driver leaves a zero out (`.5`, `-.5`), which is no number in JSON.
@@ -221,38 +248,9 @@ fn write_decimal(text: &mut String, units: &[u16]) {
     write_utf16(text, units);
 }
 
-/// `2026-11-21T08:30:00.1234567`: all of datetime2(7), and one zero more than PostgreSQL has.
-fn write_time(text: &mut String, time: &Timestamp) {
-    let mut out = *b"0000-00-00T00:00:00.0000000";
-    let parts = [
-        (0..4, u32::from(time.year.unsigned_abs())),
-        (5..7, time.month.into()),
-        (8..10, time.day.into()),
-        (11..13, time.hour.into()),
-        (14..16, time.minute.into()),
-        (17..19, time.second.into()),
-        (20..27, time.fraction / 100),
-    ];
-    for (place, mut value) in parts {
-        for digit in out[place].iter_mut().rev() {
-            *digit += (value % 10) as u8;
-            value /= 10;
-        }
-    }
-    text.push_str(str::from_utf8(&out).unwrap_or_default());
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_have_seven_digits() {
-        let time = Timestamp { year: 2026, month: 1, day: 2, hour: 3, minute: 4, second: 5, fraction: 123_456_700 };
-        let mut text = String::new();
-        write_time(&mut text, &time);
-        assert_eq!(text, "2026-01-02T03:04:05.1234567");
-    }
 
     #[test]
     fn decimals_have_a_digit_before_the_point() {

@@ -1,11 +1,11 @@
 //! The connection itself, and the statements kept on it: what a session's thread works with.
 
-use super::fetch::{self, Shape, Unread};
+use super::fetch::{self, Known, Shape, Unread};
 use super::{diagnose, login, query_timeout};
 use crate::config::Config;
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
-use crate::item::{Column, Rows};
+use crate::item::{ColumnType, Rows};
 use odbc_api::{
     Connection, ConnectionTransitions as _, Preallocated, Prepared, SharedConnection,
     handles::{SqlResult, StatementConnection},
@@ -38,7 +38,7 @@ pub(super) struct Link {
 enum Statement {
     /// Parsed once by the server, executed many times. The columns of its result are asked for once: they never change,
     /// or the server refuses it.
-    Prepared(Prepared<Kept>, Option<Arc<[Column]>>),
+    Prepared(Prepared<Kept>, Known),
     /// A remote procedure call, which SQL Server takes by name in one message: there is nothing to prepare.
     Call(Preallocated<Kept>),
 }
@@ -66,19 +66,19 @@ impl Link {
     /// Executes a statement that stays; `None` when its first result has no columns.
     pub(super) fn call(&mut self, text: &Arc<str>, params: &Bound, shape: Shape) -> Result<Option<Rows>> {
         if !self.statements.contains_key(text) {
-            let statement = self.keep(text)?;
+            let statement = self.keep(text, shape)?;
             self.statements.insert(Arc::clone(text), statement);
         }
-        let mut unknown = None;
-        let (result, columns) = match self.statements.get_mut(text) {
-            Some(Statement::Prepared(statement, columns)) => (statement.execute(params), columns),
+        let mut unknown = Known::default();
+        let (result, known) = match self.statements.get_mut(text) {
+            Some(Statement::Prepared(statement, known)) => (statement.execute(params), known),
             Some(Statement::Call(statement)) => (statement.execute(text, params), &mut unknown),
             None => return Err(Error::new(ErrorKind::Protocol, "the statement is not there")),
         };
         let most = self.most_bytes;
         let result = result
             .map_err(Unread::from)
-            .and_then(|cursor| cursor.map(|cursor| fetch::drain(cursor, shape, columns, most)).transpose());
+            .and_then(|cursor| cursor.map(|cursor| fetch::drain(cursor, shape, known, most)).transpose());
         let result = self.told(result);
         if !matches!(result, Ok(Some(_))) {
             self.discard(text);
@@ -91,7 +91,7 @@ impl Link {
         let timeout = self.timeout();
         let result = self.with_connection(|connection| {
             match connection.execute(text, params, timeout).map_err(Unread::from)? {
-                Some(cursor) => fetch::drain(cursor, Shape::Table, &mut None, usize::MAX),
+                Some(cursor) => fetch::drain(cursor, Shape::Table, &mut Known::default(), usize::MAX),
                 None => Ok(Rows::default()),
             }
         });
@@ -131,23 +131,43 @@ impl Link {
         }))
     }
 
-    fn keep(&mut self, text: &str) -> Result<Statement> {
-        let Some(connection) = self.connection.clone() else {
-            return Err(Error::new(ErrorKind::Closed, "the connection is closed"));
+    fn keep(&self, text: &str, shape: Shape) -> Result<Statement> {
+        if text.starts_with('{') {
+            let mut statement = self.told(self.shared()?.into_preallocated())?;
+            self.told(self.timeout().map_or(Ok(()), |seconds| statement.set_query_timeout_sec(seconds)))?;
+            return Ok(Statement::Call(statement));
+        }
+        let statement = self.prepare(text)?;
+        // Items, and what came of them, are what is asked for again and again.
+        let (statement, known) = match shape {
+            Shape::Answers if self.dialect.sends_times_as_text() => self.with_times_as_text(text, statement)?,
+            _ => (statement, Known::default()),
         };
-        let timeout = self.timeout();
-        let statement = if text.starts_with('{') {
-            connection.into_preallocated().and_then(|mut statement| {
-                timeout.map_or(Ok(()), |seconds| statement.set_query_timeout_sec(seconds))?;
-                Ok(Statement::Call(statement))
-            })
-        } else {
-            connection.into_prepared(text).and_then(|mut statement| {
-                timeout.map_or(Ok(()), |seconds| statement.set_query_timeout_sec(seconds))?;
-                Ok(Statement::Prepared(statement, None))
-            })
-        };
-        self.told(statement)
+        Ok(Statement::Prepared(statement, known))
+    }
+
+    fn prepare(&self, text: &str) -> Result<Prepared<Kept>> {
+        let mut statement = self.told(self.shared()?.into_prepared(text))?;
+        self.told(self.timeout().map_or(Ok(()), |seconds| statement.set_query_timeout_sec(seconds)))?;
+        Ok(statement)
+    }
+
+    fn shared(&self) -> Result<SharedConnection<'static>> {
+        self.connection.clone().ok_or_else(|| Error::new(ErrorKind::Closed, "the connection is closed"))
+    }
+
+    /// What is known of a statement before its first execution, and the same statement with its times as text, if that is how
+    /// the server's driver is fast.
+    fn with_times_as_text(&self, text: &str, mut statement: Prepared<Kept>) -> Result<(Prepared<Kept>, Known)> {
+        let columns = self.told(fetch::describe(&mut statement))?;
+        let times: Vec<_> = columns.iter().map(|column| column.kind == ColumnType::Timestamp).collect();
+        let with_text = self.dialect.times_as_text(text, &times)?;
+        let times_are_text = with_text.is_some();
+        if let Some(with_text) = with_text {
+            free(statement);
+            statement = self.prepare(&with_text)?;
+        }
+        Ok((statement, Known { columns: Some(columns), times_are_text }))
     }
 
     /// Frees the statement of a call that failed: results behind the error may be unread, and a statement with such

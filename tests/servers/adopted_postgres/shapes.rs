@@ -68,6 +68,35 @@ fn a_key_of_two_columns_is_a_json_array() {
 }
 
 #[test]
+fn times_have_one_form_and_what_has_no_place_in_it_is_the_nearest_of_it() {
+    let adopted = adopted("\"table\"", "\"table\"");
+    let queue = adopted.worker("w");
+    let keys = queue.enqueue(&adopted.items(6), None).unwrap();
+    let times = [
+        ("2026-01-02 03:04:05.0678+02", "2026-01-02T01:04:05.0678000"),
+        ("1999-12-31 23:59:59Z", "1999-12-31T23:59:59.0000000"),
+        ("9999-12-31 23:59:59.999999Z", "9999-12-31T23:59:59.9999990"),
+        ("infinity", "9999-12-31T23:59:59.9999999"),
+        ("12345-01-01Z", "9999-12-31T23:59:59.9999999"),
+        ("0044-03-15 BC", "0001-01-01T00:00:00.0000000"),
+    ];
+    for (number, (time, _)) in (1..).zip(times) {
+        adopted.scratch.run(&format!("UPDATE orders SET due_at = '{time}' WHERE number = {number}"));
+    }
+    for (key, (time, meant)) in keys.iter().zip(times) {
+        // The first call of a connection as well as those that follow.
+        for queue in [&adopted.worker("new"), &queue] {
+            let batch = queue.get(&key.key).unwrap();
+            let due = batch.get(0).unwrap().value_of("item_due_at");
+            assert_eq!(due, Some(readpast::item::Value::Text(meant)), "{time}");
+        }
+    }
+    let claimed = claim(&queue, 10);
+    assert_eq!(customers(&adopted, &claimed), ["6", "2", "1"]);
+    settle(&queue, &claimed, Action::Complete, "Completed");
+}
+
+#[test]
 fn urgent_items_go_first() {
     let adopted =
         adopted("\"table\":", r#""order": {"priority": {"column": "urgency", "first": "highest"}}, "table":"#);

@@ -1,0 +1,8 @@
+{#- A statement with its times as text, which psqlODBC hands on as it is; a time it would read by sscanf first. -#}
+SELECT
+{%- for is_time in times %}
+    r.c{{ loop.index }}{{ "::text" if is_time }}{{ "," if not loop.last }}
+{%- endfor %}
+FROM (
+{{ statement }}
+) AS r ({% for _ in times %}c{{ loop.index }}{{ ", " if not loop.last }}{% endfor %})
