@@ -120,29 +120,57 @@ fn each_language_s_own_page_shows_the_same_worker() {
     }
 }
 
-/// The pages that a reader comes to from the README.
-const PAGES: [&str; 9] = [
-    "README.md",
-    "ARCHITECTURE.md",
-    "CONTRIBUTING.md",
-    "docs/developer.md",
-    "docs/operator.md",
-    "docs/reference.md",
-    "docs/scale.md",
-    "docs/speed.md",
-    "docs/worker.md",
-];
+/// The pages that people read.
+fn pages() -> Vec<PathBuf> {
+    let mut pages: Vec<_> = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "bindings/README.md"]
+        .iter()
+        .chain(&["tests/conformance/README.md"])
+        .map(|page| root(page))
+        .collect();
+    pages.extend(WORKERS.map(|(path, ..)| root(path.split("/examples/").next().unwrap()).join("README.md")));
+    for folder in ["docs", "sql"] {
+        let files = fs::read_dir(root(folder)).unwrap().map(|file| file.unwrap().path());
+        pages.extend(files.filter(|file| file.extension().is_some_and(|extension| extension == "md")));
+    }
+    pages
+}
+
+/// What a link to a page can name there: its headings, as hosts of repositories make anchors of them, and `<a id>`.
+fn anchors(page: &str) -> Vec<String> {
+    let mut within = false;
+    let headings = page.lines().filter(|line| {
+        within ^= line.starts_with("```");
+        !within && line.starts_with('#')
+    });
+    let slug = |heading: &str| {
+        let text = heading.trim_start_matches('#').trim().to_lowercase();
+        text.chars().filter(|c| c.is_alphanumeric() || "-_ ".contains(*c)).collect::<String>().replace(' ', "-")
+    };
+    let named = page.split("<a id=\"").skip(1).map(|rest| rest.split('"').next().unwrap().to_owned());
+    headings.map(slug).chain(named).collect()
+}
 
 #[test]
 fn links_lead_somewhere() {
-    for page in PAGES {
-        let folder = root(page).parent().unwrap().to_owned();
-        let text = fs::read_to_string(root(page)).unwrap();
+    let mut count = 0;
+    for page in pages() {
+        let text = fs::read_to_string(&page).unwrap();
         for link in text.split("](").skip(1).map(|rest| rest.split(')').next().unwrap()) {
-            let path = link.split('#').next().unwrap();
-            assert!(link.starts_with("http") || folder.join(path).exists(), "{page}: {link}");
+            let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let target = if path.is_empty() { page.clone() } else { page.parent().unwrap().join(path) };
+            let page = page.display();
+            count += 1;
+            if link.starts_with("http") {
+                continue;
+            }
+            assert!(target.exists(), "{page}: {link}");
+            if !anchor.is_empty() && path.ends_with(".md") | path.is_empty() {
+                let there = anchors(&fs::read_to_string(&target).unwrap());
+                assert!(there.iter().any(|name| name == anchor), "{page}: {link}");
+            }
         }
     }
+    assert!(count > 100, "the links should be found");
 }
 
 #[test]
@@ -202,17 +230,6 @@ fn commands_on_the_pages_are_real() {
 
 #[test]
 fn paths_on_the_page_about_tables_exist() {
-    let page = fs::read_to_string(root("sql/ADOPT.md")).unwrap();
-    for link in page.split("](").skip(1).map(|rest| rest.split(')').next().unwrap()) {
-        match link.strip_prefix('#') {
-            Some(anchor) => {
-                let heading =
-                    |line: &str| line.strip_prefix("## ").map(|h| h.to_lowercase().replace(',', "").replace(' ', "-"));
-                assert!(page.lines().filter_map(heading).any(|found| found == anchor), "{anchor}");
-            }
-            None => assert!(root("sql").join(link).exists(), "{link}"),
-        }
-    }
     for command in snippets("sql/ADOPT.md", "sh") {
         for path in command.split(' ').filter(|word| word.starts_with("sql/")) {
             assert!(root(path).exists(), "{command}");
