@@ -1,4 +1,4 @@
-//! The least there is: items are claimed, worked on and settled, again and again.
+//! The smallest worker: it claims items, works on them and settles them, again and again.
 use readpast::{Config, Queue, Worker};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
