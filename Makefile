@@ -31,14 +31,14 @@ demo: ## Runs the demo on a throw-away PostgreSQL, or on the database that READP
 	fi
 
 # The library first: all of them link it, or pack it.
-workers: setup ## Builds the library and the workers of all languages; from then on they take part in the demo.
+workers: setup ## Builds the library and the workers of all languages; later demos then include them.
 	@.ci/stage.sh
 	@for language in $(languages); do $(MAKE) --no-print-directory -C bindings/$$language build || exit 1; done
 
 test: setup ## Runs every check, on PostgreSQL and, when READPAST_TEST_SQLSERVER is set, on that SQL Server.
 	@.ci/test.sh
 
-test-core: ## Rust, C and both drivers: the part of `make test` for who works on the core.
+test-core: ## Rust, C and both drivers: the part of `make test` to run after work on the core.
 	@.ci/setup.sh drivers c
 	@.ci/test.sh core
 
@@ -50,7 +50,7 @@ test-browser: ## The pages of `readpast serve` in a real browser; screenshots st
 	@.ci/setup.sh browser
 	@.ci/test.sh browser
 
-test-callers: ## The procedures in the transactions of other people's drivers: psycopg, pgx, JDBC; on SQL Server pyodbc.
+test-callers: ## The procedures in the transactions of other drivers: psycopg, pgx, JDBC; on SQL Server pyodbc.
 	@.ci/setup.sh drivers callers
 	@.ci/test.sh callers
 
@@ -67,20 +67,20 @@ bench: setup workers ## Measures throughput, and what each language adds to it, 
 	@benches/peers/setup.sh
 	.ci/with_cluster.sh cargo bench
 
-lint: ## Runs those checks that need no database server.
+lint: ## Runs the checks that need no database server.
 	@.ci/setup.sh lint
 	@.ci/test.sh lint
 
 # On whatever SQL Server or Azure SQL somebody has: the login needs the right to make a database, and VIEW SERVER STATE for all
 # that the report can tell.
-verify-sqlserver: ## Runs on READPAST_TEST_SQLSERVER, a real server, what no stand-in shows; writes target/verify-sqlserver.md.
+verify-sqlserver: ## Runs the checks that need a real server on READPAST_TEST_SQLSERVER; writes target/verify-sqlserver.md.
 	@.ci/setup.sh drivers
 	@ODBCSYSINI="$${ODBCSYSINI:-$(CURDIR)/.local/odbc}" cargo run --release --example verify_sqlserver
 
-semver: setup ## Compares the crate's API with the last release's; builds the tool for it first, once, for ten minutes.
+semver: setup ## Compares the API of the crate with the last release; builds the tool for it first, once, in ten minutes.
 	@bindings/rust/check_semver.sh
 
-package: ## Makes what a release gives away, for Linux and Windows, into target/package, and tries it.
+package: ## Makes and tries the files of a release, for Linux and Windows, in target/package.
 	@.ci/setup.sh windows csharp python
 	@.ci/with_cluster.sh .ci/package/all.sh
 
