@@ -7,6 +7,7 @@ use readpast::ffi;
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs, mem};
 
 fn root() -> PathBuf {
@@ -229,7 +230,9 @@ fn scratch(name: &str) -> PathBuf {
 
 /// Compiles a program that includes the header, with every warning an error. A compiler that is not there is passed over.
 fn compile(compiler: &str, options: &[&str], program: &str, suffix: &str) {
-    let source = scratch(&format!("{}.{suffix}", options[0].trim_start_matches('-').replace(['=', '+'], "_")));
+    // Tests run side by side: each program has a file of its own.
+    static MADE: AtomicUsize = AtomicUsize::new(0);
+    let source = scratch(&format!("{}.{suffix}", MADE.fetch_add(1, Ordering::Relaxed)));
     fs::write(&source, program).unwrap();
     let output = Command::new(compiler)
         .args(["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-I"])
