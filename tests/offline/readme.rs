@@ -135,13 +135,19 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
+/// The lines of a page, without those of its code blocks.
+fn prose(page: &str) -> impl Iterator<Item = &str> {
+    let mut within = false;
+    page.lines().filter(move |line| {
+        let is_fence = line.trim_start().starts_with("```");
+        within ^= is_fence;
+        !within && !is_fence
+    })
+}
+
 /// What a link to a page can name there: its headings, as hosts of repositories make anchors of them, and `<a id>`.
 fn anchors(page: &str) -> Vec<String> {
-    let mut within = false;
-    let headings = page.lines().filter(|line| {
-        within ^= line.starts_with("```");
-        !within && line.starts_with('#')
-    });
+    let headings = prose(page).filter(|line| line.starts_with('#'));
     let slug = |heading: &str| {
         let text = heading.trim_start_matches('#').trim().to_lowercase();
         text.chars().filter(|c| c.is_alphanumeric() || "-_ ".contains(*c)).collect::<String>().replace(' ', "-")
@@ -155,7 +161,8 @@ fn links_lead_somewhere() {
     let mut count = 0;
     for page in pages() {
         let text = fs::read_to_string(&page).unwrap();
-        for link in text.split("](").skip(1).map(|rest| rest.split(')').next().unwrap()) {
+        let links = prose(&text).flat_map(|line| line.split("](").skip(1));
+        for link in links.map(|rest| rest.split(')').next().unwrap()) {
             let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
             let target = if path.is_empty() { page.clone() } else { page.parent().unwrap().join(path) };
             let page = page.display();
