@@ -3,49 +3,50 @@
  *
  * Made from src/ffi by cbindgen; do not edit. This file is the documentation of the C API.
  *
- * Handles. Each, as readpast_queue or readpast_batch, is a number in a struct, passed by value, never an address. {0} is
- * the null handle. A handle that is null, freed, of another type or made up
- * gives READPAST_INVALID_HANDLE, and its accessors give NULL or 0. Handles may be freed in any order, each with its
- * _free, once; to free it again, or to free the null handle, does nothing.
+ * Handles. A handle, like readpast_queue or readpast_batch, is a number in a struct, passed by value, never an address.
+ * {0} is the null handle. A handle that is null, freed, of another type or made up gives READPAST_INVALID_HANDLE, and its
+ * accessors give NULL or 0. Free each handle once, with its _free, in any order; freeing it again, or freeing the null
+ * handle, is a no-op.
  *
- * Status. Calls that can fail return a readpast_status: 0 is success, above 0 are outcomes to be expected, below 0 are
- * failures. Each function lists the statuses to decide on; every call on a handle can besides give
- * READPAST_INVALID_HANDLE, READPAST_FORKED, READPAST_EXHAUSTED and READPAST_PANIC.
+ * Status. Calls that can fail return a readpast_status: 0 is success, above 0 are expected outcomes, below 0 are failures.
+ * Each function lists the statuses to decide on. Every call on a handle can also return READPAST_INVALID_HANDLE,
+ * READPAST_FORKED, READPAST_EXHAUSTED and READPAST_PANIC.
  *
- * Errors. The last argument of those calls may be NULL, or says where to put a readpast_error. It is always written: a
- * handle when the status is below 0 (free it with readpast_error_free), else the null handle. No error is ever kept
+ * Errors. The last argument of those calls says where to put a readpast_error, or is NULL. It is always written: with an
+ * error when the status is below 0 (free it with readpast_error_free), otherwise with the null handle. No error is kept
  * per thread.
  *
- * Arguments. Text is UTF-8 and ends in NUL. Arguments are borrowed for the call and copied; no call takes ownership of
- * anything, but for _free. A pointer that is neither NULL nor valid is the one thing that cannot be found out. NULL is
- * allowed where it says so, and READPAST_INVALID_ARGUMENT elsewhere.
+ * Arguments. Text is UTF-8 and ends in NUL. A call borrows its arguments and copies what it keeps; only _free takes
+ * ownership of anything. NULL is allowed where the function says so, and is READPAST_INVALID_ARGUMENT elsewhere. The
+ * library cannot recognise a pointer that is neither NULL nor valid.
  *
- * Outputs. A place for a handle is always written: with the null handle when there is none. Other outputs are written
- * when the status is 0 or above, unless it says otherwise. Text and bytes are lent by the handle they were asked of and
- * live as long as it; there is nothing else to free.
+ * Outputs. An output for a handle is always written, with the null handle if there is none. Other outputs are written
+ * when the status is 0 or above, unless the function says otherwise. Text and bytes belong to the handle that lent them
+ * and live as long as it; there is nothing else to free.
  *
- * Fence. Token, worker and attempt keep workers that follow the rules from each other's items: one that was slow, or
- * thought dead, cannot undo what another has done since. They are no secret and no right: a login that may execute a
- * queue's procedures for workers is trusted with every item of that queue, and can settle somebody else's by the token
- * that it reads. Work that must be kept apart goes into queues of their own, or to logins with types of their own.
+ * Fence. Token, worker and attempt keep workers that follow the rules from each other's items: a worker that was slow, or
+ * taken for dead, cannot undo what another has done since. They are neither secrets nor rights. A login that may execute
+ * a queue's procedures for workers is trusted with every item of that queue: it can read the token of an item that
+ * another worker holds, and settle it. Put work that must be kept apart into separate queues, or give logins types of
+ * their own.
  *
  * Structs. Those with a struct_size grow at their end in later versions: initialise them with their _INIT macro. In an
- * array all have the same size; of an array that is written, only the first needs to be initialised.
+ * array all have the same size; of an array that a call writes, only the first must be initialised.
  *
- * Threads. Every function may be called from any thread at any time, with any handle. Only what a handle has lent must
- * not be read while, or after, it is freed. Where a function says more of it, that stands under *Threads*.
+ * Threads. Any thread may call any function at any time, with any handle. But do not read what a handle has lent while,
+ * or after, the handle is freed. Where a function needs more care, it says so under *Threads*.
  *
- * Time. No call takes longer than its settings say, whatever a driver does: one that has not returned 5 seconds after
- * query.timeout_ms (to connect: login.timeout_ms) is given up with its connection, and made again on another one within
+ * Time. No call takes longer than its settings say, whatever a driver does. A call that has not returned 5 seconds after
+ * query.timeout_ms (to connect: login.timeout_ms) is given up with its connection, and repeated on another one within
  * retry.budget_ms. readpast_queue_given_up counts them.
  *
- * Forks. Connections do not survive a fork: in the child, calls on the parent's handles give READPAST_FORKED, and _close
- * and _free do nothing. Handles made in the child work there, if no other thread was in a call at the fork: what the
- * ODBC driver manager has locked then, stays locked in the child.
+ * Forks. Connections do not survive a fork: in the child, calls on the parent's handles return READPAST_FORKED, and
+ * _close and _free are no-ops. Handles made in the child work there, if no other thread was in a call at the fork: locks
+ * of the ODBC driver manager that were held then stay locked in the child.
  *
- * Stability. Within one READPAST_ABI, functions, statuses, settings and trailing fields are added, nothing is changed or
+ * Stability. Within one READPAST_ABI, functions, statuses, settings and trailing fields are added; nothing is changed or
  * removed. Compare it with readpast_abi() when you load the library. Before 1.0, each minor version is an ABI of its own.
- * What came after 0.1 says since when.
+ * Additions after 0.1 say since when they exist.
  */
 
 #ifndef READPAST_H
@@ -77,19 +78,19 @@ extern "C" {
 /// The item's state does not allow it. The item is untouched.
 #define READPAST_ILLEGAL_TRANSITION 4
 
-/// There is no such item, or column.
+/// There is no such item or column.
 #define READPAST_NOT_FOUND 5
 
-/// `readpast_queue_interrupt` was called, and `readpast_queue_resume` was not.
+/// `readpast_queue_interrupt` was called, and `readpast_queue_resume` has not been called since.
 #define READPAST_INTERRUPTED 6
 
-/// The same work is in the queue already: nothing was enqueued for it.
+/// The same work is already in the queue: nothing was enqueued for it.
 #define READPAST_DUPLICATE 7
 
 /// An argument is NULL, out of its range or not UTF-8; the message names it. Nothing was sent to the server.
 #define READPAST_INVALID_ARGUMENT -1
 
-/// The handle is null, freed, of another type, or not one of ours.
+/// The handle is null, freed, of another type, or not made by this library.
 #define READPAST_INVALID_HANDLE -2
 
 /// A setting is unknown, out of its range, or missing.
@@ -98,7 +99,7 @@ extern "C" {
 /// A new item, or what a settlement sets, does not fit the queue: not an object, unknown column, wrong type, value too long.
 #define READPAST_INVALID_ITEM -4
 
-/// The caller was built with a newer header and uses what this library does not know.
+/// The caller was built with a newer header and uses something that this library does not know.
 #define READPAST_UNSUPPORTED -5
 
 /// The queue was closed.
@@ -111,7 +112,7 @@ extern "C" {
 /// at once). The message says of what.
 #define READPAST_EXHAUSTED -8
 
-/// A bug in readpast. Its handle is of no use any more; free it.
+/// A bug in readpast. The handle is unusable; free it.
 #define READPAST_PANIC -9
 
 /// The schema holds no queue of that name.
@@ -166,14 +167,14 @@ extern "C" {
 /// The server cannot write: disk full, quota reached, database or server read-only.
 #define READPAST_STORAGE -64
 
-/// The connection was lost at a moment that leaves the outcome open, and it could not be learnt in time. Make the same
-/// call with the identity that `readpast_error_operation` gives.
+/// The connection was lost at a moment that leaves the outcome open, and the outcome could not be learnt in time. Make the
+/// same call with the identity that `readpast_error_operation` returns.
 #define READPAST_OUTCOME_UNKNOWN -65
 
 /// The server refused the statement for a reason that no other status names.
 #define READPAST_DATABASE -66
 
-/// The server's answer does not have the shape that the installed procedures give.
+/// The server's answer does not have the shape that the installed procedures return.
 #define READPAST_PROTOCOL -67
 
 /// All connections of the queue's pool were in use for as long as `pool.acquire_ms` says.
@@ -192,8 +193,8 @@ extern "C" {
 /// nothing is changed or removed.
 #define READPAST_ABI 1
 
-/// What a call came to: 0 is success, above 0 are outcomes to be expected, without an error object, below 0 are failures,
-/// with one. Later versions may add numbers; none is ever given a second meaning.
+/// The result of a call: 0 is success; above 0 are expected outcomes, without an error object; below 0 are failures, with
+/// one. Later versions may add numbers; no number ever changes its meaning.
 typedef int32_t readpast_status;
 
 /// Why a call failed. Immutable; any number of threads may read it.
@@ -217,27 +218,27 @@ const char *readpast_status_name(readpast_status status);
 /// *Returns*: a status below 0; `READPAST_OK` for an error that is null or freed.
 readpast_status readpast_error_status(readpast_error error);
 
-/// One line for a person: what is wrong and, where there is one, the remedy. Holds no passwords.
+/// One line for a person: what is wrong and, if there is one, the remedy. It has no passwords.
 ///
 /// *Ownership*: the text is the error's, until that is freed.
 ///
 /// *Returns*: text; NULL for an error that is null or freed.
 const char *readpast_error_message(readpast_error error);
 
-/// The five characters of the SQLSTATE, when a driver or server gave one.
+/// The five characters of the SQLSTATE, if a driver or server gave one.
 ///
 /// *Ownership*: the text is the error's, until that is freed.
 ///
 /// *Returns*: text; NULL when there is none.
 const char *readpast_error_sqlstate(readpast_error error);
 
-/// The server's own number of the error, on SQL Server. (Drivers of other servers put a number of theirs here.)
+/// The server's own number of the error, on SQL Server. (Drivers of other servers give a number of their own.)
 ///
 /// *Returns*: the number; 0 when there is none.
 int32_t readpast_error_native_code(readpast_error error);
 
-/// Whether the same call may succeed when it is made again a little later. The library has retried already, for as long
-/// as the setting `retry.budget_ms` says.
+/// Whether the same call may succeed a little later. The library has already retried, for as long as the setting
+/// `retry.budget_ms` says.
 ///
 /// *Returns*: 1 or 0.
 int32_t readpast_error_is_retryable(readpast_error error);
@@ -250,7 +251,7 @@ int32_t readpast_error_is_retryable(readpast_error error);
 /// *Returns*: text; NULL when there is none.
 const char *readpast_error_operation(readpast_error error);
 
-/// Frees an error. The null handle, and one that was freed already, are let pass.
+/// Frees an error. The null handle, and one that was freed already, are ignored.
 void readpast_error_free(readpast_error error);
 
 /// The version of the library at run time: `"0.1.0"`.
@@ -260,8 +261,8 @@ void readpast_error_free(readpast_error error);
 /// *Returns*: text, never NULL.
 const char *readpast_version(void);
 
-/// The binary interface of the library at run time. When it is not the `READPAST_ABI` that the caller was built with,
-/// the caller must not go on.
+/// The binary interface of the library at run time. If it is not the `READPAST_ABI` that the caller was built with, the
+/// caller must not go on.
 ///
 /// *Returns*: the number.
 int32_t readpast_abi(void);
@@ -270,7 +271,7 @@ int32_t readpast_abi(void);
 
 /* ---- Settings, and installing ---- */
 
-/// The settings that a queue is opened with. Any number of threads may use it; opening copies it.
+/// The settings to open a queue with. Any number of threads may use it; opening copies it.
 ///
 /// Made by `readpast_config_new`, freed by `readpast_config_free`.
 typedef struct {
@@ -285,29 +286,26 @@ typedef struct {
 /// *Returns*: the configuration; the null handle when no more handles fit.
 readpast_config readpast_config_new(void);
 
-/// Sets the setting called `key`, like `"lease.ms"`, to `value`, like `"30000"`. Set again, it takes the last value. The
-/// docs/reference.md lists the settings; only `"connection"` has to be set.
+/// Sets the setting called `key`, like `"lease.ms"`, to `value`, like `"30000"`. The last value counts.
+/// docs/reference.md lists the settings; only `"connection"` is required.
 ///
 /// *Returns*:
 /// - `READPAST_OK`.
 /// - `READPAST_INVALID_CONFIG`: there is no such setting, or it does not take this value. The message names the range.
 /// - `READPAST_INVALID_ARGUMENT`: a text is NULL or not UTF-8.
-readpast_status readpast_config_set(readpast_config config,
-                                    const char *key,
-                                    const char *value,
-                                    readpast_error *err);
+readpast_status readpast_config_set(readpast_config config, const char *key, const char *value, readpast_error *err);
 
-/// Frees a configuration. The null handle, and one that was freed already, are let pass.
+/// Frees a configuration. The null handle, and one that was freed already, are ignored.
 ///
-/// *Threads*: queues that were opened with it are not concerned.
+/// *Threads*: queues that were opened with it stay as they are.
 void readpast_config_free(readpast_config config);
 
-/// Installs readpast's own objects into the schema that `config` names, or upgrades them, and with `spec` also the
-/// queue that it describes. What is there already as it should be is left alone, so it can be called at every start.
-/// Needs the rights to create objects; workers do not.
+/// Installs or upgrades readpast's own objects in the schema that `config` names, and with `spec` also the queue that it
+/// describes. A second call changes nothing, so a program can call it at every start. It needs the rights to create
+/// objects; workers do not.
 ///
 /// `spec` is like `{"queue": "Notification", "types": ["Email"], "columns": [{"name": "Recipient", "type": "text(254)"}]}`, or
-/// the same in TOML, or NULL for no queue. sql/SPEC.md describes it. It is the description itself, not the name of a file.
+/// the same in TOML, or NULL for no queue. sql/SPEC.md has all keys. It is the description itself, not the name of a file.
 ///
 /// *Threads*: processes that install at the same time wait for each other.
 ///
@@ -335,7 +333,7 @@ typedef struct {
     uint64_t id;
 } readpast_queue;
 
-/// Opens the queue called `name`. Makes a connection, and checks that the queue is as this library needs it.
+/// Opens the queue called `name`. It connects, and checks that the queue is as this library needs it.
 ///
 /// *Ownership*: the caller frees `*queue` with `readpast_queue_free`. `config` is copied: it may be changed and freed.
 ///
@@ -352,13 +350,12 @@ readpast_status readpast_queue_open(readpast_config config,
                                     readpast_queue *queue,
                                     readpast_error *err);
 
-/// Makes another handle on the queue, which has connections, worker and leases in common with it, and can be interrupted
-/// for itself alone: for a caller whose waits are called off one by one, as those of a task or request are. An interrupt
-/// of `queue` reaches it too, until `queue` is resumed. Cheap enough to be made for a single claim; nothing is sent to the
-/// server.
+/// Makes another handle on the queue. It shares connections, worker and leases with `queue`, and can be interrupted by
+/// itself: for a caller that cancels its waits one by one, like those of tasks or requests. An interrupt of `queue` reaches
+/// it too, until `queue` is resumed. It is cheap enough for a single claim; nothing is sent to the server.
 ///
 /// *Ownership*: the caller frees `*shared` with `readpast_queue_free`, before or after `queue`. `readpast_queue_close` on
-/// one of them closes all; the last to be freed does, too.
+/// one of them closes all; so does freeing the last one.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*shared` is open, or closed if `queue` is.
@@ -366,22 +363,22 @@ readpast_status readpast_queue_share(readpast_queue queue,
                                      readpast_queue *shared,
                                      readpast_error *err);
 
-/// Makes a handle on the queue that enqueues and settles on `connection`, an ODBC connection (`SQLHDBC`) of the caller's to the
-/// same database, inside the transaction that is open there: what is done is there when the caller commits, together with
-/// his other work, and undone when he rolls back. The library neither commits nor rolls back, closes nothing, and changes no
-/// setting of the connection.
+/// Makes a handle on the queue that enqueues and settles on `connection`, the caller's own ODBC connection (`SQLHDBC`) to the
+/// same database, inside the transaction that is open there. The changes are committed or rolled back together with the
+/// caller's other work. The library neither commits nor rolls back, closes nothing, and changes no setting of the
+/// connection.
 ///
-/// On the handle `readpast_queue_enqueue` and `readpast_queue_settle` work as on `queue`, but for this: they are not
-/// tried again, since an error may have ended the transaction (on SQL Server it has); without an open transaction they
-/// are refused (turn autocommit off, `SQL_ATTR_AUTOCOMMIT`, or begin one); an `operation` is written in the
-/// transaction, and `readpast_queue_is_done` tells later whether that has committed. Nobody is woken: call
-/// `readpast_queue_wake` after the commit. Every other call that needs the server gives `READPAST_NOT_PROVIDED`.
+/// On the handle, `readpast_queue_enqueue` and `readpast_queue_settle` work as on `queue`, with these differences. They are
+/// not retried, since an error may have ended the transaction (on SQL Server it has). Without an open transaction they are
+/// refused (turn autocommit off, `SQL_ATTR_AUTOCOMMIT`, or begin one). An `operation` is written in the transaction, and
+/// `readpast_queue_is_done` tells later whether that has committed. They wake nobody: call `readpast_queue_wake` after the
+/// commit. Every other call that needs the server returns `READPAST_NOT_PROVIDED`.
 ///
-/// An item that is not the caller's any more is an answer (`READPAST_LEASE_LOST`): roll back then.
+/// An item that the caller has lost is an answer (`READPAST_LEASE_LOST`): roll back then.
 ///
-/// *Ownership*: the connection stays the caller's, who keeps it open for as long as calls are made on the handle. The
-/// caller frees `*attached` with `readpast_queue_free`, before or after he closes the connection, before or after
-/// `queue`; `readpast_queue_close` on it does nothing.
+/// *Ownership*: the connection stays the caller's, who keeps it open as long as calls are made on the handle. The caller
+/// frees `*attached` with `readpast_queue_free`, before or after closing the connection, before or after freeing `queue`;
+/// `readpast_queue_close` on it is a no-op.
 ///
 /// *Threads*: calls on one connection wait for each other. Nothing else may use the connection meanwhile.
 ///
@@ -394,13 +391,13 @@ readpast_status readpast_queue_attach(readpast_queue queue,
                                       readpast_queue *attached,
                                       readpast_error *err);
 
-/// Whether the call that was made with `operation` has committed. For a caller who has lost the answer to a commit of
-/// his own (`readpast_queue_attach`, `Modify_<queue>_Set_utx`); the library's own calls are asked by repeating them.
-/// One that is under way is waited for.
+/// Whether the call that was made with `operation` has committed. For a caller that has lost the answer to its own commit
+/// (`readpast_queue_attach`, `Modify_<queue>_Set_utx`); for the library's own calls, repeat the call instead. It waits for
+/// an operation that is under way.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: it has.
-/// - `READPAST_NOT_FOUND`: it was rolled back, was never made, or was more than an hour ago: identities are forgotten then.
+/// - `READPAST_NOT_FOUND`: it was rolled back, was never made, or is more than an hour old: identities are deleted then.
 /// - `READPAST_INVALID_ARGUMENT`: `operation` is not a UUID.
 /// - `READPAST_NOT_PROVIDED`: the queue's procedures are written by hand.
 /// - any other failure of the connection or the server.
@@ -408,8 +405,8 @@ readpast_status readpast_queue_is_done(readpast_queue queue,
                                        const char *operation,
                                        readpast_error *err);
 
-/// Has everybody in this process who waits for the queue look at it at once: for whoever has enqueued without the library, or
-/// inside a transaction that has committed since. Asks nobody; returns at once.
+/// Makes all waiting claims and workers of this process look at the queue at once: after items were enqueued without the
+/// library, or in a transaction that has committed since. Sends nothing to the server; returns at once.
 ///
 /// *Threads*: not from a signal handler.
 ///
@@ -418,34 +415,34 @@ readpast_status readpast_queue_is_done(readpast_queue queue,
 readpast_status readpast_queue_wake(readpast_queue queue,
                                     readpast_error *err);
 
-/// The name of the queue, as its description has it.
+/// The name of the queue, as in its description.
 ///
 /// *Ownership*: the text is the queue's, until that is freed.
 ///
 /// *Returns*: text; NULL for a queue that is null or freed.
 const char *readpast_queue_name(readpast_queue queue);
 
-/// The name that the queue's leases are held under: the setting `"worker"`, or a name that no other handle has.
+/// The worker's name, which holds the queue's leases: the setting `"worker"`, or a name that no other handle has.
 ///
 /// *Ownership*: the text is the queue's, until that is freed.
 ///
 /// *Returns*: text; NULL for a queue that is null or freed.
 const char *readpast_queue_worker(readpast_queue queue);
 
-/// How long a claim on this handle holds, in milliseconds: the setting `"lease.ms"`, or what the queue's description says.
-/// The queue's setting in AppSettings, if there is one, counts above both and is not asked for.
+/// How long a claim on this handle holds, in milliseconds: the setting `"lease.ms"`, or else what the queue's description
+/// says. The queue's `leaseMs` in AppSettings overrides the description on the server, and is not asked for here.
 ///
 /// *Returns*: the milliseconds; 0 for a queue that is null or freed.
 int64_t readpast_queue_lease_ms(readpast_queue queue);
 
-/// How many connections the queue has given up so far, since a call on them did not return: they fell silent without being
-/// closed. Each keeps a thread and a socket of the process until its call returns; a process with 64 such opens no more.
+/// How many connections the queue has given up so far, because a call on them did not return: they fell silent without being
+/// closed. Each keeps a thread and a socket of the process until its call returns; a process with 64 of them opens no more.
 ///
 /// *Returns*: the count, of all handles of the queue together; 0 for a queue that is null or freed.
 int64_t readpast_queue_given_up(readpast_queue queue);
 
-/// Gives back up to `max_items` (1 to 1000) items whose workers died. Claims do this too, every now and then: a queue that
-/// is being worked on needs no such call.
+/// Gives back up to `max_items` (1 to 1000) items whose workers died. Claims do this too, now and then: a queue with workers
+/// needs no such call.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*recovered` (which may be NULL) is how many there were.
@@ -455,30 +452,29 @@ readpast_status readpast_queue_recover(readpast_queue queue,
                                        int32_t *recovered,
                                        readpast_error *err);
 
-/// Makes every claim on this queue handle, waiting or to come, return `READPAST_INTERRUPTED` until
-/// `readpast_queue_resume`, also on the handles that `readpast_queue_share` made of it. It stays, so that a thread that
-/// comes to its claim a moment later does not miss it. What was sent to the server already is not called back. Settling
-/// and renewing go on, so that work in hand can be finished; `readpast_queue_settle_and_claim` then only settles.
-/// Returns at once.
+/// Makes every present and future claim on this handle return `READPAST_INTERRUPTED` until `readpast_queue_resume`, also on
+/// handles that `readpast_queue_share` made of it. It stays in force, so that a thread that claims a moment later does not
+/// miss it. What was already sent to the server goes on. Settling and renewing work, so that work in hand can be finished;
+/// `readpast_queue_settle_and_claim` then only settles. Returns at once.
 ///
 /// *Threads*: not from a signal handler.
 ///
 /// *Returns*:
 /// - `READPAST_OK`.
-readpast_status readpast_queue_interrupt(readpast_queue queue, readpast_error *err);
+readpast_status readpast_queue_interrupt(readpast_queue queue,
+                                         readpast_error *err);
 
-/// Ends what `readpast_queue_interrupt` began: claims are made again.
+/// Ends the interrupt of `readpast_queue_interrupt`: claims work again.
 ///
 /// *Returns*:
 /// - `READPAST_OK`.
 readpast_status readpast_queue_resume(readpast_queue queue, readpast_error *err);
 
 /// Closes the queue's connections: waits up to `timeout_ms` (0 to 86400000) for calls under way, and up to 2 seconds for
-/// connections at rest to close. From here on, every call
-/// that needs the server returns `READPAST_CLOSED`, and so do claims that wait. Batches stay readable; leases that are not
-/// settled run out. The handle must still be freed.
+/// idle connections to close. From then on, every call that needs the server returns `READPAST_CLOSED`, and so do waiting
+/// claims. Batches stay readable; leases of items that are not settled run out. The handle must still be freed.
 ///
-/// In the child of a fork this does nothing, and says so with `READPAST_OK`: the connections are the parent's.
+/// In the child of a fork this is a no-op that returns `READPAST_OK`: the connections are the parent's.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: it is closed, or was before.
@@ -488,9 +484,9 @@ readpast_status readpast_queue_close(readpast_queue queue,
                                      int64_t timeout_ms,
                                      readpast_error *err);
 
-/// Frees a queue, and closes it if need be and no handle shared with it is left. Calls that other threads have under
-/// way on it end as they would have, and the last of them closes the connections; `readpast_queue_close` first is the
-/// orderly way. The null handle, and one that was freed already, are let pass.
+/// Frees a queue, and closes it if no handle shared with it is left. Calls of other threads that are under
+/// way on it end as usual, and the last of them closes the connections; `readpast_queue_close` first is the
+/// orderly way. The null handle, and one that was freed already, are ignored.
 void readpast_queue_free(readpast_queue queue);
 
 
@@ -501,7 +497,7 @@ void readpast_queue_free(readpast_queue queue);
 typedef struct {
     /// The size of this struct.
     size_t struct_size;
-    /// The kind of work, one of the queue's types. NULL: the first of them.
+    /// The type of work, one of the queue's types. NULL: the first of them.
     const char *type;
     /// The step to begin with. NULL: none.
     const char *step;
@@ -511,16 +507,16 @@ typedef struct {
     const char *due;
     /// The values of the queue's own columns, as a JSON object. NULL: all columns are NULL.
     const char *columns_json;
-    /// The W3C `traceparent` in which it is enqueued, for a queue whose description has `trace`; others take no notice. What is
-    /// malformed is left out, and is no error. It gives way to a value of the column in `columns_json`. NULL: none.
+    /// The W3C `traceparent` under which it is enqueued, for a queue whose description has `trace`; others ignore it. A malformed
+    /// one is left out without an error. A value of the column in `columns_json` overrides it. NULL: none.
     const char *traceparent;
     /// The `tracestate` that belongs to it. NULL: none.
     const char *tracestate;
 } readpast_new_item;
 #define READPAST_NEW_ITEM_INIT {sizeof(readpast_new_item), NULL, NULL, -1, NULL, NULL, NULL, NULL}
 
-/// What came of the items of one call of `readpast_queue_enqueue`, in the order of the items. Immutable; any number of threads
-/// may read it. It does not need its queue.
+/// The outcomes of the items of one `readpast_queue_enqueue`, in the order of the items. Immutable; any number of threads may
+/// read it. It does not need its queue.
 ///
 /// Made by `readpast_queue_enqueue`, freed by `readpast_receipts_free`. The texts it lends live as long as it.
 typedef struct {
@@ -528,13 +524,13 @@ typedef struct {
     uint64_t id;
 } readpast_receipts;
 
-/// What came of an item to enqueue. Initialise it with `READPAST_RECEIPT_INIT`.
+/// The outcome of an item to enqueue. Initialise it with `READPAST_RECEIPT_INIT`.
 typedef struct {
     /// The size of this struct.
     size_t struct_size;
-    /// The item's key. Of a duplicate that of the item which is there, where the queue tells it; else empty.
+    /// The item's key. For a duplicate, the key of the existing item if the queue tells it, otherwise empty.
     const char *key;
-    /// The item's token, for whoever wants to cancel or pause exactly this version of it. Empty for a duplicate.
+    /// The item's token, to cancel or pause exactly this version of it. Empty for a duplicate.
     const char *token;
     /// `READPAST_OK`, or `READPAST_DUPLICATE` when nothing was enqueued.
     readpast_status answer;
@@ -543,24 +539,24 @@ typedef struct {
 } readpast_receipt;
 #define READPAST_RECEIPT_INIT {sizeof(readpast_receipt), NULL, NULL, 0, 0}
 
-/// Enqueues `count` (0 to 1000000) items, 1000 in a commit. Up to 1000 go in all, or in case of a failure none; of more, the
-/// thousands before the failure are in, and the error has the operation with which the call is repeated to go on. All are
-/// checked before the first is sent. Of a queue whose description says what a duplicate is, duplicates alone are left out.
-/// With none, nothing is sent.
+/// Enqueues `count` (0 to 1000000) items, 1000 in a commit. Up to 1000 are enqueued all together, or on a failure not at all.
+/// Of more, the thousands before a failure are enqueued, and the error has the operation with which to repeat the call. All
+/// items are checked before the first is sent. In a queue with `dedup`, only duplicates are left out. With no items, nothing is
+/// sent.
 ///
-/// `operation` makes the call repeatable: made again with the same UUID and items, it enqueues nothing more and answers
-/// the same. NULL: the library chooses one for its own retries. Each thousand has an identity that is made of it.
+/// `operation` makes the call repeatable: a repetition with the same UUID and items enqueues nothing more and returns the
+/// same answers. NULL: the library chooses one for its own retries. The identity of each thousand is derived from it.
 ///
-/// Whoever gives one keeps it until a call with it succeeds: a repetition that fails, with whatever status, leaves open
-/// what became of the first.
+/// If you give one, keep it until a call with it succeeds: a repetition that fails, with any status, leaves the outcome of
+/// the first call open.
 ///
-/// `receipts` may be NULL; otherwise it is given what came of each item.
+/// `receipts` may be NULL; otherwise it gets the outcome of each item.
 ///
 /// *Ownership*: what `items` points to is copied. The caller frees `*receipts` with `readpast_receipts_free`.
 ///
 /// *Returns*:
-/// - `READPAST_OK`: all are enqueued; `*receipts` has as many receipts, and is null when there are none.
-/// - `READPAST_DUPLICATE`: as above, but for at least one which was there already; its receipt says so.
+/// - `READPAST_OK`: all are enqueued; `*receipts` has a receipt for each, and is null when there are none.
+/// - `READPAST_DUPLICATE`: as above, except at least one duplicate; its receipt says so.
 /// - `READPAST_INVALID_ITEM`: an item does not fit the queue; the message names it and the column.
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
 /// - `READPAST_OUTCOME_UNKNOWN`: see there.
@@ -577,7 +573,7 @@ readpast_status readpast_queue_enqueue(readpast_queue queue,
 /// *Returns*: the number; 0 for receipts that are null or freed.
 int32_t readpast_receipts_count(readpast_receipts receipts);
 
-/// The receipt at `index`, counted from 0: that of the item which stood there.
+/// The receipt of the item at `index`, counted from 0.
 ///
 /// *Ownership*: the texts are the receipts', until those are freed.
 ///
@@ -590,7 +586,7 @@ readpast_status readpast_receipts_get(readpast_receipts receipts,
                                       readpast_receipt *receipt,
                                       readpast_error *err);
 
-/// Frees receipts, and what they lent. The null handle, and one that was freed already, are let pass.
+/// Frees receipts, and what they lent. The null handle, and one that was freed already, are ignored.
 void readpast_receipts_free(readpast_receipts receipts);
 
 
@@ -624,14 +620,14 @@ void readpast_receipts_free(readpast_receipts receipts);
 /// A GUID: `text`.
 #define READPAST_TYPE_GUID 9
 
-/// A JSON document: `text`, as it is stored. What others have written into such a column need not be JSON: SQL Server keeps
-/// it as text.
+/// A JSON document: `text`, as it is stored. Other code may have written something that is not JSON: SQL Server keeps it as
+/// text.
 #define READPAST_TYPE_JSON 10
 
 /// The items of one claim, in the order they were due. Immutable; any number of threads may read it. It does not need
 /// its queue, which may be closed or freed.
 ///
-/// Made by the calls that claim, freed by `readpast_batch_free`. What it lends, text above all, lives as long as it.
+/// Made by the calls that claim, freed by `readpast_batch_free`. What it lends, such as text, lives as long as it.
 typedef struct {
     /// Not an address; 0 is the null handle.
     uint64_t id;
@@ -678,7 +674,7 @@ typedef struct {
     int64_t integer;
     /// A floating point number.
     double number;
-    /// Text, or what is given as text, with a NUL after it.
+    /// Text, or a value that is given as text, with a NUL after it.
     const char *text;
     /// Bytes.
     const uint8_t *bytes;
@@ -687,17 +683,17 @@ typedef struct {
 } readpast_value;
 #define READPAST_VALUE_INIT {sizeof(readpast_value), 0, 0, 0, 0, NULL, NULL, 0}
 
-/// Claims up to `max_items` (1 to 1000) items that are due, in the order they were due. Each is this worker's until its
-/// lease runs out, on the server's clock; settle or renew it before.
+/// Claims up to `max_items` (1 to 1000) due items, in the order they were due. Each is this worker's until its lease runs
+/// out, on the server's clock; settle it or renew its lease before that.
 ///
-/// When none is due, the call waits up to `wait_ms` (0 to 86400000) for the first.
+/// If none is due, the call waits up to `wait_ms` (0 to 86400000) for the first.
 ///
 /// *Ownership*: the caller frees `*batch` with `readpast_batch_free`; the items stay claimed.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*batch` holds at least one item.
 /// - `READPAST_EMPTY`: none became due in time; `*batch` is null.
-/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` was called, before or meanwhile; `*batch` is null.
+/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` was called, before or during the call; `*batch` is null.
 /// - `READPAST_CLOSED`: the queue was closed, perhaps during the wait.
 /// - any failure of the connection or the server.
 readpast_status readpast_queue_claim(readpast_queue queue,
@@ -722,17 +718,17 @@ int32_t readpast_batch_count(readpast_batch batch);
 readpast_status readpast_batch_item(readpast_batch batch, int32_t index, readpast_item *item, readpast_error *err);
 
 /// The item at `index` as one JSON object on one line, a member per column. Times are text in UTC, decimals are text with
-/// all their digits, bytes are base64. A JSON document stands there as it is stored, digit by digit; what
-/// is in such a column and is no JSON, or nested deeper than 60 levels, is text. Made at the first call, then kept.
+/// all their digits, bytes are base64. A JSON document is embedded as it is stored, digit by digit; a value of such a column
+/// that is not JSON, or is nested deeper than 60 levels, is text. Made at the first call, then kept.
 ///
 /// *Ownership*: the text is the batch's, until that is freed.
 ///
-/// *Returns*: text; NULL when there is no such item, or not the memory for it: its columns are there all the same.
+/// *Returns*: text; NULL when there is no such item, or no memory for it: its columns can be read all the same.
 const char *readpast_batch_json(readpast_batch batch,
                                 int32_t index);
 
-/// Frees a batch, and what it lent. Its items stay claimed. The null handle, and one that was freed already, are let
-/// pass.
+/// Frees a batch, and what it lent. Its items stay claimed. The null handle, and one that was freed already, are
+/// ignored.
 void readpast_batch_free(readpast_batch batch);
 
 /// How many columns the items have.
@@ -767,8 +763,8 @@ readpast_status readpast_batch_value(readpast_batch batch,
                                      readpast_value *value,
                                      readpast_error *err);
 
-/// The value of the item at `index`, counted from 0, in the column called `name`; where no column is called quite so, in the
-/// only one whose name differs in the case of letters alone.
+/// The value of the item at `index`, counted from 0, in the column called `name`; if there is none, in the only column whose
+/// name differs only in the case of letters.
 ///
 /// *Ownership*: text and bytes are the batch's, until that is freed.
 ///
@@ -782,13 +778,13 @@ readpast_status readpast_batch_value_by_name(readpast_batch batch,
                                              readpast_value *value,
                                              readpast_error *err);
 
-/// Makes items that no queue handed out, for who tests a handler without a database. Nothing is sent anywhere; a settlement
-/// made from such an item is refused by every queue.
+/// Makes items without a queue, to test a handler without a database. Nothing is sent anywhere; every queue refuses a
+/// settlement made from such an item.
 ///
-/// `items_json` is an array of up to 1000 objects like `{"columns": {"Recipient": "a@example.org"}}`, each of which may have
-/// besides `key`, `token`, `attempt` (1 when left out) and `state` (`"Processing"`). With `spec`, a queue's description as
-/// for `readpast_install`, the items have its columns, with its types; NULL: what the columns are is told from their
-/// values. A value of a JSON column that is text stands there as it is.
+/// `items_json` is an array of up to 1000 objects like `{"columns": {"Recipient": "a@example.org"}}`. Each may also have
+/// `key`, `token`, `attempt` (by default 1) and `state` (by default `"Processing"`). With `spec`, a queue's description as
+/// for `readpast_install`, the items have its columns and types; with NULL, the columns follow from the values. Text in a
+/// JSON column is taken as it is.
 ///
 /// *Ownership*: the texts are copied. The caller frees `*batch` with `readpast_batch_free`.
 ///
@@ -802,18 +798,18 @@ readpast_status readpast_batch_from_json(const char *items_json,
                                          readpast_batch *batch,
                                          readpast_error *err);
 
-/// Whether trace context travels with the items of a queue: whether its description has `trace`. Who makes spans asks here, so
+/// Whether trace context travels with the items of a queue: whether its description has `trace`. Ask before you make spans, so
 /// that other queues cost nothing.
 ///
 /// *Returns*: 1, or 0; 0 for a queue that is null or freed.
 int32_t readpast_queue_is_traced(readpast_queue queue);
 
-/// The W3C `traceparent` in which the item at `index` was enqueued: what the span around its handler has as its parent.
+/// The W3C `traceparent` under which the item at `index` was enqueued: the parent of the span around its handler.
 ///
 /// *Ownership*: the text is the batch's, until that is freed.
 ///
-/// *Returns*: text; NULL when there is no such item, where it has none or a malformed one, and where its queue's description
-/// has no `trace`.
+/// *Returns*: text; NULL when there is no such item, when it has none or a malformed one, and when its queue's description has
+/// no `trace`.
 const char *readpast_batch_traceparent(readpast_batch batch,
                                        int32_t index);
 
@@ -843,22 +839,22 @@ const char *readpast_batch_tracestate(readpast_batch batch, int32_t index);
 /// Give the item back unworked: it is Pending again, and this attempt does not count.
 #define READPAST_ACTION_RELEASE 5
 
-/// Call it off.
+/// Cancel it.
 #define READPAST_ACTION_CANCEL 6
 
-/// Set it aside.
+/// Do not work on it until it is resumed.
 #define READPAST_ACTION_PAUSE 7
 
-/// Let a paused item, or one that waits for its next attempt, be picked up again.
+/// Make a paused item, or one that waits for its next attempt, Pending again.
 #define READPAST_ACTION_RESUME 8
 
-/// Stop it for good; a worker that holds it finds its lease lost.
+/// Stop it for good; a worker that holds it loses its lease.
 #define READPAST_ACTION_TERMINATE 9
 
 /// Record progress and keep the claim; the lease starts anew.
 #define READPAST_ACTION_STEP 10
 
-/// It was not found, so it has no state.
+/// The item was not found, so it has no state.
 #define READPAST_STATE_NONE 0
 
 /// Waits for a worker.
@@ -876,10 +872,10 @@ const char *readpast_batch_tracestate(readpast_batch batch, int32_t index);
 /// Done. Final.
 #define READPAST_STATE_COMPLETED 5
 
-/// Called off before it was done. Final.
+/// Cancelled before it was done. Final.
 #define READPAST_STATE_CANCELLED 6
 
-/// Set aside until somebody resumes it.
+/// Not worked on until somebody resumes it.
 #define READPAST_STATE_PAUSED 7
 
 /// Stopped by an operator. Final.
@@ -890,29 +886,29 @@ const char *readpast_batch_tracestate(readpast_batch batch, int32_t index);
 
 /// What to do with an item. Initialise it with `READPAST_SETTLEMENT_INIT`.
 ///
-/// A text with a length is so many bytes. Without, it ends with its first NUL.
+/// A text with a length has that many bytes. Without a length, it ends at its first NUL.
 typedef struct {
     /// The size of this struct.
     size_t struct_size;
     /// The item's key.
     const char *key;
-    /// The token the item had when the caller last saw it. Required with an attempt; NULL without one: whatever it is.
+    /// The token that the item had when the caller last saw it. Required with an attempt; without one, NULL accepts any.
     const char *token;
-    /// The attempt of the claim. 0 steers an item as an operator, without holding its lease.
+    /// The attempt of the claim. 0 changes the item as an operator, without holding its lease.
     int32_t attempt;
     /// What to do: a `READPAST_ACTION_`.
     int32_t action;
-    /// The step to record. NULL keeps the one there is.
+    /// The step to record. NULL keeps the present one.
     const char *step;
-    /// The response to record. NULL keeps the one there is.
+    /// The response to record. NULL keeps the present one.
     const char *response;
-    /// The error to record. NULL keeps the one there is.
+    /// The error to record. NULL keeps the present one.
     const char *error;
     /// When the item is due again, in milliseconds from now on the server's clock. -1: at `due`.
     int64_t delay_ms;
-    /// When the item is due again, a UTC time like `"2026-11-21T08:30:00Z"`. NULL: as it was, or after `delay_ms`.
+    /// When the item is due again, a UTC time like `"2026-11-21T08:30:00Z"`. NULL: unchanged, or after `delay_ms`.
     const char *due;
-    /// The length of `step` in bytes. 0: it ends in NUL.
+    /// The length of `step` in bytes. 0: it ends at its NUL.
     size_t step_length;
     /// The same of `response`.
     size_t response_length;
@@ -920,51 +916,51 @@ typedef struct {
     size_t error_length;
     /// The same of `due`.
     size_t due_length;
-    /// Values for the item's own columns, written in the same commit: a JSON object in the form of `columns_json` of a new item,
-    /// so that what a subtype has is an object, by the subtype's name. A column that is left out keeps its value. NULL: none.
+    /// Values for the item's own columns, written in the same commit: a JSON object like `columns_json` of a new item, with a
+    /// nested object for each subtype. A column that is left out keeps its value. NULL: none.
     const char *set_json;
     /// The length of `set_json` in bytes. 0: it ends in NUL.
     size_t set_json_length;
 } readpast_settlement;
 #define READPAST_SETTLEMENT_INIT {sizeof(readpast_settlement), NULL, NULL, 0, 0, NULL, NULL, NULL, -1, NULL, 0, 0, 0, 0, NULL, 0}
 
-/// What came of an item, and how it is now. Initialise the first of an array with `READPAST_OUTCOME_INIT`.
+/// The outcome for an item, and its state now. Initialise the first of an array with `READPAST_OUTCOME_INIT`.
 typedef struct {
     /// The size of this struct.
     size_t struct_size;
     /// `READPAST_OK`, `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND` or,
-    /// when work is redriven that is in the queue again, `READPAST_DUPLICATE`.
+    /// when redriven work is in the queue again, `READPAST_DUPLICATE`.
     readpast_status answer;
-    /// The state the item is in now: a `READPAST_STATE_`. It can be Failed although another was asked for and the answer
-    /// is `READPAST_OK`: then its attempts are spent.
+    /// The item's state now: a `READPAST_STATE_`. It can be Failed although another was asked for and the answer is
+    /// `READPAST_OK`: then its attempts are spent.
     int32_t state;
     /// The item's attempt number now.
     int32_t attempt;
     /// 0.
     int32_t reserved;
-    /// The item's token now: the one to go on with after a step. Empty when it was not found. It is a time (at most 35
-    /// bytes), a number or a GUID; hand-written procedures with a longer text for a token are refused when the queue is opened.
+    /// The item's token now, to go on with after a step. Empty when the item was not found. It is a time (at most 35 bytes), a
+    /// number or a GUID; opening a queue refuses hand-written procedures with a longer text for a token.
     char token[40];
 } readpast_outcome;
 #define READPAST_OUTCOME_INIT {sizeof(readpast_outcome), 0, 0, 0, 0, {0}}
 
-/// Ends the claims of `count` (0 to 1000000) items, or records progress, 1000 in a commit. Each item is judged by itself: one
-/// that was lost does not keep the others. With none, nothing is sent. When a call of more than 1000 fails, the thousands
-/// before the failure are settled, and the error has the operation with which the call is repeated to go on.
+/// Ends the claims of `count` (0 to 1000000) items, or records progress, 1000 in a commit. Each item is judged by itself: a lost
+/// item does not affect the others. With no items, nothing is sent. When a call of more than 1000 fails, the thousands before
+/// the failure are settled, and the error has the operation with which to repeat the call.
 ///
-/// `operation` makes the call repeatable: made again with the same UUID and settlements, it changes nothing more and
-/// answers the same. NULL: the library chooses one for its own retries, so that a settlement is applied once even when
-/// the connection breaks.
+/// `operation` makes the call repeatable: a repetition with the same UUID and settlements changes nothing more and returns
+/// the same answers. NULL: the library chooses one for its own retries, so that a settlement is applied once even if the
+/// connection breaks.
 ///
-/// Whoever gives one keeps it until a call with it succeeds: a repetition that fails, with whatever status, leaves open
-/// what became of the first.
+/// If you give one, keep it until a call with it succeeds: a repetition that fails, with any status, leaves the outcome of
+/// the first call open.
 ///
 /// `outcomes` may be NULL; otherwise there are `count` of them.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: all are settled; `outcomes` are written.
-/// - `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`: the answer of the
-///   first item that is not; `outcomes` are written, and tell of each.
+/// - `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`: the answer for the
+///   first item that is not; `outcomes` are written for all.
 /// - `READPAST_INVALID_ITEM`: what a settlement sets does not fit the queue; the message names item and column. None is settled.
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
 /// - `READPAST_OUTCOME_UNKNOWN`: see there.
@@ -981,8 +977,8 @@ readpast_status readpast_queue_settle(readpast_queue queue,
 ///
 /// *Ownership*: the caller frees `*batch` with `readpast_batch_free`. What `settlements` points to is copied.
 ///
-/// *Returns*: as `readpast_queue_settle`: the status says what came of the settlements, whatever was claimed. At 0 and
-/// above, `*batch` holds what was claimed; it is null when nothing was due, and in all other cases.
+/// *Returns*: as `readpast_queue_settle`: the status is that of the settlements, whatever was claimed. At 0 and above,
+/// `*batch` holds the claimed items; it is null when nothing was due, and in all other cases.
 readpast_status readpast_queue_settle_and_claim(readpast_queue queue,
                                                 const readpast_settlement *settlements,
                                                 int32_t count,
@@ -1009,9 +1005,9 @@ typedef struct {
 } readpast_lease;
 #define READPAST_LEASE_INIT {sizeof(readpast_lease), NULL, 0, 0}
 
-/// Renews the leases of a batch while its items are worked on, for whoever claims and settles by hand; a `readpast_worker`
-/// needs none. One thread for each queue does it, however many renewals there are; it takes no signals. Any number of
-/// threads may use the handle.
+/// Renews the leases of a batch while its items are worked on, for programs that claim and settle by hand; a
+/// `readpast_worker` needs none. One thread per queue does it, however many renewals there are; it takes no signals. Any
+/// number of threads may use the handle.
 ///
 /// Made by `readpast_renewal_start`, freed by `readpast_renewal_free`.
 typedef struct {
@@ -1019,8 +1015,8 @@ typedef struct {
     uint64_t id;
 } readpast_renewal;
 
-/// Lets the leases of `count` (0 to 1000000) items start anew, on the server's clock. Neither their tokens nor anything else
-/// of them changes. `readpast_renewal_start` does this on a thread of its own.
+/// Renews the leases of `count` (0 to 1000000) items: they start anew, on the server's clock. Nothing else about the items
+/// changes, not even their tokens. `readpast_renewal_start` does this on a thread of its own.
 ///
 /// `outcomes` may be NULL; otherwise there are `count` of them.
 ///
@@ -1036,10 +1032,10 @@ readpast_status readpast_queue_renew(readpast_queue queue,
                                      readpast_outcome *outcomes,
                                      readpast_error *err);
 
-/// Starts to renew the leases of all items of `batch`, every `interval_ms` (1 to 86400000; a third of
+/// Starts renewing the leases of all items of `batch`, every `interval_ms` (1 to 86400000; a third of
 /// `readpast_queue_lease_ms` is a good choice). Release each item when it is settled.
 ///
-/// *Ownership*: the caller frees `*renewal` with `readpast_renewal_free`. It does not need `queue` and `batch` to stay.
+/// *Ownership*: the caller frees `*renewal` with `readpast_renewal_free`. `queue` and `batch` may be freed before it.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*renewal` runs.
@@ -1052,16 +1048,18 @@ readpast_status readpast_renewal_start(readpast_queue queue,
                                        readpast_renewal *renewal,
                                        readpast_error *err);
 
-/// Stops to renew the item called `key`. To be called when it is settled, else its lease would be renewed in vain and
-/// then be found lost.
+/// Stops renewing the lease of the item with `key`. Call it when the item is settled; otherwise its lease would be renewed in
+/// vain and then be found lost.
 ///
 /// *Returns*:
 /// - `READPAST_OK`.
-/// - `READPAST_NOT_FOUND`: the item is not, or not any more, renewed: it was released or lost before.
+/// - `READPAST_NOT_FOUND`: the item's lease is not renewed, or no longer: it was released or lost before.
 /// - `READPAST_INVALID_ARGUMENT`: the key is NULL or not UTF-8.
-readpast_status readpast_renewal_release(readpast_renewal renewal, const char *key, readpast_error *err);
+readpast_status readpast_renewal_release(readpast_renewal renewal,
+                                         const char *key,
+                                         readpast_error *err);
 
-/// How many items were found lost so far: their leases had run out, or an operator took them. Work on them is in vain.
+/// How many items were found lost so far: their leases ran out, or an operator took them. Work on them is in vain.
 ///
 /// *Returns*: the number, which only grows; 0 for a renewal that is null or freed.
 int32_t readpast_renewal_lost_count(readpast_renewal renewal);
@@ -1073,8 +1071,8 @@ int32_t readpast_renewal_lost_count(readpast_renewal renewal);
 /// *Returns*: text; NULL when there is no such item.
 const char *readpast_renewal_lost_key(readpast_renewal renewal, int32_t index);
 
-/// Stops a renewal and frees it: waits for a round under way, for two seconds at most. Leases stay as they are. The
-/// null handle, and one that was freed already, are let pass.
+/// Stops a renewal and frees it; waits at most two seconds for a round under way. Leases stay as they are. The
+/// null handle, and one that was freed already, are ignored.
 void readpast_renewal_free(readpast_renewal renewal);
 
 
@@ -1084,33 +1082,33 @@ void readpast_renewal_free(readpast_renewal renewal);
 /// An item was settled: handled, or given back.
 #define READPAST_EVENT_SETTLED 1
 
-/// An item was found not to be the worker's any more, before or while it was worked on, or when it was settled.
+/// The worker has lost an item, before or while it was worked on, or when it was settled.
 #define READPAST_EVENT_LOST 2
 
-/// A part of what was given with an item was refused, by the library or the database. It is left out, and the item's error
+/// The library or the database refused a part of what was given with an item. That part is left out, and the item's error
 /// says so.
 #define READPAST_EVENT_REFUSED 3
 
-/// A call failed in a way that may pass, and is made again in a while.
+/// A call failed with an error that may pass, and will be repeated.
 #define READPAST_EVENT_TROUBLE 4
 
-/// How a worker is to work, besides its queue's settings. Initialise it with `READPAST_WORKER_OPTIONS_INIT`.
+/// Options of a worker, besides its queue's settings. Initialise it with `READPAST_WORKER_OPTIONS_INIT`.
 typedef struct {
     /// The size of this struct.
     size_t struct_size;
-    /// 1: the worker stops by itself when nothing is due and nothing in hand. 0: it works until it is told to stop.
+    /// 1: the worker stops by itself when nothing is due or in hand. 0: it works until it is told to stop.
     int32_t until_empty;
     /// How many events are kept until somebody reads them with `readpast_worker_events`, up to 1000000. 0: none.
     int32_t events;
 } readpast_worker_options;
 #define READPAST_WORKER_OPTIONS_INIT {sizeof(readpast_worker_options), 0, 0}
 
-/// A worker: threads of the library's own claim ahead, settle in groups and renew leases, while the caller takes items and
-/// ends them. Any number of the caller's threads may do so at once; nothing is called back.
+/// A worker: threads of the library claim ahead, settle in groups and renew leases, while the caller takes items and ends
+/// them. Any number of the caller's threads may do so at once; there are no callbacks.
 ///
 /// One worker serves as many handlers as the program has; the settings `worker.lanes`, `worker.ahead` and `worker.hold_ms`
-/// say how. What it does when something goes wrong stands in `docs/worker.md`. What had ended and was not settled when the
-/// process died is handed out again.
+/// say how. `docs/worker.md` says what it does when something goes wrong. Items that had ended but were not settled when the
+/// process died are handed out again.
 ///
 /// Made by `readpast_worker_start`, freed by `readpast_worker_free`.
 typedef struct {
@@ -1122,7 +1120,7 @@ typedef struct {
 typedef struct {
     /// The size of this struct.
     size_t struct_size;
-    /// Items in hand that nobody has taken.
+    /// Items in hand that were not taken yet.
     int64_t ready;
     /// Items that were taken and have not ended.
     int64_t begun;
@@ -1130,17 +1128,17 @@ typedef struct {
     int64_t ended;
     /// Items claimed so far.
     int64_t claimed;
-    /// Items settled so far as was asked for.
+    /// Items settled so far, with the action that was asked for.
     int64_t settled;
-    /// Items given back unworked so far, which cost no attempt.
+    /// Items given back unworked so far, without spending an attempt.
     int64_t released;
-    /// Items found not to be this worker's any more.
+    /// Items lost so far.
     int64_t lost;
-    /// Items of which the library or the database refused a part of what was given.
+    /// Items for which the library or the database refused a part of what was given.
     int64_t refused;
     /// Calls answered so far that settled or claimed.
     int64_t calls;
-    /// Calls that failed in a way that may pass.
+    /// Calls that failed with an error that may pass.
     int64_t troubles;
     /// The median of how long the answered calls took, in microseconds, to within a factor of 1.5.
     int64_t call_us_p50;
@@ -1163,33 +1161,33 @@ typedef struct {
     size_t struct_size;
     /// What happened: a `READPAST_EVENT_`.
     int32_t kind;
-    /// Of SETTLED and LOST: the database's answer, `READPAST_OK` if all is well; `READPAST_LEASE_LOST` where a renewal found
-    /// it out. Of REFUSED and TROUBLE: what the call failed with, below 0.
+    /// For SETTLED and LOST: the database's answer, `READPAST_OK` if all is well, `READPAST_LEASE_LOST` if a renewal found the
+    /// loss. For REFUSED and TROUBLE: the status of the failed call, below 0.
     readpast_status answer;
     /// The item's key; NULL for TROUBLE.
     const char *key;
     /// The attempt of the claim; 0 for TROUBLE.
     int32_t attempt;
-    /// Of SETTLED: the state the item is in now, a `READPAST_STATE_`; of LOST, if it is known. Else 0.
+    /// For SETTLED: the item's state now, a `READPAST_STATE_`; for LOST, if it is known. Otherwise 0.
     int32_t state;
-    /// What the item was to be settled as, a `READPAST_ACTION_`; 0 for TROUBLE, and for LOST before it was to be.
+    /// The action asked for, a `READPAST_ACTION_`; 0 for TROUBLE, and for LOST before an action was given.
     int32_t action;
     /// Why; NULL for SETTLED and LOST.
     const char *message;
-    /// What was left out of what was given with the item, by name and length, like `response of 31 characters, delay`. Of
-    /// REFUSED, and of LOST, which leaves out everything; else NULL.
+    /// What was left out of what was given with the item, by name and length, like `response of 31 characters, delay`. For
+    /// REFUSED, and for LOST, which leaves out everything; otherwise NULL.
     const char *left_out;
-    /// A line for a log that tells all of it, and no text of the item's; NULL for SETTLED, which is in order.
+    /// A line for a log with all of this, without any text of the item; NULL for SETTLED.
     const char *line;
 } readpast_event;
 #define READPAST_EVENT_INIT {sizeof(readpast_event), 0, 0, NULL, 0, 0, 0, NULL, NULL, NULL}
 
 /// Starts a worker on `queue`. `options` may be NULL.
 ///
-/// It has a handle of its own on the queue, as `readpast_queue_share` makes: an interrupt of `queue` stops it, and to
-/// close the queue ends it.
+/// It has a handle of its own on the queue, like one from `readpast_queue_share`: interrupting `queue` stops it, and closing
+/// the queue ends it.
 ///
-/// *Ownership*: the caller frees `*worker` with `readpast_worker_free`. It does not need `queue` to stay.
+/// *Ownership*: the caller frees `*worker` with `readpast_worker_free`. `queue` may be freed before it.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*worker` works.
@@ -1200,10 +1198,9 @@ readpast_status readpast_worker_start(readpast_queue queue,
                                       readpast_worker *worker,
                                       readpast_error *err);
 
-/// Takes up to `max_items` (1 to 1000) items that are due, waiting up to `wait_ms` (0 to 86400000) for the first. They
-/// are leased, and their leases are renewed until they are ended, however long that takes. Items that are here already
-/// are handed out at once; what lies side by side comes together, so that there may be less than `max_items` although
-/// more are due.
+/// Takes up to `max_items` (1 to 1000) due items, waiting up to `wait_ms` (0 to 86400000) for the first. They are claimed,
+/// and their leases are renewed until they are ended, however long that takes. Items that were claimed ahead are handed out
+/// at once. A batch has items of one claim only, so it may have fewer than `max_items` although more are due.
 ///
 /// *Ownership*: the caller frees `*batch` with `readpast_batch_free`, before or after the items are ended.
 ///
@@ -1218,17 +1215,17 @@ readpast_status readpast_worker_take(readpast_worker worker,
                                      readpast_batch *batch,
                                      readpast_error *err);
 
-/// Ends `count` (1 to 1000) items that were taken, each on the terms of its settlement, of which the token may be NULL.
-/// Returns at once: the worker settles them, with what else has ended, in its next call. What becomes of them is told by
-/// `readpast_worker_events`. To record a step and keep the item, see `readpast_worker_step`.
+/// Ends `count` (1 to 1000) items that were taken, each with its settlement, whose token may be NULL. Returns at once: the
+/// worker settles them, together with others that have ended, in its next call. `readpast_worker_events` tells the outcome.
+/// To record a step and keep the item, see `readpast_worker_step`.
 ///
-/// What is done stays done. A text that is none, a time out of range and values that its columns do not take are left
-/// out, as is what the database cannot store, and the item's error says so; an error's own text is made UTF-8, with
-/// U+FFFD for what is not. An action that does not end an item fails it. READPAST_EVENT_REFUSED tells of all these.
+/// Work that was done is not done again. Invalid text, a time out of range, values that the columns do not take, and whatever
+/// the database cannot store are left out, and the item's error says so. In an error's own text, U+FFFD replaces what is not
+/// UTF-8. An action that does not end an item makes it Failed. READPAST_EVENT_REFUSED tells of all these.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: all have ended.
-/// - `READPAST_NOT_FOUND`: one at least is not in hand: it ended before, or was never taken. The others have ended.
+/// - `READPAST_NOT_FOUND`: at least one is not in hand: it ended before, or was never taken. The others have ended.
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: a key, an attempt, or the array itself cannot be taken; the
 ///   message names it. None has ended.
 readpast_status readpast_worker_end(readpast_worker worker,
@@ -1236,13 +1233,13 @@ readpast_status readpast_worker_end(readpast_worker worker,
                                     int32_t count,
                                     readpast_error *err);
 
-/// Records a step, of at most 60 characters, of an item that was taken, so that another attempt can go on from there.
-/// The claim is kept, and its lease starts anew. Waits until the database has it.
+/// Records a step, of at most 60 characters, of an item that was taken, so that another attempt can resume there. The claim
+/// is kept, and its lease starts anew. Waits until the database has the step.
 ///
 /// *Returns*:
 /// - `READPAST_OK`.
-/// - `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`: the item is not this
-///   worker's any more; work on it is in vain.
+/// - `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`: the worker has lost the
+///   item; work on it is in vain.
 /// - `READPAST_INVALID_ARGUMENT`: an argument cannot be taken; the message names it.
 /// - any failure that cannot pass by itself.
 readpast_status readpast_worker_step(readpast_worker worker,
@@ -1251,17 +1248,17 @@ readpast_status readpast_worker_step(readpast_worker worker,
                                      const char *step,
                                      readpast_error *err);
 
-/// Whether an item that was taken was found lost: its lease ran out, or an operator took it. Work on it is in vain then.
+/// Whether an item that was taken was found lost: its lease ran out, or an operator took it. Work on it is then in vain.
 ///
 /// *Returns*: 1 if it was, or is not in hand; 0 if not; 1 for a worker that is null or freed, or a key that is NULL.
 int32_t readpast_worker_is_lost(readpast_worker worker,
                                 const char *key,
                                 int32_t attempt);
 
-/// Waits up to `wait_ms` (0 to 86400000) for news that whoever has handlers at work must know of: that an item in hand was
-/// found lost, or that the worker was told to stop, or has failed. They are counted: `seen` (from 0) is how many the caller
-/// knows of, 0 at first, and `*news` how many there are. Ask then `readpast_worker_is_lost` for each item that is worked on,
-/// and `readpast_worker_is_stopping`. One thread that waits here is enough for all handlers; nothing is missed meanwhile.
+/// Waits up to `wait_ms` (0 to 86400000) for news that running handlers must know of: an item in hand was found lost, or the
+/// worker was told to stop, or has failed. News are counted: `seen` is how many the caller knows of, 0 at first, and `*news`
+/// how many there are. Then ask `readpast_worker_is_lost` for each item that is worked on, and `readpast_worker_is_stopping`.
+/// One waiting thread is enough for all handlers; the count makes sure that no news is missed.
 ///
 /// *Threads*: any number may wait, each with its own count.
 ///
@@ -1275,33 +1272,34 @@ readpast_status readpast_worker_news(readpast_worker worker,
                                      int64_t *news,
                                      readpast_error *err);
 
-/// Has the leases of all items in hand renewed now, and not only when a third of their time is over. Returns at once.
+/// Renews the leases of all items in hand now, without waiting for a third of their time. Returns at once.
 ///
 /// *Returns*:
 /// - `READPAST_OK`.
 readpast_status readpast_worker_renew(readpast_worker worker, readpast_error *err);
 
-/// Tells a worker to stop: nothing is handed out any more, what nobody has taken is given back without costing an
-/// attempt, and what ends is settled. Returns at once; `readpast_worker_close` waits.
+/// Tells a worker to stop: it hands out no more items, gives back those that were not taken, without spending an attempt, and
+/// settles those that end. Returns at once; `readpast_worker_close` waits.
 ///
 /// *Threads*: not from a signal handler.
 ///
 /// *Returns*:
-/// - `READPAST_OK`: also when it was told before.
-readpast_status readpast_worker_stop(readpast_worker worker, readpast_error *err);
+/// - `READPAST_OK`, also when it was told before.
+readpast_status readpast_worker_stop(readpast_worker worker,
+                                     readpast_error *err);
 
 /// Whether a worker was told to stop, or has failed.
 ///
 /// *Returns*: 1 if so; 0 if not; 1 for a worker that is null or freed.
 int32_t readpast_worker_is_stopping(readpast_worker worker);
 
-/// Stops a worker, and waits up to `wait_ms` (0 to 86400000) until all that was taken has ended and is settled. Then it
-/// is given up: leases run out, and other workers take over what was in hand. Whatever it returns, no more events and no
-/// more news come.
+/// Stops a worker, and waits up to `wait_ms` (0 to 86400000) until all items that were taken have ended and are settled. Then
+/// the worker is given up: leases run out, and other workers take over what was in hand. Whatever it returns, no more events
+/// and no more news come.
 ///
 /// *Returns*:
-/// - `READPAST_OK`: nothing is in hand any more.
-/// - `READPAST_TIMED_OUT`: something was; the message says how much.
+/// - `READPAST_OK`: nothing is in hand.
+/// - `READPAST_TIMED_OUT`: items were still in hand; the message says how many.
 /// - any failure that made the worker stop.
 readpast_status readpast_worker_close(readpast_worker worker,
                                       int64_t wait_ms,
@@ -1316,18 +1314,18 @@ readpast_status readpast_worker_get_figures(readpast_worker worker,
                                             readpast_worker_figures *figures,
                                             readpast_error *err);
 
-/// Takes up to `max_events` (1 to 1000) of the events that nobody has read yet, oldest first, waiting up to `wait_ms` (0
-/// to 86400000) for the first. A worker keeps as many as its options said; when more come, the oldest are dropped, of those
-/// first that tell of items settled in order.
+/// Takes up to `max_events` (1 to 1000) unread events, oldest first, waiting up to `wait_ms` (0 to 86400000) for the first. A
+/// worker keeps as many as its options say; when more come, the oldest are dropped, first those of items that were settled in
+/// order.
 ///
 /// *Ownership*: the caller frees `*events` with `readpast_events_free`.
 ///
-/// *Threads*: each event is told once.
+/// *Threads*: each event is returned once.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*events` holds at least one.
 /// - `READPAST_EMPTY`: there was none in time; `*events` is null.
-/// - `READPAST_INTERRUPTED`: all are read and there will be no more: the worker was closed or freed, or keeps none.
+/// - `READPAST_INTERRUPTED`: all are read and no more will come: the worker was closed or freed, or keeps none.
 ///   `*events` is null.
 readpast_status readpast_worker_events(readpast_worker worker,
                                        int32_t max_events,
@@ -1335,8 +1333,8 @@ readpast_status readpast_worker_events(readpast_worker worker,
                                        readpast_events *events,
                                        readpast_error *err);
 
-/// Stops a worker and frees it. Returns at once: what has ended is settled in the background, what nobody has taken is
-/// given back, and the leases of what was taken and has not ended run out. Close it first to wait. The null handle, and
+/// Stops a worker and frees it. Returns at once: items that have ended are settled in the background, items that were not
+/// taken are given back, and the leases of the others run out. To wait, close it first. The null handle, and
 /// one that was freed already, are ignored.
 void readpast_worker_free(readpast_worker worker);
 
@@ -1368,7 +1366,7 @@ typedef struct {
     size_t struct_size;
     /// The item's key.
     const char *key;
-    /// The token the item had when the caller saw it: only if it is still that is the item meant. NULL: whatever it is.
+    /// The token that the item had when the caller saw it; with another token the item is left alone. NULL: any token.
     const char *token;
 } readpast_item_ref;
 #define READPAST_ITEM_REF_INIT {sizeof(readpast_item_ref), NULL, NULL}
@@ -1421,23 +1419,23 @@ typedef struct {
     int64_t wait_mean_ms;
     /// Milliseconds from started to finished, on average.
     int64_t run_mean_ms;
-    /// How many items were enqueued within the last hour; -1 when the queue deletes what is completed.
+    /// How many items were enqueued within the last hour; -1 when the queue deletes completed items.
     int64_t arrivals_last_hour;
-    /// How many items are worked on now: in flight, with a lease that has not run out.
+    /// How many items are being worked on: in flight, with a lease that has not run out.
     int64_t workers_busy;
-    /// How many must be worked on at once to keep up (Little's law): the arrivals of the last hour per millisecond, times
-    /// the mean run, divided by 0.8, so that workers are idle for a fifth of their time and waits stay short. At least 1
-    /// while there is work; -1 when the arrivals are not known.
+    /// How many workers keep up (Little's law): the arrivals of the last hour per millisecond, times the mean run, divided by
+    /// 0.8, so that workers are idle for a fifth of their time and waits stay short. At least 1 while there is work; -1 when the
+    /// arrivals are not known.
     int64_t workers_needed;
 } readpast_stats;
 #define READPAST_STATS_INIT {sizeof(readpast_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
-/// Finds up to `max_items` (1 to 1000) items, in the order of their keys. Nothing is claimed or changed.
+/// Finds up to `max_items` (1 to 1000) items, in the order of their keys. It claims and changes nothing.
 ///
-/// `filter_json` is a JSON object, of which every member narrows the choice: `keys`, `status` and `types` (arrays of text),
-/// `before` and `after` (UTC times, of the last change), `error` (a part of its text, in this case; nothing in it is a
-/// wildcard) and `longer_ms` (a whole number: the last attempt took more milliseconds, or the item has been Processing for
-/// more). NULL: all items.
+/// `filter_json` is a JSON object in which every member narrows the choice: `keys`, `status` and `types` (arrays of text),
+/// `before` and `after` (UTC times, of the last change), `error` (a part of its text, case-sensitive, without wildcards) and
+/// `longer_ms` (a whole number: the last attempt took more milliseconds, or the item has been Processing for more). NULL: all
+/// items.
 ///
 /// `after_key` is the last key of the page before; NULL: from the start.
 ///
@@ -1456,16 +1454,16 @@ readpast_status readpast_queue_find(readpast_queue queue,
                                     readpast_batch *batch,
                                     readpast_error *err);
 
-/// Lets `count` (0 to 1000000) items that ended, or that wait, be worked on as if they were new, 1000 in a commit: Failed,
-/// Cancelled, Terminated, PartiallyCompleted, Error and Paused become Pending, due now, with all their attempts. Response,
-/// error and step stay. Each item is judged by itself.
+/// Starts `count` (0 to 1000000) items over, 1000 in a commit: Failed, Cancelled, Terminated, PartiallyCompleted, Error and
+/// Paused items become Pending, due now, with all their attempts. Response, error and step stay. Each item is judged by
+/// itself.
 ///
 /// `operation` is as for `readpast_queue_settle`. `outcomes` may be NULL; otherwise there are `count` of them.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: all are due; `outcomes` are written.
 /// - `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`, `READPAST_DUPLICATE` (the same work is in
-///   the queue again, unfinished): the answer of the first item that is not; `outcomes` are written, and tell of each.
+///   the queue again, unfinished): the answer for the first item that is not; `outcomes` are written for all.
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
 /// - `READPAST_OUTCOME_UNKNOWN`: see there.
 /// - any other failure of the connection or the server.
@@ -1477,7 +1475,7 @@ readpast_status readpast_queue_redrive(readpast_queue queue,
                                        readpast_error *err);
 
 /// Deletes up to `max_items` (1 to 1000) finished items that fit `filter_json`, which is that of `readpast_queue_find`.
-/// Without a status it means Completed, PartiallyCompleted, Cancelled and Terminated; Failed items go only when they are
+/// Without a status it means Completed, PartiallyCompleted, Cancelled and Terminated; Failed items are deleted only when
 /// named. Call it until it deletes none.
 ///
 /// When the connection breaks, the call is repeated, and counts only what the repetition deleted.
@@ -1494,8 +1492,8 @@ readpast_status readpast_queue_purge(readpast_queue queue,
                                      int64_t *purged,
                                      readpast_error *err);
 
-/// Counts the queue's items and measures how long they take. Reads much of the table: for a page that somebody looks at,
-/// not for every round of a worker.
+/// Counts the queue's items and measures how long they take. It reads much of the table: call it for a page that somebody
+/// looks at, not in every round of a worker.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*stats` is written.
@@ -1505,23 +1503,23 @@ readpast_status readpast_queue_stats(readpast_queue queue,
                                      readpast_stats *stats,
                                      readpast_error *err);
 
-/// Figures of which a queue has one for each step, type or attempt, as a batch that is read like one of items. Each stands in a
-/// column of its own, which is NULL where the figure is not known; the key is what it is of.
+/// Figures for each step, type or attempt, as a batch that is read like one of items. Each figure is in a column of its own,
+/// which is NULL if the figure is not known; the key is the step, type or attempt.
 ///
 /// `of` says which:
-/// - "steps": of each step that the description lists, and of an empty one for items that are at none of them: `Step`, and how
-///   many items are in each state, by its name (`Pending`, `Processing` ...). Counted, as `readpast_queue_stats` does.
-/// - "types": of each type, where the queue has more than one: `Type`, `Waiting`, `Due`, `OldestDueMs`, `InFlight`,
-///   `EndedPerHour`, `ArrivalsLastHour`, `RunMeanMs`, `WorkersNeeded`, and `Capped`, true where there may be more. From a bounded
+/// - "steps": for each step that the description lists, and an empty one for items at none of them: `Step`, and how many items
+///   are in each state, by its name (`Pending`, `Processing` ...). Counted, as by `readpast_queue_stats`.
+/// - "types": for each type, if the queue has more than one: `Type`, `Waiting`, `Due`, `OldestDueMs`, `InFlight`,
+///   `EndedPerHour`, `ArrivalsLastHour`, `RunMeanMs`, `WorkersNeeded`, and `Capped`, true if there may be more. From a bounded
 ///   look.
-/// - "trend": one row, of the queue: `ArrivalsPerHour`, `EndedPerHour`, `Depth`, `DepthInAnHour`, `WorkersNeeded`,
-///   `WorkersToCatchUp`, and `Counted`, false where they are an estimate. From a bounded look. One look at a queue that deletes
-///   what is completed cannot tell what ends. "trend 5000" looks at such a queue twice, 5000 ms apart, and takes that much longer;
-///   any other queue is looked at once. 1 to 600000 ms.
-/// - "attempts": of each attempt at the item `key` that has ended, the oldest first, where the description says
-///   `attempts.history`: `AttemptNum`, `Worker`, `StartedAt`, `EndedAt`, `Outcome`, `Step`, `Response`, `Error`.
+/// - "trend": one row for the queue: `ArrivalsPerHour`, `EndedPerHour`, `Depth`, `DepthInAnHour`, `WorkersNeeded`,
+///   `WorkersToCatchUp`, and `Counted`, false if they are an estimate. From a bounded look. One look at a queue that deletes
+///   completed items cannot tell how many end. "trend 5000" (1 to 600000 ms) looks at such a queue twice, 5000 ms apart, and
+///   takes that much longer; it looks at any other queue once.
+/// - "attempts": for each ended attempt at the item `key`, the oldest first, if the description has `attempts.history`:
+///   `AttemptNum`, `Worker`, `StartedAt`, `EndedAt`, `Outcome`, `Step`, `Response`, `Error`.
 ///
-/// `key` is for "attempts" alone, and NULL for the others.
+/// `key` is only for "attempts", and NULL for the others.
 ///
 /// *Ownership*: the caller frees `*batch` with `readpast_batch_free`. The texts are copied.
 ///
@@ -1550,16 +1548,16 @@ typedef struct {
 } readpast_text;
 
 /// What this process has done with its queues since it began, in Prometheus' text format (`text/plain; version=0.0.4;
-/// charset=utf-8`), for a page that Prometheus scrapes: claims, settlements by what came of them, lost leases, retries, errors,
-/// how long calls took, connections and workers, with the labels `schema` and `queue`. docs/operate.md lists the names, which
-/// later versions may add to. It is of all queues that were opened in the process, through whatever binding of this library;
-/// of closed ones the counters stay. (What the database knows of a queue is not in it: `readpast serve` tells that.)
+/// charset=utf-8`), for a page that Prometheus scrapes: claims, settlements by outcome, lost leases, retries, errors, durations
+/// of calls, connections and workers, with the labels `schema` and `queue`. docs/reference.md lists the names; later versions may
+/// add some. It covers all queues that were opened in the process, through any binding of this library; the counters of closed
+/// ones stay. (Figures from the database are not in it: `readpast serve` has those.)
 ///
-/// Asks no server, waits for none, and opens nothing: made for being called every few seconds.
+/// It asks no server, waits for none, and opens nothing: call it every few seconds.
 ///
 /// *Ownership*: the caller frees `*text` with `readpast_text_free`.
 ///
-/// *Threads*: beside whatever calls are under way. In the child of a fork the figures begin anew.
+/// *Threads*: at any time, beside other calls. In the child of a fork the figures start from zero.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*text` holds the figures; `readpast_text_get` reads them.
@@ -1567,14 +1565,14 @@ typedef struct {
 readpast_status readpast_metrics(readpast_text *text,
                                  readpast_error *err);
 
-/// What the text says.
+/// The characters of the text.
 ///
 /// *Ownership*: the characters are the text's, until that is freed.
 ///
 /// *Returns*: UTF-8; NULL for a text that is null or freed.
 const char *readpast_text_get(readpast_text text);
 
-/// Frees a text. The null handle, and one that was freed already, are let pass.
+/// Frees a text. The null handle, and one that was freed already, are ignored.
 void readpast_text_free(readpast_text text);
 
 

@@ -70,7 +70,7 @@ pub enum ErrorKind {
     Unsupported,
     /// The server refused the statement for a reason that no other kind names.
     Database,
-    /// The server's answer does not have the shape that the installed procedures give.
+    /// The server's answer does not have the shape that the installed procedures return.
     Protocol,
     /// This process has run out of memory or of file descriptors.
     Exhausted,
@@ -189,7 +189,7 @@ impl Error {
         &self.message
     }
 
-    /// The five characters of the SQLSTATE, when a driver or server gave one.
+    /// The five characters of the SQLSTATE, if a driver or server gave one.
     #[must_use]
     pub fn sqlstate(&self) -> Option<&str> {
         self.sqlstate.as_deref()

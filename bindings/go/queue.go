@@ -114,8 +114,8 @@ func (q *Queue) GivenUp() int64 {
 	return q.handle.GivenUp()
 }
 
-// Lease is how long a claim holds: the setting lease.ms, or what the queue's description says. The queue's setting in
-// AppSettings, if there is one, counts above both and is not asked for.
+// Lease is how long a claim holds: the setting lease.ms, or else what the queue's description says. The queue's leaseMs in
+// AppSettings overrides the description on the server, and is not asked for here.
 func (q *Queue) Lease() time.Duration {
 	return q.lease
 }

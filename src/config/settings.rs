@@ -54,7 +54,7 @@ pub const SETTINGS: [Setting; 26] = [
         key: "dialect",
         kind: Kind::Choice(&["auto", "sqlserver", "postgres"]),
         default: "auto",
-        meaning: "Which SQL to speak; auto asks the server who it is.",
+        meaning: "The SQL to speak; auto asks the server which it is.",
     },
     Setting {
         key: "schema",
@@ -66,26 +66,26 @@ pub const SETTINGS: [Setting; 26] = [
         key: "worker",
         kind: Kind::Text(128),
         default: "",
-        meaning: "Who holds the leases. Empty makes a name that is unique to the handle; set it only if nobody else uses it.",
+        meaning: "The worker's name, which holds the leases. Empty: a name that is unique to the handle. Set it only if nobody else uses it.",
     },
     Setting {
         key: "worker.run_at",
         kind: Kind::Text(30),
         default: "",
-        meaning: "UTC time that all claims of this handle carry, in queues that keep one (`run_time`). Empty: when it was opened.",
+        meaning: "UTC time that all claims of this handle carry, in queues with `run_time`. Empty: when the handle was opened.",
     },
     Setting {
         key: "worker.types",
         kind: Kind::Texts(MAX_KINDS, 60),
         default: "",
-        meaning: "Types of the items that claims of this handle take, like `[\"Email\"]`. Empty: all. The queue has to say `claim_by`.",
+        meaning: "Types of the items that this handle claims, like `[\"Email\"]`. Empty: all. The queue must have `claim_by`.",
     },
     Setting {
         key: "worker.steps",
         kind: Kind::Texts(MAX_KINDS, 60),
         default: "",
-        meaning: "Steps of the items that claims of this handle take; `\"\"` is that of items without one. Empty: all. The queue has to \
-                  say `claim_by`.",
+        meaning: "Steps of the items that this handle claims; `\"\"` stands for items without one. Empty: all. The queue must have \
+                  `claim_by`.",
     },
     Setting {
         key: "worker.lanes",
@@ -97,19 +97,19 @@ pub const SETTINGS: [Setting; 26] = [
         key: "worker.ahead",
         kind: Kind::Number(0, 10_000),
         default: "1000",
-        meaning: "Most items that a worker claims ahead of its handlers. It claims no more than they begin in half of `worker.hold_ms`.",
+        meaning: "Most items that a worker claims ahead of its handlers. It claims no more than they will begin in half of `worker.hold_ms`.",
     },
     Setting {
         key: "worker.hold_ms",
         kind: Kind::Number(1, 3_600_000),
         default: "500",
-        meaning: "How long a claimed item may wait for a handler; then it is given back, which costs no attempt.",
+        meaning: "How long a claimed item may wait for a handler; then it is given back, without spending an attempt.",
     },
     Setting {
         key: "lease.ms",
         kind: Kind::Number(10, 86_400_000),
         default: "",
-        meaning: "How long a claim is the worker's before it must be renewed, on the server's clock. Empty: as the queue says.",
+        meaning: "How long a lease lasts unless it is renewed, on the server's clock. Empty: as the queue says.",
     },
     Setting {
         key: "poll.interval_ms",
@@ -121,21 +121,21 @@ pub const SETTINGS: [Setting; 26] = [
         key: "recover.interval_ms",
         kind: Kind::Number(10, 3_600_000),
         default: "5000",
-        meaning: "How often claims also give back the items of dead workers: one claim of all in the queue does, so that it costs \
-                  the same however many workers there are. What ran out is back no later than this, if anybody claims.",
+        meaning: "How often claims also give back the items of dead workers. One claim of all in the queue does it, so the cost \
+                  does not grow with the workers. An item is back this long after its lease ran out, at the latest, if anybody claims.",
     },
     Setting {
         key: "retention.interval_ms",
         kind: Kind::Number(10, 86_400_000),
         default: "60000",
-        meaning: "How often workers of a queue that says `retention` delete what is over; one worker of all does it.",
+        meaning: "How often workers of a queue with `retention` delete what is over; one worker of all does it.",
     },
     Setting {
         key: "item.max_bytes",
         kind: Kind::Number(0, 2_147_483_647),
         default: "16777216",
-        meaning: "Most bytes of an item's values (0: any number). Enqueuing refuses a larger item; a claim ends one that is in the \
-                  table as Failed, with the reason.",
+        meaning: "Most bytes of an item's values (0: any number). Enqueuing refuses a larger item; a claim makes one \
+                  that is already in the table Failed, with the reason.",
     },
     Setting {
         key: "pool.size",
@@ -153,7 +153,7 @@ pub const SETTINGS: [Setting; 26] = [
         key: "pool.idle_ms",
         kind: Kind::Number(0, 86_400_000),
         default: "300000",
-        meaning: "A connection unused for so long is closed.",
+        meaning: "A connection that is unused for this long is closed.",
     },
     Setting {
         key: "pool.lifetime_ms",
@@ -190,7 +190,7 @@ pub const SETTINGS: [Setting; 26] = [
         key: "retry.first_ms",
         kind: Kind::Number(1, 60_000),
         default: "20",
-        meaning: "Pause before the first retry; it doubles with each, and a random part of it is taken off.",
+        meaning: "Pause before the first retry. It doubles with each retry, less a random part.",
     },
     Setting {
         key: "retry.longest_ms",
@@ -202,7 +202,7 @@ pub const SETTINGS: [Setting; 26] = [
         key: "application",
         kind: Kind::Text(128),
         default: "readpast",
-        meaning: "Name that the server shows for the connections (SQL Server: program_name, PostgreSQL: application_name).",
+        meaning: "The connections' name on the server (SQL Server: program_name, PostgreSQL: application_name).",
     },
 ];
 

@@ -14,13 +14,13 @@ pub const READPAST_ACTION_FAIL: i32 = 3;
 pub const READPAST_ACTION_RETRY: i32 = 4;
 /// Give the item back unworked: it is Pending again, and this attempt does not count.
 pub const READPAST_ACTION_RELEASE: i32 = 5;
-/// Call it off.
+/// Cancel it.
 pub const READPAST_ACTION_CANCEL: i32 = 6;
-/// Set it aside.
+/// Do not work on it until it is resumed.
 pub const READPAST_ACTION_PAUSE: i32 = 7;
-/// Let a paused item, or one that waits for its next attempt, be picked up again.
+/// Make a paused item, or one that waits for its next attempt, Pending again.
 pub const READPAST_ACTION_RESUME: i32 = 8;
-/// Stop it for good; a worker that holds it finds its lease lost.
+/// Stop it for good; a worker that holds it loses its lease.
 pub const READPAST_ACTION_TERMINATE: i32 = 9;
 /// Record progress and keep the claim; the lease starts anew.
 pub const READPAST_ACTION_STEP: i32 = 10;

@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 /// The items of one claim, in the order they were due. Immutable; any number of threads may read it. It does not need
 /// its queue, which may be closed or freed.
 ///
-/// Made by the calls that claim, freed by `readpast_batch_free`. What it lends, text above all, lives as long as it.
+/// Made by the calls that claim, freed by `readpast_batch_free`. What it lends, such as text, lives as long as it.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct readpast_batch {
@@ -144,19 +144,19 @@ pub unsafe extern "C" fn readpast_batch_item(
 }
 
 /// The item at `index` as one JSON object on one line, a member per column. Times are text in UTC, decimals are text with
-/// all their digits, bytes are base64. A JSON document stands there as it is stored, digit by digit; what
-/// is in such a column and is no JSON, or nested deeper than 60 levels, is text. Made at the first call, then kept.
+/// all their digits, bytes are base64. A JSON document is embedded as it is stored, digit by digit; a value of such a column
+/// that is not JSON, or is nested deeper than 60 levels, is text. Made at the first call, then kept.
 ///
 /// *Ownership*: the text is the batch's, until that is freed.
 ///
-/// *Returns*: text; NULL when there is no such item, or not the memory for it: its columns are there all the same.
+/// *Returns*: text; NULL when there is no such item, or no memory for it: its columns can be read all the same.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_batch_json(batch: readpast_batch, index: i32) -> *const c_char {
     read(batch, ptr::null(), |batch| batch.json(index).map_or(ptr::null(), |json| json.as_ptr()))
 }
 
-/// Frees a batch, and what it lent. Its items stay claimed. The null handle, and one that was freed already, are let
-/// pass.
+/// Frees a batch, and what it lent. Its items stay claimed. The null handle, and one that was freed already, are
+/// ignored.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_batch_free(batch: readpast_batch) {
     contained((), || batch.free());

@@ -11,17 +11,17 @@ use super::queue::readpast_queue;
 use super::status::{READPAST_EMPTY, READPAST_OK, readpast_status};
 use crate::item::Batch;
 
-/// Claims up to `max_items` (1 to 1000) items that are due, in the order they were due. Each is this worker's until its
-/// lease runs out, on the server's clock; settle or renew it before.
+/// Claims up to `max_items` (1 to 1000) due items, in the order they were due. Each is this worker's until its lease runs
+/// out, on the server's clock; settle it or renew its lease before that.
 ///
-/// When none is due, the call waits up to `wait_ms` (0 to 86400000) for the first.
+/// If none is due, the call waits up to `wait_ms` (0 to 86400000) for the first.
 ///
 /// *Ownership*: the caller frees `*batch` with `readpast_batch_free`; the items stay claimed.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*batch` holds at least one item.
 /// - `READPAST_EMPTY`: none became due in time; `*batch` is null.
-/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` was called, before or meanwhile; `*batch` is null.
+/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` was called, before or during the call; `*batch` is null.
 /// - `READPAST_CLOSED`: the queue was closed, perhaps during the wait.
 /// - any failure of the connection or the server.
 #[unsafe(no_mangle)]

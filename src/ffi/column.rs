@@ -28,8 +28,8 @@ pub const READPAST_TYPE_TIMESTAMP: i32 = 7;
 pub const READPAST_TYPE_DATE: i32 = 8;
 /// A GUID: `text`.
 pub const READPAST_TYPE_GUID: i32 = 9;
-/// A JSON document: `text`, as it is stored. What others have written into such a column need not be JSON: SQL Server keeps
-/// it as text.
+/// A JSON document: `text`, as it is stored. Other code may have written something that is not JSON: SQL Server keeps it as
+/// text.
 pub const READPAST_TYPE_JSON: i32 = 10;
 
 /// A column of the items. Initialise it with `READPAST_COLUMN_INIT`.

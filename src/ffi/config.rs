@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::sync::Mutex;
 use std::ffi::c_char;
 
-/// The settings that a queue is opened with. Any number of threads may use it; opening copies it.
+/// The settings to open a queue with. Any number of threads may use it; opening copies it.
 ///
 /// Made by `readpast_config_new`, freed by `readpast_config_free`.
 #[repr(C)]
@@ -52,8 +52,8 @@ pub extern "C" fn readpast_config_new() -> readpast_config {
     contained(None, || readpast_config::hand_out(Mutex::default())).unwrap_or(readpast_config::null())
 }
 
-/// Sets the setting called `key`, like `"lease.ms"`, to `value`, like `"30000"`. Set again, it takes the last value. The
-/// docs/reference.md lists the settings; only `"connection"` has to be set.
+/// Sets the setting called `key`, like `"lease.ms"`, to `value`, like `"30000"`. The last value counts.
+/// docs/reference.md lists the settings; only `"connection"` is required.
 ///
 /// *Returns*:
 /// - `READPAST_OK`.
@@ -85,9 +85,9 @@ fn not_given(key: &str) -> Failure {
     ))
 }
 
-/// Frees a configuration. The null handle, and one that was freed already, are let pass.
+/// Frees a configuration. The null handle, and one that was freed already, are ignored.
 ///
-/// *Threads*: queues that were opened with it are not concerned.
+/// *Threads*: queues that were opened with it stay as they are.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_config_free(config: readpast_config) {
     contained((), || config.free());

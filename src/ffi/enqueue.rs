@@ -19,7 +19,7 @@ use std::ffi::c_char;
 pub struct readpast_new_item {
     /// The size of this struct.
     pub struct_size: usize,
-    /// The kind of work, one of the queue's types. NULL: the first of them.
+    /// The type of work, one of the queue's types. NULL: the first of them.
     pub r#type: *const c_char,
     /// The step to begin with. NULL: none.
     pub step: *const c_char,
@@ -29,8 +29,8 @@ pub struct readpast_new_item {
     pub due: *const c_char,
     /// The values of the queue's own columns, as a JSON object. NULL: all columns are NULL.
     pub columns_json: *const c_char,
-    /// The W3C `traceparent` in which it is enqueued, for a queue whose description has `trace`; others take no notice. What is
-    /// malformed is left out, and is no error. It gives way to a value of the column in `columns_json`. NULL: none.
+    /// The W3C `traceparent` under which it is enqueued, for a queue whose description has `trace`; others ignore it. A malformed
+    /// one is left out without an error. A value of the column in `columns_json` overrides it. NULL: none.
     pub traceparent: *const c_char,
     /// The `tracestate` that belongs to it. NULL: none.
     pub tracestate: *const c_char,
@@ -42,24 +42,24 @@ unsafe impl Versioned for readpast_new_item {
     const FIRST_SIZE: usize = size_of::<Self>();
 }
 
-/// Enqueues `count` (0 to 1000000) items, 1000 in a commit. Up to 1000 go in all, or in case of a failure none; of more, the
-/// thousands before the failure are in, and the error has the operation with which the call is repeated to go on. All are
-/// checked before the first is sent. Of a queue whose description says what a duplicate is, duplicates alone are left out.
-/// With none, nothing is sent.
+/// Enqueues `count` (0 to 1000000) items, 1000 in a commit. Up to 1000 are enqueued all together, or on a failure not at all.
+/// Of more, the thousands before a failure are enqueued, and the error has the operation with which to repeat the call. All
+/// items are checked before the first is sent. In a queue with `dedup`, only duplicates are left out. With no items, nothing is
+/// sent.
 ///
-/// `operation` makes the call repeatable: made again with the same UUID and items, it enqueues nothing more and answers
-/// the same. NULL: the library chooses one for its own retries. Each thousand has an identity that is made of it.
+/// `operation` makes the call repeatable: a repetition with the same UUID and items enqueues nothing more and returns the
+/// same answers. NULL: the library chooses one for its own retries. The identity of each thousand is derived from it.
 ///
-/// Whoever gives one keeps it until a call with it succeeds: a repetition that fails, with whatever status, leaves open
-/// what became of the first.
+/// If you give one, keep it until a call with it succeeds: a repetition that fails, with any status, leaves the outcome of
+/// the first call open.
 ///
-/// `receipts` may be NULL; otherwise it is given what came of each item.
+/// `receipts` may be NULL; otherwise it gets the outcome of each item.
 ///
 /// *Ownership*: what `items` points to is copied. The caller frees `*receipts` with `readpast_receipts_free`.
 ///
 /// *Returns*:
-/// - `READPAST_OK`: all are enqueued; `*receipts` has as many receipts, and is null when there are none.
-/// - `READPAST_DUPLICATE`: as above, but for at least one which was there already; its receipt says so.
+/// - `READPAST_OK`: all are enqueued; `*receipts` has a receipt for each, and is null when there are none.
+/// - `READPAST_DUPLICATE`: as above, except at least one duplicate; its receipt says so.
 /// - `READPAST_INVALID_ITEM`: an item does not fit the queue; the message names it and the column.
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
 /// - `READPAST_OUTCOME_UNKNOWN`: see there.

@@ -40,7 +40,7 @@ pub extern "C" fn readpast_error_status(error: readpast_error) -> readpast_statu
     read(error, READPAST_OK, Failure::status)
 }
 
-/// One line for a person: what is wrong and, where there is one, the remedy. Holds no passwords.
+/// One line for a person: what is wrong and, if there is one, the remedy. It has no passwords.
 ///
 /// *Ownership*: the text is the error's, until that is freed.
 ///
@@ -50,7 +50,7 @@ pub extern "C" fn readpast_error_message(error: readpast_error) -> *const c_char
     read(error, ptr::null(), |failure| failure.message.as_ptr())
 }
 
-/// The five characters of the SQLSTATE, when a driver or server gave one.
+/// The five characters of the SQLSTATE, if a driver or server gave one.
 ///
 /// *Ownership*: the text is the error's, until that is freed.
 ///
@@ -60,7 +60,7 @@ pub extern "C" fn readpast_error_sqlstate(error: readpast_error) -> *const c_cha
     read(error, ptr::null(), |failure| text::lend_optional(failure.sqlstate.as_deref()))
 }
 
-/// The server's own number of the error, on SQL Server. (Drivers of other servers put a number of theirs here.)
+/// The server's own number of the error, on SQL Server. (Drivers of other servers give a number of their own.)
 ///
 /// *Returns*: the number; 0 when there is none.
 #[unsafe(no_mangle)]
@@ -68,8 +68,8 @@ pub extern "C" fn readpast_error_native_code(error: readpast_error) -> i32 {
     read(error, 0, |failure| failure.native_code)
 }
 
-/// Whether the same call may succeed when it is made again a little later. The library has retried already, for as long
-/// as the setting `retry.budget_ms` says.
+/// Whether the same call may succeed a little later. The library has already retried, for as long as the setting
+/// `retry.budget_ms` says.
 ///
 /// *Returns*: 1 or 0.
 #[unsafe(no_mangle)]
@@ -88,7 +88,7 @@ pub extern "C" fn readpast_error_operation(error: readpast_error) -> *const c_ch
     read(error, ptr::null(), |failure| text::lend_optional(failure.operation.as_deref()))
 }
 
-/// Frees an error. The null handle, and one that was freed already, are let pass.
+/// Frees an error. The null handle, and one that was freed already, are ignored.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_error_free(error: readpast_error) {
     contained((), || error.free());

@@ -20,12 +20,12 @@ use std::time::{Duration, Instant};
 
 /// An item was settled: handled, or given back.
 pub const READPAST_EVENT_SETTLED: i32 = 1;
-/// An item was found not to be the worker's any more, before or while it was worked on, or when it was settled.
+/// The worker has lost an item, before or while it was worked on, or when it was settled.
 pub const READPAST_EVENT_LOST: i32 = 2;
-/// A part of what was given with an item was refused, by the library or the database. It is left out, and the item's error
+/// The library or the database refused a part of what was given with an item. That part is left out, and the item's error
 /// says so.
 pub const READPAST_EVENT_REFUSED: i32 = 3;
-/// A call failed in a way that may pass, and is made again in a while.
+/// A call failed with an error that may pass, and will be repeated.
 pub const READPAST_EVENT_TROUBLE: i32 = 4;
 
 /// Some events of a worker, oldest first. Immutable; any number of threads may read it.
@@ -46,23 +46,23 @@ pub struct readpast_event {
     pub struct_size: usize,
     /// What happened: a `READPAST_EVENT_`.
     pub kind: i32,
-    /// Of SETTLED and LOST: the database's answer, `READPAST_OK` if all is well; `READPAST_LEASE_LOST` where a renewal found
-    /// it out. Of REFUSED and TROUBLE: what the call failed with, below 0.
+    /// For SETTLED and LOST: the database's answer, `READPAST_OK` if all is well, `READPAST_LEASE_LOST` if a renewal found the
+    /// loss. For REFUSED and TROUBLE: the status of the failed call, below 0.
     pub answer: readpast_status,
     /// The item's key; NULL for TROUBLE.
     pub key: *const c_char,
     /// The attempt of the claim; 0 for TROUBLE.
     pub attempt: i32,
-    /// Of SETTLED: the state the item is in now, a `READPAST_STATE_`; of LOST, if it is known. Else 0.
+    /// For SETTLED: the item's state now, a `READPAST_STATE_`; for LOST, if it is known. Otherwise 0.
     pub state: i32,
-    /// What the item was to be settled as, a `READPAST_ACTION_`; 0 for TROUBLE, and for LOST before it was to be.
+    /// The action asked for, a `READPAST_ACTION_`; 0 for TROUBLE, and for LOST before an action was given.
     pub action: i32,
     /// Why; NULL for SETTLED and LOST.
     pub message: *const c_char,
-    /// What was left out of what was given with the item, by name and length, like `response of 31 characters, delay`. Of
-    /// REFUSED, and of LOST, which leaves out everything; else NULL.
+    /// What was left out of what was given with the item, by name and length, like `response of 31 characters, delay`. For
+    /// REFUSED, and for LOST, which leaves out everything; otherwise NULL.
     pub left_out: *const c_char,
-    /// A line for a log that tells all of it, and no text of the item's; NULL for SETTLED, which is in order.
+    /// A line for a log with all of this, without any text of the item; NULL for SETTLED.
     pub line: *const c_char,
 }
 

@@ -28,23 +28,23 @@ enum Told {
     Text(Option<String>),
 }
 
-/// Figures of which a queue has one for each step, type or attempt, as a batch that is read like one of items. Each stands in a
-/// column of its own, which is NULL where the figure is not known; the key is what it is of.
+/// Figures for each step, type or attempt, as a batch that is read like one of items. Each figure is in a column of its own,
+/// which is NULL if the figure is not known; the key is the step, type or attempt.
 ///
 /// `of` says which:
-/// - "steps": of each step that the description lists, and of an empty one for items that are at none of them: `Step`, and how
-///   many items are in each state, by its name (`Pending`, `Processing` ...). Counted, as `readpast_queue_stats` does.
-/// - "types": of each type, where the queue has more than one: `Type`, `Waiting`, `Due`, `OldestDueMs`, `InFlight`,
-///   `EndedPerHour`, `ArrivalsLastHour`, `RunMeanMs`, `WorkersNeeded`, and `Capped`, true where there may be more. From a bounded
+/// - "steps": for each step that the description lists, and an empty one for items at none of them: `Step`, and how many items
+///   are in each state, by its name (`Pending`, `Processing` ...). Counted, as by `readpast_queue_stats`.
+/// - "types": for each type, if the queue has more than one: `Type`, `Waiting`, `Due`, `OldestDueMs`, `InFlight`,
+///   `EndedPerHour`, `ArrivalsLastHour`, `RunMeanMs`, `WorkersNeeded`, and `Capped`, true if there may be more. From a bounded
 ///   look.
-/// - "trend": one row, of the queue: `ArrivalsPerHour`, `EndedPerHour`, `Depth`, `DepthInAnHour`, `WorkersNeeded`,
-///   `WorkersToCatchUp`, and `Counted`, false where they are an estimate. From a bounded look. One look at a queue that deletes
-///   what is completed cannot tell what ends. "trend 5000" looks at such a queue twice, 5000 ms apart, and takes that much longer;
-///   any other queue is looked at once. 1 to 600000 ms.
-/// - "attempts": of each attempt at the item `key` that has ended, the oldest first, where the description says
-///   `attempts.history`: `AttemptNum`, `Worker`, `StartedAt`, `EndedAt`, `Outcome`, `Step`, `Response`, `Error`.
+/// - "trend": one row for the queue: `ArrivalsPerHour`, `EndedPerHour`, `Depth`, `DepthInAnHour`, `WorkersNeeded`,
+///   `WorkersToCatchUp`, and `Counted`, false if they are an estimate. From a bounded look. One look at a queue that deletes
+///   completed items cannot tell how many end. "trend 5000" (1 to 600000 ms) looks at such a queue twice, 5000 ms apart, and
+///   takes that much longer; it looks at any other queue once.
+/// - "attempts": for each ended attempt at the item `key`, the oldest first, if the description has `attempts.history`:
+///   `AttemptNum`, `Worker`, `StartedAt`, `EndedAt`, `Outcome`, `Step`, `Response`, `Error`.
 ///
-/// `key` is for "attempts" alone, and NULL for the others.
+/// `key` is only for "attempts", and NULL for the others.
 ///
 /// *Ownership*: the caller frees `*batch` with `readpast_batch_free`. The texts are copied.
 ///

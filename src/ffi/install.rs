@@ -8,12 +8,12 @@ use super::status::{READPAST_OK, readpast_status};
 use crate::spec::QueueSpec;
 use std::ffi::c_char;
 
-/// Installs readpast's own objects into the schema that `config` names, or upgrades them, and with `spec` also the
-/// queue that it describes. What is there already as it should be is left alone, so it can be called at every start.
-/// Needs the rights to create objects; workers do not.
+/// Installs or upgrades readpast's own objects in the schema that `config` names, and with `spec` also the queue that it
+/// describes. A second call changes nothing, so a program can call it at every start. It needs the rights to create
+/// objects; workers do not.
 ///
 /// `spec` is like `{"queue": "Notification", "types": ["Email"], "columns": [{"name": "Recipient", "type": "text(254)"}]}`, or
-/// the same in TOML, or NULL for no queue. sql/SPEC.md describes it. It is the description itself, not the name of a file.
+/// the same in TOML, or NULL for no queue. sql/SPEC.md has all keys. It is the description itself, not the name of a file.
 ///
 /// *Threads*: processes that install at the same time wait for each other.
 ///

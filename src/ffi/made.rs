@@ -12,13 +12,13 @@ use crate::item::Batch;
 use crate::spec::QueueSpec;
 use std::ffi::c_char;
 
-/// Makes items that no queue handed out, for who tests a handler without a database. Nothing is sent anywhere; a settlement
-/// made from such an item is refused by every queue.
+/// Makes items without a queue, to test a handler without a database. Nothing is sent anywhere; every queue refuses a
+/// settlement made from such an item.
 ///
-/// `items_json` is an array of up to 1000 objects like `{"columns": {"Recipient": "a@example.org"}}`, each of which may have
-/// besides `key`, `token`, `attempt` (1 when left out) and `state` (`"Processing"`). With `spec`, a queue's description as
-/// for `readpast_install`, the items have its columns, with its types; NULL: what the columns are is told from their
-/// values. A value of a JSON column that is text stands there as it is.
+/// `items_json` is an array of up to 1000 objects like `{"columns": {"Recipient": "a@example.org"}}`. Each may also have
+/// `key`, `token`, `attempt` (by default 1) and `state` (by default `"Processing"`). With `spec`, a queue's description as
+/// for `readpast_install`, the items have its columns and types; with NULL, the columns follow from the values. Text in a
+/// JSON column is taken as it is.
 ///
 /// *Ownership*: the texts are copied. The caller frees `*batch` with `readpast_batch_free`.
 ///

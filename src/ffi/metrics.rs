@@ -35,16 +35,16 @@ impl Handle for readpast_text {
 }
 
 /// What this process has done with its queues since it began, in Prometheus' text format (`text/plain; version=0.0.4;
-/// charset=utf-8`), for a page that Prometheus scrapes: claims, settlements by what came of them, lost leases, retries, errors,
-/// how long calls took, connections and workers, with the labels `schema` and `queue`. docs/operate.md lists the names, which
-/// later versions may add to. It is of all queues that were opened in the process, through whatever binding of this library;
-/// of closed ones the counters stay. (What the database knows of a queue is not in it: `readpast serve` tells that.)
+/// charset=utf-8`), for a page that Prometheus scrapes: claims, settlements by outcome, lost leases, retries, errors, durations
+/// of calls, connections and workers, with the labels `schema` and `queue`. docs/reference.md lists the names; later versions may
+/// add some. It covers all queues that were opened in the process, through any binding of this library; the counters of closed
+/// ones stay. (Figures from the database are not in it: `readpast serve` has those.)
 ///
-/// Asks no server, waits for none, and opens nothing: made for being called every few seconds.
+/// It asks no server, waits for none, and opens nothing: call it every few seconds.
 ///
 /// *Ownership*: the caller frees `*text` with `readpast_text_free`.
 ///
-/// *Threads*: beside whatever calls are under way. In the child of a fork the figures begin anew.
+/// *Threads*: at any time, beside other calls. In the child of a fork the figures start from zero.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*text` holds the figures; `readpast_text_get` reads them.
@@ -60,7 +60,7 @@ pub unsafe extern "C" fn readpast_metrics(text: *mut readpast_text, err: *mut re
     }
 }
 
-/// What the text says.
+/// The characters of the text.
 ///
 /// *Ownership*: the characters are the text's, until that is freed.
 ///
@@ -70,7 +70,7 @@ pub extern "C" fn readpast_text_get(text: readpast_text) -> *const c_char {
     read(text, ptr::null(), |text| text.as_ptr())
 }
 
-/// Frees a text. The null handle, and one that was freed already, are let pass.
+/// Frees a text. The null handle, and one that was freed already, are ignored.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_text_free(text: readpast_text) {
     contained((), || text.free());

@@ -23,7 +23,7 @@ pub struct readpast_item_ref {
     pub struct_size: usize,
     /// The item's key.
     pub key: *const c_char,
-    /// The token the item had when the caller saw it: only if it is still that is the item meant. NULL: whatever it is.
+    /// The token that the item had when the caller saw it; with another token the item is left alone. NULL: any token.
     pub token: *const c_char,
 }
 
@@ -33,12 +33,12 @@ unsafe impl Versioned for readpast_item_ref {
     const FIRST_SIZE: usize = size_of::<Self>();
 }
 
-/// Finds up to `max_items` (1 to 1000) items, in the order of their keys. Nothing is claimed or changed.
+/// Finds up to `max_items` (1 to 1000) items, in the order of their keys. It claims and changes nothing.
 ///
-/// `filter_json` is a JSON object, of which every member narrows the choice: `keys`, `status` and `types` (arrays of text),
-/// `before` and `after` (UTC times, of the last change), `error` (a part of its text, in this case; nothing in it is a
-/// wildcard) and `longer_ms` (a whole number: the last attempt took more milliseconds, or the item has been Processing for
-/// more). NULL: all items.
+/// `filter_json` is a JSON object in which every member narrows the choice: `keys`, `status` and `types` (arrays of text),
+/// `before` and `after` (UTC times, of the last change), `error` (a part of its text, case-sensitive, without wildcards) and
+/// `longer_ms` (a whole number: the last attempt took more milliseconds, or the item has been Processing for more). NULL: all
+/// items.
 ///
 /// `after_key` is the last key of the page before; NULL: from the start.
 ///
@@ -71,16 +71,16 @@ pub unsafe extern "C" fn readpast_queue_find(
     }
 }
 
-/// Lets `count` (0 to 1000000) items that ended, or that wait, be worked on as if they were new, 1000 in a commit: Failed,
-/// Cancelled, Terminated, PartiallyCompleted, Error and Paused become Pending, due now, with all their attempts. Response,
-/// error and step stay. Each item is judged by itself.
+/// Starts `count` (0 to 1000000) items over, 1000 in a commit: Failed, Cancelled, Terminated, PartiallyCompleted, Error and
+/// Paused items become Pending, due now, with all their attempts. Response, error and step stay. Each item is judged by
+/// itself.
 ///
 /// `operation` is as for `readpast_queue_settle`. `outcomes` may be NULL; otherwise there are `count` of them.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: all are due; `outcomes` are written.
 /// - `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`, `READPAST_DUPLICATE` (the same work is in
-///   the queue again, unfinished): the answer of the first item that is not; `outcomes` are written, and tell of each.
+///   the queue again, unfinished): the answer for the first item that is not; `outcomes` are written for all.
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
 /// - `READPAST_OUTCOME_UNKNOWN`: see there.
 /// - any other failure of the connection or the server.
@@ -105,7 +105,7 @@ pub unsafe extern "C" fn readpast_queue_redrive(
 }
 
 /// Deletes up to `max_items` (1 to 1000) finished items that fit `filter_json`, which is that of `readpast_queue_find`.
-/// Without a status it means Completed, PartiallyCompleted, Cancelled and Terminated; Failed items go only when they are
+/// Without a status it means Completed, PartiallyCompleted, Cancelled and Terminated; Failed items are deleted only when
 /// named. Call it until it deletes none.
 ///
 /// When the connection breaks, the call is repeated, and counts only what the repetition deleted.

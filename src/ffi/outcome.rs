@@ -6,7 +6,7 @@ use super::text;
 use crate::item::{ItemState, Outcome};
 use std::ffi::c_char;
 
-/// It was not found, so it has no state.
+/// The item was not found, so it has no state.
 pub const READPAST_STATE_NONE: i32 = 0;
 /// Waits for a worker.
 pub const READPAST_STATE_PENDING: i32 = 1;
@@ -18,33 +18,33 @@ pub const READPAST_STATE_ERROR: i32 = 3;
 pub const READPAST_STATE_FAILED: i32 = 4;
 /// Done. Final.
 pub const READPAST_STATE_COMPLETED: i32 = 5;
-/// Called off before it was done. Final.
+/// Cancelled before it was done. Final.
 pub const READPAST_STATE_CANCELLED: i32 = 6;
-/// Set aside until somebody resumes it.
+/// Not worked on until somebody resumes it.
 pub const READPAST_STATE_PAUSED: i32 = 7;
 /// Stopped by an operator. Final.
 pub const READPAST_STATE_TERMINATED: i32 = 8;
 /// Done as far as it could be. Final.
 pub const READPAST_STATE_PARTIALLY_COMPLETED: i32 = 9;
 
-/// What came of an item, and how it is now. Initialise the first of an array with `READPAST_OUTCOME_INIT`.
+/// The outcome for an item, and its state now. Initialise the first of an array with `READPAST_OUTCOME_INIT`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct readpast_outcome {
     /// The size of this struct.
     pub struct_size: usize,
     /// `READPAST_OK`, `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND` or,
-    /// when work is redriven that is in the queue again, `READPAST_DUPLICATE`.
+    /// when redriven work is in the queue again, `READPAST_DUPLICATE`.
     pub answer: readpast_status,
-    /// The state the item is in now: a `READPAST_STATE_`. It can be Failed although another was asked for and the answer
-    /// is `READPAST_OK`: then its attempts are spent.
+    /// The item's state now: a `READPAST_STATE_`. It can be Failed although another was asked for and the answer is
+    /// `READPAST_OK`: then its attempts are spent.
     pub state: i32,
     /// The item's attempt number now.
     pub attempt: i32,
     /// 0.
     pub reserved: i32,
-    /// The item's token now: the one to go on with after a step. Empty when it was not found. It is a time (at most 35
-    /// bytes), a number or a GUID; hand-written procedures with a longer text for a token are refused when the queue is opened.
+    /// The item's token now, to go on with after a step. Empty when the item was not found. It is a time (at most 35 bytes), a
+    /// number or a GUID; opening a queue refuses hand-written procedures with a longer text for a token.
     pub token: [c_char; 40],
 }
 

@@ -56,7 +56,7 @@ impl Handle for readpast_queue {
     }
 }
 
-/// Opens the queue called `name`. Makes a connection, and checks that the queue is as this library needs it.
+/// Opens the queue called `name`. It connects, and checks that the queue is as this library needs it.
 ///
 /// *Ownership*: the caller frees `*queue` with `readpast_queue_free`. `config` is copied: it may be changed and freed.
 ///
@@ -87,13 +87,12 @@ pub unsafe extern "C" fn readpast_queue_open(
     }
 }
 
-/// Makes another handle on the queue, which has connections, worker and leases in common with it, and can be interrupted
-/// for itself alone: for a caller whose waits are called off one by one, as those of a task or request are. An interrupt
-/// of `queue` reaches it too, until `queue` is resumed. Cheap enough to be made for a single claim; nothing is sent to the
-/// server.
+/// Makes another handle on the queue. It shares connections, worker and leases with `queue`, and can be interrupted by
+/// itself: for a caller that cancels its waits one by one, like those of tasks or requests. An interrupt of `queue` reaches
+/// it too, until `queue` is resumed. It is cheap enough for a single claim; nothing is sent to the server.
 ///
 /// *Ownership*: the caller frees `*shared` with `readpast_queue_free`, before or after `queue`. `readpast_queue_close` on
-/// one of them closes all; the last to be freed does, too.
+/// one of them closes all; so does freeing the last one.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*shared` is open, or closed if `queue` is.
@@ -114,22 +113,22 @@ pub unsafe extern "C" fn readpast_queue_share(
     }
 }
 
-/// Makes a handle on the queue that enqueues and settles on `connection`, an ODBC connection (`SQLHDBC`) of the caller's to the
-/// same database, inside the transaction that is open there: what is done is there when the caller commits, together with
-/// his other work, and undone when he rolls back. The library neither commits nor rolls back, closes nothing, and changes no
-/// setting of the connection.
+/// Makes a handle on the queue that enqueues and settles on `connection`, the caller's own ODBC connection (`SQLHDBC`) to the
+/// same database, inside the transaction that is open there. The changes are committed or rolled back together with the
+/// caller's other work. The library neither commits nor rolls back, closes nothing, and changes no setting of the
+/// connection.
 ///
-/// On the handle `readpast_queue_enqueue` and `readpast_queue_settle` work as on `queue`, but for this: they are not
-/// tried again, since an error may have ended the transaction (on SQL Server it has); without an open transaction they
-/// are refused (turn autocommit off, `SQL_ATTR_AUTOCOMMIT`, or begin one); an `operation` is written in the
-/// transaction, and `readpast_queue_is_done` tells later whether that has committed. Nobody is woken: call
-/// `readpast_queue_wake` after the commit. Every other call that needs the server gives `READPAST_NOT_PROVIDED`.
+/// On the handle, `readpast_queue_enqueue` and `readpast_queue_settle` work as on `queue`, with these differences. They are
+/// not retried, since an error may have ended the transaction (on SQL Server it has). Without an open transaction they are
+/// refused (turn autocommit off, `SQL_ATTR_AUTOCOMMIT`, or begin one). An `operation` is written in the transaction, and
+/// `readpast_queue_is_done` tells later whether that has committed. They wake nobody: call `readpast_queue_wake` after the
+/// commit. Every other call that needs the server returns `READPAST_NOT_PROVIDED`.
 ///
-/// An item that is not the caller's any more is an answer (`READPAST_LEASE_LOST`): roll back then.
+/// An item that the caller has lost is an answer (`READPAST_LEASE_LOST`): roll back then.
 ///
-/// *Ownership*: the connection stays the caller's, who keeps it open for as long as calls are made on the handle. The
-/// caller frees `*attached` with `readpast_queue_free`, before or after he closes the connection, before or after
-/// `queue`; `readpast_queue_close` on it does nothing.
+/// *Ownership*: the connection stays the caller's, who keeps it open as long as calls are made on the handle. The caller
+/// frees `*attached` with `readpast_queue_free`, before or after closing the connection, before or after freeing `queue`;
+/// `readpast_queue_close` on it is a no-op.
 ///
 /// *Threads*: calls on one connection wait for each other. Nothing else may use the connection meanwhile.
 ///
@@ -156,13 +155,13 @@ pub unsafe extern "C" fn readpast_queue_attach(
     }
 }
 
-/// Whether the call that was made with `operation` has committed. For a caller who has lost the answer to a commit of
-/// his own (`readpast_queue_attach`, `Modify_<queue>_Set_utx`); the library's own calls are asked by repeating them.
-/// One that is under way is waited for.
+/// Whether the call that was made with `operation` has committed. For a caller that has lost the answer to its own commit
+/// (`readpast_queue_attach`, `Modify_<queue>_Set_utx`); for the library's own calls, repeat the call instead. It waits for
+/// an operation that is under way.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: it has.
-/// - `READPAST_NOT_FOUND`: it was rolled back, was never made, or was more than an hour ago: identities are forgotten then.
+/// - `READPAST_NOT_FOUND`: it was rolled back, was never made, or is more than an hour old: identities are deleted then.
 /// - `READPAST_INVALID_ARGUMENT`: `operation` is not a UUID.
 /// - `READPAST_NOT_PROVIDED`: the queue's procedures are written by hand.
 /// - any other failure of the connection or the server.
@@ -181,8 +180,8 @@ pub unsafe extern "C" fn readpast_queue_is_done(
     }
 }
 
-/// Has everybody in this process who waits for the queue look at it at once: for whoever has enqueued without the library, or
-/// inside a transaction that has committed since. Asks nobody; returns at once.
+/// Makes all waiting claims and workers of this process look at the queue at once: after items were enqueued without the
+/// library, or in a transaction that has committed since. Sends nothing to the server; returns at once.
 ///
 /// *Threads*: not from a signal handler.
 ///
@@ -199,7 +198,7 @@ pub unsafe extern "C" fn readpast_queue_wake(queue: readpast_queue, err: *mut re
     }
 }
 
-/// The name of the queue, as its description has it.
+/// The name of the queue, as in its description.
 ///
 /// *Ownership*: the text is the queue's, until that is freed.
 ///
@@ -209,7 +208,7 @@ pub extern "C" fn readpast_queue_name(queue: readpast_queue) -> *const c_char {
     read(queue, ptr::null(), |queue| queue.name.as_ptr())
 }
 
-/// The name that the queue's leases are held under: the setting `"worker"`, or a name that no other handle has.
+/// The worker's name, which holds the queue's leases: the setting `"worker"`, or a name that no other handle has.
 ///
 /// *Ownership*: the text is the queue's, until that is freed.
 ///
@@ -219,8 +218,8 @@ pub extern "C" fn readpast_queue_worker(queue: readpast_queue) -> *const c_char 
     read(queue, ptr::null(), |queue| queue.worker.as_ptr())
 }
 
-/// How long a claim on this handle holds, in milliseconds: the setting `"lease.ms"`, or what the queue's description says.
-/// The queue's setting in AppSettings, if there is one, counts above both and is not asked for.
+/// How long a claim on this handle holds, in milliseconds: the setting `"lease.ms"`, or else what the queue's description
+/// says. The queue's `leaseMs` in AppSettings overrides the description on the server, and is not asked for here.
 ///
 /// *Returns*: the milliseconds; 0 for a queue that is null or freed.
 #[unsafe(no_mangle)]
@@ -228,8 +227,8 @@ pub extern "C" fn readpast_queue_lease_ms(queue: readpast_queue) -> i64 {
     read(queue, 0, |queue| i64::try_from(queue.lease().as_millis()).unwrap_or(i64::MAX))
 }
 
-/// How many connections the queue has given up so far, since a call on them did not return: they fell silent without being
-/// closed. Each keeps a thread and a socket of the process until its call returns; a process with 64 such opens no more.
+/// How many connections the queue has given up so far, because a call on them did not return: they fell silent without being
+/// closed. Each keeps a thread and a socket of the process until its call returns; a process with 64 of them opens no more.
 ///
 /// *Returns*: the count, of all handles of the queue together; 0 for a queue that is null or freed.
 #[unsafe(no_mangle)]
@@ -237,8 +236,8 @@ pub extern "C" fn readpast_queue_given_up(queue: readpast_queue) -> i64 {
     read(queue, 0, |queue| queue.connections().given_up.cast_signed())
 }
 
-/// Gives back up to `max_items` (1 to 1000) items whose workers died. Claims do this too, every now and then: a queue that
-/// is being worked on needs no such call.
+/// Gives back up to `max_items` (1 to 1000) items whose workers died. Claims do this too, now and then: a queue with workers
+/// needs no such call.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*recovered` (which may be NULL) is how many there were.
@@ -262,11 +261,10 @@ pub unsafe extern "C" fn readpast_queue_recover(
     }
 }
 
-/// Makes every claim on this queue handle, waiting or to come, return `READPAST_INTERRUPTED` until
-/// `readpast_queue_resume`, also on the handles that `readpast_queue_share` made of it. It stays, so that a thread that
-/// comes to its claim a moment later does not miss it. What was sent to the server already is not called back. Settling
-/// and renewing go on, so that work in hand can be finished; `readpast_queue_settle_and_claim` then only settles.
-/// Returns at once.
+/// Makes every present and future claim on this handle return `READPAST_INTERRUPTED` until `readpast_queue_resume`, also on
+/// handles that `readpast_queue_share` made of it. It stays in force, so that a thread that claims a moment later does not
+/// miss it. What was already sent to the server goes on. Settling and renewing work, so that work in hand can be finished;
+/// `readpast_queue_settle_and_claim` then only settles. Returns at once.
 ///
 /// *Threads*: not from a signal handler.
 ///
@@ -283,7 +281,7 @@ pub unsafe extern "C" fn readpast_queue_interrupt(queue: readpast_queue, err: *m
     }
 }
 
-/// Ends what `readpast_queue_interrupt` began: claims are made again.
+/// Ends the interrupt of `readpast_queue_interrupt`: claims work again.
 ///
 /// *Returns*:
 /// - `READPAST_OK`.
@@ -299,11 +297,10 @@ pub unsafe extern "C" fn readpast_queue_resume(queue: readpast_queue, err: *mut 
 }
 
 /// Closes the queue's connections: waits up to `timeout_ms` (0 to 86400000) for calls under way, and up to 2 seconds for
-/// connections at rest to close. From here on, every call
-/// that needs the server returns `READPAST_CLOSED`, and so do claims that wait. Batches stay readable; leases that are not
-/// settled run out. The handle must still be freed.
+/// idle connections to close. From then on, every call that needs the server returns `READPAST_CLOSED`, and so do waiting
+/// claims. Batches stay readable; leases of items that are not settled run out. The handle must still be freed.
 ///
-/// In the child of a fork this does nothing, and says so with `READPAST_OK`: the connections are the parent's.
+/// In the child of a fork this is a no-op that returns `READPAST_OK`: the connections are the parent's.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: it is closed, or was before.
@@ -327,9 +324,9 @@ pub unsafe extern "C" fn readpast_queue_close(
     }
 }
 
-/// Frees a queue, and closes it if need be and no handle shared with it is left. Calls that other threads have under
-/// way on it end as they would have, and the last of them closes the connections; `readpast_queue_close` first is the
-/// orderly way. The null handle, and one that was freed already, are let pass.
+/// Frees a queue, and closes it if no handle shared with it is left. Calls of other threads that are under
+/// way on it end as usual, and the last of them closes the connections; `readpast_queue_close` first is the
+/// orderly way. The null handle, and one that was freed already, are ignored.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_queue_free(queue: readpast_queue) {
     contained((), || queue.free());

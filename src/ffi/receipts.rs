@@ -11,8 +11,8 @@ use super::text;
 use crate::item::Receipt;
 use std::ffi::{CString, c_char};
 
-/// What came of the items of one call of `readpast_queue_enqueue`, in the order of the items. Immutable; any number of threads
-/// may read it. It does not need its queue.
+/// The outcomes of the items of one `readpast_queue_enqueue`, in the order of the items. Immutable; any number of threads may
+/// read it. It does not need its queue.
 ///
 /// Made by `readpast_queue_enqueue`, freed by `readpast_receipts_free`. The texts it lends live as long as it.
 #[repr(C)]
@@ -66,15 +66,15 @@ impl Handle for readpast_receipts {
     }
 }
 
-/// What came of an item to enqueue. Initialise it with `READPAST_RECEIPT_INIT`.
+/// The outcome of an item to enqueue. Initialise it with `READPAST_RECEIPT_INIT`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct readpast_receipt {
     /// The size of this struct.
     pub struct_size: usize,
-    /// The item's key. Of a duplicate that of the item which is there, where the queue tells it; else empty.
+    /// The item's key. For a duplicate, the key of the existing item if the queue tells it, otherwise empty.
     pub key: *const c_char,
-    /// The item's token, for whoever wants to cancel or pause exactly this version of it. Empty for a duplicate.
+    /// The item's token, to cancel or pause exactly this version of it. Empty for a duplicate.
     pub token: *const c_char,
     /// `READPAST_OK`, or `READPAST_DUPLICATE` when nothing was enqueued.
     pub answer: readpast_status,
@@ -96,7 +96,7 @@ pub extern "C" fn readpast_receipts_count(receipts: readpast_receipts) -> i32 {
     read(receipts, 0, |receipts| count(receipts.0.len()))
 }
 
-/// The receipt at `index`, counted from 0: that of the item which stood there.
+/// The receipt of the item at `index`, counted from 0.
 ///
 /// *Ownership*: the texts are the receipts', until those are freed.
 ///
@@ -120,7 +120,7 @@ pub unsafe extern "C" fn readpast_receipts_get(
     }
 }
 
-/// Frees receipts, and what they lent. The null handle, and one that was freed already, are let pass.
+/// Frees receipts, and what they lent. The null handle, and one that was freed already, are ignored.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_receipts_free(receipts: readpast_receipts) {
     contained((), || receipts.free());

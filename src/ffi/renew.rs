@@ -32,8 +32,8 @@ unsafe impl Versioned for readpast_lease {
     const FIRST_SIZE: usize = size_of::<Self>();
 }
 
-/// Lets the leases of `count` (0 to 1000000) items start anew, on the server's clock. Neither their tokens nor anything else
-/// of them changes. `readpast_renewal_start` does this on a thread of its own.
+/// Renews the leases of `count` (0 to 1000000) items: they start anew, on the server's clock. Nothing else about the items
+/// changes, not even their tokens. `readpast_renewal_start` does this on a thread of its own.
 ///
 /// `outcomes` may be NULL; otherwise there are `count` of them.
 ///

@@ -15,9 +15,9 @@ use crate::worker::Renewal;
 use std::ffi::{CString, c_char};
 use std::ptr;
 
-/// Renews the leases of a batch while its items are worked on, for whoever claims and settles by hand; a `readpast_worker`
-/// needs none. One thread for each queue does it, however many renewals there are; it takes no signals. Any number of
-/// threads may use the handle.
+/// Renews the leases of a batch while its items are worked on, for programs that claim and settle by hand; a
+/// `readpast_worker` needs none. One thread per queue does it, however many renewals there are; it takes no signals. Any
+/// number of threads may use the handle.
 ///
 /// Made by `readpast_renewal_start`, freed by `readpast_renewal_free`.
 #[repr(C)]
@@ -61,10 +61,10 @@ impl Handle for readpast_renewal {
     }
 }
 
-/// Starts to renew the leases of all items of `batch`, every `interval_ms` (1 to 86400000; a third of
+/// Starts renewing the leases of all items of `batch`, every `interval_ms` (1 to 86400000; a third of
 /// `readpast_queue_lease_ms` is a good choice). Release each item when it is settled.
 ///
-/// *Ownership*: the caller frees `*renewal` with `readpast_renewal_free`. It does not need `queue` and `batch` to stay.
+/// *Ownership*: the caller frees `*renewal` with `readpast_renewal_free`. `queue` and `batch` may be freed before it.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*renewal` runs.
@@ -92,12 +92,12 @@ pub unsafe extern "C" fn readpast_renewal_start(
     }
 }
 
-/// Stops to renew the item called `key`. To be called when it is settled, else its lease would be renewed in vain and
-/// then be found lost.
+/// Stops renewing the lease of the item with `key`. Call it when the item is settled; otherwise its lease would be renewed in
+/// vain and then be found lost.
 ///
 /// *Returns*:
 /// - `READPAST_OK`.
-/// - `READPAST_NOT_FOUND`: the item is not, or not any more, renewed: it was released or lost before.
+/// - `READPAST_NOT_FOUND`: the item's lease is not renewed, or no longer: it was released or lost before.
 /// - `READPAST_INVALID_ARGUMENT`: the key is NULL or not UTF-8.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_renewal_release(
@@ -115,7 +115,7 @@ pub unsafe extern "C" fn readpast_renewal_release(
     }
 }
 
-/// How many items were found lost so far: their leases had run out, or an operator took them. Work on them is in vain.
+/// How many items were found lost so far: their leases ran out, or an operator took them. Work on them is in vain.
 ///
 /// *Returns*: the number, which only grows; 0 for a renewal that is null or freed.
 #[unsafe(no_mangle)]
@@ -136,8 +136,8 @@ pub extern "C" fn readpast_renewal_lost_key(renewal: readpast_renewal, index: i3
     })
 }
 
-/// Stops a renewal and frees it: waits for a round under way, for two seconds at most. Leases stay as they are. The
-/// null handle, and one that was freed already, are let pass.
+/// Stops a renewal and frees it; waits at most two seconds for a round under way. Leases stay as they are. The
+/// null handle, and one that was freed already, are ignored.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_renewal_free(renewal: readpast_renewal) {
     contained((), || renewal.free());

@@ -19,7 +19,7 @@ use std::ffi::c_char;
 
 /// What to do with an item. Initialise it with `READPAST_SETTLEMENT_INIT`.
 ///
-/// A text with a length is so many bytes. Without, it ends with its first NUL.
+/// A text with a length has that many bytes. Without a length, it ends at its first NUL.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct readpast_settlement {
@@ -27,23 +27,23 @@ pub struct readpast_settlement {
     pub struct_size: usize,
     /// The item's key.
     pub key: *const c_char,
-    /// The token the item had when the caller last saw it. Required with an attempt; NULL without one: whatever it is.
+    /// The token that the item had when the caller last saw it. Required with an attempt; without one, NULL accepts any.
     pub token: *const c_char,
-    /// The attempt of the claim. 0 steers an item as an operator, without holding its lease.
+    /// The attempt of the claim. 0 changes the item as an operator, without holding its lease.
     pub attempt: i32,
     /// What to do: a `READPAST_ACTION_`.
     pub action: i32,
-    /// The step to record. NULL keeps the one there is.
+    /// The step to record. NULL keeps the present one.
     pub step: *const c_char,
-    /// The response to record. NULL keeps the one there is.
+    /// The response to record. NULL keeps the present one.
     pub response: *const c_char,
-    /// The error to record. NULL keeps the one there is.
+    /// The error to record. NULL keeps the present one.
     pub error: *const c_char,
     /// When the item is due again, in milliseconds from now on the server's clock. -1: at `due`.
     pub delay_ms: i64,
-    /// When the item is due again, a UTC time like `"2026-11-21T08:30:00Z"`. NULL: as it was, or after `delay_ms`.
+    /// When the item is due again, a UTC time like `"2026-11-21T08:30:00Z"`. NULL: unchanged, or after `delay_ms`.
     pub due: *const c_char,
-    /// The length of `step` in bytes. 0: it ends in NUL.
+    /// The length of `step` in bytes. 0: it ends at its NUL.
     pub step_length: usize,
     /// The same of `response`.
     pub response_length: usize,
@@ -51,8 +51,8 @@ pub struct readpast_settlement {
     pub error_length: usize,
     /// The same of `due`.
     pub due_length: usize,
-    /// Values for the item's own columns, written in the same commit: a JSON object in the form of `columns_json` of a new item,
-    /// so that what a subtype has is an object, by the subtype's name. A column that is left out keeps its value. NULL: none.
+    /// Values for the item's own columns, written in the same commit: a JSON object like `columns_json` of a new item, with a
+    /// nested object for each subtype. A column that is left out keeps its value. NULL: none.
     pub set_json: *const c_char,
     /// The length of `set_json` in bytes. 0: it ends in NUL.
     pub set_json_length: usize,
@@ -64,23 +64,23 @@ unsafe impl Versioned for readpast_settlement {
     const FIRST_SIZE: usize = size_of::<Self>();
 }
 
-/// Ends the claims of `count` (0 to 1000000) items, or records progress, 1000 in a commit. Each item is judged by itself: one
-/// that was lost does not keep the others. With none, nothing is sent. When a call of more than 1000 fails, the thousands
-/// before the failure are settled, and the error has the operation with which the call is repeated to go on.
+/// Ends the claims of `count` (0 to 1000000) items, or records progress, 1000 in a commit. Each item is judged by itself: a lost
+/// item does not affect the others. With no items, nothing is sent. When a call of more than 1000 fails, the thousands before
+/// the failure are settled, and the error has the operation with which to repeat the call.
 ///
-/// `operation` makes the call repeatable: made again with the same UUID and settlements, it changes nothing more and
-/// answers the same. NULL: the library chooses one for its own retries, so that a settlement is applied once even when
-/// the connection breaks.
+/// `operation` makes the call repeatable: a repetition with the same UUID and settlements changes nothing more and returns
+/// the same answers. NULL: the library chooses one for its own retries, so that a settlement is applied once even if the
+/// connection breaks.
 ///
-/// Whoever gives one keeps it until a call with it succeeds: a repetition that fails, with whatever status, leaves open
-/// what became of the first.
+/// If you give one, keep it until a call with it succeeds: a repetition that fails, with any status, leaves the outcome of
+/// the first call open.
 ///
 /// `outcomes` may be NULL; otherwise there are `count` of them.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: all are settled; `outcomes` are written.
-/// - `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`: the answer of the
-///   first item that is not; `outcomes` are written, and tell of each.
+/// - `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`: the answer for the
+///   first item that is not; `outcomes` are written for all.
 /// - `READPAST_INVALID_ITEM`: what a settlement sets does not fit the queue; the message names item and column. None is settled.
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
 /// - `READPAST_OUTCOME_UNKNOWN`: see there.
@@ -110,8 +110,8 @@ pub unsafe extern "C" fn readpast_queue_settle(
 ///
 /// *Ownership*: the caller frees `*batch` with `readpast_batch_free`. What `settlements` points to is copied.
 ///
-/// *Returns*: as `readpast_queue_settle`: the status says what came of the settlements, whatever was claimed. At 0 and
-/// above, `*batch` holds what was claimed; it is null when nothing was due, and in all other cases.
+/// *Returns*: as `readpast_queue_settle`: the status is that of the settlements, whatever was claimed. At 0 and above,
+/// `*batch` holds the claimed items; it is null when nothing was due, and in all other cases.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_queue_settle_and_claim(
     queue: readpast_queue,

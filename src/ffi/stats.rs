@@ -59,13 +59,13 @@ pub struct readpast_stats {
     pub wait_mean_ms: i64,
     /// Milliseconds from started to finished, on average.
     pub run_mean_ms: i64,
-    /// How many items were enqueued within the last hour; -1 when the queue deletes what is completed.
+    /// How many items were enqueued within the last hour; -1 when the queue deletes completed items.
     pub arrivals_last_hour: i64,
-    /// How many items are worked on now: in flight, with a lease that has not run out.
+    /// How many items are being worked on: in flight, with a lease that has not run out.
     pub workers_busy: i64,
-    /// How many must be worked on at once to keep up (Little's law): the arrivals of the last hour per millisecond, times
-    /// the mean run, divided by 0.8, so that workers are idle for a fifth of their time and waits stay short. At least 1
-    /// while there is work; -1 when the arrivals are not known.
+    /// How many workers keep up (Little's law): the arrivals of the last hour per millisecond, times the mean run, divided by
+    /// 0.8, so that workers are idle for a fifth of their time and waits stay short. At least 1 while there is work; -1 when the
+    /// arrivals are not known.
     pub workers_needed: i64,
 }
 
@@ -75,8 +75,8 @@ unsafe impl Versioned for readpast_stats {
     const FIRST_SIZE: usize = offset_of!(Self, wait_mean_ms);
 }
 
-/// Counts the queue's items and measures how long they take. Reads much of the table: for a page that somebody looks at,
-/// not for every round of a worker.
+/// Counts the queue's items and measures how long they take. It reads much of the table: call it for a page that somebody
+/// looks at, not in every round of a worker.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*stats` is written.

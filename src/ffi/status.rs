@@ -4,8 +4,8 @@ use crate::error::ErrorKind;
 use crate::item::Answer;
 use std::ffi::{CStr, c_char};
 
-/// What a call came to: 0 is success, above 0 are outcomes to be expected, without an error object, below 0 are failures,
-/// with one. Later versions may add numbers; none is ever given a second meaning.
+/// The result of a call: 0 is success; above 0 are expected outcomes, without an error object; below 0 are failures, with
+/// one. Later versions may add numbers; no number ever changes its meaning.
 pub type readpast_status = i32;
 
 // Their type is i32, since cbindgen puts constants of a type of ours after all structs.
@@ -21,22 +21,22 @@ pub const READPAST_LEASE_LOST: i32 = 2;
 pub const READPAST_CONFLICT: i32 = 3;
 /// The item's state does not allow it. The item is untouched.
 pub const READPAST_ILLEGAL_TRANSITION: i32 = 4;
-/// There is no such item, or column.
+/// There is no such item or column.
 pub const READPAST_NOT_FOUND: i32 = 5;
-/// `readpast_queue_interrupt` was called, and `readpast_queue_resume` was not.
+/// `readpast_queue_interrupt` was called, and `readpast_queue_resume` has not been called since.
 pub const READPAST_INTERRUPTED: i32 = 6;
-/// The same work is in the queue already: nothing was enqueued for it.
+/// The same work is already in the queue: nothing was enqueued for it.
 pub const READPAST_DUPLICATE: i32 = 7;
 
 /// An argument is NULL, out of its range or not UTF-8; the message names it. Nothing was sent to the server.
 pub const READPAST_INVALID_ARGUMENT: i32 = -1;
-/// The handle is null, freed, of another type, or not one of ours.
+/// The handle is null, freed, of another type, or not made by this library.
 pub const READPAST_INVALID_HANDLE: i32 = -2;
 /// A setting is unknown, out of its range, or missing.
 pub const READPAST_INVALID_CONFIG: i32 = -3;
 /// A new item, or what a settlement sets, does not fit the queue: not an object, unknown column, wrong type, value too long.
 pub const READPAST_INVALID_ITEM: i32 = -4;
-/// The caller was built with a newer header and uses what this library does not know.
+/// The caller was built with a newer header and uses something that this library does not know.
 pub const READPAST_UNSUPPORTED: i32 = -5;
 /// The queue was closed.
 pub const READPAST_CLOSED: i32 = -6;
@@ -45,7 +45,7 @@ pub const READPAST_FORKED: i32 = -7;
 /// This process has run out of something: memory, file descriptors, or handles of this library (there may be about a million
 /// at once). The message says of what.
 pub const READPAST_EXHAUSTED: i32 = -8;
-/// A bug in readpast. Its handle is of no use any more; free it.
+/// A bug in readpast. The handle is unusable; free it.
 pub const READPAST_PANIC: i32 = -9;
 
 /// The schema holds no queue of that name.
@@ -86,12 +86,12 @@ pub const READPAST_DEADLOCK: i32 = -62;
 pub const READPAST_UNAVAILABLE: i32 = -63;
 /// The server cannot write: disk full, quota reached, database or server read-only.
 pub const READPAST_STORAGE: i32 = -64;
-/// The connection was lost at a moment that leaves the outcome open, and it could not be learnt in time. Make the same
-/// call with the identity that `readpast_error_operation` gives.
+/// The connection was lost at a moment that leaves the outcome open, and the outcome could not be learnt in time. Make the
+/// same call with the identity that `readpast_error_operation` returns.
 pub const READPAST_OUTCOME_UNKNOWN: i32 = -65;
 /// The server refused the statement for a reason that no other status names.
 pub const READPAST_DATABASE: i32 = -66;
-/// The server's answer does not have the shape that the installed procedures give.
+/// The server's answer does not have the shape that the installed procedures return.
 pub const READPAST_PROTOCOL: i32 = -67;
 /// All connections of the queue's pool were in use for as long as `pool.acquire_ms` says.
 pub const READPAST_POOL_TIMEOUT: i32 = -68;

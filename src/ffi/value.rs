@@ -28,7 +28,7 @@ pub struct readpast_value {
     pub integer: i64,
     /// A floating point number.
     pub number: f64,
-    /// Text, or what is given as text, with a NUL after it.
+    /// Text, or a value that is given as text, with a NUL after it.
     pub text: *const c_char,
     /// Bytes.
     pub bytes: *const u8,
@@ -69,8 +69,8 @@ pub unsafe extern "C" fn readpast_batch_value(
     }
 }
 
-/// The value of the item at `index`, counted from 0, in the column called `name`; where no column is called quite so, in the
-/// only one whose name differs in the case of letters alone.
+/// The value of the item at `index`, counted from 0, in the column called `name`; if there is none, in the only column whose
+/// name differs only in the case of letters.
 ///
 /// *Ownership*: text and bytes are the batch's, until that is freed.
 ///

@@ -27,8 +27,8 @@ pub extern "C" fn readpast_version() -> *const c_char {
     VERSION.as_ptr()
 }
 
-/// The binary interface of the library at run time. When it is not the `READPAST_ABI` that the caller was built with,
-/// the caller must not go on.
+/// The binary interface of the library at run time. If it is not the `READPAST_ABI` that the caller was built with, the
+/// caller must not go on.
 ///
 /// *Returns*: the number.
 #[unsafe(no_mangle)]

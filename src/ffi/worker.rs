@@ -22,12 +22,12 @@ use std::ffi::c_char;
 use std::iter;
 use std::sync::Arc;
 
-/// A worker: threads of the library's own claim ahead, settle in groups and renew leases, while the caller takes items and
-/// ends them. Any number of the caller's threads may do so at once; nothing is called back.
+/// A worker: threads of the library claim ahead, settle in groups and renew leases, while the caller takes items and ends
+/// them. Any number of the caller's threads may do so at once; there are no callbacks.
 ///
 /// One worker serves as many handlers as the program has; the settings `worker.lanes`, `worker.ahead` and `worker.hold_ms`
-/// say how. What it does when something goes wrong stands in `docs/worker.md`. What had ended and was not settled when the
-/// process died is handed out again.
+/// say how. `docs/worker.md` says what it does when something goes wrong. Items that had ended but were not settled when the
+/// process died are handed out again.
 ///
 /// Made by `readpast_worker_start`, freed by `readpast_worker_free`.
 #[repr(C)]
@@ -66,13 +66,13 @@ impl Handle for readpast_worker {
     }
 }
 
-/// How a worker is to work, besides its queue's settings. Initialise it with `READPAST_WORKER_OPTIONS_INIT`.
+/// Options of a worker, besides its queue's settings. Initialise it with `READPAST_WORKER_OPTIONS_INIT`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct readpast_worker_options {
     /// The size of this struct.
     pub struct_size: usize,
-    /// 1: the worker stops by itself when nothing is due and nothing in hand. 0: it works until it is told to stop.
+    /// 1: the worker stops by itself when nothing is due or in hand. 0: it works until it is told to stop.
     pub until_empty: i32,
     /// How many events are kept until somebody reads them with `readpast_worker_events`, up to 1000000. 0: none.
     pub events: i32,
@@ -90,7 +90,7 @@ unsafe impl Versioned for readpast_worker_options {
 pub struct readpast_worker_figures {
     /// The size of this struct.
     pub struct_size: usize,
-    /// Items in hand that nobody has taken.
+    /// Items in hand that were not taken yet.
     pub ready: i64,
     /// Items that were taken and have not ended.
     pub begun: i64,
@@ -98,17 +98,17 @@ pub struct readpast_worker_figures {
     pub ended: i64,
     /// Items claimed so far.
     pub claimed: i64,
-    /// Items settled so far as was asked for.
+    /// Items settled so far, with the action that was asked for.
     pub settled: i64,
-    /// Items given back unworked so far, which cost no attempt.
+    /// Items given back unworked so far, without spending an attempt.
     pub released: i64,
-    /// Items found not to be this worker's any more.
+    /// Items lost so far.
     pub lost: i64,
-    /// Items of which the library or the database refused a part of what was given.
+    /// Items for which the library or the database refused a part of what was given.
     pub refused: i64,
     /// Calls answered so far that settled or claimed.
     pub calls: i64,
-    /// Calls that failed in a way that may pass.
+    /// Calls that failed with an error that may pass.
     pub troubles: i64,
     /// The median of how long the answered calls took, in microseconds, to within a factor of 1.5.
     pub call_us_p50: i64,
@@ -124,10 +124,10 @@ unsafe impl Versioned for readpast_worker_figures {
 
 /// Starts a worker on `queue`. `options` may be NULL.
 ///
-/// It has a handle of its own on the queue, as `readpast_queue_share` makes: an interrupt of `queue` stops it, and to
-/// close the queue ends it.
+/// It has a handle of its own on the queue, like one from `readpast_queue_share`: interrupting `queue` stops it, and closing
+/// the queue ends it.
 ///
-/// *Ownership*: the caller frees `*worker` with `readpast_worker_free`. It does not need `queue` to stay.
+/// *Ownership*: the caller frees `*worker` with `readpast_worker_free`. `queue` may be freed before it.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*worker` works.
@@ -160,10 +160,9 @@ pub unsafe extern "C" fn readpast_worker_start(
     }
 }
 
-/// Takes up to `max_items` (1 to 1000) items that are due, waiting up to `wait_ms` (0 to 86400000) for the first. They
-/// are leased, and their leases are renewed until they are ended, however long that takes. Items that are here already
-/// are handed out at once; what lies side by side comes together, so that there may be less than `max_items` although
-/// more are due.
+/// Takes up to `max_items` (1 to 1000) due items, waiting up to `wait_ms` (0 to 86400000) for the first. They are claimed,
+/// and their leases are renewed until they are ended, however long that takes. Items that were claimed ahead are handed out
+/// at once. A batch has items of one claim only, so it may have fewer than `max_items` although more are due.
 ///
 /// *Ownership*: the caller frees `*batch` with `readpast_batch_free`, before or after the items are ended.
 ///
@@ -194,17 +193,17 @@ pub unsafe extern "C" fn readpast_worker_take(
     }
 }
 
-/// Ends `count` (1 to 1000) items that were taken, each on the terms of its settlement, of which the token may be NULL.
-/// Returns at once: the worker settles them, with what else has ended, in its next call. What becomes of them is told by
-/// `readpast_worker_events`. To record a step and keep the item, see `readpast_worker_step`.
+/// Ends `count` (1 to 1000) items that were taken, each with its settlement, whose token may be NULL. Returns at once: the
+/// worker settles them, together with others that have ended, in its next call. `readpast_worker_events` tells the outcome.
+/// To record a step and keep the item, see `readpast_worker_step`.
 ///
-/// What is done stays done. A text that is none, a time out of range and values that its columns do not take are left
-/// out, as is what the database cannot store, and the item's error says so; an error's own text is made UTF-8, with
-/// U+FFFD for what is not. An action that does not end an item fails it. READPAST_EVENT_REFUSED tells of all these.
+/// Work that was done is not done again. Invalid text, a time out of range, values that the columns do not take, and whatever
+/// the database cannot store are left out, and the item's error says so. In an error's own text, U+FFFD replaces what is not
+/// UTF-8. An action that does not end an item makes it Failed. READPAST_EVENT_REFUSED tells of all these.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: all have ended.
-/// - `READPAST_NOT_FOUND`: one at least is not in hand: it ended before, or was never taken. The others have ended.
+/// - `READPAST_NOT_FOUND`: at least one is not in hand: it ended before, or was never taken. The others have ended.
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: a key, an attempt, or the array itself cannot be taken; the
 ///   message names it. None has ended.
 #[unsafe(no_mangle)]
@@ -224,13 +223,13 @@ pub unsafe extern "C" fn readpast_worker_end(
     }
 }
 
-/// Records a step, of at most 60 characters, of an item that was taken, so that another attempt can go on from there.
-/// The claim is kept, and its lease starts anew. Waits until the database has it.
+/// Records a step, of at most 60 characters, of an item that was taken, so that another attempt can resume there. The claim
+/// is kept, and its lease starts anew. Waits until the database has the step.
 ///
 /// *Returns*:
 /// - `READPAST_OK`.
-/// - `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`: the item is not this
-///   worker's any more; work on it is in vain.
+/// - `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`: the worker has lost the
+///   item; work on it is in vain.
 /// - `READPAST_INVALID_ARGUMENT`: an argument cannot be taken; the message names it.
 /// - any failure that cannot pass by itself.
 #[unsafe(no_mangle)]
@@ -251,7 +250,7 @@ pub unsafe extern "C" fn readpast_worker_step(
     }
 }
 
-/// Whether an item that was taken was found lost: its lease ran out, or an operator took it. Work on it is in vain then.
+/// Whether an item that was taken was found lost: its lease ran out, or an operator took it. Work on it is then in vain.
 ///
 /// *Returns*: 1 if it was, or is not in hand; 0 if not; 1 for a worker that is null or freed, or a key that is NULL.
 #[unsafe(no_mangle)]
@@ -263,10 +262,10 @@ pub unsafe extern "C" fn readpast_worker_is_lost(worker: readpast_worker, key: *
     })
 }
 
-/// Waits up to `wait_ms` (0 to 86400000) for news that whoever has handlers at work must know of: that an item in hand was
-/// found lost, or that the worker was told to stop, or has failed. They are counted: `seen` (from 0) is how many the caller
-/// knows of, 0 at first, and `*news` how many there are. Ask then `readpast_worker_is_lost` for each item that is worked on,
-/// and `readpast_worker_is_stopping`. One thread that waits here is enough for all handlers; nothing is missed meanwhile.
+/// Waits up to `wait_ms` (0 to 86400000) for news that running handlers must know of: an item in hand was found lost, or the
+/// worker was told to stop, or has failed. News are counted: `seen` is how many the caller knows of, 0 at first, and `*news`
+/// how many there are. Then ask `readpast_worker_is_lost` for each item that is worked on, and `readpast_worker_is_stopping`.
+/// One waiting thread is enough for all handlers; the count makes sure that no news is missed.
 ///
 /// *Threads*: any number may wait, each with its own count.
 ///
@@ -302,7 +301,7 @@ pub unsafe extern "C" fn readpast_worker_news(
     }
 }
 
-/// Has the leases of all items in hand renewed now, and not only when a third of their time is over. Returns at once.
+/// Renews the leases of all items in hand now, without waiting for a third of their time. Returns at once.
 ///
 /// *Returns*:
 /// - `READPAST_OK`.
@@ -317,13 +316,13 @@ pub unsafe extern "C" fn readpast_worker_renew(worker: readpast_worker, err: *mu
     }
 }
 
-/// Tells a worker to stop: nothing is handed out any more, what nobody has taken is given back without costing an
-/// attempt, and what ends is settled. Returns at once; `readpast_worker_close` waits.
+/// Tells a worker to stop: it hands out no more items, gives back those that were not taken, without spending an attempt, and
+/// settles those that end. Returns at once; `readpast_worker_close` waits.
 ///
 /// *Threads*: not from a signal handler.
 ///
 /// *Returns*:
-/// - `READPAST_OK`: also when it was told before.
+/// - `READPAST_OK`, also when it was told before.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_worker_stop(worker: readpast_worker, err: *mut readpast_error) -> readpast_status {
     // SAFETY: the header's rules for pointers.
@@ -343,13 +342,13 @@ pub extern "C" fn readpast_worker_is_stopping(worker: readpast_worker) -> i32 {
     read(worker, 1, |worker| i32::from(worker.engine.is_stopping()))
 }
 
-/// Stops a worker, and waits up to `wait_ms` (0 to 86400000) until all that was taken has ended and is settled. Then it
-/// is given up: leases run out, and other workers take over what was in hand. Whatever it returns, no more events and no
-/// more news come.
+/// Stops a worker, and waits up to `wait_ms` (0 to 86400000) until all items that were taken have ended and are settled. Then
+/// the worker is given up: leases run out, and other workers take over what was in hand. Whatever it returns, no more events
+/// and no more news come.
 ///
 /// *Returns*:
-/// - `READPAST_OK`: nothing is in hand any more.
-/// - `READPAST_TIMED_OUT`: something was; the message says how much.
+/// - `READPAST_OK`: nothing is in hand.
+/// - `READPAST_TIMED_OUT`: items were still in hand; the message says how many.
 /// - any failure that made the worker stop.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_worker_close(
@@ -391,18 +390,18 @@ pub unsafe extern "C" fn readpast_worker_get_figures(
     }
 }
 
-/// Takes up to `max_events` (1 to 1000) of the events that nobody has read yet, oldest first, waiting up to `wait_ms` (0
-/// to 86400000) for the first. A worker keeps as many as its options said; when more come, the oldest are dropped, of those
-/// first that tell of items settled in order.
+/// Takes up to `max_events` (1 to 1000) unread events, oldest first, waiting up to `wait_ms` (0 to 86400000) for the first. A
+/// worker keeps as many as its options say; when more come, the oldest are dropped, first those of items that were settled in
+/// order.
 ///
 /// *Ownership*: the caller frees `*events` with `readpast_events_free`.
 ///
-/// *Threads*: each event is told once.
+/// *Threads*: each event is returned once.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*events` holds at least one.
 /// - `READPAST_EMPTY`: there was none in time; `*events` is null.
-/// - `READPAST_INTERRUPTED`: all are read and there will be no more: the worker was closed or freed, or keeps none.
+/// - `READPAST_INTERRUPTED`: all are read and no more will come: the worker was closed or freed, or keeps none.
 ///   `*events` is null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_worker_events(
@@ -427,8 +426,8 @@ pub unsafe extern "C" fn readpast_worker_events(
     }
 }
 
-/// Stops a worker and frees it. Returns at once: what has ended is settled in the background, what nobody has taken is
-/// given back, and the leases of what was taken and has not ended run out. Close it first to wait. The null handle, and
+/// Stops a worker and frees it. Returns at once: items that have ended are settled in the background, items that were not
+/// taken are given back, and the leases of the others run out. To wait, close it first. The null handle, and
 /// one that was freed already, are ignored.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_worker_free(worker: readpast_worker) {

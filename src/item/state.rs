@@ -17,9 +17,9 @@ pub enum ItemState {
     Failed,
     /// Done. Final.
     Completed,
-    /// Called off before it was done. Final.
+    /// Cancelled before it was done. Final.
     Cancelled,
-    /// Set aside until somebody resumes it.
+    /// Not worked on until somebody resumes it.
     Paused,
     /// Stopped by an operator. Final.
     Terminated,

@@ -28,24 +28,24 @@ const PLAIN: [Plain; 11] = [
     (
         "readpast_pool_given_up_connections_total",
         Kind::Counter,
-        "Connections that were given up, since a call on them did not return in its time.",
+        "Connections that were given up, because a call on them did not return in time.",
         |of| number(of.so_far.given_up),
     ),
     ("readpast_pool_hanging_connections", Kind::Gauge, "Connections given up whose call has not returned.", |of| {
         number(of.now.hanging)
     }),
     ("readpast_workers", Kind::Gauge, "Workers of this process that run.", |of| number(of.now.workers)),
-    ("readpast_worker_lanes", Kind::Gauge, "Their threads that call the database.", |of| number(of.now.lanes)),
+    ("readpast_worker_lanes", Kind::Gauge, "Threads of workers that call the database.", |of| number(of.now.lanes)),
     (
         "readpast_worker_refused_items_total",
         Kind::Counter,
-        "Items of which a part of what their handlers gave was refused and left out.",
+        "Items for which a part of what their handlers gave was refused and left out.",
         |of| number(of.so_far.refused),
     ),
     (
         "readpast_worker_troubles_total",
         Kind::Counter,
-        "Calls of workers that failed although they were tried again, and are made again later.",
+        "Calls of workers that failed although they were retried, and are made again later.",
         |of| number(of.so_far.troubles),
     ),
 ];
@@ -102,18 +102,15 @@ fn items(all: &[Seen]) -> [Family; 5] {
     let mut enqueued = Family::new(
         "readpast_enqueued_items_total",
         Kind::Counter,
-        "Items that were given to the queue; duplicate: it had the same work already.",
+        "Items to enqueue; duplicate: the queue had the same work already.",
     );
     let mut settled = Family::new(
         "readpast_settled_items_total",
         Kind::Counter,
-        "Settlements, by the state that the item has then, or by why they were refused.",
+        "Settlements, by the item's state after them, or by why they were refused.",
     );
-    let mut lost = Family::new(
-        "readpast_lost_leases_total",
-        Kind::Counter,
-        "Claims that a renewal or a settlement found not to hold any more.",
-    );
+    let mut lost =
+        Family::new("readpast_lost_leases_total", Kind::Counter, "Claims that a renewal or a settlement found lost.");
     for seen in all {
         let ledger = &*seen.ledger;
         for (found, count) in ["items", "nothing"].into_iter().zip(&ledger.claims) {
@@ -138,18 +135,12 @@ fn calls(all: &[Seen]) -> [Family; 3] {
     let mut took = Family::new(
         "readpast_call_duration_seconds",
         Kind::Histogram,
-        "How long each try at a call took that had a connection, whatever came of it.",
+        "How long each try at a call took once it had a connection, whatever its outcome.",
     );
-    let mut retries = Family::new(
-        "readpast_call_retries_total",
-        Kind::Counter,
-        "Calls that were made again after an error that may pass.",
-    );
-    let mut errors = Family::new(
-        "readpast_call_errors_total",
-        Kind::Counter,
-        "Tries at calls that failed, by the kind of the error.",
-    );
+    let mut retries =
+        Family::new("readpast_call_retries_total", Kind::Counter, "Calls that were repeated after a transient error.");
+    let mut errors =
+        Family::new("readpast_call_errors_total", Kind::Counter, "Tries at calls that failed, by the kind of error.");
     let bounds = BOUNDS_US.map(|us| Duration::from_micros(us).as_secs_f64());
     for seen in all {
         for ((_, name), histogram) in Call::ALL.iter().zip(&seen.ledger.calls) {
@@ -174,7 +165,7 @@ fn connections(all: &[Seen]) -> Family {
     let mut family = Family::new(
         "readpast_pool_connections",
         Kind::Gauge,
-        "Connections that are open, or being opened, by whether somebody has them.",
+        "Connections that are open or being opened, by whether they are in use.",
     );
     for seen in all {
         let Now { idle, in_use, .. } = seen.reading.now;
@@ -189,7 +180,7 @@ fn in_hand(all: &[Seen]) -> Family {
     let mut family = Family::new(
         "readpast_worker_items",
         Kind::Gauge,
-        "Items that workers have in hand: that no handler has begun, that one has, and that are to be settled.",
+        "Items that workers hold: ready for a handler, begun by one, or ended and to be settled.",
     );
     for seen in all {
         let Now { ready, begun, ended, .. } = seen.reading.now;

@@ -72,8 +72,8 @@ public:
         return name != nullptr ? std::string_view(name) : std::string_view();
     }
 
-    /// How long a claim holds: the setting "lease.ms", or what the queue's description says. The queue's setting in
-    /// AppSettings, if there is one, counts above both and is not asked for.
+    /// How long a claim holds: the setting "lease.ms", or else what the queue's description says. The queue's leaseMs in
+    /// AppSettings overrides the description on the server, and is not asked for here.
     [[nodiscard]] std::chrono::milliseconds lease() const noexcept {
         return std::chrono::milliseconds(readpast_queue_lease_ms(handle_.get()));
     }

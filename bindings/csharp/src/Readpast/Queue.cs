@@ -75,8 +75,8 @@ namespace Readpast
         }
 
         /// <summary>
-        /// How long a claim holds: the setting <c>lease.ms</c>, or what the queue's description says. The queue's
-        /// setting in AppSettings, if there is one, counts above both and is not asked for.
+        /// How long a claim holds: the setting <c>lease.ms</c>, or else what the queue's description says. The queue's
+        /// leaseMs in AppSettings overrides the description on the server, and is not asked for here.
         /// </summary>
         public TimeSpan Lease
         {
