@@ -155,7 +155,7 @@ impl fmt::Display for Why {
             }
             Self::Waiting { ms, queue: None } => write!(f, "due{}, and not taken yet", since(ms)),
             Self::Waiting { ms, queue: Some((_, 0)) } => {
-                write!(f, "due{}, and no worker has anything in hand: does one run?", since(ms))
+                write!(f, "due{}, and no worker holds an item: does one run?", since(ms))
             }
             Self::Waiting { ms, queue: Some((due, busy)) } => {
                 write!(f, "due{}, and waits for its turn: items due {due}, in work {busy}", since(ms))
@@ -190,7 +190,7 @@ mod tests {
             (
                 Standing { stats: Some(&idle), ..DUE },
                 "waiting",
-                "due for 5.0 s, and no worker has anything in hand: does one run?",
+                "due for 5.0 s, and no worker holds an item: does one run?",
             ),
             (
                 Standing { stats: Some(&busy), ..DUE },

@@ -102,7 +102,7 @@ def every_page(browser: Browser) -> None:
         "queue": ("/queue/Mail", "550 no such mailbox"),
         "items": ("/queue/Mail/items?status=Failed", "4 items"),
         "item": (f"/queue/Mail/item?key={failed}", "unless it is redriven"),
-        "act": ("/queue/Mail/act?verb=redrive", "It would be done to 4 items"),
+        "act": ("/queue/Mail/act?verb=redrive", "This changes 4 items"),
     }
     browser.open("/queue/Mail")
     browser.wait("two looks are drawn", lambda: "L" in (browser.find("svg path").get_attribute("d") or ""))

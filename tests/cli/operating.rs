@@ -67,7 +67,9 @@ fn stats_tell_of_types_and_where_it_goes() {
         "{text}"
     );
     assert!(
-        text.contains("  trend   4 come and 2 end an hour; 2 wait, in an hour 4; workers needed 1 to keep up, 1 to"),
+        text.contains(
+            "  trend   4 arrive and 2 end in an hour; 2 wait now, 4 in an hour; workers needed 1 to keep up, 1 to"
+        ),
         "{text}"
     );
     let stats = &shell.run(&["stats", "Mail", "--by", "type", "--trend", "--json"]).json()[0];
@@ -281,7 +283,7 @@ fn why_an_item_is_not_worked_on() {
         ("Failed for ", "unless it is redriven"),
         ("due in ", "attempt 1 has failed"),
         ("Completed for ", "nothing is left to do"),
-        ("due for ", "no worker has anything in hand"),
+        ("due for ", "no worker holds an item"),
     ];
     for ((line, key), (begin, end)) in text.lines().zip(&keys).zip(expected) {
         assert!(line.starts_with(&format!("{key}\t{begin}")) && line.contains(end), "{text}");
@@ -321,8 +323,8 @@ fn items_are_steered_by_filter_with_a_dry_run_first() {
     for verb in ["retry", "cancel", "pause", "resume", "redrive", "purge"] {
         shell.run(&[verb, "Mail"]).says(
             2,
-            &["which items", "--all"]
-                .map(|word| if verb == "purge" && word == "which items" { "--older-than" } else { word }),
+            &["no items are named", "--all"]
+                .map(|word| if verb == "purge" && word == "no items are named" { "--older-than" } else { word }),
         );
     }
     let before = states(&shell);
@@ -351,7 +353,7 @@ fn items_are_steered_by_filter_with_a_dry_run_first() {
     // What cannot be done is said, and the rest is done.
     let done = shell.run(&["cancel", "Mail", "--status", "Pending,Completed", "--batch", "1"]);
     done.says(1, &[&key(&shell, 3), "Completed"]);
-    assert_eq!(done.out, "cancelled: 2, left as they are: 1\n");
+    assert_eq!(done.out, "cancelled: 2, left unchanged: 1\n");
 }
 
 #[test]

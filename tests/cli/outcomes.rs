@@ -65,7 +65,7 @@ fn the_last_line_says_more() {
     for (line, why) in [
         (line(r#"{"readpast": {"action": "explode"}}"#, 0), "explode"),
         (line(r#"{"readpast": {"acton": "fail"}}"#, 0), "acton"),
-        (line(r#"{"readpast": {"#, 0), "not understood"),
+        (line(r#"{"readpast": {"#, 0), "cannot be read"),
         (line(r#"{"readpast": {"delay_ms": -5, "action": "retry"}}"#, 0), "-5"),
         (line(r#"{"readpast": {"due": "soon", "action": "retry"}}"#, 0), "soon"),
     ] {
@@ -105,7 +105,7 @@ fn a_wish_that_cannot_be_read_is_no_consent() {
     ] {
         let (state, response, error) = outcome(&[], script);
         assert_eq!((state.as_str(), response.as_str()), ("Error", "-"), "{script}");
-        assert!(error.starts_with("the command's last line is not understood: ") && error.contains(why), "{error}");
+        assert!(error.starts_with("the command's last line cannot be read: ") && error.contains(why), "{error}");
     }
     let failed = texts("Failed", "-", "no");
     for script in [
@@ -209,7 +209,7 @@ fn a_command_that_cannot_be_run_costs_no_attempt() {
     let mistakes = ["no-such-command", "./no-such", "./plain", "/"];
     for command in mistakes {
         // Also when there is nothing to run it for: it would be found out at night.
-        shell.run(&["work", "Mail", "--until-empty", "--", command]).says(2, &[command, "may be run"]);
+        shell.run(&["work", "Mail", "--until-empty", "--", command]).says(2, &[command, "can be run"]);
     }
     shell.ok(&["enqueue", "Mail", "Recipient=a"]);
     for command in mistakes.into_iter().chain(["./broken"]) {

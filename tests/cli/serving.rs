@@ -65,7 +65,7 @@ fn a_search_reads_so_many_items_and_says_where_it_is() {
         link.split('"').next().unwrap().replace("&amp;", "&").clone_into(&mut path);
     }
     served.get(&path).shows(&["No items fit."]);
-    served.get("/queue/Mail/items?status=Pending").shows(&["50 items", "The next ones"]);
+    served.get("/queue/Mail/items?status=Pending").shows(&["50 items", "Next page"]);
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn pages_show_what_is_there() {
     let shell = mixed();
     let served = Served::start(&shell, &[]).ready();
     served.get("/").shows(&["/queue/Mail", "2 failed", "All queues"]);
-    served.get("/queue/Mail").shows(&["boom 100%", "What waits", "<svg", "Nobody has anything in hand"]);
+    served.get("/queue/Mail").shows(&["boom 100%", "What waits", "<svg", "No worker holds an item"]);
     let failed = served.get("/queue/Mail/items?status=Failed");
     failed.shows(&["2 items", &key(&shell, 1), &key(&shell, 2)]);
     assert!(!failed.body.contains(&key(&shell, 4)));
@@ -161,7 +161,7 @@ fn a_preview_counts_so_many_items_and_says_that_there_may_be_more() {
     let secret = preview.body.split("name=\"secret\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
     served
         .get(&format!("/queue/Mail/act?verb=cancel&key={}", encoded(&last)))
-        .shows(&["to <b>1</b> item ", "Cancel 1 item<"]);
+        .shows(&["changes <b>1</b> item ", "Cancel 1 item<"]);
     let done = served.submit("/queue/Mail/act", &format!("verb=cancel&secret={secret}"));
     let location = done.header("location").unwrap_or_default();
     assert!(location.ends_with("did=cancel&done=250&refused=0"), "{done:?}");
@@ -253,13 +253,13 @@ fn a_monitor_may_look_and_no_more() {
     // Without the right to the attempts the rest of the item is there.
     shell.db.run(&format!("REVOKE EXECUTE ON FUNCTION readpast.attempts_mail FROM {role}"));
     let item = served.get(&format!("/queue/Mail/item?key={}", encoded(&key(&shell, 1))));
-    item.shows(&["Its columns", "Its attempts may not be seen"]);
+    item.shows(&["Its columns", "may not see its attempts"]);
     let mut show = shell.bare(&["show", "Mail", &key(&shell, 1), "--json"]);
     show.env("READPAST_CONNECTION", with(&shell, &[("Uid", &role), ("Pwd", "p")]));
     let shown = show.output().unwrap();
     let (text, err) = (String::from_utf8(shown.stdout).unwrap(), String::from_utf8(shown.stderr).unwrap());
     assert!(shown.status.success() && text.contains("the first bang") && !text.contains("\"attempts\""), "{text}{err}");
-    assert!(err.contains("may not be seen"), "{err}");
+    assert!(err.contains("may not see the attempts"), "{err}");
     shell.db.run(&format!("GRANT EXECUTE ON FUNCTION readpast.attempts_mail TO {role}"));
     // Nor may it write what has been done of a caller's transaction.
     let granted = format!(

@@ -17,7 +17,7 @@ fn a_first_signal_drains() {
         shell.db.wait_for("SELECT COUNT(*) FROM readpast.mail WHERE status = 'Processing'", "2");
         shell.write("go", "");
         let done = worker.end();
-        done.says(0, &["takes no more items", "1 completed, 1 released"]);
+        done.says(0, &["claiming no more items", "1 completed, 1 released"]);
         assert_eq!(
             shell.look("SELECT string_agg(status || attempt_num, ' ' ORDER BY \"N\") FROM readpast.mail"),
             "Completed1 Pending0 Pending0"
@@ -37,7 +37,7 @@ fn a_signal_that_comes_twice_at_once_is_one() {
     // Long enough for a command that is to end to be ended.
     std::thread::sleep(std::time::Duration::from_millis(400));
     shell.write("go", "");
-    worker.end().says(0, &["takes no more items", "1 completed"]);
+    worker.end().says(0, &["claiming no more items", "1 completed"]);
 }
 
 #[test]

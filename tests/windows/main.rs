@@ -176,7 +176,7 @@ fn ctrl_c_drains() {
     let mut said = BufReader::new(worker.stderr.take().unwrap());
     let mut line = String::new();
     said.read_line(&mut line).unwrap();
-    assert!(line.contains("takes no more items"), "{line}");
+    assert!(line.contains("claiming no more items"), "{line}");
     fs::write(shell.folder.join("go"), "").unwrap();
     said.read_to_string(&mut line).unwrap();
     assert!(line.contains("1 completed, 1 released"), "{line}");

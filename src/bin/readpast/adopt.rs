@@ -11,17 +11,17 @@ use std::path::PathBuf;
 
 /// Checks a table against a description, and shows what adopting it will do
 ///
-/// Prints what was found. --sql prints before it what --apply runs, all of it in one transaction. Without --apply nothing is
-/// changed. Exits with 1 when something stands in the way.
+/// Prints what it found. With --sql, first prints the SQL that --apply runs, in one transaction. Without --apply it changes
+/// nothing. Exits with 1 when something is in the way.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The file that describes the queue and its table
     #[arg(value_name = "SPEC")]
     spec: PathBuf,
-    /// Does it
+    /// Adopts the table
     #[arg(long)]
     apply: bool,
-    /// Prints the SQL, on standard output alone: what was found then goes to standard error
+    /// Prints the SQL; only that goes to standard output, the findings go to standard error
     #[arg(long)]
     sql: bool,
 }
@@ -63,9 +63,9 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     } else if applies {
         out.text(&format!("adopted {}\n", spec.queue))?;
     } else if is_possible {
-        note("nothing was changed; --sql shows what --apply does");
+        note("nothing was changed; --sql shows what --apply will do");
     } else {
-        note("nothing was changed: see to the errors above first");
+        note("nothing was changed: fix the errors above first");
     }
     Ok(if is_possible { Exit::Done } else { Exit::Refused })
 }

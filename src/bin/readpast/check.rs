@@ -13,24 +13,24 @@ use std::fmt::Write;
 
 /// Compares figures of a queue with levels, as plug-ins of monitoring systems do
 ///
-/// One line of standard output, with the figures behind a bar (Nagios, Icinga, Zabbix, Sensu). A level is LEVEL, above which it
-/// is critical, or WARNING,CRITICAL. With no level it is checked whether the queue can be reached at all. Exit status: 0 OK,
-/// 1 WARNING, 2 CRITICAL, 3 UNKNOWN: the queue cannot be asked, or the arguments are wrong. Counting costs the server a scan of
-/// the queue's table, as stats does.
+/// Prints one line, with the figures after a bar (Nagios, Icinga, Zabbix, Sensu). A level is LEVEL, above which the check is
+/// critical, or WARNING,CRITICAL. Without a level it only checks that the queue can be reached. Exit status: 0 OK, 1 WARNING,
+/// 2 CRITICAL, 3 UNKNOWN: the queue cannot be asked, or the arguments are wrong. Counting costs the server a scan of the queue's
+/// table, as stats does.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The queue
     queue: String,
-    /// Items that are Failed
+    /// Level of Failed items
     #[arg(long, value_name = "LEVEL", value_parser = counts)]
     failed: Option<Levels>,
-    /// How long the oldest due item waits: 90s, 5m, 1h
+    /// Level of the time that the oldest due item has waited: 90s, 5m, 1h
     #[arg(long, value_name = "LEVEL", value_parser = spans)]
     oldest: Option<Levels>,
-    /// Items that are due and wait for a worker
+    /// Level of items that are due and wait for a worker
     #[arg(long, value_name = "LEVEL", value_parser = counts)]
     depth: Option<Levels>,
-    /// Items in flight whose lease has run out: their workers are gone
+    /// Level of items in flight whose lease has run out: their workers are gone
     #[arg(long, value_name = "LEVEL", value_parser = counts)]
     expired: Option<Levels>,
 }

@@ -10,12 +10,12 @@ use clap::{Parser, Subcommand};
 /// Work queues in ordinary SQL Server tables (and PostgreSQL).
 ///
 /// The connection comes from --connection-file, READPAST_CONNECTION, READPAST_CONNECTION_FILE, or a configuration file
-/// (--config, ./readpast.toml, ~/.config/readpast/config.toml or %APPDATA%\readpast\config.toml), the first of them that is
-/// there.
+/// (--config, ./readpast.toml, ~/.config/readpast/config.toml or %APPDATA%\readpast\config.toml): the first of them that
+/// exists.
 #[derive(Parser)]
 #[command(name = "readpast", version, after_help = exit::HELP, disable_help_subcommand = true, max_term_width = 100)]
 pub struct Cli {
-    /// What all subcommands take.
+    /// Options of all subcommands.
     #[command(flatten)]
     pub global: Global,
     /// What to do.
@@ -41,25 +41,25 @@ pub enum Command {
     Service(crate::service::Args),
     Show(show::Args),
     Why(why::Args),
-    /// Lets items that wait for their next attempt be tried at once
+    /// Makes items that wait for their next attempt due now
     ///
-    /// Those in the state Error, unless --status or --key say otherwise. Their attempts count on; redrive begins anew.
+    /// By default items in Error; --status or --key choose others. Their attempts count on; redrive starts them over.
     Retry(steer::Args),
-    /// Calls items off
+    /// Cancels items
     ///
-    /// Those that are Pending, Error or Paused, unless --status or --key say otherwise. A worker that holds one finds its lease
-    /// lost.
+    /// By default items that are Pending, Error or Paused; --status or --key choose others. A worker that holds one loses its
+    /// lease.
     Cancel(steer::Args),
-    /// Sets items aside
+    /// Pauses items
     ///
-    /// Those that are Pending or Error, unless --status or --key say otherwise.
+    /// By default items that are Pending or Error; --status or --key choose others.
     Pause(steer::Args),
-    /// Lets paused items be worked on again
+    /// Makes paused items Pending again
     Resume(steer::Args),
-    /// Lets items that ended be worked on as if they were new, with all their attempts
+    /// Starts ended items over, with all their attempts
     ///
-    /// Those that are Failed, unless --status or --key say otherwise; Cancelled, Terminated, PartiallyCompleted, Error and
-    /// Paused ones can be redriven too.
+    /// By default Failed items; --status or --key choose others. Cancelled, Terminated, PartiallyCompleted, Error and Paused
+    /// items can be redriven too.
     Redrive(steer::Args),
     Purge(purge::Args),
     Recover(recover::Args),

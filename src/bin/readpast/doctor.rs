@@ -8,13 +8,13 @@ use crate::{connection, findings};
 use readpast::doctor::{self, Severity};
 use serde_json::json;
 
-/// Checks all that readpast relies on, and says what to do about it
+/// Checks all that readpast relies on, and says what to do about each finding
 ///
-/// The driver, the server and its settings, the clock, the login's rights, readpast's objects, and the queue: its table, indexes
-/// and procedures. Changes nothing. Exits with 1 when there is a warning or an error among the findings.
+/// It checks the driver, the server and its settings, the clock, the login's rights, readpast's objects, and the queue: its table,
+/// indexes and procedures. It changes nothing. Exits with 1 if it finds a warning or an error.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The queue; without one, all of the schema
+    /// The queue; without it, all queues of the schema
     queue: Option<String>,
 }
 

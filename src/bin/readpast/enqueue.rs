@@ -20,17 +20,17 @@ use std::path::PathBuf;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// Puts items into a queue, from arguments, a file, or standard input
+/// Enqueues items from arguments, a file, or standard input
 ///
-/// One item is given as COLUMN=VALUE arguments; COLUMN:=JSON for what is not text (Tags:='["a"]', Note:=null). Many come as
-/// lines of JSON: {"Recipient": "a@example.org"}, or with more than columns
+/// Give one item as COLUMN=VALUE arguments, or COLUMN:=JSON for a value that is not text (Tags:='["a"]', Note:=null). Give many as
+/// lines of JSON: {"Recipient": "a@example.org"}, or, for more than columns,
 /// {"columns": {"Recipient": "a@example.org"}, "type": "Email", "step": "...", "due": "2026-11-21T08:30:00Z"} (or
-/// "delay_ms": 60000 in place of "due"). For a queue with trace, "traceparent" and "tracestate" besides; TRACEPARENT and
-/// TRACESTATE of the environment hold for items that have none.
+/// "delay_ms": 60000 instead of "due"). For a queue with trace, also "traceparent" and "tracestate"; items without them get
+/// TRACEPARENT and TRACESTATE of the environment.
 ///
 /// Items are sent in batches, each as a whole or not at all. A file is checked before anything is sent; of standard input, the
-/// batches before a bad line are in the queue. --operation makes a repetition safe: the same input again (or with the bad line
-/// put right), with the same --operation and --batch, within the hour, enqueues only what is missing.
+/// batches before a bad line are enqueued. --operation makes it safe to repeat the command: the same input (the bad line may be
+/// corrected), with the same --operation and --batch, within an hour, enqueues only what is missing.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The queue
@@ -38,34 +38,34 @@ pub struct Args {
     /// The columns of one item
     #[arg(value_name = "COLUMN=VALUE")]
     columns: Vec<String>,
-    /// An item as JSON, as a line of a file would be; may be given again
+    /// An item as JSON, like a line of a file; may be given again
     #[arg(long, value_name = "JSON", conflicts_with = "columns")]
     item: Vec<String>,
     /// A file of JSON lines; - is standard input
     #[arg(long, short, value_name = "FILE", conflicts_with_all = ["columns", "item"])]
     file: Option<PathBuf>,
-    /// The kind of work, where an item names none
+    /// The type of items that name none
     #[arg(long = "type", value_name = "TYPE")]
     kind: Option<String>,
-    /// The step to begin with, where an item names none
+    /// The step of items that name none
     #[arg(long)]
     step: Option<String>,
-    /// Due so long from now, where an item does not say when: 90s, 10m, 2h
+    /// How long from now items are due that do not say: 90s, 10m, 2h
     #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = duration::parse, conflicts_with = "due")]
     delay: Option<Duration>,
-    /// Due at this UTC time, where an item does not say when
+    /// The UTC time at which items are due that do not say
     #[arg(long, value_name = "TIME")]
     due: Option<String>,
-    /// Items a call
+    /// Items per call
     #[arg(long, default_value_t = 500, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_ITEMS)))]
     batch: u32,
-    /// Identity of this input, a GUID: the same again enqueues nothing twice
+    /// Identity of this input, a GUID: a repetition with it enqueues nothing twice
     #[arg(long, value_name = "GUID")]
     operation: Option<Uuid>,
-    /// Goes on after a bad line; exits with 1 then
+    /// Goes on after a bad line, and then exits with 1
     #[arg(long)]
     keep_going: bool,
-    /// Prints the keys of the new items also when they come from a file or standard input
+    /// Prints the keys of new items, also of those from a file or standard input
     #[arg(long)]
     keys: bool,
 }

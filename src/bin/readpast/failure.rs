@@ -78,10 +78,10 @@ impl Failure {
             _ => return None,
         };
         Some(match error.kind() {
-            ErrorKind::SchemaMissing => "readpast install QUEUE.toml makes them; --schema names another schema",
-            ErrorKind::SchemaOlder => "readpast install brings them to this version",
-            ErrorKind::UnknownQueue => "readpast install QUEUE.toml makes a queue; --schema names another schema",
-            ErrorKind::PermissionDenied => "readpast doctor QUEUE names the rights that lack",
+            ErrorKind::SchemaMissing => "readpast install QUEUE.toml installs them; --schema names another schema",
+            ErrorKind::SchemaOlder => "readpast install upgrades them to this version",
+            ErrorKind::UnknownQueue => "readpast install QUEUE.toml installs a queue; --schema names another schema",
+            ErrorKind::PermissionDenied => "readpast doctor QUEUE names the missing rights",
             ErrorKind::OutcomeUnknown => "make the same call with --operation and this identity to learn it",
             _ => return None,
         })

@@ -11,28 +11,28 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Which items")]
 pub struct FilterArgs {
-    /// In this state; may be given again, or several with commas
+    /// Items in this state; may be given again, or several with commas
     #[arg(long, value_name = "STATE,...", value_delimiter = ',', value_parser = state)]
     pub status: Vec<ItemState>,
-    /// Of this type; may be given again
+    /// Items of this type; may be given again
     #[arg(long = "type", value_name = "TYPE")]
     pub kind: Vec<String>,
-    /// With this key; may be given again, up to 1000 times
+    /// The item with this key; may be given again, up to 1000 times
     #[arg(long, value_name = "KEY")]
     pub key: Vec<String>,
-    /// Last changed before this UTC time, like 2026-11-21T08:30:00Z
+    /// Items last changed before this UTC time, like 2026-11-21T08:30:00Z
     #[arg(long, value_name = "TIME")]
     pub before: Option<String>,
-    /// Last changed at this UTC time or later
+    /// Items last changed at this UTC time or later
     #[arg(long, value_name = "TIME")]
     pub after: Option<String>,
-    /// Not changed for so long, by this machine's clock: 90s, 12h, 30d
+    /// Items not changed for this long, by this machine's clock: 90s, 12h, 30d
     #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = duration::parse, conflicts_with = "before")]
     pub older_than: Option<Duration>,
-    /// Whose last attempt took longer than this (90s, 5m), or which is worked on for longer
+    /// Items whose last attempt took longer than this (90s, 5m), or that are in work for longer
     #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = duration::parse)]
     pub longer_than: Option<Duration>,
-    /// With this text in the error; nothing in it is a wildcard
+    /// Items with this text in the error; it has no wildcards
     #[arg(long, value_name = "TEXT")]
     pub error: Option<String>,
 }

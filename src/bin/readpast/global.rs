@@ -10,13 +10,13 @@ pub struct Global {
     /// A file that holds the ODBC connection string and nothing else
     #[arg(long, global = true, value_name = "FILE", conflicts_with = "connection")]
     pub connection_file: Option<PathBuf>,
-    /// The ODBC connection string. Other users see it in the list of processes: better one of the other ways
+    /// The ODBC connection string. Other users see it in the list of processes: prefer another way
     #[arg(long, global = true, value_name = "STRING")]
     pub connection: Option<String>,
-    /// A configuration file: settings by key, as in docs/reference.md, and connection or connection_file
+    /// A configuration file: settings by key, as in docs/reference.md, with connection or connection_file
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Takes the connection also from a file that others may read
+    /// Reads the connection also from a file that others may read
     #[arg(long, global = true)]
     pub allow_readable_secrets: bool,
     /// The schema that holds readpast's objects [default: readpast, or READPAST_SCHEMA]
@@ -25,13 +25,13 @@ pub struct Global {
     /// A setting, like lease.ms=30000; may be given again for another one
     #[arg(long, global = true, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// Answers as JSON: one document, or where there are many answers one a line; errors too, on standard error
+    /// Answers in JSON: one document, or one per line where there are many; errors too, on standard error
     #[arg(long, global = true)]
     pub json: bool,
-    /// Says nothing but answers and errors
+    /// Prints only answers and errors
     #[arg(long, short, global = true)]
     pub quiet: bool,
-    /// Says more of what it does
+    /// Logs more of what it does
     #[arg(long, short, global = true, conflicts_with = "quiet")]
     pub verbose: bool,
 }

@@ -11,11 +11,11 @@ use std::path::PathBuf;
 
 /// Installs or upgrades readpast's objects, and the queues that files describe
 ///
-/// What is there already as it should be is left alone: installing twice changes nothing. Each queue is installed as a whole
-/// or not at all. `readpast render` prints the SQL for those who would rather run it by hand.
+/// Installing twice changes nothing. Each queue is installed as a whole or not at all. `readpast render` prints the SQL, to run it
+/// by hand.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Files that describe a queue each; without any, only what all queues share is installed
+    /// Files that each describe a queue; without any, only the objects that all queues share are installed
     #[arg(value_name = "SPEC")]
     specs: Vec<PathBuf>,
 }

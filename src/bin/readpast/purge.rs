@@ -13,22 +13,22 @@ use serde_json::json;
 
 /// Deletes finished items, in bounded batches
 ///
-/// Without --status those that are Completed, PartiallyCompleted, Cancelled or Terminated; Failed ones only when they are
-/// named, and what is not finished never. Each batch is a transaction of its own: workers go on beside it, and what is deleted
-/// stays deleted when it is interrupted.
+/// By default items that are Completed, PartiallyCompleted, Cancelled or Terminated; Failed items only with --status, and
+/// unfinished ones never. Each batch is a transaction of its own: workers go on meanwhile, and after an interrupt the deleted items
+/// stay deleted.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The queue
     queue: String,
-    /// Shows how many there are, and deletes none
+    /// Shows how many items it would delete, and deletes none
     #[arg(long, short = 'n')]
     dry_run: bool,
-    /// Items a batch
+    /// Items per batch
     #[arg(long, default_value_t = 500, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_ITEMS)))]
     batch: u32,
     #[command(flatten)]
     filter: FilterArgs,
-    /// All finished items; needed where nothing else narrows the choice
+    /// All finished items; required without a filter
     #[arg(long)]
     all: bool,
 }
@@ -38,7 +38,7 @@ const FINISHED: [ItemState; 4] =
 
 pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     if args.filter.is_open() && !args.all {
-        return Err(usage("nothing says which items are meant; give --older-than or another filter, or --all"));
+        return Err(usage("no items are named; give --older-than or another filter, or --all"));
     }
     let mut filter = args.filter.filter(&FINISHED)?;
     if filter.states.is_empty() {

@@ -10,10 +10,10 @@ use readpast::Queue;
 use readpast::queue::MAX_ITEMS;
 use serde_json::json;
 
-/// Gives the items of dead workers back at once
+/// Gives back the items of dead workers now
 ///
-/// Those whose lease ran out, that is; one whose attempts are spent becomes Failed. Workers do this by themselves every few
-/// seconds: this is for when none runs.
+/// These are items whose lease has run out. Those whose attempts are spent become Failed. Workers do this by themselves every few
+/// seconds; use it when none runs.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The queue

@@ -14,18 +14,18 @@ use std::path::PathBuf;
 
 /// Prints the SQL that install would run for a queue
 ///
-/// The same description always gives the same text: it can be kept beside the description and reviewed. Its first lines say
-/// how to run it. With --from it is the script that changes an installed queue. The schema and the dialect are those that install
-/// would use: --schema, READPAST_SCHEMA, or the configuration file.
+/// The same description always gives the same text, which you can keep beside the description and review. Its first lines say how
+/// to run it. With --from, it is the script that changes an installed queue. The schema and the dialect are those that install would
+/// use: from --schema, READPAST_SCHEMA, or the configuration file.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The file that describes the queue
     #[arg(value_name = "SPEC")]
     spec: PathBuf,
-    /// For which server [default: the setting dialect, or sqlserver]
+    /// The server [default: the setting dialect, or sqlserver]
     #[arg(long, value_enum)]
     dialect: Option<Server>,
-    /// The description that is installed: renders the way from there, and refuses what would lose data
+    /// The installed description: renders the changes from it, and refuses what would lose data
     #[arg(long, value_name = "SPEC")]
     from: Option<PathBuf>,
 }

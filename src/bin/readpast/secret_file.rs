@@ -31,7 +31,7 @@ impl SecretFile {
         let Some(how) = self.exposure.as_ref().filter(|_| !global.allow_readable_secrets) else { return Ok(()) };
         let path = self.path.display();
         Err(usage(format!(
-            "{path} holds the connection, and others may read it{how}\n  {}\n  or, where that cannot be helped, \
+            "{path} holds the connection, and others may read it{how}\n  {}\n  or, if that is not possible, \
              --allow-readable-secrets",
             remedy(&path.to_string()),
         )))
@@ -52,7 +52,7 @@ fn exposure(file: &File) -> std::io::Result<Option<String>> {
 #[cfg(windows)]
 fn exposure(file: &File) -> std::io::Result<Option<String>> {
     let is_exposed = file.metadata()?.is_file() && crate::windows::access::is_public(file)?;
-    Ok(is_exposed.then(|| " (its access list lets all users)".to_owned()))
+    Ok(is_exposed.then(|| " (its access list admits all users)".to_owned()))
 }
 
 #[cfg(unix)]

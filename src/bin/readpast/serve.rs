@@ -29,27 +29,27 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Shows queues in a browser, and their figures to monitoring systems
+/// Shows queues in a browser, and exports their figures to monitoring systems
 ///
-/// Pages at /, for Prometheus /metrics, for whoever asks whether it lives /health/live and /health/ready, for KEDA
-/// /scale/QUEUE. Figures are of bounded looks at the indexes, at the same cost in a queue of ten million items as in an empty one;
-/// their history is kept in memory. It listens on this machine only, unless told otherwise, and then wants a token or a proxy
-/// that has checked who asks. It changes nothing without --allow-actions. A login with the role monitor is enough to look.
+/// It serves pages at /, metrics for Prometheus at /metrics, health at /health/live and /health/ready, and the number of workers for
+/// KEDA at /scale/QUEUE. Figures come from bounded looks at the indexes, at the same cost in a queue of ten million items as in an empty
+/// one; their history is kept in memory. By default it listens on this machine only; on another address it needs a token or an
+/// authenticating proxy. It changes nothing without --allow-actions. To look, its login needs only the role monitor.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Where to listen
     #[arg(long, default_value = "127.0.0.1:8086", value_name = "ADDRESS:PORT")]
     listen: SocketAddr,
-    /// A name by which browsers may call it, besides localhost and addresses; may be given again
+    /// A host name that browsers may use, besides localhost and addresses; may be given again
     #[arg(long = "host", value_name = "NAME")]
     hosts: Vec<String>,
-    /// A file with the token that whoever asks must give: as the password of a browser's log-in, or as a bearer token
+    /// A file with the token that clients must send: as the password of a browser's log-in, or as a bearer token
     #[arg(long, value_name = "FILE", conflicts_with = "trust_header")]
     token_file: Option<PathBuf>,
-    /// The header in which a reverse proxy says who asks; without it nobody is served. The proxy must drop what clients send in it
+    /// The header in which a reverse proxy names the user; requests without it are refused. The proxy must drop it from clients
     #[arg(long, value_name = "HEADER")]
     trust_header: Option<String>,
-    /// Lets who asks redrive, retry, cancel, pause and resume items, as far as the login may
+    /// Lets viewers redrive, retry, cancel, pause and resume items, as far as this command's login may
     #[arg(long)]
     allow_actions: bool,
     /// How often the figures are taken
@@ -58,10 +58,10 @@ pub struct Args {
     /// The most rows that a look reads
     #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = clap::value_parser!(u32).range(100..=1_000_000))]
     most: u32,
-    /// A file with rules: who is to be told when too much is due, for too long, fails, or has no worker (docs/operate.md)
+    /// A file with rules: whom to notify when too much is due, waits too long, fails, or has no worker (docs/operate.md)
     #[arg(long, value_name = "FILE")]
     alerts: Option<PathBuf>,
-    /// Only this queue; may be given again. Without one: all that are installed, also later
+    /// Shows only this queue; may be given again. Without it: all installed queues, also later ones
     #[arg(long = "queue", value_name = "QUEUE")]
     queues: Vec<String>,
 }
@@ -136,7 +136,7 @@ fn pass(global: &Global, args: &Args) -> Result<Pass> {
     match token {
         None => Ok(Pass::Anybody),
         Some(token) if token.len() < 16 || token.chars().any(|c| c.is_control() || c.is_whitespace()) => {
-            Err(usage("the token must have 16 characters at least, and no blanks: `openssl rand -hex 16` makes one"))
+            Err(usage("the token must have at least 16 characters, and no blanks: `openssl rand -hex 16` makes one"))
         }
         Some(token) => Ok(Pass::Token(token)),
     }

@@ -16,12 +16,11 @@ use std::path::PathBuf;
 /// readpast service install Mail -- work Mail --connection-file C:\mail\connection --jobs 4 -- C:\mail\send.exe
 /// sc.exe start Mail
 ///
-/// The service runs in the folder where it was installed, as the account `NT SERVICE\Mail`, which has to be allowed to read
-/// what it needs, and nobody else to read the connection:
+/// The service runs in the folder where it was installed, as the account `NT SERVICE\Mail`. That must be able to read what it
+/// needs, and nobody else may read the connection:
 /// icacls C:\mail\connection /inheritance:r /grant "NT SERVICE\Mail:R" "BUILTIN\Administrators:F"
-/// It begins with the machine, is begun again when it
-/// fails, ends as Ctrl-Break ends the command, and says in the event log of applications what the command says on standard
-/// error.
+/// It starts with the machine, restarts when it fails, stops as Ctrl-Break stops the command, and writes to the event log of
+/// applications what the command writes to standard error.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
@@ -40,13 +39,13 @@ enum Verb {
 /// Makes a service of a command line
 #[derive(Debug, clap::Args)]
 struct Install {
-    /// What the service is to be called
+    /// The name of the service
     name: String,
-    /// As whom it runs: an account that needs no password here, like LocalSystem, NT AUTHORITY\NetworkService or
-    /// DOMAIN\gmsa$. For one that needs it: sc.exe config NAME obj= ACCOUNT password= PASSWORD [default: NT SERVICE\NAME]
+    /// The account that it runs as, one that needs no password: LocalSystem, NT AUTHORITY\NetworkService or DOMAIN\gmsa$.
+    /// For one with a password: sc.exe config NAME obj= ACCOUNT password= PASSWORD [default: NT SERVICE\NAME]
     #[arg(long)]
     account: Option<String>,
-    /// Does not begin with the machine, but when it is told to
+    /// Starts on request, not with the machine
     #[arg(long)]
     manual: bool,
     /// What it runs: `work` or `serve` with their options
@@ -54,7 +53,7 @@ struct Install {
     command: Vec<OsString>,
 }
 
-/// Stops a service and takes it away
+/// Stops a service and removes it
 #[derive(Debug, clap::Args)]
 struct Remove {
     /// The service
@@ -106,7 +105,7 @@ pub fn run(global: &Global, args: Args, reader: Reader, out: &Output) -> Result<
 /// Finds out now what the service would fail for when nobody looks.
 fn check(line: &Line) -> Result<()> {
     if !line.goes_on {
-        return Err(usage("a service runs work or serve; the others end by themselves"));
+        return Err(usage("a service runs work or serve; the other subcommands end by themselves"));
     }
     if line.has_connection {
         return Err(usage(

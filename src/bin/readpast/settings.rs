@@ -10,8 +10,8 @@ use serde_json::json;
 
 /// Shows and sets what a queue's procedures read from AppSettings
 ///
-/// maxAttempts: how many attempts an item has. leaseMs: how long a lease lasts, in milliseconds. What stands there counts
-/// above the queue's description, for all processes from their next call on.
+/// maxAttempts is how many attempts an item has, leaseMs how long a lease lasts, in milliseconds. A setting overrides the queue's
+/// description, for all processes from their next call on.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -25,7 +25,7 @@ enum Verb {
         /// The queue
         queue: String,
     },
-    /// Sets one
+    /// Sets a setting
     Set {
         /// The queue
         queue: String,
@@ -35,7 +35,7 @@ enum Verb {
         #[arg(allow_negative_numbers = true)]
         value: i32,
     },
-    /// Lets the queue's description count again
+    /// Removes a setting, so that the queue's description counts again
     Unset {
         /// The queue
         queue: String,

@@ -13,8 +13,8 @@ use serde_json::json;
 
 /// Shows items by key in full, or by filter, a line each
 ///
-/// A line has key, state, attempts and the first line of the error, with tabs between. Of one key it says also why the item is
-/// not being worked on, as `why` does. Nothing is claimed or changed.
+/// A line has key, state, attempts and the first line of the error, separated by tabs. For a key it also says why the item is not
+/// being worked on, as `why` does. It claims and changes nothing.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The queue
@@ -62,7 +62,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     for page in Pages::of(&queue, &filter, size) {
         for item in page?.iter() {
             if left == 0 {
-                note(&format!("there are more than {}; --limit shows more", args.limit));
+                note(&format!("there are more than {} items; --limit shows more", args.limit));
                 return Ok(Exit::Done);
             }
             left -= 1;
@@ -81,7 +81,7 @@ fn attempts(queue: &Queue, key: &str) -> Result<Option<Vec<Attempt>>> {
     match queue.attempts(key) {
         Ok(attempts) => Ok(Some(attempts)),
         Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-            note(&format!("the attempts at {} may not be seen by this login: {error}", printable(key)));
+            note(&format!("this login may not see the attempts at {}: {error}", printable(key)));
             Ok(None)
         }
         Err(error) => Err(error.into()),

@@ -20,25 +20,25 @@ use std::{iter, thread};
 
 /// Shows figures about a queue
 ///
-/// Counting costs the server a scan of the queue's table. How many workers are needed follows from the arrivals of the last
-/// hour and the mean run (Little's law), with a fifth of their time to spare. With --watch there is the time, and beside each
-/// count its change since the last look and per second; on a terminal also bars, and how it went.
+/// Counting costs the server a scan of the queue's table. The number of workers needed follows from the arrivals of the last hour and
+/// the mean run (Little's law), with a fifth of their time to spare. --watch adds the time, and to each count its change since the last
+/// look and per second; on a terminal also bars and the course so far.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The queue
     queue: String,
-    /// Shows them again and again, every 2 s or as given (5s, 1m), at least 1s
+    /// Shows the figures repeatedly, every 2 s or as given (5s, 1m), at least 1s
     #[arg(long, short, value_name = "INTERVAL", num_args = 0..=1, default_missing_value = "2s", allow_negative_numbers = true, value_parser = interval)]
     watch: Option<Duration>,
-    /// Counts those, too, whose last attempt took longer than this (90s, 5m), or which are worked on for longer; `show` lists
-    /// them. It reads each of them
+    /// Also counts items whose last attempt took longer than this (90s, 5m), or that are in work for longer; `show` lists them. It reads
+    /// each of them
     #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = duration::parse)]
     longer_than: Option<Duration>,
-    /// Shows what each of them has, too: what is due and for how long, rates, and how many workers it needs
+    /// Also shows each of them: what is due and for how long, rates, and how many workers it needs
     #[arg(long, value_enum)]
     by: Option<By>,
-    /// Shows where it is going, too: how many wait in an hour, at the rates of now, and how many workers that takes. Of a queue
-    /// that deletes what is completed by two looks, 5 s apart or as given
+    /// Also shows the trend: how many items will wait in an hour at the current rates, and how many workers that takes. For a queue
+    /// that deletes completed items it takes two looks, 5 s apart or as given
     #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "5s", allow_negative_numbers = true, value_parser = rates::pause)]
     trend: Option<Duration>,
 }
@@ -48,7 +48,11 @@ const SHORTEST: Duration = Duration::from_secs(1);
 
 fn interval(text: &str) -> std::result::Result<Duration, String> {
     let interval = duration::parse(text)?;
-    if interval < SHORTEST { Err("each look scans the table; 1s is the least".to_owned()) } else { Ok(interval) }
+    if interval < SHORTEST {
+        Err("each look scans the table; the shortest interval is 1s".to_owned())
+    } else {
+        Ok(interval)
+    }
 }
 
 /// Figures, and when they were taken.
@@ -280,7 +284,7 @@ fn workers(stats: &QueueStats) -> String {
             let (wait, run) = (mean(stats.wait_mean_ms, "waiting"), mean(stats.run_mean_ms, "running"));
             format!("{busy}, {needed} needed   ({arrivals} arrivals in the last hour{wait}{run})")
         }
-        _ => format!("{busy}   (how many are needed is not known: the table does not tell what has arrived)"),
+        _ => format!("{busy}   (how many are needed is unknown: the table does not tell what has arrived)"),
     }
 }
 

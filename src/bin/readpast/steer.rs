@@ -17,15 +17,15 @@ use std::collections::BTreeMap;
 pub struct Args {
     /// The queue
     queue: String,
-    /// Shows which items it would be done to, and how many, and changes nothing
+    /// Shows which items it would change, and how many, and changes nothing
     #[arg(long, short = 'n')]
     dry_run: bool,
-    /// Items a call
+    /// Items per call
     #[arg(long, default_value_t = 500, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_ITEMS)))]
     batch: u32,
     #[command(flatten)]
     filter: FilterArgs,
-    /// All items that it can be done to; needed where nothing else narrows the choice
+    /// All items that it can change; required without a filter
     #[arg(long)]
     all: bool,
 }
@@ -105,7 +105,7 @@ impl Verb {
 pub fn run(verb: Verb, global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     if args.filter.is_open() && !args.all {
         return Err(usage(
-            "nothing says which items are meant; give --key, --status, --type, --before, --after, --older-than, \
+            "no items are named; give --key, --status, --type, --before, --after, --older-than, \
              --longer-than or --error, or --all",
         ));
     }
@@ -129,7 +129,7 @@ pub fn run(verb: Verb, global: &Global, args: &Args, out: &Output) -> Result<Exi
             } else {
                 refused += 1;
                 let state = outcome.state.map_or("gone", ItemState::as_str);
-                let what = format!("{} was left as it is: {:?}, it is {state}", item.key(), outcome.answer);
+                let what = format!("{} was left unchanged: {:?}, it is {state}", item.key(), outcome.answer);
                 progress.aside(|| note(&what));
             }
         }
@@ -139,7 +139,7 @@ pub fn run(verb: Verb, global: &Global, args: &Args, out: &Output) -> Result<Exi
     let total: u64 = done.values().sum();
     out.answer(
         || {
-            let refused = if refused > 0 { format!(", left as they are: {refused}") } else { String::new() };
+            let refused = if refused > 0 { format!(", left unchanged: {refused}") } else { String::new() };
             format!("{}: {total}{refused}", verb.done())
         },
         || json!({verb.done(): total, "states": done, "refused": refused}),

@@ -16,13 +16,14 @@ use readpast::stress::{self, Copy, PREFIX};
 use report::Report;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Lets many workers loose on a copy of a queue, and tells what they met
+/// Runs many workers on a copy of a queue, and reports what happened
 ///
-/// The copy is made in a schema of its own, filled with items that nobody needs, and dropped at the end, also after Ctrl-C; a
-/// second Ctrl-C leaves it, and --drop removes it by the name of the schema, which is told at the start. Of the real queue the
-/// description and the settings are read, and its items are not touched; but the server is the real one, and works hard meanwhile. Tells how many items a second were done, how long claims and settlements took, what was done twice or lost (nothing
-/// may be), deadlocks and time-outs, and what the server says the workers waited for, as far as this login may read that.
-/// Needs the rights of an install. Exit status 1: something was done twice or lost, or there were deadlocks.
+/// It makes the copy in a schema of its own, fills it with made-up items, and drops it at the end, also after Ctrl-C. A second Ctrl-C
+/// leaves it; --drop removes it by the name of the schema, which is printed at the start. It reads the description and the settings of
+/// the real queue, and does not touch its items. But the server is the real one, and works hard meanwhile. It reports how many items a
+/// second were done, how long claims and settlements took, what was done twice or lost (nothing may be), deadlocks and time-outs, and
+/// what the server says the workers waited for, as far as this login may read that. Needs the rights of an install. Exit status 1:
+/// something was done twice or lost, or there were deadlocks.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The queue
@@ -40,13 +41,13 @@ pub struct Args {
     /// How many items a worker claims and settles at a time
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     batch: u32,
-    /// How long a worker is busy with an item
+    /// How long a worker works on an item
     #[arg(long, value_name = "TIME", default_value = "0ms", value_parser = duration::parse)]
     handler: Duration,
-    /// Of a hundred claims, how many end with the worker's death: it settles nothing, and its lease runs out
+    /// How many of a hundred claims end with the worker's death: it settles nothing, and its lease runs out
     #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=50))]
     kill: u32,
-    /// Drops a copy that was left, since the command was killed or had a second Ctrl-C
+    /// Drops a copy that was left by a command that was killed, or got a second Ctrl-C
     #[arg(long, value_name = "SCHEMA", conflicts_with = "queue")]
     drop: Option<String>,
 }

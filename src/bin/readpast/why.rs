@@ -11,9 +11,9 @@ use serde_json::json;
 
 /// Says why items are not being worked on
 ///
-/// A line each: due in 43 s, held by a worker until when, paused, blocked by which item of its group, due and waiting for a
-/// worker. By the server's clock. Of an item that waits for a worker it costs a scan of the table, as stats does. Nothing is
-/// claimed or changed.
+/// Prints a line for each: due in 43 s, held by a worker until when, paused, blocked by which item of its group, due and waiting for
+/// a worker, by the server's clock. An item that waits for a worker costs a scan of the table, as stats does. It claims and changes
+/// nothing.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The queue

@@ -33,94 +33,94 @@ use std::thread;
 use std::time::Duration;
 use std::{env, fs};
 
-/// Takes due items and runs a command for each, or calls a procedure in the database
+/// Claims due items and runs a command for each, or calls a procedure in the database
 ///
 /// The command gets the item on its standard input, as a JSON object with a member for each
 /// column, and in its environment: READPAST_QUEUE, READPAST_KEY, READPAST_ATTEMPT,
 /// READPAST_TOKEN, READPAST_TYPE, READPAST_STEP, READPAST_WORKER, and READPAST_COL_<NAME> for
-/// each column that is not NULL (values above 32 KiB only on standard input); TRACEPARENT and
-/// TRACESTATE, where the queue's description has trace.
+/// each column that is not NULL (values above 32 KiB only on standard input). If the queue's
+/// description has trace, also TRACEPARENT and TRACESTATE.
 ///
-/// What becomes of the item, by the command's exit status:
+/// The command's exit status settles the item:
 ///   0      Completed; standard output becomes the response
-///   65     Failed for good (EX_DATAERR), as with whatever --fail-on names
-///   other  Error: tried again until the attempts are spent, then Failed. 75 (EX_TEMPFAIL) is
-///          the polite way to ask for it; a signal and --timeout are others. The end of
-///          standard error becomes the error
+///   65     Failed for good (EX_DATAERR); --fail-on names others
+///   other  Error: tried again until the attempts are spent, then Failed. Use 75 (EX_TEMPFAIL)
+///          to ask for it; a signal and --timeout do the same. The end of standard error
+///          becomes the error
 ///
-/// The command can say more with a last line on standard output (or, as jq prints it, a last
-/// object over several lines):
+/// The command can say more in a last line of standard output (or a last object over several
+/// lines, as jq prints it):
 ///   {"readpast": {"action": "retry", "delay_ms": 60000, "step": "sent", "error": "..."}}
 /// action is complete, complete_partially, fail, retry, release, cancel, pause or terminate,
-/// and counts with exit status 0; the others are due (a UTC time, in place of delay_ms), step,
-/// error, response, and set: an object of values for the item's own columns, those of a subtype
-/// in an object by its name. All may be left out. What looks like such a line and cannot be read is an
-/// Error, which says why.
+/// and counts only with exit status 0. Other members are due (a UTC time, instead of delay_ms),
+/// step, error, response, and set: an object of values for the item's own columns, with a
+/// nested object for each subtype. All are optional. A line that looks like this but cannot be
+/// read makes the item an Error that says why.
 ///
-/// SIGTERM, SIGINT or SIGHUP: takes no more items, lets the commands under way end, gives the
-/// rest back, and exits with 0. A second one ends the commands and gives their items back too.
-/// Leases are renewed meanwhile; a command whose item was taken away is ended, and its result
-/// ignored. Each command has a process group of its own, and standard error in common. What it
-/// leaves running in its group is ended when it keeps an output open; what it detaches (setsid)
-/// is left alone.
+/// On SIGTERM, SIGINT or SIGHUP it claims no more items, lets running commands end, gives back
+/// the items that it has not begun, and exits with 0. A second signal ends the commands and
+/// gives back their items too. It renews leases while commands run. If a command's item is
+/// taken away, the command is ended and its result ignored. Each command has a process group of
+/// its own, and shares standard error. Processes that it leaves in its group are ended if they
+/// keep an output open; detached ones (setsid) are left alone.
 ///
-/// With --procedure nothing runs here: claim, call and settle are one transaction on one
-/// connection, so that what the procedure writes in the database is done exactly once. It is
-/// called with what its parameters are called after: the columns of the item, and key, token,
-/// attempt and worker. It must neither commit nor roll back, and may take as long as --timeout
-/// (else the setting query.timeout_ms). When it ends, the item is Completed; a row that it
-/// returns with a column Status says otherwise, and may have Step, Response, Error and DelayMs. An
-/// error of its own undoes all that it did: the item is an Error with its text, tried again until
-/// the attempts are spent. A deadlock's victim is tried again at once.
+/// With --procedure no command runs: claim, call and settle are one transaction on one
+/// connection, so what the procedure writes in the database is done exactly once. Parameters
+/// get values by their names: columns of the item, or key, token, attempt and worker. The
+/// procedure must neither commit nor roll back, and may take as long as --timeout (by default
+/// the setting query.timeout_ms). When it ends, the item is Completed, unless it returns a row
+/// with a column Status, which may also have Step, Response, Error, DelayMs and Set. An error
+/// of the procedure undoes all that it did: the item becomes an Error with its text, tried
+/// again until the attempts are spent. A deadlock victim is tried again at once.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
     /// The queue
     queue: String,
-    /// Commands at a time
+    /// Commands that run at a time
     #[arg(long, short, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     jobs: u32,
-    /// Items that each of these takes at a time; round trips are saved without it, and more wait longer in hand
+    /// Items that each of these takes at a time; more save no round trips, and wait longer in hand
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_ITEMS)))]
     batch: u32,
-    /// A type of items to take; given more than once, several. All without it. The queue's description has to say claim_by
+    /// A type of items to claim; may be given again. Without it, all. The queue's description must have claim_by
     #[arg(long = "type", value_name = "TYPE")]
     types: Vec<String>,
-    /// A step of items to take, '' for those that have none; else as --type
+    /// A step of items to claim, '' for items without one; otherwise like --type
     #[arg(long = "step", value_name = "STEP")]
     steps: Vec<String>,
-    /// Ends when no item is due
+    /// Exits when no item is due
     #[arg(long)]
     until_empty: bool,
-    /// How long a claim is ours before it must be renewed, which happens every third of it [default: as the queue says]
+    /// How long a lease lasts; it is renewed every third of that [default: as the queue says]
     #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = duration::parse)]
     lease: Option<Duration>,
     /// Longest time a command may take
     #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = duration::parse)]
     timeout: Option<Duration>,
-    /// Time from SIGTERM to SIGKILL for a command that is to end
+    /// Time from SIGTERM to SIGKILL for a command that must end
     #[arg(long, default_value = "10s", value_name = "TIME", allow_negative_numbers = true, value_parser = duration::parse)]
     kill_after: Duration,
     /// Exit statuses that mean Failed for good
     #[arg(long, value_name = "STATUS,...", value_delimiter = ',', default_value = "65", value_parser = clap::value_parser!(u8).range(1..))]
     fail_on: Vec<u8>,
-    /// Pause before the next attempt where the command does not say one [default: the queue's backoff]
+    /// Pause before the next attempt, unless the command says [default: the queue's backoff]
     #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = duration::parse)]
     retry_delay: Option<Duration>,
-    /// Most bytes of standard output that are kept as the response
+    /// Most bytes of standard output to keep as the response
     #[arg(long, default_value_t = 65_536, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(0..=16_777_216))]
     response_limit: u32,
-    /// Most bytes of the end of standard error that are kept as the error
+    /// Most bytes of the end of standard error to keep as the error
     #[arg(long, default_value_t = 4096, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(0..=1_048_576))]
     error_limit: u32,
-    /// Lets commands have READPAST_CONNECTION and READPAST_CONNECTION_FILE, so that they can use readpast themselves
+    /// Gives commands READPAST_CONNECTION and READPAST_CONNECTION_FILE, so that they can use readpast themselves
     #[arg(long)]
     pass_connection: bool,
-    /// A file that has this process's figures, written anew every 15 seconds and at the end; for node_exporter's textfile collector,
-    /// which takes *.prom
+    /// A file for this process's figures, rewritten every 15 seconds and at the end; for node_exporter's textfile collector, which
+    /// reads *.prom
     #[arg(long, value_name = "FILE")]
     metrics_file: Option<PathBuf>,
-    /// A procedure (in PostgreSQL also a function) that works on each item in the transaction that claims it, in place of a command
+    /// A procedure (in PostgreSQL also a function) that works on each item in the transaction that claims it, instead of a command
     #[arg(long, value_name = "NAME", conflicts_with_all = ["command", "batch", "kill_after", "fail_on", "retry_delay", "response_limit", "error_limit", "pass_connection"])]
     procedure: Option<String>,
     /// The command and its arguments, after --
@@ -134,7 +134,7 @@ pub fn run(global: &Global, args: Args, out: &Output) -> Result<Exit> {
     }
     // A command that is not there would cost each item an attempt.
     if !is_there(&args.command[0]) {
-        return Err(usage(format!("there is no command {:?} that may be run", args.command[0])));
+        return Err(usage(format!("there is no command {:?} that can be run", args.command[0])));
     }
     let config = config(global, &args)?;
     let queue = Queue::open(&config, &args.queue)?;
@@ -169,7 +169,7 @@ pub fn run(global: &Global, args: Args, out: &Output) -> Result<Exit> {
         return Err(failure);
     }
     if let Some(signal) = control.terminated() {
-        return Err(Failure::Partly("ended before the commands under way were done".to_owned(), Exit::Signal(signal)));
+        return Err(Failure::Partly("ended before the running commands were done".to_owned(), Exit::Signal(signal)));
     }
     Ok(if events.lost() > 0 { Exit::Refused } else { Exit::Done })
 }

@@ -52,7 +52,7 @@ impl Iterator for Source {
                 Ok(_) => self.number += 1,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => {
-                    let message = format!("{} cannot be read any further: {error}", self.name);
+                    let message = format!("{} cannot be read further: {error}", self.name);
                     return Some(Err(Failure::Partly(message, crate::exit::Exit::Usage)));
                 }
             }

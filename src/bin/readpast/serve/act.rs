@@ -25,8 +25,8 @@ fn explained(verb: Verb) -> &'static str {
     match verb {
         Verb::Retry => "Items that wait for their next attempt become due at once. Their attempts count on.",
         Verb::Redrive => "Items that ended become Pending, due at once, with all their attempts.",
-        Verb::Cancel => "They are called off, for good. A worker that holds one finds its lease lost.",
-        Verb::Pause => "They are set aside until somebody resumes them.",
+        Verb::Cancel => "They are cancelled for good. A worker that holds one loses its lease.",
+        Verb::Pause => "They are not worked on until somebody resumes them.",
         Verb::Resume => "Paused items become Pending again.",
     }
 }
@@ -37,9 +37,10 @@ fn asked(app: &App, request: &Request) -> Result<Verb, Answer> {
         let text = "This server only shows. Start it with --allow-actions, and with a login that may change items.";
         return Err(app.pages.problem(app, 403, "Nothing can be changed here", text));
     }
-    Verb::ALL.into_iter().find(|verb| Some(verb.word()) == request.one("verb")).ok_or_else(|| {
-        app.pages.problem(app, 400, "Nothing was asked for", "The address names nothing that can be done.")
-    })
+    Verb::ALL
+        .into_iter()
+        .find(|verb| Some(verb.word()) == request.one("verb"))
+        .ok_or_else(|| app.pages.problem(app, 400, "No such action", "The address names no action."))
 }
 
 /// Which items are meant, and the form that does it.
@@ -95,7 +96,7 @@ pub fn run(app: &App, desk: &Desk, request: &Request) -> Answer {
     };
     if !app.guard.trusts_form(&request.headers, request.one("secret")) {
         let text =
-            "The form did not come from a page of this server, or the server has been started anew since: look again.";
+            "The form did not come from a page of this server, or the server has restarted since: load the page again.";
         return app.pages.problem(app, 403, "Nothing was done", text);
     }
     let (queue, fields) = (&desk.queue, fields(request));
@@ -114,7 +115,7 @@ pub fn run(app: &App, desk: &Desk, request: &Request) -> Answer {
             }
             Err(failure) => {
                 let text = format!("{}. {}: {done}, before that.", words(&failure), verb.done());
-                return app.pages.problem(app, 502, "It was not done to all of them", &text);
+                return app.pages.problem(app, 502, "Not all items were changed", &text);
             }
         }
     }

@@ -52,7 +52,7 @@ pub fn watch(app: &Arc<App>, rules: Rules, stop: Stop) -> std::io::Result<()> {
                     // It stands as it stood: the next round tells again.
                     Err(why) => {
                         if trouble.as_ref() != Some(&why) {
-                            note(&format!("an alert could not be told, and will be again: {why}"));
+                            note(&format!("an alert could not be sent, and will be sent again: {why}"));
                         }
                         trouble = Some(why);
                     }

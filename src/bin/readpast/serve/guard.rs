@@ -27,7 +27,7 @@ pub struct Guard {
 impl Guard {
     pub fn new(pass: Pass, hosts: Vec<String>) -> Result<Self> {
         if let Pass::Header(name) = &pass {
-            HeaderName::from_bytes(name.as_bytes()).map_err(|_| usage("--trust-header is no name of a header"))?;
+            HeaderName::from_bytes(name.as_bytes()).map_err(|_| usage("--trust-header is not a name of a header"))?;
         }
         let mut bytes = [0_u8; 16];
         getrandom::fill(&mut bytes).map_err(|error| usage(format!("the system gives no random numbers: {error}")))?;
@@ -55,13 +55,13 @@ impl Guard {
             Pass::Anybody => Ok(()),
             Pass::Header(name) => match headers.get(name).map(|value| !value.as_bytes().trim_ascii().is_empty()) {
                 Some(true) => Ok(()),
-                _ => Err(Answer::refusal(403, "The reverse proxy has not said who asks.")),
+                _ => Err(Answer::refusal(403, "The reverse proxy has not named the user.")),
             },
             Pass::Token(token) => {
                 let given = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()).and_then(token_of);
                 match given {
                     Some(given) if same(given.as_bytes(), token.as_bytes()) => Ok(()),
-                    _ => Err(Answer::refusal(401, "The token is asked for: as a password, with any user name.")
+                    _ => Err(Answer::refusal(401, "Give the token as a password, with any user name.")
                         .with("www-authenticate", "Basic realm=\"readpast\", charset=\"UTF-8\"")),
                 }
             }

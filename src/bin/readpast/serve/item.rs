@@ -39,7 +39,7 @@ pub fn filter(fields: &[(String, String)], states: &[ItemState]) -> Result<Filte
     let mut filter = Filter::default();
     for (name, value) in fields {
         match name.as_str() {
-            "status" => filter.states.push(value.parse().map_err(|()| format!("{value} is no state"))?),
+            "status" => filter.states.push(value.parse().map_err(|()| format!("{value} is not a state"))?),
             "type" => filter.types.push(value.clone()),
             "key" => filter.keys.get_or_insert_default().push(value.trim().to_owned()),
             "error" => filter.error = Some(value.clone()),
@@ -126,7 +126,7 @@ pub fn one(app: &App, desk: &Desk, request: &Request) -> Answer {
     };
     let why = match queue.why(key) {
         Ok(Some(why)) => why.to_string(),
-        Ok(None) => "it has just gone".to_owned(),
+        Ok(None) => "it was deleted just now".to_owned(),
         Err(error) => told(&error),
     };
     let columns: Vec<_> = item
@@ -144,7 +144,7 @@ pub fn one(app: &App, desk: &Desk, request: &Request) -> Answer {
         Ok(attempts) => attempts.unwrap_or_default().iter().map(attempted).collect(),
         // The rest of the item is there to be seen.
         Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-            unseen = Some(format!("Its attempts may not be seen by the login of this server. ({error})"));
+            unseen = Some(format!("The login of this server may not see its attempts. ({error})"));
             Vec::new()
         }
         Err(error) => return app.pages.problem(app, 400, "The attempts at this item cannot be shown", &told(&error)),
@@ -213,7 +213,7 @@ fn said(request: &Request) -> Option<String> {
     let verb = Verb::ALL.into_iter().find(|verb| Some(verb.word()) == request.one("did"))?;
     let refused = number("refused").filter(|refused| *refused > 0);
     let refused = refused.map_or_else(String::new, |refused| {
-        format!(", left as they are: {refused}, which were changed meanwhile or are in another state")
+        format!(", left unchanged: {refused}, which changed meanwhile or are in another state")
     });
     Some(format!("{}: {}{refused}", verb.done(), number("done")?))
 }

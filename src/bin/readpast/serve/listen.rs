@@ -122,11 +122,11 @@ async fn decide(shared: Arc<Shared>, request: hyper::Request<Incoming>) -> Answe
     let (head, body) = request.into_parts();
     let guard = &shared.app.guard;
     if !guard.knows_host(&head.headers) {
-        return Answer::refusal(421, "This name is not one of ours: --host names those that are.");
+        return Answer::refusal(421, "This server does not answer to this host name: --host names others.");
     }
     let posts = head.method == Method::POST;
     if !posts && head.method != Method::GET && head.method != Method::HEAD {
-        return Answer::refusal(405, "GET, HEAD and POST are served.").with("allow", "GET, HEAD, POST");
+        return Answer::refusal(405, "This server takes GET, HEAD and POST.").with("allow", "GET, HEAD, POST");
     }
     let path = head.uri.path();
     if path == "/health/live" {
@@ -150,7 +150,7 @@ async fn decide(shared: Arc<Shared>, request: hyper::Request<Incoming>) -> Answe
         None
     };
     let request = Request::new(&head.uri, head.headers, form.as_deref());
-    let Ok(_turn) = shared.calls.acquire().await else { return Answer::refusal(503, "It is about to end.") };
+    let Ok(_turn) = shared.calls.acquire().await else { return Answer::refusal(503, "The server is about to end.") };
     let app = Arc::clone(&shared.app);
     let answered = tokio::task::spawn_blocking(move || routes::route(&app, &request)).await;
     answered.unwrap_or_else(|_| Answer::refusal(500, "Something went wrong here; its log says what."))

@@ -48,7 +48,7 @@ impl Register {
                 let after = self.follow(&before, &found, &mut trouble);
                 *self.desks.write().unwrap_or_else(PoisonError::into_inner) = after;
             }
-            Err(error) => trouble.push(format!("what is installed cannot be seen: {error}")),
+            Err(error) => trouble.push(format!("the installed queues cannot be read: {error}")),
         }
         for text in trouble.iter().filter(|text| !told.contains(text)) {
             note(text);
@@ -69,7 +69,7 @@ impl Register {
             }
             match Desk::open(&self.config, queue, Some(description.clone()), old.map(AsRef::as_ref)) {
                 Ok(desk) => {
-                    note(&format!("{queue} is {}", if old.is_some() { "described anew" } else { "shown from now on" }));
+                    note(&format!("{queue} is {}", if old.is_some() { "described anew" } else { "now shown" }));
                     after.push(desk);
                 }
                 Err(failure) => {
@@ -81,7 +81,7 @@ impl Register {
         for gone in before.iter().filter(|desk| !found.iter().any(|found| found.queue == desk.queue.name())) {
             // Who has named it is not to miss that it is gone: its figures fail, and that is told.
             if self.only.is_empty() {
-                note(&format!("{} is not installed any more", gone.queue.name()));
+                note(&format!("{} is no longer installed", gone.queue.name()));
             } else {
                 after.push(Arc::clone(gone));
             }

@@ -14,7 +14,7 @@ pub fn route(app: &App, request: &Request) -> Answer {
     if request.form.is_some() {
         return match path.as_slice() {
             ["queue", name, "act"] => with(app, name, |desk| act::run(app, desk, request)),
-            _ => Answer::refusal(405, "Nothing is sent here.").with("allow", "GET, HEAD"),
+            _ => Answer::refusal(405, "This address takes no POST.").with("allow", "GET, HEAD"),
         };
     }
     match path.as_slice() {
@@ -32,7 +32,7 @@ pub fn route(app: &App, request: &Request) -> Answer {
         ["style.css"] => kept("text/css; charset=utf-8", pages::STYLE),
         ["live.js"] => kept("text/javascript; charset=utf-8", pages::SCRIPT),
         ["icon.svg"] => kept("image/svg+xml", pages::ICON),
-        _ => app.pages.problem(app, 404, "There is nothing here", "The address leads nowhere."),
+        _ => app.pages.problem(app, 404, "There is nothing here", "No page has this address."),
     }
 }
 
@@ -45,9 +45,8 @@ fn with(app: &App, name: &str, answer: impl FnOnce(&Desk) -> Answer) -> Answer {
     match app.queues.find(name) {
         Some(desk) => answer(&desk),
         None => {
-            let text = format!(
-                "This server shows no queue {name}. One that was installed just now it sees with its next look."
-            );
+            let text =
+                format!("This server shows no queue {name}. If it was installed just now, the next look will show it.");
             app.pages.problem(app, 404, "There is no such queue", &text)
         }
     }

@@ -43,7 +43,7 @@ pub fn concerns(watched: &Watched) -> Vec<String> {
         found.push(format!("{} held by workers that are gone", count(stats.expired, false)));
     }
     if stats.due > 0 && stats.workers_busy == 0 && stats.oldest_due_ms.is_some_and(|ms| ms > 60_000) {
-        found.push("items are due and no worker has anything in hand".to_owned());
+        found.push("items are due and no worker holds any".to_owned());
     }
     found
 }

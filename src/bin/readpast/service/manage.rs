@@ -28,7 +28,7 @@ pub(super) fn install(args: &Install, out: &Output) -> Result<Exit> {
     let name = &args.name;
     let is_name = (1..=256).contains(&name.encode_utf16().count()) && !name.contains(['/', '\\']);
     if !is_name || name.contains(char::is_control) {
-        return Err(usage("a service is called by 1 to 256 characters, no slashes among them"));
+        return Err(usage("the name of a service has 1 to 256 characters, and no slashes"));
     }
     let program = std::env::current_exe().and_then(std::path::absolute);
     let program = program.map_err(|error| usage(format!("this program's own path is not known: {error}")))?;
@@ -56,9 +56,7 @@ pub(super) fn install(args: &Install, out: &Output) -> Result<Exit> {
     let service =
         manager.create_service(&info, ServiceAccess::CHANGE_CONFIG | ServiceAccess::START | ServiceAccess::DELETE);
     let service = service.map_err(|error| match code(&error) {
-        Some(EXISTS) => {
-            usage(format!("there is a service {name} already; readpast service remove {name} takes it away"))
-        }
+        Some(EXISTS) => usage(format!("there is a service {name} already; readpast service remove {name} removes it")),
         _ => told(&format!("the service {name} cannot be made"), &error),
     })?;
     event_log::add(name).map_err(|error| {
@@ -67,9 +65,9 @@ pub(super) fn install(args: &Install, out: &Output) -> Result<Exit> {
         Failure::Partly(format!("the event log does not take {name} as a source: {error}"), Exit::Denied)
     })?;
     describe(&service, name).unwrap_or_else(|error| {
-        note(&told("warning: it is not begun again when it fails", &error).message());
+        note(&told("warning: it will not restart when it fails", &error).message());
     });
-    let text = || format!("installed {name}, as {account}; sc.exe start {name} begins it");
+    let text = || format!("installed {name}, as {account}; sc.exe start {name} starts it");
     out.answer(text, || json!({"installed": name, "account": account}))?;
     Ok(Exit::Done)
 }
@@ -103,11 +101,11 @@ pub(super) fn remove(name: &str, out: &Output) -> Result<Exit> {
     let config = service.query_config().map_err(|error| told("its configuration cannot be read", &error))?;
     if !config.executable_path.to_string_lossy().contains("service run ") {
         return Err(usage(format!(
-            "{name} was not installed by readpast service install; sc.exe delete takes away any service"
+            "{name} was not installed by readpast service install; sc.exe delete removes any service"
         )));
     }
     stop(&service, name)?;
-    service.delete().map_err(|error| told(&format!("{name} cannot be taken away"), &error))?;
+    service.delete().map_err(|error| told(&format!("{name} cannot be removed"), &error))?;
     event_log::remove(name);
     out.answer(|| format!("removed {name}"), || json!({"removed": name}))?;
     Ok(Exit::Done)
@@ -123,7 +121,7 @@ fn stop(service: &Service, name: &str) -> Result<()> {
         is_told = is_told || service.stop().is_ok();
         if Instant::now() > deadline {
             let why =
-                format!("{name} does not end; it is still there, and no longer takes items if it was told to stop");
+                format!("{name} does not stop, and was not removed; if it was told to stop, it claims no more items");
             return Err(Failure::Partly(why, Exit::Unavailable));
         }
         std::thread::sleep(Duration::from_millis(100));

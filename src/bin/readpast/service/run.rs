@@ -33,7 +33,7 @@ pub(super) fn run(args: Run, reader: Reader) -> Result<Exit> {
     let name = args.name.clone();
     STARTED.set((args, reader)).map_err(|_| usage("a process is one service"))?;
     service_dispatcher::start(&name, begun_by_manager)
-        .map_err(|error| told(&format!("the service manager alone begins this: sc.exe start {name}"), &error))?;
+        .map_err(|error| told(&format!("only the service manager can start this: sc.exe start {name}"), &error))?;
     Ok(Exit::Done)
 }
 
@@ -45,7 +45,7 @@ fn serve_manager(_: Vec<OsString>) {
         }
     });
     if let Err(error) = serve(args, *reader) {
-        remark(Level::Error, &told("the service manager does not take what it is told", &error).message());
+        remark(Level::Error, &told("the service manager refuses the service's status", &error).message());
     }
 }
 
@@ -96,7 +96,7 @@ fn end_when_asked(manager: &Manager, asked: &Receiver<()>, ended: &Receiver<()>)
     let mut checkpoint = 1;
     loop {
         if let Err(error) = manager.tell(ServiceState::StopPending, checkpoint, 0) {
-            note(&told("the service manager is not told that it ends", &error).message());
+            note(&told("the service manager could not be told that the service ends", &error).message());
         }
         checkpoint += 1;
         if is_over(SIGN_OF_LIFE) {
@@ -107,7 +107,7 @@ fn end_when_asked(manager: &Manager, asked: &Receiver<()>, ended: &Receiver<()>)
 
 fn perform(args: &Run, reader: Reader) -> Result<Exit> {
     std::env::set_current_dir(&args.folder)
-        .map_err(|error| usage(format!("the folder {} is not to be had: {error}", args.folder.display())))?;
+        .map_err(|error| usage(format!("the folder {} cannot be entered: {error}", args.folder.display())))?;
     (reader(&args.command)?.perform)()
 }
 

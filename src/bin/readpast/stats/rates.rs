@@ -128,9 +128,9 @@ fn types(types: &[OfType]) -> Vec<String> {
 
 fn told(trend: &Trend) -> String {
     let estimated =
-        if trend.counted { "" } else { "   (estimated from what waits: the queue deletes what is completed)" };
+        if trend.counted { "" } else { "   (estimated from what waits: the queue deletes completed items)" };
     format!(
-        "  {:<8}{} come and {} end an hour; {} wait, in an hour {}; workers needed {} to keep up, {} to catch up in an hour{estimated}",
+        "  {:<8}{} arrive and {} end in an hour; {} wait now, {} in an hour; workers needed {} to keep up, {} to catch up in an hour{estimated}",
         "trend",
         shown(trend.arrivals_per_hour),
         shown(trend.ended_per_hour),
@@ -144,5 +144,5 @@ fn told(trend: &Trend) -> String {
 /// What `--trend` takes: how far apart two looks are.
 pub fn pause(text: &str) -> Result<Duration, String> {
     let pause = duration::parse(text)?;
-    if pause.is_zero() { Err("two looks at once show no change; 5s is usual".to_owned()) } else { Ok(pause) }
+    if pause.is_zero() { Err("two looks at the same time show no change; 5s is usual".to_owned()) } else { Ok(pause) }
 }

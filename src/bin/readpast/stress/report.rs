@@ -71,10 +71,10 @@ impl Report {
         let mut lines = vec![format!("queue {}, a copy: {} workers, {} items", self.queue, self.workers, filled.items)];
         let mut row = |name: &str, text: String| lines.push(format!("  {name:<16}{text}"));
         if filled.duplicates > 0 {
-            row("left out", format!("{}, which the queue takes for duplicates of others", filled.duplicates));
+            row("left out", format!("{}, which the queue treats as duplicates of others", filled.duplicates));
         }
         if self.unfilled() > 0 {
-            row("not filled", format!("{}: the filling was stopped", self.unfilled()));
+            row("not filled", format!("{}: filling was stopped", self.unfilled()));
         }
         row("done", format!("{} in {span}, {:.0} a second", self.done(), self.per_second()));
         row("left", format!("{}, and {} failed", self.left(), self.found.stats.count(ItemState::Failed)));
@@ -89,7 +89,7 @@ impl Report {
         row("time-outs", self.met("TimedOut").to_string());
         row(
             "tried again",
-            format!("{} calls; {} claims of what somebody had before", self.found.retries, tally.again()),
+            format!("{} calls; {} claims of items that were claimed before", self.found.retries, tally.again()),
         );
         if tally.dropped > 0 {
             row("died", format!("workers with {} items; {} settlements came too late", tally.dropped, tally.refused));
@@ -100,10 +100,10 @@ impl Report {
         let of = observed.samples.map_or_else(String::new, |samples| format!("   ({samples} samples)"));
         lines.push(format!("  what the workers waited for{of}"));
         lines.extend(waits(&observed.sessions));
-        lines.push("  what grew meanwhile, whoever did it".to_owned());
+        lines.push("  what grew meanwhile, by anybody's work".to_owned());
         lines.extend(waits(&observed.server));
         lines.extend(observed.graphs.iter().map(|graph| format!("  a deadlock\n{graph}")));
-        lines.extend(observed.unread.iter().map(|why| format!("  not to be read: {why}")));
+        lines.extend(observed.unread.iter().map(|why| format!("  cannot be read: {why}")));
         lines.join("\n")
     }
 

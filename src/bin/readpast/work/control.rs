@@ -20,10 +20,10 @@ impl Control {
         let (ended, engine, drains) = (Arc::clone(&terminated), engine.clone(), AtomicBool::new(false));
         let signals = signals::listen(move |signal| {
             if drains.swap(true, Ordering::Relaxed) {
-                note("ends the commands under way and gives their items back");
+                note("ending the running commands and giving back their items");
                 ended.store(signal, Ordering::Relaxed);
             } else {
-                note("takes no more items; the commands under way may end (a second signal ends them)");
+                note("claiming no more items; running commands may end (a second signal ends them)");
                 engine.stop();
             }
         })?;

@@ -187,7 +187,7 @@ impl<'a> Events<'a> {
         if self.out.is_json() {
             return self.line(json!({"event": "lost", "key": key, "attempt": attempt}));
         }
-        note(&format!("{key} is not ours any more; what its command did is not recorded"));
+        note(&format!("{key} was lost; what its command did is not recorded"));
         Ok(())
     }
 

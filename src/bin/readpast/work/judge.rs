@@ -57,8 +57,7 @@ pub fn verdict(end: &End, args: &Args) -> Option<Verdict> {
 }
 
 fn judged(end: &End, args: &Args) -> Verdict {
-    let said =
-        directive::at_end(&end.stdout).map_err(|why| format!("the command's last line is not understood: {why}"));
+    let said = directive::at_end(&end.stdout).map_err(|why| format!("the command's last line cannot be read: {why}"));
     let (asked, before) = match &said {
         Ok(Some((start, asked))) => (asked, usize::try_from(*start).unwrap_or(usize::MAX)),
         Ok(None) => (&Directive::default(), usize::MAX),

@@ -47,7 +47,7 @@ pub fn run(global: &Global, args: &Args, name: &str, out: &Output) -> Result<Exi
         if seen.swap(signal, Ordering::Relaxed) != 0 {
             signals::exit(Exit::Signal(signal).status());
         }
-        note("takes no more items; the calls under way may end (a second signal ends them, and undoes what they did)");
+        note("claiming no more items; running calls may end (a second signal ends them, and undoes what they did)");
         stopped.interrupt();
     })?;
 
@@ -108,7 +108,7 @@ impl Worker<'_> {
             }
             Ok(_) => true,
             Err(error) => {
-                note(&format!("what is over could not be deleted: {error}"));
+                note(&format!("items past their retention could not be deleted: {error}"));
                 true
             }
         }

@@ -55,27 +55,29 @@ impl Rules {
                 ("command", DeValue::Array(words)) => {
                     let words = words.iter().map(|word| match word.get_ref() {
                         DeValue::String(word) => Ok(word.to_string()),
-                        _ => Err("command: takes a list of texts"),
+                        _ => Err("command: must be a list of texts"),
                     });
                     to.replace(To::command(words.collect::<std::result::Result<_, _>>()?)?).is_some()
                 }
                 ("rule", DeValue::Array(rules)) => {
                     for (i, rule) in rules.iter().enumerate() {
-                        let DeValue::Table(rule) = rule.get_ref() else { return Err("rule: takes tables".to_owned()) };
+                        let DeValue::Table(rule) = rule.get_ref() else {
+                            return Err("rule: must be a table, [[rule]]".to_owned());
+                        };
                         all.push(Rule::read(rule).map_err(|why| format!("rule {}: {why}", i + 1))?);
                     }
                     false
                 }
-                (other, _) => return Err(format!("{other}: it takes webhook (text), command (a list) and [[rule]]")),
+                (other, _) => return Err(format!("{other}: there are webhook (text), command (a list) and [[rule]]")),
             };
             if other {
-                return Err("it takes a webhook or a command, not both".to_owned());
+                return Err("give a webhook or a command, not both".to_owned());
             }
         }
         if all.is_empty() {
             return Err("there is no [[rule]] in it".to_owned());
         }
-        Ok(Self { all, to: to.ok_or("it says neither webhook nor command: nobody would be told")? })
+        Ok(Self { all, to: to.ok_or("it has neither webhook nor command: nobody would be notified")? })
     }
 }
 
@@ -86,7 +88,7 @@ impl Rule {
             let key = key.get_ref().as_ref();
             let text = || match value.get_ref() {
                 DeValue::String(text) => Ok(text.to_string()),
-                _ => Err(format!("{key}: takes a text")),
+                _ => Err(format!("{key}: must be text")),
             };
             let time = || duration::parse(&text()?).map_err(|why| format!("{key}: {why}"));
             let ms = || time().map(|time| i64::try_from(time.as_millis()).unwrap_or(i64::MAX));
@@ -96,7 +98,7 @@ impl Rule {
                 }
                 _ => None,
             };
-            let number = || number().ok_or_else(|| format!("{key}: takes a whole number"));
+            let number = || number().ok_or_else(|| format!("{key}: must be a whole number"));
             let found = match key {
                 "name" => {
                     name = Some(text()?);
@@ -114,7 +116,7 @@ impl Rule {
                 "oldest" => Condition::Oldest(ms()?),
                 "failed_per_minute" => Condition::FailedPerMinute(number()?),
                 "no_worker" => Condition::NoWorker(ms()?),
-                other => return Err(format!("there is no {other}; it takes {}", KEYS.join(", "))),
+                other => return Err(format!("there is no {other}; there are {}", KEYS.join(", "))),
             };
             if condition.replace(found).is_some() {
                 return Err("has more than one condition: write a rule for each".to_owned());
@@ -151,7 +153,7 @@ impl Condition {
 
     /// In words.
     pub fn told(&self, queue: &str, value: Option<i64>, fires: bool) -> String {
-        let Some(value) = value else { return format!("{queue}: is not installed any more") };
+        let Some(value) = value else { return format!("{queue}: no longer installed") };
         let limit = self.limit();
         match (self, fires) {
             (Self::Depth(_), true) => format!("{queue}: {value} items are due, more than {limit}"),
@@ -160,9 +162,9 @@ impl Condition {
             (Self::Oldest(_), false) => format!("{queue}: no item has been due for {}", span_text(limit)),
             (Self::FailedPerMinute(_), _) => format!("{queue}: {value} items failed within a minute"),
             (Self::NoWorker(_), true) => {
-                format!("{queue}: items have been due for {}, and no worker has any in hand", span_text(value))
+                format!("{queue}: items have been due for {}, and no worker holds any", span_text(value))
             }
-            (Self::NoWorker(_), false) => format!("{queue}: what is due is worked on, or nothing is"),
+            (Self::NoWorker(_), false) => format!("{queue}: a worker holds items, or nothing is due for so long"),
         }
     }
 }
@@ -184,7 +186,7 @@ mod tests {
             ("command = ['a']\nwebhook = 'http://h/'\n[[rule]]\ndepth = 1", "not both"),
             ("command = []\n[[rule]]\ndepth = 1", "no program"),
             ("command = ['a']\n[[rule]]", "rule 1: has no condition"),
-            ("command = ['a']\n[[rule]]\ndepth = -1", "rule 1: depth: takes a whole number"),
+            ("command = ['a']\n[[rule]]\ndepth = -1", "rule 1: depth: must be a whole number"),
             ("command = ['a']\n[[rule]]\noldest = '5 weeks'", "rule 1: oldest: write a whole number"),
             ("command = ['a']\n[[rule]]\ndepth = 1\noldest = '1s'", "more than one condition"),
             ("command = ['a']\n[[rule]]\ndept = 1", "rule 1: there is no dept"),

@@ -27,15 +27,15 @@ pub struct Webhook {
 impl To {
     pub fn webhook(address: &str) -> Result<Self, String> {
         if address.starts_with("https://") {
-            return Err("webhook: https:// is spoken by a command: \
+            return Err("webhook: https:// needs a command: \
                         command = [\"curl\", \"-fsS\", \"--json\", \"@-\", \"https://...\"]"
                 .to_owned());
         }
-        let rest = address.strip_prefix("http://").ok_or("webhook: takes an address that begins with http://")?;
+        let rest = address.strip_prefix("http://").ok_or("webhook: must be an address that begins with http://")?;
         let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
         let plain = |text: &str| text.chars().all(|c| c.is_ascii_graphic());
         if host.is_empty() || host.contains('@') || !plain(rest) {
-            return Err("webhook: takes an address like http://alerts.example:8080/readpast".to_owned());
+            return Err("webhook: must be an address like http://alerts.example:8080/readpast".to_owned());
         }
         let path = if path.is_empty() { "/" } else { path };
         Ok(Self::Webhook(Webhook { host: host.to_owned(), path: path.to_owned() }))
@@ -67,9 +67,9 @@ fn post(webhook: &Webhook, text: &str, longest: Duration) -> Result<(), String> 
     let Webhook { host, path } = webhook;
     let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
     let place = if has_port { host.clone() } else { format!("{host}:80") };
-    let addresses = place.to_socket_addrs().map_err(|_| "its name leads nowhere")?;
+    let addresses = place.to_socket_addrs().map_err(|_| "its host name cannot be resolved")?;
     let told = |error: std::io::Error| error.kind().to_string();
-    let mut stream = Err("its name leads nowhere".to_owned());
+    let mut stream = Err("its host name cannot be resolved".to_owned());
     for address in addresses {
         stream = TcpStream::connect_timeout(&address, left().min(longest / 2)).map_err(told);
         if stream.is_ok() || is_late() {
@@ -103,7 +103,7 @@ fn post(webhook: &Webhook, text: &str, longest: Duration) -> Result<(), String> 
     match line.split(' ').nth(1).filter(|_| line.starts_with("HTTP/1.")) {
         Some(status) if status.starts_with('2') && status.len() == 3 => Ok(()),
         Some(status) if status.len() == 3 => Err(format!("it answered {status}")),
-        _ => Err("it does not answer as HTTP does".to_owned()),
+        _ => Err("its answer is not HTTP".to_owned()),
     }
 }
 
