@@ -243,7 +243,7 @@ mod tests {
     fn what_cannot_be_read_is_told() {
         let mut report = report(&[1; 10], [10, 0, 0], true, &[]);
         report.found.observed.unread.push("the deadlock graphs: permission denied".to_owned());
-        assert!(report.text().contains("  not to be read: the deadlock graphs: permission denied"));
+        assert!(report.text().contains("  cannot be read: the deadlock graphs: permission denied"));
         assert_eq!((report.json()["unread"].as_array().unwrap().len(), report.exit()), (1, Exit::Done));
         report.signal = Some(2);
         assert_eq!(report.exit(), Exit::Signal(2));
