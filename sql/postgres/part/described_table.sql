@@ -38,6 +38,7 @@ CREATE TABLE IF NOT EXISTS {{ table }} (
 /* Completed items move here. Identities and computed columns come as the values they had. */
 CREATE TABLE IF NOT EXISTS {{ history_table }} (LIKE {{ table }});
 {% endfilter %}
+{% include "part/move.sql" %}
 {%- endif %}
 {%- if beside %}
 {% filter made("TABLE", queue ~ "_lease") %}

@@ -167,7 +167,7 @@ BEGIN
     IF max_ > 0 THEN
 {%- else %}
 {%- if completion == "history" %}
-{% include "part/move.sql" %}
+    PERFORM {{ object("move_" ~ queue ~ "_trx") }}(answers_);
 {%- endif %}
 {% include "part/keep_answers.sql" %}
     END IF;

@@ -2,6 +2,7 @@
 
 use super::tables::*;
 use readpast::item::{Action, Answer, ItemState, Settlement, Value};
+use readpast::{QueueSpec, install};
 use std::time::Duration;
 
 fn numbers(batch: &readpast::item::Batch, column: &str) -> Vec<String> {
@@ -190,6 +191,27 @@ fn completed_items_move_to_the_history_as_they_are() {
         ),
         "2"
     );
+}
+
+/// A column that the table's owner adds is none of the history's until the next install, and ends no settlement.
+#[test]
+fn a_column_that_is_added_later_ends_no_move_to_the_history() {
+    let adopted = Adopted::changed(&LOCK_TABLE, "[table]\n", "completion = { history = \"Queue_History\" }\n[table]\n");
+    let text = LOCK_TABLE.spec.replace("[table]\n", "completion = { history = \"Queue_History\" }\n[table]\n");
+    let spec = QueueSpec { backoff: None, ..QueueSpec::from_text(&text).unwrap() };
+    let queue = adopted.worker("w");
+    queue.enqueue(&adopted.items(3), None).unwrap();
+    adopted.scratch.run("ALTER TABLE queue ADD COLUMN note text DEFAULT 'n'");
+    settle(&queue, &claim(&queue, 1), Action::Complete, "Completed");
+    assert_eq!(adopted.scratch.look("SELECT COUNT(*) FROM queue_history WHERE Status = 2"), "1");
+
+    adopted.scratch.run("ALTER TABLE queue_history ADD COLUMN added_here text");
+    settle(&queue, &claim(&queue, 1), Action::Complete, "Completed");
+    adopted.scratch.run("ALTER TABLE queue_history ADD COLUMN note text");
+    install(&adopted.scratch.config(&[]), Some(&spec)).unwrap();
+    settle(&queue, &claim(&queue, 1), Action::Complete, "Completed");
+    assert_eq!(adopted.scratch.look("SELECT COUNT(*) FROM queue_history WHERE note = 'n'"), "1");
+    assert_eq!(adopted.total(), 0);
 }
 
 #[test]
