@@ -1,6 +1,6 @@
 //! What a table has no column for is kept beside it, on both servers: also of an item that no worker has had in hands yet.
 
-use readpast::item::{Action, Answer, Settlement};
+use readpast::item::{Action, Answer, ItemRef, Settlement};
 use readpast::{ItemState, NewItem, Queue, QueueSpec, Value, install};
 use serde_json::json;
 use std::time::Duration;
@@ -63,6 +63,51 @@ fn a_key_that_comes_again_begins_anew() {
                 assert_eq!(queue.attempts("a").unwrap().len(), 2);
                 database.run(database.pick("DELETE FROM [readpast].[Jobs]", "DELETE FROM readpast.jobs"));
             }
+        }
+    }
+}
+
+/// Of the same work that ended, none comes back while the work is in the queue again, and of several only one.
+#[test]
+fn what_came_again_is_not_redriven() {
+    for life in [
+        json!({}),
+        json!({"due": "Due", "started": "Began", "finished": "Ended", "duration": "Ms", "attempts": "Tries",
+        "owner": "Who", "lease_until": "Until", "step": "Step", "response": "Answer", "error": "Error", "token": "Changed"}),
+    ] {
+        for database in Database::each() {
+            let text = json!({"queue": "Job", "columns": [{"name": "What", "type": "text(20)"}],
+                "dedup": {"columns": ["What"], "among": "unfinished"},
+                "table": {"schema": "readpast", "name": "Jobs", "create": true,
+                    "key": [{"name": "Id", "type": "text(40)", "source": "producer"}], "lifecycle": life,
+                    "status": {"column": "State", "values": {"Pending": 0, "Processing": 1, "Completed": 2, "Failed": 3,
+                        "Error": 4, "Paused": 5, "Cancelled": 6, "Terminated": 7, "PartiallyCompleted": 8}}}});
+            install(&database.config(&[]), Some(&QueueSpec::from_json(&text.to_string()).unwrap())).unwrap();
+            let queue = Queue::open(&database.config(&[("worker", "w")]), "Job").unwrap();
+            let put = |id: &str, what: Option<&str>| {
+                let columns = json!({"Id": id, "What": what}).as_object().unwrap().clone().into();
+                queue.enqueue(&[NewItem { columns, ..NewItem::default() }], None).unwrap();
+            };
+            for (id, what) in [("1", Some("a")), ("2", Some("a")), ("3", Some("b")), ("4", None), ("5", None)] {
+                put(id, what);
+                let taken = queue.claim(1, Duration::ZERO).unwrap();
+                let item = taken.get(0).expect("it is due");
+                let failed = Settlement::new(&item, Action::Fail);
+                assert_eq!(queue.settle(&[failed], None).unwrap()[0].answer, Answer::Ok);
+            }
+            put("6", Some("a"));
+            let keys = ["1", "2", "3", "4", "5"];
+            let items: Vec<_> = keys.iter().map(|key| ItemRef { key, token: None }).collect();
+            let redrive = |items: &[ItemRef<'_>]| {
+                let outcomes = queue.redrive(items, None).unwrap();
+                outcomes.iter().map(|outcome| outcome.answer).collect::<Vec<_>>()
+            };
+            let (ok, twice) = (Answer::Ok, Answer::Duplicate);
+            assert_eq!(redrive(&items), [twice, twice, ok, ok, ok]);
+            let taken = queue.claim(10, Duration::ZERO).unwrap();
+            let item = taken.iter().find(|item| item.key() == "6").expect("it is due");
+            queue.settle(&[Settlement::new(&item, Action::Complete)], None).unwrap();
+            assert_eq!(redrive(&items[..2]), [ok, twice]);
         }
     }
 }

@@ -305,6 +305,11 @@ json_to_recordset(COALESCE(answers_, '[]')) AS a (
     )
 {%- endmacro -%}
 {#- A key that comes as text, alone: as a request would have it. -#}
+{#- Beside a described table: no index there refuses the same work. -#}
+{%- macro one_adds() %}
+    /* One call at a time looks whether the same work is there, and adds what is not, or takes it up again. */
+    PERFORM pg_advisory_xact_lock(hashtextextended({{ text("readpast/add/" ~ schema ~ "." ~ queue) }}, 0));
+{%- endmacro -%}
 {%- macro key_from_text(value) %}{{ value }}{{ "::" ~ key_given() }}{% endmacro -%}
 {%- macro key_text_of_row() %}
 {%- if own %}{{ columns() }}

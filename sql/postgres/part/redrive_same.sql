@@ -1,6 +1,6 @@
         LEFT JOIN LATERAL (
             SELECT
-{%- for column in work %}
+{%- for column in same %}
                 q.{{ column.quoted }}{{ "," if not loop.last }}
 {%- endfor %}
             FROM {{ table }} AS q

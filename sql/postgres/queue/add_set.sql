@@ -56,8 +56,7 @@ BEGIN
 {% include "part/forget.sql" %}
 {%- include "part/step_checks.sql" %}
 {%- if dedup %}
-    /* One call at a time looks whether the same work is there, and adds what is not. */
-    PERFORM pg_advisory_xact_lock(hashtextextended({{ text("readpast/add/" ~ schema ~ "." ~ queue) }}, 0));
+{{ m.one_adds() }}
 {%- endif %}
 {% include "part/add_each.sql" %}
     answers_ := array_to_json(list_);

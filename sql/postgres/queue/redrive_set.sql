@@ -2,7 +2,7 @@
 {%- import "part/checks.sql" as check -%}
 {%- set procedure = "redrive_" ~ queue ~ "_set_trx" -%}
 {%- set function = object(procedure) -%}
-{%- set again = own and dedup and dedup.unfinished_only -%}
+{%- set again = dedup and dedup.unfinished_only -%}
 {%- set leaves = false -%}
 {% filter made("FUNCTION", procedure) %}
 /*
@@ -53,6 +53,9 @@ BEGIN
         answers_ := (SELECT p.result FROM {{ object("queue_operation") }} AS p WHERE p.operation_id = operation_);
     ELSE
 {% include "part/forget.sql" %}
+{%- if again %}
+{{ m.one_adds() }}
+{%- endif %}
 {%- if beside %}
 {% include "part/lock_items.sql" %}
 {%- endif %}
@@ -103,12 +106,19 @@ BEGIN
                 /* The same work came again meanwhile, or comes back twice in this call. */
                 WHEN EXISTS (
                     SELECT 1
+{%- if beside %}
+                    FROM {{ object(queue ~ "_item_v") }} AS e
+                    WHERE
+                        ({{ m.list("e.item_key_") }}) <> ({{ m.list("v.key_") }})
+                        AND NOT {{ object("queue_is_finished_fn") }}(e.item_status)
+{%- else %}
                     FROM {{ table }} AS e
                     WHERE
                         ({{ m.columns("e.") }}) <> ({{ m.list("v.key_") }})
                         AND {{ m.open("e.") }}
-{%- for column in work %}
-                        AND e.{{ column.quoted }} = w.{{ column.quoted }}
+{%- endif %}
+{%- for column in same %}
+                        AND e.{{ column.shown if beside else column.quoted }} = w.{{ column.quoted }}
 {%- endfor %}
                 )
                     THEN 'DUPLICATE'
@@ -116,13 +126,13 @@ BEGIN
                     ROW_NUMBER() OVER (
                         PARTITION BY
                             v.item_status IN ('Failed', 'Cancelled', 'Terminated', 'PartiallyCompleted')
-{%- for column in work %},
+{%- for column in same %},
                             w.{{ column.quoted }}
 {%- endfor %}
                         ORDER BY v.ordinal
                     ) > 1
                     AND v.item_status IN ('Failed', 'Cancelled', 'Terminated', 'PartiallyCompleted')
-{%- for column in work if column.nullable %}
+{%- for column in same %}
                     AND w.{{ column.quoted }} IS NOT NULL
 {%- endfor %}
                     THEN 'DUPLICATE'

@@ -70,7 +70,8 @@ BEGIN
         USING old AS o
         WHERE p.operation_id BETWEEN o.operation_id AND o.operation_id;
     END IF;
-    /* One call at a time looks whether the same work is there, and adds what is not. */
+
+    /* One call at a time looks whether the same work is there, and adds what is not, or takes it up again. */
     PERFORM pg_advisory_xact_lock(hashtextextended('readpast/add/"readpast".four_queue_scheduler', 0));
     FOR item_ IN
         SELECT
