@@ -10,6 +10,7 @@ pub const BODIES: &[(&str, Body)] = &[
     ("attempts::the_description_limits_them", the_description_limits_them),
     ("attempts::a_setting_goes_before_the_description", a_setting_goes_before_the_description),
     ("attempts::the_setting_has_the_name_that_is_given", the_setting_has_the_name_that_is_given),
+    ("attempts::a_setting_below_one_does_not_count", a_setting_below_one_does_not_count),
     ("attempts::settings_are_told_and_set", settings_are_told_and_set),
     ("attempts::the_lease_is_that_of_the_description", the_lease_is_that_of_the_description),
 ];
@@ -40,6 +41,17 @@ fn the_setting_has_the_name_that_is_given(given: &Given) {
     other.set_max_attempts(1);
     queue.enqueue(&[item("x")], None).unwrap();
     assert_eq!(queue.end(queue.take().settle(Action::Retry)).state, Some(ItemState::Failed));
+}
+
+/// By a limit of none all that waits would be Failed at the next claim.
+fn a_setting_below_one_does_not_count(given: &Given) {
+    let queue = given.queue_with(&spec(given, ""), &[]);
+    queue.put("x");
+    for limit in [0, -1] {
+        given.set_max_attempts(limit);
+        let state = if limit == 0 { ItemState::Error } else { ItemState::Failed };
+        assert_eq!(queue.end(queue.take().settle(Action::Retry)).state, Some(state), "{limit}");
+    }
 }
 
 fn settings_are_told_and_set(given: &Given) {

@@ -91,9 +91,10 @@ UNNEST({{ "kind_types_" if asks_types }}{{ ", " if asks_types and asks_steps }}{
 {%- macro kind_columns() %}{{ "type" if asks_types }}{{ ", " if asks_types and asks_steps }}{{ "step" if asks_steps }}{% endmacro -%}
 {#- Whether a claim goes by this search, of those that there are. -#}
 {%- macro kinds_given(search) %}{{ "steps_" if search.step else "types_" }} IS NOT NULL{% endmacro -%}
+{#- Without attempts all that waits would be Failed at once: a value below 1 does not count. -#}
 {%- macro setting_or(name, otherwise) -%}
 COALESCE((
-        SELECT {{ "MAX(" if settings_of.theirs }}a.{{ settings_of.value }}{{ ")" if settings_of.theirs }} FROM {{ settings_of.table }} AS a WHERE a.{{ settings_of.param }} = {{ text(setting ~ "." ~ name) }}
+        SELECT {{ "MAX(" if settings_of.theirs }}a.{{ settings_of.value }}{{ ")" if settings_of.theirs }} FROM {{ settings_of.table }} AS a WHERE a.{{ settings_of.param }} = {{ text(setting ~ "." ~ name) }} AND a.{{ settings_of.value }} > 0
     ), {{ otherwise }})
 {%- endmacro -%}
 {#- The state that the columns of the table tell, and the row beside it where they tell several alike. -#}
@@ -304,12 +305,12 @@ json_to_recordset(COALESCE(answers_, '[]')) AS a (
         ordinal integer, answer text, key text, token timestamptz, attempt_num integer, status text
     )
 {%- endmacro -%}
-{#- A key that comes as text, alone: as a request would have it. -#}
 {#- Beside a described table: no index there refuses the same work. -#}
 {%- macro one_adds() %}
     /* One call at a time looks whether the same work is there, and adds what is not, or takes it up again. */
     PERFORM pg_advisory_xact_lock(hashtextextended({{ text("readpast/add/" ~ schema ~ "." ~ queue) }}, 0));
 {%- endmacro -%}
+{#- A key that comes as text, alone: as a request would have it. -#}
 {%- macro key_from_text(value) %}{{ value }}{{ "::" ~ key_given() }}{% endmacro -%}
 {%- macro key_text_of_row() %}
 {%- if own %}{{ columns() }}

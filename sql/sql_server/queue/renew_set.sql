@@ -49,7 +49,7 @@ BEGIN
 
     SET @LeaseMs = COALESCE(
         @LeaseMs,
-        (SELECT {{ "MAX(" if settings_of.theirs }}a.{{ settings_of.value }}{{ ")" if settings_of.theirs }} FROM {{ settings_of.table }} AS a WHERE a.{{ settings_of.param }} = '{{ setting }}.leaseMs'),
+        (SELECT {{ "MAX(" if settings_of.theirs }}a.{{ settings_of.value }}{{ ")" if settings_of.theirs }} FROM {{ settings_of.table }} AS a WHERE a.{{ settings_of.param }} = '{{ setting }}.leaseMs' AND a.{{ settings_of.value }} > 0),
         {{ lease_ms }}
     );
     IF @LeaseMs < 1

@@ -94,7 +94,10 @@ BEGIN
         @_MaxAttempts = MAX(CASE WHEN a.[Param] = 'fourqueuescheduler.maxAttempts' THEN a.[ValInt] END),
         @_SilentMs = MAX(CASE WHEN a.[Param] = 'fourqueuescheduler.leaseMs' THEN a.[ValInt] END)
     FROM [readpast].[AppSettings] AS a
-    WHERE a.[Param] IN ('fourqueuescheduler.maxAttempts', 'fourqueuescheduler.leaseMs');
+    WHERE
+        a.[Param] IN ('fourqueuescheduler.maxAttempts', 'fourqueuescheduler.leaseMs')
+        /* With none or fewer, all that waits would be Failed at once: such a value does not count. */
+        AND a.[ValInt] > 0;
     SET @_MaxAttempts = COALESCE(@_MaxAttempts, 3);
     SET @_SilentMs = COALESCE(@_SilentMs, 600000);
     SET @LeaseMs = COALESCE(@LeaseMs, @_SilentMs);

@@ -54,7 +54,7 @@ BEGIN
 
     SET @LeaseMs = COALESCE(
         @LeaseMs,
-        (SELECT a.[ValInt] FROM [readpast].[AppSettings] AS a WHERE a.[Param] = 'fourqueuescheduler.leaseMs'),
+        (SELECT a.[ValInt] FROM [readpast].[AppSettings] AS a WHERE a.[Param] = 'fourqueuescheduler.leaseMs' AND a.[ValInt] > 0),
         600000
     );
     IF @LeaseMs < 1

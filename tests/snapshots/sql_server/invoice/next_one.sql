@@ -67,7 +67,10 @@ BEGIN
         @_MaxAttempts = MAX(CASE WHEN a.[Param] = 'invoice.maxAttempts' THEN a.[ValInt] END),
         @_SilentMs = MAX(CASE WHEN a.[Param] = 'invoice.leaseMs' THEN a.[ValInt] END)
     FROM [readpast].[AppSettings] AS a
-    WHERE a.[Param] IN ('invoice.maxAttempts', 'invoice.leaseMs');
+    WHERE
+        a.[Param] IN ('invoice.maxAttempts', 'invoice.leaseMs')
+        /* With none or fewer, all that waits would be Failed at once: such a value does not count. */
+        AND a.[ValInt] > 0;
     SET @_MaxAttempts = COALESCE(@_MaxAttempts, 3);
     SET @_SilentMs = COALESCE(@_SilentMs, 60000);
     SET @Worker = COALESCE(@Worker, CONCAT(SUSER_SNAME(), N'/', @@SPID));
@@ -437,7 +440,10 @@ BEGIN
         @_MaxAttempts = MAX(CASE WHEN a.[Param] = 'invoice.maxAttempts' THEN a.[ValInt] END),
         @_SilentMs = MAX(CASE WHEN a.[Param] = 'invoice.leaseMs' THEN a.[ValInt] END)
     FROM [readpast].[AppSettings] AS a
-    WHERE a.[Param] IN ('invoice.maxAttempts', 'invoice.leaseMs');
+    WHERE
+        a.[Param] IN ('invoice.maxAttempts', 'invoice.leaseMs')
+        /* With none or fewer, all that waits would be Failed at once: such a value does not count. */
+        AND a.[ValInt] > 0;
     SET @_MaxAttempts = COALESCE(@_MaxAttempts, 3);
     SET @_SilentMs = COALESCE(@_SilentMs, 60000);
     SET @Worker = COALESCE(@Worker, CONCAT(SUSER_SNAME(), N'/', @@SPID));

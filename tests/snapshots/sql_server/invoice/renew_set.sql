@@ -43,7 +43,7 @@ BEGIN
 
     SET @LeaseMs = COALESCE(
         @LeaseMs,
-        (SELECT a.[ValInt] FROM [readpast].[AppSettings] AS a WHERE a.[Param] = 'invoice.leaseMs'),
+        (SELECT a.[ValInt] FROM [readpast].[AppSettings] AS a WHERE a.[Param] = 'invoice.leaseMs' AND a.[ValInt] > 0),
         60000
     );
     IF @LeaseMs < 1

@@ -84,7 +84,10 @@ BEGIN
         @_MaxAttempts = MAX(CASE WHEN a.[Param] = 'notification.maxAttempts' THEN a.[ValInt] END),
         @_SilentMs = MAX(CASE WHEN a.[Param] = 'notification.leaseMs' THEN a.[ValInt] END)
     FROM [readpast].[AppSettings] AS a
-    WHERE a.[Param] IN ('notification.maxAttempts', 'notification.leaseMs');
+    WHERE
+        a.[Param] IN ('notification.maxAttempts', 'notification.leaseMs')
+        /* With none or fewer, all that waits would be Failed at once: such a value does not count. */
+        AND a.[ValInt] > 0;
     SET @_MaxAttempts = COALESCE(@_MaxAttempts, 3);
     SET @_SilentMs = COALESCE(@_SilentMs, 60000);
     SET @LeaseMs = COALESCE(@LeaseMs, @_SilentMs);

@@ -43,7 +43,7 @@ BEGIN
 
     SET @LeaseMs = COALESCE(
         @LeaseMs,
-        (SELECT a.[ValInt] FROM [readpast].[AppSettings] AS a WHERE a.[Param] = 'notification.leaseMs'),
+        (SELECT a.[ValInt] FROM [readpast].[AppSettings] AS a WHERE a.[Param] = 'notification.leaseMs' AND a.[ValInt] > 0),
         60000
     );
     IF @LeaseMs < 1
