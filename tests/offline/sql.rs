@@ -523,6 +523,17 @@ fn a_claim_of_an_adopted_table_is_one_seek() {
     }
 }
 
+/// To many databases `completed` is `Completed`; whoever reads the state afterwards compares more closely.
+#[test]
+fn a_settlement_writes_the_states_in_our_words() {
+    let rendered = Rendered::new(Dialect::SqlServer, "queue");
+    let statements: Vec<_> = rendered.statements().filter(|text| text.contains("PROCEDURE [queue].[Modify_")).collect();
+    assert!(statements.len() > 20, "{}", statements.len());
+    for statement in statements {
+        assert!(statement.contains("ELSE t.[ToStatus]") && !statement.contains("ELSE x.[To]"), "{statement}");
+    }
+}
+
 #[test]
 fn postgres_functions_keep_their_rules() {
     let rendered = Rendered::new(Dialect::Postgres, "queue");

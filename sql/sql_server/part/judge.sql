@@ -13,7 +13,8 @@ CASE
                     /* The table has no due time: what waits for its time stands as Error until then. */
                     WHEN x.[To] = 'Pending' AND x.[DueAt] > @_Now THEN 'Error'
 {%- endif %}
-                    ELSE x.[To]
+                    /* In the words of readpast, however the caller wrote it. */
+                    ELSE t.[ToStatus]
                 END
 {%- endmacro -%}
 

@@ -292,7 +292,8 @@ BEGIN
                         WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1
                             THEN 'Pending'
                         WHEN x.[AttemptNum] >= @_MaxAttempts AND x.[To] <> 'Completed' THEN 'Failed'
-                        ELSE x.[To]
+                        /* In the words of readpast, however the caller wrote it. */
+                        ELSE t.[ToStatus]
                     END
                     ELSE x.[Is]
                 END,
@@ -1509,7 +1510,8 @@ BEGIN
                         WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1
                             THEN 'Pending'
                         WHEN x.[AttemptNum] >= @_MaxAttempts AND x.[To] <> 'Completed' THEN 'Failed'
-                        ELSE x.[To]
+                        /* In the words of readpast, however the caller wrote it. */
+                        ELSE t.[ToStatus]
                     END
                     ELSE x.[Is]
                 END,

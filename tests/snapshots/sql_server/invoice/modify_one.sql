@@ -189,7 +189,8 @@ BEGIN
                 WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1
                     THEN 'Pending'
                 WHEN x.[AttemptNum] >= @_MaxAttempts AND x.[To] <> 'Completed' THEN 'Failed'
-                ELSE x.[To]
+                /* In the words of readpast, however the caller wrote it. */
+                ELSE t.[ToStatus]
             END AS [Status],
                 CASE
                 WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1 THEN x.[AttemptNum] - 1
@@ -303,7 +304,8 @@ k.[Was],
                     WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1
                         THEN 'Pending'
                     WHEN x.[AttemptNum] >= @_MaxAttempts AND x.[To] <> 'Completed' THEN 'Failed'
-                    ELSE x.[To]
+                    /* In the words of readpast, however the caller wrote it. */
+                    ELSE t.[ToStatus]
                 END
                 ELSE x.[Is]
             END,
@@ -760,7 +762,8 @@ BEGIN
                     WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1
                         THEN 'Pending'
                     WHEN x.[AttemptNum] >= @_MaxAttempts AND x.[To] <> 'Completed' THEN 'Failed'
-                    ELSE x.[To]
+                    /* In the words of readpast, however the caller wrote it. */
+                    ELSE t.[ToStatus]
                 END AS [Status],
                     CASE
                     WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1 THEN x.[AttemptNum] - 1
@@ -874,7 +877,8 @@ k.[Was],
                         WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1
                             THEN 'Pending'
                         WHEN x.[AttemptNum] >= @_MaxAttempts AND x.[To] <> 'Completed' THEN 'Failed'
-                        ELSE x.[To]
+                        /* In the words of readpast, however the caller wrote it. */
+                        ELSE t.[ToStatus]
                     END
                     ELSE x.[Is]
                 END,

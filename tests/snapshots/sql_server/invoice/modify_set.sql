@@ -311,7 +311,8 @@ BEGIN
                     WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1
                         THEN 'Pending'
                     WHEN x.[AttemptNum] >= @_MaxAttempts AND x.[To] <> 'Completed' THEN 'Failed'
-                    ELSE x.[To]
+                    /* In the words of readpast, however the caller wrote it. */
+                    ELSE t.[ToStatus]
                 END AS [Status],
                     CASE
                     WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1 THEN x.[AttemptNum] - 1
@@ -425,7 +426,8 @@ k.[Was],
                         WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1
                             THEN 'Pending'
                         WHEN x.[AttemptNum] >= @_MaxAttempts AND x.[To] <> 'Completed' THEN 'Failed'
-                        ELSE x.[To]
+                        /* In the words of readpast, however the caller wrote it. */
+                        ELSE t.[ToStatus]
                     END
                     ELSE x.[Is]
                 END,
@@ -1413,7 +1415,8 @@ BEGIN
                     WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1
                         THEN 'Pending'
                     WHEN x.[AttemptNum] >= @_MaxAttempts AND x.[To] <> 'Completed' THEN 'Failed'
-                    ELSE x.[To]
+                    /* In the words of readpast, however the caller wrote it. */
+                    ELSE t.[ToStatus]
                 END AS [Status],
                     CASE
                     WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1 THEN x.[AttemptNum] - 1
@@ -1527,7 +1530,8 @@ k.[Was],
                         WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1
                             THEN 'Pending'
                         WHEN x.[AttemptNum] >= @_MaxAttempts AND x.[To] <> 'Completed' THEN 'Failed'
-                        ELSE x.[To]
+                        /* In the words of readpast, however the caller wrote it. */
+                        ELSE t.[ToStatus]
                     END
                     ELSE x.[Is]
                 END,

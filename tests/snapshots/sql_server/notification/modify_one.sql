@@ -240,7 +240,8 @@ BEGIN
                 WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1
                     THEN 'Pending'
                 WHEN x.[AttemptNum] >= @_MaxAttempts AND x.[To] <> 'Completed' THEN 'Failed'
-                ELSE x.[To]
+                /* In the words of readpast, however the caller wrote it. */
+                ELSE t.[ToStatus]
             END AS [Status],
                 CASE
                 WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1 THEN x.[AttemptNum] - 1
@@ -354,7 +355,8 @@ k.[Was],
                     WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1
                         THEN 'Pending'
                     WHEN x.[AttemptNum] >= @_MaxAttempts AND x.[To] <> 'Completed' THEN 'Failed'
-                    ELSE x.[To]
+                    /* In the words of readpast, however the caller wrote it. */
+                    ELSE t.[ToStatus]
                 END
                 ELSE x.[Is]
             END,
@@ -889,7 +891,8 @@ BEGIN
                     WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1
                         THEN 'Pending'
                     WHEN x.[AttemptNum] >= @_MaxAttempts AND x.[To] <> 'Completed' THEN 'Failed'
-                    ELSE x.[To]
+                    /* In the words of readpast, however the caller wrote it. */
+                    ELSE t.[ToStatus]
                 END AS [Status],
                     CASE
                     WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1 THEN x.[AttemptNum] - 1
@@ -1003,7 +1006,8 @@ k.[Was],
                         WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1
                             THEN 'Pending'
                         WHEN x.[AttemptNum] >= @_MaxAttempts AND x.[To] <> 'Completed' THEN 'Failed'
-                        ELSE x.[To]
+                        /* In the words of readpast, however the caller wrote it. */
+                        ELSE t.[ToStatus]
                     END
                     ELSE x.[Is]
                 END,

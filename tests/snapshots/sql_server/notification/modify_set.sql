@@ -361,7 +361,8 @@ BEGIN
                     WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1
                         THEN 'Pending'
                     WHEN x.[AttemptNum] >= @_MaxAttempts AND x.[To] <> 'Completed' THEN 'Failed'
-                    ELSE x.[To]
+                    /* In the words of readpast, however the caller wrote it. */
+                    ELSE t.[ToStatus]
                 END AS [Status],
                     CASE
                     WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1 THEN x.[AttemptNum] - 1
@@ -475,7 +476,8 @@ k.[Was],
                         WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1
                             THEN 'Pending'
                         WHEN x.[AttemptNum] >= @_MaxAttempts AND x.[To] <> 'Completed' THEN 'Failed'
-                        ELSE x.[To]
+                        /* In the words of readpast, however the caller wrote it. */
+                        ELSE t.[ToStatus]
                     END
                     ELSE x.[Is]
                 END,
@@ -1551,7 +1553,8 @@ BEGIN
                     WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1
                         THEN 'Pending'
                     WHEN x.[AttemptNum] >= @_MaxAttempts AND x.[To] <> 'Completed' THEN 'Failed'
-                    ELSE x.[To]
+                    /* In the words of readpast, however the caller wrote it. */
+                    ELSE t.[ToStatus]
                 END AS [Status],
                     CASE
                     WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1 THEN x.[AttemptNum] - 1
@@ -1665,7 +1668,8 @@ k.[Was],
                         WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1
                             THEN 'Pending'
                         WHEN x.[AttemptNum] >= @_MaxAttempts AND x.[To] <> 'Completed' THEN 'Failed'
-                        ELSE x.[To]
+                        /* In the words of readpast, however the caller wrote it. */
+                        ELSE t.[ToStatus]
                     END
                     ELSE x.[Is]
                 END,
