@@ -39,7 +39,7 @@ impl Finding {
     }
 }
 
-const RULES: [fn(&Batch, &mut Vec<Finding>); 13] = [
+const RULES: [fn(&Batch, &mut Vec<Finding>); 14] = [
     names::variables_are_declared_once,
     names::columns_are_declared_once,
     hints::readpast_needs_rowlock,
@@ -51,6 +51,7 @@ const RULES: [fn(&Batch, &mut Vec<Finding>); 13] = [
     objects::checks_call_no_function,
     statements::numbers_of_many_rows_are_ordered,
     statements::inserts_name_their_columns,
+    statements::messages_double_their_percent_signs,
     statements::only_views_are_taken_whole,
     statements::statements_on_tables_call_no_function,
 ];

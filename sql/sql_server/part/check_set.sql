@@ -83,7 +83,8 @@ deleted with its item.
         );
         IF @_NoSet IS NOT NULL
         BEGIN
-            SET @_NoSet = CONCAT(N'{{ procedure }}: ', @_NoSet, N'.');
+            /* THROW reads a % as the start of something else; doubled, it stands for itself. */
+            SET @_NoSet = CONCAT(N'{{ procedure }}: ', REPLACE(@_NoSet, N'%', N'%%'), N'.');
             THROW 50021, @_NoSet, 1;
         END;
     END;

@@ -91,10 +91,11 @@ BEGIN
 
     SELECT
         @_Answer = w.[Answer],
-        @_Message = CONCAT(
+        /* THROW reads a % as the start of something else; doubled, it stands for itself. */
+        @_Message = REPLACE(CONCAT(
             N'{{ procedure }}: ', w.[Answer], N'; the item is ', COALESCE(w.[Status], N'not there'),
             N', asked for was ', @Status, {{ "N' at step ' + @Step, " if steps }}N'.'
-        )
+        ), N'%', N'%%')
     FROM @_Work AS w;
 
     IF @_Answer = 'CONFLICT'

@@ -87,7 +87,7 @@ BEGIN
 {%- if role.attempts %}
 
         IF @_Is IS NOT NULL AND @_Attempt < 1
-            THROW 50014, N'{{ procedure }}: the claim has not counted the attempt in {{ role.attempts | replace("'", "''") }}: let it, or leave table.lifecycle.attempts out of the description, and readpast counts.', 1;
+            THROW 50014, N'{{ procedure }}: the claim has not counted the attempt in {{ role.attempts | replace("'", "''") | replace("%", "%%") }}: let it, or leave table.lifecycle.attempts out of the description, and readpast counts.', 1;
 {%- else %}
         SET @_Attempt = CASE
             WHEN @_Again = 1 OR @_Before >= @_MaxAttempts THEN @_Before

@@ -36,12 +36,13 @@ DECLARE @Message nvarchar(2048);
 
 IF @Owner IS NOT NULL
 BEGIN
-    SET @Message = CONCAT(
+    /* THROW reads a % as the start of something else; doubled, it stands for itself. */
+    SET @Message = REPLACE(CONCAT(
         @Kind, N' ', @Name, N' belongs to ', @Owner, N'. ',
 {%- for part in remedy %}
         {{ text(part) }}{{ "," if not loop.last }}
 {%- endfor %}
-    );
+    ), N'%', N'%%');
     THROW 50015, @Message, 1;
 END;
 {% endfilter %}

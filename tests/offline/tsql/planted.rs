@@ -53,6 +53,12 @@ fn rules_about_procedures_find_what_they_are_for() {
             "SELECT TOP (@Max) q.[Id] FROM [s].[Q] AS q WITH (UPDLOCK, ROWLOCK) WHERE EXISTS (SELECT 1 FROM @T AS t);",
             "SELECT TOP (@Max) q.[Id] FROM [s].[Q] AS q WITH (UPDLOCK, ROWLOCK) WHERE EXISTS (SELECT 1 FROM @T AS t) OPTION (LOOP JOIN, FORCE ORDER);",
         ),
+        ("message-with-percent-sign", "THROW 50021, N'100 % sure', 1;", "THROW 50021, N'100 %% sure', 1;"),
+        (
+            "message-with-percent-sign",
+            "DECLARE @M nvarchar(99) = N'x'; THROW 50021, @M, 1;",
+            "DECLARE @M nvarchar(99); SET @M = REPLACE(N'x', N'%', N'%%'); THROW 50021, @M, 1;",
+        ),
         (
             "numbers-without-order",
             "INSERT INTO @T ([N]) SELECT NEXT VALUE FOR [s].[Seq] FROM @U AS u;",

@@ -42,6 +42,29 @@ pub fn inserts_name_their_columns(batch: &Batch, found: &mut Vec<Finding>) {
     }
 }
 
+/// THROW reads a % as the start of something else, and leaves it out, at times with the whole message.
+pub fn messages_double_their_percent_signs(batch: &Batch, found: &mut Vec<Finding>) {
+    let assigns = |variable: &Token| {
+        let doubled = |token: &Token| matches!(token.kind, Kind::Text(_)) && token.text == "%%";
+        batch.statements().any(|statement| {
+            let is_set = statement.windows(2).any(|two| two[0].text == variable.text && two[1].is("="));
+            is_set && statement.iter().any(|token| token.is("REPLACE")) && statement.iter().any(doubled)
+        })
+    };
+    for at in (0..batch.tokens.len()).filter(|at| batch.tokens[*at].is("THROW")) {
+        let Some(message) = batch.tokens.get(at + 3).filter(|_| batch.tokens[at + 1].kind == Kind::Number) else {
+            continue;
+        };
+        let is_right = match message.kind {
+            Kind::Variable => assigns(message),
+            _ => !message.text.replace("%%", "").contains('%'),
+        };
+        if !is_right {
+            found.push(Finding::new("message-with-percent-sign", batch, message.line));
+        }
+    }
+}
+
 /// All columns only of a view or variable of ours, whose columns no DBA adds to.
 pub fn only_views_are_taken_whole(batch: &Batch, found: &mut Vec<Finding>) {
     for statement in batch.statements() {

@@ -96,11 +96,12 @@ ORDER BY
 
 IF @Owner IS NOT NULL
 BEGIN
-    SET @Message = CONCAT(
+    /* THROW reads a % as the start of something else; doubled, it stands for itself. */
+    SET @Message = REPLACE(CONCAT(
         @Kind, N' ', @Name, N' belongs to ', @Owner, N'. ',
         N'Its owner''s triggers and functions would run with the rights of who installs. ',
         N'Drop it, change its owner, install as that role or as a member of it, or choose another schema.'
-    );
+    ), N'%', N'%%');
     THROW 50015, @Message, 1;
 END;
 GO

@@ -201,7 +201,8 @@ BEGIN
         );
         IF @_NoSet IS NOT NULL
         BEGIN
-            SET @_NoSet = CONCAT(N'Modify_FourQueueScheduler_Set_utx: ', @_NoSet, N'.');
+            /* THROW reads a % as the start of something else; doubled, it stands for itself. */
+            SET @_NoSet = CONCAT(N'Modify_FourQueueScheduler_Set_utx: ', REPLACE(@_NoSet, N'%', N'%%'), N'.');
             THROW 50021, @_NoSet, 1;
         END;
     END;
@@ -1430,7 +1431,8 @@ BEGIN
         );
         IF @_NoSet IS NOT NULL
         BEGIN
-            SET @_NoSet = CONCAT(N'Modify_FourQueueScheduler_Set_trx: ', @_NoSet, N'.');
+            /* THROW reads a % as the start of something else; doubled, it stands for itself. */
+            SET @_NoSet = CONCAT(N'Modify_FourQueueScheduler_Set_trx: ', REPLACE(@_NoSet, N'%', N'%%'), N'.');
             THROW 50021, @_NoSet, 1;
         END;
     END;

@@ -131,7 +131,8 @@ BEGIN
         );
         IF @_NoSet IS NOT NULL
         BEGIN
-            SET @_NoSet = CONCAT(N'Modify_Invoice_utx: ', @_NoSet, N'.');
+            /* THROW reads a % as the start of something else; doubled, it stands for itself. */
+            SET @_NoSet = CONCAT(N'Modify_Invoice_utx: ', REPLACE(@_NoSet, N'%', N'%%'), N'.');
             THROW 50021, @_NoSet, 1;
         END;
     END;
@@ -702,7 +703,8 @@ BEGIN
         );
         IF @_NoSet IS NOT NULL
         BEGIN
-            SET @_NoSet = CONCAT(N'Modify_Invoice_trx: ', @_NoSet, N'.');
+            /* THROW reads a % as the start of something else; doubled, it stands for itself. */
+            SET @_NoSet = CONCAT(N'Modify_Invoice_trx: ', REPLACE(@_NoSet, N'%', N'%%'), N'.');
             THROW 50021, @_NoSet, 1;
         END;
     END;
@@ -1136,10 +1138,11 @@ k.[Was],
 
     SELECT
         @_Answer = w.[Answer],
-        @_Message = CONCAT(
+        /* THROW reads a % as the start of something else; doubled, it stands for itself. */
+        @_Message = REPLACE(CONCAT(
             N'Modify_Invoice_trx: ', w.[Answer], N'; the item is ', COALESCE(w.[Status], N'not there'),
             N', asked for was ', @Status, N'.'
-        )
+        ), N'%', N'%%')
     FROM @_Work AS w;
 
     IF @_Answer = 'CONFLICT'

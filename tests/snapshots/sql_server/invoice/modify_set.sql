@@ -200,7 +200,8 @@ BEGIN
         );
         IF @_NoSet IS NOT NULL
         BEGIN
-            SET @_NoSet = CONCAT(N'Modify_Invoice_Set_utx: ', @_NoSet, N'.');
+            /* THROW reads a % as the start of something else; doubled, it stands for itself. */
+            SET @_NoSet = CONCAT(N'Modify_Invoice_Set_utx: ', REPLACE(@_NoSet, N'%', N'%%'), N'.');
             THROW 50021, @_NoSet, 1;
         END;
     END;
@@ -1315,7 +1316,8 @@ BEGIN
         );
         IF @_NoSet IS NOT NULL
         BEGIN
-            SET @_NoSet = CONCAT(N'Modify_Invoice_Set_trx: ', @_NoSet, N'.');
+            /* THROW reads a % as the start of something else; doubled, it stands for itself. */
+            SET @_NoSet = CONCAT(N'Modify_Invoice_Set_trx: ', REPLACE(@_NoSet, N'%', N'%%'), N'.');
             THROW 50021, @_NoSet, 1;
         END;
     END;
