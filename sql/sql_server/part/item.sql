@@ -45,9 +45,9 @@ a variable table holds of a key is called Key1, Key2 ..., so that no name of the
 {%- else %}CONCAT(N'["', {% for k in t.key %}STRING_ESCAPE({{ one_text(k, v ~ "." ~ k[of]) }}, 'json'), {{ "N'\",\"'" if not loop.last else "N'\"]'" }}{{ ", " if not loop.last }}{% endfor %}){% endif %}
 {%- endmacro -%}
 {#- The key in a request: a value, or an array with one for each column. Read as text, so that none is cut to fit. -#}
-{%- macro asked(t, path="$.key") %}
+{%- macro asked(t, path="$.key", as_text=false) %}
 {%- for k in t.key %}
-        {{ k.var }} {{ k.type if t.own else "nvarchar(max)" }} '{{ path }}{% if t.key | length > 1 %}[{{ loop.index0 }}]{% endif %}',
+        {{ k.var }} {{ k.type if t.own and not as_text else "nvarchar(max)" }} '{{ path }}{% if t.key | length > 1 %}[{{ loop.index0 }}]{% endif %}',
 {%- endfor %}
 {%- endmacro -%}
 {%- macro read(k, given) %}

@@ -40,7 +40,7 @@ BEGIN
         SELECT 1
         FROM OPENJSON(@Items) AS j
         CROSS APPLY OPENJSON(j.[value]) WITH (
-{{- item.asked(t) | trim(",") }}
+{{- item.asked(t, as_text=true) | trim(",") }}
         ) AS r
         WHERE {% for k in t.key %}(r.{{ k.var }} IS NOT NULL AND {{ item.read(k, "r." ~ k.var) }} IS NULL){{ " OR " if not loop.last }}{% endfor %}
     )

@@ -86,7 +86,7 @@ BEGIN
         SELECT 1
         FROM OPENJSON(@Items) AS j
         CROSS APPLY OPENJSON(j.[value]) WITH (
-        [Key1] datetime2(7) '$.key'
+        [Key1] nvarchar(max) '$.key'
         ) AS r
         WHERE (r.[Key1] IS NOT NULL AND TRY_CAST(NULLIF(r.[Key1], N'') AS datetime2(7)) IS NULL)
     )
