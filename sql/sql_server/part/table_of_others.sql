@@ -97,8 +97,8 @@ IF OBJECT_ID({{ text(t.history) }}, N'U') IS NULL
 {% endfilter %}
 {% filter made("VIEW", [queue ~ "_Row_V", queue ~ "_History_V"], once=true) %}
 /*
-What of a row goes to the history: all columns that both tables had at the install, but for those that the server fills
-itself. Written once for each, so that a column that is added later ends no move; it goes along after the next install.
+What of a row goes to the history: all columns that both tables had at the install, but for those of the history that the
+server fills itself. Written once for each, so that a column that is added later ends no move; it goes along after the next install.
 */
 DECLARE @_Columns nvarchar(max);
 DECLARE @_Column int = 0;
@@ -112,8 +112,8 @@ BEGIN
         WHERE
             c.[object_id] = OBJECT_ID({{ text(table) }})
             AND c.[column_id] > @_Column
-            AND c.[is_computed] = 0
-            AND TYPE_NAME(c.[system_type_id]) <> N'timestamp'
+            AND h.[is_computed] = 0
+            AND TYPE_NAME(h.[system_type_id]) <> N'timestamp'
     );
     IF @_Column IS NOT NULL
         SET @_Columns = CONCAT(
