@@ -39,12 +39,13 @@ impl Finding {
     }
 }
 
-const RULES: [fn(&Batch, &mut Vec<Finding>); 14] = [
+const RULES: [fn(&Batch, &mut Vec<Finding>); 15] = [
     names::variables_are_declared_once,
     names::columns_are_declared_once,
     hints::readpast_needs_rowlock,
     hints::targets_need_rowlock,
     hints::locked_top_needs_force_order,
+    hints::tables_beside_locked_ones_have_hints,
     objects::filtered_indexes_have_their_filter,
     objects::nothing_is_looked_for_by_open_like,
     objects::schemas_have_an_owner,

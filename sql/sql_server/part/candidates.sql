@@ -35,7 +35,7 @@
                 {{ item.stands(processing) }}
                 AND q.{{ role.started }} <= CAST(DATEADD(MILLISECOND, -@_SilentMs, @_At) AS datetime)
                 AND NOT EXISTS (
-                    SELECT 1 FROM {{ t.lease }} AS s
+                    SELECT 1 FROM {{ t.lease }} AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
                     WHERE {{ item.kept_of(t) }} AND s.[Status] <> 'Pending'
                 )
                 AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE {{ item.found(t, "c") }})
@@ -55,7 +55,7 @@
                 AND (q.{{ role.due }} IS NULL OR q.{{ role.due }} <= @_At)
 {%- endif %}
                 AND NOT EXISTS (
-                    SELECT 1 FROM {{ t.lease }} AS s
+                    SELECT 1 FROM {{ t.lease }} AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
                     WHERE
                         {{ item.kept_of(t) }}
                         AND s.[Status] = 'Error'
@@ -96,7 +96,7 @@
                 {{ item.stands(processing) }}
                 AND q.{{ role.owner }} = @Worker
                 AND NOT EXISTS (
-                    SELECT 1 FROM {{ t.lease }} AS s
+                    SELECT 1 FROM {{ t.lease }} AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
                     WHERE {{ item.kept_of(t) }} AND s.[Status] <> 'Pending'
                 )
                 AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE {{ item.found(t, "c") }})

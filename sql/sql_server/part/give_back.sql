@@ -96,21 +96,22 @@
 
             IF @@ROWCOUNT < @_Searched
             BEGIN
-                /* Items that are in the table no more leave nothing behind. */
+                /*
+                Items that are in the table no more leave nothing behind. Most that were passed over are there, and locked:
+                a look without locks finds them, and waits for nobody. Of the rest, another look makes sure.
+                */
                 INSERT INTO @_Gone ({{ item.names(t) }})
                 SELECT {{ item.list(t, "c") }}
                 FROM @_Candidate AS c
                 WHERE
-                    NOT EXISTS (SELECT 1 FROM {{ table }} AS q WHERE {{ item.found(t, "c") }})
-                    AND NOT EXISTS (SELECT 1 FROM @_Gone AS g WHERE {{ item.same(t, "g", "c") }});
+                    NOT EXISTS (SELECT 1 FROM {{ table }} AS q WITH (READUNCOMMITTED) WHERE {{ item.found(t, "c") }})
+                    AND NOT EXISTS (SELECT 1 FROM @_Gone AS g WHERE {{ item.same(t, "g", "c") }})
+                OPTION (LOOP JOIN, FORCE ORDER);
 
-{%- if seek %}
-
-                /* What moved to another place of the index while it was looked for can be missed, once. */
                 DELETE g
                 FROM @_Gone AS g
-                WHERE EXISTS (SELECT 1 FROM {{ table }} AS q WHERE {{ item.found(t, "g") }});
-{%- endif %}
+                WHERE EXISTS (SELECT 1 FROM {{ table }} AS q WHERE {{ item.found(t, "g") }})
+                OPTION (LOOP JOIN, FORCE ORDER);
 
                 DELETE s
                 FROM @_Gone AS g

@@ -27,7 +27,7 @@
                 SELECT 1
                 FROM {{ table }} AS e WITH (ROWLOCK)
 {%- if open | length < e.states | length %}
-                LEFT JOIN {{ t.lease }} AS z
+                LEFT JOIN {{ t.lease }} AS z WITH (ROWLOCK)
                     ON {{ item.kept_of(t, "z", "e") }}
 {%- endif %}
                 WHERE
@@ -48,7 +48,7 @@
                 SELECT 1
                 FROM {{ table }} AS e WITH (ROWLOCK)
 {%- if beside %}
-                INNER JOIN {{ t.lease }} AS z
+                INNER JOIN {{ t.lease }} AS z WITH (ROWLOCK)
                     ON {{ item.kept_of(t, "z", "e") }}
 {%- endif %}
                 WHERE

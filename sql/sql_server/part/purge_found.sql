@@ -5,7 +5,9 @@
         FROM @_Found AS f
         INNER JOIN {{ table }} AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
             ON {{ item.found(t, "f") }}
-{{- item.beside(t) }}
+
+{#- With row versions it would be read as it was when the statement began, before the row of the table was locked. #}
+{{- item.beside(t, " WITH (UPDLOCK, ROWLOCK)") }}
         WHERE
 {%- filter indent(4) %}{{ fits }}{% endfilter %}
         OPTION (LOOP JOIN, FORCE ORDER);

@@ -3,7 +3,7 @@
                         SELECT 1
                         FROM {{ table }} AS e WITH ({{ "ROWLOCK, READCOMMITTEDLOCK, INDEX ([IX_" ~ queue ~ "_Work])" if own else "ROWLOCK, READCOMMITTEDLOCK, FORCESEEK" }})
 {%- if beside %}
-                        LEFT JOIN {{ t.lease }} AS z
+                        LEFT JOIN {{ t.lease }} AS z WITH (ROWLOCK, READCOMMITTEDLOCK)
                             ON {{ item.kept_of(t, "z", "e") }}
 {%- endif %}
                         WHERE

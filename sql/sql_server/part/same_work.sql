@@ -28,7 +28,9 @@
 {%- if own and dedup.unfinished_only %}
                 AND q.[Status] IN ('Pending', 'Processing', 'Error', 'Paused')
 {%- elif dedup.unfinished_only %}
-{{- item.beside(t) }}
+
+{#- As it is now: with row versions it would be read as it was before the row of the table was waited for. #}
+{{- item.beside(t, " WITH (ROWLOCK, READCOMMITTEDLOCK)") }}
         WHERE
             {{ item.status(t) }}
             IN ('Pending', 'Processing', 'Error', 'Paused')

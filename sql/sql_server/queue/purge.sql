@@ -42,7 +42,7 @@ BEGIN
             FROM @_Key AS k
             INNER JOIN {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
                 ON {{ item.found(t, "k") }}
-{{- item.beside(t) }}
+{{- item.beside(t, " WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)") }}
             WHERE
 {%- filter indent(8) %}{{ fits }}{% endfilter %}
             ORDER BY {{ item.list(t, "k") }}
@@ -52,7 +52,7 @@ BEGIN
             INSERT INTO @_Found ({{ item.names(t) }})
             SELECT TOP (@Max) {{ item.of_item(t) }}
             FROM {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK{{ ", INDEX ([IX_" ~ queue ~ "_Ended])" if by == "ended" }})
-{{- item.beside(t) }}
+{{- item.beside(t, " WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)") }}
             WHERE
 {%- filter indent(8) %}{{ fits }}{% endfilter %}
 {%- if by == "ended" %}
@@ -69,7 +69,7 @@ BEGIN
 {%- include "part/purge_found.sql" %}
 {%- if beside %}
 
-        /* What is gone from the table leaves nothing behind. */
+        /* What is gone from the table leaves nothing behind. A look without locks waits for nobody; another makes sure. */
         DELETE FROM @_Found;
         INSERT INTO @_Found ({{ item.names(t) }})
         SELECT TOP (@Max) {{ item.of_kept(t) }}
@@ -77,16 +77,15 @@ BEGIN
         WHERE
             s.[UpdatedAt] < DATEADD(MINUTE, -10, @_Now)
             AND NOT EXISTS (
-                SELECT 1 FROM {{ table }} AS q
+                SELECT 1 FROM {{ table }} AS q WITH (READUNCOMMITTED)
                 WHERE {% for c in t.seek %}q.{{ c.quoted }} IN ({{ c["values"] | join(", ") }}) AND {% endfor %}{{ item.kept_of(t) }}
-            );
-{%- if seek %}
+            )
+        OPTION (LOOP JOIN, FORCE ORDER);
 
-        /* What moved to another place of the index while it was looked for can be missed, once. */
         DELETE f
         FROM @_Found AS f
-        WHERE EXISTS (SELECT 1 FROM {{ table }} AS q WHERE {{ item.found(t, "f") }});
-{%- endif %}
+        WHERE EXISTS (SELECT 1 FROM {{ table }} AS q WHERE {{ item.found(t, "f") }})
+        OPTION (LOOP JOIN, FORCE ORDER);
 
         DELETE s
         FROM @_Found AS f

@@ -79,7 +79,7 @@ BEGIN
             {{ "CAST(q." ~ began ~ " AS datetime2(7))" if began else "CAST(NULL AS datetime2(7))" }} AS [Began],
             {% if arrivals %}CASE WHEN q.{{ role.enqueued }} > DATEADD(HOUR, -1, @_At) AND q.{{ role.enqueued }} <= DATEADD(MINUTE, 1, @_At) THEN 1 ELSE 0 END{% else %}NULL{% endif %} AS [IsNew]
         FROM {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-{{- item.beside(t) }}
+{{- item.beside(t, " WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)") }}
     ) AS x
     GROUP BY x.[Status]{{ ", x.[Step]" if steps }};
 {%- if arrivals %}
@@ -119,7 +119,7 @@ BEGIN
             ){% else %}{{ item.duration(t) }}{% endif %} AS [Duration],
             {{ item.utc(t, "q." ~ began) if began else "CAST(NULL AS datetime2(7))" }} AS [Began]
         FROM {{ source }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-{{- item.beside(t) }}
+{{- item.beside(t, " WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)") }}
 {%- endfor %}
     ) AS x
     WHERE

@@ -2,10 +2,20 @@
 
 use super::Finding;
 use super::text::{Batch, Kind, Token, closing, follow};
+use std::collections::BTreeSet;
 
 /// Words that stand in no other list behind WITH.
-const HINTS: [&str; 8] =
-    ["ROWLOCK", "READPAST", "UPDLOCK", "HOLDLOCK", "READCOMMITTEDLOCK", "XLOCK", "INDEX", "FORCESEEK"];
+const HINTS: [&str; 9] = [
+    "ROWLOCK",
+    "READPAST",
+    "UPDLOCK",
+    "HOLDLOCK",
+    "READCOMMITTEDLOCK",
+    "READUNCOMMITTED",
+    "XLOCK",
+    "INDEX",
+    "FORCESEEK",
+];
 
 /// The tokens of the hint list that opens at `at`.
 fn hints(tokens: &[Token], at: usize) -> Option<&[Token]> {
@@ -102,6 +112,43 @@ fn end_of_name(tokens: &[Token], mut at: usize) -> usize {
         at += 1;
     }
     if follow(tokens, at, &["AS"]) { at + 2 } else { at }
+}
+
+/// A statement that locks the rows of one table, or passes over locked ones, and says nothing of a table beside it: with row
+/// versions it reads that as it was before the lock, and without them it waits there for whom it has just passed over.
+pub fn tables_beside_locked_ones_have_hints(batch: &Batch, found: &mut Vec<Finding>) {
+    if !batch.is_procedure() {
+        return;
+    }
+    let by_lock = |list: &Option<&[Token]>| list.is_some_and(|list| has(list, "READPAST") || has(list, "UPDLOCK"));
+    let statements: Vec<Vec<Read<'_>>> = batch.statements().map(reads).collect();
+    let locked: BTreeSet<&str> =
+        statements.iter().flatten().filter(|read| by_lock(&read.hints)).map(|read| read.table).collect();
+    for statement in statements.iter().filter(|reads| reads.iter().any(|read| by_lock(&read.hints))) {
+        for read in statement.iter().filter(|read| read.hints.is_none() && locked.contains(read.table)) {
+            let detail = read.table.to_owned();
+            found.push(Finding { detail, ..Finding::new("table-beside-without-hints", batch, read.line) });
+        }
+    }
+}
+
+/// A table that a statement reads, and how.
+struct Read<'a> {
+    table: &'a str,
+    line: usize,
+    hints: Option<&'a [Token]>,
+}
+
+fn reads(statement: &[Token]) -> Vec<Read<'_>> {
+    let is_read = |at: &usize| statement[*at].is("FROM") || statement[*at].is("JOIN");
+    let places = (0..statement.len()).filter(is_read).map(|at| at + 1);
+    let named = places.filter(|at| statement.get(*at).is_some_and(Token::is_name));
+    let read = |at: usize| {
+        let names = statement[at..].iter().take_while(|token| token.is_name() || token.is(".")).count();
+        let table = &statement[at + names - 1];
+        Read { table: &table.text, line: table.line, hints: hints(statement, end_of_name(statement, at)) }
+    };
+    named.map(read).collect()
 }
 
 /// A TOP over locked rows that a sub-query filters locks no more than it gives only if nothing is sorted or hashed in between.

@@ -53,6 +53,14 @@ fn rules_about_procedures_find_what_they_are_for() {
             "SELECT TOP (@Max) q.[Id] FROM [s].[Q] AS q WITH (UPDLOCK, ROWLOCK) WHERE EXISTS (SELECT 1 FROM @T AS t);",
             "SELECT TOP (@Max) q.[Id] FROM [s].[Q] AS q WITH (UPDLOCK, ROWLOCK) WHERE EXISTS (SELECT 1 FROM @T AS t) OPTION (LOOP JOIN, FORCE ORDER);",
         ),
+        (
+            "table-beside-without-hints",
+            "DELETE l FROM @T AS t JOIN [s].[L] AS l WITH (ROWLOCK, READPAST) ON l.[Id] = t.[Id]; \
+             SELECT q.[Id] FROM [s].[Q] AS q WITH (UPDLOCK, ROWLOCK) JOIN [s].[L] AS l ON l.[Id] = q.[Id];",
+            "DELETE l FROM @T AS t JOIN [s].[L] AS l WITH (ROWLOCK, READPAST) ON l.[Id] = t.[Id]; \
+             SELECT q.[Id] FROM [s].[Q] AS q WITH (UPDLOCK, ROWLOCK) JOIN [s].[L] AS l WITH (UPDLOCK, ROWLOCK) ON l.[Id] = q.[Id]; \
+             SELECT l.[Id] FROM [s].[L] AS l;",
+        ),
         ("message-with-percent-sign", "THROW 50021, N'100 % sure', 1;", "THROW 50021, N'100 %% sure', 1;"),
         (
             "message-with-percent-sign",

@@ -142,7 +142,7 @@ BEGIN
             FROM @_Key AS k
             INNER JOIN [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
                 ON q.[in_process] IN (0, 1) AND q.[id] = k.[Key1]
-        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
+        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
             ON s.[id] = q.[id]
             WHERE
                 CASE
@@ -216,7 +216,7 @@ BEGIN
             INSERT INTO @_Found ([Key1])
             SELECT TOP (@Max) q.[id]
             FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
+        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
             ON s.[id] = q.[id]
             WHERE
                 CASE
@@ -292,7 +292,7 @@ BEGIN
         FROM @_Found AS f
         INNER JOIN [dbo].[four_queue] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
             ON q.[in_process] IN (0, 1) AND q.[id] = f.[Key1]
-        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
+        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK)
             ON s.[id] = q.[id]
         WHERE
             CASE
@@ -375,7 +375,7 @@ BEGIN
             ON s.[id] = l.[Key1]
         OPTION (LOOP JOIN, FORCE ORDER);
 
-        /* What is gone from the table leaves nothing behind. */
+        /* What is gone from the table leaves nothing behind. A look without locks waits for nobody; another makes sure. */
         DELETE FROM @_Found;
         INSERT INTO @_Found ([Key1])
         SELECT TOP (@Max) s.[id]
@@ -383,14 +383,15 @@ BEGIN
         WHERE
             s.[UpdatedAt] < DATEADD(MINUTE, -10, @_Now)
             AND NOT EXISTS (
-                SELECT 1 FROM [dbo].[four_queue] AS q
+                SELECT 1 FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED)
                 WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id]
-            );
+            )
+        OPTION (LOOP JOIN, FORCE ORDER);
 
-        /* What moved to another place of the index while it was looked for can be missed, once. */
         DELETE f
         FROM @_Found AS f
-        WHERE EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WHERE q.[in_process] IN (0, 1) AND q.[id] = f.[Key1]);
+        WHERE EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WHERE q.[in_process] IN (0, 1) AND q.[id] = f.[Key1])
+        OPTION (LOOP JOIN, FORCE ORDER);
 
         DELETE s
         FROM @_Found AS f

@@ -150,7 +150,7 @@ BEGIN
                 q.[in_process] = 1 AND q.[end_date] IS NULL
                 AND q.[start_date] <= CAST(DATEADD(MILLISECOND, -@_SilentMs, @_At) AS datetime)
                 AND NOT EXISTS (
-                    SELECT 1 FROM [readpast].[FourQueueScheduler_Lease] AS s
+                    SELECT 1 FROM [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
                     WHERE s.[id] = q.[id] AND s.[Status] <> 'Pending'
                 )
                 AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE q.[in_process] IN (0, 1) AND q.[id] = c.[Key1])
@@ -187,7 +187,7 @@ BEGIN
                 q.[in_process] = 1 AND q.[end_date] IS NULL
                 AND q.[app_server] = @Worker
                 AND NOT EXISTS (
-                    SELECT 1 FROM [readpast].[FourQueueScheduler_Lease] AS s
+                    SELECT 1 FROM [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
                     WHERE s.[id] = q.[id] AND s.[Status] <> 'Pending'
                 )
                 AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE q.[in_process] IN (0, 1) AND q.[id] = c.[Key1])
@@ -320,18 +320,22 @@ BEGIN
 
             IF @@ROWCOUNT < @_Searched
             BEGIN
-                /* Items that are in the table no more leave nothing behind. */
+                /*
+                Items that are in the table no more leave nothing behind. Most that were passed over are there, and locked:
+                a look without locks finds them, and waits for nobody. Of the rest, another look makes sure.
+                */
                 INSERT INTO @_Gone ([Key1])
                 SELECT c.[Key1]
                 FROM @_Candidate AS c
                 WHERE
-                    NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WHERE q.[in_process] IN (0, 1) AND q.[id] = c.[Key1])
-                    AND NOT EXISTS (SELECT 1 FROM @_Gone AS g WHERE g.[Key1] = c.[Key1]);
+                    NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED) WHERE q.[in_process] IN (0, 1) AND q.[id] = c.[Key1])
+                    AND NOT EXISTS (SELECT 1 FROM @_Gone AS g WHERE g.[Key1] = c.[Key1])
+                OPTION (LOOP JOIN, FORCE ORDER);
 
-                /* What moved to another place of the index while it was looked for can be missed, once. */
                 DELETE g
                 FROM @_Gone AS g
-                WHERE EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WHERE q.[in_process] IN (0, 1) AND q.[id] = g.[Key1]);
+                WHERE EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WHERE q.[in_process] IN (0, 1) AND q.[id] = g.[Key1])
+                OPTION (LOOP JOIN, FORCE ORDER);
 
                 DELETE s
                 FROM @_Gone AS g

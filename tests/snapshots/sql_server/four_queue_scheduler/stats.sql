@@ -80,7 +80,7 @@ BEGIN
             CAST(q.[scheduled_start_date] AS datetime2(7)) AS [Began],
             NULL AS [IsNew]
         FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
+        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
             ON s.[id] = q.[id]
     ) AS x
     GROUP BY x.[Status];
@@ -122,7 +122,7 @@ BEGIN
             ) AS [Duration],
             DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [Began]
         FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
+        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
             ON s.[id] = q.[id]
     ) AS x
     WHERE

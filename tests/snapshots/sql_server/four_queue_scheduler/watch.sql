@@ -96,7 +96,7 @@ BEGIN
             ELSE s.[LeaseUntil]
         END
     FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([big_idea]))
-        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
+        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
             ON s.[id] = q.[id]
     WHERE q.[in_process] = 0
     OPTION (LOOP JOIN, FORCE ORDER);
@@ -191,7 +191,7 @@ BEGIN
             ELSE s.[LeaseUntil]
         END
     FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_InFlight]))
-        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
+        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
             ON s.[id] = q.[id]
     WHERE q.[in_process] = 1 AND q.[end_date] IS NULL AND (s.[Status] IS NULL OR s.[Status] = 'Pending')
     OPTION (LOOP JOIN, FORCE ORDER);
@@ -238,7 +238,7 @@ BEGIN
             ELSE s.[LeaseUntil]
         END
     FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
+        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
             ON s.[id] = q.[id]
     ORDER BY q.[id] DESC;
 
