@@ -19,6 +19,8 @@ pub(crate) struct Table {
     pub(crate) indexes: Vec<Index>,
     /// The names of its triggers that are not disabled.
     pub(crate) triggers: Vec<String>,
+    /// Of these, those that run in place of what fires them.
+    pub(crate) instead: Vec<String>,
 }
 
 /// A column.
@@ -106,9 +108,11 @@ pub(crate) fn find_table(session: &mut Session, schema: &Identifier, name: &Iden
     }
 
     let rows = session.execute(&dialect.query("ask/triggers")?, &params)?;
-    let triggers = (0..rows.len()).map(|row| text(&rows, row, 0)).collect();
+    let name_of = |row| text(&rows, row, 0);
+    let triggers = (0..rows.len()).map(name_of).collect();
+    let instead = (0..rows.len()).filter(|row| flag(&rows, *row, 1)).map(name_of).collect();
     let quoted = dialect.exact(&schema, &name)?;
-    Ok(Some(Table { dialect, name: format!("{schema}.{name}"), quoted, columns, indexes, triggers }))
+    Ok(Some(Table { dialect, name: format!("{schema}.{name}"), quoted, columns, indexes, triggers, instead }))
 }
 
 impl Column {

@@ -322,6 +322,40 @@ CREATE TRIGGER orderschanged BEFORE UPDATE ON orders FOR EACH ROW EXECUTE FUNCTI
     }
 }
 
+/// Of SQL Server: elsewhere a table has none.
+#[test]
+fn a_table_with_a_trigger_instead() {
+    for database in made().into_iter().filter(|database| database.is_sql_server()) {
+        database.run("CREATE TRIGGER dbo.OrdersKept ON dbo.Orders INSTEAD OF UPDATE AS SELECT 1 WHERE 1 = 0");
+        let plan = adopt::plan(&database.config(&[]), &spec(SPEC)).unwrap();
+        assert_found(&plan.findings, Severity::Error, "Orders", &["OrdersKept", "INSTEAD OF", "AFTER"]);
+        assert!(!plan.is_possible());
+    }
+}
+
+/// What does not fit would be an error of the server's when the item is settled.
+#[test]
+fn numbers_that_are_too_narrow() {
+    for database in made() {
+        database.run(database.pick(
+            "ALTER TABLE dbo.Orders ADD Took int NULL, Short smallint NULL",
+            "ALTER TABLE orders ADD took integer, ADD short smallint",
+        ));
+        let with = |lifecycle: &str| {
+            let text = SPEC
+                .replace(r#"attempts = "Tries""#, lifecycle)
+                .replace("[table]\n", "attempts = { limit = 40000 }\n[table]\n");
+            adopt::plan(&database.config(&[]), &spec(&text)).unwrap().findings
+        };
+        let found = with(r#"attempts = "Tries", duration = "Took""#);
+        assert_found(&found, Severity::Warning, "Took", &["24 days", "table.lifecycle.duration", "bigint"]);
+        let found = with(r#"attempts = "Tries", duration = "Short""#);
+        assert_found(&found, Severity::Error, "Short", &["32767 ms", "table.lifecycle.duration", "bigint"]);
+        let found = with(r#"attempts = "Short""#);
+        assert_found(&found, Severity::Error, "Short", &["counts to 32767", "40000", "attempts.limit"]);
+    }
+}
+
 #[test]
 fn a_key_that_is_not_one() {
     for database in made() {

@@ -1,5 +1,7 @@
-/* The triggers of a table that fire. */
-SELECT t.[name] AS [Name]
+/* The triggers of a table that fire, and whether in place of what fires them. */
+SELECT
+    t.[name] AS [Name],
+    CAST(t.[is_instead_of_trigger] AS int) AS [InsteadOf]
 FROM sys.triggers AS t
 JOIN sys.objects AS o ON o.[object_id] = t.[parent_id]
 WHERE SCHEMA_NAME(o.[schema_id]) = ? AND o.[name] = ? AND t.[is_disabled] = 0

@@ -244,6 +244,9 @@ impl<'a> Check<'a> {
         if column.family == Family::ZonedTime && self.found.dialect == Dialect::SqlServer {
             self.zoned(place, column);
         }
+        if let Family::Integer(bits) = column.family {
+            self.narrow(role, place, column, bits);
+        }
         let least = match role {
             "owner" => WORKER_NAME_CHARS,
             "step" => 60,
@@ -259,6 +262,31 @@ impl<'a> Check<'a> {
                 _ => "make the column wider",
             };
             self.warning("type", column, what, remedy);
+        }
+    }
+
+    /// What does not fit is an error of the server's when an item is settled or claimed, so that it never would be.
+    fn narrow(&mut self, role: &str, place: &str, column: &Column, bits: u8) {
+        // tinyint has no sign.
+        let most = if bits == 8 { 255 } else { i64::MAX >> (64 - bits) };
+        let declared = column.declared();
+        if role == "attempts" && i64::from(self.spec.max_attempts) > most {
+            let what =
+                format!("is {declared}, which counts to {most}, and {} attempts are allowed", self.spec.max_attempts);
+            self.error("type", column, what, "make it int, or lower attempts.limit");
+        }
+        if role == "duration" && bits < 64 {
+            let what = format!(
+                "is {declared}, and {place} is in milliseconds: an item that ends more than {} after its start cannot be \
+                 settled or cancelled",
+                if bits < 32 { format!("{most} ms") } else { "24 days".to_owned() }
+            );
+            let remedy = "make it bigint, or leave it out";
+            if bits < 32 {
+                self.error("type", column, what, remedy);
+            } else {
+                self.warning("type", column, what, remedy);
+            }
         }
     }
 

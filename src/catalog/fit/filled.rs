@@ -68,6 +68,14 @@ fn triggers(check: &mut Check<'_>) {
     if check.found.triggers.is_empty() {
         return;
     }
+    if !check.found.instead.is_empty() {
+        let names = check.found.instead.join(", ");
+        let what =
+            format!("has the triggers {names}, which run INSTEAD OF a change: what readpast writes may never be there");
+        let remedy = "let them be AFTER triggers, or work on another table";
+        check.findings.push(Finding::error("trigger", &check.found.name, what, remedy));
+        return;
+    }
     let names = check.found.triggers.join(", ");
     let what = format!(
         "has the triggers {names}: they fire with every claim and settle, and run in its transaction. readpast's \
