@@ -1,20 +1,23 @@
 //! All interleavings of a few sessions, and what goes wrong in one of them.
 
+use super::history::{item, writer};
 use super::session::{Step, World};
-use super::statement::{Program, Statement, To};
-use super::world::{Index, Key, Mode, Row, State, Table};
+use super::statement::{Program, Search, Statement, To};
+use super::world::{ATTEMPTS, Index, Key, Mode, Row, State, Table};
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finding {
-    /// Of procedures of which none gives way.
+    /// Of procedures among which is no reader that gives way.
     Deadlock(Vec<&'static str>),
     /// A claim waits for somebody who changes items.
     ClaimWaits,
     /// Whoever adds work waits for the end of somebody who adds other work.
     AdderWaits,
+    /// Who deletes what ended long ago waits for somebody who changes something.
+    RetentionWaits,
     /// An item is lost, or has two owners.
     Wrong(String),
 }
@@ -24,26 +27,34 @@ pub enum Finding {
 pub fn table(rows: &[(State, bool)]) -> Table {
     let work = |place: usize| ((rows.len() - place) * 10) as Key;
     let row = |(place, (state, expired)): (usize, &(State, bool))| {
-        (
-            (place + 1) as Key,
-            Row { state: *state, expired: *expired, work: Some(work(place)), group: None, by_kind: false },
-        )
+        let row = Row { state: *state, expired: *expired, work: Some(work(place)), group: None, kind: 0 };
+        ((place + 1) as Key, row)
     };
-    Table { rows: rows.iter().enumerate().map(row).collect() }
+    Table { rows: rows.iter().enumerate().map(row).collect(), waiting: &[Index::Due], ..Table::default() }
 }
 
 /// Rows of one group, by their keys.
 pub fn group(rows: &[(Key, State)]) -> Table {
     let row = |(key, state): &(Key, State)| {
-        (*key, Row { state: *state, expired: false, work: None, group: Some(1), by_kind: false })
+        (*key, Row { state: *state, expired: false, work: None, group: Some(1), kind: 0 })
     };
-    Table { rows: rows.iter().map(row).collect() }
+    Table { rows: rows.iter().map(row).collect(), waiting: &[Index::Due], ..Table::default() }
 }
 
-/// Rows of a table that has an index of kinds.
-pub fn of_kinds(rows: &[(State, bool)]) -> Table {
-    let mut table = table(rows);
-    table.rows.values_mut().for_each(|row| row.by_kind = true);
+/// A table that finds what waits by these indexes; of which kind each row is.
+pub fn with_kinds(table: Table, waiting: &'static [Index], kinds: &[u8]) -> Table {
+    let mut table = Table { waiting, ..table };
+    table.rows.values_mut().zip(kinds).for_each(|(row, kind)| row.kind = *kind);
+    table
+}
+
+/// A table that remembers these attempts: at which item, and whether it is old enough to be forgotten.
+pub fn with_attempts(table: Table, attempts: &[(Key, bool)]) -> Table {
+    let mut table = table;
+    for (item, is_old) in attempts {
+        let of_item = table.attempts.range(item * ATTEMPTS..(item + 1) * ATTEMPTS).count();
+        table.attempts.insert(item * ATTEMPTS + of_item as Key, *is_old);
+    }
     table
 }
 
@@ -64,7 +75,12 @@ pub fn explore_past(table: &Table, programs: &[Program], past: &[Finding]) -> (O
         for (number, program) in programs.iter().enumerate().filter(|(number, _)| !world.sessions[*number].is_done) {
             let mut after = world.clone();
             match after.step(number, program) {
-                Step::Done => next.push(after),
+                Step::Done => {
+                    while after.is_alone(number, program) {
+                        after.step(number, program);
+                    }
+                    next.push(after);
+                }
                 Step::Wrong(what) => return (Some(Finding::Wrong(what)), seen.len()),
                 Step::Waits(others) => {
                     let finding = wait_that_must_not_be(&world, number, program, &others, programs);
@@ -77,16 +93,16 @@ pub fn explore_past(table: &Table, programs: &[Program], past: &[Finding]) -> (O
         }
         if next.is_empty() {
             if blocked.is_empty() {
-                if let Some(what) = unaccounted(&world, programs) {
+                if let Some(what) = unaccounted(table, &world, programs) {
                     return (Some(Finding::Wrong(what)), seen.len());
                 }
                 continue;
             }
-            let Some(victim) = blocked.iter().find(|number| programs[**number].yields) else {
-                return (
-                    Some(Finding::Deadlock(blocked.iter().map(|number| programs[*number].name).collect())),
-                    seen.len(),
-                );
+            // Who only looks gives way. Of all others nobody needs to.
+            let gives_way = |number: &&usize| programs[**number].yields && programs[**number].only_reads();
+            let Some(victim) = blocked.iter().find(gives_way) else {
+                let names = blocked.iter().map(|number| programs[*number].name).collect();
+                return (Some(Finding::Deadlock(names)), seen.len());
             };
             let mut after = world.clone();
             after.roll_back(*victim);
@@ -114,12 +130,14 @@ fn wait_that_must_not_be(
     others: &[usize],
     programs: &[Program],
 ) -> Option<Finding> {
+    // A reader's shared lock is gone in a moment.
+    let lasts = |other: &&usize| world.held[**other].values().any(|mode| *mode != Mode::S);
+    if program.name == "retain" {
+        return others.iter().find(lasts).map(|_| Finding::RetentionWaits);
+    }
     match program.statements[world.sessions[number].at.0] {
-        Statement::Search { mode: Mode::U, .. } | Statement::Update(To::InFlight) => {
-            // A reader's shared lock is gone in a moment.
-            let lasts = |other: &&usize| world.held[**other].values().any(|mode| *mode != Mode::S);
-            others.iter().find(lasts).map(|_| Finding::ClaimWaits)
-        }
+        Statement::Search(Search { row: Some(Mode::U), .. } | Search { mode: Mode::U, .. })
+        | Statement::Update(To::InFlight) => others.iter().find(lasts).map(|_| Finding::ClaimWaits),
         // Whoever has it may be long about it.
         Statement::TakeRow { index: Index::Recovery, .. } => Some(Finding::ClaimWaits),
         Statement::LookUpWork { .. } | Statement::Insert => {
@@ -134,10 +152,15 @@ fn wait_that_must_not_be(
 }
 
 /// What is wrong when all have ended.
-fn unaccounted(world: &World, programs: &[Program]) -> Option<String> {
+fn unaccounted(before: &Table, world: &World, programs: &[Program]) -> Option<String> {
     for (number, session) in world.sessions.iter().enumerate() {
+        let kinds: Vec<_> = programs[number].kinds().collect();
         for key in &session.claimed {
-            let state = world.table.rows.get(key).map(|row| row.state);
+            let row = world.table.rows.get(key);
+            let state = row.map(|row| row.state);
+            if row.is_some_and(|row| !kinds.is_empty() && !kinds.contains(&row.kind)) {
+                return Some(format!("{} claimed {key}, which is of another kind", programs[number].name));
+            }
             if state != Some(State::InFlight(number as u8)) {
                 return Some(format!("{} claimed {key}, which is {state:?}", programs[number].name));
             }
@@ -145,6 +168,9 @@ fn unaccounted(world: &World, programs: &[Program]) -> Option<String> {
         if session.was_victim && !programs[number].yields {
             return Some(format!("{} was rolled back", programs[number].name));
         }
+    }
+    if let Some(what) = misremembered(before, world, programs) {
+        return Some(what);
     }
     let works: Vec<_> =
         world.table.rows.values().filter(|row| row.state != State::Finished).filter_map(|row| row.work).collect();
@@ -157,4 +183,30 @@ fn unaccounted(world: &World, programs: &[Program]) -> Option<String> {
     let added = programs.iter().filter(|program| program.name == "add").flat_map(|program| &program.arguments);
     let there = |work: &&Key| world.table.rows.values().any(|row| row.work == Some(**work));
     added.filter(|work| !there(work)).map(|work| format!("work {work} was not added")).next()
+}
+
+/// Who ends an attempt remembers it, once, as long as its item is there; and it goes with its item, or when it is old.
+fn misremembered(before: &Table, world: &World, programs: &[Program]) -> Option<String> {
+    let attempts = || world.table.attempts.keys();
+    let left = attempts().map(|attempt| item(*attempt)).find(|item| !world.table.rows.contains_key(item));
+    if let Some(item) = left {
+        return Some(format!("an attempt at {item} is left of it"));
+    }
+    let stays = |attempt: &Key| world.table.rows.contains_key(&item(*attempt));
+    let lost = |attempt: &Key| stays(attempt) && !world.table.attempts.contains_key(attempt);
+    let mut kept = before.attempts.iter().filter(|(_, is_old)| !**is_old).map(|(attempt, _)| *attempt);
+    if let Some(attempt) = kept.find(lost) {
+        return Some(format!("an attempt at {} is lost", item(attempt)));
+    }
+    for (number, program) in programs.iter().enumerate().filter(|(_, program)| program.remembers()) {
+        for key in world.table.rows.keys() {
+            let ended = world.sessions[number].ended.iter().filter(|ended| *ended == key).count();
+            let written =
+                attempts().filter(|attempt| item(**attempt) == *key && writer(**attempt) == Some(number)).count();
+            if ended != written {
+                return Some(format!("{} ended {ended} attempts at {key} and remembers {written}", program.name));
+            }
+        }
+    }
+    None
 }

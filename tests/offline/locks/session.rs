@@ -1,23 +1,28 @@
 //! A session: how far it is in its program, and its next step, which takes one lock or changes one row.
 
-use super::statement::{Program, Statement, To};
-use super::world::{Held, Index, Key, Mode, Resource, Row, State, Table, in_the_way};
+use super::statement::{IfHeld, Program, Search, Statement, To};
+use super::world::{Held, Index, KIND, Key, Mode, Resource, Row, State, Table, in_the_way};
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Session {
     /// The statement, and the place in it: of the search, or in the list of rows.
-    pub at: (usize, u8),
+    pub at: (usize, Key),
     /// Locks of the row at hand that are still to be taken, the last one first; with it what is to be done then.
     pub ahead: Vec<Resource>,
     /// What was found, or what the call is about.
     pub found: Vec<Key>,
-    /// Rows as they were, to be put back.
+    /// Attempts that are old enough to be forgotten.
+    pub old: Vec<Key>,
+    /// Rows as they were, to be put back; and attempts.
     pub undo: Vec<(Key, Option<Row>)>,
+    pub undo_attempts: Vec<(Key, Option<bool>)>,
     /// Whether the locks of the row at hand have been listed.
     pub begun: bool,
     pub is_done: bool,
     pub was_victim: bool,
     pub claimed: Vec<Key>,
+    /// Items in flight that it let nobody have any more.
+    pub ended: Vec<Key>,
 }
 
 /// What a step came to.
@@ -51,13 +56,15 @@ impl World {
                 self.end(number);
                 Step::Done
             }
-            Some(Statement::Search { index, mode, readpast, holds, row, most }) => {
-                let row = row.filter(|_| *index != Index::Row);
-                self.search(number, (*index, place), (*mode, row), (*readpast, *holds), *most)
-            }
+            Some(Statement::Search(search)) => self.search(number, search),
             Some(Statement::ByKey { mode, readpast, holds }) => self.by_key(number, *mode, *readpast, *holds),
-            Some(Statement::TakeRow { index, mode, readpast }) => match self.lock(number, (*index, 0), *mode) {
-                Err(others) if !readpast => Step::Waits(others),
+            Some(Statement::TakeRow { index, mode, if_held }) => match (self.lock(number, (*index, 0), *mode), if_held)
+            {
+                (Err(others), IfHeld::Waits) => Step::Waits(others),
+                (Err(_), IfHeld::GoesAway) => {
+                    self.sessions[number].at = (program.statements.len(), 0);
+                    Step::Done
+                }
                 _ => self.next_statement(number),
             },
             // Of the row that is locked for it already, or not at all.
@@ -68,6 +75,37 @@ impl World {
             Some(Statement::Delete) => self.change(number, None),
             Some(Statement::LookUpWork { mode, ranges }) => self.look_up(number, *mode, *ranges),
             Some(Statement::Insert) => self.insert(number, program),
+            Some(Statement::Remember) => self.remember(number),
+            Some(Statement::Forget) => self.forget(number),
+            Some(Statement::FindOld) => self.find_old(number, place),
+            Some(Statement::ForgetOld { readpast, by_key }) => self.forget_old(number, *readpast, *by_key),
+            Some(Statement::ReadAttempts) => self.read_attempts(number, place),
+        }
+    }
+
+    /// Whether the next step looks at nothing and changes nothing that others have: who takes it at once leaves no order out.
+    pub fn is_alone(&self, number: usize, program: &Program) -> bool {
+        use Statement::{Beside, ByKey, Delete, FreeOfGroup, Insert, LeaveTurn, LookUpWork, Remember, Update};
+        let session = &self.sessions[number];
+        let place = usize::from(session.at.1);
+        match program.statements.get(session.at.0) {
+            Some(LeaveTurn) => true,
+            Some(Statement::Search(search)) => {
+                session.ahead.is_empty() && session.found.len() >= usize::from(search.most)
+            }
+            Some(
+                ByKey { .. }
+                | Beside(_)
+                | FreeOfGroup
+                | Update(_)
+                | Delete
+                | LookUpWork { .. }
+                | Insert
+                | Remember
+                | Statement::Forget,
+            ) => place >= session.found.len(),
+            Some(Statement::ForgetOld { .. }) => place >= session.old.len(),
+            _ => false,
         }
     }
 
@@ -77,7 +115,9 @@ impl World {
         let session = &mut self.sessions[number];
         (session.is_done, session.begun) = (true, false);
         session.undo.clear();
+        session.undo_attempts.clear();
         session.found.clear();
+        session.old.clear();
         session.at = (usize::MAX, 0);
     }
 
@@ -89,12 +129,20 @@ impl World {
                 None => drop(self.table.rows.remove(&key)),
             }
         }
+        for (place, attempt) in std::mem::take(&mut self.sessions[number].undo_attempts).into_iter().rev() {
+            match attempt {
+                Some(attempt) => drop(self.table.attempts.insert(place, attempt)),
+                None => drop(self.table.attempts.remove(&place)),
+            }
+        }
         self.end(number);
-        self.sessions[number].was_victim = true;
-        self.sessions[number].claimed.clear();
+        let session = &mut self.sessions[number];
+        session.was_victim = true;
+        session.claimed.clear();
+        session.ended.clear();
     }
 
-    fn next_statement(&mut self, number: usize) -> Step {
+    pub(super) fn next_statement(&mut self, number: usize) -> Step {
         let session = &mut self.sessions[number];
         session.at = (session.at.0 + 1, 0);
         session.begun = false;
@@ -102,7 +150,7 @@ impl World {
     }
 
     /// Takes the lock, or says who is in the way.
-    fn lock(&mut self, number: usize, resource: Resource, mode: Mode) -> Result<(), Vec<usize>> {
+    pub(super) fn lock(&mut self, number: usize, resource: Resource, mode: Mode) -> Result<(), Vec<usize>> {
         let others = in_the_way(&self.held, number, resource, mode);
         if !others.is_empty() {
             return Err(others);
@@ -112,70 +160,70 @@ impl World {
         Ok(())
     }
 
-    fn search(
-        &mut self,
-        number: usize,
-        from: Resource,
-        modes: (Mode, Option<Mode>),
-        how: (bool, bool),
-        most: u8,
-    ) -> Step {
-        let (index, place) = from;
-        let (readpast, holds) = how;
+    fn search(&mut self, number: usize, search: &Search) -> Step {
+        let index = search.index;
+        let (first, behind) = search.kind.map_or((0, Key::MAX), |kind| {
+            let first = KIND * Key::from(kind);
+            (first, first + KIND)
+        });
         let session = &mut self.sessions[number];
-        if place == 0 && !session.begun {
-            session.found.clear();
+        if !session.begun {
+            session.begun = true;
+            session.at.1 = first;
+            if !search.adds {
+                session.found.clear();
+            }
         }
-        session.begun = true;
-        let room = session.found.len() < usize::from(most);
-        let entry = session.ahead.last().map(|row| row.1).or_else(|| self.table.first(index, place));
-        let Some(key) = entry.filter(|_| room) else { return self.next_statement(number) };
-        let visits = self.sessions[number].ahead.pop();
-        let (resource, mode) = match (visits, modes.1) {
+        let visits = session.ahead.pop();
+        let room = session.found.len() < usize::from(search.most);
+        let from = session.at.1;
+        let entry = if visits.is_some() { Some(from) } else { self.table.first(index, from) };
+        let Some(place) = entry.filter(|place| room && *place < behind) else { return self.next_statement(number) };
+        self.sessions[number].at.1 = place;
+        let key = index.row(place);
+        let (resource, mode) = match (visits, search.row) {
             (Some(row), Some(mode)) => (row, mode),
-            _ => ((index, key), modes.0),
+            _ => ((index, place), search.mode),
         };
         if let Err(others) = self.lock(number, resource, mode) {
-            if readpast {
+            if search.readpast {
                 // A lock of the index's entry that was taken for it stays, as update locks do.
-                self.let_go(number, index, key, holds);
-                self.sessions[number].at.1 = key + 1;
+                self.let_go(number, (index, place), search.holds);
+                self.sessions[number].at.1 = place + 1;
                 return Step::Done;
             }
-            self.sessions[number].ahead.extend(visits);
             return Step::Waits(others);
         }
         if visits.is_none()
-            && let Some(row) = modes.1
+            && let Some(row) = search.row
         {
             self.sessions[number].ahead.push((Index::Row, key));
-            if row != modes.0 {
+            if row != search.mode {
                 // Two of the statement's tables: the entry is read when its row is asked for.
-                self.let_go(number, index, key, false);
+                self.let_go(number, (index, place), false);
             }
             return Step::Done;
         }
         // It may have left the index while its lock was waited for; and not all of an index is looked for.
-        let row = &self.table.rows.get(&key);
-        let is_there = self.table.first(index, key) == Some(key)
-            && row.is_some_and(|row| match index {
-                Index::InFlight => row.expired,
-                Index::Row => row.state == State::Finished,
-                _ => true,
-            });
-        self.let_go(number, index, key, holds);
+        let is_there = self.table.rows.get(&key).is_some_and(|row| match index {
+            _ if search.trusts => row.state == State::Waits,
+            Index::InFlight => row.expired,
+            Index::Row => row.state == State::Finished,
+            _ => true,
+        }) && (search.trusts || self.table.first(index, place) == Some(place));
+        self.let_go(number, (index, place), search.holds);
         let session = &mut self.sessions[number];
         if is_there {
             session.found.push(key);
         }
-        session.at.1 = key + 1;
+        session.at.1 = place + 1;
         Step::Done
     }
 
     /// READ COMMITTED keeps shared locks no longer than it reads.
-    fn let_go(&mut self, number: usize, index: Index, key: Key, holds: bool) {
+    fn let_go(&mut self, number: usize, entry: Resource, holds: bool) {
         if !holds {
-            for resource in [(index, key), (Index::Row, key)] {
+            for resource in [entry, (Index::Row, entry.0.row(entry.1))] {
                 if self.held[number].get(&resource) == Some(&Mode::S) {
                     self.held[number].remove(&resource);
                 }
@@ -197,7 +245,7 @@ impl World {
                 self.sessions[number].found.remove(usize::from(place));
             }
             Ok(()) => {
-                self.let_go(number, Index::Row, key, holds);
+                self.let_go(number, (Index::Row, key), holds);
                 self.sessions[number].at.1 += 1;
             }
         }
@@ -236,7 +284,7 @@ impl World {
                 return Step::Waits(others);
             }
             self.sessions[number].ahead.pop();
-            self.let_go(number, next.0, next.1, false);
+            self.let_go(number, next, false);
             return Step::Done;
         }
         self.sessions[number].begun = false;
@@ -259,15 +307,20 @@ impl World {
             if to == Some(To::InFlight) {
                 return Step::Wrong(format!("row {key} was locked for the claim and changed all the same"));
             }
-            // Not its worker's any more, or not over: the statement says the condition again.
-            self.sessions[number].at.1 += 1;
+            // Not its worker's any more, or not over: the statement says the condition again, and what follows is of the others.
+            self.sessions[number].found.remove(place);
             return Step::Done;
         };
         if !self.sessions[number].begun {
-            let old = row.entries(key);
-            let new = after.as_ref().map_or(Vec::new(), |after| after.entries(key));
+            let old = self.table.entries(key, &row);
+            let new = after.as_ref().map_or(Vec::new(), |after| self.table.entries(key, after));
+            // The state stands in these for their filter: an entry that stays is written.
+            let is_written = |entry: &&Resource| {
+                matches!(entry.0, Index::Work | Index::Group)
+                    && after.as_ref().is_some_and(|after| after.state != row.state)
+            };
             let mut locks = vec![(Index::Row, key)];
-            locks.extend(old.iter().filter(|entry| !new.contains(entry)));
+            locks.extend(old.iter().filter(|entry| !new.contains(entry) || is_written(entry)));
             locks.extend(new.iter().filter(|entry| !old.contains(entry)));
             locks.reverse();
             self.sessions[number].ahead = locks;
@@ -283,7 +336,7 @@ impl World {
         let session = &mut self.sessions[number];
         session.at.1 += 1;
         session.begun = false;
-        let row_group = row.group;
+        let (row_group, was) = (row.group, row.state);
         session.undo.push((key, Some(row)));
         if to == Some(To::InFlight) {
             session.claimed.push(key);
@@ -292,67 +345,14 @@ impl World {
                 return Step::Wrong(format!("{key} is taken while another of its group is in flight"));
             }
         }
+        let ends = |after: &Row| matches!((was, after.state), (State::InFlight(_), State::Waits | State::Finished));
+        if after.as_ref().is_some_and(ends) {
+            self.sessions[number].ended.push(key);
+        }
         match after {
             Some(after) => drop(self.table.rows.insert(key, after)),
             None => drop(self.table.rows.remove(&key)),
         }
-        Step::Done
-    }
-
-    /// Drops from the list what is there already.
-    fn look_up(&mut self, number: usize, mode: Mode, ranges: bool) -> Step {
-        let place = usize::from(self.sessions[number].at.1);
-        let Some(work) = self.sessions[number].found.get(place).copied() else { return self.next_statement(number) };
-        // Of what is not there a range lock takes the next entry, and the gap before it.
-        let next = self.table.first(Index::Work, work).unwrap_or(Key::MAX);
-        if next == work || ranges {
-            if let Err(others) = self.lock(number, (Index::Work, next), mode) {
-                return Step::Waits(others);
-            }
-            if ranges {
-                if let Err(others) = self.lock(number, (Index::Gap, next), Mode::S) {
-                    return Step::Waits(others);
-                }
-            } else {
-                self.held[number].remove(&(Index::Work, next));
-            }
-        }
-        if self.table.has_work(work) {
-            self.sessions[number].found.remove(place);
-        } else {
-            self.sessions[number].at.1 += 1;
-        }
-        Step::Done
-    }
-
-    /// A row for each work that is left: its key is its own, so only the index of works is met by others.
-    fn insert(&mut self, number: usize, program: &Program) -> Step {
-        let place = usize::from(self.sessions[number].at.1);
-        let Some(work) = self.sessions[number].found.get(place).copied() else { return self.next_statement(number) };
-        let gap = self.table.first(Index::Work, work + 1).unwrap_or(Key::MAX);
-        // An insert asks whether the gap is free, and keeps the entry.
-        let others = in_the_way(&self.held, number, (Index::Gap, gap), Mode::Insert);
-        if !others.is_empty() {
-            return Step::Waits(others);
-        }
-        if let Err(others) = self.lock(number, (Index::Work, work), Mode::X) {
-            return Step::Waits(others);
-        }
-        if self.table.has_work(work) {
-            // 2601: what the call has done is rolled back, and it looks again.
-            let program = program.arguments.clone();
-            self.roll_back(number);
-            self.sessions[number] = Session { found: program, ..Session::default() };
-            return Step::Done;
-        }
-        let key = 100 + work + 50 * number as u8;
-        let group = self.table.rows.values().find_map(|row| row.group);
-        let row = Row { state: State::Waits, expired: false, work: Some(work), group, by_kind: false };
-        self.sessions[number].undo.push((key, None));
-        self.table.rows.insert(key, row);
-        self.held[number].insert((Index::Row, key), Mode::X);
-        self.held[number].insert((Index::Due, key), Mode::X);
-        self.sessions[number].at.1 += 1;
         Step::Done
     }
 }
@@ -368,8 +368,16 @@ fn changed(row: &Row, session: u8, to: Option<To>) -> Option<Option<Row>> {
         Some(To::Recovered) if in_flight && row.expired => State::Waits,
         Some(To::Finished) if own => State::Finished,
         Some(To::Cancelled) if row.state == State::Waits => State::Finished,
+        Some(To::Redriven) if row.state == State::Finished => State::Waits,
+        Some(To::OtherKind) if row.state == State::Waits => row.state,
         Some(To::Same) if own => row.state,
         Some(_) => return None,
     };
-    Some(Some(Row { state, expired: row.expired && to != Some(To::Same) && to != Some(To::InFlight), ..row.clone() }))
+    let kind = if to == Some(To::OtherKind) { 1 - row.kind } else { row.kind };
+    Some(Some(Row {
+        state,
+        kind,
+        expired: row.expired && to != Some(To::Same) && to != Some(To::InFlight),
+        ..row.clone()
+    }))
 }

@@ -1,7 +1,6 @@
-//! What each procedure does to the queue's table, statement by statement. `rendered` holds this list to the rendered SQL, and the
-//! search runs it.
+//! What a statement of a procedure does to the queue's table and to what stands beside it. `programs` has the procedures.
 
-use super::world::{Index, Mode};
+use super::world::{Index, Key, Mode};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum To {
@@ -12,22 +11,45 @@ pub enum To {
     Finished,
     /// Of an item that waits: an operator's change.
     Cancelled,
+    /// Of one that has ended: an operator's too.
+    Redriven,
+    /// Of an item that waits: it goes to another step.
+    OtherKind,
     /// Nothing that an index has: a lease, a step.
     Same,
 }
 
+/// Rows are looked for in an index; those that are found are the next statements'.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Search {
+    pub index: Index,
+    /// How an entry is locked, and whether for longer than it is read.
+    pub mode: Mode,
+    pub readpast: bool,
+    pub holds: bool,
+    /// How the row of an entry is locked, where the row is visited.
+    pub row: Option<Mode>,
+    pub most: u8,
+    /// Of one kind; of all where there is none.
+    pub kind: Option<u8>,
+    /// Beside what was found before.
+    pub adds: bool,
+    /// Takes the row for what its entry was, and does not ask it again.
+    pub trusts: bool,
+}
+
+/// What becomes of a session that finds a row of all queues locked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IfHeld {
+    Waits,
+    GoesOn,
+    /// Does nothing more.
+    GoesAway,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Statement {
-    /// Rows are looked for in an index, `most` of them; those that are found are the next statements'. `row` is how the row of
-    /// an entry is locked, where the row is visited.
-    Search {
-        index: Index,
-        mode: Mode,
-        readpast: bool,
-        holds: bool,
-        row: Option<Mode>,
-        most: u8,
-    },
+    Search(Search),
     /// The rows of the call, or those that were found, one by one by their key.
     ByKey {
         mode: Mode,
@@ -48,7 +70,7 @@ pub enum Statement {
     TakeRow {
         index: Index,
         mode: Mode,
-        readpast: bool,
+        if_held: IfHeld,
     },
     /// What says there that others may go on.
     LeaveTurn,
@@ -56,6 +78,18 @@ pub enum Statement {
     FreeOfGroup,
     /// The rows of `<queue>_Lease` of what was found, one by one by their key: locked, or written.
     Beside(Mode),
+    /// What has come of the attempts at what was found is written into `<queue>_Attempt`.
+    Remember,
+    /// What is there of the items that were found is deleted.
+    Forget,
+    /// Attempts are looked for that are old enough, whatever their items are.
+    FindOld,
+    /// Those that were found are deleted, in the order of their keys, or in that in which they were found.
+    ForgetOld {
+        readpast: bool,
+        by_key: bool,
+    },
+    ReadAttempts,
 }
 
 /// A procedure as one session runs it.
@@ -64,164 +98,35 @@ pub struct Program {
     pub name: &'static str,
     pub statements: Vec<Statement>,
     /// What the call is about: keys, or works.
-    pub arguments: Vec<u8>,
+    pub arguments: Vec<Key>,
     /// `SET DEADLOCK_PRIORITY LOW`: it is the victim, and its caller tries again.
     pub yields: bool,
 }
 
 impl Program {
-    pub fn new(name: &'static str, statements: &[Statement], arguments: &[u8]) -> Self {
+    pub fn new(name: &'static str, statements: &[Statement], arguments: &[Key]) -> Self {
         Self { name, statements: statements.to_vec(), arguments: arguments.to_vec(), yields: false }
     }
-}
 
-use Statement::{Beside, ByKey, Delete, FreeOfGroup, Insert, LeaveTurn, LookUpWork, Search, TakeRow, Update};
-
-/// What the due index has of a row.
-pub const DUE_INDEX: [&str; 3] = ["ScheduledFor", "EnqueuedAt", "Status"];
-/// What the claim reads of it.
-pub const CLAIM_READS: [&str; 4] = ["EnqueuedAt", "ScheduledFor", "UpdatedAt", "AttemptNum"];
-
-/// The search of a claim. Only where it reads what its index has not does it visit the row itself, and lock it.
-pub fn due(reads: &[&str], index: &[&str]) -> Statement {
-    let visits_row = reads.iter().any(|column| !index.contains(column));
-    Search {
-        index: Index::Due,
-        mode: Mode::U,
-        readpast: true,
-        holds: true,
-        row: visits_row.then_some(Mode::U),
-        most: 2,
+    /// Whether it changes nothing, and keeps nothing locked.
+    pub fn only_reads(&self) -> bool {
+        let reads = |statement: &Statement| match statement {
+            Statement::Search(search) => !search.holds,
+            statement => *statement == Statement::ReadAttempts,
+        };
+        self.statements.iter().all(reads)
     }
-}
 
-const LOCK_ITEMS: Statement = ByKey { mode: Mode::U, readpast: false, holds: true };
-const LOCK_FREE: Statement = ByKey { mode: Mode::U, readpast: true, holds: true };
-const EXPIRED: Statement =
-    Search { index: Index::InFlight, mode: Mode::S, readpast: true, holds: false, row: Some(Mode::S), most: 2 };
-
-/// Takes due items.
-pub fn claim_statements() -> [Statement; 2] {
-    [due(&CLAIM_READS, &DUE_INDEX), Update(To::InFlight)]
-}
-
-/// Ends claims, in the order of the keys.
-pub const SETTLE: [Statement; 2] = [LOCK_ITEMS, Update(To::Finished)];
-/// Gives an item back, to be tried again.
-pub const GIVE_BACK: [Statement; 2] = [LOCK_ITEMS, Update(To::Waits)];
-/// An operator's change of items that wait.
-pub const CANCEL: [Statement; 2] = [LOCK_ITEMS, Update(To::Cancelled)];
-pub const RENEW: [Statement; 2] = [LOCK_ITEMS, Update(To::Same)];
-/// Gives back what dead workers held.
-pub const RECOVER: [Statement; 5] = [
-    TakeRow { index: Index::Recovery, mode: Mode::X, readpast: true },
-    EXPIRED,
-    LeaveTurn,
-    LOCK_FREE,
-    Update(To::Recovered),
-];
-/// The same in a transaction of the caller's.
-pub const RECOVER_WITHIN: [Statement; 3] = [EXPIRED, LOCK_FREE, Update(To::Recovered)];
-/// What comes before the claims of a queue with groups, and before what they settle.
-pub const TURN: Statement = TakeRow { index: Index::Turn, mode: Mode::U, readpast: false };
-/// Adds items whose work must not be there, in the order of their works.
-pub const ADD: [Statement; 2] = [LookUpWork { mode: Mode::S, ranges: false }, Insert];
-pub const PURGE: [Statement; 3] =
-    [Search { index: Index::Row, mode: Mode::S, readpast: true, holds: false, row: None, most: 2 }, LOCK_FREE, Delete];
-/// Counts: reads entries of an index and the rows that they are of.
-pub const STATS: [Statement; 1] =
-    [Search { index: Index::Due, mode: Mode::S, readpast: false, holds: false, row: Some(Mode::S), most: u8::MAX }];
-
-pub fn claim() -> Program {
-    Program::new("claim", &claim_statements(), &[])
-}
-
-/// The claim of a queue where there are several ways to find what waits, by one of them: it keeps no entry of its index.
-pub fn by_one_of(index: Index, program: Program) -> Program {
-    let lets_go = |statement: Statement| match statement {
-        Search { index: Index::Due, readpast, holds, row, most, .. } => {
-            Search { index, mode: Mode::S, readpast, holds, row, most }
-        }
-        other => other,
-    };
-    Program { statements: program.statements.into_iter().map(lets_go).collect(), ..program }
-}
-
-/// The same beside a table of somebody else's: what `<queue>_Lease` has of an item is locked after the item, and written after it.
-pub fn beside(program: Program) -> Program {
-    let mut statements = Vec::new();
-    for statement in program.statements {
-        match statement {
-            ByKey { mode: Mode::U, .. } => statements.extend([statement, Beside(Mode::U)]),
-            // An item that is gone, or was changed by hand: what stands beside it follows.
-            Update(To::Recovered) => statements.extend([Beside(Mode::X), statement, Beside(Mode::X)]),
-            Update(_) => statements.extend([statement, Beside(Mode::X)]),
-            other => statements.push(other),
-        }
+    /// Whether it writes what came of attempts.
+    pub fn remembers(&self) -> bool {
+        self.statements.contains(&Statement::Remember)
     }
-    Program { statements, ..program }
-}
 
-/// Of a table that has no column for the deadline: its rows are not locked.
-pub fn renew_beside(keys: &[u8]) -> Program {
-    Program::new("renew", &[Beside(Mode::U), Beside(Mode::X)], keys)
-}
-
-pub fn settle(keys: &[u8]) -> Program {
-    Program::new("settle", &SETTLE, keys)
-}
-
-pub fn cancel(keys: &[u8]) -> Program {
-    Program::new("cancel", &CANCEL, keys)
-}
-
-pub fn give_back(keys: &[u8]) -> Program {
-    Program::new("give back", &GIVE_BACK, keys)
-}
-
-/// The three in one transaction, as a worker calls them.
-pub fn settle_and_claim(keys: &[u8]) -> Program {
-    let statements: Vec<_> = SETTLE.into_iter().chain(RECOVER).chain(claim_statements()).collect();
-    Program::new("settle and claim", &statements, keys)
-}
-
-/// The same within the caller's transaction.
-pub fn settle_and_claim_within(keys: &[u8]) -> Program {
-    let statements: Vec<_> = SETTLE.into_iter().chain(RECOVER_WITHIN).chain(claim_statements()).collect();
-    Program::new("settle and claim", &statements, keys)
-}
-
-/// The claim of a queue with groups: from its search on, it asks which items are the first of theirs.
-pub fn in_groups(program: Program) -> Program {
-    let of_group = |statement: Statement| match statement {
-        Search { index: Index::Due, .. } => vec![statement, FreeOfGroup],
-        other => vec![other],
-    };
-    let rest = program.statements.into_iter().flat_map(of_group);
-    Program { statements: [TURN].into_iter().chain(rest).collect(), ..program }
-}
-
-pub fn renew(keys: &[u8]) -> Program {
-    Program::new("renew", &RENEW, keys)
-}
-
-pub fn recover() -> Program {
-    Program { yields: true, ..Program::new("recover", &RECOVER, &[]) }
-}
-
-/// Within the caller's transaction, who is not to be the victim of what he asked for beside.
-pub fn recover_within() -> Program {
-    Program::new("recover", &RECOVER_WITHIN, &[])
-}
-
-pub fn add(works: &[u8]) -> Program {
-    Program::new("add", &ADD, works)
-}
-
-pub fn purge() -> Program {
-    Program { yields: true, ..Program::new("purge", &PURGE, &[]) }
-}
-
-pub fn stats() -> Program {
-    Program { yields: true, ..Program::new("stats", &STATS, &[]) }
+    /// Those of which it claims items; none if it claims of all.
+    pub fn kinds(&self) -> impl Iterator<Item = u8> {
+        self.statements.iter().filter_map(|statement| match statement {
+            Statement::Search(search) => search.kind,
+            _ => None,
+        })
+    }
 }

@@ -1,11 +1,12 @@
 //! What is known to go wrong is found: else the search proves nothing.
 
-use super::search::{Finding, explore, explore_past, group, of_kinds, table};
-use super::statement::{
-    CLAIM_READS, DUE_INDEX, Program, RECOVER, Statement, TURN, add, beside, cancel, claim, due, in_groups, recover,
-    settle, settle_and_claim, stats,
+use super::programs::{
+    CLAIM_READS, DUE_INDEX, RECOVER, TURN, add, beside, by_index, cancel, claim, due, in_groups, of_kinds, recover,
+    settle, settle_and_claim, stats, to_other_kind,
 };
-use super::world::{Index, Mode, State};
+use super::search::{Finding, explore, explore_past, group, table, with_kinds};
+use super::statement::{IfHeld, Program, Statement};
+use super::world::{Index, Key, Mode, State};
 
 use State::{InFlight, Waits};
 
@@ -42,7 +43,7 @@ fn settling_in_the_order_of_the_call() {
     assert_eq!(finding, Some(Finding::Deadlock(vec!["settle", "settle"])));
 }
 
-fn add_with_ranges(works: &[u8]) -> Program {
+fn add_with_ranges(works: &[Key]) -> Program {
     let mut program = add(works);
     program.statements[0] = Statement::LookUpWork { mode: Mode::U, ranges: true };
     program
@@ -96,7 +97,7 @@ fn a_turn_that_is_taken_after_the_items() {
 fn a_turn_to_recover_that_is_waited_for() {
     let mut bad = recover();
     assert_eq!(bad.statements[0], RECOVER[0]);
-    bad.statements[0] = Statement::TakeRow { index: Index::Recovery, mode: Mode::X, readpast: false };
+    bad.statements[0] = Statement::TakeRow { index: Index::Recovery, mode: Mode::X, if_held: IfHeld::Waits };
     assert_eq!(found(&[(InFlight(0), true)], &[bad.clone(), bad]), Some(Finding::ClaimWaits));
 }
 
@@ -104,14 +105,15 @@ fn a_turn_to_recover_that_is_waited_for() {
 /// it when it takes another.
 #[test]
 fn claims_by_two_indexes_that_keep_their_entries() {
-    let mut by_kind = claim();
-    let Statement::Search { index, .. } = &mut by_kind.statements[0] else { unreachable!() };
-    *index = Index::TypeDue;
-    let programs = [claim(), by_kind];
-    let table = of_kinds(&[(Waits, false); 3]);
-    assert_eq!(explore(&table, &programs).0, Some(Finding::ClaimWaits));
-    let (finding, _) = explore_past(&table, &programs, &[Finding::ClaimWaits]);
-    assert!(matches!(finding, Some(Finding::Deadlock(_))), "{finding:?}");
+    let table = |by: &'static [Index]| with_kinds(table(&[(Waits, false); 3]), by, &[0; 3]);
+    for (by_kind, table) in
+        [(Index::TypeDue, table(&[Index::Due, Index::TypeDue])), (Index::StepDue, table(&[Index::Due, Index::StepDue]))]
+    {
+        let programs = [claim(), by_index(by_kind, claim())];
+        assert_eq!(explore(&table, &programs).0, Some(Finding::ClaimWaits));
+        let (finding, _) = explore_past(&table, &programs, &[Finding::ClaimWaits]);
+        assert!(matches!(finding, Some(Finding::Deadlock(_))), "{finding:?}");
+    }
 }
 
 /// Against the order of access: the table, then what stands beside it.
@@ -121,4 +123,17 @@ fn leases_that_are_locked_before_their_items() {
     let mut bad = good.clone();
     bad.statements.swap(0, 1);
     assert_eq!(found(&[(InFlight(0), false)], &[good, bad]), Some(Finding::Deadlock(vec!["settle", "settle"])));
+}
+
+/// The entry of an index says of which step its item is, and the row that is locked then says it is of another.
+#[test]
+fn a_claim_by_step_that_does_not_ask_the_row_again() {
+    let good = of_kinds(Index::StepDue, &[1], claim());
+    let mut bad = good.clone();
+    let Statement::Search(search) = &mut bad.statements[0] else { unreachable!() };
+    search.trusts = true;
+    let table = with_kinds(table(&[(Waits, false)]), &[Index::Due, Index::StepDue], &[1]);
+    let (finding, _) = explore(&table, &[bad, to_other_kind(&[1])]);
+    assert!(matches!(&finding, Some(Finding::Wrong(what)) if what.contains("of another kind")), "{finding:?}");
+    assert_eq!(explore(&table, &[good, to_other_kind(&[1])]).0, None);
 }

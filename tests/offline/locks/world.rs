@@ -5,8 +5,13 @@
 
 use std::collections::BTreeMap;
 
-/// A row's place in the order of keys; an index has the row at the same place, but for the one of works.
-pub type Key = u8;
+/// A row's place in the order of keys. An index has the row at the same place, but for those of works, of kinds and of ages.
+pub type Key = u16;
+
+/// An index that begins with kinds has the rows of one kind together: so far from those of the next.
+pub const KIND: Key = 300;
+/// The attempts at an item stand together, in an order of their own.
+pub const ATTEMPTS: Key = 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Index {
@@ -14,10 +19,14 @@ pub enum Index {
     Row,
     /// Items that wait, in the order in which they are due.
     Due,
-    /// The same, by their kind first.
+    /// The same, by their kind first: their type, their step, or both.
     TypeDue,
+    StepDue,
+    TypeStepDue,
     /// Items in flight.
     InFlight,
+    /// Items that have ended.
+    Ended,
     /// What makes an item unique among the unfinished ones.
     Work,
     /// The gap before an entry of the index of works.
@@ -28,9 +37,30 @@ pub enum Index {
     Group,
     /// Those of them that are in flight.
     Held,
-    /// The queue's row in `QueueTurn`, and that in `QueueRecovery`.
+    /// The rows of `<queue>_Attempt`, by item and number.
+    Attempt,
+    /// The same by their age.
+    AttemptEnded,
+    /// The queue's row in `QueueTurn`, that in `QueueRecovery`, and that in `QueueRetention`.
     Turn,
     Recovery,
+    Retention,
+}
+
+impl Index {
+    /// Where it has a row of this kind.
+    fn place(self, key: Key, kind: u8) -> Key {
+        if self.is_of_kinds() { key + KIND * Key::from(kind) } else { key }
+    }
+
+    /// The row that an entry is of.
+    pub fn row(self, place: Key) -> Key {
+        if self.is_of_kinds() { place % KIND } else { place }
+    }
+
+    fn is_of_kinds(self) -> bool {
+        matches!(self, Index::TypeDue | Index::StepDue | Index::TypeStepDue)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -73,54 +103,50 @@ pub struct Row {
     pub work: Option<Key>,
     /// The group it is of, if it is of one.
     pub group: Option<u8>,
-    /// Whether there is an index of kinds.
-    pub by_kind: bool,
-}
-
-impl Row {
-    /// The entries that the indexes have of it.
-    pub fn entries(&self, key: Key) -> Vec<Resource> {
-        let mut entries = Vec::new();
-        match self.state {
-            State::Waits => {
-                entries.push((Index::Due, key));
-                entries.extend(self.by_kind.then_some((Index::TypeDue, key)));
-            }
-            State::InFlight(_) => entries.push((Index::InFlight, key)),
-            State::Finished => return entries,
-        }
-        entries.extend(self.work.map(|work| (Index::Work, work)));
-        if self.group.is_some() {
-            entries.push((Index::Group, key));
-            entries.extend(matches!(self.state, State::InFlight(_)).then_some((Index::Held, key)));
-        }
-        entries
-    }
+    /// Its type, its step, or both.
+    pub kind: u8,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Table {
     pub rows: BTreeMap<Key, Row>,
+    /// The indexes of what waits.
+    pub waiting: &'static [Index],
+    /// What is remembered of attempts, and whether it is old enough to be forgotten.
+    pub attempts: BTreeMap<Key, bool>,
 }
 
 impl Table {
+    /// The entries that the indexes have of a row.
+    pub fn entries(&self, key: Key, row: &Row) -> Vec<Resource> {
+        let mut entries = Vec::new();
+        match row.state {
+            State::Waits => entries.extend(self.waiting.iter().map(|index| (*index, index.place(key, row.kind)))),
+            State::InFlight(_) => entries.push((Index::InFlight, key)),
+            State::Finished => return vec![(Index::Ended, key)],
+        }
+        entries.extend(row.work.map(|work| (Index::Work, work)));
+        if row.group.is_some() {
+            entries.push((Index::Group, key));
+            entries.extend(matches!(row.state, State::InFlight(_)).then_some((Index::Held, key)));
+        }
+        entries
+    }
+
     /// The first entry of an index at `from` or behind it.
     pub fn first(&self, index: Index, from: Key) -> Option<Key> {
-        let entries = self
-            .rows
-            .iter()
-            .filter(|(key, row)| index == Index::Row || { row.entries(**key).iter().any(|entry| entry.0 == index) });
-        entries
-            .map(|(key, row)| if index == Index::Work { row.work.unwrap_or(*key) } else { *key })
-            .filter(|key| *key >= from)
-            .min()
+        if index == Index::Row {
+            return self.rows.range(from..).next().map(|(key, _)| *key);
+        }
+        let entries = self.rows.iter().flat_map(|(key, row)| self.entries(*key, row));
+        entries.filter(|entry| entry.0 == index && entry.1 >= from).map(|entry| entry.1).min()
     }
 
     /// What stands in the way of an item: earlier unfinished ones of its group, and any in flight; with the entries that say so.
     pub fn before_in_group(&self, key: Key) -> Vec<Resource> {
         let Some(group) = self.rows.get(&key).and_then(|row| row.group) else { return Vec::new() };
         let of_group = self.rows.iter().filter(|(other, row)| **other != key && row.group == Some(group));
-        let entries = of_group.flat_map(|(other, row)| row.entries(*other));
+        let entries = of_group.flat_map(|(other, row)| self.entries(*other, row));
         entries.filter(|(index, other)| *index == Index::Group && *other < key || *index == Index::Held).collect()
     }
 

@@ -1,0 +1,256 @@
+//! What each procedure does to the queue's table, statement by statement. `rendered` holds this list to the rendered SQL, and the
+//! search runs it.
+
+use super::statement::{IfHeld, Program, Search, Statement, To};
+use super::world::{Index, Key, Mode};
+
+use Statement::{
+    Beside, ByKey, Delete, FindOld, Forget, ForgetOld, FreeOfGroup, Insert, LeaveTurn, LookUpWork, Remember, TakeRow,
+    Update,
+};
+
+/// What the due index has of a row.
+pub const DUE_INDEX: [&str; 3] = ["ScheduledFor", "EnqueuedAt", "Status"];
+/// What the claim reads of it.
+pub const CLAIM_READS: [&str; 4] = ["EnqueuedAt", "ScheduledFor", "UpdatedAt", "AttemptNum"];
+
+/// The search of a claim. Only where it reads what its index has not does it visit the row itself, and lock it.
+pub fn due(reads: &[&str], index: &[&str]) -> Statement {
+    let visits_row = reads.iter().any(|column| !index.contains(column));
+    Statement::Search(Search { mode: Mode::U, holds: true, row: visits_row.then_some(Mode::U), ..look(Index::Due) })
+}
+
+/// A look at what an index has, for a moment, that passes over what others hold.
+const fn look(index: Index) -> Search {
+    Search {
+        index,
+        mode: Mode::S,
+        readpast: true,
+        holds: false,
+        row: None,
+        most: 2,
+        kind: None,
+        adds: false,
+        trusts: false,
+    }
+}
+
+pub const LOCK_ITEMS: Statement = ByKey { mode: Mode::U, readpast: false, holds: true };
+pub const LOCK_FREE: Statement = ByKey { mode: Mode::U, readpast: true, holds: true };
+pub const EXPIRED: Statement = Statement::Search(Search { row: Some(Mode::S), ..look(Index::InFlight) });
+
+/// Takes due items.
+pub fn claim_statements() -> [Statement; 2] {
+    [due(&CLAIM_READS, &DUE_INDEX), Update(To::InFlight)]
+}
+
+/// Ends claims, in the order of the keys.
+pub const SETTLE: [Statement; 2] = [LOCK_ITEMS, Update(To::Finished)];
+/// Gives an item back, to be tried again.
+pub const GIVE_BACK: [Statement; 2] = [LOCK_ITEMS, Update(To::Waits)];
+/// An operator's change of items that wait.
+pub const CANCEL: [Statement; 2] = [LOCK_ITEMS, Update(To::Cancelled)];
+pub const RENEW: [Statement; 2] = [LOCK_ITEMS, Update(To::Same)];
+/// Gives back what dead workers held.
+pub const RECOVER: [Statement; 5] = [
+    TakeRow { index: Index::Recovery, mode: Mode::X, if_held: IfHeld::GoesOn },
+    EXPIRED,
+    LeaveTurn,
+    LOCK_FREE,
+    Update(To::Recovered),
+];
+/// The same in a transaction of the caller's.
+pub const RECOVER_WITHIN: [Statement; 3] = [EXPIRED, LOCK_FREE, Update(To::Recovered)];
+/// What comes before the claims of a queue with groups, and before what they settle.
+pub const TURN: Statement = TakeRow { index: Index::Turn, mode: Mode::U, if_held: IfHeld::Waits };
+/// Adds items whose work must not be there, in the order of their works.
+pub const ADD: [Statement; 2] = [LookUpWork { mode: Mode::S, ranges: false }, Insert];
+/// What has ended; what is completed comes in the order of the keys, all else by an index.
+pub const PURGE: [Statement; 3] = [Statement::Search(look(Index::Row)), LOCK_FREE, Delete];
+pub const PURGE_ENDED: [Statement; 3] =
+    [Statement::Search(Search { row: Some(Mode::S), ..look(Index::Ended) }), LOCK_FREE, Delete];
+/// One at a time deletes what has ended long ago, without being asked to.
+pub const RETENTION: Statement = TakeRow { index: Index::Retention, mode: Mode::U, if_held: IfHeld::GoesAway };
+/// That was all of it.
+const RETAINED: Statement = TakeRow { index: Index::Retention, mode: Mode::X, if_held: IfHeld::Waits };
+pub const FORGET_OLD: Statement = ForgetOld { readpast: true, by_key: true };
+/// Counts: reads entries of an index and the rows that they are of.
+pub const STATS: [Statement; 1] =
+    [Statement::Search(Search { readpast: false, row: Some(Mode::S), most: u8::MAX, ..look(Index::Due) })];
+
+pub fn claim() -> Program {
+    Program::new("claim", &claim_statements(), &[])
+}
+
+/// The claim of a queue that finds what waits by another index.
+pub fn by_index(index: Index, program: Program) -> Program {
+    each(program, |statement| match statement {
+        Statement::Search(search) if search.index == Index::Due => vec![Statement::Search(Search { index, ..search })],
+        other => vec![other],
+    })
+}
+
+/// The claim of one where there are several ways to find it, by one of them: it keeps no entry of its index.
+pub fn by_one_of(index: Index, program: Program) -> Program {
+    each(program, |statement| match statement {
+        Statement::Search(search) if search.index == Index::Due => {
+            vec![Statement::Search(Search { index, mode: Mode::S, ..search })]
+        }
+        other => vec![other],
+    })
+}
+
+/// That claim by an index of kinds, of these kinds, one after the other.
+pub fn of_kinds(index: Index, kinds: &[u8], program: Program) -> Program {
+    each(by_one_of(index, program), |statement| match statement {
+        Statement::Search(search) if search.index == index => {
+            let of_kind = |(place, kind): (usize, &u8)| Search { kind: Some(*kind), adds: place > 0, ..search };
+            kinds.iter().enumerate().map(of_kind).map(Statement::Search).collect()
+        }
+        other => vec![other],
+    })
+}
+
+/// The program with others in the place of each of its statements.
+fn each(program: Program, others: impl Fn(Statement) -> Vec<Statement>) -> Program {
+    Program { statements: program.statements.into_iter().flat_map(others).collect(), ..program }
+}
+
+/// The same beside a table of somebody else's: what `<queue>_Lease` has of an item is locked after the item, and written after it.
+pub fn beside(program: Program) -> Program {
+    each(program, |statement| match statement {
+        ByKey { mode: Mode::U, .. } => vec![statement, Beside(Mode::U)],
+        // An item that is gone, or was changed by hand: what stands beside it follows.
+        Update(To::Recovered) => vec![Beside(Mode::X), statement, Beside(Mode::X)],
+        Update(_) => vec![statement, Beside(Mode::X)],
+        other => vec![other],
+    })
+}
+
+/// The same where attempts are remembered: what came of them is written when their items are, and goes when their items go.
+pub fn remembering(program: Program) -> Program {
+    let mut statements = Vec::new();
+    let mut rest = program.statements.into_iter().peekable();
+    while let Some(statement) = rest.next() {
+        statements.push(statement);
+        match statement {
+            Update(To::Finished | To::Waits | To::Recovered) => {
+                statements.extend(rest.next_if(|next| matches!(next, Beside(_))));
+                let delete = rest.next_if_eq(&Delete);
+                statements.extend(delete);
+                statements.push(Remember);
+                statements.extend(delete.map(|_| Forget));
+            }
+            Delete => statements.push(Forget),
+            _ => {}
+        }
+    }
+    Program { statements, ..program }
+}
+
+/// Where completed items are deleted, a call may end items of both sorts.
+pub fn deleting(program: Program) -> Program {
+    each(program, |statement| match statement {
+        Update(To::Finished) => vec![statement, Delete],
+        other => vec![other],
+    })
+}
+
+/// Of a table that has no column for the deadline: its rows are not locked.
+pub fn renew_beside(keys: &[Key]) -> Program {
+    Program::new("renew", &[Beside(Mode::U), Beside(Mode::X)], keys)
+}
+
+pub fn settle(keys: &[Key]) -> Program {
+    Program::new("settle", &SETTLE, keys)
+}
+
+pub fn cancel(keys: &[Key]) -> Program {
+    Program::new("cancel", &CANCEL, keys)
+}
+
+pub fn give_back(keys: &[Key]) -> Program {
+    Program::new("give back", &GIVE_BACK, keys)
+}
+
+/// The three in one transaction, as a worker calls them.
+pub fn settle_and_claim(keys: &[Key]) -> Program {
+    let statements: Vec<_> = SETTLE.into_iter().chain(RECOVER).chain(claim_statements()).collect();
+    Program::new("settle and claim", &statements, keys)
+}
+
+/// The same within the caller's transaction.
+pub fn settle_and_claim_within(keys: &[Key]) -> Program {
+    let statements: Vec<_> = SETTLE.into_iter().chain(RECOVER_WITHIN).chain(claim_statements()).collect();
+    Program::new("settle and claim", &statements, keys)
+}
+
+/// The claim of a queue with groups: from its search on, it asks which items are the first of theirs.
+pub fn in_groups(program: Program) -> Program {
+    let program = each(program, |statement| match statement {
+        Statement::Search(Search { row: Some(Mode::U), .. }) => vec![statement, FreeOfGroup],
+        other => vec![other],
+    });
+    let statements = [TURN].into_iter().chain(program.statements).collect();
+    Program { statements, ..program }
+}
+
+pub fn renew(keys: &[Key]) -> Program {
+    Program::new("renew", &RENEW, keys)
+}
+
+pub fn recover() -> Program {
+    Program { yields: true, ..Program::new("recover", &RECOVER, &[]) }
+}
+
+/// Within the caller's transaction, who is not to be the victim of what he asked for beside.
+pub fn recover_within() -> Program {
+    Program::new("recover", &RECOVER_WITHIN, &[])
+}
+
+pub fn add(works: &[Key]) -> Program {
+    Program::new("add", &ADD, works)
+}
+
+pub fn purge() -> Program {
+    Program { yields: true, ..Program::new("purge", &PURGE, &[]) }
+}
+
+/// What a worker does now and then, with what is completed or with what else has ended.
+pub fn retain(purge: [Statement; 3]) -> Program {
+    let [find, lock, delete] = purge;
+    Program { yields: true, ..Program::new("retain", &[RETENTION, find, RETAINED, lock, delete], &[]) }
+}
+
+/// The same where attempts are remembered for a time of their own.
+pub fn retain_attempts(program: Program) -> Program {
+    let mut program = each(program, |statement| match statement {
+        RETAINED => vec![FindOld, RETAINED],
+        other => vec![other],
+    });
+    program.statements.push(FORGET_OLD);
+    program
+}
+
+/// And where no item goes.
+pub fn retain_nothing() -> Program {
+    Program { yields: true, ..Program::new("retain", &[RETENTION, RETAINED], &[]) }
+}
+
+/// An item that waits is given another step.
+pub fn to_other_kind(keys: &[Key]) -> Program {
+    Program::new("to another step", &[LOCK_ITEMS, Update(To::OtherKind)], keys)
+}
+
+/// An operator lets items that have ended begin anew.
+pub fn redrive(keys: &[Key]) -> Program {
+    Program::new("redrive", &[LOCK_ITEMS, Update(To::Redriven)], keys)
+}
+
+pub fn attempts(keys: &[Key]) -> Program {
+    Program { yields: true, ..Program::new("attempts", &[Statement::ReadAttempts], keys) }
+}
+
+pub fn stats() -> Program {
+    Program { yields: true, ..Program::new("stats", &STATS, &[]) }
+}
