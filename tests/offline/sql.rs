@@ -455,7 +455,9 @@ fn transact_sql_keeps_its_rules() {
             let hints = "WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([";
             // Where the due time gives the order there are two: for those without one, then for those that are due.
             let most = if adopted { 2 } else { 1 };
-            let found = code.matches(hints).count();
+            // Where an entry is not kept, it is the row that is locked for it.
+            let row = "WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)";
+            let found = code.matches(hints).count() + code.lines().filter(|line| line.trim() == row).count();
             assert!((1..=most).contains(&found), "{name}: one locking access chooses the items");
         }
     }

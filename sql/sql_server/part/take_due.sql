@@ -3,11 +3,12 @@ Locks what is due: of all, or of the kind at hand by the index of `search`. `whe
 
 Who finds an item by one index must not keep its entry there when somebody who found it by another has the item: he needs the
 entry to take it. So where there are several ways, an entry (n) is read and let go; what is kept is the row (q), which is
-taken by its key, as settlements do, and must still be what was looked for.
+taken by its key, as settlements do, and must still be what was looked for. So it is in a queue with groups too: a claim may
+wait there for whoever changes an earlier item of the group, and he may want the entry of one that was passed over.
 -#}
 {%- import "part/item.sql" as item -%}
 {%- import "part/kind.sql" as kind -%}
-{%- set many_ways = kind_searches | length + (1 if searches_all else 0) > 1 and not group -%}
+{%- set many_ways = group or kind_searches | length + (1 if searches_all else 0) > 1 -%}
 {%- macro wanted(when_due, search, without_step, q="q") -%}
 {{ kind.is(search, role, "@_KindType", "@_KindStep", without_step, q) ~ "\n            AND " if search }}{{ item.waits(t, q) }}
 {%- if when_due %}

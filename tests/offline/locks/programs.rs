@@ -185,9 +185,10 @@ pub fn settle_and_claim_within(keys: &[Key]) -> Program {
     Program::new("settle and claim", &statements, keys)
 }
 
-/// The claim of a queue with groups: from its search on, it asks which items are the first of theirs.
+/// The claim of a queue with groups: from its search on, it asks which items are the first of theirs. It may wait for that, and so
+/// keeps no entry of its index either.
 pub fn in_groups(program: Program) -> Program {
-    let program = each(program, |statement| match statement {
+    let program = each(by_one_of(Index::Due, program), |statement| match statement {
         Statement::Search(Search { row: Some(Mode::U), .. }) => vec![statement, FreeOfGroup],
         other => vec![other],
     });

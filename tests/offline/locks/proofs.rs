@@ -99,7 +99,7 @@ fn of_a_group_one_is_in_flight() {
 
 #[test]
 fn procedures_of_a_queue_with_groups_go_together() {
-    let rows = [(1, InFlight(0)), (2, Waits), (3, Waits), (4, Finished)];
+    let rows = [(1, InFlight(0)), (2, Waits), (3, Waits), (4, Waits), (5, Finished)];
     let all = || {
         let claims = [in_groups(claim()), in_groups(settle_and_claim(&[1]))];
         let others = [settle(&[1]), give_back(&[1]), cancel(&[2, 3]), renew(&[1]), recover(), purge()];

@@ -1,12 +1,12 @@
 //! What holds in every order of steps where claims name kinds: types, steps, or both.
 
 use super::programs::{
-    PURGE, add, by_one_of, cancel, claim, give_back, of_kinds, purge, recover, redrive, renew, retain, settle,
-    settle_and_claim, stats, to_other_kind,
+    PURGE, add, by_one_of, cancel, claim, give_back, in_groups, of_kinds, purge, recover, redrive, renew, retain,
+    settle, settle_and_claim, stats, to_other_kind,
 };
-use super::search::{explore, table, with_kinds};
+use super::search::{explore, group, table, with_kinds};
 use super::statement::Program;
-use super::world::{Index, State, Table};
+use super::world::{Index, Key, State, Table};
 
 use Index::{Due, StepDue, TypeDue, TypeStepDue};
 use State::{Finished, InFlight, Waits};
@@ -79,5 +79,21 @@ fn three_sessions_with_claims_by_step_go_together() {
             holds(&table, &[first.clone(), claims[0].clone(), third.clone()]);
         }
         holds(&table, &[claims[4].clone(), claims[2].clone(), third.clone()]);
+    }
+}
+
+#[test]
+fn claims_by_step_of_a_queue_with_groups_go_together() {
+    let rows: [(Key, State); 5] = [(1, InFlight(0)), (2, Waits), (3, Waits), (4, Waits), (5, Finished)];
+    let table = with_kinds(group(&rows), &[Due, StepDue], &KINDS);
+    let all = || {
+        let programs = [claim(), settle_and_claim(&[1])];
+        let claims = programs.into_iter().flat_map(|program| [of_kinds(StepDue, &[1, 0], program.clone()), program]);
+        claims.map(in_groups).collect::<Vec<_>>()
+    };
+    for one in all() {
+        for other in all().into_iter().chain(others()) {
+            holds(&table, &[one.clone(), other]);
+        }
     }
 }

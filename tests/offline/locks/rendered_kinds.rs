@@ -8,14 +8,12 @@ use super::world::Index;
 
 /// The program whose claim finds its items by this index.
 fn by(index: Index, is_grouped: bool, program: Program) -> Program {
-    if is_grouped {
-        // They take turns, so there is nobody who could find an item by the other index meanwhile.
-        programs::in_groups(programs::by_index(index, program))
-    } else if index == Index::Due {
+    let program = if index == Index::Due {
         programs::by_one_of(index, program)
     } else {
         programs::of_kinds(index, &[0, 1], program)
-    }
+    };
+    if is_grouped { programs::in_groups(program) } else { program }
 }
 
 #[test]

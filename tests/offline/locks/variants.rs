@@ -82,6 +82,18 @@ fn claims_of_groups_without_a_turn() {
     assert!(matches!(&finding, Some(Finding::Wrong(what)) if what.contains("of its group")), "{finding:?}");
 }
 
+/// It has passed over an item that somebody else has locked, and waits for him to say which is the first of the group. He takes the
+/// item out of the index.
+#[test]
+fn claims_of_groups_that_keep_their_entries() {
+    let mut bad = in_groups(claim());
+    let search = bad.statements.iter_mut().find(|statement| matches!(statement, Statement::Search(_)));
+    *search.unwrap() = claim().statements[0];
+    let rows = [(1, Waits), (2, Waits), (3, Waits)];
+    let (finding, _) = explore(&group(&rows), &[bad, cancel(&[1, 2])]);
+    assert_eq!(finding, Some(Finding::Deadlock(vec!["claim", "cancel"])));
+}
+
 #[test]
 fn a_turn_that_is_taken_after_the_items() {
     let good = in_groups(settle_and_claim(&[1]));
