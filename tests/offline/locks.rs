@@ -2,7 +2,12 @@
 //! claimed twice, nothing is lost, our own procedures never end one another, and a claim waits for nobody who changes items.
 //!
 //! What each procedure does stands in `programs`, once: the search runs it, and `rendered` holds it to the rendered SQL.
-//! Not in the model: prefetching, which the statements rule out by their hints, and what `world` leaves out.
+//! In it are claims of all, by type and by step, groups, `dedup` among unfinished items, rows of `<queue>_Lease`, attempts that
+//! are remembered, and retention.
+//!
+//! Not in the model: prefetching, which the statements rule out by their hints; the tables of subtypes, of which a rule says that
+//! they are written after their item; finished items that count for `dedup`; what enqueueing into a described table deletes of an
+//! item that once had the key; retention beside `<queue>_Lease`; and what `world` leaves out.
 
 mod adding;
 mod history;
