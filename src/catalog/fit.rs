@@ -7,6 +7,7 @@ mod indexes;
 mod owner;
 mod rows;
 mod settings;
+mod subtypes;
 
 pub(super) use columns::holds;
 
@@ -54,6 +55,7 @@ pub(crate) fn fit(
     if let Some(named) = &table.settings {
         settings::check(session, named, &mut findings)?;
     }
+    subtypes::check(session, schema, spec, table, &mut findings)?;
     if is_whole && counts_rows {
         rows::check(session, schema, spec, table, &found, &mut findings)?;
     }

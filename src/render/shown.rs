@@ -55,9 +55,9 @@ pub(super) fn columns(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
                 name,
                 dialect.column_type(column.kind),
                 None,
-                Some(column.name.quoted(style)),
+                Some(if own { column.name.quoted(style) } else { names.quoted(&column.name) }),
                 Some(alias),
-                [column.sql_type.is_some(), column.secret],
+                [!own || column.sql_type.is_some(), column.secret],
             )
         })
     });

@@ -1,14 +1,17 @@
 //! The subtypes of a queue, as its templates see them: tables of what only some items have.
 
 use super::columns;
+use super::names::Names;
 use crate::dialect::Dialect;
 use crate::ident::{Identifier, QueueName};
-use crate::spec::QueueSpec;
+use crate::spec::{QueueSpec, TableSpec};
 use minijinja::{Value, context};
 
-/// One context per subtype.
-pub(super) fn contexts(dialect: Dialect, spec: &QueueSpec) -> Vec<Value> {
+/// One context per subtype. `schema` is that of readpast's own objects, where their tables stand unless the queue's table is
+/// somebody else's: beside that, then.
+pub(super) fn contexts(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, table: &TableSpec) -> Vec<Value> {
     let style = dialect.quote_style();
+    let names = Names::of(dialect, spec);
     let mut subtypes = Vec::new();
     for (place, subtype) in spec.subtypes.iter().enumerate() {
         let name = subtype.name.as_str();
@@ -18,6 +21,18 @@ pub(super) fn contexts(dialect: Dialect, spec: &QueueSpec) -> Vec<Value> {
             _ => name.to_owned(),
         };
         let of_table = format!("{}_{stem}", dialect.queue_stem(&spec.queue));
+        let (stands_in, called) = if spec.is_own() {
+            (schema.clone(), Identifier::new("a table", &of_table).unwrap_or_else(|_| subtype.name.clone()))
+        } else {
+            (dialect.schema_of(table.schema.as_ref()), table.of_subtype(&subtype.name))
+        };
+        let quoted = if spec.is_own() {
+            format!("{}.{}", stands_in.quoted(style), called.quoted(style))
+        } else {
+            format!("{}.{}", names.quoted(&stands_in), names.quoted(&called))
+        };
+        let in_catalog =
+            |name: &Identifier| if spec.is_own() { name.as_str().to_owned() } else { dialect.in_catalog(name) };
         let listed: Vec<_> = subtype
             .columns
             .iter()
@@ -25,8 +40,10 @@ pub(super) fn contexts(dialect: Dialect, spec: &QueueSpec) -> Vec<Value> {
                 let shown = Identifier::new("a column", &format!("{name}_{}", column.name.as_str()));
                 context! {
                     shown => shown.map(|shown| shown.quoted(style)).unwrap_or_default(),
+                    // As items have it.
+                    called => column.name.quoted(style),
                     path => format!("$.columns.\"{name}\".\"{}\"", column.name.as_str()),
-                    ..columns::declared(dialect, &of_table, column, false)
+                    ..columns::declared(dialect, &of_table, column, !spec.is_own())
                 }
             })
             .collect();
@@ -38,6 +55,11 @@ pub(super) fn contexts(dialect: Dialect, spec: &QueueSpec) -> Vec<Value> {
             name,
             quoted => subtype.name.quoted(style),
             stem,
+            // Where its rows are; and the same where a statement says what it makes.
+            place => context! {
+                quoted => quoted.as_str(), schema => in_catalog(&stands_in), name => in_catalog(&called)
+            },
+            table => quoted,
             parameter,
             alias => format!("s{}", place + 1),
             path => format!("$.columns.\"{name}\""),

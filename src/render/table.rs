@@ -23,7 +23,7 @@ pub(super) fn all(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, table
         columns => columns.collect::<Vec<_>>(),
         // Those that a settlement may set.
         settable => spec.settable().map(|column| columns::context(dialect, column, !spec.is_own())).collect::<Vec<_>>(),
-        subtypes => subtypes::contexts(dialect, spec),
+        subtypes => subtypes::contexts(dialect, schema, spec, table),
         ..kind
     };
     if dialect == Dialect::SqlServer { tsql::context(schema, spec, table, kind) } else { kind }

@@ -91,7 +91,7 @@ fn of_table(schema: &Identifier, spec: &QueueSpec, table: &TableSpec, kind: &Val
         row,
         columns => of_kind("columns"),
         payload,
-        subtypes => subtypes(&ours, spec),
+        subtypes => subtypes(schema, spec, table),
         added => added(&of_kind("added"), table, &given, names),
         work => work(spec, table, &given, names),
         given => given.iter().map(|given| given.context(spec)).collect::<Vec<_>>(),
@@ -224,13 +224,11 @@ fn may_be_parameter(name: &str) -> bool {
     is_word && !ADD_PARAMETERS.contains(&name.to_ascii_lowercase().as_str())
 }
 
-fn subtypes(ours: &dyn Fn(String) -> String, spec: &QueueSpec) -> Vec<Value> {
-    let queue = spec.queue.as_str();
-    subtypes::contexts(DIALECT, spec)
+fn subtypes(schema: &Identifier, spec: &QueueSpec, table: &TableSpec) -> Vec<Value> {
+    subtypes::contexts(DIALECT, schema, spec, table)
         .into_iter()
         .map(|subtype| {
-            let attr = |value: &Value, name: &str| value.get_attr(name).unwrap_or_default().to_string();
-            let alias = attr(&subtype, "alias");
+            let alias = subtype.get_attr("alias").unwrap_or_default().to_string();
             let columns = subtype.get_attr("columns").and_then(|columns| columns.try_iter().map(Vec::from_iter));
             let columns: Vec<_> = columns
                 .unwrap_or_default()
@@ -238,7 +236,7 @@ fn subtypes(ours: &dyn Fn(String) -> String, spec: &QueueSpec) -> Vec<Value> {
                 .enumerate()
                 .map(|(at, column)| context! { var => format!("[{alias}_{}]", at + 1), ..column })
                 .collect();
-            context! { table => ours(format!("{queue}_{}", attr(&subtype, "stem"))), columns, ..subtype }
+            context! { columns, ..subtype }
         })
         .collect()
 }

@@ -7,7 +7,7 @@ use super::{Target, columns};
 use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::ident::{Identifier, QueueName};
-use crate::spec::{ColumnChange, ColumnSpec, Place, QueueSpec, Storage};
+use crate::spec::{ColumnChange, ColumnSpec, Place, QueueSpec, Storage, TableSpec};
 use minijinja::{Value, context};
 
 /// What is done before and after the objects of a queue that is there already are made.
@@ -87,16 +87,20 @@ impl Target<'_> {
         let style = dialect.quote_style();
         let stem = dialect.queue_stem(&spec.queue);
         let ours = |name: &str| dialect.exact(self.schema.as_str(), name);
+        let theirs = |table: &TableSpec, name: &Identifier| {
+            let schema = dialect.schema_of(table.schema.as_ref());
+            format!("{}.{}", schema.quoted_as_written(style), name.quoted_as_written(style))
+        };
         // The table, and what the names of its constraints are made of.
         let (table, stem) = match (&change.table, &spec.storage) {
-            (Place::Queue, Storage::Table(table)) => {
-                let schema = dialect.schema_of(table.schema.as_ref());
-                (format!("{}.{}", schema.quoted_as_written(style), table.name.quoted_as_written(style)), stem)
-            }
+            (Place::Queue, Storage::Table(table)) => (theirs(table, &table.name), stem),
             (Place::Queue, _) => (ours(&stem)?, stem),
-            (Place::Subtype(name), _) => {
-                let name = format!("{stem}_{}", dialect.queue_stem(&QueueName::new(name.as_str())?));
-                (ours(&name)?, name)
+            (Place::Subtype(name), storage) => {
+                let stem = format!("{stem}_{}", dialect.queue_stem(&QueueName::new(name.as_str())?));
+                match storage {
+                    Storage::Table(table) => (theirs(table, &table.of_subtype(name)), stem),
+                    _ => (ours(&stem)?, stem),
+                }
             }
             (Place::History(name), _) => (ours(name.as_str())?, format!("{stem}_History")),
         };

@@ -74,7 +74,7 @@ impl QueueSpec {
                     .extend(changes.into_iter().map(|change| ColumnChange { table: place.clone(), ..change }));
             }
         }
-        for subtype in &self.subtypes {
+        for subtype in self.subtypes.iter().filter(|_| ours) {
             let name = subtype.name.as_str();
             match new.subtypes.iter().find(|other| other.name == subtype.name) {
                 None => {

@@ -8,6 +8,7 @@ macro_rules! examples {
 /// tables that others made, and procedures that somebody wrote by hand.
 pub const EXAMPLES: &[(&str, &str)] = examples![
     "notification",
+    "notification_described",
     "sync_queue",
     "four_queue",
     "four_queue_scheduler",

@@ -124,6 +124,11 @@ impl Place {
         Layer::Rust.open(&Settings::from(self.settings(settings)), queue).unwrap()
     }
 
+    /// The same as the library takes them.
+    pub fn config(&self) -> Config {
+        Settings::from(self.settings(&[])).config()
+    }
+
     /// A setting in AppSettings.
     pub fn set(&self, param: &str, value: i32) {
         self.run(&if self.is_sql_server() {

@@ -56,7 +56,7 @@ CREATE TABLE Notification (
 );
 GO
 CREATE FUNCTION Notification_IsType_fn (timestamptz, varchar) RETURNS boolean LANGUAGE sql AS $$
-    SELECT EXISTS (SELECT 1 FROM Notification WHERE EnqueuedAt = $1 AND Type = $2)
+    SELECT EXISTS (SELECT 1 FROM public.Notification WHERE EnqueuedAt = $1 AND Type = $2)
 $$;
 GO
 -- Exclusive subtype: data specific to a password reset notification

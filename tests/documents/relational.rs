@@ -3,8 +3,8 @@
 
 use crate::Body;
 use crate::drain::{Drain, item};
-use crate::place::{Place, Server};
-use readpast::item::{Action, Answer, ItemState, Settlement};
+use crate::place::{self, Place, Server};
+use readpast::item::{Action, Answer, ItemState, NewItem, Settlement};
 use readpast::spec::QueueSpec;
 use serde_json::json;
 use support::api::Api;
@@ -14,6 +14,9 @@ pub const BODIES: &[(&str, Body)] = &[
     ("adopted/killed_workers_lose_nothing", killed_workers_lose_nothing),
     ("adopted/the_columns_tell_the_life_of_an_item", the_columns_tell_the_life_of_an_item),
     ("adopted/one_sync_queue_serves_several_types", one_sync_queue_serves_several_types),
+    ("adopted/subtypes_are_taken_over_as_they_are", subtypes_are_taken_over_as_they_are),
+    ("adopted/what_is_over_goes_with_its_subtypes", what_is_over_goes_with_its_subtypes),
+    ("adopted/a_subtype_that_is_not_there_is_told", a_subtype_that_is_not_there_is_told),
 ];
 
 /// A description of one of the two tables: every column of the life cycle is there.
@@ -57,6 +60,12 @@ fn notification(server: Server) -> (Place, QueueSpec) {
     let place = Place::with(server, &["relational"]);
     let spec = place.adopt_text(&spec_of("Notification", r#"["Email", "ResetPassword", "Sms"]"#));
     (place, spec)
+}
+
+/// The description of the document's Notification as it is.
+fn described(completion: &str) -> String {
+    let text = std::fs::read_to_string(place::root("sql/specs/notification_described.toml")).unwrap();
+    text.replace("columns = []\n", &format!("columns = []\ncompletion = \"{completion}\"\n"))
 }
 
 fn open(place: &Place, spec: &QueueSpec) -> Box<dyn Api> {
@@ -125,7 +134,7 @@ fn one_sync_queue_serves_several_types(server: Server) {
     let spec = place.adopt_text(&spec_of("SyncQueue", r#"["Customers", "Orders", "Prices"]"#));
     place.run(&insert("SyncQueue", 1, "Orders"));
     let queue = open(&place, &spec);
-    let prices = readpast::item::NewItem { kind: Some("Prices".to_owned()), ..item(json!({"EnqueuedAt": time(2)})) };
+    let prices = NewItem { kind: Some("Prices".to_owned()), ..item(json!({"EnqueuedAt": time(2)})) };
     queue.enqueue(&[prices, item(json!({"EnqueuedAt": time(3)}))], None).unwrap();
     let kinds = place.rows("SELECT Type FROM SyncQueue ORDER BY EnqueuedAt");
     assert_eq!(kinds, [["Orders"], ["Prices"], ["Customers"]]);
@@ -222,8 +231,110 @@ fn the_tables_are_those_of_the_document(server: Server) {
     }
     let queue = place.open("Notification", &[]);
     let mail = item(json!({"Email": {"EmailTo": "ann@example.org"}}));
-    queue.enqueue(&[readpast::item::NewItem { kind: Some("Email".to_owned()), ..mail }], None).unwrap();
+    queue.enqueue(&[NewItem { kind: Some("Email".to_owned()), ..mail }], None).unwrap();
     let taken = queue.claim(1, std::time::Duration::ZERO).unwrap();
     let shown = ["Email_PreferredLanguage", "Email_Response", "Email_Error"].map(|name| taken[0].column(name).clone());
     assert_eq!(json!(shown), json!(["en", "", ""]));
+}
+
+/// A new item of a type, with the columns of its subtypes.
+fn of(kind: &str, number: u64, mut subtypes: serde_json::Value) -> NewItem {
+    subtypes["EnqueuedAt"] = json!(time(number));
+    NewItem { kind: Some(kind.to_owned()), ..item(subtypes) }
+}
+
+fn subtypes_are_taken_over_as_they_are(server: Server) {
+    let place = Place::with(server, &["relational"]);
+    let spec = place.adopt_text(&described("keep"));
+    let queue = open(&place, &spec);
+    // What the document's own code has put in.
+    place.run(&insert("Notification", 1, "Email"));
+    place.run(&format!(
+        "INSERT INTO Notification_Email (EnqueuedAt, EmailTo) VALUES ('{}', 'ann@example.org')",
+        time(1)
+    ));
+    let reset = of(
+        "ResetPassword",
+        2,
+        json!({
+            "ResetPassword": {"OTP": "123456", "UserID": 7, "Username": "ann"}, "Email": {"EmailTo": "bob@example.org"}
+        }),
+    );
+    queue.enqueue(&[reset, of("Sms", 3, json!({}))], None).unwrap();
+    let rows = place.rows("SELECT OTP, UserID, Username FROM Notification_ResetPassword");
+    assert_eq!(rows, [["123456", "7", "ann"]]);
+    let mails = "SELECT EmailTo, PreferredLanguage, Response FROM Notification_Email ORDER BY EnqueuedAt";
+    assert_eq!(place.rows(mails), [["ann@example.org", "en", ""], ["bob@example.org", "en", ""]]);
+    // What an exclusive subtype is for, the document's CHECK says; every item of the type has a row.
+    let wrong = of("Sms", 9, json!({"ResetPassword": {"OTP": "1"}}));
+    assert_eq!(queue.enqueue(&[wrong], None).unwrap_err().kind, "InvalidItem");
+    queue.enqueue(&[of("ResetPassword", 4, json!({"ResetPassword": {}}))], None).unwrap();
+    assert_eq!(place.look("SELECT COUNT(*) FROM Notification_ResetPassword"), "2");
+
+    let (first, second, third) = (queue.take(), queue.take(), queue.take());
+    let shown = |name: &str| [&first, &second, &third].map(|item| item.column(name).clone());
+    assert_eq!(json!(shown("Email_EmailTo")), json!(["ann@example.org", "bob@example.org", null]));
+    assert_eq!(json!(shown("ResetPassword_UserID")), json!([null, 7, null]));
+    let answer = r#"{"Email": {"Response": "250 OK"}}"#;
+    for item in [&first, &second] {
+        let done = Settlement { set: Some(answer), ..item.settle(Action::Complete) };
+        assert_eq!(queue.end(done).answer, Answer::Ok);
+    }
+    assert_eq!(place.rows(mails).concat().iter().filter(|cell| **cell == "250 OK").count(), 2);
+    // An item that was enqueued without it has no e-mail whose response that could be.
+    let none = Settlement { set: Some(answer), ..third.settle(Action::Complete) };
+    assert_eq!(queue.settle(&[none], None).unwrap_err().kind, "InvalidItem");
+    assert_eq!(queue.end(third.settle(Action::Complete)).answer, Answer::Ok);
+    let found = queue.find(r#"{"status": ["Completed"]}"#, None, 10).unwrap();
+    let mailed: Vec<_> = found.iter().map(|item| item.column("Email_Response").clone()).collect();
+    assert_eq!(json!(mailed), json!(["250 OK", "250 OK", null]));
+}
+
+/// The document's foreign keys say nothing of what becomes of a row there when its item goes.
+fn what_is_over_goes_with_its_subtypes(server: Server) {
+    for completion in ["keep", "delete"] {
+        let place = Place::with(server, &["relational"]);
+        let spec = place.adopt_text(&described(completion));
+        let queue = open(&place, &spec);
+        let mail = json!({"Email": {"EmailTo": "ann@example.org"}, "ResetPassword": {"OTP": "1"}});
+        let items: Vec<_> = (1..=3).map(|number| of("ResetPassword", number, mail.clone())).collect();
+        queue.enqueue(&items, None).unwrap();
+        let (first, second) = (queue.take(), queue.take());
+        assert_eq!(queue.end(first.settle(Action::Complete)).answer, Answer::Ok);
+        assert_eq!(queue.end(second.settle(Action::Fail)).answer, Answer::Ok);
+        let left = || {
+            ["Notification", "Notification_Email", "Notification_ResetPassword"]
+                .map(|table| place.look(&format!("SELECT COUNT(*) FROM {table}")))
+        };
+        if completion == "delete" {
+            assert_eq!(left(), ["2", "2", "2"]);
+        } else {
+            assert_eq!(left(), ["3", "3", "3"]);
+            assert_eq!(queue.purge(r#"{"status": ["Completed"]}"#, 10).unwrap(), 1);
+        }
+        assert_eq!(queue.purge(r#"{"status": ["Failed"]}"#, 10).unwrap(), 1);
+        assert_eq!(left(), ["1", "1", "1"], "{completion}");
+        assert_eq!(queue.take().column("Email_EmailTo"), &json!("ann@example.org"));
+    }
+}
+
+fn a_subtype_that_is_not_there_is_told(server: Server) {
+    let place = Place::with(server, &["relational"]);
+    let text = described("keep");
+    let found = |text: &str| {
+        let plan = readpast::adopt::plan(&place.config(), &QueueSpec::from_text(text).unwrap()).unwrap();
+        let told = plan.findings.iter().map(|finding| format!("{}: {}", finding.object, finding.what));
+        (plan.is_possible(), told.collect::<Vec<_>>().join("\n").to_lowercase())
+    };
+    let (is_possible, told) = found(&text);
+    assert!(is_possible, "{told}");
+    for (from, to, words) in [
+        ("name = \"Email\"\n", "name = \"Letter\"\n", "notification_letter: is not there"),
+        ("\"EmailTo\"", "\"EmailFrom\"", "emailfrom: there is no such column, and subtypes[1].columns[0] names it"),
+        ("\"UserID\", type = \"integer\"", "\"UserID\", type = \"date\"", "and subtypes[0].columns[1] says date"),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let (is_possible, told) = found(&text.replace(from, to));
+        assert!(!is_possible && told.contains(words), "{to}: {told}");
+    }
 }

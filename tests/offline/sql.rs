@@ -565,7 +565,7 @@ fn postgres_functions_keep_their_rules() {
             "{revoke}"
         );
     }
-    let adopted = ADOPTED.len() + 11;
+    let adopted = ADOPTED.len() + 12;
     // Three of the queues remember their attempts, one deletes what is over, one is claimed by somebody else; two of those
     // beside a table move what is completed.
     assert_eq!(

@@ -79,6 +79,24 @@
                 {% for column in seek %}AND q.{{ column.quoted }} IN ({{ column["values"] | join(", ") }}) {% endfor %};
         END IF;
 {%- endif %}
+{%- for subtype in subtypes %}
+{%- set its = "item_.columns -> " ~ text(subtype.name) %}
+        IF {{ "item_.kind = " ~ text(subtype.name) ~ " OR " if subtype.exclusive }}json_typeof({{ its }}) = 'object' THEN
+            INSERT INTO {{ subtype.table }} (
+                {{ m.columns("") }}{% for column in subtype.columns %}, {{ column.quoted }}{% endfor %}
+            )
+            SELECT
+                {% for column in key %}new_{{ loop.index }}_{{ ", " if not loop.last }}{% endfor %}
+{%- for column in subtype.columns %},
+                {% set value = of.given(column, its, "c." ~ column.called) %}{{ object("queue_time_fn") ~ "(" ~ value ~ ")" if column.is_time else value }}
+{%- endfor %}
+            FROM json_to_record(CASE json_typeof({{ its }}) WHEN 'object' THEN {{ its }} ELSE '{}' END) AS c (
+{%- for column in subtype.columns %}
+                {{ column.called }} {{ "text" if column.is_time else of.read_as(column) }}{{ "," if not loop.last }}
+{%- endfor %}
+            );
+        END IF;
+{%- endfor %}
 {%- if beside %}
         /* A row of an item that once had this key is of no concern any more. */
         DELETE FROM {{ object(queue ~ "_lease") }} AS s

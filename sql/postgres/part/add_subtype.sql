@@ -1,6 +1,6 @@
 
     added_{{ loop.index }} AS (
-        INSERT INTO {{ object(queue ~ "_" ~ subtype.stem) }} (enqueued_at{% for column in subtype.columns %}, {{ column.quoted }}{% endfor %})
+        INSERT INTO {{ subtype.table }} (enqueued_at{% for column in subtype.columns %}, {{ column.quoted }}{% endfor %})
         SELECT
             i.key{% for column in subtype.columns %},
             {{ of.given(column, "i.columns -> " ~ text(subtype.name), "c." ~ column.quoted) }}{% endfor %}

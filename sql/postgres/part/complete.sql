@@ -1,4 +1,15 @@
 
+{%- for subtype in subtypes if not own %}
+
+    without_{{ loop.index }} AS (
+        DELETE FROM {{ subtype.table }} AS u
+        USING decided AS d
+        WHERE
+            {{ m.subtype_at_key("d.key_") }}
+            AND d.answer = 'OK'
+            AND d.status = 'Completed'
+    ),
+{% endfor %}
     /* What is completed {{ "moves to the history" if completion == "history" else "leaves the table" }}. */
     removed AS (
         DELETE FROM {{ table }} AS q

@@ -71,8 +71,8 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
                     json_typeof(i.new_values -> {{ text(subtype.name) }}) = 'object'
                     AND NOT EXISTS (
                         SELECT 1
-                        FROM {{ object(queue ~ "_" ~ subtype.stem) }} AS u
-                        WHERE u.enqueued_at BETWEEN i.key_1 AND i.key_1
+                        FROM {{ subtype.table }} AS u
+                        WHERE {{ m.subtype_at_key("i.key_") }}
                     )
                     THEN {{ object("queue_refuse_fn") }}({{ text(procedure ~ ": an item that is to get values of " ~ subtype.name ~ " was enqueued without it.") }})
 {%- endfor %}

@@ -280,12 +280,17 @@ SELECT
             {% if column.secret and not for_workers %}NULL::{{ column.type }}{% else %}v.{{ "item_" ~ column.what if column.what else column.name }}{{ "::" ~ column.type if column.cast and cast }}{% endif %}{{ "," if not loop.last }}
 {%- endfor %}
 {%- endmacro -%}
-{%- macro subtypes_joined(alias="q", keys=false) %}
-{%- for subtype in subtypes %}
-    LEFT JOIN {{ object(queue ~ "_" ~ subtype.stem) }} AS {{ subtype.alias }}
-        ON {% for column in key %}{{ "AND " if not loop.first }}{{ subtype.alias }}.{{ column.quoted }} BETWEEN {{ alias }}.{{ column.quoted }} AND {{ alias }}.{{ column.quoted }}{% endfor %}
+{#- What the subtypes have of an item, beside its row (q); the view of both tables has it. -#}
+{%- macro subtypes_joined() %}
+{%- for subtype in subtypes if not beside %}
+    LEFT JOIN {{ subtype.table }} AS {{ subtype.alias }}
+        ON {% for column in key %}{{ "AND " if not loop.first }}{{ subtype.alias }}.{{ column.quoted }} BETWEEN q.{{ column.quoted }} AND q.{{ column.quoted }}{{ " " if not loop.last }}{% endfor %}
 {%- endfor %}
 {%- endmacro -%}
+{#- The row that a subtype has of an item. -#}
+{%- macro subtype_at_key(of) %}
+{%- for column in key %}{{ " AND " if not loop.first }}u.{{ column.quoted }} BETWEEN {{ of }}{{ loop.index }} AND {{ of }}{{ loop.index }}{% endfor -%}
+{% endmacro -%}
 {#- The items that are not finished, for the order within groups. -#}
 {%- macro open(alias="") -%}
 {%- if state_column and not beside -%}

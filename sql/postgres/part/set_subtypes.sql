@@ -2,7 +2,7 @@
 {%- for subtype in subtypes %}
 
     set_{{ loop.index }} AS (
-        UPDATE {{ object(queue ~ "_" ~ subtype.stem) }} AS u
+        UPDATE {{ subtype.table }} AS u
         SET
 {%- set given = "d.new_values -> " ~ text(subtype.name) %}
 {%- for column in subtype.columns %}
@@ -10,7 +10,7 @@
 {%- endfor %}
         FROM decided AS d
         WHERE
-            u.enqueued_at BETWEEN d.key_1 AND d.key_1
+            {{ m.subtype_at_key("d.key_") }}
             AND d.answer = 'OK'
             AND json_typeof({{ given }}) = 'object'
     ),

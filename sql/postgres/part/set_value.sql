@@ -3,7 +3,7 @@ What a column becomes when a settlement sets values: the one in the object `give
 what is left out stays. Who includes this has looked that it is an object (`part/set_checks`), or none. It is read column
 by column, and only where there is one: a settlement that sets nothing, as most do, must not pay for it.
 -#}
-{%- macro called(column) %}{{ column.quoted if own else column.shown }}{% endmacro -%}
+{%- macro called(column) %}{% if column.called is defined %}{{ column.called }}{% else %}{{ column.quoted if own else column.shown }}{% endif %}{% endmacro -%}
 {%- macro becomes(column, given, kept) -%}
 {%- set value = "n." ~ called(column) -%}
 {#- A table of others may keep JSON, and times, in either type; and what stays must not go through the other. -#}

@@ -1,4 +1,4 @@
-{%- if subtypes | selectattr("exclusive") | list %}
+{%- if own and subtypes | selectattr("exclusive") | list %}
 {% filter made("FUNCTION", queue ~ "_is_type_fn") %}
 /*
 Whether this item is of this type: what the tables of the exclusive subtypes check.
@@ -19,18 +19,20 @@ REVOKE ALL ON FUNCTION {{ object(queue ~ "_is_type_fn") }}(timestamptz, text) FR
 {% endfilter %}
 {%- endif %}
 {%- for subtype in subtypes %}
-{%- set table = queue ~ "_" ~ subtype.stem %}
-{% filter made("TABLE", table) %}
+{%- set name = queue ~ "_" ~ subtype.stem %}
+{% filter made("TABLE", name if own else subtype.place) %}
 /* {{ "What items of the type " ~ subtype.name ~ " have besides, and no others." if subtype.exclusive else "What some items have besides: any may." }} A row is a part of its item, and goes with it. */
-CREATE TABLE IF NOT EXISTS {{ object(table) }} (
-    enqueued_at timestamptz NOT NULL,
+CREATE TABLE IF NOT EXISTS {{ subtype.table }} (
+{%- for column in key %}
+    {{ column.quoted }} {{ column.type }} NOT NULL,
+{%- endfor %}
 {%- for column in subtype.columns %}
     {{ of.declared(column) }},
 {%- endfor %}{{ of.constraints(subtype.columns) }}
-    CONSTRAINT {{ table }}_pk PRIMARY KEY (enqueued_at),
-    CONSTRAINT {{ subtype.stem }}_is_{{ queue }}
-        FOREIGN KEY (enqueued_at) REFERENCES {{ object(queue) }} (enqueued_at) ON DELETE CASCADE
-{%- if subtype.exclusive -%}
+    {{ "CONSTRAINT " ~ name ~ "_pk " if own }}PRIMARY KEY ({{ m.columns("") }}),
+    {% if own %}CONSTRAINT {{ subtype.stem }}_is_{{ queue }}
+        {% endif %}FOREIGN KEY ({{ m.columns("") }}) REFERENCES {{ table }} ({{ m.columns("") }}) ON DELETE CASCADE
+{%- if subtype.exclusive and own -%}
     ,
     CONSTRAINT {{ subtype.stem }}_is_type_{{ queue }}
         CHECK ({{ object(queue ~ "_is_type_fn") }}(enqueued_at, {{ text(subtype.name) }}))

@@ -77,6 +77,14 @@ BEGIN
         FOR UPDATE SKIP LOCKED
     ),
 {%- endif %}
+{%- for subtype in subtypes if not own %}
+
+    without_{{ loop.index }} AS (
+        DELETE FROM {{ subtype.table }} AS u
+        USING found AS f
+        WHERE {{ m.subtype_at_key("f.key_") }}
+    ),
+{%- endfor %}
 
     purged AS (
         DELETE FROM {{ table }} AS q

@@ -90,7 +90,7 @@ $$;
 {%- if attempt_history %}
 {% include "part/attempt_table.sql" %}
 {%- endif %}
-{%- if subtypes %}
+{%- if subtypes and (own or create) %}
 {% include "part/subtypes.sql" %}
 {%- endif %}
 {% filter statement %}

@@ -21,11 +21,15 @@ SELECT
     {{ m.of(what) }} AS item_{{ what }}{{ "," if not loop.last }}
 {%- endfor %}
 {%- for column in shown if column.quoted %},
-    q.{{ column.quoted }} AS {{ column.name }}
+    {{ column.alias or "q" }}.{{ column.quoted }} AS {{ column.name }}
 {%- endfor %}
 FROM {{ table }} AS q
 LEFT JOIN {{ object(queue ~ "_lease") }} AS s
     ON {% for column in key %}{{ "AND " if not loop.first }}s.key_{{ loop.index }} = q.{{ column.quoted }}{{ " " if not loop.last }}{% endfor %}
+{%- for subtype in subtypes %}
+LEFT JOIN {{ subtype.table }} AS {{ subtype.alias }}
+    ON {% for column in key %}{{ "AND " if not loop.first }}{{ subtype.alias }}.{{ column.quoted }} = q.{{ column.quoted }}{{ " " if not loop.last }}{% endfor %}
+{%- endfor %}
 CROSS JOIN LATERAL (
     SELECT
         {{ m.status() }} AS status
@@ -46,13 +50,14 @@ WITH (security_barrier = TRUE)
 {%- endif %} AS
 SELECT
 {%- for column in shown %}
-    {% if column.secret and who == "producer" %}NULL::{{ column.type }}{% elif column.alias %}{{ column.alias }}.{{ column.quoted }}{% elif beside %}v.{{ "item_" ~ column.what if column.what else column.name }}
+    {% if column.secret and who == "producer" %}NULL::{{ column.type }}{% elif beside %}v.{{ "item_" ~ column.what if column.what else column.name }}
+    {%- elif column.alias %}{{ column.alias }}.{{ column.quoted }}
     {%- elif column.what %}{{ m.of(column.what) }}{% else %}q.{{ column.quoted }}{% endif %} AS {{ column.name }}{{ "," if not loop.last }}
 {%- endfor %}
 FROM {{ object(queue ~ "_item_v") ~ " AS v" if beside else table ~ " AS q" }}
-{%- for subtype in subtypes %}
-LEFT JOIN {{ object(queue ~ "_" ~ subtype.stem) }} AS {{ subtype.alias }}
-    ON {{ subtype.alias }}.enqueued_at = q.enqueued_at
+{%- for subtype in subtypes if not beside %}
+LEFT JOIN {{ subtype.table }} AS {{ subtype.alias }}
+    ON {% for column in key %}{{ "AND " if not loop.first }}{{ subtype.alias }}.{{ column.quoted }} = q.{{ column.quoted }}{{ " " if not loop.last }}{% endfor %}
 {%- endfor %}
 {%- if own_types_only %}
 WHERE {{ m.type_seen("v.item_type" if beside else "q." ~ role.kind) }}

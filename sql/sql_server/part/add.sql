@@ -129,7 +129,7 @@
 {%- endif %}
 {%- for u in t.subtypes %}
 
-        INSERT INTO {{ u.table }} ({{ item.kept_names(t) }}{% for c in u.columns %}, {{ c.quoted }}{% endfor %})
+        INSERT INTO {{ u.table }} ({% for k in t.key %}{{ k.quoted }}{{ ", " if not loop.last }}{% endfor %}{% for c in u.columns %}, {{ c.quoted }}{% endfor %})
         SELECT {{ item.list(t, "n") }}{% for c in u.columns %}, n.{{ c.var }}{% endfor %}
         FROM @_New AS n
         WHERE

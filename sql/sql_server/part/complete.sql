@@ -28,6 +28,16 @@
         /* What is completed leaves the table. */
 {%- endif %}
 
+{%- for u in t.subtypes if not own %}
+
+        DELETE {{ u.alias }}
+        FROM {{ gone }} AS w
+        INNER JOIN {{ u.table }} AS {{ u.alias }} WITH (ROWLOCK)
+            ON {{ item.part_of(t, "w", u.alias) }}
+        WHERE w.[Status] = 'Completed'
+        OPTION (LOOP JOIN, FORCE ORDER);
+{%- endfor %}
+
         DELETE q
         FROM {{ gone }} AS w
         INNER JOIN {{ table }} AS q WITH (ROWLOCK)

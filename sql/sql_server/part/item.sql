@@ -27,6 +27,10 @@ a variable table holds of a key is called Key1, Key2 ..., so that no name of the
 {%- macro kept_of(t, s="s", q="q") %}
 {%- for k in t.key %}{{ s }}.{{ k.kept }} = {{ q }}.{{ k.quoted }}{{ " AND " if not loop.last }}{% endfor %}
 {%- endmacro -%}
+{#- The row that a subtype has of an item. -#}
+{%- macro part_of(t, v, u) %}
+{%- for k in t.key %}{{ u }}.{{ k.quoted }} = {{ v }}.{{ k.var }}{{ " AND " if not loop.last }}{% endfor %}
+{%- endmacro -%}
 {%- macro declared(t, null="NOT NULL") %}
 {%- for k in t.key %}
         {{ k.var }} {{ k.type }} {{ null }},
@@ -232,6 +236,6 @@ database's has not would become question marks.
 {%- macro subtypes(t) %}
 {%- for u in t.subtypes %}
     LEFT JOIN {{ u.table }} AS {{ u.alias }}
-        ON {% for k in t.key %}{{ u.alias }}.{{ k.kept }} = q.{{ k.quoted }}{{ " AND " if not loop.last }}{% endfor %}
+        ON {% for k in t.key %}{{ u.alias }}.{{ k.quoted }} = q.{{ k.quoted }}{{ " AND " if not loop.last }}{% endfor %}
 {%- endfor %}
 {%- endmacro -%}

@@ -12,6 +12,15 @@
 {%- filter indent(4) %}{{ fits }}{% endfilter %}
         OPTION (LOOP JOIN, FORCE ORDER);
 
+{%- for u in t.subtypes if not own %}
+
+        DELETE {{ u.alias }}
+        FROM @_Locked AS l
+        INNER JOIN {{ u.table }} AS {{ u.alias }} WITH (ROWLOCK)
+            ON {{ item.part_of(t, "l", u.alias) }}
+        OPTION (LOOP JOIN, FORCE ORDER);
+{%- endfor %}
+
         DELETE q
         FROM @_Locked AS l
         INNER JOIN {{ table }} AS q WITH (ROWLOCK)

@@ -12,7 +12,7 @@
             INNER JOIN @_Work AS k
                 ON k.[Ordinal] = i.[Ordinal]
             INNER JOIN {{ u.table }} AS {{ u.alias }} WITH (ROWLOCK)
-                ON {{ item.kept_for(t, "i", u.alias) }}
+                ON {{ item.part_of(t, "i", u.alias) }}
 {{- value.given(u.columns, u.name) }}
             WHERE k.[Answer] = 'OK' AND JSON_QUERY(i.[Set], '$."{{ u.name }}"') IS NOT NULL
             OPTION (LOOP JOIN, FORCE ORDER);

@@ -1,4 +1,4 @@
-{%- if subtypes | selectattr("exclusive") | list %}
+{%- if own and subtypes | selectattr("exclusive") | list %}
 {% filter made("FUNCTION", queue ~ "_IsType_fn", once=true) %}
 /*
 Whether this item is of this type: what the tables of the exclusive subtypes check. Made once, since what a constraint
@@ -21,20 +21,22 @@ END;');
 {%- endif %}
 {%- for subtype in subtypes %}
 {%- set part = queue ~ "_" ~ subtype.stem %}
-{% filter made("TABLE", part) %}
+{% filter made("TABLE", part if own else subtype.place) %}
 /* {{ "What items of the type " ~ subtype.name ~ " have besides, and no others." if subtype.exclusive else "What some items have besides: any may." }} A row is a part of its item, and goes with it. */
-IF OBJECT_ID({{ literal(part) }}, N'U') IS NULL
-    CREATE TABLE {{ object(part) }} (
-        [EnqueuedAt] {{ object("_Timestamp") }} NOT NULL,
+IF OBJECT_ID({{ text(subtype.table) }}, N'U') IS NULL
+    CREATE TABLE {{ subtype.table }} (
+{%- for k in t.key %}
+        {{ k.quoted }} {{ object("_Timestamp") if own else k.type }} NOT NULL,
+{%- endfor %}
 {%- for column in subtype.columns %}
         {{ of.declared(column) }},
 {%- endfor %}{{ of.constraints(subtype.columns) }}
-        CONSTRAINT [PK_{{ part }}] PRIMARY KEY CLUSTERED ([EnqueuedAt]),
+        CONSTRAINT [PK_{{ part }}] PRIMARY KEY CLUSTERED ({{ t.key | map(attribute="quoted") | join(", ") }}),
         CONSTRAINT [{{ subtype.name }}_Is_{{ queue }}]
-            FOREIGN KEY ([EnqueuedAt]) REFERENCES {{ object(queue) }} ([EnqueuedAt]) ON DELETE CASCADE
+            FOREIGN KEY ({{ t.key | map(attribute="quoted") | join(", ") }}) REFERENCES {{ table }} ({{ t.key | map(attribute="quoted") | join(", ") }}) ON DELETE CASCADE
     );
 {% endfilter %}
-{%- if subtype.exclusive %}
+{%- if subtype.exclusive and own %}
 {% filter statement %}
 IF NOT EXISTS (
     SELECT 1 FROM sys.check_constraints AS k

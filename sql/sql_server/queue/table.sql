@@ -10,7 +10,7 @@ SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
 {%- else %}
 {% include "part/table_of_others.sql" %}
 {%- endif %}
-{%- if t.subtypes %}
+{%- if t.subtypes and (own or create) %}
 {% include "part/subtypes.sql" %}
 {%- endif %}
 {%- if beside %}

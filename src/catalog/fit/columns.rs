@@ -6,7 +6,7 @@ use crate::config::WORKER_NAME_CHARS;
 use crate::dialect::Dialect;
 use crate::finding::Finding;
 use crate::ident::{Identifier, nearest};
-use crate::spec::{ColumnKind, ColumnSpec, Condition, Holds, KeySource, Literal, TableSpec};
+use crate::spec::{ColumnKind, ColumnSpec, Condition, Holds, KeySource, Literal, SubtypeSpec, TableSpec};
 
 /// The checks of one place after the other, in the order of the description.
 pub(super) fn check(check: &mut Check<'_>) {
@@ -77,6 +77,24 @@ pub(super) fn check(check: &mut Check<'_>) {
         let compared = ["dedup.columns", "claim_by"].contains(&place);
         if let Some(column) = check.column(place, name).filter(|_| compared) {
             check.collation(place, column);
+        }
+    }
+}
+
+/// The same of the table of a subtype, whose key is that of the queue's table.
+pub(super) fn of_subtype(check: &mut Check<'_>, number: usize, subtype: &SubtypeSpec) {
+    let table = check.table;
+    for key in &table.key {
+        if let Some(column) = check.column("table.key", &key.name) {
+            check.kind("table.key", column, key.kind, None);
+            check.collation("table.key", column);
+        }
+    }
+    for (i, column) in subtype.columns.iter().enumerate() {
+        let place = format!("subtypes[{number}].columns[{i}]");
+        if let Some(found) = check.column(&place, &column.name) {
+            check.kind(&place, found, column.kind, Some(column.nullable));
+            check.default(&place, found, column);
         }
     }
 }

@@ -5,11 +5,22 @@ use super::Check;
 use crate::catalog::table::same;
 use crate::finding::Finding;
 use crate::ident::Identifier;
-use crate::spec::{Completion, KeySource};
+use crate::spec::{Completion, SubtypeSpec};
 
 pub(super) fn check(check: &mut Check<'_>) {
     computed(check);
     unfilled(check);
+    triggers(check);
+}
+
+/// The same of the table of a subtype.
+pub(super) fn of_subtype(check: &mut Check<'_>, number: usize, subtype: &SubtypeSpec) {
+    let table = check.table;
+    let keys = table.key.iter().map(|key| ("table.key".to_owned(), &key.name));
+    let columns = subtype.columns.iter().map(|column| (format!("subtypes[{number}].columns"), &column.name));
+    let written: Vec<_> = keys.chain(columns).collect();
+    not_writable(check, written.clone());
+    without_value(check, &written.into_iter().map(|(_, name)| name).collect::<Vec<_>>());
     triggers(check);
 }
 
@@ -25,7 +36,11 @@ fn written<'a>(check: &Check<'a>) -> Vec<(String, &'a Identifier)> {
 }
 
 fn computed(check: &mut Check<'_>) {
-    for (place, name) in written(check) {
+    not_writable(check, written(check));
+}
+
+fn not_writable(check: &mut Check<'_>, written: Vec<(String, &Identifier)>) {
+    for (place, name) in written {
         let Some(column) = check.found.column(name).filter(|column| column.computed || column.identity) else {
             continue;
         };
@@ -46,15 +61,18 @@ fn computed(check: &mut Check<'_>) {
 fn unfilled(check: &mut Check<'_>) {
     let table = check.table;
     let mut filled: Vec<&Identifier> = written(check).into_iter().map(|(_, name)| name).collect();
-    let by_producer = table.key.iter().filter(|key| key.source == KeySource::Producer);
-    filled.extend(by_producer.map(|key| &key.name));
+    // A key that the table gives is looked at as such.
+    filled.extend(table.key.iter().map(|key| &key.name));
+    without_value(check, &filled);
+}
+
+fn without_value(check: &mut Check<'_>, filled: &[&Identifier]) {
     let dialect = check.found.dialect;
     for column in &check.found.columns {
         let has_value = column.nullable || column.has_default || column.identity || column.computed;
         // A row version is the server's.
         let is_given = filled.iter().any(|name| same(dialect, name, &column.name));
-        let in_key = table.key.iter().any(|key| same(dialect, &key.name, &column.name));
-        if has_value || is_given || in_key || ["timestamp", "rowversion"].contains(&column.type_name.as_str()) {
+        if has_value || is_given || ["timestamp", "rowversion"].contains(&column.type_name.as_str()) {
             continue;
         }
         let what = "must have a value, has no default, and no place of the description fills it: enqueueing through \

@@ -15,9 +15,6 @@ const OBJECTS: [&str; 14] = [
 
 pub(super) fn check(spec: &QueueSpec) -> Checked {
     let place = Place::default().key("subtypes");
-    let described = matches!(spec.storage, Storage::Table(_));
-    let why = || "are for readpast's own tables; a described table is one table".to_owned();
-    place.need(!described || spec.subtypes.is_empty(), why)?;
     // What the worker view and the items have under their own names.
     let mut taken: Vec<Identifier> = spec.columns.iter().map(|column| column.name.clone()).collect();
     for (i, subtype) in spec.subtypes.iter().enumerate() {
@@ -65,7 +62,9 @@ fn name(
         ));
     }
     let table = table(spec, subtype);
-    let most = MAX_NAME_BYTES - LONGEST_ENDING;
+    // Nothing is called after somebody else's table.
+    let ending = if matches!(spec.storage, Storage::Table(_)) { 0 } else { LONGEST_ENDING };
+    let most = MAX_NAME_BYTES - ending;
     place.need(table.len() <= most, || {
         format!("the table would be called {table}, which has more than {most} characters")
     })
@@ -73,6 +72,9 @@ fn name(
 
 /// What its table is called in PostgreSQL, which may be longer than in SQL Server.
 fn table(spec: &QueueSpec, subtype: &SubtypeSpec) -> String {
+    if let Storage::Table(table) = &spec.storage {
+        return table.of_subtype(&subtype.name).as_str().trim_matches('"').to_owned();
+    }
     let stem = QueueName::new(subtype.name.as_str()).map(|name| name.snake_case()).unwrap_or_default();
     format!("{}_{stem}", spec.queue.snake_case())
 }
@@ -88,8 +90,14 @@ fn in_view(
     let in_view = format!("{}_{}", subtype.name.as_str(), column.as_str());
     let why = || format!("the worker view would call it {in_view}, which has more than {MAX_NAME_BYTES} characters");
     place.need(in_view.len() <= MAX_NAME_BYTES, why)?;
-    let is_key = same_name(column, &Identifier::known("EnqueuedAt")) || column.as_str() == "enqueued_at";
-    let why = || "the table of a subtype has the key EnqueuedAt already; take another name".to_owned();
+    let is_key = match &spec.storage {
+        Storage::Table(table) => table.key.iter().any(|key| same_name(&key.name, column)),
+        _ => same_name(column, &Identifier::known("EnqueuedAt")) || column.as_str() == "enqueued_at",
+    };
+    let why = || {
+        let key = column.as_str();
+        format!("the table of a subtype has the key {key} already, of the queue's table; take another name")
+    };
     place.need(!is_key, why)?;
     let named = Identifier::new("the name", &in_view).ok().filter(|named| {
         !taken.iter().any(|other| same_name(other, named)) && !columns::is_reserved(&spec.storage, named.as_str())

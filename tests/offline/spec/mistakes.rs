@@ -209,9 +209,15 @@ fn each_mistake_has_its_line_and_key() {
         ),
         (
             "[order]",
-            "[[subtypes]]\nname = \"A\"\ncolumns = [{ name = \"X\", type = \"date\" }]\n[order]",
-            ": subtypes:",
-            "readpast's own",
+            "[[subtypes]]\nname = \"A\"\ncolumns = [{ name = \"ID\", type = \"date\" }]\n[order]",
+            "subtypes[0].columns[0]:",
+            "has the key ID already",
+        ),
+        (
+            "[order]",
+            "[[subtypes]]\nname = \"A\"\ncolumns = [{ name = \"X\", type = \"date\", check = \"X > 0\" }]\n[order]",
+            "subtypes[0].columns[0].check:",
+            "somebody else's",
         ),
         ("\"A\"]", "\"A\", \"B\"]", "line 2: types:", "table.lifecycle.type"),
         ("completion =", "settings = \"a'b\"\ncompletion =", "line 7: settings:", "letters, digits"),

@@ -107,6 +107,13 @@ fn options() -> Vec<(&'static str, Value)> {
         ("monitor", json!({"roles": {"monitor": "m"}, "order": {"group": "Customer"}})),
         ("own_types", json!({"roles": {"producer": "p", "worker": "w", "operator": "o", "own_types_only": true}})),
         (
+            "parts",
+            json!({"subtypes": [{"name": "Mail", "columns": [
+            {"name": "MailTo", "type": "text(254)", "nullable": false}, {"name": "Extra", "type": "json"},
+            {"name": "Body", "type": "binary(9)"}, {"name": "SentAt", "type": "timestamp"},
+            {"name": "Language", "type": "text(10)", "nullable": false, "default": "en"}]}]}),
+        ),
+        (
             "subtypes",
             json!({"subtypes": [
             {"name": "A", "exclusive": true, "columns": [{"name": "Code", "type": "text(10)", "nullable": false}]},
@@ -130,15 +137,8 @@ fn merge(into: &mut Value, from: &Value) {
 }
 
 /// Those that the library refuses, since a table that is there cannot have the option.
-const REFUSED: &[&str] = &[
-    "whole_subtypes",
-    "bare_by_type",
-    "bare_by_step",
-    "bare_by_kind",
-    "bare_retention",
-    "bare_own_types",
-    "bare_subtypes",
-];
+const REFUSED: &[&str] =
+    &["bare_by_type", "bare_by_step", "bare_by_kind", "bare_retention", "bare_own_types", "bare_subtypes"];
 
 /// A name for the script, and the description.
 pub fn specs() -> Vec<(String, QueueSpec)> {
