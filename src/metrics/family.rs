@@ -12,6 +12,8 @@ pub enum Kind {
     Gauge,
     /// How often something was at most so large: samples `_bucket` with the label `le`, `_sum` and `_count`.
     Histogram,
+    /// How large a part of them is at most: samples with the label `quantile`, which no other kind may have.
+    Summary,
 }
 
 impl Kind {
@@ -22,6 +24,7 @@ impl Kind {
             Self::Counter => "counter",
             Self::Gauge => "gauge",
             Self::Histogram => "histogram",
+            Self::Summary => "summary",
         }
     }
 }

@@ -395,6 +395,40 @@ fn the_dashboard_shows_what_there_is() {
     }
 }
 
+/// What `promtool check metrics` asks: each sample has its name declared before it, once, with a help, and a number for its value;
+/// and names, suffixes and labels are those of its kind.
+#[track_caller]
+fn is_by_the_conventions(text: &str) {
+    let (mut declared, mut helped): (Vec<(&str, &str)>, Vec<&str>) = (Vec::new(), Vec::new());
+    for line in text.lines() {
+        if let Some(rest) = line.strip_prefix("# TYPE ") {
+            let (name, kind) = rest.split_once(' ').unwrap();
+            assert!(!declared.iter().any(|(known, _)| *known == name), "{name} twice");
+            assert_eq!(helped.last(), Some(&name), "the help comes first");
+            assert_eq!(name.ends_with("_total"), kind == "counter", "{line}");
+            let of_histograms = ["_bucket", "_sum", "_count", "_info"].iter().any(|suffix| name.ends_with(suffix));
+            assert!(!of_histograms || name == "readpast_build_info", "{line}");
+            let abbreviated = ["_ms", "_millis", "_milliseconds", "_s", "_sec", "_minutes", "_hours", "_kb", "_pct"];
+            assert!(!abbreviated.iter().any(|unit| name.trim_end_matches("_total").ends_with(unit)), "{line}");
+            declared.push((name, kind));
+        } else if let Some(rest) = line.strip_prefix("# HELP ") {
+            let (name, help) = rest.split_once(' ').unwrap();
+            assert!(!help.trim().is_empty(), "{line}");
+            helped.push(name);
+        } else {
+            let (series, value) = line.rsplit_once(' ').unwrap();
+            let name = series.split('{').next().unwrap();
+            let (last, kind) = *declared.last().unwrap();
+            let suffixes = ["_bucket", "_sum", "_count"].iter().find_map(|suffix| name.strip_suffix(suffix));
+            assert!(last == name || (kind == "histogram" && suffixes == Some(last)), "{line}");
+            assert_eq!(series.contains("quantile=\""), kind == "summary", "{line}: {kind}");
+            let has_bound = series.contains("{le=\"") || series.contains(",le=\"");
+            assert_eq!(has_bound, kind == "histogram" && name.ends_with("_bucket"), "{line}: {kind}");
+            assert!(value.parse::<f64>().is_ok(), "{line}");
+        }
+    }
+}
+
 #[test]
 fn figures_are_there_for_machines() {
     let shell = mixed();
@@ -410,21 +444,7 @@ fn figures_are_there_for_machines() {
         "# TYPE readpast_call_duration_seconds histogram\n",
         "readpast_claimed_items_total{schema=\"readpast\",queue=\"Mail\"} 0\n",
     ]);
-    // Each sample has its name declared before it, once, and a number for its value.
-    let mut declared: Vec<&str> = Vec::new();
-    for line in reply.body.lines() {
-        if let Some(rest) = line.strip_prefix("# TYPE ") {
-            let name = rest.split(' ').next().unwrap();
-            assert!(!declared.contains(&name), "{name} twice");
-            declared.push(name);
-        } else if !line.starts_with("# HELP ") {
-            let (series, value) = line.rsplit_once(' ').unwrap();
-            let name = series.split('{').next().unwrap();
-            let of_histogram = ["_bucket", "_sum", "_count"].iter().find_map(|suffix| name.strip_suffix(suffix));
-            assert!(declared.last() == Some(&name) || declared.last() == of_histogram.as_ref(), "{line}");
-            assert!(value.parse::<f64>().is_ok(), "{line}");
-        }
-    }
+    is_by_the_conventions(&reply.body);
     let scale: serde_json::Value = serde_json::from_str(&served.get("/scale/Mail").body).unwrap();
     assert_eq!((&scale["workers_needed"], &scale["from"]), (&1.into(), &"arrivals".into()));
     assert_eq!((&scale["depth_in_an_hour"], &scale["workers_to_catch_up"]), (&4.into(), &1.into()));

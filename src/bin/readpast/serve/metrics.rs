@@ -109,8 +109,9 @@ fn found(looks: &[(&str, &Look)]) -> Vec<Family> {
         }
         families.push(family);
     }
-    let mut wait = gauge("readpast_queue_wait_seconds", "From due to started, of the newest items that ended.");
-    let mut run = gauge("readpast_queue_run_seconds", "From started to ended, of the newest items that ended.");
+    let summary = |name, help| Family::new(name, Kind::Summary, help);
+    let mut wait = summary("readpast_queue_wait_seconds", "From due to started, of the newest items that ended.");
+    let mut run = summary("readpast_queue_run_seconds", "From started to ended, of the newest items that ended.");
     for (queue, look) in looks {
         let stats = &look.watched.stats;
         for (family, spans) in [(&mut wait, stats.wait_ms), (&mut run, stats.run_ms)] {
