@@ -7,6 +7,7 @@ use crate::output::Output;
 use crate::printable::printable;
 use crate::{connection, duration};
 use readpast::item::span_text;
+use readpast::spec::Storage;
 use readpast::{ItemState, Queue, QueueStats};
 use serde_json::json;
 use std::fmt::Write;
@@ -15,8 +16,9 @@ use std::fmt::Write;
 ///
 /// Prints one line, with the figures after a bar (Nagios, Icinga, Zabbix, Sensu). A level is LEVEL, above which the check is
 /// critical, or WARNING,CRITICAL. Without a level it only checks that the queue can be reached. Exit status: 0 OK, 1 WARNING,
-/// 2 CRITICAL, 3 UNKNOWN: the queue cannot be asked, or the arguments are wrong. Counting costs the server a scan of the queue's
-/// table, as stats does.
+/// 2 CRITICAL, 3 UNKNOWN: the queue cannot be asked, or the arguments are wrong. In a table that readpast
+/// made it reads about 10,000 rows at most, or as many as a level says; a figure with a plus may be higher. It counts on, by a scan
+/// as stats does, only if a level lies between what it saw and what there may be; and in a described table.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The queue
@@ -34,6 +36,10 @@ pub struct Args {
     #[arg(long, value_name = "LEVEL", value_parser = counts)]
     expired: Option<Levels>,
 }
+
+/// The rows of a look, and the most that it may have.
+const LOOK: u32 = 10_000;
+const LONGEST_LOOK: u32 = 1_000_000;
 
 /// Above which figures somebody is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,9 +116,16 @@ struct Figure {
     value: i64,
     is_time: bool,
     levels: Option<Levels>,
+    /// Whether it may be more than that.
+    capped: bool,
 }
 
 impl Figure {
+    /// Whether it is known what its levels say of it.
+    fn is_decided(&self) -> bool {
+        !self.capped || self.levels.is_none_or(|levels| self.value > levels.critical)
+    }
+
     fn judge(&self) -> Service {
         self.levels.map_or(Service::Ok, |levels| levels.judge(self.value))
     }
@@ -131,15 +144,32 @@ impl Figure {
 }
 
 pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
-    let stats =
-        match connection::config(global, "5000").and_then(|config| Ok(Queue::open(&config, &args.queue)?.stats()?)) {
-            Ok(stats) => stats,
-            Err(failure) => return unknown(&failure.message(), out),
-        };
-    let figures = figures(args, &stats);
+    let asked =
+        connection::config(global, "5000").and_then(|config| Ok(ask(&Queue::open(&config, &args.queue)?, args)?));
+    let figures = match asked {
+        Ok(figures) => figures,
+        Err(failure) => return unknown(&failure.message(), out),
+    };
     let worst = figures.iter().map(Figure::judge).max().unwrap_or(Service::Ok);
     out.answer(|| line(&args.queue, worst, &figures), || document(&args.queue, worst, &figures))?;
     Ok(worst.exit())
+}
+
+/// Looks that are bounded tell as much, however many items there are; what they leave open is counted. In a described table
+/// they need not reach what has Failed.
+fn ask(queue: &Queue, args: &Args) -> readpast::Result<[Figure; 4]> {
+    let levels = [args.failed, args.depth, args.expired].into_iter().flatten();
+    let highest = levels.map(|levels| levels.critical).max().unwrap_or(0);
+    let most = u32::try_from(highest + 1).unwrap_or(u32::MAX).max(LOOK);
+    if matches!(queue.spec().storage, Storage::Own) && most <= LONGEST_LOOK {
+        let watched = queue.watch(most)?;
+        let (failed, expired) = (watched.is_capped(ItemState::Failed), watched.is_capped(ItemState::Processing));
+        let figures = figures(args, &watched.stats, [failed, watched.due_capped, watched.due_capped, expired]);
+        if figures.iter().all(Figure::is_decided) {
+            return Ok(figures);
+        }
+    }
+    Ok(figures(args, &queue.stats()?, [false; 4]))
 }
 
 /// What could not be found out is told where a monitoring system looks: in the one line of standard output.
@@ -156,25 +186,33 @@ pub fn is_meant(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> bool
     arguments.into_iter().skip(1).take_while(|argument| argument != "--").any(|argument| argument == "check")
 }
 
-fn figures(args: &Args, stats: &QueueStats) -> [Figure; 4] {
+fn figures(args: &Args, stats: &QueueStats, capped: [bool; 4]) -> [Figure; 4] {
     let failed = stats.count(ItemState::Failed);
     let oldest = stats.oldest_due_ms.unwrap_or(0);
-    let count = |label, value, what: &str, levels| Figure {
+    let count = |label, value, what: &str, levels, capped| Figure {
         label,
-        text: format!("{value} {what}"),
+        text: format!("{value}{} {what}", if capped { "+" } else { "" }),
         value,
         is_time: false,
         levels,
+        capped,
     };
     let waits = match stats.oldest_due_ms {
         Some(ms) => format!("the oldest due for {}", span_text(ms)),
         None => "none due".to_owned(),
     };
     [
-        count("failed", failed, "failed", args.failed),
-        Figure { label: "oldest_due", text: waits, value: oldest, is_time: true, levels: args.oldest },
-        count("depth", stats.due, "due", args.depth),
-        count("lease_expired", stats.expired, "with a lease run out", args.expired),
+        count("failed", failed, "failed", args.failed, capped[0]),
+        Figure {
+            label: "oldest_due",
+            text: waits,
+            value: oldest,
+            is_time: true,
+            levels: args.oldest,
+            capped: capped[1],
+        },
+        count("depth", stats.due, "due", args.depth, capped[2]),
+        count("lease_expired", stats.expired, "with a lease run out", args.expired, capped[3]),
     ]
 }
 
@@ -198,7 +236,7 @@ fn line(queue: &str, worst: Service, figures: &[Figure]) -> String {
 fn document(queue: &str, worst: Service, figures: &[Figure]) -> serde_json::Value {
     let of = |figure: &Figure| {
         let unit = if figure.is_time { "ms" } else { "items" };
-        json!({"name": figure.label, "value": figure.value, "unit": unit, "service": figure.judge().word()})
+        json!({"name": figure.label, "value": figure.value, "unit": unit, "service": figure.judge().word(), "capped": figure.capped})
     };
     json!({"service": worst.word(), "queue": queue, "figures": figures.iter().map(of).collect::<Vec<_>>()})
 }
@@ -228,6 +266,28 @@ mod tests {
         let judged = [0, 5, 6, 10, 11].map(|value| levels.judge(value));
         assert_eq!(judged, [Service::Ok, Service::Ok, Service::Warning, Service::Warning, Service::Critical]);
         assert_eq!(Levels { warning: None, critical: 0 }.judge(1), Service::Critical);
+    }
+
+    #[test]
+    fn what_stopped_at_its_bound_decides_only_above_the_level() {
+        let stats = |failed| {
+            let mut stats = QueueStats { due: 5, ..QueueStats::default() };
+            stats.counts[3] = failed;
+            stats
+        };
+        let args = |failed| Args {
+            queue: "Q".to_owned(),
+            failed: Some(Levels { warning: None, critical: failed }),
+            oldest: None,
+            depth: None,
+            expired: None,
+        };
+        let decided =
+            |level, failed, capped| figures(&args(level), &stats(failed), capped).iter().all(Figure::is_decided);
+        assert!(decided(10, 3, [false; 4]), "counted to the end");
+        assert!(decided(10, 11, [true; 4]), "already too many; nobody asks for the others");
+        assert!(!decided(10, 3, [true, false, false, false]), "there may be more than ten");
+        assert_eq!(figures(&args(10), &stats(11), [true; 4])[0].text, "11+ failed");
     }
 
     #[test]

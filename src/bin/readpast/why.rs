@@ -12,7 +12,7 @@ use serde_json::json;
 /// Says why items are not being worked on
 ///
 /// Prints a line for each: due in 43 s, held by a worker until when, paused, blocked by which item of its group, due and waiting for
-/// a worker, by the server's clock. An item that waits for a worker costs a scan of the table, as stats does. It claims and changes
+/// a worker, by the server's clock. For an item that waits for a worker it counts what else is due, up to 10,000 items. It claims and changes
 /// nothing.
 #[derive(Debug, clap::Args)]
 pub struct Args {
