@@ -8,7 +8,7 @@ use crate::failure::Result;
 use crate::global::Global;
 use crate::output::{Output, note};
 use crate::{connection, duration};
-use drawn::{LINE, Pens};
+use drawn::{LINE, Pens, Room};
 use rates::{Asked, By, Rates};
 use readpast::item::{span_text, utc_text};
 use readpast::queue::MAX_ITEMS;
@@ -109,6 +109,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     let mut before: Option<Look> = None;
     let mut drawing = (args.watch.is_some() && out.is_terminal() && !out.is_json()).then(Drawing::new);
     loop {
+        let begun = Instant::now();
         let look = match (Look::take(&queue, args, before.as_ref()), args.watch) {
             (Ok(look), _) => look,
             // Who watches wants to see how it goes on.
@@ -123,15 +124,16 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
         if let Some(drawing) = &mut drawing {
             drawing.add(&look, before.as_ref());
         }
-        let text = || {
-            let text = table(queue.name(), &look, watched, drawing.as_ref().map(|drawing| &drawing.pens));
-            match &drawing {
-                // Over what stands there, line by line, and clear below: nothing flickers.
-                Some(drawing) => {
-                    format!("\x1b[H{}\n{}\n\x1b[J", text, drawing.lines().join("\n")).replace('\n', "\x1b[K\n")
-                }
-                None => text + "\n",
+        let text = || match &drawing {
+            // Over what stands there, line by line, and clear below: nothing flickers.
+            Some(drawing) => {
+                let room = Room::now();
+                let pens = Some(&drawing.pens).filter(|_| room.has_bars());
+                let text = table(queue.name(), &look, watched, pens);
+                let lines = drawing.lines(room.cells()).join("\n");
+                format!("\x1b[H{}\n\x1b[J", room.rows(&format!("{text}\n{lines}")).join("\n")).replace('\n', "\x1b[K\n")
             }
+            None => table(queue.name(), &look, watched, None) + "\n",
         };
         if out.is_json() {
             out.answer(String::new, || document(queue.name(), &look))?;
@@ -140,7 +142,8 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
         }
         out.flush()?;
         match args.watch {
-            Some(pause) => thread::sleep(pause),
+            // A look that takes long is not taken all the time: the server has other work.
+            Some(pause) => thread::sleep(pause.max(begun.elapsed())),
             None => return Ok(Exit::Done),
         }
         before = Some(look);
@@ -182,12 +185,12 @@ impl Drawing {
         }
     }
 
-    fn lines(&self) -> Vec<String> {
+    fn lines(&self, cells: usize) -> Vec<String> {
         let shown = [("due", &self.due, ""), ("ended", &self.ended, "/s")].into_iter().map(|(name, values, unit)| {
             let values: Vec<_> = values.iter().copied().collect();
             let (now, most) = (values.last().copied().unwrap_or(0.0), values.iter().copied().fold(0.0, f64::max));
             let digits = usize::from(!unit.is_empty());
-            let line = self.pens.line(&values);
+            let line = self.pens.line(&values, cells);
             format!("  {name:<8}{line}  {now:.digits$}{unit}, {most:.digits$}{unit} at most")
         });
         shown.collect()
@@ -360,7 +363,7 @@ mod tests {
         let mut drawing = Drawing { pens: Pens::PLAIN, ..Drawing::new() };
         drawing.add(&first, None);
         drawing.add(&second, Some(&first));
-        assert_eq!(drawing.lines(), ["  due     #=  50, 100 at most", "  ended   #  5.0/s, 5.0/s at most"]);
+        assert_eq!(drawing.lines(LINE), ["  due     #=  50, 100 at most", "  ended   #  5.0/s, 5.0/s at most"]);
         let text = table("Mail", &second, Some((Duration::from_secs(4), Some(&first))), Some(&drawing.pens));
         for line in [
             "  Pending                       50         -50       -12.5  ##################",

@@ -3,6 +3,62 @@
 /// Cells of a bar, and the most of a line.
 const BAR: usize = 18;
 pub const LINE: usize = 56;
+/// What stands before a line and after it.
+const AROUND: usize = 34;
+/// The least width that has room for bars beside their figures.
+const WITH_BARS: usize = 79;
+
+/// How many characters are in a row of the terminal, and how many rows it has.
+#[derive(Debug, Clone, Copy)]
+pub struct Room {
+    pub width: usize,
+    pub height: usize,
+}
+
+impl Room {
+    /// That of the terminal as it is now: somebody may draw it larger. One that does not say has room for all.
+    pub fn now() -> Self {
+        let size = terminal_size::terminal_size();
+        let (width, height) = size.map_or((usize::MAX, usize::MAX), |(w, h)| (w.0.into(), h.0.into()));
+        Self { width, height }
+    }
+
+    /// Whether bars fit beside their figures.
+    pub fn has_bars(self) -> bool {
+        self.width >= WITH_BARS
+    }
+
+    /// How many cells a line may have.
+    pub fn cells(self) -> usize {
+        self.width.saturating_sub(AROUND).clamp(8, LINE)
+    }
+
+    /// The lines as rows that fit: a row that the terminal itself broke, or a page that it scrolled, would leave pieces of
+    /// itself behind. The cursor has the last row.
+    pub fn rows(self, text: &str) -> Vec<String> {
+        let mut rows: Vec<_> = text.lines().flat_map(|line| self.broken(line)).collect();
+        rows.truncate(self.height.saturating_sub(1).max(1));
+        rows
+    }
+
+    /// A line that is too long goes on below, after a blank if it has one.
+    fn broken(self, line: &str) -> Vec<String> {
+        const INDENT: &str = "          ";
+
+        let mut rows = Vec::new();
+        let mut rest: Vec<char> = line.chars().collect();
+        while rest.len() > self.width.max(2 * INDENT.len()) {
+            let row = &rest[..self.width.max(2 * INDENT.len())];
+            let blank = row.iter().rposition(|c| *c == ' ').filter(|at| *at > INDENT.len());
+            let end = blank.unwrap_or(row.len());
+            rows.push(row[..end].iter().collect());
+            let more = rest[end..].iter().skip_while(|c| **c == ' ');
+            rest = INDENT.chars().chain(more.copied()).collect();
+        }
+        rows.push(rest.into_iter().collect());
+        rows
+    }
+}
 
 /// What is drawn with: whole cells, then the parts of one, from the least on; and the heights of a line.
 pub struct Pens {
@@ -39,9 +95,9 @@ impl Pens {
         bar
     }
 
-    /// The newest values as a line, from nothing to the highest of them.
-    pub fn line(&self, values: &[f64]) -> String {
-        let values = &values[values.len().saturating_sub(LINE)..];
+    /// The newest values as a line of so many cells, from nothing to the highest of them.
+    pub fn line(&self, values: &[f64], cells: usize) -> String {
+        let values = &values[values.len().saturating_sub(cells)..];
         let most = values.iter().copied().fold(0.0, f64::max);
         let top = self.heights.len() - 1;
         #[allow(
@@ -78,9 +134,26 @@ mod tests {
 
     #[test]
     fn lines_go_from_nothing_to_the_highest() {
-        assert_eq!(Pens::BLOCKS.line(&[]), "");
-        assert_eq!(Pens::BLOCKS.line(&[0.0, 0.0]), "▁▁");
-        assert_eq!(Pens::BLOCKS.line(&[0.0, 7.0, 3.5, -1.0]), "▁█▅▁");
-        assert_eq!(Pens::PLAIN.line(&vec![1.0; 500]).len(), LINE);
+        assert_eq!(Pens::BLOCKS.line(&[], LINE), "");
+        assert_eq!(Pens::BLOCKS.line(&[0.0, 0.0], LINE), "▁▁");
+        assert_eq!(Pens::BLOCKS.line(&[0.0, 7.0, 3.5, -1.0], LINE), "▁█▅▁");
+        assert_eq!(Pens::PLAIN.line(&vec![1.0; 500], LINE).len(), LINE);
+        assert_eq!(Pens::BLOCKS.line(&[9.0, 1.0, 2.0], 2), "▅█", "the newest");
+    }
+
+    #[test]
+    fn what_is_too_wide_goes_on_below_and_what_is_too_high_is_cut() {
+        let room = |width, height| Room { width, height };
+        let long = "  workers 3 busy, 6 needed   (90 arrivals in the last hour)";
+        let rows = room(40, 24).rows(long);
+        assert_eq!(rows, ["  workers 3 busy, 6 needed   (90", "          arrivals in the last hour)"]);
+        assert_eq!(room(usize::MAX, usize::MAX).rows(long), [long]);
+        let word = "x".repeat(95);
+        let rows = room(40, 24).rows(&word);
+        assert_eq!(rows.iter().map(String::len).collect::<Vec<_>>(), [40, 40, 35]);
+        assert_eq!(room(80, 3).rows("a\nb\nc\nd"), ["a", "b"]);
+        assert_eq!(room(1, 1).rows("a\nb"), ["a"], "whatever a terminal says of itself");
+        assert_eq!([room(80, 24).cells(), room(20, 24).cells(), room(500, 24).cells()], [46, 8, LINE]);
+        assert!(room(80, 24).has_bars() && !room(72, 24).has_bars());
     }
 }

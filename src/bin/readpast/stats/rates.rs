@@ -107,8 +107,9 @@ fn types(types: &[OfType]) -> Vec<String> {
         return vec!["  all items are of one type".to_owned()];
     }
     let row = |cells: [&str; 7]| {
-        let [name, cells @ ..] = cells;
-        format!("  {name:<20}{}", cells.map(|cell| format!("{cell:>12}")).concat())
+        let [name, due, oldest, others @ ..] = cells;
+        // Eighty characters, as terminals have them.
+        format!("  {name:<18}{due:>8}{oldest:>12}{}", others.map(|cell| format!("{cell:>10}")).concat())
     };
     let mut lines = vec![row(["of the type", "due", "the oldest", "in flight", "ended/h", "arrived/h", "needed"])];
     for of in types {
