@@ -141,10 +141,26 @@ fn a_command_is_told_by_its_standard_input() {
 }
 
 #[test]
+fn the_log_is_told_and_what_no_queue_is_called() {
+    let shell = Shell::new();
+    let rules = "log = true\n[[rule]]\nname = \"back\\u001blog\"\ndepth = 2\n[[rule]]\nname = 'late'\nqueue = 'Mial'\noldest = '1s'\n";
+    shell.write("alerts.toml", rules);
+    let served = Served::start(&shell, &["--alerts", "alerts.toml"]).ready();
+    let said = |words: &str| Served::log(&shell).matches(words).count();
+    until("the name is missed", || said("the alert late (rule 2) is for Mial") > 0);
+    shell.fill(3);
+    until("it is told", || said("alert back\u{fffd}log firing: Mail: 3 items are due, more than 2") > 0);
+    shell.ok(&["cancel", "Mail", "--all"]);
+    until("it is over", || said("alert back\u{fffd}log cleared: Mail: 0 items are due") > 0);
+    rounds(&served, 2);
+    assert_eq!((said(" firing: "), said(" cleared: "), said("is for Mial")), (1, 1, 1), "{}", Served::log(&shell));
+}
+
+#[test]
 fn rules_that_would_tell_nobody_are_refused() {
     let shell = Shell::new();
     shell.write("alerts.toml", "[[rule]]\ndepth = 1\n");
-    shell.run(&["serve", "--alerts", "alerts.toml"]).says(2, &["alerts.toml", "neither webhook nor command"]);
+    shell.run(&["serve", "--alerts", "alerts.toml"]).says(2, &["alerts.toml", "neither webhook, command nor log"]);
     let open = shell.write("alerts.toml", "webhook = 'http://127.0.0.1:9/s3cret'\n[[rule]]\ndepth = 1\n");
     std::fs::set_permissions(open, std::fs::Permissions::from_mode(0o644)).unwrap();
     shell.run(&["serve", "--alerts", "alerts.toml"]).says(2, &["alerts.toml", "others may read"]);

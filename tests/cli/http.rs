@@ -1,10 +1,14 @@
 //! `serve`, started for a test, and a client that sends what browsers do not.
 
 use crate::shell::{Running, Shell, until, with};
+use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
+
+/// Where servers say what goes to standard error.
+const LOG: &str = "serve.log";
 
 /// A server that is under way; it ends with the test.
 pub struct Served {
@@ -38,22 +42,28 @@ impl Reply {
 
 impl Served {
     pub fn start(shell: &Shell, arguments: &[&str]) -> Self {
-        Self::run(shell.command(&Self::arguments(arguments)))
+        Self::run(shell, shell.command(&Self::arguments(arguments)))
     }
 
     /// With the rights of a role that the test made.
     pub fn start_as(shell: &Shell, role: &str, arguments: &[&str]) -> Self {
         let mut command = shell.command(&Self::arguments(arguments));
         command.env("READPAST_CONNECTION", with(shell, &[("Uid", role), ("Pwd", "p")]));
-        Self::run(command)
+        Self::run(shell, command)
+    }
+
+    /// What the servers of a shell have said on standard error.
+    pub fn log(shell: &Shell) -> String {
+        std::fs::read_to_string(shell.folder.join(LOG)).unwrap()
     }
 
     fn arguments<'a>(more: &[&'a str]) -> Vec<&'a str> {
         [&["serve", "--listen", "127.0.0.1:0", "--every", "1s"], more].concat()
     }
 
-    fn run(mut command: Command) -> Self {
-        let mut running = Running::of(command.stderr(Stdio::null()).spawn().unwrap());
+    fn run(shell: &Shell, mut command: Command) -> Self {
+        let log = OpenOptions::new().create(true).append(true).open(shell.folder.join(LOG)).unwrap();
+        let mut running = Running::of(command.stderr(log).spawn().unwrap());
         let mut line = String::new();
         BufReader::new(running.out()).read_line(&mut line).unwrap();
         let address = line.trim().strip_prefix("listening on ").unwrap_or_else(|| panic!("{line:?}")).to_owned();

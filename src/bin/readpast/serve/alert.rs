@@ -13,7 +13,7 @@ use readpast::ItemState;
 use readpast::item::utc_text;
 use rules::{Condition, Rule};
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
@@ -39,8 +39,9 @@ pub fn watch(app: &Arc<App>, rules: Rules, stop: Stop) -> std::io::Result<()> {
     let work = move || {
         let mut standings = HashMap::new();
         // Said once, and not with every try.
-        let mut trouble = None;
+        let (mut trouble, mut missed) = (None, HashSet::new());
         while stop.signal().is_none() {
+            miss(&app, &rules, &mut missed);
             for news in look(&app, &rules, &mut standings) {
                 match tell::tell(&rules.to, &news.text) {
                     Ok(()) => {
@@ -65,6 +66,22 @@ pub fn watch(app: &Arc<App>, rules: Rules, stop: Stop) -> std::io::Result<()> {
         }
     };
     thread::Builder::new().name("alerts".to_owned()).spawn(work).map(drop)
+}
+
+/// Says of a rule whose queue is not shown that it tells nobody: its name may be misspelt, or the queue comes later.
+fn miss(app: &App, rules: &Rules, missed: &mut HashSet<usize>) {
+    for (number, rule) in rules.all.iter().enumerate() {
+        let Some(queue) = rule.queue().filter(|queue| app.queues.find(queue).is_none()) else {
+            missed.remove(&number);
+            continue;
+        };
+        if missed.insert(number) {
+            let (name, place) = (&rule.name, number + 1);
+            note(&format!(
+                "the alert {name} (rule {place}) is for {queue}, and no such queue is shown: it tells nothing"
+            ));
+        }
+    }
 }
 
 /// What has changed. Where there are no fresh figures nothing is known, and so nothing changes.

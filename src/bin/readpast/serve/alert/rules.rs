@@ -59,6 +59,7 @@ impl Rules {
                     });
                     to.replace(To::command(words.collect::<std::result::Result<_, _>>()?)?).is_some()
                 }
+                ("log", DeValue::Boolean(true)) => to.replace(To::Log).is_some(),
                 ("rule", DeValue::Array(rules)) => {
                     for (i, rule) in rules.iter().enumerate() {
                         let DeValue::Table(rule) = rule.get_ref() else {
@@ -68,16 +69,18 @@ impl Rules {
                     }
                     false
                 }
-                (other, _) => return Err(format!("{other}: there are webhook (text), command (a list) and [[rule]]")),
+                (other, _) => {
+                    return Err(format!("{other}: there are webhook (text), command (a list), log (true) and [[rule]]"));
+                }
             };
             if other {
-                return Err("give a webhook or a command, not both".to_owned());
+                return Err("give one of webhook, command and log".to_owned());
             }
         }
         if all.is_empty() {
             return Err("there is no [[rule]] in it".to_owned());
         }
-        Ok(Self { all, to: to.ok_or("it has neither webhook nor command: nobody would be notified")? })
+        Ok(Self { all, to: to.ok_or("it has neither webhook, command nor log: nobody would be notified")? })
     }
 }
 
@@ -124,6 +127,11 @@ impl Rule {
         }
         let condition = condition.ok_or("has no condition: depth, oldest, failed_per_minute or no_worker")?;
         Ok(Self { name: name.unwrap_or_else(|| condition.word().to_owned()), queue, condition, lasts })
+    }
+
+    /// The only queue that it is for.
+    pub fn queue(&self) -> Option<&str> {
+        self.queue.as_deref()
     }
 
     pub fn is_for(&self, queue: &str) -> bool {
@@ -182,8 +190,10 @@ mod tests {
         assert!(rules.all[0].is_for("any") && rules.all[1].is_for("Q") && !rules.all[1].is_for("R"));
         for (text, why) in [
             ("", "no [[rule]]"),
-            ("[[rule]]\ndepth = 1", "neither webhook nor command"),
-            ("command = ['a']\nwebhook = 'http://h/'\n[[rule]]\ndepth = 1", "not both"),
+            ("[[rule]]\ndepth = 1", "neither webhook, command nor log"),
+            ("command = ['a']\nwebhook = 'http://h/'\n[[rule]]\ndepth = 1", "one of"),
+            ("log = true\ncommand = ['a']\n[[rule]]\ndepth = 1", "one of"),
+            ("log = false\n[[rule]]\ndepth = 1", "log (true)"),
             ("command = []\n[[rule]]\ndepth = 1", "no program"),
             ("command = ['a']\n[[rule]]", "rule 1: has no condition"),
             ("command = ['a']\n[[rule]]\ndepth = -1", "rule 1: depth: must be a whole number"),

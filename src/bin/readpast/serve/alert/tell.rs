@@ -1,5 +1,7 @@
-//! Who is told: a web server, or a command.
+//! Who is told: a web server, a command, or who reads the log.
 
+use crate::output::remark;
+use log::Level;
 use serde_json::Value;
 use std::io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
 use std::io::{Read, Write};
@@ -15,6 +17,8 @@ pub enum To {
     Webhook(Webhook),
     /// Gets the alert on its standard input.
     Command(Vec<String>),
+    /// Standard error, and so the journal of a unit; of a Windows service its event log.
+    Log,
 }
 
 /// Where to post to.
@@ -55,6 +59,12 @@ pub fn tell(to: &To, alert: &Value) -> Result<(), String> {
     match to {
         To::Webhook(webhook) => post(webhook, &alert.to_string(), LONGEST).map_err(|why| format!("the webhook: {why}")),
         To::Command(words) => run(words, &alert.to_string()).map_err(|why| format!("the command {}: {why}", words[0])),
+        To::Log => {
+            let text = |name: &str| alert[name].as_str().unwrap_or_default();
+            let level = if text("state") == "firing" { Level::Warn } else { Level::Info };
+            remark(level, &format!("alert {} {}: {}", text("alert"), text("state"), text("text")));
+            Ok(())
+        }
     }
 }
 
