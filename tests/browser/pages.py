@@ -131,11 +131,29 @@ def the_keyboard_is_enough(browser: Browser) -> None:
 
 def figures_come_by_themselves(browser: Browser) -> None:
     browser.open("/queue/Mail")
-    browser.driver.execute_script("window.stays = true")
+    # Somebody who reads further down keeps the place where he is, and what is above goes on.
+    browser.driver.execute_script("window.read = document.querySelector('#errors a'); window.read.focus()")
     browser.server.enqueue(range(50, 54))
     browser.wait("the new items are counted", lambda: browser.find(".tiles dd").text == "7")
-    assert browser.driver.execute_script("return window.stays"), "without loading the page again"
+    stays = browser.driver.execute_script("return window.read.isConnected && document.activeElement === window.read")
+    assert stays, "without loading the page again, or taking away what has the focus"
     browser.judge("live")
+
+
+def many_pages_are_open_at_once(browser: Browser) -> None:
+    # A browser has six connections to a server, and each page listens.
+    here = browser.driver.current_window_handle
+    browser.driver.set_page_load_timeout(60)
+    for _ in range(8):
+        browser.driver.switch_to.new_window("tab")
+        browser.open("/queue/Mail")
+        assert "Ended a minute" in browser.text()
+        browser.wait("it goes on", lambda: "hidden" in (browser.find("#offline").get_attribute("outerHTML")))
+    for handle in browser.driver.window_handles:
+        if handle != here:
+            browser.driver.switch_to.window(handle)
+            browser.driver.close()
+    browser.driver.switch_to.window(here)
 
 
 def act(browser: Browser, start: str, verb: str, expected: str) -> None:
@@ -180,6 +198,7 @@ def main() -> None:
                 every_page,
                 the_keyboard_is_enough,
                 figures_come_by_themselves,
+                many_pages_are_open_at_once,
                 every_action,
                 what_leads_nowhere_says_so,
             ]:

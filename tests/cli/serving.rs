@@ -77,8 +77,8 @@ fn pages_show_what_is_there() {
     let failed = served.get("/queue/Mail/items?status=Failed");
     failed.shows(&["2 items", &key(&shell, 1), &key(&shell, 2)]);
     assert!(!failed.body.contains(&key(&shell, 4)));
-    served.get("/queue/Mail/items?error=bang").shows(&["1 items", &key(&shell, 3)]);
-    served.get(&format!("/queue/Mail/items?key={}", encoded(&key(&shell, 4)))).shows(&["1 items", "Completed"]);
+    served.get("/queue/Mail/items?error=bang").shows(&["1 item in", &key(&shell, 3)]);
+    served.get(&format!("/queue/Mail/items?key={}", encoded(&key(&shell, 4)))).shows(&["1 item in", "Completed"]);
     let one = served.get(&format!("/queue/Mail/item?key={}", encoded(&key(&shell, 3))));
     one.shows(&["bang", "Recipient", "r3", "due in ", "attempt 1 has failed"]);
     for (path, status) in [
@@ -109,7 +109,7 @@ fn many_items_come_page_by_page() {
     loop {
         let reply = served.get(&path);
         assert_eq!(reply.status, 200, "{reply:?}");
-        seen += reply.body.matches("<th scope=\"row\">").count();
+        seen += reply.body.matches("<th scope=\"row\" class=\"key\">").count();
         let Some(next) = reply.body.split("rel=\"next\" href=\"").nth(1) else { break };
         path = next.split('"').next().unwrap().replace("&amp;", "&");
         assert!(path.contains("status=Pending"), "{path}");
@@ -179,6 +179,21 @@ fn actions_are_shown_first_and_then_done() {
     assert_eq!(states(), before, "nothing is done by looking");
     let secret = preview.body.split("name=\"secret\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
     let form = |verb: &str, more: &str| format!("verb={verb}&secret={secret}{more}");
+
+    // What an item's state allows is offered, and what it does not is not promised.
+    let done = encoded(&key(&shell, 4));
+    let item = served.get(&format!("/queue/Mail/item?key={done}"));
+    assert!(!item.body.contains("/act?"), "nothing can be done to what is Completed: {}", item.body);
+    let refused = served.get(&format!("/queue/Mail/act?verb=cancel&key={done}"));
+    refused.shows(&["No items fit", "1 Completed: they are left as they are"]);
+    assert!(!refused.body.contains("<form"), "{}", refused.body);
+    served
+        .get("/queue/Mail/act?verb=cancel&status=Completed&status=Pending")
+        .shows(&["<b>1</b> item ", "These stay as they are: 2 Completed"]);
+    let waiting = served.get(&format!("/queue/Mail/item?key={}", encoded(&key(&shell, 3))));
+    let offered =
+        ["retry", "redrive", "cancel", "pause", "resume"].map(|verb| waiting.body.contains(&format!("verb={verb}&")));
+    assert_eq!(offered, [true, true, true, true, false]);
 
     // From elsewhere, without the secret, by another way.
     let here = format!("http://{}", served.address);
@@ -303,6 +318,17 @@ fn who_asks_is_known_or_refused() {
     assert_eq!(proxied.get("/").status, 403);
     assert_eq!(proxied.get_with("/", &[("X-Remote-User", " ")]).status, 403);
     assert_eq!(proxied.get_with("/", &[("X-Remote-User", "ann")]).status, 200);
+
+    // The log says who did what.
+    let acting = Served::start(&shell, &["--trust-header", "X-Remote-User", "--allow-actions"]);
+    let ann = ("X-Remote-User", "ann");
+    let preview = acting.get_with("/queue/Mail/act?verb=redrive", &[ann]);
+    let secret = preview.body.split("name=\"secret\" value=\"").nth(1).unwrap().split('"').next().unwrap();
+    let origin = format!("http://{}", acting.address);
+    let form = format!("verb=redrive&status=Failed&secret={secret}");
+    assert_eq!(acting.post("/queue/Mail/act", &[ann, ("Origin", &origin)], &form).status, 303);
+    let log = Served::log(&shell);
+    assert!(log.contains("redriven of Mail: 2, refused: 0; status=Failed; by ann (127.0.0.1, a proxy)"), "{log}");
 }
 
 #[test]
@@ -360,6 +386,31 @@ fn events_tell_of_new_figures() {
         .take(3)
         .collect();
     assert_eq!(lines, ["content-type: text/event-stream", "event: figures", "event: figures"]);
+}
+
+#[test]
+fn whoever_listens_takes_no_place_from_who_asks() {
+    let shell = Shell::new();
+    let served = Served::start(&shell, &[]).ready();
+    let listening: Vec<_> = (0..300)
+        .map(|_| {
+            let mut stream = served.connect();
+            write!(stream, "GET /events HTTP/1.1\r\nHost: {}\r\n\r\n", served.address).unwrap();
+            stream
+        })
+        .collect();
+    served.get("/").shows(&["Mail"]);
+    let refused = served.get("/events");
+    assert_eq!((refused.status, refused.header("connection")), (503, Some("close")));
+    drop(listening);
+    // What nobody listens to any more is noticed when the next figures are to be told.
+    until("there is room again", || {
+        let mut stream = served.connect();
+        write!(stream, "GET /events HTTP/1.1\r\nHost: {}\r\n\r\n", served.address).unwrap();
+        let mut line = String::new();
+        BufReader::new(stream).read_line(&mut line).unwrap();
+        line.contains(" 200 ")
+    });
 }
 
 /// Each figure that the dashboard shows is one that there is, with the labels that it goes by.

@@ -77,6 +77,19 @@ impl Verb {
         }
     }
 
+    /// The states of items that it can be done to at all; in any other they are left as they are.
+    #[cfg(feature = "serve")]
+    pub fn takes(self, state: ItemState) -> bool {
+        use ItemState::{Cancelled, Error, Failed, PartiallyCompleted, Paused, Pending, Processing, Terminated};
+        match self {
+            Self::Retry => state == Error,
+            Self::Resume => state == Paused,
+            Self::Pause => matches!(state, Pending | Processing | Error),
+            Self::Cancel => matches!(state, Pending | Processing | Error | Paused),
+            Self::Redrive => matches!(state, Failed | Cancelled | Terminated | PartiallyCompleted | Error | Paused),
+        }
+    }
+
     /// Does it to items of one page. An item that was changed since it was found is left alone.
     pub fn apply(self, queue: &Queue, page: &Batch) -> Result<Vec<Outcome>> {
         let settled = |action: Action, delay_ms: Option<i64>| {

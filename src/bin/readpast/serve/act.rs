@@ -21,7 +21,8 @@ const COUNTED: u32 = 1_000;
 const MOST: usize = 5_000;
 const SHOWN: usize = 50;
 
-fn explained(verb: Verb) -> &'static str {
+/// What it does to items, in a sentence or two.
+pub fn explained(verb: Verb) -> &'static str {
     match verb {
         Verb::Retry => "Items that wait for their next attempt become due at once. Their attempts count on.",
         Verb::Redrive => "Items that ended become Pending, due at once, with all their attempts.",
@@ -50,17 +51,19 @@ pub fn preview(app: &App, desk: &Desk, request: &Request) -> Answer {
         Err(answer) => return answer,
     };
     let (queue, mut fields) = (&desk.queue, fields(request));
-    let (mut items, mut states, mut total, mut more, mut problem) = (Vec::new(), BTreeMap::new(), 0, false, None);
+    let (mut items, mut states, mut others) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+    let (mut more, mut problem) = (false, None);
     // One bounded look, as the page of items takes it, whatever the size of the queue.
     let found = filter(&fields, verb.states())
         .and_then(|filter| queue.look(&filter, None, COUNTED, app.most).map_err(|error| told(&error)));
     match found {
         Ok((batch, further)) => {
-            total = batch.len();
-            more = further.is_some() || total == COUNTED as usize;
+            more = further.is_some() || batch.len() == COUNTED as usize;
             for item in batch.iter() {
-                *states.entry(item.state().map_or("gone", ItemState::as_str)).or_insert(0_u64) += 1;
-                if items.len() < SHOWN {
+                let is_possible = item.state().is_some_and(|state| verb.takes(state));
+                let counts = if is_possible { &mut states } else { &mut others };
+                *counts.entry(item.state().map_or("gone", ItemState::as_str)).or_insert(0_i64) += 1;
+                if is_possible && items.len() < SHOWN {
                     items.push(line(&item, &[]));
                 }
             }
@@ -69,14 +72,17 @@ pub fn preview(app: &App, desk: &Desk, request: &Request) -> Answer {
     }
     let query = query(&fields);
     fields.push(("verb".to_owned(), verb.word().to_owned()));
-    let states: Vec<_> = states.iter().map(|(state, count)| format!("{count} {state}")).collect();
+    let counted = |states: &BTreeMap<&str, i64>| {
+        states.iter().map(|(state, of)| format!("{} {state}", count(*of, false))).collect::<Vec<_>>().join(", ")
+    };
     let shown = json!({
         "queue": name(queue),
         "verb": verb.word(),
         "what": explained(verb),
         "items": items,
-        "states": states.join(", "),
-        "total": count(i64::try_from(total).unwrap_or(i64::MAX), false),
+        "states": counted(&states),
+        "others": counted(&others),
+        "total": count(states.values().sum(), false),
         "more": more,
         "counted": count(COUNTED.into(), false),
         "at_once": count(MOST as i64, false),
@@ -105,6 +111,11 @@ pub fn run(app: &App, desk: &Desk, request: &Request) -> Answer {
         Err(why) => return app.pages.problem(app, 400, "Nothing was done", &why),
     };
     let (mut done, mut refused) = (0, 0);
+    // Who did what to which items, whatever became of it.
+    let log = |done: usize, refused: usize| {
+        let name = queue.name();
+        note(&format!("{} of {name}: {done}, refused: {refused}; {}; by {}", verb.done(), query(&fields), request.who));
+    };
     for page in Pages::of(queue, &filter, BATCH).take(MOST / BATCH as usize) {
         let outcomes = page.and_then(|page| verb.apply(queue, &page));
         match outcomes {
@@ -114,12 +125,13 @@ pub fn run(app: &App, desk: &Desk, request: &Request) -> Answer {
                 refused += outcomes.len() - fine;
             }
             Err(failure) => {
+                log(done, refused);
                 let text = format!("{}. {}: {done}, before that.", words(&failure), verb.done());
                 return app.pages.problem(app, 502, "Not all items were changed", &text);
             }
         }
     }
-    note(&format!("{} of {}: {done}, refused: {refused}; {}", verb.done(), queue.name(), query(&fields)));
+    log(done, refused);
     let back = format!("did={}&done={done}&refused={refused}", verb.word());
     let place = match request.one("key") {
         Some(key) => format!("/queue/{}/item?key={}&{back}", encode(queue.name()), encode(key)),

@@ -1,6 +1,5 @@
 //! Figures over time as a picture: an SVG that stands in the page. Shapes and numbers alone come from here; no text of a user's.
 
-use super::show::count;
 use std::fmt::Write;
 use std::time::{Duration, SystemTime};
 
@@ -14,52 +13,58 @@ pub struct Line {
     /// What it is, in the legend and as a class of the style sheet.
     pub name: &'static str,
     pub class: &'static str,
-    pub values: Vec<i64>,
+    /// Its values; none where nothing was known.
+    pub values: Vec<Option<i64>>,
 }
 
-/// Lines over the same times, from zero up; the newest at the right.
+impl Line {
+    fn now(&self, words: fn(i64) -> String) -> String {
+        self.values.last().copied().flatten().map_or_else(|| "–".to_owned(), words)
+    }
+}
+
+/// Lines over the same times, from zero up; the newest at the right. `words` says a value.
 #[allow(clippy::cast_precision_loss, reason = "a pixel is as near as it gets")]
-pub fn draw(title: &str, times: &[SystemTime], lines: &[Line], every: Duration) -> String {
-    let most = lines.iter().flat_map(|line| &line.values).copied().max().unwrap_or(0).max(1);
+pub fn draw(title: &str, times: &[SystemTime], lines: &[Line], every: Duration, words: fn(i64) -> String) -> String {
+    let most = lines.iter().flat_map(|line| &line.values).flatten().copied().max().unwrap_or(0).max(1);
     let top = round_up(most);
     let mut out = String::new();
     let (Some(first), Some(last)) = (times.first(), times.last()) else { return out };
     let whole = seconds(*first, *last).max(1.0);
     let x = |at: SystemTime| seconds(*first, at) / whole * WIDTH;
     let y = |value: i64| HEIGHT - value as f64 / top as f64 * HEIGHT;
-    let said: Vec<_> = lines
-        .iter()
-        .map(|line| format!("{} now {}", line.name, count(line.values.last().copied().unwrap_or(0), false)))
-        .collect();
-    let label = format!("{title}, the last {}: {}; at most {}", span(whole), said.join(", "), count(most, false));
+    let said: Vec<_> = lines.iter().map(|line| format!("{} now {}", line.name, line.now(words))).collect();
+    let label = format!("{title}, the last {}: {}; at most {}", span(whole), said.join(", "), words(most));
+    let half = if top % 2 == 0 { words(top / 2) } else { String::new() };
     let _ = write!(
         out,
-        "<svg class=\"chart\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{label}\">\
+        "<div class=\"plot\" aria-hidden=\"true\"><span>{2}</span><span>{half}</span></div><svg class=\"chart\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{label}\">\
          <line class=\"grid\" x1=\"0\" x2=\"{WIDTH}\" y1=\"{0}\" y2=\"{0}\"/><line class=\"grid\" x1=\"0\" x2=\"{WIDTH}\" y1=\"{1}\" y2=\"{1}\"/>",
         HEIGHT / 2.0,
-        HEIGHT
+        HEIGHT,
+        words(top),
     );
     let wide = GAPS * every.as_secs_f64();
     for line in lines {
         let mut path = String::new();
         let mut before: Option<SystemTime> = None;
-        for (at, value) in times.iter().zip(&line.values) {
+        let known = times.iter().zip(&line.values).filter_map(|(at, value)| Some((at, (*value)?)));
+        for (at, value) in known {
             let joined = before.is_some_and(|before| seconds(before, *at) <= wide);
-            let _ = write!(path, "{}{:.1} {:.1}", if joined { "L" } else { "M" }, x(*at), y(*value));
+            let _ = write!(path, "{}{:.1} {:.1}", if joined { "L" } else { "M" }, x(*at), y(value));
             before = Some(*at);
         }
         let _ = write!(out, "<path class=\"line {}\" d=\"{path}\"/>", line.class);
     }
     out.push_str("</svg>");
     let legend = lines.iter().fold(String::new(), |mut legend, line| {
-        let now = count(line.values.last().copied().unwrap_or(0), false);
+        let now = line.now(words);
         let _ = write!(legend, "<li class=\"{}\">{} <b>{now}</b></li>", line.class, line.name);
         legend
     });
     format!(
-        "<figure><figcaption>{title} <small>the last {}, up to {}</small></figcaption>{out}<ul class=\"legend\">{legend}</ul></figure>",
-        span(whole),
-        count(top, false)
+        "<figure><figcaption>{title} <small>the last {}</small></figcaption><div class=\"drawn\">{out}</div><ul class=\"legend\">{legend}</ul></figure>",
+        span(whole)
     )
 }
 
@@ -94,17 +99,29 @@ mod tests {
         SystemTime::UNIX_EPOCH + Duration::from_secs(second)
     }
 
+    fn words(value: i64) -> String {
+        value.to_string()
+    }
+
     #[test]
     fn a_gap_is_not_bridged() {
-        let line = Line { name: "due", class: "due", values: vec![0, 5, 10] };
-        let svg = draw("Backlog", &[at(0), at(5), at(100)], &[line], Duration::from_secs(5));
+        let line = Line { name: "due", class: "due", values: vec![Some(0), Some(5), Some(10)] };
+        let svg = draw("Backlog", &[at(0), at(5), at(100)], &[line], Duration::from_secs(5), words);
         assert!(svg.contains("d=\"M0.0 120.0L30.0 60.0M600.0 0.0\""), "{svg}");
         assert!(svg.contains("due now 10; at most 10"), "{svg}");
+        assert!(svg.contains("<span>10</span><span>5</span>"), "what its height means: {svg}");
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_drawn() {
+        let line = Line { name: "p90", class: "due", values: vec![None, Some(10), None] };
+        let svg = draw("Times", &[at(0), at(5), at(10)], &[line], Duration::from_secs(5), words);
+        assert!(svg.contains("d=\"M300.0 0.0\"") && svg.contains("<b>–</b>"), "{svg}");
     }
 
     #[test]
     fn nothing_known_is_nothing_drawn() {
-        assert_eq!(draw("Backlog", &[], &[], Duration::from_secs(5)), "");
+        assert_eq!(draw("Backlog", &[], &[], Duration::from_secs(5), words), "");
     }
 
     #[test]

@@ -6,6 +6,9 @@ use crate::failure::{Result, usage};
 use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderName, ORIGIN};
 use std::net::IpAddr;
 
+/// The characters of a name that are logged.
+const LONGEST_NAME: usize = 100;
+
 /// Whom to serve.
 pub enum Pass {
     /// Whoever reaches the address.
@@ -68,6 +71,24 @@ impl Guard {
         }
     }
 
+    /// Who asks, for the log: whom the proxy has named; else what a log-in gives as its name, which anybody may choose, and
+    /// from where.
+    pub fn names(&self, headers: &HeaderMap, from: IpAddr) -> String {
+        let text = |name: &str| headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+        let (name, from) = match &self.pass {
+            Pass::Anybody => (None, from.to_string()),
+            Pass::Header(header) => (text(header), format!("{from}, a proxy")),
+            Pass::Token(_) => (text(AUTHORIZATION.as_str()).as_deref().and_then(user_of), from.to_string()),
+        };
+        // On one line, whatever it is.
+        let plain = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+        let name = name.map(|name| name.trim().chars().take(LONGEST_NAME).map(plain).collect::<String>());
+        match name.filter(|name| !name.is_empty()) {
+            Some(name) => format!("{name} ({from})"),
+            None => from,
+        }
+    }
+
     /// Whether a form was sent from a page of ours.
     pub fn trusts_form(&self, headers: &HeaderMap, secret: Option<&str>) -> bool {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
@@ -111,8 +132,19 @@ fn token_of(value: &str) -> Option<String> {
     if !scheme.eq_ignore_ascii_case("basic") {
         return None;
     }
-    let pair = String::from_utf8(base64(rest.trim())?).ok()?;
-    Some(pair.split_once(':')?.1.to_owned())
+    Some(pair(rest)?.1)
+}
+
+/// The name in `Basic`.
+fn user_of(value: &str) -> Option<String> {
+    let (scheme, rest) = value.split_once(' ')?;
+    if scheme.eq_ignore_ascii_case("basic") { Some(pair(rest)?.0) } else { None }
+}
+
+/// The name and the password of a log-in.
+fn pair(encoded: &str) -> Option<(String, String)> {
+    let pair = String::from_utf8(base64(encoded.trim())?).ok()?;
+    pair.split_once(':').map(|(name, password)| (name.to_owned(), password.to_owned()))
 }
 
 /// Equality that takes the same time wherever the difference is.
@@ -134,6 +166,22 @@ mod tests {
 
     fn guard(pass: Pass) -> Guard {
         Guard::new(pass, vec!["Queues.example".to_owned()]).unwrap()
+    }
+
+    #[test]
+    fn who_asks_has_a_name_for_the_log() {
+        let from = IpAddr::from([10, 0, 0, 1]);
+        let named = |pass, pairs: &[(&'static str, &str)]| guard(pass).names(&headers(pairs), from);
+        assert_eq!(named(Pass::Anybody, &[("x-remote-user", "ann")]), "10.0.0.1");
+        let header = || Pass::Header("x-remote-user".to_owned());
+        assert_eq!(named(header(), &[("x-remote-user", " ann ")]), "ann (10.0.0.1, a proxy)");
+        let token = || Pass::Token("t".repeat(16));
+        // ann:t, and a name with a line of its own in it.
+        assert_eq!(named(token(), &[("authorization", "Basic YW5uOnQ=")]), "ann (10.0.0.1)");
+        assert_eq!(named(token(), &[("authorization", "Basic YQpiOnQ=")]), "a\u{fffd}b (10.0.0.1)");
+        assert_eq!(named(token(), &[("authorization", "Bearer tttt")]), "10.0.0.1");
+        let long = "a".repeat(1000);
+        assert_eq!(named(header(), &[("x-remote-user", &long)]).len(), LONGEST_NAME + " (10.0.0.1, a proxy)".len());
     }
 
     #[test]

@@ -1,15 +1,15 @@
 //! Items: those that fit a filter, and one in full.
 
-use super::App;
 use super::answer::Answer;
 use super::desk::Desk;
 use super::encoding::encode;
 use super::request::Request;
 use super::show::plain;
+use super::{App, act};
 use crate::duration;
 use crate::filter::ago;
 use crate::steer::Verb;
-use readpast::{Attempt, ErrorKind, Filter, Item, ItemState, Queue, Value};
+use readpast::{Attempt, ErrorKind, Filter, Item, ItemState, Queue, Value, Why};
 use serde_json::json;
 
 /// Items on a page.
@@ -106,7 +106,7 @@ pub fn list(app: &App, desk: &Desk, request: &Request) -> Answer {
         "further": further,
         "problem": problem,
         "query": query(&fields),
-        "verbs": verbs(),
+        "verbs": verbs(&asked_states(&fields)),
         "said": said(request),
     });
     app.pages.answer(app, if problem.is_some() { 400 } else { 200 }, "items.html", shown)
@@ -124,7 +124,10 @@ pub fn one(app: &App, desk: &Desk, request: &Request) -> Answer {
         let text = crate::why::unseen(queue, key);
         return app.pages.problem(app, 404, "There is no such item", &text);
     };
-    let why = match queue.why(key) {
+    let why = queue.why(key);
+    // The one to look at next.
+    let blocker = if let Ok(Some(Why::Blocked { by, .. })) = &why { Some(by.clone()) } else { None };
+    let why = match why {
         Ok(Some(why)) => why.to_string(),
         Ok(None) => "it was deleted just now".to_owned(),
         Err(error) => told(&error),
@@ -154,8 +157,9 @@ pub fn one(app: &App, desk: &Desk, request: &Request) -> Answer {
         "attempts": attempts,
         "unseen": unseen,
         "item": {"key": item.key(), "state": state(&item), "attempt": item.attempt(), "columns": columns},
-        "why": why,
-        "verbs": verbs(),
+        "why": plain(&why),
+        "blocker": blocker,
+        "verbs": item.state().map(|state| verbs(&[state])),
         "said": said(request),
     });
     app.pages.answer(app, 200, "item.html", shown)
@@ -164,11 +168,13 @@ pub fn one(app: &App, desk: &Desk, request: &Request) -> Answer {
 /// An attempt that has ended, for the page of its item.
 fn attempted(attempt: &Attempt) -> serde_json::Value {
     let shown = |value: &Option<String>| text(value.as_deref().map(Value::Text), LONG);
+    // To the second: what the span says, the item's own columns say exactly.
+    let moment = |time: &str| plain(time.get(..19).unwrap_or(time)).replace('T', " ");
     json!({
         "number": attempt.number,
         "worker": shown(&attempt.worker),
-        "started": shown(&attempt.started),
-        "ended": attempt.ended,
+        "started": attempt.started.as_deref().map_or_else(|| "–".to_owned(), moment),
+        "ended": moment(&attempt.ended),
         "outcome": attempt.outcome.as_str(),
         "step": shown(&attempt.step),
         "response": shown(&attempt.response),
@@ -199,8 +205,16 @@ fn shown_columns(queue: &Queue) -> impl Iterator<Item = &str> {
     queue.spec().columns.iter().filter(|column| !column.secret).map(|column| column.name.as_str())
 }
 
-fn verbs() -> Vec<&'static str> {
-    Verb::ALL.iter().map(|verb| verb.word()).collect()
+/// What can be done to items of these states, or of any where none is given, with what it does.
+fn verbs(states: &[ItemState]) -> serde_json::Value {
+    let is_possible = |verb: &&Verb| states.is_empty() || states.iter().any(|state| verb.takes(*state));
+    let verbs = Verb::ALL.iter().filter(is_possible);
+    verbs.map(|verb| json!({"word": verb.word(), "what": act::explained(*verb)})).collect()
+}
+
+/// The states that were asked for; what is none is told elsewhere.
+fn asked_states(fields: &[(String, String)]) -> Vec<ItemState> {
+    fields.iter().filter(|(name, _)| name == "status").filter_map(|(_, value)| value.parse().ok()).collect()
 }
 
 fn state(item: &Item<'_>) -> &'static str {
@@ -265,6 +279,7 @@ mod tests {
         assert_eq!(text(Some(Value::Text("abc")), 2), "ab…");
         assert_eq!(text(Some(Value::Text("ab")), 2), "ab");
         assert_eq!(text(Some(Value::Text("a\u{202e}b\u{1b}c")), 9), "a\u{fffd}b\u{fffd}c");
+        assert_eq!(text(Some(Value::Text("a\r\nb\rc")), 9), "a\nb\u{fffd}c", "as Windows ends lines");
         assert_eq!(text(Some(Value::Null), 9), "–");
     }
 }

@@ -12,15 +12,17 @@ use hyper::body::{Bytes, Incoming};
 use hyper::{Method, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::time::timeout;
 
 /// Connections at a time; one more waits.
 const MOST_CONNECTIONS: usize = 256;
+/// How many of them may listen to events: pages that are left open take no place from whoever asks something.
+const MOST_LISTENERS: usize = 192;
 /// Calls to the database at a time.
 const MOST_CALLS: usize = 8;
 /// The longest request line with its headers, and the longest form.
@@ -39,6 +41,7 @@ struct Shared {
     /// The number of the latest figures.
     news: watch::Receiver<u64>,
     calls: Semaphore,
+    listeners: Arc<Semaphore>,
 }
 
 /// Serves until a signal comes, and says which.
@@ -57,7 +60,8 @@ pub fn serve(
         .build()
         .map_err(|error| cannot("no threads to serve with", &error))?;
     let (tell, news) = watch::channel(0);
-    let shared = Arc::new(Shared { app: Arc::clone(&app), news, calls: Semaphore::new(MOST_CALLS) });
+    let (calls, listeners) = (Semaphore::new(MOST_CALLS), Arc::new(Semaphore::new(MOST_LISTENERS)));
+    let shared = Arc::new(Shared { app: Arc::clone(&app), news, calls, listeners });
     let signal = runtime.block_on(async {
         let listener =
             TcpListener::bind(address).await.map_err(|error| cannot(&format!("cannot listen on {address}"), &error))?;
@@ -79,11 +83,11 @@ pub fn serve(
             });
             let Ok((place, accepted)) = next.await else { continue };
             match accepted {
-                Ok((stream, _)) => {
+                Ok((stream, from)) => {
                     let shared = Arc::clone(&shared);
                     tokio::spawn(async move {
                         let _place = place;
-                        converse(stream, shared).await;
+                        converse(stream, from.ip(), shared).await;
                     });
                 }
                 Err(error) => {
@@ -100,8 +104,8 @@ pub fn serve(
 }
 
 /// One connection, from its first request to its last.
-async fn converse(stream: TcpStream, shared: Arc<Shared>) {
-    let service = hyper::service::service_fn(move |request| answer(Arc::clone(&shared), request));
+async fn converse(stream: TcpStream, from: IpAddr, shared: Arc<Shared>) {
+    let service = hyper::service::service_fn(move |request| answer(Arc::clone(&shared), from, request));
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(SLOWEST)
@@ -113,12 +117,13 @@ async fn converse(stream: TcpStream, shared: Arc<Shared>) {
 
 async fn answer(
     shared: Arc<Shared>,
+    from: IpAddr,
     request: hyper::Request<Incoming>,
 ) -> std::result::Result<Response<Content>, Infallible> {
-    Ok(decide(shared, request).await.into_response())
+    Ok(decide(shared, from, request).await.into_response())
 }
 
-async fn decide(shared: Arc<Shared>, request: hyper::Request<Incoming>) -> Answer {
+async fn decide(shared: Arc<Shared>, from: IpAddr, request: hyper::Request<Incoming>) -> Answer {
     let (head, body) = request.into_parts();
     let guard = &shared.app.guard;
     if !guard.knows_host(&head.headers) {
@@ -137,7 +142,10 @@ async fn decide(shared: Arc<Shared>, request: hyper::Request<Incoming>) -> Answe
         return refusal;
     }
     if path == "/events" && !posts {
-        return Answer::events(events(shared.news.clone()));
+        return match Arc::clone(&shared.listeners).try_acquire_owned() {
+            Ok(place) => Answer::events(events(shared.news.clone(), place)),
+            Err(_) => Answer::refusal(503, "Too many listen already.").with("connection", "close"),
+        };
     }
     let form = if posts {
         let read = timeout(SLOWEST, Limited::new(body, MOST_FORM).collect()).await;
@@ -149,7 +157,8 @@ async fn decide(shared: Arc<Shared>, request: hyper::Request<Incoming>) -> Answe
     } else {
         None
     };
-    let request = Request::new(&head.uri, head.headers, form.as_deref());
+    let who = guard.names(&head.headers, from);
+    let request = Request::new(&head.uri, head.headers, form.as_deref(), who);
     let Ok(_turn) = shared.calls.acquire().await else { return Answer::refusal(503, "The server is about to end.") };
     let app = Arc::clone(&shared.app);
     let answered = tokio::task::spawn_blocking(move || routes::route(&app, &request)).await;
@@ -157,9 +166,10 @@ async fn decide(shared: Arc<Shared>, request: hyper::Request<Incoming>) -> Answe
 }
 
 /// A line whenever there are new figures.
-fn events(mut news: watch::Receiver<u64>) -> mpsc::Receiver<Bytes> {
+fn events(mut news: watch::Receiver<u64>, place: OwnedSemaphorePermit) -> mpsc::Receiver<Bytes> {
     let (send, events) = mpsc::channel(4);
     tokio::spawn(async move {
+        let _place = place;
         let mut line = Bytes::from_static(b"retry: 3000\n\n");
         while send.send(line).await.is_ok() {
             line = match timeout(Duration::from_secs(15), news.changed()).await {

@@ -11,12 +11,14 @@ pub struct Request {
     /// What a form brought; `None` where none was sent.
     pub form: Option<Vec<(String, String)>>,
     pub headers: HeaderMap,
+    /// Who asks, as the log names them.
+    pub who: String,
 }
 
 impl Request {
-    pub fn new(uri: &hyper::Uri, headers: HeaderMap, form: Option<&str>) -> Self {
+    pub fn new(uri: &hyper::Uri, headers: HeaderMap, form: Option<&str>, who: String) -> Self {
         let path = uri.path().split('/').filter(|part| !part.is_empty()).map(|part| decode(part, false)).collect();
-        Self { path, query: pairs(uri.query().unwrap_or_default()), form: form.map(pairs), headers }
+        Self { path, query: pairs(uri.query().unwrap_or_default()), form: form.map(pairs), headers, who }
     }
 
     pub fn path(&self) -> Vec<&str> {

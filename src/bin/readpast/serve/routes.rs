@@ -91,10 +91,15 @@ fn is_own(spec: &QueueSpec) -> bool {
 
 fn charts(app: &App, looks: &[Arc<Look>]) -> String {
     let times: Vec<_> = looks.iter().map(|look| look.at).collect();
-    let line = |name, class, of: fn(&Look) -> i64| chart::Line {
+    let known = |name, class, of: fn(&Look) -> Option<i64>| chart::Line {
         name,
         class,
         values: looks.iter().map(|look| of(look)).collect(),
+    };
+    let line = |name, class, of: fn(&Look) -> i64| chart::Line {
+        name,
+        class,
+        values: looks.iter().map(|look| Some(of(look))).collect(),
     };
     let backlog = [
         line("due", "due", |look| look.watched.stats.due),
@@ -102,7 +107,16 @@ fn charts(app: &App, looks: &[Arc<Look>]) -> String {
     ];
     let ended = [line("ended a minute", "ended", |look| look.watched.ended_per_minute)];
     let failed = [line("failed", "failed", |look| look.watched.stats.count(ItemState::Failed))];
-    let drawn =
-        [("What waits and what is in work", &backlog[..]), ("What ends", &ended[..]), ("What has failed", &failed[..])];
-    drawn.iter().map(|(title, lines)| chart::draw(title, &times, lines, app.every)).collect()
+    let took = [
+        known("waiting", "due", |look| look.watched.stats.wait_ms[1]),
+        known("running", "flight", |look| look.watched.stats.run_ms[1]),
+    ];
+    let counts: fn(i64) -> String = |value| show::count(value, false);
+    let drawn = [
+        ("What waits and what is in work", &backlog[..], counts),
+        ("What ends", &ended[..], counts),
+        ("What has failed", &failed[..], counts),
+        ("How long nine of ten wait and run at most", &took[..], span_text),
+    ];
+    drawn.iter().map(|(title, lines, words)| chart::draw(title, &times, lines, app.every, *words)).collect()
 }

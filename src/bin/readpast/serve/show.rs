@@ -28,8 +28,11 @@ pub fn plain(text: &str) -> String {
         (c.is_control() && c != '\n' && c != '\t')
             || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
-    text.chars().map(|c| if hidden(c) { '\u{fffd}' } else { c }).collect()
+    text.replace("\r\n", "\n").chars().map(|c| if hidden(c) { '\u{fffd}' } else { c }).collect()
 }
+
+/// What is due for longer than this wants somebody to look, although there are workers: it may wait for one that is stuck.
+const LATE_MS: i64 = 10 * 60_000;
 
 /// Whether a queue wants somebody to look after it, and why; nothing where all is well.
 pub fn concerns(watched: &Watched) -> Vec<String> {
@@ -44,6 +47,8 @@ pub fn concerns(watched: &Watched) -> Vec<String> {
     }
     if stats.due > 0 && stats.workers_busy == 0 && stats.oldest_due_ms.is_some_and(|ms| ms > 60_000) {
         found.push("items are due and no worker holds any".to_owned());
+    } else if let Some(ms) = stats.oldest_due_ms.filter(|ms| *ms > LATE_MS) {
+        found.push(format!("an item has been due for {}", span_text(ms)));
     }
     found
 }
@@ -80,6 +85,12 @@ pub fn figures(watched: &Watched) -> Value {
             json!({"name": name, "items": count(holding.items, false), "longest": span(holding.longest_ms)})
         })
         .collect();
+    // The procedure names so many of them.
+    let holders = match workers.len() {
+        1 => "1 worker".to_owned(),
+        100 => "100 workers or more".to_owned(),
+        many => format!("{many} workers"),
+    };
     let errors: Vec<_> = watched
         .errors
         .iter()
@@ -121,6 +132,7 @@ pub fn figures(watched: &Watched) -> Value {
         "window": count(watched.window, false),
         "window_capped": watched.window_capped,
         "workers": workers,
+        "holders": holders,
         "errors": errors,
         "concerns": concerns(watched),
     })
@@ -146,6 +158,9 @@ mod tests {
         assert_eq!(concerns(&watched).len(), 1);
         watched.stats.workers_busy = 1;
         assert!(concerns(&watched).is_empty());
+        watched.stats.oldest_due_ms = Some(11 * 60_000);
+        assert_eq!(concerns(&watched), ["an item has been due for 11 m 00 s"]);
+        watched.stats.oldest_due_ms = Some(61_000);
         (watched.stats.counts[3], watched.stats.expired) = (2, 3);
         assert_eq!(concerns(&watched), ["2 failed", "3 held by workers that are gone"]);
     }
