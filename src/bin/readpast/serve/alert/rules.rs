@@ -70,7 +70,9 @@ impl Rules {
                     false
                 }
                 (other, _) => {
-                    return Err(format!("{other}: there are webhook (text), command (a list), log (true) and [[rule]]"));
+                    return Err(format!(
+                        "{other}: there are webhook (text), command (a list), log (true) and [[rule]]"
+                    ));
                 }
             };
             if other {
