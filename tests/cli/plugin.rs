@@ -77,7 +77,9 @@ fn what_cannot_be_found_out_is_unknown() {
     let nobody = shell.bare(&["check", "Mail"]).output().unwrap();
     assert_eq!(nobody.status.code(), Some(3));
     for wrong in [&["check"][..], &["check", "Mail", "--failed", "10,5"], &["check", "Mail", "--oldest", "soon"]] {
-        assert_eq!(shell.run(wrong).status, Some(3), "{wrong:?}");
+        let done = shell.run(wrong);
+        assert_eq!((done.status, done.out.lines().count()), (Some(3), 1), "{done:?}");
+        assert!(done.out.starts_with("READPAST UNKNOWN - ") && done.err.contains("--help"), "{done:?}");
     }
     assert_eq!(shell.run(&["stats", "Mail", "--watch=0"]).status, Some(2), "the others' status is theirs");
 }

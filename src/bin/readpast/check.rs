@@ -181,6 +181,13 @@ fn unknown(message: &str, out: &Output) -> Result<Exit> {
     Ok(Exit::Plugin(3))
 }
 
+/// The answer to arguments that are none. It may get lost: the status says as much.
+pub fn refused(message: &str, is_json: bool) -> Exit {
+    let out = Output::new(is_json);
+    let _ = unknown(message, &out).and_then(|_| out.flush());
+    Exit::Plugin(3)
+}
+
 /// Whether a monitoring system waits for the answer to these arguments, which clap did not understand.
 pub fn is_meant(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> bool {
     arguments.into_iter().skip(1).take_while(|argument| argument != "--").any(|argument| argument == "check")

@@ -120,18 +120,19 @@ fn read_line(arguments: &[std::ffi::OsString]) -> Result<service::Line> {
 
 /// Arguments that are none, or help that was asked for.
 fn refuse(error: &clap::Error) -> ExitCode {
-    if error.use_stderr() && check::is_meant(std::env::args_os()) {
-        let _ = error.print();
-        return exit::Exit::Plugin(3).into();
-    }
-    let arguments = std::env::args_os().take_while(|argument| argument != "--");
-    if !error.use_stderr() || !arguments.into_iter().any(|argument| argument == "--json") {
-        error.exit();
-    }
+    let is_json = std::env::args_os().take_while(|argument| argument != "--").any(|argument| argument == "--json");
     // What follows is for people: how the subcommand is used, and where there is more.
     let text = error.to_string();
     let what = text.split("\n\nUsage:").next().unwrap_or_default().split("\n\nFor more information").next();
     let message = what.unwrap_or_default().trim_start_matches("error: ").trim_end();
+    if error.use_stderr() && check::is_meant(std::env::args_os()) {
+        // A monitoring system shows standard output; who tries it by hand reads on.
+        let _ = error.print();
+        return check::refused(message, is_json).into();
+    }
+    if !error.use_stderr() || !is_json {
+        error.exit();
+    }
     let failure = failure::usage(message);
     failure.report(true);
     failure.exit().into()
