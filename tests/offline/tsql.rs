@@ -39,13 +39,12 @@ impl Finding {
     }
 }
 
-const RULES: [fn(&Batch, &mut Vec<Finding>); 15] = [
+const RULES: [fn(&Batch, &mut Vec<Finding>); 14] = [
     names::variables_are_declared_once,
     names::columns_are_declared_once,
     hints::readpast_needs_rowlock,
     hints::targets_need_rowlock,
     hints::locked_top_needs_force_order,
-    hints::tables_beside_locked_ones_have_hints,
     objects::filtered_indexes_have_their_filter,
     objects::nothing_is_looked_for_by_open_like,
     objects::schemas_have_an_owner,
@@ -63,6 +62,7 @@ fn check(script: &str, ddl: &str, queue: &str, found: &mut Vec<Finding>) -> usiz
     let theirs = text::batches(ddl, queue);
     theirs.iter().chain(&batches).for_each(|batch| types.learn(batch));
     hints::indexes_named_are_made(&batches, &theirs, found);
+    hints::tables_beside_locked_ones_have_hints(&batches, found);
     let mut compared = 0;
     for batch in &batches {
         RULES.iter().for_each(|rule| rule(batch, found));

@@ -116,15 +116,17 @@ fn end_of_name(tokens: &[Token], mut at: usize) -> usize {
 
 /// A statement that locks the rows of one table, or passes over locked ones, and says nothing of a table beside it: with row
 /// versions it reads that as it was before the lock, and without them it waits there for whom it has just passed over.
-pub fn tables_beside_locked_ones_have_hints(batch: &Batch, found: &mut Vec<Finding>) {
-    if !batch.is_procedure() {
-        return;
-    }
+pub fn tables_beside_locked_ones_have_hints(batches: &[Batch], found: &mut Vec<Finding>) {
     let by_lock = |list: &Option<&[Token]>| list.is_some_and(|list| has(list, "READPAST") || has(list, "UPDLOCK"));
-    let statements: Vec<Vec<Read<'_>>> = batch.statements().map(reads).collect();
-    let locked: BTreeSet<&str> =
-        statements.iter().flatten().filter(|read| by_lock(&read.hints)).map(|read| read.table).collect();
-    for statement in statements.iter().filter(|reads| reads.iter().any(|read| by_lock(&read.hints))) {
+    let procedures = || batches.iter().filter(|batch| batch.is_procedure());
+    let all = || procedures().flat_map(|batch| batch.statements().map(move |statement| (batch, reads(statement))));
+    // What is locked, or passed over, anywhere.
+    let locked: BTreeSet<String> = all()
+        .flat_map(|(_, reads)| reads)
+        .filter(|read| by_lock(&read.hints))
+        .map(|read| read.table.to_owned())
+        .collect();
+    for (batch, statement) in all().filter(|(_, reads)| reads.iter().any(|read| by_lock(&read.hints))) {
         for read in statement.iter().filter(|read| read.hints.is_none() && locked.contains(read.table)) {
             let detail = read.table.to_owned();
             found.push(Finding { detail, ..Finding::new("table-beside-without-hints", batch, read.line) });
