@@ -1,0 +1,194 @@
+//! What `sql/README.md` asks of each statement, on each server.
+
+use super::queues::ADOPTED;
+use super::{Rendered, code};
+use readpast::ident::Identifier;
+use readpast::spec::{EXAMPLES, QueueSpec};
+use readpast::{Dialect, render};
+
+/// The words between `start` and the next closing parenthesis, for each occurrence.
+fn lists_after<'a>(text: &'a str, start: &'a str) -> impl Iterator<Item = &'a str> {
+    text.split(start).skip(1).map(|rest| rest.split_once(')').unwrap().0)
+}
+
+#[test]
+fn transact_sql_keeps_its_rules() {
+    let rendered = Rendered::new(Dialect::SqlServer, "queue");
+    let mut procedures = 0;
+    for statement in rendered.statements() {
+        let code = code(statement);
+        let adopted = code.contains("_Lease]");
+        for banned in [
+            "sp_addmessage",
+            "RAISERROR",
+            "sp_executesql",
+            "NOLOCK",
+            "GETDATE",
+            "GETUTCDATE",
+            " SYSDATETIME()",
+            "MERGE ",
+        ] {
+            // A table in local time has it as a default, when it is made.
+            let code = code.replace("DEFAULT SYSDATETIME()", "");
+            assert!(!code.contains(banned), "{banned} in {statement}");
+        }
+        assert!(
+            !code.contains("EXECUTE (")
+                || ["N'CREATE SCHEMA ", "N'CREATE FUNCTION ", "N'CREATE VIEW ", "@_Row);", "@_History);"]
+                    .iter()
+                    .any(|what| code.contains(&format!("EXECUTE ({what}"))),
+            "dynamic SQL in {statement}"
+        );
+        for number in code.split("THROW ").skip(1).map(|rest| rest.split(',').next().unwrap()) {
+            assert!(
+                ["50005", "50012", "50013", "50014", "50021", "50023", "50024", "50025", "50026"].contains(&number),
+                "{statement}"
+            );
+        }
+        for hints in lists_after(&code, "WITH (").filter(|hints| hints.contains("PAST") || hints.contains("UPDLOCK")) {
+            // Outside of these no other isolation level, and no lock of a page, is ever asked for.
+            let reads_past = hints.contains("READPAST");
+            assert_eq!(hints.contains("READCOMMITTEDLOCK"), reads_past, "{hints} in {statement}");
+        }
+        if !code.contains("CREATE OR ALTER PROCEDURE") {
+            continue;
+        }
+        procedures += 1;
+        assert!(statement.contains("Table access order: "), "{statement}");
+        assert!(code.contains("SET NOCOUNT, XACT_ABORT ON;"), "{statement}");
+        let name = code.split('[').nth(2).unwrap().split(']').next().unwrap();
+        if name.ends_with("_trx") {
+            for part in [
+                "SET TRANSACTION ISOLATION LEVEL READ COMMITTED;",
+                "SET IMPLICIT_TRANSACTIONS OFF;",
+                "IF @@TRANCOUNT > 0\n        THROW 50012",
+            ] {
+                assert!(code.contains(part), "{name} lacks {part}");
+            }
+        } else if name.ends_with("_utx") {
+            assert!(code.contains("IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0\n        THROW 50012"), "{name}");
+            assert!(!code.contains("COMMIT TRANSACTION") && !code.contains("ROLLBACK"), "{name}");
+        }
+        if name.starts_with("Next_") {
+            let hints = "WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([";
+            // Where the due time gives the order there are two: for those without one, then for those that are due.
+            let most = if adopted { 2 } else { 1 };
+            // Where an entry is not kept, it is the row that is locked for it.
+            let row = "WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)";
+            let found = code.matches(hints).count() + code.lines().filter(|line| line.trim() == row).count();
+            assert!((1..=most).contains(&found), "{name}: one locking access chooses the items");
+        }
+    }
+    let tables = EXAMPLES.iter().filter(|(_, text)| text.contains("[table]")).count() + ADOPTED.len();
+    // Three of the queues remember their attempts, one deletes what is over, one is claimed by somebody else.
+    assert_eq!(
+        procedures,
+        2 + (6 + tables) * 18 + 3 + 1 + 1,
+        "two for the schema, eighteen a queue, whoever made its table"
+    );
+}
+
+#[test]
+fn a_claim_of_an_adopted_table_is_one_seek() {
+    let schema = Identifier::new("the schema", "queue").unwrap();
+    let words = |text: &str| {
+        let objects = render::queue(Dialect::SqlServer, &schema, &QueueSpec::from_toml(text).unwrap()).unwrap();
+        let script = render::text(Dialect::SqlServer, &objects);
+        script.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    for (name, index, predicate, order) in [
+        ("four_queue", "[big_idea]", "q.[in_process] = 0", "q.[id]"),
+        ("four_queue_scheduler", "[big_idea]", "q.[in_process] = 0", "q.[id]"),
+        ("email_requests", "[IX_EmailRequests_Due]", "q.[IsProcessed] = 0", "q.[Created], q.[Id]"),
+        ("email_requests_lifo", "[IX_EmailRequestsLifo_Due]", "q.[IsProcessed] = 0", "q.[Created] DESC, q.[Id] DESC"),
+        ("email_requests_heap", "[IX_EmailRequestsHeap_Due]", "q.[IsProcessed] = 0", ""),
+        ("simple_queue", "[IX_SIMPLEQUEUE_POP]", "q.[ProcessingStartedAt] IS NULL", "q.[CreatedAt]"),
+        (
+            "queue_lock_table",
+            "[IX_LockTable_Due]",
+            "q.[Status] = 1 AND q.[LockedTime] IS NULL",
+            "q.[RequestedTime], q.[RequestId]",
+        ),
+    ] {
+        let (_, text) = EXAMPLES.iter().find(|(other, _)| *other == name).unwrap();
+        let words = words(text);
+        let claim = format!("WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({index})) WHERE {predicate}");
+        let (_, rest) = words.split_once(&claim).unwrap_or_else(|| panic!("{name}: no {claim}"));
+        let statement = rest.split(';').next().unwrap();
+        let (statement, option) = statement.split_once(" OPTION (").unwrap();
+        assert!(option.ends_with("OPTIMIZE FOR (@_Take = 1))"), "{name}: a plan for more rows locks ahead: {option}");
+        let ordered = statement.split_once(" ORDER BY ").map(|(_, order)| order).unwrap_or_default();
+        assert_eq!(ordered, order, "{name}");
+    }
+    let made = |name: &str| {
+        let (_, text) = EXAMPLES.iter().find(|(other, _)| *other == name).unwrap();
+        words(text)
+    };
+    for (name, index) in [
+        (
+            "email_requests",
+            "[IX_EmailRequests_Due] ON [dbo].[EmailRequests] ([IsProcessed], [Created], [Id]) WITH (ONLINE = ON);",
+        ),
+        ("email_requests_heap", "[IX_EmailRequestsHeap_Due] ON [dbo].[EmailRequests] ([IsProcessed], [Id]);"),
+        (
+            "queue_lock_table",
+            "[IX_LockTable_Due] ON [dbo].[Queue] ([Status], [LockedTime], [RequestedTime], [RequestId]);",
+        ),
+        (
+            "four_queue_scheduler",
+            "[IX_FourQueueScheduler_InFlight] ON [dbo].[four_queue] ([in_process], [end_date], [start_date]);",
+        ),
+    ] {
+        assert!(made(name).contains(index), "{name}: no {index}");
+    }
+}
+
+/// To many databases `completed` is `Completed`; whoever reads the state afterwards compares more closely.
+#[test]
+fn a_settlement_writes_the_states_in_our_words() {
+    let rendered = Rendered::new(Dialect::SqlServer, "queue");
+    let statements: Vec<_> = rendered.statements().filter(|text| text.contains("PROCEDURE [queue].[Modify_")).collect();
+    assert!(statements.len() > 20, "{}", statements.len());
+    for statement in statements {
+        assert!(statement.contains("ELSE t.[ToStatus]") && !statement.contains("ELSE x.[To]"), "{statement}");
+    }
+}
+
+#[test]
+fn postgres_functions_keep_their_rules() {
+    let rendered = Rendered::new(Dialect::Postgres, "queue");
+    let statements: Vec<_> = rendered.statements().collect();
+    let mut functions = 0;
+    for (place, statement) in statements.iter().enumerate() {
+        let code = code(statement);
+        for banned in ["now()", "CURRENT_TIMESTAMP", "EXECUTE format", "SELECT *\n"] {
+            assert!(!code.contains(banned), "{banned} in {statement}");
+        }
+        for number in code.split("ERRCODE = '").skip(1).map(|rest| rest.split('\'').next().unwrap()) {
+            assert!(["RP014", "RP021"].contains(&number), "{statement}");
+        }
+        let Some((_, function)) = code.split_once("CREATE OR REPLACE FUNCTION ") else { continue };
+        let name = function.split('(').next().unwrap();
+        if name.ends_with("_fn\"") && !name.ends_with("_is_type_fn\"") {
+            assert!(!function.contains("FROM"), "open to everybody, so it reads no table: {statement}");
+            continue;
+        }
+        functions += 1;
+        assert!(statement.contains("Table access order: "), "{statement}");
+        assert!(function.contains("SECURITY DEFINER\nSET search_path = pg_catalog, pg_temp\n"), "{statement}");
+        // However long the names are, and wherever the line is broken therefore.
+        let revoke = statements[place + 1].split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            revoke.starts_with(&format!("REVOKE ALL ON FUNCTION {name}(")) && revoke.ends_with(") FROM public;"),
+            "{revoke}"
+        );
+    }
+    let adopted = ADOPTED.len() + 12;
+    // Three of the queues remember their attempts, one deletes what is over, one is claimed by somebody else; two of those
+    // beside a table move what is completed.
+    assert_eq!(
+        functions,
+        2 + (6 + adopted) * 18 + 3 + 1 + 1 + 1 + 2,
+        "two for the schema, eighteen a queue, one for subtypes"
+    );
+}
