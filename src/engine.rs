@@ -224,6 +224,10 @@ impl Engine {
             let now = Instant::now();
             if let Some(batch) = state.hand.take(max, self.0.0.proof, now) {
                 state.pace.busy(now);
+                if batch.is_alone() {
+                    // It has begun to prove itself: a lane is to look when it has.
+                    self.0.0.lanes.notify_one();
+                }
                 return Ok(Taken::Items(batch));
             }
             if deadline.is_some_and(|deadline| Instant::now() >= deadline) {

@@ -116,7 +116,7 @@ impl Hand {
     /// that has been worked on for `proof` without doing so holds them up no longer.
     pub(super) fn take(&mut self, max: usize, proof: Duration, now: Instant) -> Option<Batch> {
         loop {
-            let may_begin_alone = self.proven_at(proof).is_none_or(|at| at <= now);
+            let may_begin_alone = self.unproven_until(proof).is_none_or(|at| at <= now);
             let place = self.ready.iter().position(|ready| may_begin_alone || !ready.is_alone)?;
             let ready = self.ready.get_mut(place)?;
             let (claimed, suspected) = (ready.claimed, ready.is_alone.then_some(now));
@@ -150,12 +150,20 @@ impl Hand {
         self.ready.iter().any(|ready| ready.is_alone)
     }
 
-    /// When the next of those may be begun that came back from a dead worker; `None` when there is none, or at once.
-    pub(super) fn proven_at(&self, proof: Duration) -> Option<Instant> {
-        if !self.waits_alone() {
-            return None;
-        }
+    /// Until when the one that is begun of those is held to be the cause; `None` when none is begun.
+    pub(super) fn unproven_until(&self, proof: Duration) -> Option<Instant> {
         self.begun.values().filter_map(|begun| begun.suspected).max().map(|since| since + proof)
+    }
+
+    /// Whether one of those is begun or about to be. No other may be in hand then: a claim counts as an attempt, and should this
+    /// one end the process, the other would have spent one that nobody has begun, again and again.
+    pub(super) fn has_suspect(&self, proof: Duration, now: Instant) -> bool {
+        self.waits_alone() || self.unproven_until(proof).is_some_and(|at| at > now)
+    }
+
+    /// Has given back what was claimed and is not to be in hand.
+    pub(super) fn decline(&mut self, batch: &Batch) {
+        self.ended.extend((0..batch.len()).map(|index| Ended::unworked(batch.part(index, 1))));
     }
 
     fn first_lost(&mut self, batch: &Batch) -> Option<usize> {
@@ -442,9 +450,10 @@ mod tests {
             hand.put(batch_of(CLAIMED_ALONE, number, number + 1), now);
         }
         hand.put(batch(3, 4), now);
-        assert_eq!(hand.proven_at(PROOF), None);
+        assert_eq!(hand.unproven_until(PROOF), None);
+        assert!(hand.has_suspect(PROOF, now), "it waits");
         assert_eq!(keys(&hand.take(9, PROOF, now).unwrap()), ["0"]);
-        assert_eq!(hand.proven_at(PROOF), Some(now + PROOF));
+        assert_eq!(hand.unproven_until(PROOF), Some(now + PROOF));
         assert_eq!(keys(&hand.take(9, PROOF, now).unwrap()), ["3"], "others go on");
         assert!(hand.take(9, PROOF, now).is_none());
         hand.give_back(Some(now + PROOF));
@@ -457,5 +466,17 @@ mod tests {
         assert!(hand.end(&name(0), Verdict::complete()) && hand.take(9, PROOF, proven).is_none());
         assert!(hand.end(&name(1), Verdict::complete()));
         assert_eq!(keys(&hand.take(9, PROOF, proven).unwrap()), ["2"]);
+        assert!(hand.has_suspect(PROOF, proven), "it is begun");
+        assert!(!hand.has_suspect(PROOF, proven + PROOF) && hand.end(&name(2), Verdict::complete()));
+        assert!(!hand.has_suspect(PROOF, proven));
+    }
+
+    #[test]
+    fn what_is_declined_goes_back() {
+        let mut hand = Hand::default();
+        hand.decline(&batch(0, 2));
+        assert_eq!(hand.counts(), Counts { ready: 0, begun: 0, ended: 2 });
+        let actions: Vec<_> = hand.take_ended(9, Instant::now()).iter().map(|ended| ended.verdict.action()).collect();
+        assert_eq!(actions, [Action::Release; 2]);
     }
 }

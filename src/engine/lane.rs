@@ -57,12 +57,12 @@ fn next(shared: &Shared) -> Option<Round> {
             return Some(begin_to_tidy(&mut state));
         }
         let ended = state.hand.take_ended(MAX_ITEMS as usize, now);
-        let room = if is_stopping { 0 } else { room(&mut state, now) };
-        let proven = state.hand.proven_at(shared.proof);
-        if proven.is_some_and(|at| at <= now) && state.wanted > 0 {
+        let room = if is_stopping { 0 } else { room(&mut state, shared.proof, now) };
+        let unproven = state.hand.unproven_until(shared.proof);
+        if unproven.is_some_and(|at| at <= now) && state.hand.waits_alone() && state.wanted > 0 {
             shared.takers.notify_one();
         }
-        let mut until = state.hand.next_try().into_iter().chain(proven.filter(|at| *at > now)).min();
+        let mut until = state.hand.next_try().into_iter().chain(unproven.filter(|at| *at > now)).min();
         if !ended.is_empty() {
             state.claiming += room;
             state.has_tidied = false;
@@ -107,7 +107,10 @@ fn give_back_overdue(state: &mut State, now: Instant) {
 }
 
 /// How many items a call may claim: what handlers wait for, and what they will begin soon.
-fn room(state: &mut State, now: Instant) -> usize {
+fn room(state: &mut State, proof: Duration, now: Instant) -> usize {
+    if state.hand.has_suspect(proof, now) {
+        return 0;
+    }
     let ahead = state.pace.ahead(now);
     let wanted = state.wanted + ahead;
     wanted.saturating_sub(state.hand.counts().ready + state.claiming).min(MAX_ITEMS as usize)
@@ -204,6 +207,12 @@ fn deliver(shared: &Shared, batch: Batch, room: usize) {
     state.tallies.claimed += count as u64;
     let now = Instant::now();
     state.pace.busy(now);
+    if batch.is_alone() && state.hand.has_suspect(shared.proof, now) {
+        // Two lanes have claimed at once.
+        state.hand.decline(&batch);
+        shared.lanes.notify_one();
+        return;
+    }
     state.hand.put(batch, now);
     if state.phase >= Phase::Stopping {
         // It came too late.

@@ -89,6 +89,25 @@ fn what_a_killed_worker_held_is_done_by_another() {
     assert_eq!(shell.look("SELECT response FROM readpast.mail"), "again");
 }
 
+/// However many commands run at once, what has not begun spends no attempts.
+#[test]
+fn a_command_that_kills_its_worker_fails_no_item_but_its_own() {
+    let shell = Shell::new();
+    shell.fill(12);
+    let soon = ["--until-empty", "--set", "recover.interval_ms=20", "--set", "poll.interval_ms=20", "--lease", "2s"];
+    // The others have time to be claimed.
+    let script = "if [ $READPAST_COL_N = 5 ]; then sleep 0.2; kill -9 $PPID; fi";
+    let work = |options: &[&str]| shell.run(&shell.script(&[&soon, options].concat(), script)).status;
+    assert_eq!(work(&["--batch", "12"]), None, "nobody knew");
+    let mut deaths = 0;
+    while shell.look("SELECT COUNT(*) FROM readpast.mail WHERE status NOT IN ('Completed', 'Failed')") != "0" {
+        deaths += i32::from(work(&["--jobs", "4"]).is_none());
+    }
+    assert_eq!(shell.look("SELECT string_agg(\"N\"::text, ' ') FROM readpast.mail WHERE status = 'Failed'"), "5");
+    let others = "SELECT COUNT(*) FROM readpast.mail WHERE status = 'Completed' AND attempt_num = 1";
+    assert_eq!((deaths, shell.look(others).as_str()), (3, "11"));
+}
+
 #[test]
 fn recover_gives_back_what_a_killed_worker_held() {
     let shell = Shell::new();
