@@ -287,7 +287,7 @@ impl Engine {
     }
 
     /// Records a step of an item that was taken; its claim is kept, and its lease starts anew. Waits for the database, with
-    /// patience, until the worker is told to stop. Any answer but [`Answer::Ok`] means that the item is lost.
+    /// patience, until the worker is abandoned. Any answer but [`Answer::Ok`] means that the item is lost.
     ///
     /// # Errors
     /// As [`Queue::settle`].
@@ -297,11 +297,12 @@ impl Engine {
         let settlement =
             Settlement { step: Some(step), attempt, ..Settlement::control(key, Some(&token), Action::Step) };
         check_settlement(self.queue().spec(), &settlement)?;
+        let asked = Instant::now();
         let (mut outcomes, _) = settling::until_known(&self.0.0, &[settlement], 0)?;
         let outcome = outcomes.remove(0);
         match outcome.answer {
             Answer::Ok => self.0.0.state.lock().hand.stepped(&claim, outcome.token),
-            _ => self.0.0.lose(&claim),
+            _ => self.0.0.lose(&claim, asked),
         }
         Ok(outcome.answer)
     }
@@ -475,10 +476,10 @@ impl Shared {
         self.tell(&Event::Trouble { doing, error });
     }
 
-    /// An item was found not to be ours any more.
-    fn lose(&self, claim: &Claim) {
+    /// An item was found not to be ours any more, by who asked for it at that time.
+    fn lose(&self, claim: &Claim, asked: Instant) {
         let mut state = self.state.lock();
-        if state.hand.lose(claim) {
+        if state.hand.lose(claim, asked) {
             state.tallies.lost += 1;
             drop(state);
             self.news.tell();
@@ -533,7 +534,7 @@ impl LeaseHolder for Shared {
         if state.phase == Phase::Abandoned { Vec::new() } else { state.hand.claims() }
     }
 
-    fn lost(&self, claims: &[Claim]) {
-        claims.iter().for_each(|claim| self.lose(claim));
+    fn lost(&self, claims: &[Claim], asked: Instant) {
+        claims.iter().for_each(|claim| self.lose(claim, asked));
     }
 }

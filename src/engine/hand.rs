@@ -35,6 +35,7 @@ struct Ready {
 /// An item that a handler has.
 struct Begun {
     item: Batch,
+    claimed: Instant,
     /// What a step has made of its token.
     token: Option<String>,
     lost: bool,
@@ -139,7 +140,7 @@ impl Hand {
             }
             for index in 0..kept.len() {
                 let item = kept.part(index, 1);
-                self.begun.insert(claim_of(&item), Begun { item, token: None, lost: false, suspected });
+                self.begun.insert(claim_of(&item), Begun { item, claimed, token: None, lost: false, suspected });
             }
             return Some(kept);
         }
@@ -205,12 +206,14 @@ impl Hand {
         self.begun.get(claim).is_none_or(|begun| begun.lost)
     }
 
-    /// Takes note that an item is not ours any more. `false` when it had ended meanwhile, which is why.
-    pub(super) fn lose(&mut self, claim: &Claim) -> bool {
+    /// Takes note that an item is not ours any more, as was told to who `asked` for it at that time. `false` when it had ended
+    /// meanwhile, which is why; also when it was claimed again since, after a release, under the same name.
+    pub(super) fn lose(&mut self, claim: &Claim, asked: Instant) -> bool {
         if let Some(begun) = self.begun.get_mut(claim) {
-            return !std::mem::replace(&mut begun.lost, true);
+            return begun.claimed <= asked && !std::mem::replace(&mut begun.lost, true);
         }
-        let waits = self.ready.iter().any(|ready| ready.batch.iter().any(|item| is(claim, &item)));
+        let mut ready = self.ready.iter().filter(|ready| ready.claimed <= asked);
+        let waits = ready.any(|ready| ready.batch.iter().any(|item| is(claim, &item)));
         if waits && !self.lost.contains(claim) {
             self.lost.push(claim.clone());
         }
@@ -397,14 +400,28 @@ mod tests {
         let now = Instant::now();
         let mut hand = Hand::default();
         hand.put(batch(0, 4), now);
-        assert!(hand.lose(&name(1)) && hand.lose(&name(2)));
-        assert!(!hand.lose(&name(9)), "not in hand");
+        assert!(hand.lose(&name(1), now) && hand.lose(&name(2), now));
+        assert!(!hand.lose(&name(9), now), "not in hand");
         assert_eq!(hand.claims(), [name(0), name(3)]);
         assert_eq!(keys(&hand.take(4, PROOF, Instant::now()).unwrap()), ["0"]);
         assert_eq!(keys(&hand.take(4, PROOF, Instant::now()).unwrap()), ["3"]);
-        assert!(hand.lose(&name(3)) && hand.is_lost(&name(3)) && !hand.is_lost(&name(0)));
-        assert!(!hand.lose(&name(3)), "told once");
+        assert!(hand.lose(&name(3), now) && hand.is_lost(&name(3)) && !hand.is_lost(&name(0)));
+        assert!(!hand.lose(&name(3), now), "told once");
         assert!(hand.is_lost(&name(1)), "nobody has it");
+    }
+
+    /// A renewal may be told what an item was between its release and the next claim of it, which has the same name.
+    #[test]
+    fn what_was_claimed_again_since_it_was_asked_for_is_not_lost() {
+        let asked = Instant::now();
+        let now = asked + Duration::from_millis(1);
+        let mut hand = Hand::default();
+        hand.put(batch(0, 2), now);
+        hand.take(1, PROOF, now);
+        assert!(!hand.lose(&name(0), asked) && !hand.lose(&name(1), asked));
+        assert!(!hand.is_lost(&name(0)));
+        assert_eq!(keys(&hand.take(1, PROOF, now).unwrap()), ["1"]);
+        assert!(hand.lose(&name(1), now), "asked for since");
     }
 
     #[test]
@@ -414,7 +431,7 @@ mod tests {
         let mut hand = Hand::default();
         hand.put(batch(0, 2), long_ago);
         hand.put(batch(2, 4), now);
-        hand.lose(&name(1));
+        hand.lose(&name(1), now);
         assert!(hand.has_waited(Duration::from_secs(1), now));
         hand.give_back(Some(now));
         assert!(!hand.has_waited(Duration::from_secs(1), now));

@@ -20,8 +20,9 @@ pub(crate) trait LeaseHolder: Send + Sync {
     /// Key and attempt of each claim that is to be kept.
     fn held(&self) -> Vec<(String, i32)>;
 
-    /// These are not held any more: the leases ran out, or an operator took the items.
-    fn lost(&self, claims: &[(String, i32)]);
+    /// These are not held any more: the leases ran out, or an operator took the items. They were held when it was `asked`; what
+    /// has been claimed since is not meant.
+    fn lost(&self, claims: &[(String, i32)], asked: Instant);
 }
 
 #[derive(Default)]
@@ -185,6 +186,7 @@ enum Round {
 }
 
 fn renew(holder: &dyn LeaseHolder, queue: &Queue) -> Round {
+    let asked = Instant::now();
     let held = holder.held();
     if held.is_empty() {
         return Round::Nothing;
@@ -196,7 +198,7 @@ fn renew(holder: &dyn LeaseHolder, queue: &Queue) -> Round {
                 let lost = part.iter().zip(outcomes).filter(|(_, outcome)| outcome.answer != Answer::Ok);
                 let lost: Vec<_> = lost.map(|(claim, _)| claim.clone()).collect();
                 if !lost.is_empty() {
-                    holder.lost(&lost);
+                    holder.lost(&lost, asked);
                 }
             }
             Err(error) if matches!(error.kind(), ErrorKind::Closed | ErrorKind::Unsupported | ErrorKind::Forked) => {

@@ -7,7 +7,7 @@ use crate::sync::Mutex;
 use std::{
     fmt,
     sync::{Arc, Weak},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// Keeps the leases of a batch. Any thread may use it. Dropping it ends the renewals. One thread for each queue handle does
@@ -80,7 +80,7 @@ impl LeaseHolder for Claims {
         self.0.lock().held.clone()
     }
 
-    fn lost(&self, claims: &[(String, i32)]) {
+    fn lost(&self, claims: &[(String, i32)], _asked: Instant) {
         let mut state = self.0.lock();
         for claim in claims {
             // One that was released meanwhile has been settled, which is why it is not held any more.
