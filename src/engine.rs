@@ -522,6 +522,8 @@ impl Watcher for Shared {
             Some(error) if error.kind() == ErrorKind::Interrupted => self.stop(self.state.lock()),
             Some(error) if !self.is_stopping() => self.fail(error),
             _ => {
+                // A lane that has just asked whose turn it is, and is about to sleep, still holds it.
+                drop(self.state.lock());
                 self.lanes.notify_all();
             }
         }
