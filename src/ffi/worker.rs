@@ -433,6 +433,8 @@ pub unsafe extern "C" fn readpast_worker_events(
 pub extern "C" fn readpast_worker_free(worker: readpast_worker) {
     contained((), || {
         if let Ok(worker) = worker.get() {
+            // Whoever waits for items holds it as well, and would wait on.
+            worker.engine.stop();
             worker.end_news();
         }
         worker.free();

@@ -9,6 +9,7 @@ mod beside;
 mod callers;
 mod doctor;
 mod evolution;
+mod freed;
 mod isolation;
 mod keys;
 mod postgres_plans;
