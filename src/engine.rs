@@ -256,7 +256,16 @@ impl Engine {
 
     /// As [`Engine::end`], for what comes from elsewhere.
     pub(crate) fn end_as_said(&self, said: &[Said<'_>]) -> Vec<Answer> {
-        let ends: Vec<_> = said.iter().map(|said| self.0.0.sendable(said)).collect();
+        // Of what is not to be settled nothing is judged, nor told.
+        let state = self.0.0.state.lock();
+        let in_vain: Vec<_> =
+            said.iter().map(|said| state.hand.is_lost(&(said.key.to_owned(), said.attempt))).collect();
+        drop(state);
+        let ends: Vec<_> = said
+            .iter()
+            .zip(in_vain)
+            .map(|(said, in_vain)| if in_vain { Verdict::release() } else { self.0.0.sendable(said) })
+            .collect();
         let mut state = self.0.0.state.lock();
         let mut count = 0;
         let answers = said
@@ -443,7 +452,7 @@ impl Drop for Owner {
 impl Shared {
     /// What is said of an end, as far as it can be sent.
     fn sendable(&self, said: &Said<'_>) -> Verdict {
-        let (verdict, left_out) = said.sendable(self.queue.spec());
+        let (verdict, left_out) = said.sendable(self.queue.spec(), self.queue.most_item_bytes());
         if let Some(LeftOut { what, why }) = left_out {
             self.refused(said.key, said.attempt, verdict.action(), &what, &why);
         }

@@ -52,9 +52,10 @@ impl<'a> From<&Settlement<'a>> for Said<'a> {
 impl Said<'_> {
     /// What can be sent of it. An error is for people: what is no text in it becomes U+FFFD. Anything else is for programs:
     /// it is sent as it is or left out, and then the error says so. An action that ends nothing is a mistake of a program
-    /// whose work is done: the item has failed, and is not tried again.
-    pub(super) fn sendable(&self, spec: &QueueSpec) -> (Verdict, Option<LeftOut>) {
-        let mut refused = Refused::default();
+    /// whose work is done: the item has failed, and is not tried again. No text may have more than `most` bytes, or no worker
+    /// would take the item again.
+    pub(super) fn sendable(&self, spec: &QueueSpec, most: usize) -> (Verdict, Option<LeftOut>) {
+        let mut refused = Refused { most, what: Vec::new(), why: Vec::new() };
         let action = match self.action {
             Some(action) if action.ends_a_claim() => action,
             given => {
@@ -89,8 +90,8 @@ impl Said<'_> {
 }
 
 /// What is refused, one after the other.
-#[derive(Default)]
 struct Refused {
+    most: usize,
     what: Vec<String>,
     why: Vec<String>,
 }
@@ -111,6 +112,11 @@ impl Refused {
     ) -> Option<&'a str> {
         let given = given?;
         let checked = match std::str::from_utf8(given) {
+            _ if given.len() > self.most => Err(format!(
+                "the {name} has {} bytes; {} are the most (setting \"item.max_bytes\")",
+                given.len(),
+                self.most
+            )),
             Ok(text) => {
                 check_settlement(spec, &with(Some(text))).map(|()| text).map_err(|why| why.message().to_owned())
             }
@@ -171,7 +177,7 @@ mod tests {
 
     fn said(said: Said<'_>) -> (Verdict, String) {
         let columns = r#"{"queue": "Q", "steps": ["one"], "columns": [{"name": "Sent", "type": "text(3)"}]}"#;
-        let (verdict, left_out) = said.sendable(&QueueSpec::from_json(columns).unwrap());
+        let (verdict, left_out) = said.sendable(&QueueSpec::from_json(columns).unwrap(), 1000);
         let told = left_out.map(|left_out| format!("{}: {}", left_out.what, left_out.why.message()));
         (verdict, told.unwrap_or_default())
     }
@@ -203,6 +209,10 @@ mod tests {
         let (verdict, told) = said(Said { response: Some(b"a\0"), error: Some(b"own"), ..COMPLETE });
         assert!(told.contains("U+0000"), "{told}");
         assert!(verdict.error_text().unwrap().starts_with("own; what the handler gave was refused"), "{verdict:?}");
+
+        let (verdict, told) = said(Said { response: Some(&[b'a'; 1001]), step: Some(b"one"), ..COMPLETE });
+        assert!(told.starts_with("response of 1001 characters: ") && told.contains("item.max_bytes"), "{told}");
+        assert_eq!(verdict.clone().error(""), Verdict::complete().step("one").error(""));
 
         let step = [b's'; 61];
         let (verdict, told) = said(Said { step: Some(&step), response: Some(b"pong"), ..COMPLETE });

@@ -30,6 +30,11 @@ impl Queue {
         self.0.pacing
     }
 
+    /// The most bytes of an item's values.
+    pub(crate) fn most_item_bytes(&self) -> usize {
+        self.0.most_item_bytes
+    }
+
     /// How this handle was called off, if it was: [`ErrorKind::Interrupted`] or [`ErrorKind::Closed`].
     pub(crate) fn called_off(&self) -> Option<Error> {
         claim::unless_called_off(&self.0).err()

@@ -31,8 +31,9 @@ pub(super) fn settle(
     let size = MAX_ITEMS as usize;
     let json = settlements.chunks(size).enumerate().map(|(i, part)| to_json(&queue.spec, part, i * size));
     let json: Vec<_> = json.collect::<Result<_>>()?;
-    let set = settlements.iter().map(|settlement| settlement.set.map_or(0, str::len));
-    set.enumerate().try_for_each(|(i, bytes)| check_size(queue.most_item_bytes, i, bytes))?;
+    let texts = |one: &Settlement<'_>| [one.set, one.response, one.error].into_iter().flatten().map(str::len).sum();
+    let sizes = settlements.iter().map(texts).enumerate();
+    sizes.into_iter().try_for_each(|(i, bytes)| check_size(queue.most_item_bytes, i, bytes))?;
     let mut batch = Batch::default();
     let outcomes = in_parts(queue.dialect, settlements, operation, queue.attached.is_none(), |part| {
         let max = if part.is_last { max } else { 0 };
