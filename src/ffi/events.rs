@@ -14,6 +14,7 @@ use crate::item::{Answer, Outcome, Settlement};
 use crate::sync::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::ffi::{CString, c_char};
+use std::iter;
 use std::ptr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -151,10 +152,43 @@ pub(super) struct Log {
     more: Condvar,
 }
 
+/// Apart from the others are those that are dropped first, so that nobody has to look for one; the numbers say what came before
+/// what.
 #[derive(Default)]
 struct Kept {
-    events: VecDeque<Told>,
+    settled: VecDeque<(u64, Told)>,
+    others: VecDeque<(u64, Told)>,
+    next: u64,
     has_ended: bool,
+}
+
+impl Kept {
+    fn len(&self) -> usize {
+        self.settled.len() + self.others.len()
+    }
+
+    fn put(&mut self, event: Told) {
+        let place = if event.kind == READPAST_EVENT_SETTLED { &mut self.settled } else { &mut self.others };
+        place.push_back((self.next, event));
+        self.next += 1;
+    }
+
+    /// Makes room for one.
+    fn drop_one(&mut self) {
+        if self.settled.pop_front().is_none() {
+            self.others.pop_front();
+        }
+    }
+
+    /// The oldest.
+    fn take(&mut self) -> Option<Told> {
+        let place = match (self.settled.front(), self.others.front()) {
+            (Some((settled, _)), Some((other, _))) if settled < other => &mut self.settled,
+            (_, Some(_)) => &mut self.others,
+            _ => &mut self.settled,
+        };
+        place.pop_front().map(|(_, event)| event)
+    }
 }
 
 impl Log {
@@ -185,11 +219,10 @@ impl Log {
         if kept.has_ended {
             return;
         }
-        if kept.events.len() == self.most {
-            let settled = kept.events.iter().position(|told| told.kind == READPAST_EVENT_SETTLED);
-            kept.events.remove(settled.unwrap_or(0));
+        if kept.len() == self.most {
+            kept.drop_one();
         }
-        kept.events.push_back(event);
+        kept.put(event);
         self.more.notify_one();
     }
 
@@ -203,16 +236,15 @@ impl Log {
     pub(super) fn read(&self, max: usize, wait: Duration) -> Option<Vec<Told>> {
         let deadline = Instant::now() + wait;
         let mut kept = self.kept.lock();
-        while kept.events.is_empty() {
+        while kept.len() == 0 {
             if kept.has_ended {
                 return None;
             }
-            if self.more.wait_until(&mut kept, deadline).timed_out() && kept.events.is_empty() && !kept.has_ended {
+            if self.more.wait_until(&mut kept, deadline).timed_out() && kept.len() == 0 && !kept.has_ended {
                 return Some(Vec::new());
             }
         }
-        let count = max.min(kept.events.len());
-        Some(kept.events.drain(..count).collect())
+        Some(iter::from_fn(|| kept.take()).take(max).collect())
     }
 }
 
@@ -314,6 +346,14 @@ mod tests {
             settle(&log, key, answer);
         }
         assert_eq!(keys(&log.read(10, Duration::ZERO).unwrap()), ["1", "3", "4"]);
+        for (key, answer) in
+            [("1", Answer::LeaseLost), ("2", Answer::Ok), ("3", Answer::LeaseLost), ("4", Answer::LeaseLost)]
+        {
+            settle(&log, key, answer);
+        }
+        settle(&log, "5", Answer::Ok);
+        assert_eq!(keys(&log.read(1, Duration::ZERO).unwrap()), ["3"], "then the oldest");
+        assert_eq!(keys(&log.read(10, Duration::ZERO).unwrap()), ["4", "5"]);
     }
 
     #[test]
