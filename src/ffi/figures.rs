@@ -10,6 +10,7 @@ use super::handle::Handle;
 use super::out::Place;
 use super::queue::readpast_queue;
 use super::status::readpast_status;
+use crate::error::Excerpt;
 use crate::item::{Batch, Cell, Column, ColumnType, ItemState, Rows, answer_column};
 use crate::queue::Queue;
 use std::ffi::c_char;
@@ -148,7 +149,10 @@ fn figures(queue: &Queue, of: &str, key: &str) -> Result<Batch, Failure> {
         }
         other => {
             let known = "\"steps\", \"types\", \"trend\", \"trend MS\" and \"attempts\"";
-            return Err(Failure::argument(format!("there are no figures of {other:?}; there are those of {known}")));
+            return Err(Failure::argument(format!(
+                "there are no figures of {}; there are those of {known}",
+                Excerpt(other)
+            )));
         }
     };
     Ok(Batch::new(table, 0))
