@@ -36,10 +36,10 @@ impl Written {
 
     /// Takes in what comes next.
     pub fn keep(&mut self, bytes: &[u8]) {
-        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+        for part in bytes.split_inclusive(directive::ends_line) {
             self.begin_line(part);
             self.total += part.len() as u64;
-            if part.ends_with(b"\n") {
+            if part.last().is_some_and(directive::ends_line) {
                 let next = (self.total, Vec::new());
                 let ended = std::mem::replace(&mut self.line, next);
                 if !directive::is_blank(&ended.1) {

@@ -2,8 +2,8 @@
 //!
 //! A line that was meant as a directive and is not understood must never pass for ordinary output: with exit status 0 the item
 //! would become Completed, whatever the command wanted. So there are two questions. Does it look like a directive? That is
-//! decided here alone, in [`looks_like_one`], by no more than its beginning, and generously. Can it be read? Only as JSON
-//! with the members that there are.
+//! decided here alone, in [`looks_like_one`] by no more than its beginning, and generously, and in [`has_one`] for an object that
+//! begins otherwise. Can it be read? Only as JSON with the members that there are.
 
 use super::capture::Written;
 use readpast::Action;
@@ -45,10 +45,11 @@ fn last_object(tail: &[u8]) -> Option<usize> {
     let end = tail.len() - (bare_start(tail).len() - bare(tail).len());
     let mut after = end;
     while after > 0 {
-        let start = tail[..after].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let start = tail[..after].iter().rposition(ends_line).map_or(0, |at| at + 1);
         let line = &tail[start..after];
-        if line.contains(&b'{') && looks_like_one(&tail[start..end]) {
-            return (after == end || !is_followed(&tail[start..end])).then_some(start);
+        let object = &tail[start..end];
+        if line.contains(&b'{') && (looks_like_one(object) || has_one(object)) {
+            return (after == end || !is_followed(object)).then_some(start);
         }
         if line.starts_with(b"{") {
             return None;
@@ -56,6 +57,13 @@ fn last_object(tail: &[u8]) -> Option<usize> {
         after = start.saturating_sub(1);
     }
     None
+}
+
+/// Whether bytes are an object that has a directive beside other members, wherever it stands among them.
+fn has_one(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bare(bytes));
+    let members: Result<BTreeMap<String, Box<RawValue>>, _> = serde_json::from_str(&text);
+    members.is_ok_and(|members| members.contains_key("readpast"))
 }
 
 /// Whether an object is whole and more stands after it: then it is not the last.
@@ -73,6 +81,11 @@ pub fn looks_like_one(bytes: &[u8]) -> bool {
     // "readpast_id" is something else.
     let goes_on = next.first().is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'));
     mark.eq_ignore_ascii_case(MARK) && !goes_on
+}
+
+/// Whether a line ends here. Programs that show how far they are write over a line, after a carriage return.
+pub fn ends_line(byte: &u8) -> bool {
+    matches!(byte, b'\n' | b'\r')
 }
 
 /// What a directive begins with, without the quotes.

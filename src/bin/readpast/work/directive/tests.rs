@@ -23,6 +23,8 @@ fn directives_are_read_or_refused_but_never_guessed() {
     assert_eq!((read.step.as_deref(), read.response.as_deref()), (Some("sent"), Some(r#"{"id":1}"#)));
     for line in
         ["", "\n", "done", r#"{"id": 1}"#, r#"{"readpast_id": 1}"#, r#"{"readpast.x": 1}"#, "readpast", "{", "{}"]
+            .into_iter()
+            .chain([r#"{"tools": {"readpast": {"action": "fail"}}}"#, r#"[{"readpast": {}}]"#, r#"{"a": "readpast"}"#])
     {
         assert_eq!(said(line.as_bytes()), Ok(None), "{line}");
     }
@@ -36,6 +38,8 @@ fn directives_are_read_or_refused_but_never_guessed() {
         r#"{"readpast": {"set": "5"}}"#,
         r#"{"readpast": {"set": [5]}}"#,
         r#"{"readpast": {}, "more": 1}"#,
+        r#"{"more": {"a": 1}, "readpast": {"action": "fail"}}"#,
+        "log\n{\n  \"more\": 1,\n  \"readpast\": {\"action\": \"fail\"}\n}\n",
         r#"{"Readpast": {"action": "fail"}}"#,
         r#"{"readpast": {"action": "fail"}} done"#,
         r#""{\"readpast\": {\"action\": \"fail\"}}""#,
@@ -74,6 +78,7 @@ fn what_cannot_be_read_says_why() {
         let error = said(&output).unwrap_err();
         assert!(error.contains(why), "{error}");
     }
+    assert!(said(b"{\"more\": 1, \"readpast\": {\"error\":\"caf\xe9\"}}").unwrap_err().contains("not UTF-8"));
     let indented = format!("a\n{}{}", " ".repeat(600), DIRECTIVE.replace("no", &"x".repeat(1000)));
     assert!(said(indented.as_bytes()).is_err());
     // Long lines that are none are output like any other.
@@ -89,6 +94,7 @@ fn what_cannot_be_seen_around_a_directive_does_no_harm() {
         ("\u{feff}", ""),
         ("", "\0"),
         ("", "\r\n"),
+        (" 50 %\r100 %\r", "\r"),
         ("a\n", "\n\n \n"),
         ("", "\n\0\n"),
         ("\x1b[32m", "\x1b[0m\n"),
@@ -131,7 +137,7 @@ proptest! {
         let mut line = DIRECTIVE.replace("no", &"n".repeat(padding)).into_bytes();
         for (at, byte, how) in damage {
             // A line break would make two lines of it.
-            let byte = if byte == b'\n' { b'x' } else { byte };
+            let byte = if ends_line(&byte) { b'x' } else { byte };
             let at = at.min(line.len() - 1);
             match how {
                 0 => line[at] = byte,
