@@ -219,6 +219,18 @@ fn a_command_that_cannot_be_run_costs_no_attempt() {
     shell.run(&["work", "Mail", "--until-empty"]).says(2, &["COMMAND"]);
 }
 
+/// Nobody else could have them until their leases run out, and the worker would wait for that.
+#[test]
+fn what_was_taken_beside_an_item_whose_command_cannot_be_run_is_given_back() {
+    let shell = Shell::new();
+    shell.fill(5);
+    let once = shell.write("once", "#!/bin/sh\nrm once\n");
+    fs::set_permissions(once, fs::Permissions::from_mode(0o755)).unwrap();
+    shell.run(&["work", "Mail", "--until-empty", "--batch", "5", "--", "./once"]).says(2, &["./once", "given back"]);
+    let states = "SELECT string_agg(status || attempt_num, ' ' ORDER BY status) FROM readpast.mail";
+    assert_eq!(shell.look(states), "Completed1 Pending0 Pending0 Pending0 Pending0");
+}
+
 /// Or the item would end every worker that takes it.
 #[test]
 fn an_error_that_is_longer_than_its_column_is_cut() {

@@ -7,10 +7,11 @@ use crate::output::{Output, note};
 use readpast::engine::Event;
 use readpast::{Action, Answer, Item, ItemState};
 use serde_json::json;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// Counts, and where to tell. With --json, each item is a line on standard output, and so is the sum at the end; otherwise
 /// what went wrong is told on standard error, and with --verbose everything.
@@ -24,23 +25,18 @@ pub struct Events<'a> {
     other: AtomicU64,
     released: AtomicU64,
     lost: AtomicU64,
-    state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
     /// Items whose commands have ended, until the database has them.
-    ended: HashMap<Claim, Ended>,
-    /// Items that were told lost.
-    lost: HashSet<Claim>,
+    ended: Mutex<HashMap<Claim, Ended>>,
 }
 
 /// Key and attempt.
 type Claim = (String, i32);
 
-/// How a command ended, and what it gave as the error.
+/// How a command ended, and what it gave as the error. What it wrote is in its settlement, and may be large.
 struct Ended {
-    end: End,
+    code: Option<i32>,
+    signal: Option<i32>,
+    took: Duration,
     error: Option<String>,
 }
 
@@ -97,7 +93,7 @@ impl<'a> Events<'a> {
             other: zero(),
             released: zero(),
             lost: zero(),
-            state: Mutex::default(),
+            ended: Mutex::default(),
         }
     }
 
@@ -112,9 +108,10 @@ impl<'a> Events<'a> {
     }
 
     /// An item whose command has ended. What becomes of it is told later.
-    pub fn expect(&self, item: &Item<'_>, end: End, verdict: &Verdict) {
-        let ended = Ended { end, error: verdict.error.clone() };
-        self.state().ended.insert((item.key().to_owned(), item.attempt()), ended);
+    pub fn expect(&self, item: &Item<'_>, end: &End, verdict: &Verdict) {
+        let &End { code, signal, took, .. } = end;
+        let ended = Ended { code, signal, took, error: verdict.error.clone() };
+        self.ended().insert((item.key().to_owned(), item.attempt()), ended);
     }
 
     /// Tells what comes, to its end.
@@ -122,7 +119,7 @@ impl<'a> Events<'a> {
         while let Ok(told) = told.recv() {
             match told {
                 Told::Settled { claim, is_release, answer, state } => {
-                    let ended = self.state().ended.remove(&claim);
+                    let ended = self.ended().remove(&claim);
                     if answer != Answer::Ok {
                         self.lose(&claim)?;
                         continue;
@@ -132,7 +129,10 @@ impl<'a> Events<'a> {
                         self.settled(&claim, &ended, state)?;
                     }
                 }
-                Told::Lost(claim) => self.lose(&claim)?,
+                Told::Lost(claim) => {
+                    self.ended().remove(&claim);
+                    self.lose(&claim)?;
+                }
                 // It is told at the item's end what the database made of it.
                 Told::Refused((key, attempt), error) => note(&format!(
                     "{key} at attempt {attempt}: what its command said was refused, and is left out ({error}); wider columns \
@@ -146,7 +146,8 @@ impl<'a> Events<'a> {
     }
 
     /// An item that its command has ended, and the state that the database has given it.
-    fn settled(&self, (key, attempt): &Claim, Ended { end, error }: &Ended, state: Option<ItemState>) -> Result<()> {
+    fn settled(&self, (key, attempt): &Claim, ended: &Ended, state: Option<ItemState>) -> Result<()> {
+        let Ended { code, signal, took, error } = ended;
         let (count, is_good) = match state {
             Some(ItemState::Completed) => (&self.completed, true),
             Some(ItemState::Error) => (&self.retried, false),
@@ -163,9 +164,9 @@ impl<'a> Events<'a> {
                 "key": key,
                 "attempt": attempt,
                 "state": state,
-                "exit_status": end.code,
-                "signal": end.signal,
-                "ms": u64::try_from(end.took.as_millis()).unwrap_or(u64::MAX),
+                "exit_status": code,
+                "signal": signal,
+                "ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
                 "error": error,
             }));
         }
@@ -177,12 +178,8 @@ impl<'a> Events<'a> {
         Ok(())
     }
 
-    /// An item that is not ours any more. Somebody else has it, or an operator took it.
-    fn lose(&self, claim: &Claim) -> Result<()> {
-        let (key, attempt) = claim;
-        if !self.state().lost.insert(claim.clone()) {
-            return Ok(());
-        }
+    /// An item that is not ours any more. Somebody else has it, or an operator took it. The engine tells of it once.
+    fn lose(&self, (key, attempt): &Claim) -> Result<()> {
         self.lost.fetch_add(1, Ordering::Relaxed);
         if self.out.is_json() {
             return self.line(json!({"event": "lost", "key": key, "attempt": attempt}));
@@ -191,8 +188,8 @@ impl<'a> Events<'a> {
         Ok(())
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn ended(&self) -> MutexGuard<'_, HashMap<Claim, Ended>> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The sum of it all.

@@ -4,7 +4,7 @@ use super::{Args, Control, Events, child, judge};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, usage};
 use readpast::engine::{Engine, Taken};
-use readpast::{Action, Item, Queue, Settlement};
+use readpast::{Action, Batch, Item, Queue, Settlement};
 use std::io;
 use std::time::Duration;
 
@@ -30,11 +30,19 @@ impl Slot<'_> {
     fn take_and_work(&self) -> Result<()> {
         loop {
             match self.engine.take(self.args.batch, Duration::MAX)? {
-                Taken::Items(batch) => batch.iter().try_for_each(|item| self.work(&item))?,
+                Taken::Items(batch) => self.work_on(&batch)?,
                 Taken::Nothing => {}
                 Taken::Stopping => return Ok(()),
             }
         }
+    }
+
+    fn work_on(&self, batch: &Batch) -> Result<()> {
+        let mut items = batch.iter();
+        let result = items.try_for_each(|item| self.work(&item));
+        // Those behind one that could not be begun.
+        items.for_each(|item| self.release(&item));
+        result
     }
 
     fn work(&self, item: &Item<'_>) -> Result<()> {
@@ -46,12 +54,14 @@ impl Slot<'_> {
         let shows_stderr = self.events.shows_stderr();
         let run = child::run(self.queue, self.args, self.control, item, shows_stderr, is_lost);
         let end = run.map_err(|error| {
+            // First, or it would be claimed again at once.
+            self.engine.stop();
             self.release(item);
             self.cannot_start(&error)
         })?;
         match judge::verdict(&end, self.args) {
             Some(verdict) => {
-                self.events.expect(item, end, &verdict);
+                self.events.expect(item, &end, &verdict);
                 self.engine.end(&[verdict.settlement(item)]);
             }
             // Whoever has it now says what becomes of it.
