@@ -95,9 +95,6 @@ func (r *run) tellOf(told *capi.Event) {
 		LeftOut: told.LeftOut,
 		Line:    told.Line,
 	}
-	if event.Kind == EventLost {
-		r.watch.lost(Lease{Key: event.Key, Attempt: event.Attempt}, event.Line)
-	}
 	r.logEvent(&event)
 	if r.Observe != nil {
 		r.Observe(event)

@@ -2,6 +2,7 @@ package readpast
 
 import (
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 )
 
@@ -46,6 +47,11 @@ func (r *run) handle(item *Item) {
 		r.end(settlement)
 	}()
 	given, err := r.Handler(ctx, item)
+	if isStopped(ctx, err) {
+		settlement = item.Release()
+		r.log(slog.LevelWarn, "the handler was stopped; the item is given back", of(&settlement)...)
+		return
+	}
 	settlement, isMistake = judge(item, given, err)
 }
 

@@ -2,21 +2,33 @@ package readpast
 
 import (
 	"context"
+	"errors"
 	"sync"
+	"time"
+
+	"github.com/readpast/readpast/bindings/go/internal/capi"
 )
 
-// leaseWatch ends the contexts of handlers whose items are found lost.
-type leaseWatch struct {
+// watch ends the contexts of handlers whose items are found lost, and of all when the worker has been stopping for as
+// long as they may go on.
+type watch struct {
+	engine capi.Worker
+	grace  time.Duration
+
 	mutex sync.Mutex
 	begun map[Lease]context.CancelCauseFunc
+	// isOver tells that the worker has stopped, and its grace is over.
+	isOver bool
 }
 
 // begin gives a handler its context, which is ended by done at the latest.
-func (w *leaseWatch) begin(given context.Context, lease Lease) (ctx context.Context, done func()) {
+func (w *watch) begin(given context.Context, lease Lease) (ctx context.Context, done func()) {
 	ctx, cancel := context.WithCancelCause(given)
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	w.begun[lease] = cancel
+	// What was told before it was among those who are told.
+	w.look(lease, cancel)
 	return ctx, func() {
 		w.mutex.Lock()
 		delete(w.begun, lease)
@@ -25,11 +37,66 @@ func (w *leaseWatch) begin(given context.Context, lease Lease) (ctx context.Cont
 	}
 }
 
-// lost ends the context of the item's handler, if one is at work.
-func (w *leaseWatch) lost(lease Lease, line string) {
+// listen waits for news, until the worker has closed and there will be none.
+func (w *watch) listen() error {
+	isStopping := false
+	for seen := int64(0); ; {
+		news, failure := w.engine.News(seen, milliseconds(longestWait))
+		if failure != nil {
+			return failed(failure)
+		}
+		if news < 0 {
+			return nil
+		}
+		seen = max(seen, news)
+		if !isStopping && w.engine.IsStopping() {
+			isStopping = true
+			if w.grace > 0 {
+				defer time.AfterFunc(w.grace, w.over).Stop()
+			} else {
+				w.over()
+			}
+		}
+		w.lookAtAll()
+	}
+}
+
+// over ends them all.
+func (w *watch) over() {
+	w.mutex.Lock()
+	w.isOver = true
+	w.mutex.Unlock()
+	w.lookAtAll()
+}
+
+func (w *watch) lookAtAll() {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	if cancel, isBegun := w.begun[lease]; isBegun {
-		cancel(&Error{Status: StatusLeaseLost, Message: line})
+	for lease, cancel := range w.begun {
+		w.look(lease, cancel)
 	}
+}
+
+// look ends a context if it is time; the first reason stays. With the mutex held.
+func (w *watch) look(lease Lease, cancel context.CancelCauseFunc) {
+	switch {
+	case w.engine.IsLost(lease.Key, count(lease.Attempt)):
+		cancel(&Error{
+			Status:  StatusLeaseLost,
+			Message: "item " + lease.Key + " was lost: its lease ran out, or an operator took it",
+		})
+	case w.isOver:
+		cancel(errStopping)
+	}
+}
+
+// errStopping is the cause of the end of a handler's context when its worker stops.
+var errStopping = &Error{Status: StatusInterrupted, Message: "the worker stops"}
+
+// isStopped tells whether a handler has failed because the worker's stop ended its context.
+func isStopped(ctx context.Context, err error) bool {
+	if context.Cause(ctx) != error(errStopping) {
+		return false
+	}
+	return errors.Is(err, context.Canceled) || errors.Is(err, StatusInterrupted)
 }

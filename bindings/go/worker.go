@@ -20,8 +20,10 @@ const longestWait = 24 * time.Hour
 // mistake of the program: the work was done, so the item becomes Failed with an error that says so, and is not tried
 // again.
 //
-// The context ends when the item was found lost: work on it is in vain, and context.Cause is StatusLeaseLost. It does
-// not end with that of Run, so that work in hand can be finished.
+// The context has the values of Run's. It ends when the item was found lost: work on it is in vain, and context.Cause is
+// StatusLeaseLost. And it ends when the worker stops, after Worker.Grace; context.Cause is StatusInterrupted then. A
+// handler that returns context.Canceled because of that, or an error that wraps it, has its item given back, and the
+// attempt does not count; whatever else it says is settled as ever.
 type Handler func(ctx context.Context, item *Item) (Settlement, error)
 
 // Worker works a queue off in several goroutines, which take items and have the handler work on them. Threads of the
@@ -41,6 +43,9 @@ type Worker struct {
 	BatchSize int
 	// UntilEmpty lets Run return when nothing is due, and nothing in hand.
 	UntilEmpty bool
+	// Grace is how long handlers may go on when the worker stops before their contexts end; up to a day, and 0: they end at
+	// once. Handlers that do not look at their context are waited for in any case.
+	Grace time.Duration
 	// Patience is how long Run, when the last handler has returned, waits at most for the database to take what they have
 	// said; up to a day, and 0 is Queue.Lease. Then it gives up, and the leases run out.
 	Patience time.Duration
@@ -51,8 +56,8 @@ type Worker struct {
 	// Claimed, if any, is called with each batch that a goroutine has taken, before the first of its items is handled.
 	Claimed func(*Batch)
 	// Observe, if any, is called for each event, one after the other, in a goroutine of its own: also for items that were
-	// claimed ahead and given back unworked. It had better be quick: while it works, no context of a lost item ends, and
-	// should it fall behind by a million events, it does not see the oldest of items that were settled.
+	// claimed ahead and given back unworked. Should it fall behind by a million events, it does not see the oldest of
+	// items that were settled.
 	Observe func(Event)
 }
 
@@ -60,7 +65,7 @@ type Worker struct {
 type run struct {
 	*Worker
 	engine capi.Worker
-	watch  leaseWatch
+	watch  watch
 	// ctx is the context of Run, and given the same without its end.
 	ctx, given context.Context
 	hands      sync.WaitGroup
@@ -87,7 +92,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	defer engine.Free()
 	r := &run{
 		Worker: w, engine: engine, ctx: ctx, given: context.WithoutCancel(ctx),
-		watch: leaseWatch{begun: map[Lease]context.CancelCauseFunc{}},
+		watch: watch{engine: engine, grace: w.Grace, begun: map[Lease]context.CancelCauseFunc{}},
 	}
 	defer context.AfterFunc(ctx, r.stop)()
 	r.logStart()
@@ -96,6 +101,11 @@ func (w *Worker) Run(ctx context.Context) error {
 		defer close(told)
 		r.tell()
 	}()
+	listened := make(chan struct{})
+	go func() {
+		defer close(listened)
+		r.fail(r.watch.listen())
+	}()
 	for range max(w.Concurrency, 1) {
 		r.hands.Add(1)
 		go r.work()
@@ -103,6 +113,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	r.hands.Wait()
 	r.fail(failed(engine.Close(milliseconds(w.patience()))))
 	<-told
+	<-listened
 	r.logEnd()
 	return r.err
 }
@@ -115,6 +126,8 @@ func (w *Worker) check() error {
 		wrong = "a worker needs a queue and a handler"
 	case w.Concurrency < 0:
 		wrong = "a worker needs a goroutine"
+	case w.Grace < 0 || w.Grace > longestWait:
+		wrong = "the grace of a worker is " + w.Grace.String() + "; it must be from 0 to a day"
 	case w.Patience < 0 || w.Patience > longestWait:
 		wrong = "the patience of a worker is " + w.Patience.String() + "; it must be from 0 to a day"
 	case w.Queue.closed.Load():

@@ -162,10 +162,11 @@ func TestStoppingGivesBackWhatWasNotBegun(t *testing.T) {
 	worker.Handler = func(ctx context.Context, item *readpast.Item) (readpast.Settlement, error) {
 		cancel()
 		handled++
-		if ctx.Err() != nil || ctx.Value(contextKey{}) != "value" {
-			t.Error("work in hand was ended", ctx.Err(), ctx.Value(contextKey{}))
+		<-ctx.Done()
+		if !errors.Is(context.Cause(ctx), readpast.StatusInterrupted) || ctx.Value(contextKey{}) != "value" {
+			t.Error(context.Cause(ctx), ctx.Value(contextKey{}))
 		}
-		return item.Complete(), nil
+		return item.Complete(), nil // It was done nevertheless.
 	}
 	check(t, worker.Run(ending))
 	equal(t, handled, 1)
@@ -176,6 +177,37 @@ func TestStoppingGivesBackWhatWasNotBegun(t *testing.T) {
 	batch := must(queue.Claim(ctx, 3, 0))(t)
 	equal(t, batch.Len(), 2)
 	equal(t, batch.Item(0).Attempt, 1)
+}
+
+// What its handler breaks off because of the stop is given back.
+func TestAHandlerWhoseContextEndsWithTheWorkerLosesNoAttempt(t *testing.T) {
+	queue := open(t)
+	enqueue(t, queue, "a")
+	ending, cancel := context.WithCancel(ctx)
+	worker := readpast.Worker{Queue: queue, Logger: quiet}
+	worker.Handler = func(ctx context.Context, _ *readpast.Item) (readpast.Settlement, error) {
+		cancel()
+		<-ctx.Done()
+		return readpast.Settlement{}, fmt.Errorf("cannot send: %w", ctx.Err())
+	}
+	check(t, ends(t, start(func() error { return worker.Run(ending) })))
+	equal(t, stats(t, queue).Pending, 1)
+	batch := must(queue.Claim(ctx, 1, 0))(t)
+	equal(t, batch.Item(0).Attempt, 1)
+}
+
+func TestHandlersMayGoOnForTheGraceOfTheirWorker(t *testing.T) {
+	queue := open(t)
+	enqueue(t, queue, "a")
+	ending, cancel := context.WithCancel(ctx)
+	worker := readpast.Worker{Queue: queue, Grace: time.Hour, Logger: quiet}
+	worker.Handler = func(ctx context.Context, item *readpast.Item) (readpast.Settlement, error) {
+		cancel()
+		_, err := item.RecordStep(ctx, "half") // The worker was told to stop before this.
+		return item.Complete(), err
+	}
+	check(t, ends(t, start(func() error { return worker.Run(ending) })))
+	equal(t, stats(t, queue).Completed, 1)
 }
 
 func TestAnInterruptOfTheQueueStopsItsWorkers(t *testing.T) {
@@ -247,6 +279,28 @@ func TestAHandlersContextEndsWhenItsItemIsLost(t *testing.T) {
 	equal(t, stats(t, queue).Terminated, 1)
 }
 
+// Whoever watches what happens does not keep handlers from what they must know.
+func TestASlowObserverHoldsUpNoNews(t *testing.T) {
+	queue := open(t, "lease.ms", "60")
+	enqueue(t, queue, "done", "doomed")
+	lost := make(chan struct{})
+	worker := readpast.Worker{Queue: queue, UntilEmpty: true, Logger: quiet, Observe: func(readpast.Event) { <-lost }}
+	worker.Handler = func(ctx context.Context, item *readpast.Item) (readpast.Settlement, error) {
+		if item.Value("Payload").String() == "done" {
+			return item.Complete(), nil
+		}
+		until(t, func() bool { return stats(t, queue).Completed == 1 })
+		if _, err := queue.Settle(ctx, readpast.Operate(item.Key, readpast.ActionTerminate)); err != nil {
+			return readpast.Settlement{}, err
+		}
+		<-ctx.Done()
+		close(lost)
+		return item.Complete(), nil
+	}
+	check(t, ends(t, start(func() error { return worker.Run(ctx) })))
+	equal(t, stats(t, queue).Terminated, 1)
+}
+
 func TestAFailureThatNobodyMendsEndsTheRun(t *testing.T) {
 	queue := open(t)
 	err := (&readpast.Worker{Queue: queue, Handler: complete, Concurrency: 2, BatchSize: 5000}).Run(ctx)
@@ -255,6 +309,7 @@ func TestAFailureThatNobodyMendsEndsTheRun(t *testing.T) {
 	}
 	for _, worker := range []readpast.Worker{
 		{Queue: queue}, {Handler: complete}, {Queue: queue, Handler: complete, Concurrency: -1},
+		{Queue: queue, Handler: complete, Grace: -1},
 		{Queue: queue, Handler: complete, Patience: -1}, {Queue: queue, Handler: complete, Patience: 25 * time.Hour},
 	} {
 		if err = worker.Run(ctx); !errors.Is(err, readpast.StatusInvalidArgument) {

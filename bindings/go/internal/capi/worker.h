@@ -35,6 +35,12 @@ static inline struct result worker_step(uint64_t worker, const char *key, int32_
     return result;
 }
 
+static inline struct result worker_news(uint64_t worker, int64_t seen, int64_t wait_ms, int64_t *news) {
+    struct result result = {0};
+    result.status = readpast_worker_news((readpast_worker){worker}, seen, wait_ms, news, &result.error);
+    return result;
+}
+
 static inline struct result worker_stop(uint64_t worker) {
     struct result result = {0};
     result.status = readpast_worker_stop((readpast_worker){worker}, &result.error);
