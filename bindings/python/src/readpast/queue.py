@@ -63,8 +63,8 @@ class Queue(Operating):
         self.is_traced: bool = bool(lib.readpast_queue_is_traced(c))
         #: The name that the leases are held under: the setting `worker`, or a name that no other handle has.
         self.worker: str = string(lib.readpast_queue_worker(c)) or ""
-        #: How long a claim holds, in milliseconds: the setting `lease.ms`, or else what the queue's description says. The
-        #: queue's leaseMs in AppSettings overrides the description on the server, and is not asked for here.
+        #: How long a claim holds, in milliseconds: the setting `lease.ms`, or else what the queue's description says.
+        #: The queue's leaseMs in AppSettings overrides the description on the server, and is not asked for here.
         self.lease_ms: int = lib.readpast_queue_lease_ms(c)
 
     def __enter__(self) -> Queue:
