@@ -185,7 +185,7 @@ fn actions_are_shown_first_and_then_done() {
     let item = served.get(&format!("/queue/Mail/item?key={done}"));
     assert!(!item.body.contains("/act?"), "nothing can be done to what is Completed: {}", item.body);
     let refused = served.get(&format!("/queue/Mail/act?verb=cancel&key={done}"));
-    refused.shows(&["No items fit", "1 Completed: they are left as they are"]);
+    refused.shows(&["None of the items that fit", "They are 1 Completed, and stay as they are"]);
     assert!(!refused.body.contains("<form"), "{}", refused.body);
     served
         .get("/queue/Mail/act?verb=cancel&status=Completed&status=Pending")
