@@ -38,7 +38,7 @@ pub(crate) use evolve::{ColumnChange, Place};
 pub(crate) use key::put_key;
 pub(crate) use kinds::KindSearch;
 pub(crate) use layout::Assignment;
-pub(crate) use own::OWN_COLUMNS;
+pub(crate) use own::{OWN_COLUMNS, SHARD};
 pub(crate) use settable::check_set;
 use sql::why_no_condition;
 pub(crate) use validate::{Checked, check_items, items_to_json};
@@ -69,6 +69,8 @@ pub struct QueueSpec {
     pub order: OrderSpec,
     /// What a claim can be limited to.
     pub claim_by: ClaimBySpec,
+    /// Into how many parts what waits is dealt out, 2 to 64, each with a head of its own at which claims begin; one without it.
+    pub shards: Option<i32>,
     /// How many attempts an item has, unless the setting of the queue says otherwise.
     pub max_attempts: i32,
     /// Whether each attempt that has ended is remembered, with what came of it.

@@ -213,6 +213,7 @@ pub(super) fn options(dialect: Dialect, spec: &QueueSpec) -> Value {
         completion,
         history,
         dedup,
+        shards => spec.shards,
         types => spec.types.clone(),
         steps => spec.steps.clone(),
         own_types_only => spec.roles.own_types_only,

@@ -7,7 +7,7 @@ use super::{Target, columns};
 use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::ident::{Identifier, QueueName};
-use crate::spec::{ColumnChange, ColumnSpec, Place, QueueSpec, Storage, TableSpec};
+use crate::spec::{ColumnChange, ColumnSpec, Place, QueueSpec, SHARD, Storage, TableSpec};
 use minijinja::{Value, context};
 
 /// What is done before and after the objects of a queue that is there already are made.
@@ -25,8 +25,10 @@ impl Target<'_> {
         let made_by = |spec| Ok::<_, crate::Error>(self.queue(spec)?.into_iter().map(|object| object.makes));
         let was: Vec<_> = made_by(old)?.collect();
         let is: Vec<_> = made_by(new)?.collect();
-        let touched: Vec<_> =
+        let (shard, shards_change) = (Identifier::known(SHARD), old.shards != new.shards);
+        let mut touched: Vec<_> =
             columns.iter().filter(|change| change.is_retyped()).map(|change| &change.column.name).collect();
+        touched.extend(shards_change.then_some(&shard));
         let (mut dropped, mut indexes, mut grants) = (Vec::new(), Vec::new(), Vec::new());
         for made in was.iter().rev() {
             match made {
@@ -75,7 +77,12 @@ impl Target<'_> {
         }
         let columns = contexts;
         let keeps_grants = dialect == Dialect::Postgres && !dropped.is_empty();
-        let context = context! { objects => dropped, indexes, grants, columns };
+        let shards = context! {
+            was => old.shards.filter(|_| shards_change),
+            is => new.shards.filter(|_| shards_change),
+            table => dialect.exact(self.schema.as_str(), &dialect.queue_stem(&new.queue))?,
+        };
+        let context = context! { objects => dropped, indexes, grants, columns, shards };
         let before = self.objects("schema/upgrade_before.sql", context.clone())?;
         let after = if keeps_grants { self.objects("schema/upgrade_after.sql", context)? } else { Vec::new() };
         Ok(Upgrade { before, after })

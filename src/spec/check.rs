@@ -28,6 +28,8 @@ const DAY_MS: i32 = 86_400_000;
 pub(super) const RETENTION: RangeInclusive<i32> = 1..=20_000 * 86_400;
 pub(crate) const ATTEMPTS: RangeInclusive<i32> = 1..=i32::MAX;
 pub(crate) const LEASE_MS: RangeInclusive<i32> = 10..=DAY_MS;
+/// A claim that finds nothing has asked each of them.
+pub(super) const SHARDS: RangeInclusive<i32> = 2..=64;
 pub(super) const BACKOFF_FIRST_MS: RangeInclusive<i32> = 1..=DAY_MS;
 pub(super) const BACKOFF_CAP_MS: RangeInclusive<i32> = 1..=i32::MAX;
 pub(super) const BACKOFF_FACTOR: RangeInclusive<i32> = 100..=10_000;

@@ -25,6 +25,10 @@ pub(crate) const OWN_COLUMNS: [&str; 13] = [
     "LeaseUntil",
 ];
 
+/// The column of an own table on SQL Server that has an item's shard, where it has shards. No part of what an item says: it is
+/// computed from the key, for the index.
+pub(crate) const SHARD: &str = "Shard";
+
 impl TableSpec {
     /// The table that readpast makes for `spec`: it has a column for every role, and its status is the state's name. The key
     /// is the time of enqueueing, which is stamped so that two items never share it.

@@ -50,7 +50,7 @@ impl Format {
 }
 
 /// The keys of a description.
-const KEYS: [&str; 18] = [
+const KEYS: [&str; 19] = [
     "queue",
     "types",
     "steps",
@@ -61,6 +61,7 @@ const KEYS: [&str; 18] = [
     "procedures",
     "order",
     "claim_by",
+    "shards",
     "attempts",
     "backoff",
     "lease",
@@ -72,11 +73,12 @@ const KEYS: [&str; 18] = [
 ];
 
 /// What only a queue with a table has: where procedures are somebody's own, they decide it.
-const DECIDED_BY_PROCEDURES: [&str; 12] = [
+const DECIDED_BY_PROCEDURES: [&str; 13] = [
     "steps",
     "subtypes",
     "order",
     "claim_by",
+    "shards",
     "attempts",
     "backoff",
     "lease",
@@ -161,6 +163,7 @@ fn described(spec: &at::Table<'_>) -> Result<QueueSpec> {
         subtypes: subtypes::subtypes(spec)?,
         order: options::order(spec)?,
         claim_by: options::claim_by(spec)?,
+        shards: options::shards(spec)?,
         max_attempts: options::max_attempts(spec)?,
         attempt_history: options::attempt_history(spec)?,
         backoff: options::backoff(spec)?,

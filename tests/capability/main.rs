@@ -26,6 +26,7 @@ mod pool;
 mod roles;
 mod set;
 mod settle;
+mod shards;
 mod states;
 mod stats;
 mod steps;
@@ -62,6 +63,7 @@ fn main() {
         roles::BODIES,
         set::BODIES,
         settle::BODIES,
+        shards::BODIES,
         states::BODIES,
         stats::BODIES,
         steps::BODIES,

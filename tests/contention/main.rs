@@ -48,12 +48,15 @@ fn main() {
     let mut trials = Vec::new();
     for server in &servers {
         for layer in support::api::LAYERS {
-            let given = Given::new(Arc::clone(server), layer, "contention");
-            let name = format!("{}/{layer}/every_item_is_done_once", server.label());
-            trials.push(Trial::test(name, move || {
-                every_item_is_done_once(&given);
-                Ok(())
-            }));
+            for shards in [None, Some(4)] {
+                let given = Given::new(Arc::clone(server), layer, "contention");
+                let of_shards = if shards.is_some() { "_of_shards" } else { "" };
+                let name = format!("{}/{layer}/every_item{of_shards}_is_done_once", server.label());
+                trials.push(Trial::test(name, move || {
+                    every_item_is_done_once(&given, shards);
+                    Ok(())
+                }));
+            }
         }
     }
     let conclusion = libtest_mimic::run(&arguments, trials);
@@ -63,15 +66,18 @@ fn main() {
     conclusion.exit();
 }
 
-fn every_item_is_done_once(given: &Given) {
+fn every_item_is_done_once(given: &Given, shards: Option<u8>) {
     let number = |name, otherwise| env::var(name).map_or(otherwise, |text| text.parse().expect(name));
-    let items = number("READPAST_CONTENTION_ITEMS", 20_000);
+    let items = number("READPAST_CONTENTION_ITEMS", if shards.is_some() { 8_000 } else { 20_000 });
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_nanos() as u64;
     let seed = number("READPAST_CONTENTION_SEED", now % 1_000_000);
     println!("{} items, READPAST_CONTENTION_SEED={seed}", items);
     let mut dice = Dice::new(seed);
 
-    let source = given.queue(&[]);
+    let source = match shards {
+        Some(shards) => given.described(&format!(r#""shards": {shards}"#)),
+        None => given.queue(&[]),
+    };
     given.set_max_attempts(MAX_ATTEMPTS);
     let enqueue = |first| {
         let batch: Vec<_> = (first..items.min(first + 500)).map(|i| support::api::item(&i.to_string())).collect();

@@ -218,6 +218,46 @@ fn kinds_are_sought_by_themselves() {
     }
 }
 
+/// A claim reads what it takes, at the head of a shard, and one that finds nothing a row or two of each: however much waits, and
+/// however much waits for its time.
+#[test]
+fn shards_are_sought_one_by_one() {
+    const WAITING: i64 = 200_000;
+    for order in ["", r#", "order": {"direction": "lifo"}"#] {
+        let scratch = Scratch::empty();
+        let spec = format!(r#"{{"queue": "Job", "shards": 8{order}}}"#);
+        install(&scratch.config(&[]), Some(&QueueSpec::from_json(&spec).unwrap())).unwrap();
+        scratch.run("ALTER TABLE readpast.job SET (autovacuum_enabled = off)");
+        let claim = |max: i64, counted: &str| {
+            format!("SELECT COUNT(*) FROM readpast.next_job_set_trx('w', {max}, 60000, 0) WHERE answer = '{counted}'")
+        };
+        let mut session = scratch.session();
+        let watch = "SELECT COUNT(*) FROM readpast.watch_job(100) WHERE name = 'due.count'";
+        run(&mut session, &claim(BATCH, "CLAIMED"));
+        run(&mut session, watch);
+        let put = |year: i32, due: &str| {
+            scratch.run(&format!(
+                "INSERT INTO readpast.job (enqueued_at, type, status, attempt_num, scheduled_for, updated_at) \
+                 SELECT t, 'Default', 'Pending', 0, {due}, t FROM (SELECT timestamptz '{year}-01-01' + n * interval \
+                 '10001 microseconds' AS t FROM generate_series(1, {WAITING}) AS n) AS t"
+            ));
+        };
+        put(2001, "t");
+        put(2002, "t + interval '200 years'");
+        let read = rows_read(&mut session, "claim", &claim(BATCH, "CLAIMED"));
+        assert!(read < 5 * BATCH, "a claim reads {read} rows for {BATCH} items");
+        let (_, read) = read_for(&mut session, watch);
+        assert!(read < MOST, "a look reads {read} rows");
+        scratch.run("UPDATE readpast.job SET status = 'Completed' WHERE scheduled_for < now()");
+        let (rows, read) = read_for(&mut session, &claim(BATCH, "EMPTY"));
+        assert_eq!(number(&rows), 1);
+        // Entries of what was due until now are still in the index.
+        scratch.run("VACUUM readpast.job");
+        let (rows, again) = read_for(&mut session, &claim(BATCH, "EMPTY"));
+        assert!(number(&rows) == 1 && again < 50, "a look for what is not there reads {read}, {again} rows");
+    }
+}
+
 /// Of what is remembered of attempts only what goes is read, however much is too young.
 #[test]
 fn old_attempts_are_sought_by_their_age() {

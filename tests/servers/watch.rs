@@ -36,6 +36,7 @@ fn kinds() -> Vec<(String, Option<[&'static str; 2]>)> {
     vec![
         (String::new(), None),
         (r#", "order": {"direction": "lifo", "priority": {"column": "N"}}"#.to_owned(), None),
+        (r#", "shards": 3, "order": {"priority": {"column": "N", "first": "lowest"}}"#.to_owned(), None),
         (r#", "order": {"group": "N"}, "completion": {"history": "Job_Done"}"#.to_owned(), None),
         (r#", "types": ["a", "b"], "roles": {"own_types_only": true}, "completion": "delete""#.to_owned(), None),
         (format!(r#", "table": {{{key}, "lifecycle": {{{LIFE}}}, {status}}}"#), Some(WHOLE)),
@@ -295,5 +296,39 @@ fn what_ends_is_seen_behind_a_long_backlog() {
         claim(&queue, 2);
         let watched = queue.watch(10).unwrap();
         assert_eq!((watched.ended_last_minute, watched.stats.sample, watched.window_capped), (8, 8, true));
+    }
+}
+
+/// Of each shard its part is looked at: the oldest is among them whichever it is of; and one shard may have more than its part.
+#[test]
+fn a_look_is_at_every_shard() {
+    for database in Database::each() {
+        let spec = r#"{"queue": "Job", "shards": 4, "columns": [{"name": "N", "type": "integer", "nullable": false}]}"#;
+        install(&database.config(&[]), Some(&QueueSpec::from_json(spec).unwrap())).unwrap();
+        let queue = worker(&database, "w1");
+        enqueue(&queue, 0..40, None);
+        let nothing_is_old = queue.watch(8).unwrap().stats.oldest_due_ms.unwrap();
+        assert!(nothing_is_old < 3_600_000, "{nothing_is_old}");
+        let item = |due: &str| NewItem {
+            columns: json!({"N": 100}).as_object().unwrap().clone().into(),
+            due: Some(due.to_owned()),
+            ..NewItem::default()
+        };
+        // A shard each.
+        let old = ["2020-01-01T00:00:00Z", "2021-01-01T00:00:00Z", "2022-01-01T00:00:00Z", "2023-01-01T00:00:00Z"];
+        queue.enqueue(&old.map(item), None).unwrap();
+        let (few, all) = (queue.watch(8).unwrap(), queue.watch(1_000).unwrap());
+        assert!(few.due_capped && few.is_capped(ItemState::Pending) && few.stats.due == 8, "{few:?}");
+        assert!(!all.due_capped && !all.is_capped(ItemState::Pending) && all.stats.due == 44, "{all:?}");
+        let (few, all) = (few.stats.oldest_due_ms.unwrap(), all.stats.oldest_due_ms.unwrap());
+        assert!((all - few).abs() < 3_600_000, "{few} and {all}");
+
+        // What is left is of one shard.
+        for _ in 0..3 {
+            claim(&queue, 11);
+        }
+        let (few, all) = (queue.watch(20).unwrap(), queue.watch(1_000).unwrap());
+        assert!(few.is_capped(ItemState::Pending) && few.stats.due < 11, "{few:?}");
+        assert!(!all.is_capped(ItemState::Pending) && all.stats.due == 11, "{all:?}");
     }
 }

@@ -1,10 +1,13 @@
 {#- One statement: the table has it all. -#}
 {%- set due_is = m.due() ~ " <= now_" %}
+{%- set turns = search or shards %}
     /* Materialized, so that the rows are chosen once: a planner that folds the sub-select in may repeat it per row. */
     WITH{% if search %}
 {% include "part/kinds.sql" %}
+   {%- elif shards %}
+{% include "part/shards.sql" %}
    {%- endif %} found AS MATERIALIZED (
-{%- if search %}
+{%- if turns %}
         SELECT f.*
         FROM (
             SELECT f.*
@@ -12,13 +15,16 @@
             CROSS JOIN LATERAL (
 {%- endif %}
         SELECT
+{%- if turns and not search %}
+            w.turn AS item_turn,
+{%- endif %}
 {%- for column in key %}
             q.{{ column.quoted }} AS key_{{ loop.index }},
 {%- endfor %}
 {%- for column in seek %}
             q.{{ column.quoted }} AS item_seek_{{ loop.index }},
 {%- endfor %}
-{%- for column in due_columns if search %}
+{%- for column in due_columns if turns %}
             {% if column.quoted == role.due %}{{ m.due() }}{% else %}q.{{ column.quoted }}{% endif %} AS item_by_{{ loop.index }},
 {%- endfor %}
 {%- for what in (["token", "attempt", "died_at"] if own else m.everything) %}
@@ -26,14 +32,14 @@
 {%- endfor %}
         FROM {{ table }} AS q
         WHERE
-{%- if search %}
+{%- if turns %}
 {%- include "part/kind_where.sql" %}
-        LIMIT w.most OFFSET w.past
+        LIMIT {{ "w.most OFFSET w.past" if search else "max_" }}
         FOR NO KEY UPDATE OF q SKIP LOCKED
             ) AS f
             LIMIT max_
         ) AS f
-        ORDER BY {{ m.by_place("f.item_by_") }}
+        ORDER BY {{ "f.item_turn, " if not search }}{{ m.by_place("f.item_by_") }}
     ),
 {%- else %}
             {{ m.waiting() }}

@@ -75,6 +75,13 @@ UNNEST({{ list("key_", "_") }}) WITH ORDINALITY AS k ({{ list("key_") }}, positi
 {%- if search.step %}{{ step_sought() }} = {{ of }}.step{% endif %}
 {%- endmacro -%}
 {%- macro step_sought(alias="q.") %}COALESCE({{ alias }}{{ role.step }}, ''){% endmacro -%}
+{#-
+In which of its shards an item of an own table is. Items are numbered as they come, and their keys have the number in the
+microseconds: so they are dealt out in turn.
+-#}
+{%- macro shard(alias="q.") %}EXTRACT(MICROSECONDS FROM {{ alias }}{{ key[0].quoted }} AT TIME ZONE 'UTC')::integer % 10000 % {{ shards }}{% endmacro -%}
+{#- All shards, a row each. -#}
+{%- macro all_shards() %}generate_series(0, {{ shards - 1 }}) AS g (shard){% endmacro -%}
 {#- The order of due items, as the indexes for kinds have it, of a row of the table or of what was read of it. -#}
 {%- macro by_due(alias="q.") %}
 {%- for column in due_columns %}

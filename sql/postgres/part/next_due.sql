@@ -25,7 +25,22 @@
             )
 {{ "            UNION ALL" if not loop.last or searches_all or (beside and parks_errors) }}
 {%- endfor %}
-{%- if role.due and searches_all %}
+{%- if shards %}
+            (
+                SELECT h.due_at
+                FROM {{ m.all_shards() }}
+                CROSS JOIN LATERAL (
+                    SELECT q.{{ role.due }} AS due_at
+                    FROM {{ table }} AS q
+                    WHERE
+                    {{ m.shard() }} = g.shard
+                    AND {{ m.waiting() }}
+                    AND {{ m.due() }} > now_
+                    ORDER BY {{ m.due() }}
+                    LIMIT 1
+                ) AS h
+            )
+{%- elif role.due and searches_all %}
 {%- set due_at = m.due() if (own or due_in_order) and not index.name else "q." ~ role.due %}
             (
                 SELECT {{ m.time("q." ~ role.due) }} AS due_at

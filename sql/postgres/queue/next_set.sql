@@ -37,6 +37,9 @@ AS $$
 DECLARE
     now_ timestamptz;
     max_attempts_ integer;
+{%- if shards %}
+    shard_turn_ bigint;
+{%- endif %}
 {%- if kind_searches %}
     kinds_ integer;
 {%- endif %}
@@ -101,6 +104,9 @@ BEGIN
 {%- endfor %}
 {%- if searches_all %}
 {%- set search = none %}
+{%- if shards %}
+    shard_turn_ := nextval({{ literal(queue ~ "_shard_turn") }});
+{%- endif %}
     RETURN QUERY
 {% include "part/claim.sql" %};
 {%- endif %}

@@ -12,10 +12,12 @@
 {%- set due.columns = due.columns + [{"name": c.name, "quoted": c.quoted, "descending": c.descending, "expression": m.due("") if is_due else none}] %}
 {%- endfor %}
 {%- if not index.name and searches_all %}
-{% call index_of.create(queue ~ "_due", place, due.columns, where=m.waiting("")) %}
+{%- set shard = [{"name": "shard", "expression": m.shard(""), "descending": false}] if shards else [] %}
+{% call index_of.create(queue ~ "_due", place, shard + due.columns, where=m.waiting("")) %}
 /*
 The claim seeks here in the order it takes. What is finished or in flight is not in it, so it stays as small as the
 backlog.
+{%- if shards %} It begins with the shard, so that what waits has {{ shards }} heads, each on pages of its own.{% endif %}
 {%- if due_in_order and not own %} An item without a due time is due: it comes first.{% endif %}
 */
 {%- endcall %}
@@ -92,6 +94,12 @@ $$;
 {%- endif %}
 {%- if subtypes and (own or create) %}
 {% include "part/subtypes.sql" %}
+{%- endif %}
+{%- if shards %}
+{% filter made("SEQUENCE", queue ~ "_shard_turn") %}
+/* At which shard the next claim begins. */
+CREATE SEQUENCE IF NOT EXISTS {{ object(queue ~ "_shard_turn") }} AS bigint MINVALUE 0 START WITH 0 CACHE 1;
+{% endfilter %}
 {%- endif %}
 {% filter statement %}
 /* When the items of its dead workers were last looked for. */

@@ -22,13 +22,21 @@
                 {{ read("lease_until") }} AS lease_until
 {%- endmacro -%}
 {#- At most so many rows, by an index. -#}
-{%- macro rows(where, order, from=table) %}
+{%- macro rows(where, order, from=table, most="most_ + 1") %}
             SELECT
 {{- columns() }}
             FROM {{ from }} AS q
             WHERE {{ where }}
             {{ order }}
-            LIMIT most_ + 1
+            LIMIT {{ most }}
+{%- endmacro -%}
+{#- Whether there is more that waits than was looked at. Of shards one may have more than its part, whatever the others have. -#}
+{%- macro waiting_capped() %}
+{%- if shards -%}
+(SELECT COALESCE(MAX(p.items) > most_ / {{ shards }}, FALSE) FROM (SELECT COUNT(*) AS items FROM waiting AS w GROUP BY w.shard) AS p)
+{%- else -%}
+(SELECT COUNT(*) FROM waiting) > most_
+{%- endif -%}
 {%- endmacro -%}
 {%- macro keys(where, order) %}
                 (
@@ -70,7 +78,7 @@ ORDER BY q.{{ role.kind }}{% for column in order %}, q.{{ column.quoted }}{{ " D
 {% filter made("FUNCTION", procedure) %}
 /*
 Figures about the queue for who watches it, at the same cost whatever the size of the table: each look reads at most
-most_ rows and one by an index. Four looks: what waits, in the order of the claim; what is in flight;
+most_ rows and {{ "a few" if shards else "one" }} by an index. Four looks: what waits, in the order of the claim; what is in flight;
 {%- if own %} what has ended other than
 Completed, the newest first;{% endif %} and the newest items of all{{ ", in the table and in its history" if history }}.
 A row is a figure, with its value and, if that is so, capped: there are as many or more.
@@ -104,6 +112,13 @@ BEGIN
 {%- set parked = " UNION " ~ kept_keys("Error", "due_at") if parks_errors else "" %}
 {%- set left = " UNION " ~ keys(m.stands(errors), "") if shows_errors else "" %}
 {{- both(keys(m.waiting(), claimed) ~ parked ~ left) }}
+{%- elif shards %}
+            /* Of each shard its part, so that the oldest of all is among them. */
+            SELECT g.shard, h.*
+            FROM {{ m.all_shards() }}
+            CROSS JOIN LATERAL (
+{%- filter indent(4) %}{{ rows(m.shard() ~ " = g.shard AND " ~ m.waiting(), claimed, most="most_ / " ~ shards ~ " + 1") }}{% endfilter %}
+            ) AS h
 {%- else %}
 {{- rows(m.waiting(), claimed) }}
 {%- endif %}
@@ -194,7 +209,7 @@ BEGIN
             NULL::bigint, NULL::text, NULL::text
         FROM {{ object("queue_status") }} AS s
         LEFT JOIN (
-            SELECT w.status, COUNT(*) AS items, (SELECT COUNT(*) FROM waiting) > most_ AS capped
+            SELECT w.status, COUNT(*) AS items, {{ waiting_capped() }} AS capped
             FROM waiting AS w
             WHERE w.status IN ('Pending', 'Error')
             GROUP BY w.status
@@ -216,13 +231,13 @@ BEGIN
         ) AS c
             ON c.status = s.status
         UNION ALL
-        SELECT 'due.count', COUNT(*), (SELECT COUNT(*) FROM waiting) > most_, NULL, NULL, NULL
+        SELECT 'due.count', COUNT(*), {{ waiting_capped() }}, NULL, NULL, NULL
         FROM waiting AS w
         WHERE w.status IN ('Pending', 'Error') AND COALESCE(w.due_at <= now_, TRUE)
         UNION ALL
         SELECT
             'due.oldest_ms', {{ m.ms("now_ - MIN(COALESCE(w.due_at, w.enqueued_at))") }},
-            (SELECT COUNT(*) FROM waiting) > most_, NULL, NULL, NULL
+            {{ waiting_capped() }}, NULL, NULL, NULL
         FROM waiting AS w
         WHERE w.status IN ('Pending', 'Error') AND COALESCE(w.due_at, w.enqueued_at) <= now_
         UNION ALL
@@ -251,19 +266,20 @@ BEGIN
         UNION ALL
 {%- endif %}
         SELECT
-            'came.waiting', COUNT(*), COUNT(*) > most_,
-            {{ m.ms("CASE WHEN COUNT(*) > most_ THEN MAX(w.enqueued_at) ELSE now_ END - MIN(w.enqueued_at)") }}, NULL, NULL
+{%- set is_capped = waiting_capped() if shards else "COUNT(*) > most_" %}
+            'came.waiting', COUNT(*), {{ is_capped }},
+            {{ m.ms("CASE WHEN " ~ is_capped ~ " THEN MAX(w.enqueued_at) ELSE now_ END - MIN(w.enqueued_at)") }}, NULL, NULL
         FROM waiting AS w
         WHERE w.enqueued_at <= now_
 {%- if by_type %}
         UNION ALL
-        SELECT 'type.waiting', COUNT(*), (SELECT COUNT(*) FROM waiting) > most_, NULL, w.type, NULL
+        SELECT 'type.waiting', COUNT(*), {{ waiting_capped() }}, NULL, w.type, NULL
         FROM waiting AS w
         WHERE w.status IN ('Pending', 'Error')
         GROUP BY w.type
         UNION ALL
         SELECT
-            'type.due', COUNT(*), (SELECT COUNT(*) FROM waiting) > most_,
+            'type.due', COUNT(*), {{ waiting_capped() }},
             {{ m.ms("now_ - MIN(COALESCE(w.due_at, w.enqueued_at))") }}, w.type, NULL
         FROM waiting AS w
         WHERE w.status IN ('Pending', 'Error') AND COALESCE(w.due_at <= now_, TRUE)

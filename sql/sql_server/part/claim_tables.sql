@@ -1,6 +1,11 @@
     DECLARE @_Locked int = 0;
     DECLARE @_Take int;
     DECLARE @_Alone int;
+{%- if shards %}
+    DECLARE @_ShardTurn bigint;
+    DECLARE @_Shard int;
+    DECLARE @_Asked int = 0; /* shards so far */
+{%- endif %}
 {%- if kind_searches %}
     DECLARE @_Took int;
     DECLARE @_Turn int = 1;

@@ -66,7 +66,22 @@
             WHERE @Steps IS {{ "NOT " if search.step }}NULL
 {%- endif %}
 {%- endfor %}
-{%- if searches_all and role.due %}
+{%- if shards %}
+{%- import "part/shard.sql" as shard %}
+            UNION ALL
+            SELECT DATEDIFF_BIG(MILLISECOND, @_At, MIN(u.[DueAt])) + 1
+            FROM {{ shard.all(shards) }}
+            CROSS APPLY (
+                SELECT TOP (1) q.{{ role.due }} AS [DueAt]
+                FROM {{ table }} AS q
+                    WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ t.due_index }}))
+                WHERE
+                    q.[Shard] = h.[Shard]
+                    AND {{ item.waits(t) }}
+                    AND q.{{ role.due }} > @_At
+                ORDER BY q.{{ role.due }}
+            ) AS u
+{%- elif searches_all and role.due %}
             UNION ALL
             SELECT DATEDIFF_BIG(MILLISECOND, @_At, MIN(u.[DueAt])) + 1
             FROM (

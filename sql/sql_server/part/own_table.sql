@@ -35,6 +35,9 @@ IF OBJECT_ID({{ literal(queue) }}, N'U') IS NULL
         /* Compared by code point: two workers whose names differ only in case are two workers. */
         [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
         [LeaseUntil] datetime2(7) NULL,
+{%- if shards %}
+        {{ shard.column(shards) }},
+{%- endif %}
 {%- for c in t.columns %}
         {{ of.declared(c) }},
 {%- endfor %}{{ of.constraints(t.columns) }}
@@ -52,7 +55,7 @@ ALTER TABLE {{ table }} SET (LOCK_ESCALATION = DISABLE);
 {% endfilter %}
 {%- for search in ([{"stem": "", "columns": []}] if searches_all else []) + kind_searches %}
 {% call index_of.create(
-    "IX_" ~ queue ~ "_" ~ search.stem ~ "Due", place, search.columns + due_columns,
+    "IX_" ~ queue ~ "_" ~ search.stem ~ "Due", place, ([column("Shard")] if shards else []) + search.columns + due_columns,
     include=[column("Status")] + ([indexed.group] if group and not t.group_in_due else []),
     where="[Status] IN ('Pending', 'Error')"
 ) %}
@@ -62,6 +65,9 @@ backlog. UpdatedAt is left out on purpose: the claim must visit the row itself, 
 lets it pass over rows that others hold; were the index to cover the claim, the row would be locked only by the update,
 in the opposite order to a procedure that goes by the key. In each index the columns of its filter stand too: without
 them a query may visit, and lock, the row only to look at them once more.
+{%- if shards %}
+It begins with the shard, so that what waits has {{ shards }} heads, each on pages of its own.
+{%- endif %}
 */
 {%- endcall %}
 {%- endfor %}

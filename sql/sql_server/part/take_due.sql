@@ -1,5 +1,5 @@
 {#-
-Locks what is due: of all, or of the kind at hand by the index of `search`. `when_due` says what the due time must be.
+Locks what is due: of all, of the shard at hand, or of the kind at hand by the index of `search`. `when_due` says what the due time must be.
 
 Who finds an item by one index must not keep its entry there when somebody who found it by another has the item: he needs the
 entry to take it. So where there are several ways, an entry (n) is read and let go; what is kept is the row (q), which is
@@ -10,7 +10,7 @@ wait there for whoever changes an earlier item of the group, and he may want the
 {%- import "part/kind.sql" as kind -%}
 {%- set many_ways = group or kind_searches | length + (1 if searches_all else 0) > 1 -%}
 {%- macro wanted(when_due, search, without_step, q="q") -%}
-{{ kind.is(search, role, "@_KindType", "@_KindStep", without_step, q) ~ "\n            AND " if search }}{{ item.waits(t, q) }}
+{{ kind.is(search, role, "@_KindType", "@_KindStep", without_step, q) ~ "\n            AND " if search }}{{ q ~ ".[Shard] = @_Shard\n            AND " if shards }}{{ item.waits(t, q) }}
 {%- if when_due %}
             AND {{ kind.due(role, own, when_due, q) }}
 {%- endif %}

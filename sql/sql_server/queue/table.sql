@@ -1,6 +1,7 @@
 {% import "part/item.sql" as item -%}
 {%- import "part/index.sql" as index_of -%}
 {%- import "part/column.sql" as of -%}
+{%- import "part/shard.sql" as shard -%}
 {% filter statement %}
 /* Stored with what is created below: no filtered index works without the two. */
 SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
@@ -24,6 +25,13 @@ SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
 /* What its claims lock in turn. */
 IF NOT EXISTS (SELECT 1 FROM {{ object("QueueTurn") }} AS t WHERE t.[Queue] = '{{ queue }}')
     INSERT INTO {{ object("QueueTurn") }} ([Queue]) VALUES ('{{ queue }}');
+{% endfilter %}
+{%- endif %}
+{%- if shards %}
+{% filter made("SEQUENCE", queue ~ "_ShardTurn") %}
+/* At which shard the next claim begins. */
+IF OBJECT_ID({{ literal(queue ~ "_ShardTurn") }}, N'SO') IS NULL
+    CREATE SEQUENCE {{ object(queue ~ "_ShardTurn") }} AS bigint START WITH 1 INCREMENT BY 1 CACHE 1000;
 {% endfilter %}
 {%- endif %}
 {% filter statement %}

@@ -1,5 +1,6 @@
 {% import "part/item.sql" as item -%}
 {%- import "part/in_flight.sql" as flight -%}
+{%- import "part/shard.sql" as shard -%}
 {%- set procedure = "Watch_" ~ queue -%}
 {%- set arrivals = role.enqueued and (completion == "keep" or (t.history and not beside)) -%}
 {#- Whether an item that is completed, and stays, says when it began and how long it took: else nobody can count what ended. -#}
@@ -8,9 +9,9 @@
 {%- set by_type = role.kind and types | length > 1 -%}
 {%- set newest -%}{% for k in t.key %}q.{{ k.quoted }} DESC{{ ", " if not loop.last }}{% endfor %}{%- endset -%}
 {#- At most so many rows, and what each tells. -#}
-{%- macro seen(look) %}
-    INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [RunMs], [DueAt], [Owner], [Until]{{ ", [Type]" if by_type }})
-    SELECT TOP (@Most + 1)
+{%- macro seen(look, more=1) %}
+    INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [RunMs], [DueAt], [Owner], [Until]{{ ", [Type]" if by_type }}{{ ", [Shard]" if shards }})
+    SELECT TOP (@Most + {{ more }})
         '{{ look }}',
         {{ item.one_text(t.key[0], "q." ~ t.key[0].quoted) if own else item.as_text(t, "q", "quoted") }},
         {{ item.status(t) }},
@@ -21,7 +22,8 @@
         {{ item.due_at(t) }},
         {{ item.owner(t) }},
         {{ item.until(t, lease_ms) }}{% if by_type %},
-        CAST(q.{{ role.kind }} AS nvarchar(60)){% endif %}
+        CAST(q.{{ role.kind }} AS nvarchar(60)){% endif %}{% if shards %},
+        {{ "q.[Shard]" if look == "W" else "NULL" }}{% endif %}
 {%- endmacro -%}
 {#- From the table, or from the rows beside it and then the table. -#}
 {%- macro from_table(index="", source=table) %}
@@ -36,7 +38,7 @@
 {% filter made("PROCEDURE", procedure) %}
 /*
 Figures about the queue for who watches it, at the same cost whatever the size of the table: each look reads at most
-@Most rows and one by an index, and passes over rows that somebody holds at that moment. Looks: what waits, in the order
+@Most rows and {{ "a few" if shards else "one" }} by an index, and passes over rows that somebody holds at that moment. Looks: what waits, in the order
 of the claim; what is in flight;
 {%- if own %} what has ended other than Completed, the newest first;{% endif %} and the newest items of all
 {{- ", in the table and in its history" if t.history and not beside }}.
@@ -76,7 +78,7 @@ BEGIN
         [RunMs] bigint NULL,
         [DueAt] datetime2(7) NULL,
         [Owner] nvarchar(128) NULL,
-        [Until] datetime2(7) NULL{{ ",\n        [Type] nvarchar(60) NULL" if by_type }}
+        [Until] datetime2(7) NULL{{ ",\n        [Type] nvarchar(60) NULL" if by_type }}{{ ",\n        [Shard] int NULL" if shards }}
     );
     DECLARE @_Measured TABLE (
         [WaitMs] bigint NULL, [RunMs] bigint NOT NULL, [EndedAt] datetime2(7) NOT NULL{{ ", [Type] nvarchar(60) NULL" if by_type }}
@@ -87,10 +89,32 @@ BEGIN
     IF @Most IS NULL OR @Most < 1 OR @Most > 1000000
         THROW 50021, N'{{ procedure }}: @Most must be from 1 to 1000000.', 1;
 {% filter replace("\n        ", "\n    ") %}{% include "part/clock.sql" %}{% endfilter %}
+{%- if shards %}
+
+    /* Of each shard its part, so that the oldest of all is among them. */
+{{- seen("W", shards) }}
+    FROM {{ shard.all(shards) }}
+    CROSS APPLY (
+        SELECT TOP (@Most / {{ shards }} + 1)
+{%- for c in t.shown %}
+            q.{{ c }},
+{%- endfor %}
+            q.[Shard]
+        FROM {{ table }} AS q WITH ({{ hints }}, INDEX ({{ t.due_index }}))
+        WHERE
+            q.[Shard] = h.[Shard]
+            AND {{ item.waits(t) }}
+{%- if order %}
+        ORDER BY {% for c in order %}q.{{ c.quoted }}{{ " DESC" if c.descending }}{{ ", " if not loop.last }}{% endfor %}
+{%- endif %}
+    ) AS q
+    OPTION (LOOP JOIN, FORCE ORDER);
+{%- else %}
 {{ seen("W") }}
 {{- from_table(t.due_index) }}
     WHERE {{ item.waits(t) }}
     OPTION (LOOP JOIN, FORCE ORDER);
+{%- endif %}
 {% if t.parks_errors %}
 {{- seen("W") }}
 {{- from_lease("Waiting") }}
@@ -146,6 +170,22 @@ BEGIN
         CASE WHEN COUNT(*) > @Most THEN 1 ELSE 0 END
     FROM @_Seen AS s
     GROUP BY s.[Look];
+{%- if shards %}
+
+    /* One shard may have more than its part, whatever the others have. */
+    UPDATE l
+    SET [Capped] = 1
+    FROM @_Look AS l
+    WHERE
+        l.[Look] = 'W'
+        AND EXISTS (
+            SELECT 1
+            FROM @_Seen AS s
+            WHERE s.[Look] = 'W'
+            GROUP BY s.[Shard]
+            HAVING COUNT(*) > @Most / {{ shards }}
+        );
+{%- endif %}
 
     INSERT INTO @_Measured ([WaitMs], [RunMs], [EndedAt]{{ ", [Type]" if by_type }})
     SELECT
@@ -244,7 +284,7 @@ BEGIN
         SELECT
             'came.waiting', COUNT_BIG(*), 'W',
             DATEDIFF_BIG(
-                MILLISECOND, MIN(s.[EnqueuedAt]), CASE WHEN COUNT_BIG(*) > @Most THEN MAX(s.[EnqueuedAt]) ELSE @_Now END
+                MILLISECOND, MIN(s.[EnqueuedAt]), CASE WHEN {{ "EXISTS (SELECT 1 FROM @_Look AS l WHERE l.[Look] = 'W' AND l.[Capped] = 1)" if shards else "COUNT_BIG(*) > @Most" }} THEN MAX(s.[EnqueuedAt]) ELSE @_Now END
             ),
             NULL, NULL
         FROM @_Seen AS s

@@ -1,4 +1,5 @@
 {%- import "part/column.sql" as of -%}
+{%- import "part/shard.sql" as shard -%}
 {#- What has to go or change before the queue's script makes its objects anew. -#}
 {%- for grant in grants %}
 {% filter statement %}
@@ -17,6 +18,18 @@ DROP {{ object.kind }} IF EXISTS {{ object.name }};
 DROP INDEX IF EXISTS {{ index.name }} ON {{ index.table }};
 {% endfilter %}
 {%- endfor %}
+{%- if shards.was %}
+{% filter statement %}
+/* Computed from the key: nothing is lost. */
+ALTER TABLE {{ shards.table }} DROP COLUMN IF EXISTS [Shard];
+{% endfilter %}
+{%- endif %}
+{%- if shards.is %}
+{% filter statement %}
+IF COL_LENGTH({{ text(shards.table) }}, N'Shard') IS NULL
+    ALTER TABLE {{ shards.table }} ADD {{ shard.column(shards.is) }};
+{% endfilter %}
+{%- endif %}
 {%- for c in columns %}
 {%- if c.drops_default %}
 {% filter statement %}

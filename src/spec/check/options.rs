@@ -2,10 +2,11 @@
 
 use super::{
     ATTEMPTS, BACKOFF_CAP_MS, BACKOFF_FACTOR, BACKOFF_FIRST_MS, BACKOFF_JITTER, Checked, LEASE_MS, Place, RETENTION,
-    columns, same_name,
+    SHARDS, columns, same_name,
 };
+use crate::ident::Identifier;
 use crate::item::{ItemState, PARENT};
-use crate::spec::{ColumnKind, ColumnSpec, Completion, Direction, QueueSpec, RetentionSpec, Storage};
+use crate::spec::{ColumnKind, ColumnSpec, Completion, Direction, QueueSpec, RetentionSpec, SHARD, Storage};
 
 /// The longest prefix of a setting's name: the names are held to 100 characters.
 const MAX_SETTINGS_CHARS: usize = 60;
@@ -14,6 +15,7 @@ pub(super) fn check(spec: &QueueSpec) -> Checked {
     let root = Place::default();
     order(&root.key("order"), spec)?;
     claim_by(&root.key("claim_by"), spec)?;
+    shards(&root.key("shards"), spec)?;
     trace(&root.key("trace"), spec)?;
     root.key("attempts").key("limit").number(spec.max_attempts, &ATTEMPTS)?;
     backoff(&root.key("backoff"), spec)?;
@@ -80,6 +82,28 @@ fn claim_by(place: &Place, spec: &QueueSpec) -> Checked {
         })?;
     }
     Ok(())
+}
+
+/// Several heads in the place of one. What it is refused beside would bring its claims back to one, or multiply their searches.
+fn shards(place: &Place, spec: &QueueSpec) -> Checked {
+    let Some(shards) = spec.shards else { return Ok(()) };
+    place.number(shards, &SHARDS)?;
+    place.need(spec.is_own(), || {
+        "is for readpast's own table, where the shard follows from the key: in a table of yours an item whose shard nobody asks \
+         for would wait for ever. There, name a column of yours that has a few values in table.lifecycle.type, list them in \
+         \"types\", write claim_by = [\"type\"], and let each process take some of them (worker.types)"
+            .to_owned()
+    })?;
+    place.need(spec.order.group.is_none(), || {
+        "makes no sense beside order.group: its claims take turns, so that one head is as good as many".to_owned()
+    })?;
+    let by_kind = "each kind has a head of its own already, and a claim would search in each kind of each shard";
+    place.need(!spec.claim_by.kind && !spec.claim_by.step, || format!("cannot be beside claim_by: {by_kind}"))?;
+    place.need(!spec.roles.own_types_only, || format!("cannot be beside roles.own_types_only: {by_kind}"))?;
+    let taken = spec.columns.iter().find(|column| same_name(&column.name, &Identifier::known(SHARD)));
+    place.need(taken.is_none(), || {
+        format!("needs the name {SHARD} for a column of the table; call yours something else")
+    })
 }
 
 fn trace(place: &Place, spec: &QueueSpec) -> Checked {

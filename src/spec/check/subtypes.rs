@@ -8,9 +8,22 @@ use crate::spec::{QueueSpec, Storage, SubtypeSpec};
 const LONGEST_ENDING: usize = 13;
 
 /// What a queue's other objects have after its name, without underscores: no subtype may be called so.
-const OBJECTS: [&str; 14] = [
-    "seq", "pk", "due", "inflight", "ended", "lease", "item", "history", "group", "held", "work", "blockedv",
-    "istypefn", "attempt",
+const OBJECTS: [&str; 15] = [
+    "seq",
+    "pk",
+    "due",
+    "inflight",
+    "ended",
+    "lease",
+    "item",
+    "history",
+    "group",
+    "held",
+    "work",
+    "blockedv",
+    "istypefn",
+    "attempt",
+    "shardturn",
 ];
 
 pub(super) fn check(spec: &QueueSpec) -> Checked {

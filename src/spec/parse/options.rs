@@ -3,7 +3,9 @@
 use super::at::{At, Table};
 use crate::error::Result;
 use crate::ident::{Identifier, QueueName};
-use crate::spec::check::{ATTEMPTS, BACKOFF_CAP_MS, BACKOFF_FACTOR, BACKOFF_FIRST_MS, BACKOFF_JITTER, LEASE_MS};
+use crate::spec::check::{
+    ATTEMPTS, BACKOFF_CAP_MS, BACKOFF_FACTOR, BACKOFF_FIRST_MS, BACKOFF_JITTER, LEASE_MS, SHARDS,
+};
 use crate::spec::{
     BackoffSpec, ClaimBySpec, Completion, DedupSpec, Direction, LeaseSpec, OrderSpec, PrioritySpec, RolesSpec,
 };
@@ -42,6 +44,11 @@ pub(super) fn claim_by(spec: &Table<'_>) -> Result<ClaimBySpec> {
         *(if is_step { &mut claim_by.step } else { &mut claim_by.kind }) = true;
     }
     Ok(claim_by)
+}
+
+/// `shards`.
+pub(super) fn shards(spec: &Table<'_>) -> Result<Option<i32>> {
+    spec.get("shards").map(|at| at.integer(SHARDS)).transpose()
 }
 
 /// A list of names.

@@ -53,6 +53,9 @@ impl QueueSpec {
             let listed: Vec<_> = claim_by.into_iter().filter(|(_, is)| *is).map(|(word, _)| word).collect();
             put("claim_by", json!(listed));
         }
+        if let Some(shards) = self.shards {
+            put("shards", json!(shards));
+        }
         let mut attempts = json!({"limit": self.max_attempts});
         if self.attempt_history {
             attempts["history"] = json!(true);

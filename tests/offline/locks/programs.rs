@@ -111,6 +111,19 @@ pub fn of_kinds(index: Index, kinds: &[u8], program: Program) -> Program {
     })
 }
 
+/// The claim of a queue with shards, which begins at one of them and goes on to the others, by an index that begins with them. To the
+/// search a shard is a kind.
+pub fn in_shards(index: Index, shards: &[u8], program: Program) -> Program {
+    each(program, |statement| match statement {
+        Statement::Search(search) if search.index == Index::Due => {
+            let of_shard =
+                |(place, shard): (usize, &u8)| Search { index, kind: Some(*shard), adds: place > 0, ..search };
+            shards.iter().enumerate().map(of_shard).map(Statement::Search).collect()
+        }
+        other => vec![other],
+    })
+}
+
 /// The program with others in the place of each of its statements.
 fn each(program: Program, others: impl Fn(Statement) -> Vec<Statement>) -> Program {
     Program { statements: program.statements.into_iter().flat_map(others).collect(), ..program }

@@ -189,7 +189,7 @@ pub fn joined(programs: &[Program]) -> Program {
     Program::new("", &statements, &[])
 }
 
-fn sorted(names: &[&str]) -> Vec<String> {
+pub fn sorted(names: &[&str]) -> Vec<String> {
     let mut names: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
     names.sort();
     names.dedup();
@@ -197,7 +197,7 @@ fn sorted(names: &[&str]) -> Vec<String> {
 }
 
 /// The columns of the due index, and those that the claim's search reads.
-fn due_index_and_claim(batches: &[Batch]) -> (Vec<String>, Vec<String>) {
+pub fn due_index_and_claim(batches: &[Batch]) -> (Vec<String>, Vec<String>) {
     let index = batches.iter().find(|batch| batch.object == "INDEX IX_Q_Due").expect("the due index");
     let create = index.tokens.iter().position(|token| token.is("CREATE")).unwrap();
     let tokens = &index.tokens[create..];

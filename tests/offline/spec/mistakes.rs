@@ -401,3 +401,51 @@ fn a_group_waits_for_the_log() {
     assert!(error.contains("line 2: lease.durable:") && error.contains("beside a group"), "{error}");
     assert!(QueueSpec::from_json(&spec.replace("false", "true")).is_ok());
 }
+
+/// Where it cannot be, the reason is told; and how a table of others gets several heads.
+#[test]
+fn shards_are_for_what_has_one_head() {
+    let spec = |more: &str| {
+        QueueSpec::from_json(&format!(
+            r#"{{"queue": "Work", "columns": [{{"name": "Customer", "type": "text(20)"}}, {{"name": "Rank", "type": "integer",
+            "nullable": false}}], {more}}}"#
+        ))
+    };
+    let table = r#""table": {"name": "t", "key": ["id"], "status": {"column": "s", "values": {"Pending": 0, "Processing": 1, "Completed": 2}}}"#;
+    for (more, words) in [
+        (r#""shards": 1"#, "shards: must be a whole number from 2 to 64, not 1"),
+        (r#""shards": 65"#, "shards: must be a whole number from 2 to 64, not 65"),
+        (r#""shards": "8""#, "shards: must be a whole number from 2 to 64"),
+        (
+            r#""shards": 8, "order": {"group": "Customer"}"#,
+            "shards: makes no sense beside order.group: its claims take turns",
+        ),
+        (r#""shards": 8, "claim_by": ["type"]"#, "shards: cannot be beside claim_by: each kind has a head of its own"),
+        (r#""shards": 8, "claim_by": ["step"]"#, "shards: cannot be beside claim_by"),
+        (r#""shards": 8, "roles": {"own_types_only": true}"#, "shards: cannot be beside roles.own_types_only"),
+        (&format!(r#""shards": 8, {table}"#), r#"write claim_by = ["type"], and let each process take some of them"#),
+    ] {
+        let error = spec(more).expect_err(more);
+        assert!(error.message().contains(words), "{more}: {error}");
+    }
+    for more in [
+        r#""shards": 2"#,
+        r#""shards": 64, "order": {"direction": "lifo", "priority": {"column": "Rank"}}"#,
+        r#""shards": 8, "order": {"direction": "unordered"}"#,
+    ] {
+        spec(more).unwrap_or_else(|error| panic!("{more}: {error}"));
+    }
+    let named =
+        |more: &str| format!(r#"{{"queue": "Work", "columns": [{{"name": "shard", "type": "integer"}}]{more}}}"#);
+    let error = QueueSpec::from_json(&named(r#", "shards": 4"#)).unwrap_err();
+    assert!(error.message().contains("shards: needs the name Shard"), "{error}");
+    QueueSpec::from_json(&named("")).unwrap();
+    // Put together in a program it is held to the same.
+    let mut built = spec(r#""shards": 2"#).unwrap();
+    built.shards = Some(65);
+    assert!(built.check().unwrap_err().message().contains("from 2 to 64, not 65"));
+    let procedures = r#"{"queue": "Work", "shards": 4, "columns": [], "procedures": {"next": "n", "modify": "m", "view": "v",
+        "key": "k", "token": "t"}}"#;
+    let error = QueueSpec::from_json(procedures).unwrap_err();
+    assert!(error.message().contains("shards: is decided by the hand-written procedures"), "{error}");
+}

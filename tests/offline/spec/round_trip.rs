@@ -234,6 +234,8 @@ fn spec() -> impl Strategy<Value = QueueSpec> {
                 } else {
                     ClaimBySpec::default()
                 },
+                shards: (own && !flag && !by_group && !by_priority && !roles.own_types_only)
+                    .then_some(2 + max_attempts.rem_euclid(63)),
                 types: vec!["Email".to_owned(), "a \"b\"".to_owned()],
                 steps: if flag { vec!["rendered".to_owned(), "a \"b\"".to_owned()] } else { Vec::new() },
                 // What a subtype has would be lost on the way to a history.

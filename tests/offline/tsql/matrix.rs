@@ -80,6 +80,12 @@ fn options() -> Vec<(&'static str, Value)> {
         ("by_type", json!({"claim_by": ["type"]})),
         ("by_step", json!({"claim_by": ["step"]})),
         ("by_kind", json!({"claim_by": ["type", "step"]})),
+        ("shards", json!({"shards": 8})),
+        (
+            "shards_ordered",
+            json!({"shards": 64, "completion": "delete", "types": ["A", "B"],
+            "order": {"direction": "lifo", "priority": {"column": "Rank"}}}),
+        ),
         ("steps", json!({"steps": ["new", "it's \u{fc}ber"]})),
         ("attempts", json!({"attempts": {"limit": 5}, "settings": "jobs"})),
         ("attempt_history", json!({"attempts": {"history": true}})),
@@ -137,8 +143,18 @@ fn merge(into: &mut Value, from: &Value) {
 }
 
 /// Those that the library refuses, since a table that is there cannot have the option.
-const REFUSED: &[&str] =
-    &["bare_by_type", "bare_by_step", "bare_by_kind", "bare_retention", "bare_own_types", "bare_subtypes"];
+const REFUSED: &[&str] = &[
+    "whole_shards",
+    "whole_shards_ordered",
+    "bare_by_type",
+    "bare_by_step",
+    "bare_by_kind",
+    "bare_shards",
+    "bare_shards_ordered",
+    "bare_retention",
+    "bare_own_types",
+    "bare_subtypes",
+];
 
 /// A name for the script, and the description.
 pub fn specs() -> Vec<(String, QueueSpec)> {
@@ -159,7 +175,19 @@ pub fn specs() -> Vec<(String, QueueSpec)> {
             match QueueSpec::from_text(&spec.to_string()) {
                 Ok(spec) => {
                     found.push((name, spec));
-                    if !["lifo", "unordered", "no_backoff", "history", "dedup", "lazy", "retention"].contains(&option) {
+                    // What goes with none of the others, or is the opposite of one.
+                    let alone = [
+                        "lifo",
+                        "unordered",
+                        "no_backoff",
+                        "history",
+                        "dedup",
+                        "lazy",
+                        "retention",
+                        "shards",
+                        "shards_ordered",
+                    ];
+                    if !alone.contains(&option) {
                         merge(&mut together, &fragment);
                     }
                 }

@@ -106,6 +106,39 @@ fn the_index_follows_the_order() {
 }
 
 #[test]
+fn shards_come_and_change_and_go_and_the_items_stay() {
+    on_each(|database| {
+        database.install(WORK).unwrap();
+        let due = database.pick("IX_Work_Due", "work_due");
+        let before = database.index(due);
+        let queue = database.open("Work");
+        for shards in [Some(4), Some(7), Some(2), None, Some(4)] {
+            let titles: Vec<_> = (0..9).map(|number| format!("{shards:?} {number}")).collect();
+            queue.enqueue(&titles.iter().map(|title| titled(title)).collect::<Vec<_>>(), None).unwrap();
+            let more = shards.map_or_else(String::new, |shards| format!("\nshards = {shards}\n"));
+            database.install(&format!("{more}{WORK}")).unwrap();
+            // In SQL Server the index names the column, which says of how many shards.
+            let index = if database.dialect == Dialect::SqlServer {
+                let computed = "SELECT c.definition FROM sys.computed_columns AS c WHERE c.name = 'Shard'";
+                format!("{} {}", database.index(due), database.rows(computed).join(""))
+            } else {
+                database.index(due)
+            };
+            match shards {
+                Some(shards) => assert!(index.contains(&format!("{shards}")) && index != before, "{index}"),
+                None => assert_eq!(index.trim(), before),
+            }
+            let mut taken: Vec<_> = take(database).into_iter().map(|(title, _)| title).collect();
+            taken.sort();
+            assert_eq!(taken, titles);
+            let catalog = database.catalog();
+            database.install(&format!("{more}{WORK}")).unwrap();
+            assert_eq!(database.catalog(), catalog);
+        }
+    });
+}
+
+#[test]
 fn a_wider_column_keeps_its_unique_index() {
     on_each(|database| {
         if !database.alters_columns() {
