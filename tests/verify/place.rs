@@ -12,6 +12,9 @@ pub const QUEUE: &str = "Job";
 const SPEC: &str = r#"{"queue": "Job", "columns": [{"name": "Payload", "type": "text(200)"}, {"name": "Reference", "type": "guid"}],
     "dedup": {"columns": ["Reference"]}, "roles": {"worker": "readpast_verify_worker"}}"#;
 
+/// With how many shards the queue is tried besides.
+pub const SHARDS: i32 = 8;
+
 pub struct Place {
     server: String,
     name: String,
@@ -25,6 +28,11 @@ impl Place {
         place.execute("CREATE ROLE readpast_verify_worker")?;
         install::install(&place.config("installer")?, Some(&QueueSpec::from_json(SPEC)?))?;
         Ok(place)
+    }
+
+    /// Installs the queue again, of so many shards or of none.
+    pub fn deal(&self, shards: Option<i32>) -> Result<()> {
+        install::install(&self.config("installer")?, Some(&QueueSpec { shards, ..QueueSpec::from_json(SPEC)? }))
     }
 
     pub fn name(&self) -> &str {

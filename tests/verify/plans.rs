@@ -1,6 +1,6 @@
-//! The actual plans of claim, settle and renew, of one item and of a thousand.
+//! The actual plans of claim, settle and renew, of one item and of a thousand, and of the claim of a queue with shards.
 
-use crate::place::Place;
+use crate::place::{Place, SHARDS};
 use crate::report::{Report, cell};
 use readpast::Result;
 use readpast::item::Rows;
@@ -26,28 +26,55 @@ pub fn run(place: &Place, report: &mut Report) -> Result<()> {
         let settle = format!("EXECUTE [readpast].[Modify_Job_Set_trx] NULL, N'plans', N'{}', 0", json!(ends));
         with_plan(place, report, &format!("settle of {count}"), &settle)?;
     }
-    Ok(())
+    place.deal(Some(SHARDS))?;
+    for count in [1, 1000] {
+        place.empty()?;
+        place.fill(2000)?;
+        let claim = format!("EXECUTE [readpast].[Next_Job_Set_trx] N'plans', {count}, 60000, 1");
+        let plans = with_plan(place, report, &format!("claim of {count} of {SHARDS} shards"), &claim)?;
+        // The server computes the column, and is to know the index by it: else the claim reads all that waits.
+        let by_due: Vec<_> = plans.iter().flat_map(|plan| plan.split("<RelOp ")).filter(|op| is_of_due(op)).collect();
+        let sought = by_due.iter().filter(|op| {
+            op.contains("PhysicalOp=\"Index Seek\"")
+                && op.split("<SeekPredicates>").nth(1).is_some_and(|seek| seek.contains("Column=\"Shard\""))
+        });
+        let sought = sought.count();
+        report.expect(
+            plans.is_empty() || (sought > 0 && sought == by_due.len()),
+            format!(
+                "the claim of {count} of {SHARDS} shards: {sought} of {} reads of the index are seeks by the shard",
+                by_due.len()
+            ),
+        );
+    }
+    place.empty()?;
+    place.deal(None)
 }
 
-fn with_plan(place: &Place, report: &mut Report, what: &str, call: &str) -> Result<()> {
+fn is_of_due(operator: &str) -> bool {
+    operator.contains("Index=\"[IX_Job_Due]\"") && operator.contains("<IndexScan")
+}
+
+/// The plans, where the server gives them.
+fn with_plan(place: &Place, report: &mut Report, what: &str, call: &str) -> Result<Vec<String>> {
     let mut session = place.session()?;
     if let Err(error) = session.execute("SET STATISTICS XML ON", &[]) {
         report.unseen(&format!("the plan of the {what}"), error);
-        return Ok(());
+        return Ok(Vec::new());
     }
     let results = match session.results(call, &[]) {
         Ok(results) => results,
         Err(error) => {
             report.expect(false, format!("the {what} under STATISTICS XML: {error}"));
-            return Ok(());
+            return Ok(Vec::new());
         }
     };
     let is_plan = |rows: &&Rows| rows.len() == 1 && cell(rows, 0, 0).starts_with("<ShowPlanXML");
     let plans: Vec<_> = results.iter().filter(is_plan).map(|rows| cell(rows, 0, 0)).collect();
-    let on_table: Vec<_> = plans.iter().filter(|plan| plan.contains("Table=\"[Job]\"")).collect();
+    let on_table: Vec<_> = plans.into_iter().filter(|plan| plan.contains("Table=\"[Job]\"")).collect();
     if on_table.is_empty() {
         report.unseen(&format!("the plan of the {what}"), "the server gave none");
-        return Ok(());
+        return Ok(Vec::new());
     }
     for (mark, harm) in [
         ("PhysicalOp=\"Clustered Index Scan\"", "scans a table"),
@@ -63,8 +90,8 @@ fn with_plan(place: &Place, report: &mut Report, what: &str, call: &str) -> Resu
         });
         report.expect(found.count() == 0, format!("the {what}: no plan {harm}"));
     }
-    for plan in on_table {
+    for plan in &on_table {
         report.block(plan);
     }
-    Ok(())
+    Ok(on_table)
 }

@@ -1,6 +1,6 @@
 //! Workers that compete, with READ_COMMITTED_SNAPSHOT off and on; and how fast they are.
 
-use crate::place::Place;
+use crate::place::{Place, SHARDS};
 use crate::report::{Report, cell};
 use readpast::Result;
 use readpast::item::{Action, Answer, Batch, Settlement};
@@ -35,6 +35,47 @@ fn drain(place: &Place, sessions: usize, size: u32) -> Result<(BTreeMap<String, 
     Ok((counts, begun.elapsed()))
 }
 
+/// So many items, and as many sessions on them as there are.
+fn race(place: &Place, report: &mut Report, sessions: usize, size: u32, count: usize) -> Result<()> {
+    place.empty()?;
+    place.fill(count)?;
+    let before = latched(place);
+    let (counts, took) = drain(place, sessions, size)?;
+    let waits = match (before, latched(place)) {
+        (Some(before), Some(after)) => format!("; PAGELATCH_EX {} ms", after - before),
+        _ => String::new(),
+    };
+    let once = counts.len() == count && counts.values().all(|times| *times == 1);
+    let rate = count as f64 / took.as_secs_f64();
+    report.expect(
+        once,
+        format!(
+            "{sessions} sessions, {size} a call: each of {count} items once ({}); {rate:.0} items/s{waits}",
+            counts.len()
+        ),
+    );
+    Ok(())
+}
+
+/// For how long the server's sessions have waited for a page that others latch, as far as the login may see it.
+fn latched(place: &Place) -> Option<i64> {
+    let query = "SELECT s.wait_time_ms FROM sys.dm_os_wait_stats AS s WHERE s.wait_type = N'PAGELATCH_EX'";
+    cell(&place.execute(query).ok().filter(|rows| !rows.is_empty())?, 0, 0).parse().ok()
+}
+
+/// One head, and several: the same work, one after the other.
+fn heads(place: &Place, report: &mut Report, items: usize) -> Result<()> {
+    for shards in [None, Some(SHARDS), None, Some(SHARDS)] {
+        report.chapter(&shards.map_or_else(|| "One head".to_owned(), |shards| format!("shards = {shards}")));
+        place.deal(shards)?;
+        for (sessions, size) in [(8, 1), (16, 1), (32, 1), (32, 100)] {
+            race(place, report, sessions, size, if size == 1 { items / 5 } else { items })?;
+        }
+    }
+    place.empty()?;
+    place.deal(None)
+}
+
 pub fn run(place: &Place, report: &mut Report, items: usize) -> Result<()> {
     for snapshot in ["OFF", "ON"] {
         report.chapter(&format!("Competing workers, READ_COMMITTED_SNAPSHOT {snapshot}"));
@@ -44,21 +85,10 @@ pub fn run(place: &Place, report: &mut Report, items: usize) -> Result<()> {
             report.unseen(&format!("READ_COMMITTED_SNAPSHOT {snapshot}"), error);
         }
         for (sessions, size) in [(1, 1), (1, 100), (8, 1), (8, 100), (32, 1), (32, 100)] {
-            place.empty()?;
-            let count = if size == 1 { items / 5 } else { items };
-            place.fill(count)?;
-            let (counts, took) = drain(place, sessions, size)?;
-            let once = counts.len() == count && counts.values().all(|times| *times == 1);
-            let rate = count as f64 / took.as_secs_f64();
-            report.expect(
-                once,
-                format!(
-                    "{sessions} sessions, {size} a call: each of {count} items once ({}); {rate:.0} items/s",
-                    counts.len()
-                ),
-            );
+            race(place, report, sessions, size, if size == 1 { items / 5 } else { items })?;
         }
     }
+    heads(place, report, items)?;
     report.chapter("Deadlocks that the server has recorded (system_health)");
     let query = "SELECT CAST(t.target_data AS nvarchar(max)) FROM sys.dm_xe_session_targets AS t \
         INNER JOIN sys.dm_xe_sessions AS s ON s.address = t.event_session_address \
