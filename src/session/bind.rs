@@ -22,6 +22,11 @@ pub(super) fn all(params: &[Param<'_>]) -> Vec<Box<dyn InputParameter>> {
     params.iter().map(|param| one(*param)).collect()
 }
 
+/// For a statement that looks at none of its parameters.
+pub(super) fn nulls(count: usize) -> Vec<Box<dyn InputParameter>> {
+    (0..count).map(|_| one(Param::OptionalText(None))).collect()
+}
+
 fn one(param: Param<'_>) -> Box<dyn InputParameter> {
     match param {
         // Wide, since the Microsoft driver sends narrow text in the server's code page and loses what that lacks. Of no

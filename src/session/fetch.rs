@@ -91,6 +91,13 @@ pub(super) fn all<S: Statement>(cursor: CursorImpl<S>) -> Result<Vec<Rows>, Unre
     Ok(found)
 }
 
+/// The columns of a result whose rows are not wanted.
+pub(super) fn columns<S: Statement>(mut cursor: CursorImpl<S>) -> Result<Arc<[Column]>, Error> {
+    let columns = describe(&mut cursor);
+    close(cursor);
+    columns
+}
+
 /// Closes a cursor whose connection may be gone. The cursor's own destructor would panic then.
 fn close<S: Statement>(cursor: CursorImpl<S>) {
     let mut statement = cursor.into_stmt();
@@ -150,7 +157,7 @@ fn read<S: Statement>(
     Ok(rows)
 }
 
-pub(super) fn describe(result: &mut impl ResultSetMetadata) -> Result<Arc<[Column]>, Error> {
+fn describe(result: &mut impl ResultSetMetadata) -> Result<Arc<[Column]>, Error> {
     let count = result.num_result_cols()?.unsigned_abs();
     let mut description = ColumnDescription::default();
     let mut columns = Vec::with_capacity(count.into());

@@ -1,7 +1,7 @@
 //! The connection itself, and the statements kept on it: what a session's thread works with.
 
 use super::fetch::{self, Known, Shape, Unread};
-use super::{diagnose, login, query_timeout};
+use super::{bind, diagnose, login, query_timeout};
 use crate::config::Config;
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
@@ -66,7 +66,7 @@ impl Link {
     /// Executes a statement that stays; `None` when its first result has no columns.
     pub(super) fn call(&mut self, text: &Arc<str>, params: &Bound, shape: Shape) -> Result<Option<Rows>> {
         if !self.statements.contains_key(text) {
-            let statement = self.keep(text, shape)?;
+            let statement = self.keep(text, params.len(), shape)?;
             self.statements.insert(Arc::clone(text), statement);
         }
         let mut unknown = Known::default();
@@ -131,19 +131,19 @@ impl Link {
         }))
     }
 
-    fn keep(&self, text: &str, shape: Shape) -> Result<Statement> {
+    fn keep(&self, text: &str, params: usize, shape: Shape) -> Result<Statement> {
         if text.starts_with('{') {
             let mut statement = self.told(self.shared()?.into_preallocated())?;
             self.told(self.timeout().map_or(Ok(()), |seconds| statement.set_query_timeout_sec(seconds)))?;
             return Ok(Statement::Call(statement));
         }
-        let statement = self.prepare(text)?;
         // Items, and what came of them, are what is asked for again and again.
-        let (statement, known) = match shape {
-            Shape::Answers if self.dialect.sends_times_as_text() => self.with_times_as_text(text, statement)?,
-            _ => (statement, Known::default()),
-        };
-        Ok(Statement::Prepared(statement, known))
+        if shape == Shape::Answers
+            && let Some(columns_of) = self.dialect.columns_of(text)?
+        {
+            return self.with_times_as_text(text, &columns_of, params);
+        }
+        Ok(Statement::Prepared(self.prepare(text)?, Known::default()))
     }
 
     fn prepare(&self, text: &str) -> Result<Prepared<Kept>> {
@@ -156,18 +156,21 @@ impl Link {
         self.connection.clone().ok_or_else(|| Error::new(ErrorKind::Closed, "the connection is closed"))
     }
 
-    /// What is known of a statement before its first execution, and the same statement with its times as text, if that is how
-    /// the server's driver is fast.
-    fn with_times_as_text(&self, text: &str, mut statement: Prepared<Kept>) -> Result<(Prepared<Kept>, Known)> {
-        let columns = self.told(fetch::describe(&mut statement))?;
-        let times: Vec<_> = columns.iter().map(|column| column.kind == ColumnType::Timestamp).collect();
+    /// The statement, with its times as text. Its columns are asked of the server by a statement of their own: psqlODBC loses
+    /// what it takes for the columns of a statement that was not executed.
+    fn with_times_as_text(&self, text: &str, columns_of: &str, params: usize) -> Result<Statement> {
+        let nulls = bind::nulls(params);
+        let columns = self.told(self.with_connection(|connection| {
+            connection.execute(columns_of, nulls.as_slice(), self.timeout())?.map(fetch::columns).transpose()
+        }))?;
+        let times: Vec<_> = columns
+            .iter()
+            .flat_map(|columns| columns.iter())
+            .map(|column| column.kind == ColumnType::Timestamp)
+            .collect();
         let with_text = self.dialect.times_as_text(text, &times)?;
-        let times_are_text = with_text.is_some();
-        if let Some(with_text) = with_text {
-            free(statement);
-            statement = self.prepare(&with_text)?;
-        }
-        Ok((statement, Known { columns: Some(columns), times_are_text }))
+        let known = Known { columns, times_are_text: with_text.is_some() };
+        Ok(Statement::Prepared(self.prepare(with_text.as_deref().unwrap_or(text))?, known))
     }
 
     /// Frees the statement of a call that failed: results behind the error may be unread, and a statement with such
