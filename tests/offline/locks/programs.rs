@@ -135,7 +135,7 @@ pub fn beside(program: Program) -> Program {
         ByKey { mode: Mode::U, .. } => vec![statement, Beside(Mode::U)],
         // An item that is gone, or was changed by hand: what stands beside it follows.
         Update(To::Recovered) => vec![Beside(Mode::X), statement, Beside(Mode::X)],
-        Update(_) => vec![statement, Beside(Mode::X)],
+        Update(_) | Delete => vec![statement, Beside(Mode::X)],
         other => vec![other],
     })
 }

@@ -117,10 +117,17 @@ fn procedures_of_a_queue_with_groups_go_together() {
 
 #[test]
 fn procedures_beside_leases_go_together() {
-    let rows = [(InFlight(0), true), (InFlight(0), false), (InFlight(1), true), (Waits, false)];
+    let rows = [(InFlight(0), true), (InFlight(0), false), (InFlight(1), true), (Waits, false), (Finished, false)];
     let all = || {
-        let changing =
-            [claim(), settle(&[1, 2]), give_back(&[1, 2]), cancel(&[1, 4]), settle_and_claim(&[1, 2]), recover()];
+        let changing = [
+            claim(),
+            settle(&[1, 2]),
+            give_back(&[1, 2]),
+            cancel(&[1, 4]),
+            settle_and_claim(&[1, 2]),
+            recover(),
+            purge(),
+        ];
         changing.map(beside).into_iter().chain([renew_beside(&[1, 2])])
     };
     for one in all() {
