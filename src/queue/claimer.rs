@@ -102,11 +102,11 @@ pub(super) fn ask(queue: &Inner, calls: &Calls, claimer: &Claimer) -> Result<Bat
 
 /// The rows of an item that is this worker's, if there was one.
 fn rows(queue: &Inner, calls: &Calls, claimer: &Claimer) -> Result<Option<Rows>> {
-    let mut recover = queue.signal.recovery(queue.recover_interval);
-    let mut given_back = recover > 0;
-    if given_back {
+    let recover = queue.signal.recovery(queue.recover_interval);
+    if recover > 0 {
         give_back(queue, calls, recover)?;
     }
+    let mut given_back = false;
     while !queue.interrupt.is_set() {
         let key =
             queue.with_session_yielding(Call::Claim, YieldsTo::Interrupts, |session| claimer.next(queue, session))?;
@@ -114,10 +114,10 @@ fn rows(queue: &Inner, calls: &Calls, claimer: &Claimer) -> Result<Option<Rows>>
             if given_back {
                 return Ok(None);
             }
-            // A retry that has become due stands in the table as taken, until somebody gives it back.
-            recover = 0;
+            // A retry that has become due stands in the table as taken, until somebody gives it back: somebody else may
+            // have had the turn to recover, and before it was due.
             given_back = true;
-            give_back(queue, calls, recover)?;
+            give_back(queue, calls, 0)?;
             continue;
         };
         let params = [Param::Text(&queue.worker), Param::Text(&key)];

@@ -10,7 +10,7 @@ use readpast::item::{Action, Answer, ItemState, Settlement};
 use readpast::spec::QueueSpec;
 use serde_json::json;
 use std::{collections::BTreeSet, time::Duration};
-use support::api::Api;
+use support::api::{Api, Taken};
 
 pub const BODIES: &[(&str, Body)] = &[
     ("killed_workers_lose_nothing", killed_workers_lose_nothing),
@@ -20,6 +20,7 @@ pub const BODIES: &[(&str, Body)] = &[
     ("a_lock_that_breaks_costs_an_attempt", a_lock_that_breaks_costs_an_attempt),
     ("attempts_are_limited", attempts_are_limited),
     ("a_retry_waits_for_its_time", a_retry_waits_for_its_time),
+    ("a_retry_that_is_due_is_there_for_everybody", a_retry_that_is_due_is_there_for_everybody),
     ("what_is_paused_is_not_handed_out", what_is_paused_is_not_handed_out),
     ("a_settle_claims_the_next", a_settle_claims_the_next),
     ("what_the_claim_counts_is_counted", what_the_claim_counts_is_counted),
@@ -193,6 +194,19 @@ fn a_retry_waits_for_its_time(server: Server) {
     queue.end(retry);
     lock_grows_old(&place, "2");
     assert_eq!((queue.take().key, taken.attempt), (taken.key, 1));
+}
+
+/// Also where somebody else has just had the turn to recover.
+fn a_retry_that_is_due_is_there_for_everybody(server: Server) {
+    let (place, spec) = given(server);
+    place.run(&insert("1"));
+    let queue = open(&place, &spec, "a");
+    let retry = |taken: &Taken| queue.end(Settlement { delay_ms: Some(0), ..taken.settle(Action::Retry) });
+    retry(&queue.take());
+    // Like another process, which asks for the turn at its first claim: handles with one connection string ask once.
+    let connection = format!("{}APP=b;", place.settings(&[])[0].1);
+    let other = place.open(spec.queue.as_str(), &[("worker", "b"), ("connection", &connection)]);
+    assert_eq!(other.take().attempt, 2);
 }
 
 fn what_is_paused_is_not_handed_out(server: Server) {
