@@ -321,8 +321,10 @@ fn a_claim_is_a_part_of_it_too() {
         let _ = session
             .transaction(|session| -> Result<()> {
                 assert_eq!(given.settle(session, &json!([]), None, 1)?, ["CLAIMED"]);
-                let others = given.queue.claim(1, Duration::ZERO)?;
-                assert!(others.is_empty(), "it is passed over meanwhile");
+                if given.database.heeds_lock_hints() {
+                    let others = given.queue.claim(1, Duration::ZERO).unwrap();
+                    assert!(others.is_empty(), "it is passed over meanwhile");
+                }
                 Err(changed_my_mind())
             })
             .unwrap_err();
