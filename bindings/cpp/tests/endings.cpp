@@ -27,7 +27,10 @@ TEST_CASE("stopping gives back what was not begun") {
     readpast::worker worker(queue);
     worker.batch_size(3).run([&](job &job) {
         CHECK_FALSE(job.stopping());
-        worker.stop();
+        CHECK(job.sleep_for(1ms));
+        std::thread other([&] { worker.stop(); });
+        CHECK_FALSE(job.sleep_for(1h));
+        other.join();
         CHECK(job.stopping());
     });
     worker.stop();

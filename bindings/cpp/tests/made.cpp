@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <cstdio>
 #include <fstream>
 
@@ -42,6 +43,7 @@ TEST_CASE("so is one that takes a job") {
     const auto items = batch::from_json(R"([{"key": "7"}])");
     const auto handle = [](readpast::job &job) {
         CHECK(job.step("on the way") == status::ok);
+        CHECK(job.sleep_for(std::chrono::milliseconds(1)));
         return job.lost() || job.stopping() ? job.release() : job.complete();
     };
     readpast::job job(items[0]);

@@ -7,6 +7,11 @@
 #include <readpast/status.hpp>
 #include <readpast/text.hpp>
 
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <thread>
+
 namespace readpast {
 
 /// An item in the hands of a worker's handler, whose lease is kept meanwhile: an item, and what only the one that works on
@@ -42,6 +47,30 @@ public:
     /// Whether the worker is to end: a long handler may then return release(), and another worker takes the item.
     [[nodiscard]] bool stopping() const noexcept {
         return worker_.id != 0 && readpast_worker_is_stopping(worker_) != 0;
+    }
+
+    /// Sleeps for `time` (at most a day), or until the item is found lost or the worker is to end: for a handler that waits
+    /// for something else, so that it need not look in between.
+    ///
+    /// Returns whether to go on: false if lost() or stopping().
+    [[nodiscard]] bool sleep_for(std::chrono::milliseconds time) const {
+        constexpr std::chrono::milliseconds day = std::chrono::hours(24);
+        if (worker_.id == 0) {
+            std::this_thread::sleep_for(time);
+            return true;
+        }
+        const auto end = std::chrono::steady_clock::now() + std::min(time, day);
+        std::int64_t seen = 0;
+        auto told = status::ok;
+        while (told == status::ok && !lost() && !stopping()) {
+            const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+            if (left.count() <= 0)
+                return true;
+            told = detail::call(readpast_worker_news, worker_, seen, std::int64_t{left.count()}, &seen);
+            if (told == status::empty)
+                return true;
+        }
+        return false;
     }
 
 private:
