@@ -54,12 +54,12 @@ public:
     ///
     /// Returns whether to go on: false if lost() or stopping().
     [[nodiscard]] bool sleep_for(std::chrono::milliseconds time) const {
-        constexpr std::chrono::milliseconds day = std::chrono::hours(24);
+        time = std::min<std::chrono::milliseconds>(time, std::chrono::hours(24));
         if (worker_.id == 0) {
             std::this_thread::sleep_for(time);
             return true;
         }
-        const auto end = std::chrono::steady_clock::now() + std::min(time, day);
+        const auto end = std::chrono::steady_clock::now() + time;
         std::int64_t seen = 0;
         auto told = status::ok;
         while (told == status::ok && !lost() && !stopping()) {
