@@ -34,6 +34,8 @@ pub struct Calls {
     pub claim: Arc<str>,
     /// Operation, worker, items, and the parameters of a claim from the second on.
     pub settle: Arc<str>,
+    /// As `settle`, and where the server can leave them out, without rows for items that are Completed now, but for the first.
+    pub settle_tersely: Arc<str>,
     /// Items, operation; inside the caller's transaction.
     pub enqueue_within: Arc<str>,
     /// As `settle`, inside the caller's transaction.
@@ -119,14 +121,17 @@ impl Dialect {
             asks_types => spec.asks_types(),
             asks_steps => spec.asks_steps(),
             durable => spec.lease.durable,
+            tersely => false,
         };
-        let call = |name: &str| -> Result<Arc<str>> {
-            Ok(self.templates().render(&format!("call/{name}.sql"), context.clone())?.trim_end().into())
+        let rendered = |name: &str, context| -> Result<Arc<str>> {
+            Ok(self.templates().render(&format!("call/{name}.sql"), context)?.trim_end().into())
         };
+        let call = |name| rendered(name, context.clone());
         Ok(Calls {
             enqueue: call("enqueue")?,
             claim: call("claim")?,
             settle: call("settle")?,
+            settle_tersely: rendered("settle", minijinja::context! { tersely => true, ..context.clone() })?,
             enqueue_within: call("enqueue_within")?,
             settle_within: call("settle_within")?,
             in_transaction: Some(call("in_transaction")?).filter(|text| !text.is_empty()),

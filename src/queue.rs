@@ -140,7 +140,7 @@ impl Queue {
     /// [`ErrorKind::OutcomeUnknown`] when the answer was lost and the retry budget ran out before it could be learnt;
     /// repeat the call with the error's operation.
     pub fn settle(&self, settlements: &[Settlement<'_>], operation: Option<&str>) -> Result<Vec<Outcome>> {
-        settle::settle(&self.0, settlements, operation, 0).map(|(outcomes, _)| outcomes)
+        settle::settle(&self.0, settlements, operation, 0, settle::Telling::OfAll).map(|(outcomes, _)| outcomes)
     }
 
     /// [`Queue::settle`], and in the round trip and the commit of the last of them a claim of up to `max` items, without waiting.
@@ -151,7 +151,7 @@ impl Queue {
         max: u32,
     ) -> Result<(Vec<Outcome>, Batch)> {
         check_count("the number of items to claim", max as usize)?;
-        settle::settle(&self.0, settlements, operation, max)
+        settle::settle(&self.0, settlements, operation, max, settle::Telling::OfAll)
     }
 
     /// Extends leases to their full length from now on the server's clock, unless the queue's are fixed. Tokens stay as

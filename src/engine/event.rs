@@ -20,7 +20,7 @@ pub enum Event<'a> {
     Settled {
         /// What was asked for.
         settlements: &'a [Settlement<'a>],
-        /// What came of each, in the same order.
+        /// What came of each, in the same order. The token of what is Completed may be empty: nobody goes on with it.
         outcomes: &'a [Outcome],
         /// How many items were claimed in the same round trip; their own event follows.
         claimed: usize,

@@ -101,13 +101,7 @@ pub(super) fn until_known(shared: &Shared, settlements: &[Settlement<'_>], room:
     loop {
         let begun = Instant::now();
         let room = if shared.state.lock().phase >= Phase::Stopping { 0 } else { room };
-        let result = if room > 0 {
-            shared.queue.settle_and_claim(settlements, operation.as_deref(), room)
-        } else {
-            let settled = shared.queue.settle(settlements, operation.as_deref());
-            settled.map(|outcomes| (outcomes, Batch::default()))
-        };
-        let error = match result {
+        let error = match shared.queue.end_and_claim(settlements, operation.as_deref(), room) {
             Ok((outcomes, batch)) => {
                 note(shared, settlements, &outcomes, batch.len(), begun.elapsed());
                 return Ok((outcomes, batch));

@@ -1,7 +1,7 @@
 //! Reads the answer columns that every procedure returns.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::item::{Answer, Outcome, Rows, Value, answer_column};
+use crate::item::{Answer, ItemState, Outcome, Rows, Settlement, Value, answer_column};
 
 /// The word in the answer column of `row`.
 pub(super) fn word(rows: &Rows, row: usize) -> &str {
@@ -27,26 +27,115 @@ pub(super) fn text(rows: &Rows, row: usize, column: usize) -> &str {
 
 /// The outcomes of the first `count` rows, each in its place.
 pub(super) fn outcomes(rows: &Rows, count: usize) -> Result<Vec<Outcome>> {
-    (0..count)
-        .map(|row| {
-            let in_place = rows.value(row, answer_column::ORDINAL) == Value::Integer(row as i64);
-            let answer = word(rows, row).parse::<Answer>().ok().filter(|_| in_place);
-            let answer = answer.ok_or_else(|| {
-                Error::new(
-                    ErrorKind::Protocol,
-                    format!("the server's answer for item {row} of {count} is {:?}, out of place", word(rows, row)),
-                )
-            })?;
-            let attempt = match rows.value(row, answer_column::ATTEMPT) {
-                Value::Integer(attempt) => i32::try_from(attempt).unwrap_or(0),
-                _ => 0,
-            };
-            Ok(Outcome {
-                answer,
-                state: text(rows, row, answer_column::STATUS).parse().ok(),
-                token: text(rows, row, answer_column::TOKEN).to_owned(),
-                attempt,
-            })
+    (0..count).map(|row| outcome(rows, row, row, count)).collect()
+}
+
+/// The outcomes of `settlements`, and of how many there is a row: of the first, and of all others that were refused or are not
+/// Completed now. That need not be what was asked: a call that is repeated may find that somebody has completed since what it
+/// gave back.
+pub(super) fn outcomes_of_others(rows: &Rows, settlements: &[Settlement<'_>]) -> Result<(Vec<Outcome>, usize)> {
+    let mut row = 0;
+    let outcomes = settlements.iter().enumerate().map(|(i, settlement)| {
+        if row == 0 || is_of(rows, row, i) {
+            row += 1;
+            return outcome(rows, row - 1, i, settlements.len());
+        }
+        Ok(Outcome {
+            answer: Answer::Ok,
+            state: Some(ItemState::Completed),
+            token: String::new(),
+            attempt: settlement.attempt,
         })
-        .collect()
+    });
+    Ok((outcomes.collect::<Result<_>>()?, row))
+}
+
+fn is_of(rows: &Rows, row: usize, item: usize) -> bool {
+    row < rows.len() && rows.value(row, answer_column::ORDINAL) == Value::Integer(item as i64)
+}
+
+/// What `row` says of item `item`, of so many.
+fn outcome(rows: &Rows, row: usize, item: usize, count: usize) -> Result<Outcome> {
+    let said = if row < rows.len() { word(rows, row) } else { "" };
+    let answer = said.parse::<Answer>().ok().filter(|_| is_of(rows, row, item));
+    let answer = answer.ok_or_else(|| {
+        let message = format!("the server's answer for item {item} of {count} is {said:?}, out of place");
+        Error::new(ErrorKind::Protocol, message)
+    })?;
+    let attempt = match rows.value(row, answer_column::ATTEMPT) {
+        Value::Integer(attempt) => i32::try_from(attempt).unwrap_or(0),
+        _ => 0,
+    };
+    Ok(Outcome {
+        answer,
+        state: text(rows, row, answer_column::STATUS).parse().ok(),
+        token: text(rows, row, answer_column::TOKEN).to_owned(),
+        attempt,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::item::{Action, Cell, Column, ColumnType};
+
+    /// What the server says: answers with their ordinals and states; a claimed item has no ordinal.
+    fn rows(said: &[(&str, Option<i64>, &str)]) -> Rows {
+        let columns = (0..answer_column::COUNT).map(|_| Column { name: String::new(), kind: ColumnType::Text });
+        let mut rows = Rows::new(columns.collect());
+        for (answer, ordinal, state) in said {
+            for column in 0..answer_column::COUNT {
+                match column {
+                    answer_column::ANSWER => rows.push_text(|text| text.push_str(answer)),
+                    answer_column::ORDINAL => rows.push(ordinal.map_or(Cell::Null, Cell::Integer)),
+                    answer_column::STATUS => rows.push_text(|text| text.push_str(state)),
+                    answer_column::TOKEN => rows.push_text(|text| text.push_str("new")),
+                    answer_column::ATTEMPT => rows.push(Cell::Integer(3)),
+                    _ => rows.push(Cell::Null),
+                }
+            }
+        }
+        rows
+    }
+
+    fn asked(actions: &[Action]) -> Vec<Settlement<'static>> {
+        let one = |action| Settlement { attempt: 2, ..Settlement::control("k", Some("t"), action) };
+        actions.iter().copied().map(one).collect()
+    }
+
+    #[test]
+    fn what_is_not_told_of_is_completed() {
+        let said = [("OK", Some(0), "Completed"), ("LEASE_LOST", Some(2), "Pending"), ("CLAIMED", None, "Processing")];
+        let actions = [Action::Complete, Action::Complete, Action::Complete, Action::Retry];
+        let (outcomes, told) = outcomes_of_others(&rows(&said), &asked(&actions)).unwrap();
+        assert_eq!(told, 2);
+        let answers: Vec<_> =
+            outcomes.iter().map(|one| (one.answer, one.state, one.attempt, one.token.as_str())).collect();
+        let completed = (Answer::Ok, Some(ItemState::Completed), 2, "");
+        assert_eq!(
+            answers,
+            [
+                (Answer::Ok, Some(ItemState::Completed), 3, "new"),
+                completed,
+                (Answer::LeaseLost, Some(ItemState::Pending), 3, "new"),
+                completed,
+            ]
+        );
+    }
+
+    #[test]
+    fn no_row_of_the_first_is_no_answer_and_an_unknown_word_is_none() {
+        for said in [
+            &[][..],
+            &[("CLAIMED", None, "Processing")],
+            &[("EMPTY", None, "")],
+            &[("OK", Some(1), "Completed")],
+            &[("GONE", Some(0), "")],
+            &[("OK", Some(0), "Completed"), ("GONE", Some(1), "")],
+        ] {
+            let error = outcomes_of_others(&rows(said), &asked(&[Action::Complete; 2])).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Protocol, "{said:?}");
+        }
+        assert_eq!(outcomes(&rows(&[("OK", Some(0), "Completed")]), 2).unwrap_err().kind(), ErrorKind::Protocol);
+    }
 }

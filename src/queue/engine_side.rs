@@ -1,9 +1,11 @@
 //! What the engine and its workers ask of a queue besides what every caller may: whose turn it is, and what is to be kept up.
 
 use super::keeper::{Keeping, LeaseHolder};
+use super::settle::Telling;
 use super::wake::Watcher;
-use super::{Queue, claim, retention};
+use super::{Queue, claim, retention, settle};
 use crate::error::{Error, Result};
+use crate::item::{Batch, Outcome, Settlement};
 use crate::metrics::Ledger;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -38,6 +40,17 @@ impl Queue {
     /// How this handle was called off, if it was: [`ErrorKind::Interrupted`] or [`ErrorKind::Closed`].
     pub(crate) fn called_off(&self) -> Option<Error> {
         claim::unless_called_off(&self.0).err()
+    }
+
+    /// [`Queue::settle_and_claim`], or with a `max` of 0 [`Queue::settle`]. The tokens of what is Completed are not told: nobody
+    /// goes on with them.
+    pub(crate) fn end_and_claim(
+        &self,
+        settlements: &[Settlement<'_>],
+        operation: Option<&str>,
+        max: u32,
+    ) -> Result<(Vec<Outcome>, Batch)> {
+        settle::settle(&self.0, settlements, operation, max, Telling::OfOthers)
     }
 
     /// Whether it is the caller's turn to look at the queue, of all in this process that wait for it; else when to ask

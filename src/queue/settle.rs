@@ -13,12 +13,23 @@ use crate::spec::{QueueSpec, check_set, check_step, check_text, put_due, put_key
 use serde_json::{Map, json};
 use std::time::Duration;
 
+/// Of which items the server is to say what became of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Telling {
+    /// Of each.
+    OfAll,
+    /// Where the server can leave them out, not of those that are Completed now, which are nearly all. Their tokens are not known
+    /// then; what a row costs to send and to read is saved.
+    OfOthers,
+}
+
 /// Settles `settlements` and, with `max` above 0, claims that many items in the same commit as the last of them.
 pub(super) fn settle(
     queue: &Inner,
     settlements: &[Settlement<'_>],
     operation: Option<&str>,
     max: u32,
+    telling: Telling,
 ) -> Result<(Vec<Outcome>, Batch)> {
     if queue.attached.is_some() && max > 0 {
         return Err(attached::refused());
@@ -43,7 +54,7 @@ pub(super) fn settle(
             counted(queue, part.items, &outcomes);
             return Ok(outcomes);
         }
-        let (outcomes, claimed) = one_part(queue, part.items, &json[part.number], &part.operation, max)?;
+        let (outcomes, claimed) = one_part(queue, part.items, &json[part.number], &part.operation, max, telling)?;
         batch = claimed;
         Ok(outcomes)
     })?;
@@ -57,13 +68,14 @@ fn one_part(
     items: &str,
     operation: &Operation,
     max: u32,
+    telling: Telling,
 ) -> Result<(Vec<Outcome>, Batch)> {
     let claims = max > 0 && !queue.interrupt.is_set();
     let max = if claims { max.cast_signed() } else { 0 };
     let (outcomes, batch) = match &queue.backend {
-        Backend::Ours(calls, None) => in_one_call(queue, calls, settlements, items, operation, max)?,
+        Backend::Ours(calls, None) => in_one_call(queue, calls, settlements, items, operation, max, telling)?,
         Backend::Ours(calls, Some(_)) => {
-            let (outcomes, _) = in_one_call(queue, calls, settlements, items, operation, 0)?;
+            let (outcomes, _) = in_one_call(queue, calls, settlements, items, operation, 0, telling)?;
             (outcomes, claimed_after(queue, max))
         }
         Backend::Procedures(theirs) => {
@@ -94,6 +106,7 @@ fn in_one_call(
     items: &str,
     operation: &Operation,
     max: i32,
+    telling: Telling,
 ) -> Result<(Vec<Outcome>, Batch)> {
     let claims = max > 0;
     let recover = if claims { queue.signal.recovery(queue.recover_interval) } else { 0 };
@@ -103,12 +116,16 @@ fn in_one_call(
     let wakes = queue.signal.wakes(&queue.kinds.key);
     let call = if claims { Call::SettleAndClaim } else { Call::Settle };
     let mut attempts = Attempts::default();
-    let result = queue.with_session(call, |session| attempts.note(answered(session, &calls.settle, &params)));
+    let statement = if telling == Telling::OfAll { &calls.settle } else { &calls.settle_tersely };
+    let result = queue.with_session(call, |session| attempts.note(answered(session, statement, &params)));
     let rows = attempts.conclude(operation, result)?;
-    let outcomes = answers::outcomes(&rows, settlements.len())?;
+    let (outcomes, told) = match telling {
+        Telling::OfAll => (answers::outcomes(&rows, settlements.len())?, settlements.len()),
+        Telling::OfOthers => answers::outcomes_of_others(&rows, settlements)?,
+    };
     // A repeated call answers for the settled items only: what its first attempt claimed is left to the lease.
-    let batch = if rows.len() > settlements.len() || rows.has_withheld() {
-        claim::claimed(queue, rows, settlements.len(), wakes)?
+    let batch = if rows.len() > told || rows.has_withheld() {
+        claim::claimed(queue, rows, told, wakes)?
     } else {
         Batch::default()
     };

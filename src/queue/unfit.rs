@@ -32,14 +32,15 @@ pub(super) fn end(queue: &Inner, withheld: &[Withheld]) {
             }
         })
         .collect();
-    let ended = settle::settle(queue, &settlements, None, 0).or_else(|error| match error.kind() {
-        // Procedures that somebody wrote by hand may have nowhere to put the reason.
-        ErrorKind::Unsupported => {
-            let bare: Vec<_> = settlements.iter().map(|each| Settlement { error: None, ..each.clone() }).collect();
-            settle::settle(queue, &bare, None, 0)
-        }
-        _ => Err(error),
-    });
+    let ended =
+        settle::settle(queue, &settlements, None, 0, settle::Telling::OfAll).or_else(|error| match error.kind() {
+            // Procedures that somebody wrote by hand may have nowhere to put the reason.
+            ErrorKind::Unsupported => {
+                let bare: Vec<_> = settlements.iter().map(|each| Settlement { error: None, ..each.clone() }).collect();
+                settle::settle(queue, &bare, None, 0, settle::Telling::OfAll)
+            }
+            _ => Err(error),
+        });
     match ended {
         Ok((outcomes, _)) => {
             for (item, outcome) in withheld.iter().zip(&outcomes).filter(|(_, outcome)| outcome.answer != Answer::Ok) {

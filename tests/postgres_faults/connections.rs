@@ -1,8 +1,9 @@
 //! Connections that end: while idle, in the middle of a call, and after it with its answer.
 
 use super::{claim_new, completions, watch_completions, while_locked};
+use readpast::engine::{Engine, Taken, Terms};
 use readpast::error::ErrorKind;
-use readpast::item::{Action, Answer};
+use readpast::item::{Action, Answer, Settlement};
 use readpast::queue::Queue;
 use std::time::Duration;
 use support::scratch::{Proxy, Scratch, all, changed, config, item};
@@ -62,6 +63,35 @@ fn a_settle_whose_answer_is_lost_after_its_commit_is_done_once() {
     assert!(proxy.has_lost_it());
     assert_eq!(outcomes[0].answer, Answer::Ok);
     assert_eq!(completions(&scratch), "1");
+}
+
+/// What a worker gave back may be Completed before it hears that its call had been done.
+#[test]
+fn a_worker_may_hear_late_that_somebody_has_completed_what_it_gave_back() {
+    let scratch = Scratch::new();
+    let (proxy, queue) = open_through(&scratch, &[]);
+    queue.enqueue(&[item("a"), item("b")], None).unwrap();
+    // Somebody else, as soon as the call has committed.
+    scratch.run(
+        "CREATE FUNCTION public.complete() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ \
+         BEGIN UPDATE readpast.job SET status = 'Completed' WHERE enqueued_at = new.enqueued_at; RETURN NULL; END $$",
+    );
+    scratch.run(
+        "CREATE CONSTRAINT TRIGGER completes AFTER UPDATE ON readpast.job DEFERRABLE INITIALLY DEFERRED FOR EACH ROW \
+         WHEN (new.status = 'Error') EXECUTE FUNCTION public.complete()",
+    );
+    proxy.lose_answer_to("\"Error\"");
+    let engine = Engine::new(&queue, Terms { until_empty: true, ..Terms::default() });
+    let Taken::Items(batch) = engine.take(2, Duration::from_secs(60)).unwrap() else { panic!("two items are due") };
+    let mut ended = all(&batch, Action::Complete);
+    assert_eq!(ended.len(), 2);
+    ended[1] = Settlement { delay_ms: Some(0), ..Settlement::new(&batch.get(1).unwrap(), Action::Retry) };
+    engine.end(&ended);
+    assert!(matches!(engine.take(1, Duration::from_secs(60)).unwrap(), Taken::Stopping));
+    engine.close(Duration::from_secs(60)).unwrap();
+    assert!(proxy.has_lost_it());
+    assert_eq!((engine.figures().settled, engine.figures().lost), (2, 0));
+    assert_eq!(scratch.look("SELECT COUNT(*) FROM readpast.job WHERE status = 'Completed'"), "2");
 }
 
 #[test]

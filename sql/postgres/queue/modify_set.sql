@@ -46,6 +46,7 @@ DECLARE
 {%- if not own %}
     answers_ json;
 {%- endif %}
+{%- include "part/claim_set_variables.sql" %}
 BEGIN
 {%- include "part/local_time.sql" %}
 {% include "part/settings.sql" %}
@@ -181,9 +182,7 @@ BEGIN
 
     IF max_ > 0 AND NOT replayed_ THEN
 {%- endif %}
-        RETURN QUERY
-        SELECT n.*
-        FROM {{ object("next_" ~ queue ~ "_set_trx") }}(worker_, max_, lease_ms_, recover_{{ ", started_at_" if run_time }}{{ ", types_ => types_" if asks_types }}{{ ", steps_ => steps_" if asks_steps }}) AS n;
+{%- filter indent(4) %}{% include "part/claim_set.sql" %}{% endfilter %}
     END IF;
 END;
 $$;

@@ -37,95 +37,13 @@ AS $$
 DECLARE
     now_ timestamptz;
     max_attempts_ integer;
-{%- if shards %}
-    shard_turn_ bigint;
-{%- endif %}
-{%- if kind_searches %}
-    kinds_ integer;
-{%- endif %}
-{%- if asks_types %}
-    kind_types_ text[];
-{%- endif %}
-{%- if asks_steps %}
-    kind_steps_ text[];
-{%- endif %}
-{%- if beside %}
-    alone_ boolean;
-{%- include "part/key_variables.sql" %}
-{%- if parks_errors or (due_in_order and index.name) %}
-    found_ integer;
-{%- endif %}
-{%- if due_in_order and index.name %}
-{%- for column in key %}
-    more_{{ loop.index }}_ {{ key_types[loop.index0] }}[];
-{%- endfor %}
-{%- endif %}
-{%- endif %}
+{%- include "part/claim_set_variables.sql" %}
 BEGIN
 {%- include "part/local_time.sql" %}
 {% include "part/settings.sql" %}
 {{- check.checks(procedure, ["worker", "most", "lease"]) }}
 {%- include "part/kind_checks.sql" %}
-{%- if resume_own %}
-    IF recover_ = 2 THEN
-        PERFORM FROM {{ object("recover_" ~ queue ~ "_trx") }}(1000, worker_);
-    END IF;
-{%- endif %}
-    IF recover_ > 0 THEN
-        PERFORM FROM {{ object("recover_" ~ queue ~ "_trx") }}(100, recover_ => recover_);
-    END IF;
-{%- if group %}
-
-    /*
-    One claim at a time, to the end of its transaction: which items are the first of their groups is not decided by two
-    at once. Whoever holds this waits for nobody else. It is a row, since only who may claim can lock it through here.
-    */
-    PERFORM FROM {{ object("queue_turn") }} AS t WHERE t.queue = '{{ queue }}' FOR NO KEY UPDATE;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION '{{ procedure }}: the row of {{ queue }} in queue_turn is gone; install the queue again'
-        USING ERRCODE = 'RP014';
-    END IF;
-{%- endif %}
-
-    now_ := clock_timestamp();
-{%- if beside %}
-{% include "part/claim_beside.sql" %}
-{%- else %}
-{%- for search in kind_searches %}
-{%- if not loop.last or searches_all %}
-    IF {{ m.kinds_given(search) }} THEN
-{%- endif %}
-{% include "part/kinds_asked.sql" %}
-    RETURN QUERY
-{% include "part/claim.sql" %};
-{%- if not loop.last or searches_all %}
-    ELSE
-{%- endif %}
-{%- endfor %}
-{%- if searches_all %}
-{%- set search = none %}
-{%- if shards %}
-    shard_turn_ := nextval({{ literal(queue ~ "_shard_turn") }});
-{%- endif %}
-    RETURN QUERY
-{% include "part/claim.sql" %};
-{%- endif %}
-{%- for search in kind_searches %}
-{%- if not loop.last or searches_all %}
-    END IF;
-{%- endif %}
-{%- endfor %}
-    IF FOUND THEN
-        RETURN;
-    END IF;
-{%- endif %}
-
-    /*
-    Nothing to hand out: say when the next item is due, so that the worker can sleep that long. What was due already is
-    in the hands of others.
-    */
-{%- include "part/next_due.sql" %}
-    RETURN NEXT;
+{%- include "part/claim_set.sql" %}
 END;
 $$;
 {% endfilter %}

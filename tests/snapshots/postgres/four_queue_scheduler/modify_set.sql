@@ -59,6 +59,8 @@ DECLARE
     sets_ boolean := FALSE;
     no_set_ text;
     answers_ json;
+    alone_ boolean;
+    key_1_ bigint[];
 BEGIN
     /* The times in the table are the server's local ones: from here to the end of the function. */
     SET LOCAL timezone TO DEFAULT;
@@ -213,7 +215,12 @@ BEGIN
                 WHEN i.token IS NULL AND i.attempt > 0 THEN 'CONFLICT'
                 /* The same item twice in one call: the first of them counts. */
                 WHEN i.occurrence > 1 THEN 'CONFLICT'
-                WHEN t.to_status IS NULL THEN 'ILLEGAL_TRANSITION'
+                /* The legal ones are read once: a look at the table for each item would cost more than the item's own row. */
+                WHEN
+                    (v.item_status || ' ' || i.status = ANY (ARRAY(
+                        SELECT t.from_status || ' ' || t.to_status FROM "readpast"."queue_transition" AS t
+                    ))) IS NOT TRUE
+                    THEN 'ILLEGAL_TRANSITION'
                 /* Response, error and values do not go to an item that its status closes to workers. */
                 WHEN
                     (i.response IS NOT NULL OR i.error IS NOT NULL OR i.new_values IS NOT NULL)
@@ -247,8 +254,6 @@ BEGIN
             OFFSET 0
         ) AS v
             ON TRUE
-        LEFT JOIN "readpast"."queue_transition" AS t
-            ON t.from_status = v.item_status AND t.to_status = i.status
     ),
 
     ruled AS (
@@ -469,9 +474,259 @@ BEGIN
     ORDER BY a.ordinal;
 
     IF max_ > 0 AND NOT replayed_ THEN
-        RETURN QUERY
-        SELECT n.*
-        FROM "readpast"."next_four_queue_scheduler_set_trx"(worker_, max_, lease_ms_, recover_) AS n;
+        IF recover_ = 2 THEN
+            PERFORM FROM "readpast"."recover_four_queue_scheduler_trx"(1000, worker_);
+        END IF;
+        IF recover_ > 0 THEN
+            PERFORM FROM "readpast"."recover_four_queue_scheduler_trx"(100, recover_ => recover_);
+        END IF;
+
+        now_ := clock_timestamp();
+
+
+        /*
+        Lock due items of the table; those that others hold are passed over. What
+        four_queue_scheduler_lease says of them is read in the next statement: only then nobody changes it any more.
+        */
+        /* Materialized, so that the rows are chosen once. */
+        WITH due AS MATERIALIZED (
+            SELECT q."id" AS key_1
+            FROM "public"."four_queue" AS q
+            WHERE
+                q."in_process" = FALSE
+                AND (q."scheduled_start_date" IS NULL OR q."scheduled_start_date" <= now_)
+            ORDER BY
+                q."id"
+            LIMIT max_
+            FOR NO KEY UPDATE OF q SKIP LOCKED
+        )
+
+        SELECT ARRAY_AGG(d.key_1)
+        INTO key_1_
+        FROM due AS d;
+
+        IF key_1_ IS NOT NULL THEN
+            WITH found AS MATERIALIZED (
+                SELECT k.key_1, v.*
+                FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
+                INNER JOIN LATERAL (
+                    SELECT
+                    w.item_seek_1,
+                    w.item_type,
+                    w.item_status,
+                    w.item_step,
+                    w.item_attempt,
+                    w.item_response,
+                    w.item_error,
+                    w.item_started_at,
+                    w.item_duration,
+                    w.item_due_at,
+                    w.item_token,
+                    w.item_owner,
+                    w.item_lease_until,
+                    w.item_died_at,
+                    w.item_has_lease
+                FROM "readpast"."four_queue_scheduler_item_v" AS w
+                WHERE
+                    w.item_key_1 = k.key_1
+                    AND w.item_seek_1 IN (FALSE, TRUE)
+                /* So that it is one search per key, whatever the size of the table when this is planned. */
+                OFFSET 0
+                ) AS v
+                    ON TRUE
+                ORDER BY k.position
+            ),
+
+
+        /*
+        In their order up to the first that goes alone, or that one; the others are let go with the transaction. It came
+        back from a dead worker, which it may have killed.
+        */
+        decided AS MATERIALIZED (
+            SELECT
+                v.key_1,
+                v.item_seek_1 AS seek_1, 'OK' AS answer,
+                v.position,
+                v.alone,
+                /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
+                CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
+                GREATEST(now_, v.item_token + interval '1 microsecond') AS token,
+                v.item_attempt + (NOT v.is_spent)::integer AS attempt_num,
+                CASE
+                    WHEN v.is_spent THEN format('Attempts are spent: %s of %s.', v.item_attempt, max_attempts_)
+                    ELSE v.item_error
+                END AS error,
+                CASE WHEN NOT v.is_spent THEN now_ + lease_ms_ * interval '1 millisecond' END AS lease_until,
+                v.item_step AS step,
+                v.item_response AS response,
+                CASE WHEN v.is_spent THEN v.item_started_at ELSE now_ END AS started_at,
+                now_ AS run_started_at,
+                CASE WHEN v.is_spent THEN v.item_duration END AS duration,
+                v.item_due_at AS due_at,
+                CASE WHEN v.is_spent THEN v.item_owner ELSE worker_ END AS owner,
+                NULL::timestamptz AS died_at,
+                v.is_spent AS finishes,
+                FALSE AS reopens,
+                TRUE AS stays,
+                NOT v.is_spent AS enters
+            FROM (
+                SELECT
+                    r.*,
+                    ROW_NUMBER() OVER w AS position,
+                    COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
+                    COUNT(*) FILTER (WHERE r.alone) OVER w AS alone_so_far
+                FROM (
+                    SELECT
+                        f.*,
+                        f.item_attempt >= max_attempts_ AS is_spent,
+                        f.item_attempt < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
+                    FROM found AS f
+                ) AS r
+                WINDOW w AS (ROWS UNBOUNDED PRECEDING)
+            ) AS v
+            WHERE
+                v.is_spent
+                OR v.alone_so_far = 0
+                OR (v.alone AND v.place = 1)
+        ),
+
+        /* An item that a trigger of the table keeps from changing counts as not changed. */
+        changed AS (
+            UPDATE "public"."four_queue" AS q
+            SET
+                "scheduled_start_date" = COALESCE(d.due_at, q."scheduled_start_date"),
+                "start_date" = CASE WHEN d.enters THEN d.run_started_at ELSE q."start_date" END,
+                "end_date" = CASE
+                    WHEN
+                        d.status IN (
+                            'Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
+                            'PartiallyCompleted', 'Pending', 'Error'
+                        )
+                        THEN NULL
+                    WHEN
+                        d.status IN (
+                            'Completed'
+                        )
+                        THEN CASE WHEN d.finishes THEN now_ ELSE COALESCE(q."end_date", now_) END
+                    ELSE CASE WHEN d.finishes THEN now_ WHEN d.reopens THEN NULL ELSE q."end_date" END
+                END,
+                "attempts" = d.attempt_num,
+                "app_server" = CASE WHEN d.enters THEN d.owner ELSE q."app_server" END,
+                "in_process" = CASE
+                    WHEN
+                        d.status IN (
+                            'Pending', 'Error'
+                        )
+                        THEN FALSE
+                    WHEN
+                        d.status IN (
+                            'Processing', 'Failed', 'Completed', 'Cancelled', 'Paused',
+                            'Terminated', 'PartiallyCompleted'
+                        )
+                        THEN TRUE
+                    ELSE q."in_process"
+                END
+            FROM decided AS d
+            /* They are locked, and decided upon: the key is enough. */
+            WHERE
+                q."id" BETWEEN d.key_1 AND d.key_1 AND q."in_process" = ANY(ARRAY[d.seek_1])
+                AND d.answer = 'OK'
+            RETURNING d.*
+        ),
+
+        leased AS (
+            INSERT INTO "readpast"."four_queue_scheduler_lease" AS s (
+                key_1, status, step, attempt_num, response, error, started_at,
+                finished_at, duration, due_at, updated_at, lease_owner, lease_until
+            )
+            SELECT
+                c.key_1, c.status, c.step, c.attempt_num, c.response, c.error, c.started_at,
+                CASE WHEN c.finishes THEN now_ END, c.duration, c.due_at, c.token, c.owner,
+                COALESCE(c.lease_until, c.died_at)
+            FROM changed AS c
+            WHERE c.stays
+            ORDER BY c.key_1
+            ON CONFLICT (key_1) DO UPDATE
+            SET
+                status = excluded.status,
+                step = excluded.step,
+                attempt_num = excluded.attempt_num,
+                response = excluded.response,
+                error = excluded.error,
+                started_at = excluded.started_at,
+                finished_at = excluded.finished_at,
+                duration = excluded.duration,
+                due_at = excluded.due_at,
+                updated_at = excluded.updated_at,
+                lease_owner = excluded.lease_owner,
+                lease_until = excluded.lease_until
+        )
+
+            SELECT ARRAY_AGG(c.key_1 ORDER BY c.position), BOOL_OR(c.alone)
+            INTO key_1_, alone_
+            FROM changed AS c
+            WHERE c.status = 'Processing';
+
+            RETURN QUERY
+            SELECT
+                CASE WHEN alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
+                NULL::integer,
+                NULL::bigint,
+                k.key_1::text,
+                v.item_token,
+                v.item_attempt,
+                v.item_status,
+                v."reputation"::integer,
+                v."id"::bigint,
+                v.item_status,
+                v.item_step,
+                v.item_attempt,
+                v.item_response,
+                v.item_error,
+                v.item_started_at,
+                v.item_duration,
+                v.item_due_at,
+                v.item_token,
+                v.item_owner,
+                v.item_lease_until
+            FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
+            INNER JOIN LATERAL (
+                SELECT w.*
+                FROM "readpast"."four_queue_scheduler_item_v" AS w
+                WHERE
+                    w.item_key_1 = k.key_1
+                    AND w.item_seek_1 IN (FALSE, TRUE)
+                /* So that it is one search per key, whatever the size of the table when this is planned. */
+                OFFSET 0
+            ) AS v
+                ON TRUE
+            ORDER BY k.position;
+            IF FOUND THEN
+                RETURN;
+            END IF;
+        END IF;
+
+        /*
+        Nothing to hand out: say when the next item is due, so that the worker can sleep that long. What was due already is
+        in the hands of others.
+        */
+        answer := 'EMPTY';
+        answer_due_ms := (
+            SELECT CEIL(EXTRACT(EPOCH FROM MIN(n.due_at) - now_) * 1000)::bigint
+            FROM (
+                (
+                    SELECT (q."scheduled_start_date")::timestamptz AS due_at
+                    FROM "public"."four_queue" AS q
+                    WHERE
+                        q."in_process" = FALSE
+                        AND q."scheduled_start_date" > now_
+                    ORDER BY q."scheduled_start_date"
+                    LIMIT 1
+                )
+
+            ) AS n
+        );
+        RETURN NEXT;
     END IF;
 END;
 $$;

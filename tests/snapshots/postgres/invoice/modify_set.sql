@@ -243,7 +243,12 @@ BEGIN
                 WHEN i.token IS NULL AND i.attempt > 0 THEN 'CONFLICT'
                 /* The same item twice in one call: the first of them counts. */
                 WHEN i.occurrence > 1 THEN 'CONFLICT'
-                WHEN t.to_status IS NULL THEN 'ILLEGAL_TRANSITION'
+                /* The legal ones are read once: a look at the table for each item would cost more than the item's own row. */
+                WHEN
+                    (v.item_status || ' ' || i.status = ANY (ARRAY(
+                        SELECT t.from_status || ' ' || t.to_status FROM "readpast"."queue_transition" AS t
+                    ))) IS NOT TRUE
+                    THEN 'ILLEGAL_TRANSITION'
                 /* Response, error and values do not go to an item that its status closes to workers. */
                 WHEN
                     (i.response IS NOT NULL OR i.error IS NOT NULL OR i.new_values IS NOT NULL)
@@ -266,8 +271,6 @@ BEGIN
             FOR NO KEY UPDATE
         ) AS v
             ON TRUE
-        LEFT JOIN "readpast"."queue_transition" AS t
-            ON t.from_status = v.item_status AND t.to_status = i.status
     ),
 
     ruled AS (
@@ -532,7 +535,12 @@ BEGIN
                 WHEN i.token IS NULL AND i.attempt > 0 THEN 'CONFLICT'
                 /* The same item twice in one call: the first of them counts. */
                 WHEN i.occurrence > 1 THEN 'CONFLICT'
-                WHEN t.to_status IS NULL THEN 'ILLEGAL_TRANSITION'
+                /* The legal ones are read once: a look at the table for each item would cost more than the item's own row. */
+                WHEN
+                    (v.item_status || ' ' || i.status = ANY (ARRAY(
+                        SELECT t.from_status || ' ' || t.to_status FROM "readpast"."queue_transition" AS t
+                    ))) IS NOT TRUE
+                    THEN 'ILLEGAL_TRANSITION'
                 /* Response, error and values do not go to an item that its status closes to workers. */
                 WHEN
                     (i.response IS NOT NULL OR i.error IS NOT NULL OR i.new_values IS NOT NULL)
@@ -555,8 +563,6 @@ BEGIN
             FOR NO KEY UPDATE
         ) AS v
             ON TRUE
-        LEFT JOIN "readpast"."queue_transition" AS t
-            ON t.from_status = v.item_status AND t.to_status = i.status
     ),
 
     ruled AS (
@@ -733,9 +739,144 @@ BEGIN
     END IF;
 
     IF max_ > 0 THEN
+        IF recover_ > 0 THEN
+            PERFORM FROM "readpast"."recover_invoice_trx"(100, recover_ => recover_);
+        END IF;
+
+        now_ := clock_timestamp();
         RETURN QUERY
-        SELECT n.*
-        FROM "readpast"."next_invoice_set_trx"(worker_, max_, lease_ms_, recover_) AS n;
+
+        /* Materialized, so that the rows are chosen once: a planner that folds the sub-select in may repeat it per row. */
+        WITH found AS MATERIALIZED (
+            SELECT
+                q.enqueued_at AS key_1,
+                q.updated_at AS item_token,
+                q.attempt_num AS item_attempt,
+                q.lease_until AS item_died_at
+            FROM "readpast"."invoice" AS q
+            WHERE
+                q.status IN ('Pending', 'Error')
+                AND q.scheduled_for <= now_
+            ORDER BY
+                q.scheduled_for,
+                q.enqueued_at
+            LIMIT max_
+            FOR NO KEY UPDATE SKIP LOCKED
+        ),
+
+
+        /*
+        In their order up to the first that goes alone, or that one; the others are let go with the transaction. It came
+        back from a dead worker, which it may have killed.
+        */
+        decided AS MATERIALIZED (
+            SELECT
+                v.key_1,
+                
+                v.position,
+                v.alone,
+                /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
+                CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
+                GREATEST(now_, v.item_token + interval '1 microsecond') AS token,
+                v.item_attempt + (NOT v.is_spent)::integer AS attempt_num,
+                CASE
+                    WHEN v.is_spent THEN format('Attempts are spent: %s of %s.', v.item_attempt, max_attempts_)
+                END AS error,
+                CASE WHEN NOT v.is_spent THEN now_ + lease_ms_ * interval '1 millisecond' END AS lease_until,
+                NOT v.is_spent AS enters
+            FROM (
+                SELECT
+                    r.*,
+                    ROW_NUMBER() OVER w AS position,
+                    COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
+                    COUNT(*) FILTER (WHERE r.alone) OVER w AS alone_so_far
+                FROM (
+                    SELECT
+                        f.*,
+                        f.item_attempt >= max_attempts_ AS is_spent,
+                        f.item_attempt < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
+                    FROM found AS f
+                ) AS r
+                WINDOW w AS (ROWS UNBOUNDED PRECEDING)
+            ) AS v
+            WHERE
+                v.is_spent
+                OR v.alone_so_far = 0
+                OR (v.alone AND v.place = 1)
+        ),
+
+        /* An item that a trigger of the table keeps from changing counts as not changed. */
+        changed AS (
+            UPDATE "readpast"."invoice" AS q
+            SET
+                status = d.status,
+                updated_at = d.token,
+                started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END,
+                attempt_num = d.attempt_num,
+                lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
+                lease_until = d.lease_until,
+                error = COALESCE(d.error, q.error)
+            FROM decided AS d
+            /* They are locked, and decided upon: the key is enough. */
+            WHERE
+                q.enqueued_at BETWEEN d.key_1 AND d.key_1
+            RETURNING q.*, d.position AS position_, d.alone AS alone_, d.status AS status_
+        )
+
+        SELECT
+            CASE WHEN q.alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
+            NULL::integer,
+            NULL::bigint,
+            q.enqueued_at,
+            q.updated_at,
+            q.attempt_num,
+            q.status_,
+                q.enqueued_at,
+                q.type::text,
+                q.status::text,
+                q.step,
+                q.attempt_num,
+                q.response,
+                q.error,
+                q.started_at,
+                q.duration,
+                q.scheduled_for,
+                q.updated_at,
+                q.lease_owner,
+                q.lease_until,
+                q."Number",
+                q."CustomerID",
+                q."Amount",
+                q."Code"::varchar(6),
+                q."Lines"
+        FROM changed AS q
+        WHERE q.status_ = 'Processing'
+        ORDER BY q.position_;
+        IF FOUND THEN
+            RETURN;
+        END IF;
+
+        /*
+        Nothing to hand out: say when the next item is due, so that the worker can sleep that long. What was due already is
+        in the hands of others.
+        */
+        answer := 'EMPTY';
+        answer_due_ms := (
+            SELECT CEIL(EXTRACT(EPOCH FROM MIN(n.due_at) - now_) * 1000)::bigint
+            FROM (
+                (
+                    SELECT q.scheduled_for AS due_at
+                    FROM "readpast"."invoice" AS q
+                    WHERE
+                        q.status IN ('Pending', 'Error')
+                        AND q.scheduled_for > now_
+                    ORDER BY q.scheduled_for
+                    LIMIT 1
+                )
+
+            ) AS n
+        );
+        RETURN NEXT;
     END IF;
 END;
 $$;

@@ -1,0 +1,25 @@
+{#- What `part/claim_set` works with, besides now_ and max_attempts_. -#}
+{%- if shards %}
+    shard_turn_ bigint;
+{%- endif %}
+{%- if kind_searches %}
+    kinds_ integer;
+{%- endif %}
+{%- if asks_types %}
+    kind_types_ text[];
+{%- endif %}
+{%- if asks_steps %}
+    kind_steps_ text[];
+{%- endif %}
+{%- if beside %}
+    alone_ boolean;
+{%- include "part/key_variables.sql" %}
+{%- if parks_errors or (due_in_order and index.name) %}
+    found_ integer;
+{%- endif %}
+{%- if due_in_order and index.name %}
+{%- for column in key %}
+    more_{{ loop.index }}_ {{ key_types[loop.index0] }}[];
+{%- endfor %}
+{%- endif %}
+{%- endif %}
