@@ -166,12 +166,13 @@ impl Dialect {
         }
     }
 
-    /// `statement` with its times as text, if it has any: `times` says which columns of its result are times.
-    pub(crate) fn times_as_text(self, statement: &str, times: &[bool]) -> Result<Option<String>> {
+    /// `statement` with its times as text, if it has any: `times` says which columns of its result are times, and `repeats`
+    /// which are not read, since others say the same.
+    pub(crate) fn times_as_text(self, statement: &str, times: &[bool], repeats: &[bool]) -> Result<Option<String>> {
         if !times.contains(&true) {
             return Ok(None);
         }
-        let context = minijinja::context! { statement, times => times.to_vec() };
+        let context = minijinja::context! { statement, times => times.to_vec(), repeats => repeats.to_vec() };
         self.templates().render("call/times_as_text.sql", context).map(Some)
     }
 

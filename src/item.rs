@@ -62,6 +62,20 @@ pub(crate) mod answer_column {
     pub(crate) const ATTEMPT: usize = 5;
     pub(crate) const STATUS: usize = 6;
     pub(crate) const COUNT: usize = 7;
+
+    /// The columns of readpast's own tables that repeat what the answer of a claim says, as each server spells them, and what
+    /// they repeat.
+    const REPEATED: [([&str; 2], usize); 4] = [
+        (["EnqueuedAt", "enqueued_at"], KEY),
+        (["UpdatedAt", "updated_at"], TOKEN),
+        (["AttemptNum", "attempt_num"], ATTEMPT),
+        (["Status", "status"], STATUS),
+    ];
+
+    /// The answer column that the column `name` of an item in an own table repeats. No other column there may have such a name.
+    pub(crate) fn repeated(name: &str) -> Option<usize> {
+        REPEATED.iter().find(|(names, _)| names.contains(&name)).map(|(_, answer)| *answer)
+    }
 }
 
 /// The answer for an item that a claim hands out alone, since it came back from a dead worker.

@@ -373,3 +373,8 @@ fn check_count(what: &str, count: usize) -> Result<i32> {
 fn answered(session: &mut Session, text: &Arc<str>, params: &[Param<'_>]) -> Result<Rows> {
     session.call(text, params, Shape::Answers)
 }
+
+/// The same of a call that claims.
+fn claiming(queue: &Inner, session: &mut Session, text: &Arc<str>, params: &[Param<'_>]) -> Result<Rows> {
+    session.call(text, params, if queue.spec.is_own() { Shape::OwnAnswers } else { Shape::Answers })
+}

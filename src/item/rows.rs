@@ -186,6 +186,11 @@ impl Rows {
         self.cells.push(cell);
     }
 
+    /// Adds a cell that is another one's like, which is at `index`, counted over all rows.
+    pub(crate) fn repeat(&mut self, index: usize) {
+        self.cells.push(self.cells.get(index).copied().unwrap_or(Cell::Null));
+    }
+
     /// Adds a text cell, which `write` appends to the arena.
     pub fn push_text(&mut self, write: impl FnOnce(&mut String)) {
         let start = self.text.len();

@@ -2,7 +2,7 @@
 
 use super::backend::Backend;
 use super::wake::YieldsTo;
-use super::{Inner, MAX_WAIT, answered, answers, check_count, claimer, procedures, unfit};
+use super::{Inner, MAX_WAIT, answered, answers, check_count, claimer, claiming, procedures, unfit};
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Batch, CLAIMED_ALONE, Rows};
@@ -109,8 +109,9 @@ fn ask(queue: &Inner, calls: &Calls, max: i32, recover: i32) -> Result<Batch> {
     let mut params = vec![Param::Text(&queue.worker)];
     params.extend(terms(queue, max, recover));
     let wakes = queue.signal.wakes(&queue.kinds.key);
-    let rows = queue
-        .with_session_yielding(Call::Claim, YieldsTo::Interrupts, |session| answered(session, &calls.claim, &params));
+    let rows = queue.with_session_yielding(Call::Claim, YieldsTo::Interrupts, |session| {
+        claiming(queue, session, &calls.claim, &params)
+    });
     match rows {
         Ok(rows) => claimed(queue, rows, 0, wakes),
         Err(error) => {

@@ -5,13 +5,13 @@ mod call;
 mod record;
 
 use self::call::{Handler, Said};
-use super::{Inner, Queue, answers, claim, procedures};
+use super::{Inner, Queue, answers, claim, claiming, procedures};
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Answer, ItemState, Outcome};
 use crate::metrics::Call;
 use crate::queue::wake::YieldsTo;
-use crate::session::{Param, Session, Shape};
+use crate::session::{Param, Session};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -184,7 +184,7 @@ impl Procedure {
         let queue = &*self.queue.0;
         let mut params = vec![Param::OptionalText(None), Param::Text(&queue.worker), Param::Text(items)];
         params.extend(claim::terms(queue, max, 0));
-        session.call(&calls(queue)?.settle_within, &params, Shape::Answers)
+        claiming(queue, session, &calls(queue)?.settle_within, &params)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::backend::Backend;
 use super::enqueue::check_size;
 use super::operation::{Attempts, Operation, in_parts};
-use super::{Inner, MAX_ITEMS, answered, answers, attached, claim, procedures};
+use super::{Inner, MAX_ITEMS, answered, answers, attached, claim, claiming, procedures};
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Action, Answer, Batch, ItemState, Lease, Outcome, Settlement};
@@ -117,7 +117,7 @@ fn in_one_call(
     let call = if claims { Call::SettleAndClaim } else { Call::Settle };
     let mut attempts = Attempts::default();
     let statement = if telling == Telling::OfAll { &calls.settle } else { &calls.settle_tersely };
-    let result = queue.with_session(call, |session| attempts.note(answered(session, statement, &params)));
+    let result = queue.with_session(call, |session| attempts.note(claiming(queue, session, statement, &params)));
     let rows = attempts.conclude(operation, result)?;
     let (outcomes, told) = match telling {
         Telling::OfAll => (answers::outcomes(&rows, settlements.len())?, settlements.len()),

@@ -41,6 +41,22 @@ pub enum Shape {
     Table,
     /// The answer columns, and the item columns only of rows that hand out an item: all others have NULL there.
     Answers,
+    /// The same of claims from readpast's own tables, some of whose columns repeat what the answer says. Those are not read.
+    OwnAnswers,
+}
+
+impl Shape {
+    pub(super) fn has_answers(self) -> bool {
+        self != Self::Table
+    }
+
+    /// The answer columns that columns of claimed items repeat: of each column, in its place.
+    pub(super) fn repeated(self, columns: &[Column]) -> Vec<Option<usize>> {
+        let of_item = |index| self == Self::OwnAnswers && index >= answer_column::COUNT;
+        let repeats =
+            |(index, column): (usize, &Column)| answer_column::repeated(&column.name).filter(|_| of_item(index));
+        columns.iter().enumerate().map(repeats).collect()
+    }
 }
 
 /// Reads the first result set that has columns, then goes on to the end of all results: an error that the server reports
@@ -116,15 +132,16 @@ fn read<S: Statement>(
         unknown => unknown.insert(describe(cursor)?),
     };
     let count = columns.len();
+    let repeated = shape.repeated(columns);
     let mut rows = Rows::new(Arc::clone(columns));
     let mut reader = Reader { buffers: Buffers::default(), times_are_text: known.times_are_text };
     while let Some(mut row) = cursor.next_row()? {
         let (number, before) = (rows.len(), rows.size());
-        let answers = if shape == Shape::Answers { answer_column::COUNT.min(count) } else { count };
+        let answers = if shape.has_answers() { answer_column::COUNT.min(count) } else { count };
         let mut any = Room::unlimited();
         for (i, column) in columns.iter().enumerate().take(answers) {
             // Only a claim that found nothing says when something is due.
-            if shape == Shape::Answers
+            if shape.has_answers()
                 && i == answer_column::DUE_MS
                 && rows.text_at(number * count + answer_column::ANSWER) != Some("EMPTY")
             {
@@ -141,6 +158,10 @@ fn read<S: Statement>(
         for (i, column) in columns.iter().enumerate().skip(answers) {
             if !is_claimed && !is_found {
                 rows.push(Cell::Null);
+                continue;
+            }
+            if let Some(answer) = repeated[i].filter(|_| is_claimed) {
+                rows.repeat(number * count + answer);
                 continue;
             }
             match reader.read(&mut row, i, column.kind, &mut rows, &mut room) {

@@ -138,10 +138,10 @@ impl Link {
             return Ok(Statement::Call(statement));
         }
         // Items, and what came of them, are what is asked for again and again.
-        if shape == Shape::Answers
+        if shape.has_answers()
             && let Some(columns_of) = self.dialect.columns_of(text)?
         {
-            return self.with_times_as_text(text, &columns_of, params);
+            return self.with_times_as_text(text, &columns_of, params, shape);
         }
         Ok(Statement::Prepared(self.prepare(text)?, Known::default()))
     }
@@ -156,19 +156,17 @@ impl Link {
         self.connection.clone().ok_or_else(|| Error::new(ErrorKind::Closed, "the connection is closed"))
     }
 
-    /// The statement, with its times as text. Its columns are asked of the server by a statement of their own: psqlODBC loses
+    /// The statement, with its times as text, and without what is not read. Its columns are asked of the server by a statement of their own: psqlODBC loses
     /// what it takes for the columns of a statement that was not executed.
-    fn with_times_as_text(&self, text: &str, columns_of: &str, params: usize) -> Result<Statement> {
+    fn with_times_as_text(&self, text: &str, columns_of: &str, params: usize, shape: Shape) -> Result<Statement> {
         let nulls = bind::nulls(params);
         let columns = self.told(self.with_connection(|connection| {
             connection.execute(columns_of, nulls.as_slice(), self.timeout())?.map(fetch::columns).transpose()
         }))?;
-        let times: Vec<_> = columns
-            .iter()
-            .flat_map(|columns| columns.iter())
-            .map(|column| column.kind == ColumnType::Timestamp)
-            .collect();
-        let with_text = self.dialect.times_as_text(text, &times)?;
+        let found = columns.as_deref().unwrap_or_default();
+        let times: Vec<_> = found.iter().map(|column| column.kind == ColumnType::Timestamp).collect();
+        let repeats: Vec<_> = shape.repeated(found).iter().map(Option::is_some).collect();
+        let with_text = self.dialect.times_as_text(text, &times, &repeats)?;
         let known = Known { columns, times_are_text: with_text.is_some() };
         Ok(Statement::Prepared(self.prepare(with_text.as_deref().unwrap_or(text))?, known))
     }

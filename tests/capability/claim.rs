@@ -2,12 +2,13 @@
 
 use readpast::item::{Action, Answer, ColumnType, ItemState, NewItem};
 use std::{collections::HashSet, time::Duration};
-use support::api::item;
+use support::api::{Taken, item};
 use support::fixture::{Body, Given};
 
 pub const BODIES: &[(&str, Body)] = &[
     ("claim::takes_in_the_order_they_are_due", takes_in_the_order_they_are_due),
     ("claim::hands_out_columns_by_name_and_type", hands_out_columns_by_name_and_type),
+    ("claim::a_claimed_item_is_as_it_is_found", a_claimed_item_is_as_it_is_found),
     ("claim::counts_attempts", counts_attempts),
     ("claim::an_item_in_flight_is_not_taken_again", an_item_in_flight_is_not_taken_again),
     ("claim::what_is_not_due_waits", what_is_not_due_waits),
@@ -80,6 +81,20 @@ fn hands_out_columns_by_name_and_type(given: &Given) {
     assert_eq!(second.column("Type"), "A", "the first type is the default");
     for name in ["Title", "Small", "Big", "Flag", "Ratio", "Price", "SeenAt", "Day", "Tag", "Extra", "Step"] {
         assert!(second.column(name).is_null(), "{name}");
+    }
+}
+
+/// What a column repeats of the answer is not read again by a claim. A look at the queue reads all of it.
+fn a_claimed_item_is_as_it_is_found(given: &Given) {
+    let queue = given.queue(&[]);
+    queue.enqueue(&[item("1"), item("2"), item("3")], None).unwrap();
+    let first = queue.take();
+    let retried = queue.settle_and_claim(&[first.settle(Action::Release)], 3).unwrap().1;
+    assert_eq!(retried.len(), 3);
+    let found = queue.find("{}", None, 10).unwrap();
+    for claimed in &retried {
+        let found = found.iter().find(|found| found.key == claimed.key).unwrap();
+        assert_eq!(claimed, &Taken { text: claimed.text.clone(), ..found.clone() });
     }
 }
 
