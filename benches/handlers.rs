@@ -1,5 +1,5 @@
 //! What handlers of one item get: items per second of a `Worker` with handlers that do nothing, by how many there are, by
-//! lanes and by how much is claimed ahead; what Python's `Worker` gets beside it; whether handlers that wait are all kept
+//! lanes, by how much is claimed ahead, and of several processes together; what Python's `Worker` gets beside it; whether handlers that wait are all kept
 //! busy; and how soon a handler has an item that the same process enqueues.
 //!
 //! Why: most handlers are of one item. The engine is to make them as fast as batches: while one call is under way, what ends
@@ -11,7 +11,7 @@
 mod common;
 
 use common::{Server, median, verdict};
-use readpast::{Action, Queue, Settlement, Worker, item::NewItem};
+use readpast::{Action, Queue, Settlement, Worker, item::NewItem, worker::Stop};
 use serde_json::Value;
 use std::{
     path::Path,
@@ -27,22 +27,30 @@ use std::{
 const ITEMS: u32 = 20_000;
 const ROUNDS: usize = 5;
 
-/// Handlers, items of a take, and settings.
+/// Handlers of each process, items of a take, and settings.
 struct Case {
     name: &'static str,
+    processes: u32,
     handlers: u32,
     batch: u32,
     settings: &'static [(&'static str, &'static str)],
 }
 
-const CASES: [Case; 7] = [
-    Case { name: "1 handler", handlers: 1, batch: 1, settings: &[] },
-    Case { name: "10 handlers", handlers: 10, batch: 1, settings: &[] },
-    Case { name: "10 handlers, 10 ahead", handlers: 10, batch: 1, settings: &[("worker.ahead", "10")] },
-    Case { name: "10 handlers, 2 lanes", handlers: 10, batch: 1, settings: &[("worker.lanes", "2")] },
-    Case { name: "100 handlers", handlers: 100, batch: 1, settings: &[] },
-    Case { name: "100 handlers, 2 lanes", handlers: 100, batch: 1, settings: &[("worker.lanes", "2")] },
-    Case { name: "4 handlers of 100, 2 lanes", handlers: 4, batch: 100, settings: &[("worker.lanes", "2")] },
+const CASES: [Case; 8] = [
+    Case { name: "1 handler", processes: 1, handlers: 1, batch: 1, settings: &[] },
+    Case { name: "10 handlers", processes: 1, handlers: 10, batch: 1, settings: &[] },
+    Case { name: "10 handlers, 10 ahead", processes: 1, handlers: 10, batch: 1, settings: &[("worker.ahead", "10")] },
+    Case { name: "10 handlers, 2 lanes", processes: 1, handlers: 10, batch: 1, settings: &[("worker.lanes", "2")] },
+    Case { name: "4 processes of 10 handlers", processes: 4, handlers: 10, batch: 1, settings: &[] },
+    Case { name: "100 handlers", processes: 1, handlers: 100, batch: 1, settings: &[] },
+    Case { name: "100 handlers, 2 lanes", processes: 1, handlers: 100, batch: 1, settings: &[("worker.lanes", "2")] },
+    Case {
+        name: "4 handlers of 100, 2 lanes",
+        processes: 1,
+        handlers: 4,
+        batch: 100,
+        settings: &[("worker.lanes", "2")],
+    },
 ];
 
 fn main() {
@@ -54,8 +62,8 @@ fn main() {
         for _ in 0..ROUNDS {
             by_hand.push(filled(server, items, || drain(&server.open("Bench", &[]))));
             for (case, figures) in CASES.iter().zip(&mut figures) {
-                let queue = server.open("Bench", case.settings);
-                figures.push(filled(server, items, || work(&queue, case, items)));
+                let queues = open(server, case);
+                figures.push(filled(server, items, || work(&queues, case, items)));
             }
         }
         println!("  {:<40}{:>12}", "items/s", "");
@@ -78,7 +86,7 @@ fn python(server: &Server, items: u32) {
     let case = &CASES[1];
     let rounds: Vec<_> = (0..ROUNDS)
         .map(|_| {
-            let ours = filled(server, items, || work(&server.open("Bench", case.settings), case, items));
+            let ours = filled(server, items, || work(&open(server, case), case, items));
             let mut theirs = 0.0;
             filled(server, items, || {
                 let done = Command::new(&program)
@@ -143,18 +151,33 @@ fn drain(queue: &Queue) {
     }
 }
 
-/// To the end of the last settle.
-fn work(queue: &Queue, case: &Case, items: u32) {
-    let worker = Worker::new(queue).threads(case.handlers).batch_size(case.batch);
-    let stop = worker.stop_handle();
-    let done = AtomicU64::new(0);
-    worker
-        .run(|_| {
-            if done.fetch_add(1, Ordering::Relaxed) + 1 == u64::from(items) {
-                stop.stop();
-            }
+/// The queue, once for each process: connection strings that differ are to the library what processes are.
+fn open(server: &Server, case: &Case) -> Vec<Queue> {
+    (0..case.processes)
+        .map(|number| {
+            let mut config = server.config(case.settings);
+            config.set("connection", &format!("{}{}", server.scratch(), ";".repeat(number as usize))).unwrap();
+            Queue::open(&config, "Bench").unwrap()
         })
-        .unwrap();
+        .collect()
+}
+
+/// To the end of the last settle.
+fn work(queues: &[Queue], case: &Case, items: u32) {
+    let workers: Vec<_> =
+        queues.iter().map(|queue| Worker::new(queue).threads(case.handlers).batch_size(case.batch)).collect();
+    let stops: Vec<_> = workers.iter().map(Worker::stop_handle).collect();
+    let done = AtomicU64::new(0);
+    let handle = || {
+        if done.fetch_add(1, Ordering::Relaxed) + 1 == u64::from(items) {
+            stops.iter().for_each(Stop::stop);
+        }
+    };
+    thread::scope(|scope| {
+        for worker in &workers {
+            scope.spawn(|| worker.run(|_| handle()).unwrap());
+        }
+    });
 }
 
 /// 64 handlers that wait 100 ms each, on two connections: how many are at work at a time.
