@@ -1,6 +1,6 @@
 //! What handlers of one item get: items per second of a `Worker` with handlers that do nothing, by how many there are, by
-//! lanes, by how much is claimed ahead, and of several processes together; what Python's `Worker` gets beside it; whether handlers that wait are all kept
-//! busy; and how soon a handler has an item that the same process enqueues.
+//! lanes, by how much is claimed ahead, and of several processes together; what Python's `Worker` gets beside it; whether
+//! handlers that wait are all kept busy; and how soon a handler has an item that the same process enqueues.
 //!
 //! Why: most handlers are of one item. The engine is to make them as fast as batches: while one call is under way, what ends
 //! gathers, and the next call settles all of it and claims as much as there is room for.
@@ -30,7 +30,7 @@ const ROUNDS: usize = 5;
 /// Handlers of each process, items of a take, and settings.
 struct Case {
     name: &'static str,
-    processes: u32,
+    processes: usize,
     handlers: u32,
     batch: u32,
     settings: &'static [(&'static str, &'static str)],
@@ -151,15 +151,9 @@ fn drain(queue: &Queue) {
     }
 }
 
-/// The queue, once for each process: connection strings that differ are to the library what processes are.
+/// The queue, once for each process.
 fn open(server: &Server, case: &Case) -> Vec<Queue> {
-    (0..case.processes)
-        .map(|number| {
-            let mut config = server.config(case.settings);
-            config.set("connection", &format!("{}{}", server.scratch(), ";".repeat(number as usize))).unwrap();
-            Queue::open(&config, "Bench").unwrap()
-        })
-        .collect()
+    server.open_by_processes("Bench", case.processes, case.settings)
 }
 
 /// To the end of the last settle.

@@ -54,8 +54,7 @@ fn queries(server: &Server) {
     verdict(&format!("queries a second of {WAITERS} threads that wait"), &format!("{rate:.2}"), "<= 1", rate <= 1.0);
 }
 
-/// Searches for the items of dead workers by processes that wait: by one of them, once in `recover.interval_ms`. Connection
-/// strings that differ are to the library what processes are.
+/// Searches for the items of dead workers by processes that wait: by one of them, once in `recover.interval_ms`.
 fn recoveries(server: &Server) {
     const PROCESSES: usize = 8;
     const SECONDS: u64 = 20;
@@ -69,15 +68,8 @@ fn recoveries(server: &Server) {
         server.number("SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'bench_in_flight'")
     };
     let before = searches();
-    let queues: Vec<_> = (1..=PROCESSES)
-        .map(|number| {
-            let connection = format!("{}{}", server.scratch(), ";".repeat(number));
-            server.open(
-                "Bench",
-                &[("connection", &connection), ("recover.interval_ms", "1000"), ("poll.interval_ms", "100")],
-            )
-        })
-        .collect();
+    let settings = [("recover.interval_ms", "1000"), ("poll.interval_ms", "100")];
+    let queues = server.open_by_processes("Bench", PROCESSES, &settings);
     thread::scope(|scope| {
         for queue in &queues {
             scope.spawn(|| assert!(queue.claim(1, Duration::from_secs(SECONDS)).unwrap().is_empty()));

@@ -97,6 +97,15 @@ impl Server {
         Queue::open(&self.config(settings), queue).unwrap()
     }
 
+    /// The same as if by so many processes: connection strings that differ are to the library what processes are.
+    pub fn open_by_processes(&self, queue: &str, count: usize, settings: &[(&str, &str)]) -> Vec<Queue> {
+        let open = |number| {
+            let connection = format!("{}{}", self.scratch, ";".repeat(number));
+            self.open(queue, &[settings, &[("connection", &connection)]].concat())
+        };
+        (1..=count).map(open).collect()
+    }
+
     pub fn table(&self, queue: &str) -> String {
         if self.is_sql_server() {
             format!("[readpast].[{queue}]")

@@ -30,6 +30,8 @@ impl From<Error> for Unread {
 pub(super) struct Known {
     /// The columns of its last result, for a statement that always has the same.
     pub(super) columns: Option<Arc<[Column]>>,
+    /// What each of them repeats; see [`Shape::repeated`].
+    pub(super) repeated: Vec<Option<usize>>,
     /// Whether the server sends their times as text.
     pub(super) times_are_text: bool,
 }
@@ -129,10 +131,13 @@ fn read<S: Statement>(
 ) -> Result<Rows, Unread> {
     let columns = match &mut known.columns {
         Some(columns) => columns,
-        unknown => unknown.insert(describe(cursor)?),
+        unknown => {
+            let columns = unknown.insert(describe(cursor)?);
+            known.repeated = shape.repeated(columns);
+            columns
+        }
     };
     let count = columns.len();
-    let repeated = shape.repeated(columns);
     let mut rows = Rows::new(Arc::clone(columns));
     let mut reader = Reader { buffers: Buffers::default(), times_are_text: known.times_are_text };
     while let Some(mut row) = cursor.next_row()? {
@@ -160,7 +165,7 @@ fn read<S: Statement>(
                 rows.push(Cell::Null);
                 continue;
             }
-            if let Some(answer) = repeated[i].filter(|_| is_claimed) {
+            if let Some(answer) = known.repeated[i].filter(|_| is_claimed) {
                 rows.repeat(number * count + answer);
                 continue;
             }

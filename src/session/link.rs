@@ -165,9 +165,10 @@ impl Link {
         }))?;
         let found = columns.as_deref().unwrap_or_default();
         let times: Vec<_> = found.iter().map(|column| column.kind == ColumnType::Timestamp).collect();
-        let repeats: Vec<_> = shape.repeated(found).iter().map(Option::is_some).collect();
+        let repeated = shape.repeated(found);
+        let repeats: Vec<_> = repeated.iter().map(Option::is_some).collect();
         let with_text = self.dialect.times_as_text(text, &times, &repeats)?;
-        let known = Known { columns, times_are_text: with_text.is_some() };
+        let known = Known { columns, repeated, times_are_text: with_text.is_some() };
         Ok(Statement::Prepared(self.prepare(with_text.as_deref().unwrap_or(text))?, known))
     }
 

@@ -89,10 +89,10 @@ fn a_claimed_item_is_as_it_is_found(given: &Given) {
     let queue = given.queue(&[]);
     queue.enqueue(&[item("1"), item("2"), item("3")], None).unwrap();
     let first = queue.take();
-    let retried = queue.settle_and_claim(&[first.settle(Action::Release)], 3).unwrap().1;
-    assert_eq!(retried.len(), 3);
+    let taken = queue.settle_and_claim(&[first.settle(Action::Release)], 3).unwrap().1;
+    assert_eq!(taken.len(), 3);
     let found = queue.find("{}", None, 10).unwrap();
-    for claimed in &retried {
+    for claimed in &taken {
         let found = found.iter().find(|found| found.key == claimed.key).unwrap();
         assert_eq!(claimed, &Taken { text: claimed.text.clone(), ..found.clone() });
     }

@@ -54,7 +54,7 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
                 WHEN i.token IS NULL AND i.attempt > 0 THEN 'CONFLICT'
                 /* The same item twice in one call: the first of them counts. */
                 WHEN i.occurrence > 1 THEN 'CONFLICT'
-                /* The legal ones are read once: a look at the table for each item would cost more than the item's own row. */
+                /* The legal changes are read once for all items. */
                 WHEN
                     (v.item_status || ' ' || i.status = ANY (ARRAY(
                         SELECT t.from_status || ' ' || t.to_status FROM {{ object("queue_transition") }} AS t

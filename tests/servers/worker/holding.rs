@@ -1,6 +1,7 @@
 //! Claims while handlers run: kept, recorded in steps, lost.
 
 use super::given::{Given, payload, wait_until};
+use readpast::engine::{Engine, Taken, Terms};
 use readpast::{Action, Answer, ItemState, Settlement, Verdict, Worker};
 use std::collections::BTreeMap;
 use std::sync::{Barrier, Mutex};
@@ -102,6 +103,23 @@ fn a_step_of_a_lost_item_says_so() {
         });
         let a = given.find("a");
         assert_eq!((a.state, a.step, a.error), (ItemState::Terminated, None, None));
+    }
+}
+
+/// A worker is not told of what is Completed as it wished, and is told of this.
+#[test]
+fn what_somebody_else_has_completed_is_told_as_lost() {
+    for given in Given::each(&["a", "b", "c"], &[]) {
+        let engine = Engine::new(&given.queue, Terms::default());
+        let Taken::Items(batch) = engine.take(3, Duration::from_secs(60)).unwrap() else { panic!("three are due") };
+        let taken: Vec<_> = batch.iter().map(|item| Settlement::new(&item, Action::Complete)).collect();
+        assert_eq!(taken.len(), 3);
+        let others = Settlement::control(taken[1].key, None, Action::Complete);
+        assert_eq!(given.queue.settle(&[others], None).unwrap()[0].answer, Answer::Ok);
+        engine.end(&taken);
+        engine.stop();
+        engine.close(Duration::from_secs(60)).unwrap();
+        assert_eq!((engine.figures().settled, engine.figures().lost), (2, 1));
     }
 }
 
