@@ -360,7 +360,8 @@ impl Engine {
     /// abandoned: leases run out, and other workers take over what was in hand.
     ///
     /// # Errors
-    /// What made the worker stop, if it was a failure; [`ErrorKind::TimedOut`] says what was left in hand.
+    /// What made the worker stop, if it was a failure; [`ErrorKind::TimedOut`] says what was left in hand, or that a call
+    /// was under way.
     pub fn close(&self, patience: Duration) -> Result<()> {
         let closed = self.close_within(patience);
         self.end_news();
@@ -383,14 +384,17 @@ impl Engine {
                 state.phase = Phase::Abandoned;
                 self.0.0.lanes.notify_all();
                 self.0.0.ending.notify_all();
-                let counts = state.hand.counts();
-                let message = format!(
-                    "the worker was abandoned after {} ms with {} items that had not ended and {} that were not settled; \
-                     their leases run out",
-                    patience.as_millis(),
-                    counts.begun,
-                    counts.ready + counts.ended
-                );
+                let left = if state.hand.is_empty() {
+                    "in the middle of a call; what that may have claimed comes back when its lease runs out".to_owned()
+                } else {
+                    let counts = state.hand.counts();
+                    format!(
+                        "with {} items that had not ended and {} that were not settled; their leases run out",
+                        counts.begun,
+                        counts.ready + counts.ended
+                    )
+                };
+                let message = format!("the worker was abandoned after {} ms {left}", patience.as_millis());
                 return Err(state.failure.clone().unwrap_or_else(|| Error::new(ErrorKind::TimedOut, message)));
             }
         }

@@ -323,3 +323,21 @@ fn under_a_worker_that_is_stopped() {
         drop((engine, queue));
     });
 }
+
+/// Nothing is in its hand then, and yet the call may have taken something: so it says.
+#[test]
+fn under_a_worker_that_is_stopped_while_it_looks_for_work() {
+    let scratch = Scratch::new();
+    let (proxy, queue) = open_through(&scratch, &[("query.timeout_ms", "3600000")]);
+    let engine = Engine::new(&queue, Terms::default());
+    proxy.fall_silent(Silence::Before("next_job".to_owned()));
+    in_time(|| {
+        while !proxy.has_fallen_silent() {
+            assert!(matches!(engine.take(1, Duration::from_millis(5)).unwrap(), Taken::Nothing));
+        }
+        let error = engine.close(Duration::from_millis(100)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
+        assert!(error.to_string().contains("in the middle of a call"), "{error}");
+        drop((engine, queue));
+    });
+}
