@@ -24,6 +24,9 @@ var quiet = slog.New(slog.NewTextHandler(new(bytes.Buffer), &slog.HandlerOptions
 // run runs a worker until there is enough, and gives what it gave.
 func run(t *testing.T, worker *readpast.Worker, enough func() bool) error {
 	t.Helper()
+	if worker.Patience == 0 {
+		worker.Patience = long
+	}
 	ending, cancel := context.WithCancel(ctx)
 	defer cancel()
 	running := start(func() error { return worker.Run(ending) })
@@ -233,14 +236,14 @@ func TestWhatIsStoppedBeforeItRunsDoesNothing(t *testing.T) {
 
 func TestLeasesOutlastTheWork(t *testing.T) {
 	name := install(t)
-	brief := openNamed(t, name, "lease.ms", "600", "recover.interval_ms", "50")
-	rival := openNamed(t, name, "lease.ms", "600", "recover.interval_ms", "50")
+	brief := openNamed(t, name, "lease.ms", "3000", "recover.interval_ms", "50")
+	rival := openNamed(t, name, "lease.ms", "3000", "recover.interval_ms", "50")
 	enqueue(t, brief, "slow")
 	var done atomic.Bool
 	worker := readpast.Worker{Queue: brief, Logger: quiet}
 	worker.Handler = func(ctx context.Context, item *readpast.Item) (readpast.Settlement, error) {
 		defer done.Store(true)
-		for range 30 {
+		for range 80 {
 			batch, err := rival.Claim(ctx, 1, 50*time.Millisecond)
 			if err != nil {
 				return readpast.Settlement{}, err
@@ -256,7 +259,7 @@ func TestLeasesOutlastTheWork(t *testing.T) {
 }
 
 func TestAHandlersContextEndsWhenItsItemIsLost(t *testing.T) {
-	queue := open(t, "lease.ms", "60")
+	queue := open(t, "lease.ms", "1500")
 	enqueue(t, queue, "doomed")
 	var said bytes.Buffer
 	var lost atomic.Bool
@@ -281,10 +284,10 @@ func TestAHandlersContextEndsWhenItsItemIsLost(t *testing.T) {
 
 // Whoever watches what happens does not keep handlers from what they must know.
 func TestASlowObserverHoldsUpNoNews(t *testing.T) {
-	queue := open(t, "lease.ms", "60")
+	queue := open(t, "lease.ms", "1500")
 	enqueue(t, queue, "done", "doomed")
 	lost := make(chan struct{})
-	worker := readpast.Worker{Queue: queue, UntilEmpty: true, Logger: quiet, Observe: func(readpast.Event) { <-lost }}
+	worker := readpast.Worker{Queue: queue, UntilEmpty: true, Patience: long, Logger: quiet, Observe: func(readpast.Event) { <-lost }}
 	worker.Handler = func(ctx context.Context, item *readpast.Item) (readpast.Settlement, error) {
 		if item.Value("Payload").String() == "done" {
 			return item.Complete(), nil

@@ -94,7 +94,7 @@ fn what_a_killed_worker_held_is_done_by_another() {
 fn a_command_that_kills_its_worker_fails_no_item_but_its_own() {
     let shell = Shell::new();
     shell.fill(12);
-    let soon = ["--until-empty", "--set", "recover.interval_ms=20", "--set", "poll.interval_ms=20", "--lease", "2s"];
+    let soon = ["--until-empty", "--set", "recover.interval_ms=20", "--set", "poll.interval_ms=20", "--lease", "4s"];
     // The others have time to be claimed.
     let script = "if [ $READPAST_COL_N = 5 ]; then sleep 0.2; kill -9 $PPID; fi";
     let work = |options: &[&str]| shell.run(&shell.script(&[&soon, options].concat(), script)).status;

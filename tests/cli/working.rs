@@ -84,7 +84,7 @@ fn an_item_that_was_taken_away_ends_its_command() {
     let shell = Shell::new();
     shell.fill(1);
     let script = "echo $$ > pid; exec sleep 600";
-    let worker = shell.start(&shell.script(&["--until-empty", "--lease", "300ms", "--json"], script));
+    let worker = shell.start(&shell.script(&["--until-empty", "--lease", "1500ms", "--json"], script));
     let pid = fs::read_to_string(shell.wait_for_file("pid")).unwrap();
     assert_eq!(shell.ok(&["cancel", "Mail", "--status", "processing"]), "cancelled: 1\n");
     let done = worker.end();
@@ -99,9 +99,9 @@ fn an_item_that_was_taken_away_ends_its_command() {
 fn leases_are_renewed_while_commands_run() {
     let shell = Shell::new();
     shell.fill(2);
-    // Three leases long; another worker looks on and would take what has run out.
-    let options = ["--lease", "600ms", "--until-empty", "--batch", "2"];
-    let worker = shell.start(&shell.script(&options, "echo x >> begun; sleep 1"));
+    // Longer than a lease; another worker looks on and would take what has run out.
+    let options = ["--lease", "3s", "--until-empty", "--batch", "2"];
+    let worker = shell.start(&shell.script(&options, "echo x >> begun; sleep 2"));
     shell.wait_for_file("begun");
     let other = ["--set", "recover.interval_ms=50", "--set", "poll.interval_ms=50"];
     let other = shell.start(&shell.script(&other, "echo taken >> taken"));

@@ -187,16 +187,17 @@ TEST_CASE("what cannot be stored is left out, and holds up nobody") {
 
 TEST_CASE("leases outlast the work") {
     auto config = settings();
-    config.set("lease.ms", "1000").set("recover.interval_ms", "50");
+    config.set("lease.ms", "3000").set("recover.interval_ms", "50");
     const auto name = install();
     const readpast::queue brief(config, name), rival(config, name);
     enqueue(brief, {"slow"});
     readpast::worker worker(brief);
+    worker.patience(1min);
     bool lost = false;
     run(
         worker,
         [&](job &job) {
-            for (int i = 0; i < 40; i++)
+            for (int i = 0; i < 80; i++)
                 lost = lost || job.lost() || rival.claim(1, 50ms);
         },
         [&] { return brief.stats().completed == 1; });
@@ -205,10 +206,11 @@ TEST_CASE("leases outlast the work") {
 
 TEST_CASE("a handler learns that its item is lost") {
     auto config = settings();
-    config.set("lease.ms", "300");
+    config.set("lease.ms", "1500");
     const readpast::queue brief(config, install());
     enqueue(brief, {"doomed"});
     readpast::worker worker(brief);
+    worker.patience(1min);
     std::mutex lock;
     std::vector<std::string> notices;
     worker.on_log([&](const readpast::log_entry &entry) {

@@ -165,7 +165,7 @@ namespace Readpast.Tests
         public void TheTokenEndsWhenTheItemIsLost()
         {
             QueueOptions options = TestQueue.Options;
-            options["lease.ms"] = "60";
+            options["lease.ms"] = "1500";
             using (Queue brief = Queue.Open(options, TestQueue.Install()))
             {
                 TestQueue.Enqueue(brief, "doomed");
@@ -195,7 +195,7 @@ namespace Readpast.Tests
         public void OnlyTheTokenOfTheLostItemEnds()
         {
             QueueOptions options = TestQueue.Options;
-            options["lease.ms"] = "300";
+            options["lease.ms"] = "1500";
             using (Queue brief = Queue.Open(options, TestQueue.Install()))
             {
                 TestQueue.Enqueue(brief, "doomed", "kept");
@@ -358,6 +358,7 @@ namespace Readpast.Tests
 
         private static Thread Start(Worker worker)
         {
+            worker.Patience = worker.Patience ?? Until.Patience;
             var thread = new Thread(() => worker.Run());
             thread.Start();
             return thread;

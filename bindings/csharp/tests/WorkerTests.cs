@@ -153,7 +153,7 @@ namespace Readpast.Tests
         public void LeasesOutlastTheWork()
         {
             QueueOptions options = TestQueue.Options;
-            options["lease.ms"] = "300";
+            options["lease.ms"] = "3000";
             options["recover.interval_ms"] = "50";
             string name = TestQueue.Install();
             using (Queue brief = Queue.Open(options, name))
@@ -164,7 +164,7 @@ namespace Readpast.Tests
                 Run(
                     new Worker(brief, item =>
                     {
-                        for (int i = 0; i < 20; i++)
+                        for (int i = 0; i < 80; i++)
                         {
                             using (Batch none = rival.Claim(1, TimeSpan.FromMilliseconds(50)))
                             {
@@ -182,7 +182,7 @@ namespace Readpast.Tests
         public void AHandlerLearnsThatItsItemIsLost()
         {
             QueueOptions options = TestQueue.Options;
-            options["lease.ms"] = "60";
+            options["lease.ms"] = "1500";
             using (Queue brief = Queue.Open(options, TestQueue.Install()))
             {
                 TestQueue.Enqueue(brief, "doomed");
@@ -215,11 +215,12 @@ namespace Readpast.Tests
             var worker = new Worker(queue, item => { }) { Threads = 2, BatchSize = 5000 };
             Assert.AreEqual(Status.InvalidArgument, Assert.Throws<QueueException>(() => worker.Run()).Status);
 
+            TestQueue.Enqueue(queue, "a");
             worker = new Worker(queue, item => { }) { Threads = 2 };
             Exception thrown = null;
             var thread = new Thread(() => thrown = Assert.Throws<QueueException>(() => worker.Run()));
             thread.Start();
-            Thread.Sleep(50);
+            Until.True(() => queue.Stats().Completed == 1);
             queue.Close(TimeSpan.FromSeconds(10));
             Until.Ended(thread);
             Assert.AreEqual(Status.Closed, ((QueueException)thrown).Status);
@@ -240,6 +241,7 @@ namespace Readpast.Tests
                     failed = exception;
                 }
             });
+            worker.Patience = worker.Patience ?? Until.Patience;
             thread.Start();
             try
             {

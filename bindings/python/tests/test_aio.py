@@ -199,12 +199,12 @@ def test_who_leaves_an_iteration_gives_the_rest_back(queue: readpast.Queue) -> N
 @pytest.mark.parametrize("is_async", [True, False])
 def test_leases_outlast_the_work_on_an_iterations_items(is_async: bool) -> None:
     """Two programs as the README has them, and work that takes longer than a lease: it is done once."""
-    name, settings = support.install(), support.settings(lease_ms=1500, recover_interval_ms=50)
+    name, settings = support.install(), support.settings(lease_ms=3000, recover_interval_ms=50)
     calls: list[str] = []
 
     async def send(item: readpast.Item) -> None:
         calls.append(item.key)
-        await asyncio.sleep(2.5 * 1.5)
+        await asyncio.sleep(4)
         assert not item.is_lost
 
     async def serve(queue: readpast.Queue) -> None:

@@ -100,7 +100,7 @@ def test_an_exception_of_a_coroutine_is_the_items_error(queue: Queue, log: pytes
 
 
 def test_a_coroutine_is_cancelled_when_its_item_is_lost(log: pytest.LogCaptureFixture) -> None:
-    with readpast.Queue(support.install(), **support.settings(lease_ms=60)) as queue:
+    with readpast.Queue(support.install(), **support.settings(lease_ms=1500)) as queue:
         support.enqueue(queue, "doomed")
         cleared_away = False
 
@@ -114,7 +114,7 @@ def test_a_coroutine_is_cancelled_when_its_item_is_lost(log: pytest.LogCaptureFi
                 cleared_away = True
                 worker.stop()
 
-        worker = Worker(queue, work)
+        worker = Worker(queue, work, settle_timeout=support.PATIENCE)
         worker.run()
         assert cleared_away, "its end is waited for"
         assert queue.stats().terminated == 1
@@ -136,7 +136,7 @@ def test_a_coroutine_is_cancelled_so_long_after_the_stop_and_its_attempt_does_no
 
 
 def test_one_of_several_coroutines_is_cancelled_for_the_loss_of_its_own_item() -> None:
-    with readpast.Queue(support.install(), **support.settings(lease_ms=300)) as queue:
+    with readpast.Queue(support.install(), **support.settings(lease_ms=1500)) as queue:
         support.enqueue(queue, "doomed", "kept")
         kept_runs, doomed_ended = asyncio.Event(), asyncio.Event()
 
@@ -153,7 +153,8 @@ def test_one_of_several_coroutines_is_cancelled_for_the_loss_of_its_own_item() -
                 doomed_ended.set()
             return item.complete()
 
-        run_until(Worker(queue, work, threads=2), lambda: (queue.stats().completed, queue.stats().terminated) == (1, 1))
+        worker = Worker(queue, work, threads=2, settle_timeout=support.PATIENCE)
+        run_until(worker, lambda: (queue.stats().completed, queue.stats().terminated) == (1, 1))
         assert support.column(queue, "response")[1] == "to the end"
 
 
@@ -425,19 +426,19 @@ def test_what_a_newer_library_says_ends_no_worker(
 
 
 def test_a_handler_longer_than_the_lease_is_called_once_though_two_workers_wait() -> None:
-    name, settings = support.install(), support.settings(lease_ms=1500, recover_interval_ms=50)
+    name, settings = support.install(), support.settings(lease_ms=3000, recover_interval_ms=50)
     with readpast.Queue(name, **settings) as one, readpast.Queue(name, **settings) as other:
         support.enqueue(one, "slow")
         calls: list[str] = []
 
         async def work(item: Item) -> None:
             calls.append(item.key)
-            await asyncio.sleep(2.5 * 1.5)
+            await asyncio.sleep(4)
 
-        rival = Worker(other, work)
+        rival = Worker(other, work, settle_timeout=support.PATIENCE)
         waiting = threading.Thread(target=rival.run)
         waiting.start()
-        run_until(Worker(one, work), lambda: one.stats().completed == 1)
+        run_until(Worker(one, work, settle_timeout=support.PATIENCE), lambda: one.stats().completed == 1)
         rival.stop()
         waiting.join(support.PATIENCE)
         assert len(calls) == 1

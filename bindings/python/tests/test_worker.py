@@ -145,21 +145,21 @@ def test_what_is_stopped_before_it_runs_does_nothing(queue: Queue) -> None:
 
 
 def test_leases_outlast_the_work() -> None:
-    name, settings = support.install(), support.settings(lease_ms=300, recover_interval_ms=50)
+    name, settings = support.install(), support.settings(lease_ms=3000, recover_interval_ms=50)
     with readpast.Queue(name, **settings) as queue, readpast.Queue(name, **settings) as rival:
         support.enqueue(queue, "slow")
         lost: list[bool] = []
 
         def work(item: Item) -> None:
-            for _ in range(20):
+            for _ in range(80):
                 lost.append(item.is_lost or bool(rival.claim(wait=0.05)))
 
-        run(Worker(queue, work), lambda: queue.stats().completed == 1)
-        assert lost == [False] * 20
+        run(Worker(queue, work, settle_timeout=support.PATIENCE), lambda: queue.stats().completed == 1)
+        assert lost == [False] * 80
 
 
 def test_a_handler_learns_that_its_item_is_lost(caplog: pytest.LogCaptureFixture) -> None:
-    with readpast.Queue(support.install(), **support.settings(lease_ms=60)) as queue:
+    with readpast.Queue(support.install(), **support.settings(lease_ms=1500)) as queue:
         support.enqueue(queue, "doomed")
 
         def work(item: Item) -> None:
@@ -168,7 +168,7 @@ def test_a_handler_learns_that_its_item_is_lost(caplog: pytest.LogCaptureFixture
             support.until(lambda: item.is_lost)
             worker.stop()
 
-        worker = Worker(queue, work)
+        worker = Worker(queue, work, settle_timeout=support.PATIENCE)
         with caplog.at_level(logging.WARNING, "readpast.worker"):
             worker.run()
         assert "attempt 1 was lost: " in caplog.text
@@ -178,9 +178,17 @@ def test_a_handler_learns_that_its_item_is_lost(caplog: pytest.LogCaptureFixture
 def test_a_failure_that_nobody_mends_ends_the_run(queue: Queue) -> None:
     with pytest.raises(errors.InvalidArgumentError):
         Worker(queue, lambda _: None, threads=2, batch_size=5000).run()
-    threading.Timer(0.1, queue.shutdown, (10,)).start()
+
+    def shut_down() -> None:
+        support.until(lambda: queue.stats().completed == 1, "what shows that it runs")
+        queue.shutdown(10)
+
+    support.enqueue(queue, "a")
+    closing = threading.Thread(target=shut_down)
+    closing.start()
     with pytest.raises(errors.ClosedError) as caught:
         Worker(queue, lambda _: None, threads=2).run()
+    closing.join()
     assert any(entry.name == "_work" for entry in caught.traceback), "where it was raised first"
     with pytest.raises(ValueError, match="thread"):
         Worker(queue, lambda _: None, threads=0)

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
+use support::scratch::item;
 
 #[test]
 fn a_stop_lets_the_handler_end_and_gives_the_rest_back() {
@@ -47,12 +48,13 @@ fn a_stop_ends_the_wait_for_items_and_nobody_elses() {
         let stop = worker.stop_handle();
         thread::scope(|scope| {
             let run = scope.spawn(|| worker.run(|_| {}));
-            let other = scope.spawn(|| given.queue.claim(1, Duration::from_secs(2)));
+            let other = scope.spawn(|| given.queue.claim(1, Duration::from_secs(3600)));
             thread::sleep(Duration::from_millis(300));
             stop.stop();
             run.join().unwrap().unwrap();
             assert!(!other.is_finished());
-            assert!(other.join().unwrap().unwrap().is_empty(), "waits to its end");
+            given.queue.enqueue(&[item("a")], None).unwrap();
+            assert_eq!(other.join().unwrap().unwrap().len(), 1, "waits on");
         });
         worker.run(never).unwrap();
     }

@@ -63,11 +63,11 @@ impl Given {
         }
     }
 
-    /// Runs a worker until so many handlers have ended and been settled.
+    /// Runs a worker until so many handlers have ended and been settled; then it has all the time that it needs.
     pub fn run_until<R: IntoVerdict>(&self, ends: usize, worker: Worker, handler: impl Fn(&Job<'_>) -> R + Sync) {
         let stop = worker.stop_handle();
         let settled = Arc::new(AtomicUsize::new(0));
-        let worker = worker.observe(move |event| {
+        let worker = worker.patience(Duration::from_secs(60)).observe(move |event| {
             let now = match event {
                 Event::Settled { settlements, .. } => {
                     settlements.iter().filter(|s| s.action != readpast::Action::Step).count()

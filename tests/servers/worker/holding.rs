@@ -2,11 +2,14 @@
 
 use super::given::{Given, payload, wait_until};
 use readpast::engine::{Engine, Taken, Terms};
+use readpast::worker::Event;
 use readpast::{Action, Answer, ItemState, Settlement, Verdict, Worker};
 use std::collections::BTreeMap;
-use std::sync::{Barrier, Mutex};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 use std::time::Duration;
+use support::scratch::item;
 
 #[test]
 fn threads_work_at_once_and_share_the_items() {
@@ -30,9 +33,9 @@ fn threads_work_at_once_and_share_the_items() {
 
 #[test]
 fn a_lease_is_kept_for_as_long_as_the_handler_takes() {
-    for given in Given::each(&["slow"], &[("lease.ms", "300")]) {
+    for given in Given::each(&["slow"], &[("lease.ms", "3000")]) {
         given.run_until(1, Worker::new(&given.queue), |job| {
-            thread::sleep(Duration::from_millis(900));
+            thread::sleep(Duration::from_millis(4000));
             assert_eq!(given.queue.recover(10).unwrap(), 0);
             assert!(!job.is_lost());
         });
@@ -43,7 +46,7 @@ fn a_lease_is_kept_for_as_long_as_the_handler_takes() {
 
 #[test]
 fn what_is_taken_away_is_found_lost_and_the_worker_goes_on() {
-    for given in Given::each(&["taken", "next"], &[("lease.ms", "300")]) {
+    for given in Given::each(&["taken", "next"], &[("lease.ms", "1500")]) {
         given.run_until(2, Worker::new(&given.queue), |job| {
             if payload(job) == "taken" {
                 assert!(!job.is_lost());
@@ -60,17 +63,29 @@ fn what_is_taken_away_is_found_lost_and_the_worker_goes_on() {
 
 #[test]
 fn an_item_lost_before_its_turn_is_not_begun() {
-    for given in Given::each(&["first", "second"], &[("lease.ms", "300")]) {
-        let begun = Mutex::new(Vec::new());
-        given.run_until(1, Worker::new(&given.queue).batch_size(2), |job| {
+    for given in Given::each(&["first", "second"], &[("lease.ms", "1500")]) {
+        let (begun, found_out) = (Mutex::new(Vec::new()), Arc::new(AtomicBool::new(false)));
+        let tell = Arc::clone(&found_out);
+        let worker = Worker::new(&given.queue).batch_size(2).patience(Duration::from_secs(60)).observe(move |event| {
+            if matches!(event, Event::Lost { .. }) {
+                tell.store(true, Ordering::SeqCst);
+            }
+        });
+        let stop = worker.stop_handle();
+        let run = worker.run(|job| {
             begun.lock().unwrap().push(payload(job).to_owned());
+            if payload(job) == "third" {
+                return stop.stop();
+            }
             let other = given.queue.find(&readpast::Filter::default(), None, 10).unwrap();
             let other = other.iter().find(|item| item.key() != job.key()).unwrap().key().to_owned();
             terminate(&given, &other);
-            // Three rounds of renewals: one of them has found out.
-            thread::sleep(Duration::from_millis(600));
+            wait_until("a renewal has found out", || found_out.load(Ordering::SeqCst));
+            given.queue.enqueue(&[item("third")], None).unwrap();
         });
-        assert_eq!(begun.into_inner().unwrap().len(), 1);
+        run.unwrap();
+        let begun = begun.into_inner().unwrap();
+        assert!(begun.len() == 2 && begun[1] == "third", "{begun:?}");
     }
 }
 
