@@ -1,6 +1,6 @@
 //! `stats`, `show`, `retry`, `cancel`, `pause`, `resume`, `redrive` and `purge`.
 
-use crate::shell::Shell;
+use crate::shell::{Shell, until, with};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
@@ -114,6 +114,27 @@ fn who_watches_on_a_terminal_sees_bars_and_how_it_went() {
     assert!(ended.contains('█'), "{ended}");
     child.kill().unwrap();
     child.wait().unwrap();
+}
+
+/// It looks again and again while the server is away; but not when nobody is there who could hear of it.
+#[test]
+fn who_watches_no_more_leaves_no_process_that_waits_for_a_server() {
+    let mut shell = mixed();
+    let role = shell.db.role();
+    shell.db.run(&format!("GRANT USAGE ON SCHEMA readpast TO {role}"));
+    shell.db.run(&format!("GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA readpast TO {role}"));
+    let mut command = shell.bare(&["stats", "Mail", "--watch=1s"]);
+    command.env("READPAST_CONNECTION", with(&shell, &[("Uid", &role), ("Pwd", "p")]));
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut figures = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let mut remarks = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    figures.find(|line| line.starts_with("queue Mail ")).unwrap();
+    shell.db.run(&format!("ALTER ROLE {role} CONNECTION LIMIT 0"));
+    shell.look(&format!("SELECT COUNT(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = '{role}'"));
+    remarks.find(|line| line.contains("too many connections")).unwrap();
+    drop((figures, remarks));
+    until("it has ended", || child.try_wait().unwrap().is_some());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
 #[test]

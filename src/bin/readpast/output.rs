@@ -69,14 +69,25 @@ pub fn note(text: &str) {
     remark(Level::Info, text);
 }
 
+/// The same, for what goes on only as long as somebody can hear of it.
+///
+/// # Errors
+/// Nobody can: standard error is a pipe that nobody reads, or a terminal that is gone.
+pub fn try_note(text: &str) -> io::Result<()> {
+    say(Level::Info, text)
+}
+
 /// The same, of some weight.
 pub fn remark(level: Level, text: &str) {
+    let _ = say(level, text);
+}
+
+fn say(level: Level, text: &str) -> io::Result<()> {
     match ELSEWHERE.get() {
         Some(place) => place(level, &printable(text)),
-        None => {
-            let _ = writeln!(io::stderr().lock(), "readpast: {}", printable(text));
-        }
+        None => writeln!(io::stderr().lock(), "readpast: {}", printable(text))?,
     }
+    Ok(())
 }
 
 fn broken(error: io::Error) -> Failure {

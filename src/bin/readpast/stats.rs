@@ -4,9 +4,9 @@ mod drawn;
 mod rates;
 
 use crate::exit::Exit;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::global::Global;
-use crate::output::{Output, note};
+use crate::output::{Output, try_note};
 use crate::{connection, duration};
 use drawn::{LINE, Pens, Room};
 use rates::{Asked, By, Rates};
@@ -114,7 +114,8 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
             (Ok(look), _) => look,
             // Who watches wants to see how it goes on.
             (Err(error), Some(pause)) if error.is_retryable() => {
-                note(&error.to_string());
+                // Where nobody hears of it, nobody watches: figures, whose reader would be missed, do not come.
+                try_note(&error.to_string()).map_err(|_| Failure::Closed)?;
                 thread::sleep(pause);
                 continue;
             }
