@@ -36,7 +36,9 @@ static bool start_crew(struct stage *stage) {
         char *arguments[] = {program, "-r", "-b", batch, "-l", lease, "-f", fail, "-o", schema,
                              /* Brisk, for an audience: look soon for what dead workers left, say soon what is wrong. */
                              "-o", "recover.interval_ms=200", "-o", "poll.interval_ms=100", "-o",
-                             "retry.budget_ms=5000", DEMO_QUEUE, NULL};
+                             "retry.budget_ms=5000",
+                             /* Under valgrind, beside other work, a log-in has taken more than the 15 s that it has. */
+                             "-o", "login.timeout_ms=60000", DEMO_QUEUE, NULL};
         if (!crew_start(&stage->crew, act->cast[i].label, arguments))
             return false;
     }
