@@ -15,6 +15,7 @@
  *   -b batch           how many of them a worker claims at once (default 50)
  *   -l lease_ms        how long the items of the killed worker stay away (default 1000)
  *   -s schema          where to install the queue (default readpast_demo, where it meets nobody else's data)
+ *   -o key=value       a setting of the library for demo and workers, like -o login.timeout_ms=60000; up to 8 of them
  *   -t seconds         give up when nothing has happened for so long (default 30)
  *   -e                 enqueue only, for a worker of your own
  *
@@ -38,6 +39,8 @@ enum { MOST_ITEMS = 1000000, SECOND_ACT_ITEMS = 3, LEAST_CAST = 3, FIRST_CAST = 
 struct options {
     long items, batch, lease_ms, patience_s, act;
     const char *schema;
+    const char *settings[MOST_SETTINGS + 1];
+    int16_t setting_count;
     bool enqueue_only;
     struct role cast[MOST_WORKERS]; /* of the second act */
     int16_t cast_count;
@@ -90,7 +93,7 @@ static bool cast_is_there(const struct role *cast, int16_t count) {
 }
 
 static bool read_options(int argc, char **argv, struct options *options) {
-    for (int option; (option = getopt(argc, argv, "w:a:n:b:l:s:t:e")) != -1;) {
+    for (int option; (option = getopt(argc, argv, "w:a:n:b:l:s:o:t:e")) != -1;) {
         switch (option) {
         case 'w':
             if (!add_role(options, optarg))
@@ -101,6 +104,11 @@ static bool read_options(int argc, char **argv, struct options *options) {
         case 'b': options->batch = strtol(optarg, NULL, 10); break;
         case 'l': options->lease_ms = strtol(optarg, NULL, 10); break;
         case 's': options->schema = optarg; break;
+        case 'o':
+            if (options->setting_count == MOST_SETTINGS)
+                return false;
+            options->settings[options->setting_count++] = optarg;
+            break;
         case 't': options->patience_s = strtol(optarg, NULL, 10); break;
         case 'e': options->enqueue_only = true; break;
         default: return false;
@@ -122,6 +130,7 @@ static int play(const struct options *options, const char *program) {
                               .cast_count = FIRST_CAST,
                               .items_first = true,
                               .schema = options->schema,
+                              .settings = options->settings,
                               .items = (int32_t)options->items,
                               .batch_size = (int32_t)options->batch,
                               .lease_ms = options->lease_ms,
@@ -155,8 +164,8 @@ int main(int argc, char **argv) {
         .items = 20000, .batch = 50, .lease_ms = 1000, .patience_s = 30, .schema = "readpast_demo"};
     if (!read_options(argc, argv, &options)) {
         fprintf(stderr,
-                "usage: %s [-w label=program]... [-a act] [-n items] [-b batch] [-l lease_ms] [-s schema] [-t seconds] "
-                "[-e]\n       -w at least three times, if at all\n",
+                "usage: %s [-w label=program]... [-a act] [-n items] [-b batch] [-l lease_ms] [-s schema] "
+                "[-o key=value]... [-t seconds] [-e]\n       -w at least three times, if at all\n",
                 argv[0]);
         return 2;
     }

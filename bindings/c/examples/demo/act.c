@@ -33,12 +33,17 @@ static bool start_crew(struct stage *stage) {
     for (int16_t i = 0; i < act->cast_count; i++) {
         snprintf(program, sizeof program, "%s", act->cast[i].program);
         snprintf(fail, sizeof fail, "%d", i == CLUMSY ? FAIL_EVERY : 0);
-        char *arguments[] = {program, "-r", "-b", batch, "-l", lease, "-f", fail, "-o", schema,
-                             /* Brisk, for an audience: look soon for what dead workers left, say soon what is wrong. */
-                             "-o", "recover.interval_ms=200", "-o", "poll.interval_ms=100", "-o",
-                             "retry.budget_ms=5000",
-                             /* Under valgrind, beside other work, a log-in has taken more than the 15 s that it has. */
-                             "-o", "login.timeout_ms=60000", DEMO_QUEUE, NULL};
+        enum { COUNT = 16 };
+        char *arguments[COUNT + 2 * MOST_SETTINGS + 2] = {
+            program, "-r", "-b", batch, "-l", lease, "-f", fail, "-o", schema,
+            /* Brisk, for an audience: look soon for what dead workers left, say soon what is wrong. */
+            "-o", "recover.interval_ms=200", "-o", "poll.interval_ms=100", "-o", "retry.budget_ms=5000"};
+        size_t count = COUNT;
+        for (size_t k = 0; act->settings[k]; k++) {
+            arguments[count++] = "-o";
+            arguments[count++] = (char *)act->settings[k];
+        }
+        arguments[count] = DEMO_QUEUE;
         if (!crew_start(&stage->crew, act->cast[i].label, arguments))
             return false;
     }
@@ -196,7 +201,7 @@ static bool watch(struct stage *stage) {
 
 static bool install(struct stage *stage) {
     screen_say("Installing queue " DEMO_QUEUE " in schema %s.", stage->act->schema);
-    return server_begin(&stage->server, stage->act->schema);
+    return server_begin(&stage->server, stage->act->schema, stage->act->settings);
 }
 
 static bool enqueue_all(struct stage *stage) {

@@ -7,7 +7,7 @@
 
 #include <signal.h>
 
-enum { VICTIM = 1, CLUMSY = 2, FAIL_EVERY = 50 };
+enum { VICTIM = 1, CLUMSY = 2, FAIL_EVERY = 50, MOST_SETTINGS = 8 };
 
 struct role {
     const char *label, *program;
@@ -22,6 +22,7 @@ struct act {
      */
     bool items_first;
     const char *schema;
+    const char *const *settings; /* of the library, for everybody: key=value, NULL at the end */
     int32_t items, batch_size;
     long lease_ms, patience_s;
 };

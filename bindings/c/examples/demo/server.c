@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { PER_CALL = 1000 };
 
@@ -25,26 +26,36 @@ static bool check(const char *doing, readpast_status status, readpast_error erro
     return false;
 }
 
-static bool configure(readpast_config config, const char *schema) {
+static bool set(readpast_config config, const char *key, const char *value) {
+    readpast_error error;
+    readpast_status status = readpast_config_set(config, key, value, &error);
+    return check("Settings", status, error);
+}
+
+static bool configure(readpast_config config, const char *schema, const char *const *more) {
     const char *settings[][2] = {
         {"connection", getenv("READPAST_CONNECTION")},
         {"schema", schema},
         {"application", "readpast demo"},
         {"retry.budget_ms", "5000"}, /* somebody is looking on: say soon that the server is gone */
     };
-    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
-        readpast_error error;
-        readpast_status status = readpast_config_set(config, settings[i][0], settings[i][1], &error);
-        if (!check("Settings", status, error))
+    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
+        if (!set(config, settings[i][0], settings[i][1]))
+            return false;
+    for (; *more; more++) {
+        char key[64];
+        const char *equals = strchr(*more, '=');
+        snprintf(key, sizeof key, "%.*s", equals ? (int)(equals - *more) : (int)strlen(*more), *more);
+        if (!set(config, key, equals ? equals + 1 : NULL))
             return false;
     }
     return true;
 }
 
-bool server_begin(struct server *server, const char *schema) {
+bool server_begin(struct server *server, const char *schema, const char *const *settings) {
     readpast_error error;
     server->config = readpast_config_new();
-    if (!configure(server->config, schema))
+    if (!configure(server->config, schema, settings))
         return false;
     readpast_status status = readpast_install(server->config, description, &error);
     return check("Installing the queue", status, error) && server_open(server);

@@ -12,7 +12,7 @@ struct server {
 };
 
 /* Makes the schema and the queue if they are not there, and opens the queue. */
-bool server_begin(struct server *server, const char *schema);
+bool server_begin(struct server *server, const char *schema, const char *const *settings);
 
 /* Enqueues `most` notifications, but 1000 at a time, enters them into the ledger and adds the time it took. */
 bool server_enqueue(struct server *server, struct ledger *ledger, int32_t most, double *seconds);
