@@ -1,5 +1,23 @@
 //! Threads of the library. They leave signals to the program's own.
-#![allow(unsafe_code, reason = "only the C library can say which signals a thread blocks")]
+#![allow(
+    unsafe_code,
+    reason = "only the C library can say which thread this is and which signals it blocks, and takes functions for the end"
+)]
+
+#[cfg(all(target_os = "linux", not(miri)))]
+mod process_end;
+
+/// Windows ends the other threads of a process first.
+#[cfg(not(all(target_os = "linux", not(miri))))]
+mod process_end {
+    pub(crate) fn this_thread() -> i32 {
+        0
+    }
+
+    pub(crate) fn leave(_: i32) {}
+}
+
+pub(crate) use process_end::{leave, this_thread};
 
 use crate::error::{Error, ErrorKind, Result};
 use std::thread::{self, JoinHandle};

@@ -12,7 +12,7 @@ use std::{
     mem,
     panic::{AssertUnwindSafe, catch_unwind},
     process,
-    sync::Arc,
+    sync::{Arc, OnceLock},
     thread::JoinHandle,
     time::{Duration, Instant},
 };
@@ -41,6 +41,8 @@ struct Desk<L> {
     given: Condvar,
     /// The one who gives work waits for this one.
     done: Condvar,
+    /// The number of the thread, as soon as it runs.
+    number: OnceLock<i32>,
 }
 
 enum State<L> {
@@ -75,7 +77,12 @@ impl<L> OwnThread<L> {
     where
         L: 'static,
     {
-        let desk = Arc::new(Desk { state: Mutex::new(State::Resting), given: Condvar::new(), done: Condvar::new() });
+        let desk = Arc::new(Desk {
+            state: Mutex::new(State::Resting),
+            given: Condvar::new(),
+            done: Condvar::new(),
+            number: OnceLock::new(),
+        });
         let theirs = Arc::clone(&desk);
         let handle = Some(threads::start("readpast-session", move || theirs.serve())?);
         Ok(Self { desk, handle, given_up: Arc::clone(given_up), process: process::id(), closing: None })
@@ -101,7 +108,7 @@ impl<L> OwnThread<L> {
         self.desk.given.notify_one();
         while !matches!(*state, State::Done) {
             if self.desk.done.wait_until(&mut state, deadline).timed_out() && !matches!(*state, State::Done) {
-                *state = State::Left { _hanging: self.given_up.leave() };
+                *state = self.left();
                 return Err(Unanswered::TooLong);
             }
         }
@@ -123,6 +130,14 @@ impl<L> OwnThread<L> {
         }
     }
 
+    /// The thread is left behind in what it does.
+    fn left(&self) -> State<L> {
+        if let Some(number) = self.desk.number.get() {
+            threads::leave(*number);
+        }
+        State::Left { _hanging: self.given_up.leave() }
+    }
+
     /// Before the lock, which another thread of the parent may have held at the fork.
     fn is_here(&self) -> bool {
         process::id() == self.process
@@ -136,7 +151,7 @@ impl<L> Drop for OwnThread<L> {
         let mut state = self.desk.state.lock();
         while matches!(*state, State::Ending) {
             if self.desk.done.wait_until(&mut state, deadline).timed_out() && matches!(*state, State::Ending) {
-                *state = State::Left { _hanging: self.given_up.leave() };
+                *state = self.left();
             }
         }
         let has_ended = matches!(*state, State::Ended);
@@ -153,6 +168,7 @@ impl<L> Desk<L> {
     /// The life of the thread.
     fn serve(&self) {
         let mut link = None;
+        let _ = self.number.set(threads::this_thread());
         while let Some(job) = self.next() {
             // Destructors of odbc-api panic when a driver reports an error. There is no answer then.
             let _ = catch_unwind(AssertUnwindSafe(|| job(&mut link)));

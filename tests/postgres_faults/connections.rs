@@ -8,14 +8,19 @@ use readpast::queue::Queue;
 use std::time::Duration;
 use support::scratch::{Proxy, Scratch, all, changed, config, item};
 
-/// Opens the queue by way of a proxy.
-pub fn open_through(scratch: &Scratch, settings: &[(&str, &str)]) -> (Proxy, Queue) {
+/// A proxy to the server, and the connection string that leads there by way of it.
+pub fn proxy_to(scratch: &Scratch) -> (Proxy, String) {
     let connection = scratch.connection();
     let port = connection.split(';').find_map(|part| part.strip_prefix("Port=")).unwrap().parse().unwrap();
     let proxy = Proxy::to(port);
     let through = changed(&connection, &[("Port", &proxy.port.to_string())]);
-    let queue = Queue::open(&config(&through, settings), "Job").unwrap();
-    (proxy, queue)
+    (proxy, through)
+}
+
+/// Opens the queue by way of a proxy.
+pub fn open_through(scratch: &Scratch, settings: &[(&str, &str)]) -> (Proxy, Queue) {
+    let (proxy, through) = proxy_to(scratch);
+    (proxy, Queue::open(&config(&through, settings), "Job").unwrap())
 }
 
 #[test]

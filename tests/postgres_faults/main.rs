@@ -2,6 +2,7 @@
 //! known, and applied twice equals applied once.
 
 mod connections;
+mod ending;
 mod errors;
 mod silence;
 

@@ -1,30 +1,19 @@
 //! Connections that fall silent: open, all that is sent taken and acknowledged, and nothing comes back. psqlODBC waits for
 //! ever then. Every call comes to an end, and on another connection to its outcome.
 
-use super::connections::open_through;
+use super::connections::{open_through, proxy_to};
 use super::{claim_new, completions, watch_completions};
 use readpast::error::{Error, ErrorKind};
 use readpast::item::{Action, Answer, Lease, Settlement};
 use readpast::queue::Queue;
 use readpast::{Engine, engine::Taken, engine::Terms};
-use std::env;
-use std::io::{BufRead, BufReader, Write, stdin};
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use support::limit::{SOON, in_time};
-use support::scratch::{Proxy, Scratch, Silence, all, changed, config, item};
+use support::scratch::{Scratch, Silence, all, config, item};
 
 /// Calls are given up after this and a few seconds. What is not silent has to be done in this time on a busy machine.
 const SHORT: &[(&str, &str)] = &[("query.timeout_ms", "2000"), ("login.timeout_ms", "5000")];
-
-fn proxy_to(scratch: &Scratch) -> (Proxy, String) {
-    let connection = scratch.connection();
-    let port = connection.split(';').find_map(|part| part.strip_prefix("Port=")).unwrap().parse().unwrap();
-    let proxy = Proxy::to(port);
-    let through = changed(&connection, &[("Port", &proxy.port.to_string())]);
-    (proxy, through)
-}
 
 /// Opens the queue when the first connection falls silent there: without a second try, and then with one.
 fn open_beside(silence: &Silence) -> Error {
@@ -232,43 +221,6 @@ fn what_hangs_ends_with_its_connection() {
         std::thread::sleep(Duration::from_millis(5));
     }
     in_time(|| queue.stats().unwrap());
-}
-
-/// Set in the process that a test starts: the connection string it is to open.
-const CONNECTION: &str = "READPAST_TEST_SILENCE";
-
-/// A program that ends while a call hangs ends as it would have. The test starts itself again.
-#[test]
-fn while_a_program_ends() {
-    if let Ok(through) = env::var(CONNECTION) {
-        let settings = [("query.timeout_ms", "2000"), ("retry.budget_ms", "0")];
-        let queue = Queue::open(&config(&through, &settings), "Job").unwrap();
-        println!("\nopen");
-        stdin().read_line(&mut String::new()).unwrap();
-        // Given up, so that its thread is left behind.
-        assert_eq!(queue.stats().unwrap_err().kind(), ErrorKind::ConnectionLost);
-        assert_eq!(queue.connections().hanging, 1);
-        return;
-    }
-    let scratch = Scratch::new();
-    let (proxy, through) = proxy_to(&scratch);
-    let mut child = Command::new(env::current_exe().unwrap())
-        .args(["silence::while_a_program_ends", "--exact", "--nocapture"])
-        .env(CONNECTION, through)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut lines = lines.map_while(Result::ok);
-    assert!(lines.any(|line| line == "open"), "the process ended early");
-    proxy.hush();
-    writeln!(child.stdin.take().unwrap()).unwrap();
-    let status = in_time(|| {
-        lines.for_each(drop);
-        child.wait().unwrap()
-    });
-    assert!(status.success(), "{status}");
 }
 
 /// A worker goes on with another connection; nothing is done twice.

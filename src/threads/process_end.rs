@@ -1,0 +1,189 @@
+//! The end of a process in which calls were given up.
+//!
+//! `exit` calls what libraries have registered with it while threads go on: OpenSSL frees then what every use of it needs. A
+//! thread that waits for a silent server notices nothing of that. One that computes for a log-in (a server may ask for as many
+//! iterations of SCRAM as it likes) would crash, and the process with it: it is waited for.
+
+use crate::sync::{Mutex, PerProcess};
+use std::{
+    fs,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::Duration,
+};
+
+/// How much longer a thread may work once the process has begun to end, in time of a processor: what takes more is taken for a
+/// driver that goes round in circles.
+const MOST_WORK: Duration = Duration::from_secs(10);
+
+/// Threads are looked at this often, and are taken for waiting when so many looks in a row have found them asleep.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
+const LOOKS: u32 = 3;
+
+/// The threads that were left behind. The child of a fork has none of its parent's.
+static LEFT: PerProcess<Mutex<Vec<Thread>>> = PerProcess::new();
+
+/// What the system knows a thread of this process by. It gives the number again when the thread has ended.
+#[derive(Debug, Clone, Copy)]
+struct Thread {
+    number: i32,
+    begun: u64,
+}
+
+/// What the system says of a thread, in its units.
+#[derive(Debug, PartialEq, Eq)]
+struct Look {
+    is_at_work: bool,
+    worked: u64,
+    begun: u64,
+}
+
+/// A thread while it is waited for.
+struct Watched {
+    thread: Thread,
+    worked_before: u64,
+    /// Looks in a row that have found it asleep.
+    asleep: u32,
+}
+
+/// The number of the thread that asks.
+pub(crate) fn this_thread() -> i32 {
+    // SAFETY: it takes nothing, and cannot fail.
+    unsafe { libc::gettid() }
+}
+
+/// The thread is left behind in a call.
+pub(crate) fn leave(number: i32) {
+    let Some(look) = look(number) else { return };
+    let mut left = LEFT.get().lock();
+    left.retain(|thread| thread.look().is_some());
+    left.push(Thread { number, begun: look.begun });
+    drop(left);
+    // Each time anew: the last to be registered is called first, which this one has to be, and a driver comes to OpenSSL in the
+    // middle of its first log-in. When there is no memory for it, nothing is waited for.
+    // SAFETY: the function does not panic, and is taken back when this library is unloaded.
+    unsafe { libc::atexit(wait_for_work) };
+}
+
+/// Waits, as the process ends, until none of the threads that were left behind is at work any more.
+extern "C" fn wait_for_work() {
+    static HAS_WAITED: AtomicBool = AtomicBool::new(false);
+
+    if !HAS_WAITED.swap(true, Ordering::Relaxed) {
+        let left = LEFT.get().lock().clone();
+        wait(&left, MOST_WORK);
+    }
+}
+
+/// No thread is waited for that works for longer than `most`.
+fn wait(threads: &[Thread], most: Duration) {
+    let watched = |thread: &Thread| Some(Watched { thread: *thread, worked_before: thread.look()?.worked, asleep: 0 });
+    let mut watched: Vec<_> = threads.iter().filter_map(watched).collect();
+    while !watched.is_empty() {
+        thread::sleep(BETWEEN_LOOKS);
+        watched.retain_mut(|one| one.is_to_be_waited_for(most));
+    }
+}
+
+impl Watched {
+    fn is_to_be_waited_for(&mut self, most: Duration) -> bool {
+        let Some(look) = self.thread.look() else { return false };
+        self.asleep = if look.is_at_work { 0 } else { self.asleep + 1 };
+        self.asleep < LOOKS && ticks(look.worked - self.worked_before) <= most
+    }
+}
+
+impl Thread {
+    /// `None` when it is not there any more.
+    fn look(self) -> Option<Look> {
+        look(self.number).filter(|look| look.begun == self.begun)
+    }
+}
+
+fn look(number: i32) -> Option<Look> {
+    Look::read(&fs::read_to_string(format!("/proc/self/task/{number}/stat")).ok()?)
+}
+
+impl Look {
+    /// Reads what proc(5) describes: number, name in parentheses, state, and many numbers.
+    fn read(stat: &str) -> Option<Self> {
+        let (_, behind_name) = stat.rsplit_once(')')?;
+        let mut fields = behind_name.split_ascii_whitespace();
+        let is_at_work = matches!(fields.next()?, "R" | "D");
+        let mut number = |skipped| fields.nth(skipped)?.parse::<u64>().ok();
+        let worked = number(10)? + number(0)?;
+        Some(Self { is_at_work, worked, begun: number(6)? })
+    }
+}
+
+/// The time that so many ticks of the system's clock are.
+fn ticks(count: u64) -> Duration {
+    // SAFETY: it takes a number, and fails by saying -1.
+    let a_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    Duration::from_millis(count * 1000 / u64::try_from(a_second).unwrap_or(100).max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{hint, sync::Arc, sync::mpsc, time::Instant};
+
+    const LONG: Duration = Duration::from_secs(3600);
+
+    /// Starts a thread and says what it is known by.
+    fn known(work: impl FnOnce() + Send + 'static) -> Thread {
+        let (tell, told) = mpsc::channel();
+        thread::spawn(move || {
+            tell.send(this_thread()).unwrap();
+            work();
+        });
+        let number = told.recv().unwrap();
+        Thread { number, begun: look(number).unwrap().begun }
+    }
+
+    #[test]
+    fn what_the_system_says_is_read() {
+        let stat = "4711 (a) b (R) c) S 1 2 3 0 -1 4194368 5 6 7 8 123 45 9 10 20 0 3 0 987654 1000 200";
+        assert_eq!(Look::read(stat), Some(Look { is_at_work: false, worked: 168, begun: 987_654 }));
+        assert!(Look::read(&stat.replace(") S", ") R")).unwrap().is_at_work);
+        assert_eq!(Look::read("4711 (name) R 1 2"), None);
+        assert!(look(this_thread()).unwrap().is_at_work, "it looks");
+    }
+
+    #[test]
+    fn one_at_work_is_waited_for_and_one_asleep_is_not() {
+        let is_done = Arc::new(AtomicBool::new(false));
+        let theirs = Arc::clone(&is_done);
+        let asleep = known(|| thread::sleep(LONG));
+        let at_work = known(move || {
+            let begun = Instant::now();
+            while begun.elapsed() < Duration::from_millis(300) {
+                hint::spin_loop();
+            }
+            theirs.store(true, Ordering::SeqCst);
+        });
+        wait(&[asleep, at_work], LONG);
+        assert!(is_done.load(Ordering::SeqCst));
+        assert!(asleep.look().is_some());
+    }
+
+    #[test]
+    fn one_that_works_for_ever_is_not_waited_for() {
+        let is_to_end = Arc::new(AtomicBool::new(false));
+        let theirs = Arc::clone(&is_to_end);
+        let for_ever = known(move || {
+            while !theirs.load(Ordering::SeqCst) {
+                hint::spin_loop();
+            }
+        });
+        wait(&[for_ever], Duration::from_millis(100));
+        assert!(for_ever.look().is_some());
+        is_to_end.store(true, Ordering::SeqCst);
+    }
+
+    #[test]
+    fn one_whose_number_is_another_thread_s_by_now_is_gone() {
+        let now = known(|| thread::sleep(LONG));
+        assert!(Thread { begun: now.begun + 1, ..now }.look().is_none());
+    }
+}
