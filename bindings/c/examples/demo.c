@@ -116,8 +116,9 @@ static bool read_options(int argc, char **argv, struct options *options) {
     }
     bool second = options->act == 2 || options->cast_count > 0;
     return optind == argc && options->items >= 1 && options->items <= MOST_ITEMS && options->batch >= 1 &&
-           options->batch <= 1000 && options->lease_ms >= 10 && options->patience_s >= 1 && options->act >= 0 &&
-           options->act <= 2 && (!second || options->cast_count >= LEAST_CAST);
+           options->batch <= 1000 && options->lease_ms >= 10 && options->patience_s >= 1 &&
+           options->patience_s <= 86400 && options->act >= 0 && options->act <= 2 &&
+           (!second || options->cast_count >= LEAST_CAST);
 }
 
 static int play(const struct options *options, const char *program) {

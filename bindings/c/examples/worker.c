@@ -27,7 +27,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_THREADS = 64, EVENTS_AT_ONCE = 1000, EVENTS_KEPT = 100000, PATIENCE_MS = 10000, DAY_MS = 86400000 };
+enum { MOST_THREADS = 64, EVENTS_AT_ONCE = 1000, EVENTS_KEPT = 100000, PATIENCE_MS = 30000, DAY_MS = 86400000 };
 
 static readpast_worker worker;
 static FILE *records; /* NULL: they are not asked for */

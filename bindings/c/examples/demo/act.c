@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TICK_MS = 50, ASK_MS = 500, GRACE_MS = 10000, INTERRUPTED_GRACE_MS = 3000 };
+enum { TICK_MS = 50, ASK_MS = 500, INTERRUPTED_GRACE_MS = 3000 };
 
 volatile sig_atomic_t has_workers, stopped_by;
 
@@ -238,7 +238,7 @@ static int play(struct stage *stage) {
     bool prepared = prepare(stage), finished = prepared && watch(stage);
     if (stopped_by != 0)
         screen_say("Stopping the workers.");
-    crew_stop(&stage->crew, stopped_by != 0 ? INTERRUPTED_GRACE_MS : GRACE_MS);
+    crew_stop(&stage->crew, stopped_by != 0 ? INTERRUPTED_GRACE_MS : (int)stage->act->patience_s * 1000);
     has_workers = 0;
     if (stopped_by != 0) {
         crew_read(&stage->crew, ledger);

@@ -5,6 +5,7 @@
 #include "screen.h"
 #include "verdict.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,12 +97,14 @@ static void print_states(const struct run *run, const struct ledger *ledger) {
     screen_say("Items by state    %s%s", line, run->asked ? "" : " (as the workers last knew)");
 }
 
-/* Whether all workers ended as they should. */
+/* Whether all workers ended as they should. A signal ends who had not come so far as to heed it; that one took nothing. */
 static bool check_workers(const struct crew *crew) {
     bool good = true;
     for (int i = 0; i < crew->count; i++) {
         const struct member *member = &crew->members[i];
-        if (member->killed || (WIFEXITED(member->status) && WEXITSTATUS(member->status) == 0))
+        bool stopped_early =
+            WIFSIGNALED(member->status) && WTERMSIG(member->status) == SIGTERM && member->tally.claimed == 0;
+        if (member->killed || stopped_early || (WIFEXITED(member->status) && WEXITSTATUS(member->status) == 0))
             continue;
         good = false;
         if (WIFSIGNALED(member->status))
