@@ -59,7 +59,9 @@ fn daemons_that_commands_leave_behind_cost_nothing() {
     const ITEMS: usize = 200;
     let shell = Shell::new();
     shell.fill(ITEMS);
-    let script = "setsid sleep 600 & echo $! >> left; ls /proc/$PPID/task | wc -l >> threads; echo done";
+    // Once it says who it is, it has detached itself.
+    let script = "setsid sh -c 'echo $$ >> left; exec sleep 600' & until grep -qx $! left; do sleep 0.01; done; \
+                  ls /proc/$PPID/task | wc -l >> threads; echo done";
     let command = shell.command(&[]);
     let worker = shell.script(&["--until-empty", "--jobs", "4"], script);
     let limited = Command::new("sh")
