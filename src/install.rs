@@ -33,10 +33,16 @@ pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
     let installed = session.transaction(|session| {
         let dialect = session.dialect();
         let lock = render::install_lock(&schema);
-        let granted = session.execute(&dialect.schema_call("lock_install", &schema)?, &[Param::Text(&lock)])?;
-        if number(&granted, 0, 0) != Some(1) {
+        let granted = session.execute(&dialect.schema_call("lock_install", &schema)?, &[Param::Text(&lock)]);
+        // SQL Server says that it was not granted, PostgreSQL fails.
+        let is_granted = match &granted {
+            Ok(rows) => number(rows, 0, 0) == Some(1),
+            Err(error) => error.kind() != ErrorKind::TimedOut,
+        };
+        if !is_granted {
             return Err(Error::new(ErrorKind::TimedOut, "another install holds the lock of this schema; try again"));
         }
+        granted?;
         // Before anything is read or run there.
         owners::check(session, &schema, spec.as_slice())?;
         let found = version(session, &schema)?.unwrap_or(0);

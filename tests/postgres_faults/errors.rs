@@ -3,6 +3,9 @@
 use super::{claim_new, completions, watch_completions, while_locked};
 use readpast::error::ErrorKind;
 use readpast::item::{Action, Answer};
+use readpast::{install::install, spec::QueueSpec};
+use std::time::Duration;
+use support::limit::within;
 use support::scratch::{Scratch, all};
 
 /// Makes the next `times` changes of items fail with this SQLSTATE, as the server's own errors do: all is rolled back.
@@ -66,6 +69,36 @@ fn a_lock_that_is_not_granted_in_time_is_told_as_such() {
     assert_eq!((error.kind(), error.sqlstate()), (ErrorKind::TimedOut, Some("55P03")));
     assert!(error.is_retryable() && error.message().contains("lock timeout"), "{error}");
     assert_eq!(queue.settle(&all(&batch, Action::Complete), None).unwrap()[0].answer, Answer::Ok);
+}
+
+/// Services that start together install one after the other, however long that takes each. On what others lock, an install waits
+/// only as long as it is told: behind it wait all who come after.
+#[test]
+fn an_install_waits_for_another_and_not_for_other_locks() {
+    const LOCK_TIMEOUT_MS: u64 = 500;
+    let scratch = Scratch::new();
+    let settings = [("lock.timeout_ms", "500"), ("retry.budget_ms", "0")];
+    let spec = QueueSpec::from_json(r#"{"queue": "Job", "types": ["Default", "A"], "backoff": "none"}"#).unwrap();
+    let mut holder = scratch.session();
+    std::thread::scope(|scope| {
+        let installing = holder.transaction(|session| {
+            session.execute("SELECT pg_advisory_xact_lock(hashtextextended('readpast/install/readpast', 0))", &[])?;
+            let installing = scope.spawn(|| install(&scratch.config(&settings), Some(&spec)));
+            scratch.wait_for_blocked();
+            std::thread::sleep(Duration::from_millis(3 * LOCK_TIMEOUT_MS));
+            assert!(!installing.is_finished());
+            Ok(installing)
+        });
+        installing.unwrap().join().unwrap().unwrap();
+    });
+
+    let refused = holder.transaction(|session| {
+        session.execute("LOCK TABLE readpast.job", &[])?;
+        // A minute would be that of the other lock.
+        Ok(within(Duration::from_secs(45), || install(&scratch.config(&settings), Some(&spec))))
+    });
+    let error = refused.unwrap().unwrap_err();
+    assert_eq!((error.kind(), error.sqlstate()), (ErrorKind::TimedOut, Some("55P03")), "{error}");
 }
 
 #[test]
