@@ -1293,13 +1293,14 @@ readpast_status readpast_worker_stop(readpast_worker worker,
 /// *Returns*: 1 if so; 0 if not; 1 for a worker that is null or freed.
 int32_t readpast_worker_is_stopping(readpast_worker worker);
 
-/// Stops a worker, and waits up to `wait_ms` (0 to 86400000) until all items that were taken have ended and are settled. Then
-/// the worker is given up: leases run out, and other workers take over what was in hand. Whatever it returns, no more events
-/// and no more news come.
+/// Stops a worker, and waits up to `wait_ms` (0 to 86400000; -1: as long as a lease of the queue) until all items that were
+/// taken have ended and are settled. Then the worker is given up: leases run out, and other workers take over what was in
+/// hand. Whatever it returns, no more events and no more news come.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: nothing is in hand.
 /// - `READPAST_TIMED_OUT`: items were still in hand; the message says how many.
+/// - `READPAST_INVALID_ARGUMENT`: `wait_ms` is out of range; the worker was closed as with -1.
 /// - any failure that made the worker stop.
 readpast_status readpast_worker_close(readpast_worker worker,
                                       int64_t wait_ms,

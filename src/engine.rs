@@ -5,6 +5,7 @@
 //! What the engine does when something goes wrong stands in one table, `docs/worker.md`; each of its lines is a scenario
 //! of the conformance suite.
 
+mod closing;
 mod event;
 mod figures;
 mod hand;
@@ -354,56 +355,6 @@ impl Engine {
     /// signal handler.
     pub fn stop(&self) {
         self.0.0.stop(self.0.0.state.lock());
-    }
-
-    /// Stops the worker, and waits up to `patience` until all that was taken has ended and is settled. After that it is
-    /// abandoned: leases run out, and other workers take over what was in hand.
-    ///
-    /// # Errors
-    /// What made the worker stop, if it was a failure; [`ErrorKind::TimedOut`] says what was left in hand, or that a call
-    /// was under way.
-    pub fn close(&self, patience: Duration) -> Result<()> {
-        let closed = self.close_within(patience);
-        self.end_news();
-        closed
-    }
-
-    fn close_within(&self, patience: Duration) -> Result<()> {
-        let deadline = Instant::now().checked_add(patience);
-        self.stop();
-        let mut state = self.0.0.state.lock();
-        while state.running > 0 || !state.hand.is_empty() && state.phase != Phase::Abandoned {
-            let timed_out = match deadline {
-                Some(deadline) => self.0.0.ending.wait_until(&mut state, deadline).timed_out(),
-                None => {
-                    self.0.0.ending.wait(&mut state);
-                    false
-                }
-            };
-            if timed_out && (state.running > 0 || !state.hand.is_empty()) {
-                state.phase = Phase::Abandoned;
-                self.0.0.lanes.notify_all();
-                self.0.0.ending.notify_all();
-                let left = if state.hand.is_empty() {
-                    "in the middle of a call; what that may have claimed comes back when its lease runs out".to_owned()
-                } else {
-                    let counts = state.hand.counts();
-                    format!(
-                        "with {} items that had not ended and {} that were not settled; their leases run out",
-                        counts.begun,
-                        counts.ready + counts.ended
-                    )
-                };
-                let message = format!("the worker was abandoned after {} ms {left}", patience.as_millis());
-                return Err(state.failure.clone().unwrap_or_else(|| Error::new(ErrorKind::TimedOut, message)));
-            }
-        }
-        let failure = state.failure.clone();
-        drop(state);
-        // There is nothing to keep any more.
-        let keeping = self.0.0.keeping.lock().take();
-        drop(keeping);
-        failure.map_or(Ok(()), Err)
     }
 
     /// What it has done so far.

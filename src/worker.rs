@@ -58,7 +58,7 @@ pub struct Worker {
     threads: u32,
     batch_size: u32,
     stop: Stop,
-    patience: Duration,
+    patience: Option<Duration>,
     observer: Option<Observer>,
 }
 
@@ -67,7 +67,7 @@ impl Worker {
     /// concern of the other users of `queue`, while an interrupt of `queue` stops it.
     pub fn new(queue: &Queue) -> Self {
         let queue = queue.share();
-        Self { patience: queue.lease(), queue, threads: 1, batch_size: 1, stop: Stop::default(), observer: None }
+        Self { patience: None, queue, threads: 1, batch_size: 1, stop: Stop::default(), observer: None }
     }
 
     /// On how many threads handlers run at once, from 1 to [`MAX_THREADS`].
@@ -86,7 +86,7 @@ impl Worker {
     /// How long a worker that was stopped waits for the database to take what its handlers have ended, once the last of them
     /// has: a lease's length unless you say otherwise. Then it gives up, and the leases run out.
     pub fn patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+        self.patience = Some(patience);
         self
     }
 

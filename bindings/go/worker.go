@@ -111,7 +111,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		go r.work()
 	}
 	r.hands.Wait()
-	r.fail(failed(engine.Close(milliseconds(w.patience()))))
+	r.fail(failed(engine.Close(w.patience())))
 	<-told
 	<-listened
 	r.logEnd()
@@ -189,9 +189,9 @@ func (r *run) batchSize() int {
 	return r.BatchSize
 }
 
-func (w *Worker) patience() time.Duration {
+func (w *Worker) patience() int64 {
 	if w.Patience == 0 {
-		return min(w.Queue.Lease(), longestWait)
+		return -1
 	}
-	return w.Patience
+	return milliseconds(w.Patience)
 }

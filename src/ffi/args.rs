@@ -98,6 +98,11 @@ pub(super) fn wait(name: &str, ms: i64) -> Result<Duration, Failure> {
     in_range(name, ms, 0..=LONGEST_WAIT_MS).map(|_| Duration::from_millis(ms.unsigned_abs()))
 }
 
+/// How long something is waited for, or -1 for as long as is usual.
+pub(super) fn patience(name: &str, ms: i64) -> Result<Option<Duration>, Failure> {
+    if ms == -1 { Ok(None) } else { wait(name, ms).map(Some) }
+}
+
 /// A time between two things that happen over and over: up to a day, and not 0.
 pub(super) fn interval(name: &str, ms: i64) -> Result<Duration, Failure> {
     in_range(name, ms, 1..=LONGEST_WAIT_MS).map(|_| Duration::from_millis(ms.unsigned_abs()))
@@ -129,6 +134,16 @@ mod tests {
 
     fn message(failure: &Failure) -> String {
         format!("{failure:?}")
+    }
+
+    #[test]
+    fn a_patience_is_a_wait_or_left_out() {
+        assert_eq!(patience("wait_ms", -1).ok(), Some(None));
+        assert_eq!(patience("wait_ms", 0).ok(), Some(Some(Duration::ZERO)));
+        for ms in [-2, LONGEST_WAIT_MS + 1] {
+            let failure = patience("wait_ms", ms).unwrap_err();
+            assert!(message(&failure).contains(&ms.to_string()), "{failure:?}");
+        }
     }
 
     #[test]

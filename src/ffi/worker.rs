@@ -342,13 +342,14 @@ pub extern "C" fn readpast_worker_is_stopping(worker: readpast_worker) -> i32 {
     read(worker, 1, |worker| i32::from(worker.engine.is_stopping()))
 }
 
-/// Stops a worker, and waits up to `wait_ms` (0 to 86400000) until all items that were taken have ended and are settled. Then
-/// the worker is given up: leases run out, and other workers take over what was in hand. Whatever it returns, no more events
-/// and no more news come.
+/// Stops a worker, and waits up to `wait_ms` (0 to 86400000; -1: as long as a lease of the queue) until all items that were
+/// taken have ended and are settled. Then the worker is given up: leases run out, and other workers take over what was in
+/// hand. Whatever it returns, no more events and no more news come.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: nothing is in hand.
 /// - `READPAST_TIMED_OUT`: items were still in hand; the message says how many.
+/// - `READPAST_INVALID_ARGUMENT`: `wait_ms` is out of range; the worker was closed as with -1.
 /// - any failure that made the worker stop.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_worker_close(
@@ -359,10 +360,12 @@ pub unsafe extern "C" fn readpast_worker_close(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(worker, err, || {
-            let wait = args::wait("wait_ms", wait_ms)?;
             let worker = worker.get()?;
-            let closed = worker.engine.close(wait);
+            let patience = args::patience("wait_ms", wait_ms);
+            // Also where the caller's time is none: who waits for news would wait for ever.
+            let closed = worker.engine.close(patience.as_ref().ok().copied().flatten());
             worker.end_news();
+            patience?;
             closed?;
             Ok(READPAST_OK)
         })

@@ -129,6 +129,8 @@ impl World {
             (c"retry.budget_ms", c"0"),
             (c"login.timeout_ms", c"1000"),
             (c"pool.acquire_ms", c"50"),
+            // So long the close of a worker waits.
+            (c"lease.ms", c"50"),
         ] {
             // SAFETY: key and value are text.
             let status = unsafe { readpast_config_set(config, key.as_ptr(), value.as_ptr(), ptr::null_mut()) };

@@ -255,7 +255,8 @@ fn under_a_worker_that_goes_on() {
     assert!(queue.connections().given_up >= 1);
 }
 
-/// A worker that is stopped while its call hangs ends at its deadline, however long the call could still take.
+/// A worker that is stopped while its call hangs ends at its deadline, however long the call could still take: after a lease
+/// where no other was said.
 #[test]
 fn under_a_worker_that_is_stopped() {
     let scratch = Scratch::new();
@@ -269,8 +270,9 @@ fn under_a_worker_that_is_stopped() {
     engine.end(&[settlement]);
     scratch.wait_for("SELECT COUNT(*) FROM readpast.job WHERE status = 'Completed'", "1");
     in_time(|| {
-        let error = engine.close(Duration::from_millis(100)).unwrap_err();
+        let error = engine.close(None).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
+        assert!(error.message().contains("abandoned after 100 ms"), "{error}");
         assert_eq!(queue.close(Duration::from_millis(100)).unwrap_err().kind(), ErrorKind::TimedOut);
         drop((engine, queue));
     });

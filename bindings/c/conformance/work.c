@@ -150,8 +150,7 @@ cJSON *call_work(const cJSON *request) {
             give_up("no thread can be started");
     for (int32_t i = 0; i < threads; i++)
         pthread_join(hands[i], NULL);
-    const int64_t patience = number_of(request, "patience_ms", readpast_queue_lease_ms(queue));
-    status = readpast_worker_close(play.worker, patience, &error);
+    status = readpast_worker_close(play.worker, number_of(request, "patience_ms", -1), &error);
     readpast_worker_free(play.worker);
 
     cJSON *answer = answer_of(status, error);

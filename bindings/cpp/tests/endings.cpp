@@ -88,6 +88,10 @@ TEST_CASE("a failure that nobody mends ends the run") {
               readpast::worker worker(queue);
               worker.threads(0).run(nothing);
           }) == status::invalid_argument);
+    CHECK(thrown_by([&] {
+              readpast::worker worker(queue);
+              worker.until_empty().patience(-1ms).run(nothing);
+          }) == status::invalid_argument);
     readpast::worker worker(queue);
     worker.threads(2);
     auto running = std::async(std::launch::async, [&] { worker.run(nothing); });

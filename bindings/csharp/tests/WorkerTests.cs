@@ -56,6 +56,20 @@ namespace Readpast.Tests
         }
 
         [Test]
+        public void APatienceThatCannotBeIsRefusedAndEndsTheRun()
+        {
+            var endless = new Worker(queue, item => { }) { Patience = Timeout.InfiniteTimeSpan };
+            StringAssert.Contains(
+                "Patience", Assert.Throws<ArgumentOutOfRangeException>(() => endless.Run()).Message);
+            TestQueue.Enqueue(queue, "item");
+            Worker tooLong = null;
+            tooLong = new Worker(queue, item => tooLong.Stop()) { Patience = TimeSpan.FromDays(2) };
+            Assert.AreEqual(
+                Status.InvalidArgument, Assert.Throws<QueueException>(() => tooLong.Run()).Status);
+            Assert.AreEqual(1, queue.Stats().Completed);
+        }
+
+        [Test]
         public void WhatAHandlerReturnsIsSettled()
         {
             TestQueue.Enqueue(

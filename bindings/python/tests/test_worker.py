@@ -194,6 +194,20 @@ def test_a_failure_that_nobody_mends_ends_the_run(queue: Queue) -> None:
         Worker(queue, lambda _: None, threads=0)
 
 
+def test_a_time_that_cannot_be_waited_for_is_refused_and_ends_the_run(queue: Queue) -> None:
+    with pytest.raises(errors.InvalidArgumentError, match="settle_timeout is -0"):
+        Worker(queue, lambda _: None, settle_timeout=-0.001)
+    support.enqueue(queue, "a")
+
+    def work(_: Item) -> None:
+        worker.stop()
+
+    worker = Worker(queue, work, settle_timeout=2 * 86400)
+    with pytest.raises(errors.InvalidArgumentError, match="wait_ms"):
+        worker.run()
+    assert queue.stats().completed == 1
+
+
 def test_what_is_no_exception_ends_the_run(queue: Queue) -> None:
     support.enqueue(queue, "a")
 

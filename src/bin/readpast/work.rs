@@ -188,10 +188,10 @@ fn config(global: &Global, args: &Args) -> Result<Config> {
     Ok(config)
 }
 
-/// How long the database may take for what the commands have ended: a lease's length, after which others have the items;
-/// not so long for somebody who has sent a second signal.
-fn patience(queue: &Queue, control: &Control) -> Duration {
-    if control.terminated().is_some() { Duration::from_secs(5).min(queue.lease()) } else { queue.lease() }
+/// How long the database may take for what the commands have ended; not so long as usual for somebody who has sent a second
+/// signal.
+fn patience(queue: &Queue, control: &Control) -> Option<Duration> {
+    control.terminated().map(|_| Duration::from_secs(5).min(queue.lease()))
 }
 
 /// Whether a command can be found the way that the system will look for it, and is a program. Whether it is one for us, shows

@@ -49,7 +49,7 @@ class worker {
 public:
     /// Of one thread that takes one item at a time. It has a handle of its own (queue::share), so that its stop is no
     /// concern of the other users of `queue`, while an interrupt of `queue` stops it. `queue` may be destroyed.
-    explicit worker(const queue &queue) : engine_(queue.share()), patience_(engine_.own().lease()) {}
+    explicit worker(const queue &queue) : engine_(queue.share()) {}
 
     worker(const worker &) = delete;
     worker &operator=(const worker &) = delete;
@@ -151,7 +151,7 @@ private:
     detail::engine engine_;
     std::size_t threads_ = 1;
     std::int32_t batch_size_ = 1;
-    std::chrono::milliseconds patience_;
+    std::optional<std::chrono::milliseconds> patience_;
 };
 
 } // namespace readpast

@@ -150,13 +150,13 @@ namespace Readpast
         }
 
         /// <summary>Waits until all that was taken has ended and is settled, or gives it up.</summary>
-        internal void Close(TimeSpan patience)
+        internal void Close(long patienceMs)
         {
             using (var use = handle.Borrow())
             {
                 QueueException.Check(
                     WorkerMethods.readpast_worker_close(
-                        use.Handle, Queue.Milliseconds(patience), out Handle error), error);
+                        use.Handle, patienceMs, out Handle error), error);
             }
         }
 

@@ -42,7 +42,7 @@ namespace Readpast
                     native[i].StructSize = (UIntPtr)sizeof(NewItemStruct);
                     native[i].Type = texts.Text(item.Type, "Type");
                     native[i].Step = texts.Text(item.Step, "Step");
-                    native[i].DelayMs = DelayOf(item.Delay);
+                    native[i].DelayMs = OrNone("Delay", item.Delay);
                     native[i].Due = texts.Text(item.Due, "Due");
                     native[i].ColumnsJson = texts.Text(item.ColumnsJson, "ColumnsJson");
                     native[i].Traceparent = texts.OfTrace(item.TraceParent);

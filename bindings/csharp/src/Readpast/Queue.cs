@@ -285,14 +285,14 @@ namespace Readpast
             return (time.Ticks / TimeSpan.TicksPerMillisecond) + (rest > 0 ? 1 : 0);
         }
 
-        /// <summary>A delay as the library takes it, of which it would take -1 ms for none.</summary>
-        internal static long DelayOf(TimeSpan? delay)
+        /// <summary>A time that may be left out, as the library takes it: it would take -1 ms for none.</summary>
+        internal static long OrNone(string name, TimeSpan? time)
         {
-            if (delay < TimeSpan.Zero)
+            if (time < TimeSpan.Zero)
             {
-                throw new ArgumentOutOfRangeException("Delay", delay, "a delay must not be negative");
+                throw new ArgumentOutOfRangeException(name, time, "it must not be negative");
             }
-            return delay.HasValue ? Milliseconds(delay.Value) : -1;
+            return time.HasValue ? Milliseconds(time.Value) : -1;
         }
 
         private static QueueHandle Shared(QueueHandle of)

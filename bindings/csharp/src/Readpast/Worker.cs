@@ -96,7 +96,7 @@ namespace Readpast
             }
             queueName = queue.Name;
             workerName = queue.Worker;
-            TimeSpan patience = Patience ?? queue.Lease;
+            long patience = Queue.OrNone("Patience", Patience);
             lock (gate)
             {
                 if (wasRun)
@@ -163,7 +163,7 @@ namespace Readpast
             }
         }
 
-        private void WorkOnThreads(Engine running, TimeSpan patience)
+        private void WorkOnThreads(Engine running, long patience)
         {
             var threads = new List<Thread>();
             var teller = new Thread(() => Tell(running)) { Name = "readpast worker events", IsBackground = true };
@@ -198,7 +198,7 @@ namespace Readpast
             listener?.Join();
         }
 
-        private void Close(Engine running, TimeSpan patience)
+        private void Close(Engine running, long patience)
         {
             try
             {

@@ -75,13 +75,13 @@ def milliseconds(time: Seconds) -> int:
     return math.ceil(time * 1000)
 
 
-def delay(time: Seconds | None) -> int:
-    """A delay as the library takes it: -1 for none."""
+def milliseconds_or_none(name: str, time: Seconds | None) -> int:
+    """A span of time that may be left out, as the library takes it: -1 for none."""
     if time is None:
         return -1
     ms = milliseconds(time)
     if ms < 0 or time != abs(time):
-        raise refused(f"delay is {time}; it must not be negative")
+        raise refused(f"{name} is {time}; it must not be negative")
     return ms
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from ._library import CData, ffi
-from ._texts import Moment, Seconds, Texts, delay, moment
+from ._texts import Moment, Seconds, Texts, milliseconds_or_none, moment
 from .errors import refused
 
 
@@ -47,7 +47,7 @@ def new_items_for(items: Sequence[NewItem | Mapping[str, Any]], texts: Texts) ->
         native.struct_size = _NEW_ITEM
         native.type = texts(item.type, "type")
         native.step = texts(item.step, "step")
-        native.delay_ms = delay(item.delay)
+        native.delay_ms = milliseconds_or_none("delay", item.delay)
         native.due = texts(moment(item.due), "due")
         native.columns_json = texts(json_of(item.columns, "columns"), "columns")
         native.traceparent = texts.of_trace(item.traceparent, "traceparent")

@@ -12,7 +12,7 @@ from ._engine import Engine, Event, EventKind
 from ._handling import Handler, Handling
 from ._logging import Teller, log
 from ._signals import Flag, stopping_on_signals
-from ._texts import Seconds, milliseconds
+from ._texts import Seconds, milliseconds_or_none
 from .batch import Batch
 from .errors import ClosedError, QueueError
 from .figures import Figures
@@ -85,7 +85,7 @@ class Worker:
         self._handling = Handling(handler, News(self._wait, self._is_stopping), stop_timeout, self._teller)
         self._threads = threads
         self._batch_size = batch_size
-        self._patience_ms = queue.lease_ms if settle_timeout is None else milliseconds(settle_timeout)
+        self._patience_ms = milliseconds_or_none("settle_timeout", settle_timeout)
         self._engine: Engine | None = None
         self._has_run = False
         self._stopping = False

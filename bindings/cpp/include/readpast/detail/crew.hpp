@@ -31,7 +31,8 @@ public:
     /// None: the item is complete.
     using handler = std::function<std::optional<settlement>(job &)>;
 
-    crew(engine &engine, std::int32_t batch_size, std::chrono::milliseconds patience, handler handle) noexcept
+    crew(engine &engine, std::int32_t batch_size, std::optional<std::chrono::milliseconds> patience,
+         handler handle) noexcept
         : engine_(engine), batch_size_(batch_size), patience_(patience), handle_(std::move(handle)) {}
 
     /// Works on so many threads until the worker is stopped; one that cannot go on stops them all.
@@ -108,7 +109,7 @@ private:
             engine_.stop();
         for (auto &each : all)
             attempt([&each] { each.get(); });
-        attempt([this] { call(readpast_worker_close, engine_.get(), std::int64_t{patience_.count()}); });
+        attempt([this] { call(readpast_worker_close, engine_.get(), raw(patience_)); });
         if (failure)
             std::rethrow_exception(failure);
     }
@@ -202,7 +203,7 @@ private:
 
     engine &engine_;
     std::int32_t batch_size_;
-    std::chrono::milliseconds patience_;
+    std::optional<std::chrono::milliseconds> patience_;
     handler handle_;
 };
 

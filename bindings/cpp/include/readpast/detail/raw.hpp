@@ -17,11 +17,11 @@
 
 namespace readpast::detail {
 
-/// A delay that the caller did not give is -1; one that is below 0 is for the library to refuse, also if it is -1.
-inline std::int64_t raw(const std::optional<std::chrono::milliseconds> &delay) noexcept {
-    if (!delay)
+/// A time that the caller did not give is -1; one that is below 0 is for the library to refuse, also if it is -1.
+inline std::int64_t raw(const std::optional<std::chrono::milliseconds> &time) noexcept {
+    if (!time)
         return -1;
-    return delay->count() == -1 ? -2 : delay->count();
+    return time->count() == -1 ? -2 : time->count();
 }
 
 /// How many there are. Numbers beyond 32 bits are as much out of range as the greatest of 32 bits.
