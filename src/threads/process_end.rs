@@ -61,7 +61,7 @@ pub(crate) fn leave(number: i32) {
     drop(left);
     // Each time anew: the last to be registered is called first, which this one has to be, and a driver comes to OpenSSL in the
     // middle of its first log-in. When there is no memory for it, nothing is waited for.
-    // SAFETY: the function does not panic, and is taken back when this library is unloaded.
+    // SAFETY: the function does not panic, and is called at the latest when this library is unloaded.
     unsafe { libc::atexit(wait_for_work) };
 }
 
@@ -89,7 +89,7 @@ impl Watched {
     fn is_to_be_waited_for(&mut self, most: Duration) -> bool {
         let Some(look) = self.thread.look() else { return false };
         self.asleep = if look.is_at_work { 0 } else { self.asleep + 1 };
-        self.asleep < LOOKS && ticks(look.worked - self.worked_before) <= most
+        self.asleep < LOOKS && ticks(look.worked.saturating_sub(self.worked_before)) <= most
     }
 }
 

@@ -11,7 +11,7 @@ struct server {
     readpast_queue queue;
 };
 
-/* Makes the schema and the queue if they are not there, and opens the queue. */
+/* Makes the schema and the queue if they are not there, and opens the queue. `settings`: key=value, NULL at the end. */
 bool server_begin(struct server *server, const char *schema, const char *const *settings);
 
 /* Enqueues `most` notifications, but 1000 at a time, enters them into the ledger and adds the time it took. */
