@@ -55,8 +55,8 @@ says ' +[0-9]+ s  third'
 
 # The other line would go on for an hour; what runs in it ends, and says nothing.
 script <<STEPS
-bad() { after begun && step broken sh -c 'echo why; exit 7' && step never echo never; }
-long() { step begun true && step slow sh -c 'trap "echo ended >$dir/ended; exit 1" TERM; sleep 3600 & wait'; }
+bad() { after begun && step broken sh -c 'until [ -e $dir/waits ]; do sleep 0.1; done; echo why; exit 7' && step never echo never; }
+long() { step begun true && step slow sh -c 'trap "echo >$dir/ended; exit 1" TERM; echo >$dir/waits; sleep 3600 & wait'; }
 line bad bad
 line long long
 join
@@ -66,6 +66,19 @@ ends 7 timeout 120 bash "$dir/script"
 says 'why'
 says '== failed: broken \(sh -c .*\)'
 ! grep --quiet --line-regexp -e 'went on' -e 'never' "$dir/said" || fail 'it went on'
+# The shell of the line may be gone before what ran in it.
+timeout 120 sh -c "until [ -e '$dir/ended' ]; do sleep 0.1; done" || fail 'what ran in the other line was not ended'
+
+# Steps of lines that begin later are waited for, however late they begin.
+script <<'STEPS'
+one() { after second && step third true; }
+two() { step second true; }
+line one one
+sleep 1
+line two two
+join
+STEPS
+ends 0 timeout 120 bash "$dir/script"
 
 script <<'STEPS'
 one() { after 'a step that was renamed' && step never true; }

@@ -12,9 +12,10 @@
 # of two lines do not mix. A step's command is a program: a function would lose `set -e`.
 
 # Of each step that is done a file `done.NAME`; of each line that goes on a file `goes.LINE`, of each that waits for a step a
-# file `waits.LINE` with the step's name.
+# file `waits.LINE` with the step's name. Until all have begun, who does a step may be yet to come.
 steps=$(mktemp --directory)
 readonly steps
+: >"$steps/goes. more"
 current=
 lines=()
 # A command that clears away what goes on by itself, run at the very end.
@@ -109,6 +110,7 @@ after() {
 
 join() {
     local line
+    rm "$steps/goes. more"
     for line in "${lines[@]}"; do
         # Whichever ends next. Its own exit status, if it is none of success, is ours.
         wait -n || exit
