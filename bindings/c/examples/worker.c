@@ -27,7 +27,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_THREADS = 64, EVENTS_AT_ONCE = 1000, EVENTS_KEPT = 100000, PATIENCE_MS = 30000, DAY_MS = 86400000 };
+enum { MOST_THREADS = 64, EVENTS_AT_ONCE = 1000, EVENTS_KEPT = 100000, PATIENCE_MS = 600000, DAY_MS = 86400000 };
 
 static readpast_worker worker;
 static FILE *records; /* NULL: they are not asked for */
@@ -172,6 +172,7 @@ int main(int argc, char **argv) {
     readpast_worker_stop(worker, NULL);
     for (int32_t i = 0; i < threads; i++)
         pthread_join(workers[i], NULL);
+    /* For as long as the database takes: who has no patience says so with the second Ctrl-C. */
     bool is_closed = is_ok(readpast_worker_close(worker, PATIENCE_MS, &error), "closing", error);
     pthread_join(teller, NULL);
     fprintf(stderr, "info: worker %s stopped\n", readpast_queue_worker(queue));

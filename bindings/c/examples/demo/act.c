@@ -33,12 +33,16 @@ static bool start_crew(struct stage *stage) {
     for (int16_t i = 0; i < act->cast_count; i++) {
         snprintf(program, sizeof program, "%s", act->cast[i].program);
         snprintf(fail, sizeof fail, "%d", i == CLUMSY ? FAIL_EVERY : 0);
-        enum { COUNT = 16 };
-        char *arguments[COUNT + 2 * MOST_SETTINGS + 2] = {
-            program, "-r", "-b", batch, "-l", lease, "-f", fail, "-o", schema,
+        enum { COUNT = 14 };
+        char *arguments[COUNT + 2 + 2 * MOST_SETTINGS + 2] = {
+            program, "-r", "-b", batch, "-f", fail, "-o", schema,
             /* Brisk, for an audience: look soon for what dead workers left, say soon what is wrong. */
             "-o", "recover.interval_ms=200", "-o", "poll.interval_ms=100", "-o", "retry.budget_ms=5000"};
         size_t count = COUNT;
+        if (i == VICTIM) { /* with brief leases, the others would lose theirs whenever the machine pauses */
+            arguments[count++] = "-l";
+            arguments[count++] = lease;
+        }
         for (size_t k = 0; act->settings[k]; k++) {
             arguments[count++] = "-o";
             arguments[count++] = (char *)act->settings[k];
@@ -136,7 +140,6 @@ static void kill_one(struct stage *stage) {
         victim->tally.settled == 0 || tally_held(&victim->tally) == 0)
         return;
     crew_kill(victim);
-    stage->ledger.killed = VICTIM;
     screen_say("%s was killed with SIGKILL. What it holds comes back when the leases run out.", victim->label);
 }
 
@@ -268,7 +271,7 @@ static int only_enqueue(struct stage *stage) {
 static bool set_up(struct stage *stage, const struct act *act) {
     stage->act = act;
     stage->run.batch_size = act->batch_size;
-    if (ledger_make(&stage->ledger, act->items))
+    if (ledger_make(&stage->ledger, act->items, VICTIM))
         return true;
     fputs("not enough memory\n", stderr);
     return false;

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool ledger_make(struct ledger *ledger, int32_t capacity) {
+bool ledger_make(struct ledger *ledger, int32_t capacity, int16_t victim) {
     uint32_t slots = 16;
     while (slots < 2 * (uint32_t)capacity)
         slots *= 2;
-    *ledger = (struct ledger){.mask = slots - 1, .killed = -1};
+    *ledger = (struct ledger){.mask = slots - 1, .victim = victim};
     ledger->keys = calloc((size_t)capacity, sizeof *ledger->keys);
     ledger->items = calloc((size_t)capacity, sizeof *ledger->items);
     ledger->slots = malloc(slots * sizeof *ledger->slots);
@@ -80,9 +80,9 @@ static int8_t *claims_of(struct item *item, int32_t attempt) {
 }
 
 void ledger_take(struct ledger *ledger, struct item *item, int32_t attempt, int16_t worker) {
-    /* Of what a dead worker held, the attempt comes back: another claims it in the same one. */
-    const bool died = worker == ledger->killed || item->worker == ledger->killed;
-    if (!died || ledger->killed < 0 || *claims_of(item, attempt) == 0)
+    /* Of what was held when a lease ran out, the attempt may come back: another claims it in the same one. */
+    const bool may_come_back = worker == ledger->victim || item->worker == ledger->victim;
+    if (!may_come_back || *claims_of(item, attempt) == 0)
         ++*claims_of(item, attempt);
     if (2 * attempt >= item->newest)
         item->worker = worker;

@@ -29,11 +29,11 @@ struct ledger {
     int32_t in_state[STATES]; /* how many items are in each state */
     int32_t *slots;           /* where to find a key: hash table of indexes, -1 when free */
     uint32_t mask;
-    int16_t killed; /* the worker that was killed, or -1 */
+    int16_t victim; /* the worker that is to be killed; its leases are brief, and may run out before */
 };
 
 /* False when there is not enough memory. */
-bool ledger_make(struct ledger *ledger, int32_t capacity);
+bool ledger_make(struct ledger *ledger, int32_t capacity, int16_t victim);
 void ledger_free(struct ledger *ledger);
 
 /* Takes in the receipts of the next items, which are Pending now. False when there is one that does not fit. */
