@@ -18,7 +18,7 @@ fail() {
 }
 
 echo '-- sanitized: demo and workers'
-$build/demo -n 5000 -l 3000 -t 120
+$build/demo -n 5000 -l 3000 -t 300 -o login.timeout_ms=60000
 
 echo '-- sanitized: minimal worker'
 build/demo -s readpast -e -n 20

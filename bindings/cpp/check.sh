@@ -58,7 +58,7 @@ for way in sanitized threads; do
     pid=$worker_PID
     # T and S: taken, settled.
     for ((settled = 0; settled < 20;)); do
-        read -r -t 60 -u "${worker[0]}" kind _ || fail 'it took too little'
+        read -r -t 600 -u "${worker[0]}" kind _ || fail 'it took too little'
         [ "$kind" != S ] || settled=$((settled + 1))
     done
     kill -TERM "$pid"

@@ -165,6 +165,7 @@ func exampleQueue(name string, payloads ...string) *readpast.Queue {
 	if err := readpast.Install(ctx, options, spec); err != nil {
 		log.Fatal(err)
 	}
+	options["worker.hold_ms"] = "3600000" // on a busy machine, too, no item is given back before its handler begins
 	queue, err := readpast.Open(ctx, options, name)
 	if err != nil {
 		log.Fatal(err)

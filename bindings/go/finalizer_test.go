@@ -10,7 +10,7 @@ import (
 // one goroutine must have gone on to others meanwhile.
 func TestNoFinalizerWaits(t *testing.T) {
 	name := install(t)
-	queue := openNamed(t, name, "lock.timeout_ms", "60000", "query.timeout_ms", "60000")
+	queue := openNamed(t, name)
 	enqueue(t, queue, "a")
 	batch := must(queue.Claim(ctx, 1, 0))(t)
 	server := startPsql(t)

@@ -35,7 +35,12 @@ func settings(changes ...string) readpast.Options {
 		"connection":       os.Getenv("READPAST_CONNECTION"),
 		"schema":           "readpast_go",
 		"poll.interval_ms": "20",
-		"retry.budget_ms":  "5000",
+		"worker.hold_ms":   "3600000",
+		// However busy the machine is, a call is given up only where a test says so.
+		"login.timeout_ms": "600000",
+		"query.timeout_ms": "600000",
+		"lock.timeout_ms":  "600000",
+		"retry.budget_ms":  "600000",
 	}
 	for i := 0; i < len(changes); i += 2 {
 		options[changes[i]] = changes[i+1]
@@ -146,10 +151,13 @@ func equalAll[T comparable](t *testing.T, got []T, wanted ...T) {
 	}
 }
 
-// until waits for what must become true, and gives up after half a minute.
+// never is the time after which something never happens; nothing is measured by it.
+const never = 10 * time.Minute
+
+// until waits for what must become true.
 func until(t *testing.T, condition func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !condition(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(never); !condition(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			stacks := make([]byte, 1<<20)
 			t.Fatalf("it never came true\n%s", stacks[:runtime.Stack(stacks, true)])
@@ -162,7 +170,7 @@ func ends[T any](t *testing.T, call <-chan T) (result T) {
 	t.Helper()
 	select {
 	case result = <-call:
-	case <-time.After(30 * time.Second):
+	case <-time.After(never):
 		t.Fatal("the call never ended")
 	}
 	return result

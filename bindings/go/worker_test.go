@@ -236,14 +236,14 @@ func TestWhatIsStoppedBeforeItRunsDoesNothing(t *testing.T) {
 
 func TestLeasesOutlastTheWork(t *testing.T) {
 	name := install(t)
-	brief := openNamed(t, name, "lease.ms", "3000", "recover.interval_ms", "50")
-	rival := openNamed(t, name, "lease.ms", "3000", "recover.interval_ms", "50")
+	brief := openNamed(t, name, "lease.ms", "6000", "recover.interval_ms", "50")
+	rival := openNamed(t, name, "lease.ms", "6000", "recover.interval_ms", "50")
 	enqueue(t, brief, "slow")
 	var done atomic.Bool
 	worker := readpast.Worker{Queue: brief, Logger: quiet}
 	worker.Handler = func(ctx context.Context, item *readpast.Item) (readpast.Settlement, error) {
 		defer done.Store(true)
-		for range 80 {
+		for range 140 {
 			batch, err := rival.Claim(ctx, 1, 50*time.Millisecond)
 			if err != nil {
 				return readpast.Settlement{}, err
@@ -375,7 +375,7 @@ func TestAWorkerTellsWhatItDid(t *testing.T) {
 // What a handler has said is not waited for any longer than the worker has patience.
 func TestAWorkerGivesUpWhenItsPatienceIsAtAnEnd(t *testing.T) {
 	name := install(t)
-	queue := openNamed(t, name, "lock.timeout_ms", "60000", "query.timeout_ms", "60000")
+	queue := openNamed(t, name)
 	enqueue(t, queue, "a")
 	server := startPsql(t)
 	worker := readpast.Worker{Queue: queue, Patience: time.Millisecond, Logger: quiet}

@@ -95,7 +95,7 @@ TEST_CASE("a failure that nobody mends ends the run") {
     readpast::worker worker(queue);
     worker.threads(2);
     auto running = std::async(std::launch::async, [&] { worker.run(nothing); });
-    queue.close(10s);
+    queue.close(10min);
     CHECK(thrown_by([&] { running.get(); }) == status::closed);
     CHECK(worker.stopping());
 }

@@ -33,7 +33,7 @@ std::string identity();
 /// One column of all items, in the order of their keys.
 std::vector<std::string> column(const readpast::queue &queue, std::string_view name);
 
-/// Waits until something is so; fails the test if it does not become so for a minute.
+/// Waits until something is so; fails the test if it does not become so for ten minutes.
 void until(const std::function<bool()> &is_so);
 
 /// The status of the error that a call throws; ok when it throws none.

@@ -187,7 +187,7 @@ TEST_CASE("what cannot be stored is left out, and holds up nobody") {
 
 TEST_CASE("leases outlast the work") {
     auto config = settings();
-    config.set("lease.ms", "3000").set("recover.interval_ms", "50");
+    config.set("lease.ms", "6000").set("recover.interval_ms", "50");
     const auto name = install();
     const readpast::queue brief(config, name), rival(config, name);
     enqueue(brief, {"slow"});
@@ -197,7 +197,7 @@ TEST_CASE("leases outlast the work") {
     run(
         worker,
         [&](job &job) {
-            for (int i = 0; i < 80; i++)
+            for (int i = 0; i < 140; i++)
                 lost = lost || job.lost() || rival.claim(1, 50ms);
         },
         [&] { return brief.stats().completed == 1; });

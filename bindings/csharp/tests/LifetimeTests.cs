@@ -117,11 +117,9 @@ namespace Readpast.Tests
         [Test]
         public void NoFinalizerWaits()
         {
-            QueueOptions options = TestQueue.Options;
-            options["lock.timeout_ms"] = options["query.timeout_ms"] = "60000";
             string name = TestQueue.Install();
             using (var server = Psql.Start())
-            using (Queue queue = Queue.Open(options, name))
+            using (Queue queue = Queue.Open(TestQueue.Options, name))
             using (Batch batch = TestQueue.Claimed(queue, "a"))
             {
                 server.Ask("BEGIN; LOCK TABLE readpast_csharp." + name.ToLowerInvariant() + "; SELECT 1");

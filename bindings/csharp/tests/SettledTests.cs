@@ -69,11 +69,9 @@ namespace Readpast.Tests
         [Test]
         public void PatienceIsOverWhenTheDatabaseDoesNotAnswer()
         {
-            QueueOptions options = TestQueue.Options;
-            options["lock.timeout_ms"] = options["query.timeout_ms"] = "60000";
             string name = TestQueue.Install();
             using (var server = Psql.Start())
-            using (Queue patient = Queue.Open(options, name))
+            using (Queue patient = Queue.Open(TestQueue.Options, name))
             {
                 TestQueue.Enqueue(patient, "a");
                 Worker worker = null;

@@ -26,7 +26,12 @@ namespace Readpast.Tests
                 {
                     { "schema", "readpast_csharp" },
                     { "poll.interval_ms", "20" },
-                    { "retry.budget_ms", "5000" },
+                    { "worker.hold_ms", "3600000" },
+                    // However busy the machine is, a call is given up only where a test says so.
+                    { "login.timeout_ms", "600000" },
+                    { "query.timeout_ms", "600000" },
+                    { "lock.timeout_ms", "600000" },
+                    { "retry.budget_ms", "600000" },
                 };
             }
         }

@@ -8,7 +8,7 @@ namespace Readpast.Tests
     /// <summary>Waits for what other threads do. How long it takes proves nothing; that it never comes does.</summary>
     internal static class Until
     {
-        internal static readonly TimeSpan Patience = TimeSpan.FromMinutes(1);
+        internal static readonly TimeSpan Patience = TimeSpan.FromMinutes(10);
 
         internal static void True(Func<bool> condition)
         {

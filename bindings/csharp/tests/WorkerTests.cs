@@ -167,7 +167,7 @@ namespace Readpast.Tests
         public void LeasesOutlastTheWork()
         {
             QueueOptions options = TestQueue.Options;
-            options["lease.ms"] = "3000";
+            options["lease.ms"] = "6000";
             options["recover.interval_ms"] = "50";
             string name = TestQueue.Install();
             using (Queue brief = Queue.Open(options, name))
@@ -178,7 +178,7 @@ namespace Readpast.Tests
                 Run(
                     new Worker(brief, item =>
                     {
-                        for (int i = 0; i < 80; i++)
+                        for (int i = 0; i < 140; i++)
                         {
                             using (Batch none = rival.Claim(1, TimeSpan.FromMilliseconds(50)))
                             {
@@ -235,7 +235,7 @@ namespace Readpast.Tests
             var thread = new Thread(() => thrown = Assert.Throws<QueueException>(() => worker.Run()));
             thread.Start();
             Until.True(() => queue.Stats().Completed == 1);
-            queue.Close(TimeSpan.FromSeconds(10));
+            queue.Close(Until.Patience);
             Until.Ended(thread);
             Assert.AreEqual(Status.Closed, ((QueueException)thrown).Status);
             StringAssert.Contains("Worker.Work", thrown.StackTrace, "where it was thrown first");

@@ -426,14 +426,14 @@ def test_what_a_newer_library_says_ends_no_worker(
 
 
 def test_a_handler_longer_than_the_lease_is_called_once_though_two_workers_wait() -> None:
-    name, settings = support.install(), support.settings(lease_ms=3000, recover_interval_ms=50)
+    name, settings = support.install(), support.settings(lease_ms=6000, recover_interval_ms=50)
     with readpast.Queue(name, **settings) as one, readpast.Queue(name, **settings) as other:
         support.enqueue(one, "slow")
         calls: list[str] = []
 
         async def work(item: Item) -> None:
             calls.append(item.key)
-            await asyncio.sleep(4)
+            await asyncio.sleep(7)
 
         rival = Worker(other, work, settle_timeout=support.PATIENCE)
         waiting = threading.Thread(target=rival.run)

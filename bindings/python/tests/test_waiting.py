@@ -31,42 +31,49 @@ def killer() -> Iterator[threading.Timer]:
     timer.cancel()
 
 
+def started(timer: threading.Timer, call: Callable[[], object]) -> None:
+    """The call, with what ends it under way: all of it where KeyboardInterrupt is expected, however early it comes."""
+    timer.start()
+    call()
+
+
 def test_other_threads_run_during_every_wait(queue: readpast.Queue) -> None:
-    """Were the lock held for as long as a wait, the counter would not move during it."""
-    ticks, done = 0, threading.Event()
+    """Were the interpreter's lock held for as long as a wait, what ends the wait here could not run."""
+    claims: list[Callable[[], readpast.Batch]] = [
+        lambda: queue.claim(wait=60),
+        lambda: queue._claim(queue._claiming(), 1, 60),
+    ]
+    for claim in claims:
+        enqueue = threading.Timer(0.2, support.enqueue, (queue, "a"))
+        enqueue.start()
+        with claim() as batch:
+            assert len(batch) == 1
+        enqueue.join()
+    with support.Psql() as psql:
 
-    def tick() -> None:
-        nonlocal ticks
-        while not done.wait(0.001):
-            ticks += 1
+        def let_go() -> None:
+            psql.wait_for_blocked()
+            psql.unlock()
 
-    def counts_during(call: Callable[[], object]) -> None:
-        before = ticks
-        call()
-        assert ticks - before >= 5
-
-    thread = threading.Thread(target=tick)
-    thread.start()
-    try:
-        counts_during(lambda: queue.claim(wait=0.5))
-        counts_during(lambda: queue._claim(queue._claiming(), 1, 0.5))
-        with support.Psql() as psql:
-            for call in (queue.stats, queue.claim, lambda: queue.enqueue({}), queue.recover, queue.purge):
-                psql.lock(queue_name(queue))
-                unlock = threading.Timer(0.5, psql.unlock)
-                unlock.start()
-                counts_during(call)
-                unlock.join()
-    finally:
-        done.set()
-        thread.join()
+        calls: list[Callable[[], object]] = [
+            queue.stats,
+            queue.claim,
+            lambda: queue.enqueue({}),
+            queue.recover,
+            queue.purge,
+        ]
+        for call in calls:
+            psql.lock(queue_name(queue))
+            thread = threading.Thread(target=let_go)
+            thread.start()
+            call()
+            thread.join()
 
 
 def test_ctrl_c_ends_a_wait(queue: readpast.Queue, killer: threading.Timer) -> None:
-    killer.start()
     begun = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        queue.claim(wait=3600)
+        started(killer, lambda: queue.claim(wait=3600))
     assert time.monotonic() - begun < support.PATIENCE
     assert queue.claim().status is Status.EMPTY, "nothing stays interrupted"
 
@@ -76,9 +83,9 @@ def test_ctrl_c_ends_a_wait_whichever_thread_the_system_gives_it_to(queue: readp
     end = threading.Timer(support.PATIENCE, queue.interrupt)
     end.start()
     try:
-        threading.Timer(0.3, lambda: signal.pthread_kill(threading.get_ident(), signal.SIGINT)).start()
+        other = threading.Timer(0.3, lambda: signal.pthread_kill(threading.get_ident(), signal.SIGINT))
         with pytest.raises(KeyboardInterrupt):
-            queue.claim(wait=3600)
+            started(other, lambda: queue.claim(wait=3600))
         assert end.is_alive()
     finally:
         end.cancel()
@@ -118,9 +125,8 @@ def test_ctrl_c_ends_an_iteration(queue: readpast.Queue, killer: threading.Timer
     support.enqueue(queue, "a")
     items = queue.items()
     queue.settle(next(items).complete())
-    killer.start()
     with pytest.raises(KeyboardInterrupt):
-        next(items)
+        started(killer, lambda: next(items))
     assert queue.stats().completed == 1
 
 
@@ -174,7 +180,7 @@ def test_what_is_claimed_at_that_very_moment_is_given_back(
 
 
 def test_failures_of_a_wait_are_raised_where_it_was_asked_for(queue: readpast.Queue) -> None:
-    threading.Timer(0.2, queue.shutdown, (10,)).start()
+    threading.Timer(0.2, queue.shutdown, (support.PATIENCE,)).start()
     with pytest.raises(readpast.errors.ClosedError) as caught:
         queue.claim(wait=3600)
     assert any(entry.name == "test_failures_of_a_wait_are_raised_where_it_was_asked_for" for entry in caught.traceback)
