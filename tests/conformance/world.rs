@@ -1,8 +1,10 @@
 //! What surrounds a cell of the table: a schema of its own on one of the servers, roles, connection strings, and faults.
 
 use crate::driver::{Place, Scenario, Variables, matches};
-use readpast::{config::Config, ident::QueueName, install::install, item::Value as Cell, spec::QueueSpec};
+use readpast::item::{Rows, Value as Cell};
+use readpast::{config::Config, for_tests::Session, ident::QueueName, install::install, spec::QueueSpec};
 use serde_json::{Map, Value, json};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -13,12 +15,14 @@ use support::scratch::Proxy;
 use support::scripted::server::Server as Scripted;
 
 /// How long the driver waits for something to be seen on the server.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The surroundings of one scenario in one language.
 pub struct World<'a> {
     pub variables: Variables,
     database: Option<&'a Database>,
+    /// The driver's own connection, once it was needed. It stays: what a session holds is held until the scenario ends.
+    session: RefCell<Option<Session>>,
     scripted: Option<Scripted>,
     settings: Map<String, Value>,
     schema: String,
@@ -46,8 +50,11 @@ impl<'a> World<'a> {
             (None, database) => database.expect("every other place is a database").connection(),
         };
         let queue = scenario.queue.as_ref().and_then(|spec| spec["queue"].as_str()).unwrap_or("Work").to_owned();
+        // A call is given up where a scenario says so, and nowhere else, however busy the machine is.
         let mut settings = json!({
-            "connection": connection, "retry.budget_ms": "20000", "retry.longest_ms": "50", "poll.interval_ms": "200",
+            "connection": connection, "retry.budget_ms": "600000", "retry.longest_ms": "50", "poll.interval_ms": "200",
+            "login.timeout_ms": "120000", "query.timeout_ms": "600000", "lock.timeout_ms": "600000",
+            "pool.acquire_ms": "600000",
         });
         if scripted.is_none() {
             settings["schema"] = schema.clone().into();
@@ -68,8 +75,18 @@ impl<'a> World<'a> {
         ] {
             variables.insert(name.to_owned(), value);
         }
-        let mut world =
-            Self { variables, database, scripted, settings, schema, queue, proxy: None, lock: None, roles: Vec::new() };
+        let mut world = Self {
+            variables,
+            database,
+            session: RefCell::new(None),
+            scripted,
+            settings,
+            schema,
+            queue,
+            proxy: None,
+            lock: None,
+            roles: Vec::new(),
+        };
         if world.scripted.is_none()
             && let Some(spec) = &scenario.queue
         {
@@ -154,15 +171,20 @@ impl<'a> World<'a> {
 
     fn run(&self, statement: &str) {
         for statement in statements(statement) {
-            let done = self.database().session().execute(&statement, &[]);
-            done.unwrap_or_else(|error| panic!("{statement}: {error}"));
+            self.execute(&statement);
         }
+    }
+
+    fn execute(&self, statement: &str) -> Rows {
+        let mut session = self.session.borrow_mut();
+        let session = session.get_or_insert_with(|| self.database().session());
+        session.execute(statement, &[]).unwrap_or_else(|error| panic!("{statement}: {error}"))
     }
 
     /// The first value of a query.
     fn look(&self, query: &str) -> Value {
         let query = self.fill_in(query);
-        let rows = self.database().session().execute(&query, &[]).unwrap_or_else(|error| panic!("{query}: {error}"));
+        let rows = self.execute(&query);
         match rows.value(0, 0) {
             Cell::Null => Value::Null,
             Cell::Boolean(value) => value.into(),

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long a step with `repeat` is repeated.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The part of a scenario's surroundings that its steps see.
 pub trait Surroundings {
