@@ -76,7 +76,7 @@ choose_port() { as_owner tee "$data/port.conf" >/dev/null <<<"port = $((20000 + 
 start() {
     local attempt
     for attempt in {1..20}; do
-        if as_owner "$programs/pg_ctl" start --pgdata="$data" --log="$dir/log" --wait --silent >/dev/null 2>&1; then
+        if as_owner "$programs/pg_ctl" start --pgdata="$data" --log="$dir/log" --wait --timeout=600 --silent >/dev/null 2>&1; then
             return
         fi
         tail -n 5 "$dir/log" | grep --quiet 'Address already in use' || break

@@ -39,7 +39,7 @@ make_windows() {
 # The first program in an idle Windows starts its services, which keep that program's output open: who reads it to its end
 # would wait for them. So one runs all the time, which has no output.
 keep_windows() {
-    local patience=600
+    local patience=6000
     # What was left behind by a run that was killed.
     "$(program wineserver64)" --kill || true
     "$(program wineserver64)" --persistent

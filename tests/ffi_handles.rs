@@ -337,7 +337,7 @@ fn in_child(body: impl FnOnce()) {
             libc::_exit(i32::from(ended.is_err()));
         }
         let mut status = 0;
-        let deadline = Instant::now() + Duration::from_secs(120);
+        let deadline = Instant::now() + Duration::from_secs(600);
         let ended = loop {
             match libc::waitpid(child, &mut status, libc::WNOHANG) {
                 0 if Instant::now() > deadline => libc::kill(child, libc::SIGKILL),

@@ -221,18 +221,31 @@ mod tests {
         let second = thread.ask(LONG, |link| (std::thread::current().id(), link.clone()));
         assert_eq!(second.unwrap(), (first.unwrap(), Some("kept".to_owned())));
         let desk = Arc::clone(&thread.desk);
+        let begun = Instant::now();
         drop(thread);
-        assert!(matches!(*desk.state.lock(), State::Ended));
-        assert_eq!((given_up.count(), given_up.hanging()), (0, 0));
+        // On a busy machine the end may take longer than its owner waits for it.
+        if begun.elapsed() < CLOSING {
+            assert!(matches!(*desk.state.lock(), State::Ended));
+            assert_eq!((given_up.count(), given_up.hanging()), (0, 0));
+        }
     }
 
     #[test]
     fn what_takes_too_long_is_left_and_counted_until_it_ends() {
-        let given_up: Arc<GivenUp> = Arc::default();
-        let mut thread = OwnThread::<()>::start(&given_up).unwrap();
-        let (release, wait) = channel::<()>();
-        let left = thread.ask(Duration::from_millis(1), move |_| wait.recv());
-        assert!(matches!(left, Err(Unanswered::TooLong)));
+        let (given_up, mut thread, release) = loop {
+            let given_up: Arc<GivenUp> = Arc::default();
+            let mut thread = OwnThread::<()>::start(&given_up).unwrap();
+            let ((begin, begun), (release, wait)) = (channel(), channel::<()>());
+            let left = thread.ask(Duration::from_millis(1), move |_| {
+                let _ = begin.send(());
+                wait.recv()
+            });
+            assert!(matches!(left, Err(Unanswered::TooLong)));
+            // What has not begun when it is left does not hang.
+            if begun.recv().is_ok() {
+                break (given_up, thread, release);
+            }
+        };
         assert_eq!((given_up.count(), given_up.hanging()), (1, 1));
         assert!(matches!(thread.ask(LONG, |_| ()), Err(Unanswered::TooLong)), "at once");
         let desk = Arc::clone(&thread.desk);

@@ -134,11 +134,12 @@ mod tests {
     fn known(work: impl FnOnce() + Send + 'static) -> Thread {
         let (tell, told) = mpsc::channel();
         thread::spawn(move || {
-            tell.send(this_thread()).unwrap();
+            // It looks itself: before others do it may have ended.
+            let number = this_thread();
+            tell.send(Thread { number, begun: look(number).unwrap().begun }).unwrap();
             work();
         });
-        let number = told.recv().unwrap();
-        Thread { number, begun: look(number).unwrap().begun }
+        told.recv().unwrap()
     }
 
     #[test]

@@ -126,7 +126,7 @@ fn workers_at_once_keep_the_order(given: &Given) {
             scope.spawn(move || {
                 let done = || log.lock().unwrap().values().map(|(taken, _)| taken.len()).sum::<usize>() == 36;
                 let mut round = worker;
-                let deadline = Instant::now() + Duration::from_secs(60);
+                let deadline = Instant::now() + Duration::from_secs(600);
                 while !done() {
                     assert!(Instant::now() < deadline, "it does not end");
                     let batch = queue.claim(2, Duration::from_millis(20)).unwrap();

@@ -101,7 +101,7 @@ fn claims_recover_by_themselves(given: &Given) {
     dead.take();
     given.meddle(RUN_OUT, "Payload = 'x'");
     let alive = given.open(&[("recover.interval_ms", "10"), ("poll.interval_ms", "10")]);
-    let taken = alive.claim(1, Duration::from_secs(60)).unwrap();
+    let taken = alive.claim(1, Duration::from_secs(600)).unwrap();
     assert_eq!(taken[0].attempt, 2);
 }
 

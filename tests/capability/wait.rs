@@ -1,6 +1,7 @@
 //! Waiting for items, and being called off.
 
-use readpast::item::{Action, ItemState, NewItem};
+use readpast::for_tests::Session;
+use readpast::item::{Action, ItemState, NewItem, Value};
 use std::{
     sync::Arc,
     thread::JoinHandle,
@@ -137,11 +138,15 @@ fn an_idle_process_polls_once_per_interval(given: &Given) {
     if given.server.is_sql_server() {
         return; // Counted by the server's own statistics, which are PostgreSQL's here; the scripted peer counts for both.
     }
-    let queue: Arc<dyn Api> = given.queue(&[("poll.interval_ms", "3600000")]).into();
+    given.queue(&[]);
     let function = format!("next_{}_set_trx", given.table().rsplit('"').nth(1).unwrap());
     let mut session = given.session();
     session.execute("ALTER SYSTEM SET track_functions = 'pl'", &[]).unwrap();
     session.execute("SELECT pg_reload_conf()", &[]).unwrap();
+    // What is opened then counts from the start.
+    let tracked = "SELECT current_setting('track_functions')";
+    wait_until("calls are counted", || shown(&mut given.session(), tracked) == "pl");
+    let queue = given.open(&[("poll.interval_ms", "3600000")]);
     std::thread::scope(|scope| {
         for _ in 0..5 {
             scope.spawn(|| {
@@ -154,9 +159,26 @@ fn an_idle_process_polls_once_per_interval(given: &Given) {
     // Closing ends the connections, and with them the delay of their statistics.
     queue.close(LONG).unwrap();
     let count =
-        format!("SELECT COALESCE(SUM(calls), 0)::bigint FROM pg_stat_user_functions WHERE funcname = '{function}'");
-    let rows = session.execute(&count, &[]).unwrap();
-    let calls = rows.value(0, 0);
+        format!("SELECT COALESCE(SUM(calls), 0)::text FROM pg_stat_user_functions WHERE funcname = '{function}'");
+    let mut calls = || shown(&mut session, &count).parse::<u64>().unwrap();
+    wait_until("the statistics are there", || calls() >= 1);
     // Threads that found the queue's state unknown at first may each have looked once; then one look was enough for all.
-    assert!(matches!(calls, readpast::item::Value::Integer(0..=5)), "{calls:?} looks for 50 waits");
+    let calls = calls();
+    assert!(calls <= 5, "{calls} looks for 50 waits");
+}
+
+/// A text that a query gives.
+fn shown(session: &mut Session, query: &str) -> String {
+    match session.execute(query, &[]).unwrap().value(0, 0) {
+        Value::Text(text) => text.to_owned(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(600);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "never: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }

@@ -99,12 +99,15 @@ fn a_webhook_is_told_once_when_it_begins_and_once_when_it_ends() {
     assert_eq!(hook.told(), ["backlog firing"], "once");
 
     shell.ok(&shell.script(&["--until-empty"], "exit 65"));
-    until("it is over, and they have failed", || hook.told().len() == 3);
+    let count = |what: &str| hook.told().iter().filter(|told| *told == what).count();
+    until("it is over, and they have failed", || count("backlog cleared") > 0 && count("failed_per_minute firing") > 0);
     let mut told = hook.told();
+    // On a machine that stalls the minute may be over already.
+    told.retain(|told| told != "failed_per_minute cleared");
     told.sort();
     assert_eq!(told, ["backlog cleared", "backlog firing", "failed_per_minute firing"]);
     shell.fill(3);
-    until("it holds again", || hook.told().last().is_some_and(|last| last == "backlog firing"));
+    until("it holds again", || count("backlog firing") == 2);
 
     shell.look("WITH gone AS (DELETE FROM readpast.queue_spec) SELECT 1");
     until("a queue that is gone troubles nobody", || {

@@ -1,6 +1,7 @@
 //! `enqueue`.
 
-use crate::shell::{Shell, signal, until};
+use crate::shell::{Shell, signal_twice, until};
+use rustix::process::Signal;
 use std::fs;
 use std::io::Write;
 use std::process::Stdio;
@@ -121,9 +122,8 @@ fn an_interrupt_stops_between_batches() {
     let line = b"{\"Recipient\": \"a\"}\n";
     stdin.write_all(line).unwrap();
     shell.db.wait_for("SELECT COUNT(*) FROM readpast.mail", "1");
-    // Twice at once, which is one: the second by itself would end it without a word.
-    signal("INT", child.id());
-    signal("INT", child.id());
+    // Two at once, which are one: the second by itself would end it without a word.
+    signal_twice([Signal::INT, Signal::TERM], child.id());
     // It sees with the next line that it is to stop.
     until("the command has ended", || {
         let _ = stdin.write_all(line);

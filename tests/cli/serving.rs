@@ -369,7 +369,7 @@ fn slow_clients_keep_nobody_waiting_and_are_dropped() {
     let mut rest = Vec::new();
     // Its read ends when the server gives up; only then is it known that it did.
     let _ = slow[0].read_to_end(&mut rest);
-    assert!(begun.elapsed() < Duration::from_secs(119), "the server let go");
+    assert!(begun.elapsed() < Duration::from_secs(599), "the server let go");
     assert!(!String::from_utf8_lossy(&rest).contains(" 200 "), "{rest:?}");
 }
 

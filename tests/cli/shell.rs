@@ -1,6 +1,7 @@
 //! Runs the command in a folder and a database of the test's own.
 
 use readpast::{QueueSpec, install};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -235,6 +236,12 @@ pub fn signal(name: &str, id: u32) {
     assert!(status.success(), "{id} is there to get {name}");
 }
 
+/// Sends two signals at once. They differ, since of two that are the same it might get only one.
+pub fn signal_twice(signals: [Signal; 2], id: u32) {
+    let process = Pid::from_raw(id.try_into().unwrap()).unwrap();
+    signals.into_iter().for_each(|signal| kill_process(process, signal).unwrap());
+}
+
 /// Whether a process is there and not merely waiting to be reaped.
 pub fn is_running(id: &str) -> bool {
     let stat = fs::read_to_string(Path::new("/proc").join(id.trim()).join("stat")).unwrap_or_default();
@@ -243,7 +250,7 @@ pub fn is_running(id: &str) -> bool {
 
 /// Waits until something is so.
 pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(120);
+    let deadline = Instant::now() + Duration::from_secs(600);
     while !is_so() {
         assert!(Instant::now() < deadline, "never: {what}");
         thread::sleep(Duration::from_millis(10));

@@ -27,7 +27,7 @@ fn until_some_are(shell: &Shell, state: &str) {
 fn many_workers_on_a_copy_are_told_of() {
     let shell = Shell::new();
     shell.fill(2);
-    let done = shell.run(&["stress", "Mail", "--workers", "4", "--items", "200"]);
+    let done = shell.run(&["stress", "Mail", "--workers", "4", "--items", "200", "--for", "30m"]);
     assert_eq!(done.status, Some(0), "{done:?}");
     for words in [
         "queue Mail, a copy: 4 workers, 200 items\n",
@@ -49,8 +49,8 @@ fn many_workers_on_a_copy_are_told_of() {
 #[test]
 fn workers_that_die_lose_nothing() {
     let shell = Shell::new();
-    let options = ["--workers", "4", "--items", "150", "--batch", "3", "--kill", "20", "--handler", "1ms", "--json"];
-    let done = shell.run(&[&["stress", "Mail"][..], &options].concat());
+    let options = ["--workers", "4", "--items", "150", "--batch", "3", "--kill", "20", "--handler", "1ms"];
+    let done = shell.run(&[&["stress", "Mail", "--for", "30m", "--json"][..], &options].concat());
     assert_eq!(done.status, Some(0), "{done:?}");
     let report: &Value = &done.json()[0];
     let number = |name: &str| report[name].as_i64().unwrap_or_else(|| panic!("{name} in {report}"));
@@ -119,7 +119,7 @@ fn duplicates_are_left_out_and_not_lost() {
     let text = r#"{"queue": "Job", "columns": [{"name": "Work", "type": "text(2)", "nullable": false}],
         "dedup": {"columns": ["Work"]}}"#;
     install(&shell.db.config(&[]), Some(&QueueSpec::from_json(text).unwrap())).unwrap();
-    let done = shell.run(&["stress", "Job", "--workers", "2", "--items", "2592", "--batch", "100"]);
+    let done = shell.run(&["stress", "Job", "--workers", "2", "--items", "2592", "--batch", "100", "--for", "30m"]);
     assert_eq!(done.status, Some(0), "{done:?}");
     for words in [
         "queue Job, a copy: 2 workers, 1332 items\n",

@@ -35,7 +35,7 @@ const KILLS: usize = 20;
 const MAX_ATTEMPTS: i32 = 10;
 
 /// After this long something is stuck, whatever the machine.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_secs(1800);
 
 fn main() {
     if let Ok(order) = env::var(worker::ORDER) {

@@ -227,7 +227,7 @@ fn a_service_polls_on_its_timer_until_nothing_is_left(server: Server) {
     // Or it lets the claim wait: what somebody else inserts meanwhile ends the wait at the next look.
     let waiting = place.open(spec.queue.as_str(), &[("poll.interval_ms", "20")]);
     std::thread::scope(|scope| {
-        let taken = scope.spawn(|| waiting.claim(1, Duration::from_secs(20)).unwrap());
+        let taken = scope.spawn(|| waiting.claim(1, Duration::from_secs(600)).unwrap());
         place.run(&insert("4"));
         assert_eq!(taken.join().unwrap()[0].column("Request"), "4");
     });

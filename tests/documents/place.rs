@@ -19,6 +19,7 @@ use std::{
 };
 use support::api::{Api, Layer};
 use support::fixture::Settings;
+use support::limit::{PATIENT, patient};
 
 /// A server that the environment names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,9 +53,8 @@ impl Server {
     }
 
     fn run(self, statement: &str) {
-        let mut config = Config::new();
-        config.set("connection", &env::var(self.variable()).unwrap()).unwrap();
-        Session::open(&config).unwrap().execute(statement, &[]).unwrap_or_else(|e| panic!("{statement}: {e}"));
+        let mut session = Session::open(&patient(&env::var(self.variable()).unwrap())).unwrap();
+        session.execute(statement, &[]).unwrap_or_else(|e| panic!("{statement}: {e}"));
     }
 }
 
@@ -96,8 +96,9 @@ impl Place {
 
     /// Settings for this database.
     pub fn settings(&self, more: &[(&str, &str)]) -> Vec<(String, String)> {
-        let common = [("connection", self.connection.as_str()), ("retry.budget_ms", "20000")];
-        common.iter().chain(more).map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+        let connection = [("connection", self.connection.as_str())];
+        let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+        connection.iter().chain(PATIENT).chain(more).map(owned).collect()
     }
 
     /// Adopts the table by one of the descriptions in `sql/specs`, with a change to its text where a test needs one.

@@ -69,7 +69,7 @@ fn a_lost_item(server: Server) {
             // Whoever inserts the same waits for what becomes of this: so the procedure stands at its work.
             holder.execute("INSERT INTO reputation_count (reputation, records) VALUES (5, 0)", &[])?;
             scope.spawn(|| run(&place));
-            let deadline = Instant::now() + Duration::from_secs(120);
+            let deadline = Instant::now() + Duration::from_secs(600);
             while queue.stats().unwrap().count(ItemState::Processing) == 0 {
                 assert!(Instant::now() < deadline, "it should take the item");
                 thread::sleep(Duration::from_millis(5));

@@ -97,9 +97,25 @@ fn a_connection_cut_after_the_answer_is_noticed_by_the_next_call_only() {
 
 #[test]
 fn an_answer_that_never_comes_is_cancelled_and_asked_for_again() {
-    let story = settle_with(vec![Fault::Spoilt(|_| Reply::silence())], &[("query.timeout_ms", "1000")]);
-    story.assert_done_once(2, 1);
-    assert_eq!(story.server.peer.attentions(), 1);
+    let server = Server::start();
+    // Only the settle is in such a hurry: a claim whose answer comes too late is lost.
+    let (queue, patient) = (server.open(&[("query.timeout_ms", "1000")]), server.open(&[]));
+    put(&patient, &["a"]);
+    let batch = take(&patient, 1);
+    let before = queue.connections();
+    server.fault("[Modify_Job", Fault::Spoilt(|_| Reply::silence()));
+    let outcomes = queue.settle(&all(&batch, Action::Complete), None).unwrap();
+    assert_eq!((outcomes[0].answer, outcomes[0].state), (Answer::Ok, Some(ItemState::Completed)));
+    assert_eq!(server.ledger().settled.len(), 1, "it took effect once");
+    // A machine that stalls may cost more tries, and connections.
+    let requests = server.requests("[Modify_Job");
+    assert!(requests.len() >= 2 && requests.iter().all(|request| request.values() == requests[0].values()));
+    let attention = |event: &Event| matches!(event, Event::Attention { .. });
+    server.peer.wait_until("the attention", |events| events.iter().any(attention));
+    let after = queue.connections();
+    let given_up = after.given_up - before.given_up;
+    assert!(after.opened - before.opened <= given_up, "its connection is kept: {before:?}, {after:?}");
+    assert!(take(&queue, 1).is_empty(), "the queue goes on");
 }
 
 #[test]

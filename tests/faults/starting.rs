@@ -73,7 +73,7 @@ fn one_thread_makes_the_first_look_up() {
         again("starting::one_thread_makes_the_first_look_up", "Driver={Nobody's};Server=x;", r#"exec "$@""#);
     let mut child = Started(command.env("ODBCSYSINI", &folder).stdout(Stdio::piped()).spawn().unwrap());
     wait_for_lines(child.0.stdout.take().unwrap(), "opening", THREADS);
-    let deadline = Instant::now() + Duration::from_secs(120);
+    let deadline = Instant::now() + Duration::from_secs(600);
     while !(all_asleep(child.0.id()) && readers(child.0.id(), &pipe) > 0) {
         assert!(Instant::now() < deadline, "nobody looks into odbcinst.ini");
         thread::sleep(Duration::from_millis(10));

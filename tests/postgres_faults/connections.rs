@@ -8,6 +8,9 @@ use readpast::queue::Queue;
 use std::time::Duration;
 use support::scratch::{Proxy, Scratch, all, changed, config, item};
 
+/// After this long something hangs, whatever the machine.
+const LONG: Duration = Duration::from_secs(600);
+
 /// A proxy to the server, and the connection string that leads there by way of it.
 pub fn proxy_to(scratch: &Scratch) -> (Proxy, String) {
     let connection = scratch.connection();
@@ -23,6 +26,10 @@ pub fn open_through(scratch: &Scratch, settings: &[(&str, &str)]) -> (Proxy, Que
     (proxy, Queue::open(&config(&through, settings), "Job").unwrap())
 }
 
+/// How many connections of the library the server has. One that was ended may stand there a while longer.
+const OPEN: &str = "SELECT COUNT(*) FROM pg_stat_activity \
+                    WHERE datname = current_database() AND application_name = 'readpast'";
+
 #[test]
 fn connections_ended_while_idle_do_not_fail_a_call() {
     let scratch = Scratch::new();
@@ -31,6 +38,7 @@ fn connections_ended_while_idle_do_not_fail_a_call() {
     assert_eq!(scratch.terminate_connections(), "1");
     assert_eq!(queue.settle(&all(&batch, Action::Complete), None).unwrap()[0].answer, Answer::Ok);
     for _ in 0..3 {
+        scratch.wait_for(OPEN, "1");
         assert_eq!(scratch.terminate_connections(), "1");
         queue.enqueue(&[item("a")], None).unwrap();
     }
@@ -87,13 +95,13 @@ fn a_worker_may_hear_late_that_somebody_has_completed_what_it_gave_back() {
     );
     proxy.lose_answer_to("\"Error\"");
     let engine = Engine::new(&queue, Terms { until_empty: true, ..Terms::default() });
-    let Taken::Items(batch) = engine.take(2, Duration::from_secs(60)).unwrap() else { panic!("two items are due") };
+    let Taken::Items(batch) = engine.take(2, LONG).unwrap() else { panic!("two items are due") };
     let mut ended = all(&batch, Action::Complete);
     assert_eq!(ended.len(), 2);
     ended[1] = Settlement { delay_ms: Some(0), ..Settlement::new(&batch.get(1).unwrap(), Action::Retry) };
     engine.end(&ended);
-    assert!(matches!(engine.take(1, Duration::from_secs(60)).unwrap(), Taken::Stopping));
-    engine.close(Duration::from_secs(60)).unwrap();
+    assert!(matches!(engine.take(1, LONG).unwrap(), Taken::Stopping));
+    engine.close(LONG).unwrap();
     assert!(proxy.has_lost_it());
     assert_eq!((engine.figures().settled, engine.figures().lost), (2, 0));
     assert_eq!(scratch.look("SELECT COUNT(*) FROM readpast.job WHERE status = 'Completed'"), "2");
@@ -138,7 +146,7 @@ fn an_enqueue_whose_answer_is_lost_adds_nothing_twice() {
 #[test]
 fn a_claim_whose_answer_is_lost_is_made_again_and_its_items_come_back_with_the_lease() {
     let scratch = Scratch::new();
-    let (proxy, queue) = open_through(&scratch, &[("lease.ms", "10")]);
+    let (proxy, queue) = open_through(&scratch, &[("lease.ms", "10"), ("recover.interval_ms", "3600000")]);
     queue.enqueue(&[item("a"), item("b")], None).unwrap();
     queue.claim(1, Duration::ZERO).unwrap();
     queue.recover(10).unwrap();
@@ -183,7 +191,6 @@ fn connections_to_a_server_that_failed_are_not_used_again() {
     });
     assert_eq!(scratch.terminate_connections(), "3");
     queue.stats().unwrap();
-    let open = "SELECT COUNT(*) FROM pg_stat_activity \
-                WHERE datname = current_database() AND application_name = 'readpast'";
-    assert_eq!(scratch.look(open), "1", "one new connection, and it was enough");
+    // One new connection, and it was enough.
+    scratch.wait_for(OPEN, "1");
 }

@@ -1,6 +1,7 @@
 //! Programs that end while a call of theirs was given up. They end as they would have. The tests start themselves again.
 
 use super::connections::proxy_to;
+use super::open_at_last;
 use readpast::error::ErrorKind;
 use readpast::queue::Queue;
 use std::env;
@@ -28,7 +29,7 @@ fn again(test: &str, connection: &str) -> Child {
 fn while_a_call_waits_for_a_silent_server() {
     if let Ok(through) = env::var(CONNECTION) {
         let settings = [("query.timeout_ms", "2000"), ("retry.budget_ms", "0")];
-        let queue = Queue::open(&config(&through, &settings), "Job").unwrap();
+        let queue = open_at_last(&config(&through, &settings));
         println!("\nopen");
         stdin().read_line(&mut String::new()).unwrap();
         // Given up, so that its thread is left behind.

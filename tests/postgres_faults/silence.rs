@@ -2,8 +2,9 @@
 //! ever then. Every call comes to an end, and on another connection to its outcome.
 
 use super::connections::{open_through, proxy_to};
-use super::{claim_new, completions, watch_completions};
+use super::{claim_new, completions, open_at_last, watch_completions};
 use readpast::error::{Error, ErrorKind};
+use readpast::for_tests::Session;
 use readpast::item::{Action, Answer, Lease, Settlement};
 use readpast::queue::Queue;
 use readpast::{Engine, engine::Taken, engine::Terms};
@@ -12,15 +13,25 @@ use std::time::{Duration, Instant};
 use support::limit::{SOON, in_time};
 use support::scratch::{Scratch, Silence, all, config, item};
 
-/// Calls are given up after this and a few seconds. What is not silent has to be done in this time on a busy machine.
-const SHORT: &[(&str, &str)] = &[("query.timeout_ms", "2000"), ("login.timeout_ms", "5000")];
+const WORKER: (&str, &str) = ("worker", "w");
+
+/// Calls are given up after this and a few seconds; a log-in, which a busy machine may take long for, is not.
+const SHORT: &[(&str, &str)] = &[WORKER, ("query.timeout_ms", "2000")];
+
+/// The same where it is a log-in that falls silent.
+const SHORT_LOG_IN: &[(&str, &str)] = &[WORKER, ("query.timeout_ms", "2000"), ("login.timeout_ms", "5000")];
+
+/// A handle of the same worker with time for what is not to fall silent: a claim whose answer comes too late is lost.
+fn patient(scratch: &Scratch) -> Queue {
+    scratch.open(&[WORKER])
+}
 
 /// Opens the queue when the first connection falls silent there: without a second try, and then with one.
-fn open_beside(silence: &Silence) -> Error {
+fn open_beside(silence: &Silence, settings: &[(&str, &str)]) -> Error {
     let scratch = Scratch::new();
     let (proxy, through) = proxy_to(&scratch);
     proxy.fall_silent(silence.clone());
-    let once = [SHORT, &[("retry.budget_ms", "0")]].concat();
+    let once = [settings, &[("retry.budget_ms", "0")]].concat();
     let error = in_time(|| {
         loop {
             let error = Queue::open(&config(&through, &once), "Job").unwrap_err();
@@ -31,7 +42,7 @@ fn open_beside(silence: &Silence) -> Error {
         }
     });
     proxy.fall_silent(silence.clone());
-    let queue = in_time(|| Queue::open(&config(&through, SHORT), "Job").unwrap());
+    let queue = in_time(|| Queue::open(&config(&through, settings), "Job").unwrap());
     assert!(proxy.has_fallen_silent(), "{silence:?}");
     in_time(|| queue.enqueue(&[item("a")], None).unwrap());
     error
@@ -39,14 +50,14 @@ fn open_beside(silence: &Silence) -> Error {
 
 #[test]
 fn at_the_start_of_a_connection() {
-    let error = open_beside(&Silence::AtItsStart);
+    let error = open_beside(&Silence::AtItsStart, SHORT_LOG_IN);
     assert_eq!(error.kind(), ErrorKind::Unreachable, "{error}");
 }
 
 /// After the password: libpq's time-out is over, and the driver asks for more.
 #[test]
 fn in_the_middle_of_a_log_in() {
-    let error = open_beside(&Silence::Before("DateStyle".to_owned()));
+    let error = open_beside(&Silence::Before("DateStyle".to_owned()), SHORT_LOG_IN);
     assert_eq!(error.kind(), ErrorKind::Unreachable, "{error}");
     assert!(error.message().contains("given up") && error.message().contains("check that the server runs"), "{error}");
 }
@@ -54,14 +65,14 @@ fn in_the_middle_of_a_log_in() {
 #[test]
 fn in_the_settings_of_a_session() {
     for silence in [Silence::Before("lock_timeout".to_owned()), Silence::After("lock_timeout".to_owned())] {
-        let error = open_beside(&silence);
+        let error = open_beside(&silence, SHORT);
         assert_eq!(error.kind(), ErrorKind::ConnectionLost, "{error}");
     }
 }
 
 #[test]
 fn in_the_look_up_of_a_queue() {
-    let error = open_beside(&Silence::Before("queue_catalog".to_owned()));
+    let error = open_beside(&Silence::Before("queue_catalog".to_owned()), SHORT);
     assert_eq!(error.kind(), ErrorKind::ConnectionLost, "{error}");
     assert!(error.message().contains("given up"), "{error}");
 }
@@ -75,9 +86,12 @@ fn in_a_claim() {
     proxy.fall_silent(Silence::Before("r.c1".to_owned()));
     let batch = in_time(|| queue.claim(1, Duration::ZERO).unwrap());
     assert!(proxy.has_fallen_silent());
-    assert_eq!((batch.len(), batch.get(0).unwrap().attempt()), (1, 1));
     let connections = queue.connections();
-    assert_eq!((connections.given_up, connections.hanging, connections.open), (1, 1, 1), "{connections:?}");
+    assert!(connections.given_up >= 1 && connections.hanging >= 1 && connections.open == 1, "{connections:?}");
+    // On a machine that stalls another try may have been given up, and the item be lost with it.
+    if connections.given_up == 1 {
+        assert_eq!((batch.len(), batch.get(0).unwrap().attempt()), (1, 1));
+    }
 }
 
 /// Settles an item with an answer by which its request is known.
@@ -86,7 +100,7 @@ fn settle_beside(silence: fn(String) -> Silence) {
     let scratch = Scratch::new();
     watch_completions(&scratch);
     let (proxy, queue) = open_through(&scratch, SHORT);
-    let batch = claim_new(&queue, 2);
+    let batch = claim_new(&patient(&scratch), 2);
     let settlements: Vec<_> =
         all(&batch, Action::Complete).into_iter().map(|one| Settlement { response: Some(TOLD), ..one }).collect();
     proxy.fall_silent(silence(TOLD.to_owned()));
@@ -94,7 +108,7 @@ fn settle_beside(silence: fn(String) -> Silence) {
     assert!(proxy.has_fallen_silent());
     assert!(outcomes.iter().all(|outcome| outcome.answer == Answer::Ok), "{outcomes:?}");
     assert_eq!(completions(&scratch), "2");
-    assert_eq!(queue.connections().given_up, 1);
+    assert!(queue.connections().given_up >= 1);
 }
 
 #[test]
@@ -111,14 +125,22 @@ fn in_a_settle_after_its_commit() {
 fn at_the_end_of_the_budget_an_outcome_is_unknown_and_can_be_learnt() {
     let scratch = Scratch::new();
     watch_completions(&scratch);
-    let (proxy, queue) = open_through(&scratch, &[SHORT, &[("retry.budget_ms", "0")]].concat());
-    let batch = claim_new(&queue, 1);
+    let (proxy, through) = proxy_to(&scratch);
+    let queue = open_at_last(&config(&through, &[SHORT, &[("retry.budget_ms", "0")]].concat()));
+    let later = patient(&scratch);
+    let batch = claim_new(&later, 1);
     let settlements = [Settlement { response: Some("told by this"), ..all(&batch, Action::Complete).remove(0) }];
     proxy.fall_silent(Silence::After("told by this".to_owned()));
-    let error = in_time(|| queue.settle(&settlements, None).unwrap_err());
+    let error = in_time(|| {
+        loop {
+            let error = queue.settle(&settlements, None).unwrap_err();
+            // A busy machine may take too long before it comes to that.
+            if proxy.has_fallen_silent() {
+                break error;
+            }
+        }
+    });
     assert_eq!(error.kind(), ErrorKind::OutcomeUnknown, "{error}");
-    // With tries: nothing is silent any more, but a busy machine may lose one.
-    let later = scratch.open(&[]);
     let outcomes = in_time(|| later.settle(&settlements, error.operation()).unwrap());
     assert_eq!((outcomes[0].answer, completions(&scratch).as_str()), (Answer::Ok, "1"));
 }
@@ -139,7 +161,7 @@ fn in_an_enqueue() {
 fn in_a_renewal() {
     let scratch = Scratch::new();
     let (proxy, queue) = open_through(&scratch, SHORT);
-    let batch = claim_new(&queue, 1);
+    let batch = claim_new(&patient(&scratch), 1);
     let kept = batch.get(0).unwrap();
     proxy.fall_silent(Silence::Before("renew_job".to_owned()));
     let lease = Lease { key: kept.key(), attempt: kept.attempt() };
@@ -165,12 +187,12 @@ fn while_connections_are_idle() {
         }
     });
     let before = queue.connections();
-    assert!(before.open >= 1 && before.given_up == 0, "{before:?}");
+    assert!(before.open >= 1, "{before:?}");
     proxy.hush();
     in_time(|| queue.enqueue(&[item("a")], None).unwrap());
     assert_eq!(scratch.look("SELECT COUNT(*) FROM readpast.job"), "201");
     let after = queue.connections();
-    assert!((1..=before.open).contains(&after.given_up) && after.open == 1, "{before:?}, {after:?}");
+    assert!(after.given_up > before.given_up && after.open == 1, "{before:?}, {after:?}");
 }
 
 #[test]
@@ -191,15 +213,22 @@ fn while_a_queue_is_closed_and_freed() {
 fn in_a_transaction() {
     let scratch = Scratch::new();
     let (proxy, through) = proxy_to(&scratch);
-    let mut session = readpast::for_tests::Session::open(&config(&through, SHORT)).unwrap();
-    let error = in_time(|| {
-        let result: Result<(), Error> = session.transaction(|session| {
-            session.execute("SELECT 1", &[])?;
-            proxy.hush();
-            session.execute("SELECT 2", &[])?;
-            Ok(())
-        });
-        result.unwrap_err()
+    let (session, error) = in_time(|| {
+        loop {
+            // Nothing here is tried again, and a busy machine may take too long before it comes to that.
+            let Ok(mut session) = Session::open(&config(&through, SHORT)) else { continue };
+            let mut is_silent = false;
+            let result: Result<(), Error> = session.transaction(|session| {
+                session.execute("SELECT 1", &[])?;
+                proxy.hush();
+                is_silent = true;
+                session.execute("SELECT 2", &[])?;
+                Ok(())
+            });
+            if is_silent {
+                break (session, result.unwrap_err());
+            }
+        }
     });
     assert_eq!(error.kind(), ErrorKind::ConnectionLost, "{error}");
     assert!(session.is_broken());
@@ -213,7 +242,7 @@ fn what_hangs_ends_with_its_connection() {
     let (proxy, queue) = open_through(&scratch, SHORT);
     proxy.hush();
     in_time(|| queue.stats().unwrap());
-    assert_eq!((queue.connections().given_up, queue.connections().hanging), (1, 1));
+    assert!(queue.connections().given_up >= 1 && queue.connections().hanging >= 1);
     scratch.terminate_connections();
     let begun = Instant::now();
     while queue.connections().hanging > 0 {
@@ -260,7 +289,8 @@ fn under_a_worker_that_goes_on() {
 #[test]
 fn under_a_worker_that_is_stopped() {
     let scratch = Scratch::new();
-    let settings = [("query.timeout_ms", "3600000"), ("lease.ms", "100")];
+    // So short a lease may run out on a busy machine; nobody is to take the item then.
+    let settings = [("query.timeout_ms", "3600000"), ("lease.ms", "100"), ("recover.interval_ms", "3600000")];
     let (proxy, queue) = open_through(&scratch, &settings);
     scratch.open(&[]).enqueue(&[item("told by this")], None).unwrap();
     let engine = Engine::new(&queue, Terms::default());

@@ -5,6 +5,7 @@ use readpast::{ErrorKind, ItemState, Queue, QueueSpec, install};
 use serde_json::json;
 use std::time::Duration;
 use support::both::Database;
+use support::scratch::look;
 
 const TABLES: [&str; 2] = [
     "CREATE TABLE dbo.Jobs (Id bigint IDENTITY NOT NULL PRIMARY KEY, N int NOT NULL, State int NOT NULL DEFAULT 0)
@@ -103,14 +104,14 @@ fn two_first_settings_make_one_row() {
         database.run(TABLES[1]);
         database.run("CREATE TABLE loose (param text, valint integer)");
         install(&database.config(&[]), Some(&spec(r#", "settings": {"name": "loose"}"#))).unwrap();
-        let (mut first, queue) = (database.session(), open(&database));
+        let (mut first, mut looker, queue) = (database.session(), database.session(), open(&database));
         std::thread::scope(|scope| {
             let second = first
                 .transaction(|first| {
                     first.execute("INSERT INTO loose (param, valint) VALUES ('job.maxAttempts', 7)", &[])?;
                     let second = scope.spawn(|| queue.set_setting("maxAttempts", Some(8)));
                     let waits = "SELECT COUNT(*) FROM pg_locks WHERE NOT granted AND relation = 'loose'::regclass";
-                    while database.look(waits) == "0" && !second.is_finished() {
+                    while look(&mut looker, waits) == "0" && !second.is_finished() {
                         std::thread::sleep(Duration::from_millis(10));
                     }
                     Ok(second)

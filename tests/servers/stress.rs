@@ -57,7 +57,11 @@ fn a_copy_works_as_its_queue_and_leaves_nothing() {
             }
             assert_eq!(done, 20, "{name}");
             let observed = watcher.finish();
-            assert!(!observed.sessions.is_empty() || !observed.unread.is_empty() || observed.samples.is_some());
+            if database.is_sql_server() {
+                assert!(!observed.sessions.is_empty() || !observed.unread.is_empty(), "{observed:?}");
+            } else {
+                assert!(observed.samples >= Some(1), "{observed:?}");
+            }
             assert!(observed.graphs.is_empty(), "{observed:?}");
             drop(queue);
 

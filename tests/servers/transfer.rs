@@ -76,7 +76,7 @@ fn the_sums_hold_however_often_it_is_cut() {
         for _ in 0..WORKERS {
             scope.spawn(|| work(&scratch, &done));
         }
-        scope.spawn(|| {
+        let cutter = scope.spawn(|| {
             // In the middle of whatever it does: of a call, a commit, or between the two.
             let cut = "SELECT COUNT(pg_terminate_backend(s.pid)) FROM (SELECT a.pid FROM pg_stat_activity AS a WHERE a.datname = \
                        current_database() AND a.application_name = 'readpast' AND a.state <> 'idle' ORDER BY random() LIMIT 1) AS s";
@@ -91,6 +91,9 @@ fn the_sums_hold_however_often_it_is_cut() {
             2 * TRANSFERS
         );
         scratch.wait_for(&format!("SELECT COUNT(*) FROM ({completed}) AS c"), "1");
+        while cuts.load(Ordering::Relaxed) == 0 && !cutter.is_finished() {
+            thread::sleep(Duration::from_millis(5));
+        }
         done.store(true, Ordering::Relaxed);
     });
     assert!(cuts.load(Ordering::Relaxed) > 0, "it was to be cut");

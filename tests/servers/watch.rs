@@ -3,7 +3,7 @@
 use readpast::item::{Action, Batch, NewItem, Settlement, Value};
 use readpast::{ErrorKind, ItemState, Queue, QueueSpec, Watched, install};
 use serde_json::json;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use support::both::Database;
 
 const LIFE: &str = r#""enqueued": "Came", "due": "DueAt", "started": "Began", "duration": "Ran", "attempts": "Tries",
@@ -138,14 +138,15 @@ fn what_is_secret_is_shown_to_workers_alone() {
 #[test]
 fn every_kind_of_table_is_told() {
     each(|database, queue, kind| {
+        let begun = Instant::now();
         fill(database, queue);
-        a_small_queue_is_told_exactly(queue, kind);
+        a_small_queue_is_told_exactly(queue, kind, begun);
         workers_and_errors_are_told(queue, kind);
         a_look_ends_at_its_bound_and_says_so(queue, kind);
     });
 }
 
-fn a_small_queue_is_told_exactly(queue: &Queue, kind: &str) {
+fn a_small_queue_is_told_exactly(queue: &Queue, kind: &str, begun: Instant) {
     let (watched, stats) = (queue.watch(10_000).unwrap(), queue.stats().unwrap());
     let found = &watched.stats;
     assert_eq!(found.counts, stats.counts, "{kind}");
@@ -154,8 +155,15 @@ fn a_small_queue_is_told_exactly(queue: &Queue, kind: &str) {
     let of_arrivals = |stats: &readpast::QueueStats| (stats.arrivals_last_hour, stats.workers_needed);
     assert_eq!(of_arrivals(found), of_arrivals(&stats), "{kind}");
     assert_eq!((found.sample, found.run_ms), (stats.sample, stats.run_ms), "{kind}");
-    assert_eq!(watched.ended_last_minute, found.sample, "{kind}");
+    if is_within_the_minute(begun) {
+        assert_eq!(watched.ended_last_minute, found.sample, "{kind}");
+    }
     assert!(!watched.window_capped && !watched.due_capped && watched.counts_capped == [false; 9], "{kind}");
+}
+
+/// Whether what has ended since then has ended in the last minute: a machine that stalls may take longer.
+fn is_within_the_minute(begun: Instant) -> bool {
+    begun.elapsed() < Duration::from_secs(50)
 }
 
 /// What each type has, and where it is going: of a type that no item has as well.
@@ -290,12 +298,15 @@ fn what_ends_is_seen_behind_a_long_backlog() {
         install(&database.config(&[]), Some(&QueueSpec::from_json(spec).unwrap())).unwrap();
         let queue = worker(&database, "w1");
         enqueue(&queue, 0..40, None);
+        let begun = Instant::now();
         settle(&queue, &claim(&queue, 8), Action::Complete, None);
         // The newest ten are all pending; nothing is in flight, and then something is.
-        assert_eq!(queue.watch(10).unwrap().ended_last_minute, 8);
+        let watched = queue.watch(10).unwrap();
+        assert!(watched.ended_last_minute == 8 || !is_within_the_minute(begun), "{watched:?}");
         claim(&queue, 2);
         let watched = queue.watch(10).unwrap();
-        assert_eq!((watched.ended_last_minute, watched.stats.sample, watched.window_capped), (8, 8, true));
+        assert!(watched.ended_last_minute == 8 || !is_within_the_minute(begun), "{watched:?}");
+        assert_eq!((watched.stats.sample, watched.window_capped), (8, true));
     }
 }
 

@@ -3,10 +3,11 @@
 use super::tables::*;
 use readpast::item::{Action, Answer, Lease, Settlement};
 use std::collections::HashMap;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const ITEMS: u32 = 120;
 const WORKERS: usize = 5;
@@ -29,7 +30,8 @@ fn nothing_is_lost_and_nothing_completed_twice() {
                 let (adopted, completed, is_over) = (&adopted, &completed, &is_over);
                 scope.spawn(move || {
                     let name = format!("w{number}");
-                    let queue = adopted.open(&[("worker", &name), ("recover.interval_ms", "10"), ("lease.ms", "60")]);
+                    let settings = [("worker", name.as_str()), ("recover.interval_ms", "10"), ("lease.ms", "60000")];
+                    let queue = adopted.open(&settings);
                     let mut turn = number as u32;
                     while !is_over.load(Ordering::Relaxed) {
                         turn += 1;
@@ -38,13 +40,18 @@ fn nothing_is_lost_and_nothing_completed_twice() {
                 });
             }
             // Whatever goes wrong, the others must not be waited for.
-            for _ in 0..3000 {
-                if completed.lock().unwrap().len() == ITEMS as usize {
-                    break;
+            let watched = panic::catch_unwind(AssertUnwindSafe(|| {
+                let deadline = Instant::now() + Duration::from_secs(600);
+                let mut pause = Duration::from_millis(10);
+                while completed.lock().unwrap().len() < ITEMS as usize && Instant::now() < deadline {
+                    thread::sleep(pause);
+                    // However slow the machine is, in the end there is time enough between two to claim and to settle.
+                    pause += Duration::from_millis(1);
+                    adopted.age_leases();
                 }
-                thread::sleep(Duration::from_millis(10));
-            }
+            }));
             is_over.store(true, Ordering::Relaxed);
+            watched.unwrap_or_else(|payload| panic::resume_unwind(payload));
         });
         let completed = completed.into_inner().unwrap();
         assert_eq!(completed.len(), ITEMS as usize, "{}", kind.name);

@@ -274,12 +274,13 @@ impl Adopted {
         }
     }
 
-    /// As if all leases had run out.
+    /// As if all leases had run out, but for those that somebody is at right now: who waits for them may be waited for.
     pub fn age_leases(&self) {
+        let stem = self.stem();
         self.scratch.run(&format!(
-            "UPDATE readpast.{}_lease SET lease_until = clock_timestamp() - interval '1 second' \
-             WHERE lease_until IS NOT NULL",
-            self.stem()
+            "UPDATE readpast.{stem}_lease SET lease_until = clock_timestamp() - interval '1 second' \
+             WHERE ctid = ANY (ARRAY(SELECT l.ctid FROM readpast.{stem}_lease AS l WHERE l.lease_until IS NOT NULL \
+             FOR UPDATE SKIP LOCKED))"
         ));
     }
 }

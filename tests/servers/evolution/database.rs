@@ -15,6 +15,7 @@ use std::{
         atomic::{AtomicUsize, Ordering},
     },
 };
+use support::limit::patient;
 
 /// A database, dropped at the end.
 pub struct Database {
@@ -50,7 +51,7 @@ impl Database {
         // Not every server makes two databases at once.
         static TURN: Mutex<()> = Mutex::new(());
         let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut session = Session::open(Config::new().set("connection", &self.server).unwrap()).unwrap();
+        let mut session = Session::open(&patient(&self.server)).unwrap();
         session.execute(statement, &[]).unwrap_or_else(|error| panic!("{statement}: {error}"));
     }
 
@@ -69,9 +70,7 @@ impl Database {
     pub fn config(&self) -> Config {
         let others = self.server.split(';').filter(|part| !part.to_ascii_lowercase().starts_with("database="));
         let connection = others.filter(|part| !part.is_empty()).chain([]).collect::<Vec<_>>().join(";");
-        let mut config = Config::new();
-        config.set("connection", &format!("{connection};Database={};", self.name)).unwrap();
-        config
+        patient(&format!("{connection};Database={};", self.name))
     }
 
     pub fn session(&self) -> Session {

@@ -85,7 +85,7 @@ fn a_closed_queue_ends_the_worker_with_an_error() {
         thread::scope(|scope| {
             let run = scope.spawn(|| worker.run(|_| {}));
             thread::sleep(Duration::from_millis(100));
-            given.queue.close(Duration::from_secs(5)).unwrap();
+            given.queue.close(Duration::from_secs(600)).unwrap();
             assert_eq!(run.join().unwrap().unwrap_err().kind(), ErrorKind::Closed);
         });
         assert!(worker.stop_handle().is_stopped());

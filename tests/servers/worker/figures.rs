@@ -27,7 +27,7 @@ fn workers_are_told_of_while_they_run_and_what_they_met_stays() {
         assert_eq!(figure(&queue, "readpast_workers", ""), 0.0);
 
         let engine = Engine::new(&queue, Terms::default());
-        let Taken::Items(batch) = engine.take(1, Duration::from_secs(60)).unwrap() else { panic!("there are items") };
+        let Taken::Items(batch) = engine.take(1, Duration::from_secs(600)).unwrap() else { panic!("there are items") };
         assert_eq!(figure(&queue, "readpast_workers", ""), 1.0);
         assert_eq!(figure(&queue, "readpast_worker_lanes", ""), 2.0);
         assert_eq!(figure(&queue, "readpast_worker_items", ",state=\"begun\""), 1.0);
@@ -37,7 +37,7 @@ fn workers_are_told_of_while_they_run_and_what_they_met_stays() {
         wait_until("it is settled", || figure(&queue, "readpast_settled_items_total", ",outcome=\"Completed\"") == 1.0);
         assert_eq!(figure(&queue, "readpast_worker_items", ",state=\"begun\""), 0.0);
         assert_eq!(figure(&queue, "readpast_worker_refused_items_total", ""), 1.0);
-        engine.close(Duration::from_secs(60)).unwrap();
+        engine.close(Duration::from_secs(600)).unwrap();
         drop(engine);
         wait_until("its threads have ended", || figure(&queue, "readpast_workers", "") == 0.0);
         assert_eq!(figure(&queue, "readpast_worker_lanes", ""), 0.0);

@@ -26,14 +26,16 @@ pub struct Found {
 }
 
 impl Given {
-    /// One on each server at hand, with an item for each payload.
+    /// One on each server at hand, with an item for each payload. However busy the machine is, no item is given back
+    /// because its handler is late.
     pub fn each(payloads: &[&str], settings: &[(&str, &str)]) -> Vec<Self> {
         let spec = QueueSpec::from_json(r#"{"queue": "Job", "backoff": {"first_ms": 10, "factor": 1, "jitter": 0}}"#);
         let spec = spec.unwrap();
+        let settings = [&[("worker.hold_ms", "3600000")], settings].concat();
         Database::each()
             .into_iter()
             .map(|database| {
-                let config = database.config(settings);
+                let config = database.config(&settings);
                 install(&config, Some(&spec)).unwrap();
                 let queue = Queue::open(&config, "Job").unwrap();
                 if !payloads.is_empty() {
@@ -67,7 +69,7 @@ impl Given {
     pub fn run_until<R: IntoVerdict>(&self, ends: usize, worker: Worker, handler: impl Fn(&Job<'_>) -> R + Sync) {
         let stop = worker.stop_handle();
         let settled = Arc::new(AtomicUsize::new(0));
-        let worker = worker.patience(Duration::from_secs(60)).observe(move |event| {
+        let worker = worker.patience(Duration::from_secs(600)).observe(move |event| {
             let now = match event {
                 Event::Settled { settlements, .. } => {
                     settlements.iter().filter(|s| s.action != readpast::Action::Step).count()
@@ -91,7 +93,7 @@ pub fn payload<'a>(job: &Job<'a>) -> &'a str {
 
 /// Waits until something is so.
 pub fn wait_until(what: &str, is_so: impl Fn() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(120);
+    let deadline = Instant::now() + Duration::from_secs(600);
     while !is_so() {
         assert!(Instant::now() < deadline, "never: {what}");
         std::thread::sleep(Duration::from_millis(5));

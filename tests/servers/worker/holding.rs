@@ -2,6 +2,7 @@
 
 use super::given::{Given, payload, wait_until};
 use readpast::engine::{Engine, Taken, Terms};
+use readpast::item::Value;
 use readpast::worker::Event;
 use readpast::{Action, Answer, ItemState, Settlement, Verdict, Worker};
 use std::collections::BTreeMap;
@@ -33,9 +34,14 @@ fn threads_work_at_once_and_share_the_items() {
 
 #[test]
 fn a_lease_is_kept_for_as_long_as_the_handler_takes() {
-    for given in Given::each(&["slow"], &[("lease.ms", "3000")]) {
+    // Long enough for a machine that stalls; renewed after a third of it.
+    for given in Given::each(&["slow"], &[("lease.ms", "90000")]) {
         given.run_until(1, Worker::new(&given.queue), |job| {
-            thread::sleep(Duration::from_millis(4000));
+            let first = lease_until(&given);
+            wait_until("the lease is renewed", || {
+                thread::sleep(Duration::from_millis(100));
+                lease_until(&given) != first
+            });
             assert_eq!(given.queue.recover(10).unwrap(), 0);
             assert!(!job.is_lost());
         });
@@ -46,7 +52,8 @@ fn a_lease_is_kept_for_as_long_as_the_handler_takes() {
 
 #[test]
 fn what_is_taken_away_is_found_lost_and_the_worker_goes_on() {
-    for given in Given::each(&["taken", "next"], &[("lease.ms", "1500")]) {
+    // Leases so short may run out on a busy machine: nothing is to be recovered.
+    for given in Given::each(&["taken", "next"], &[("lease.ms", "1500"), ("recover.interval_ms", "3600000")]) {
         given.run_until(2, Worker::new(&given.queue), |job| {
             if payload(job) == "taken" {
                 assert!(!job.is_lost());
@@ -63,10 +70,10 @@ fn what_is_taken_away_is_found_lost_and_the_worker_goes_on() {
 
 #[test]
 fn an_item_lost_before_its_turn_is_not_begun() {
-    for given in Given::each(&["first", "second"], &[("lease.ms", "1500")]) {
+    for given in Given::each(&["first", "second"], &[("lease.ms", "1500"), ("recover.interval_ms", "3600000")]) {
         let (begun, found_out) = (Mutex::new(Vec::new()), Arc::new(AtomicBool::new(false)));
         let tell = Arc::clone(&found_out);
-        let worker = Worker::new(&given.queue).batch_size(2).patience(Duration::from_secs(60)).observe(move |event| {
+        let worker = Worker::new(&given.queue).batch_size(2).patience(Duration::from_secs(600)).observe(move |event| {
             if matches!(event, Event::Lost { .. }) {
                 tell.store(true, Ordering::SeqCst);
             }
@@ -126,16 +133,25 @@ fn a_step_of_a_lost_item_says_so() {
 fn what_somebody_else_has_completed_is_told_as_lost() {
     for given in Given::each(&["a", "b", "c"], &[]) {
         let engine = Engine::new(&given.queue, Terms::default());
-        let Taken::Items(batch) = engine.take(3, Duration::from_secs(60)).unwrap() else { panic!("three are due") };
+        let Taken::Items(batch) = engine.take(3, Duration::from_secs(600)).unwrap() else { panic!("three are due") };
         let taken: Vec<_> = batch.iter().map(|item| Settlement::new(&item, Action::Complete)).collect();
         assert_eq!(taken.len(), 3);
         let others = Settlement::control(taken[1].key, None, Action::Complete);
         assert_eq!(given.queue.settle(&[others], None).unwrap()[0].answer, Answer::Ok);
         engine.end(&taken);
         engine.stop();
-        engine.close(Duration::from_secs(60)).unwrap();
+        engine.close(Duration::from_secs(600)).unwrap();
         assert_eq!((engine.figures().settled, engine.figures().lost), (2, 1));
     }
+}
+
+/// Until when the one item is leased.
+fn lease_until(given: &Given) -> String {
+    let all = given.queue.find(&readpast::Filter::default(), None, 10).unwrap();
+    let item = all.get(0).unwrap();
+    let until = ["LeaseUntil", "lease_until"].iter().find_map(|name| item.value_of(name));
+    let Some(Value::Text(until)) = until else { panic!("it is leased until {until:?}") };
+    until.to_owned()
 }
 
 fn terminate(given: &Given, key: &str) {

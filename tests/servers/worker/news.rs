@@ -44,7 +44,7 @@ fn a_loss_a_stop_and_a_close_are_told() {
 fn a_failure_is_told_as_a_stop_is() {
     for given in Given::each(&["a"], &[]) {
         let (engine, _) = begin(&given.queue);
-        given.queue.close(Duration::ZERO).unwrap();
+        given.queue.close(LONG).unwrap();
         assert_eq!(engine.news(0, LONG), Some(1));
         assert!(engine.is_stopping() && engine.close(Duration::ZERO).is_err());
         assert_eq!(engine.news(1, LONG), None, "also after a close that gave up");

@@ -176,8 +176,8 @@ fn a_worker_that_stops_when_nothing_is_due_leaves_nothing_behind() {
     for kept in Kept::each(&[]) {
         mixed(&kept);
         let engine = Engine::new(&kept.queue, Terms { until_empty: true, observer: None });
-        assert!(matches!(engine.take(1, Duration::from_secs(120)), Ok(Taken::Stopping)));
-        engine.close(Duration::from_secs(120)).unwrap();
+        assert!(matches!(engine.take(1, Duration::from_secs(600)), Ok(Taken::Stopping)));
+        engine.close(Duration::from_secs(600)).unwrap();
         assert_eq!(kept.left(), "2 cancelled, 2 failed, 1 waits, 2 young");
     }
 }

@@ -5,6 +5,7 @@ mod batches;
 
 pub use batches::statements;
 
+use crate::limit::patient;
 use readpast::Dialect;
 use readpast::config::Config;
 use readpast::for_tests::Session;
@@ -58,9 +59,7 @@ impl Database {
     }
 
     pub fn config(&self, settings: &[(&str, &str)]) -> Config {
-        let mut config = Config::new();
-        config.set("connection", &self.connection()).unwrap();
-        config.set("retry.budget_ms", "20000").unwrap();
+        let mut config = patient(&self.connection());
         for (key, value) in settings {
             config.set(key, value).unwrap();
         }
@@ -106,9 +105,7 @@ impl Database {
     }
 
     fn administer(&self, statement: &str) {
-        let mut config = Config::new();
-        config.set("connection", &self.server).unwrap();
-        let mut session = Session::open(&config).unwrap();
+        let mut session = Session::open(&patient(&self.server)).unwrap();
         session.execute(statement, &[]).unwrap_or_else(|error| panic!("{statement}: {error}"));
     }
 }

@@ -1,6 +1,7 @@
 //! The servers at hand, a scratch database on each, and what a test body is given.
 
 use crate::api::{Api, Layer};
+use crate::limit::{PATIENT, patient};
 use readpast::{
     config::Config,
     for_tests::Session,
@@ -92,7 +93,7 @@ impl Server {
     }
 
     fn admin_session(&self) -> Session {
-        Session::open(Config::new().set("connection", &self.connection).unwrap()).unwrap()
+        Session::open(&patient(&self.connection)).unwrap()
     }
 }
 
@@ -154,9 +155,9 @@ impl Given {
 
     /// Settings for the scratch database.
     pub fn settings(&self, more: &[(&str, &str)]) -> Settings {
-        let common = [("connection", self.server.scratch.as_str()), ("retry.budget_ms", "20000")];
-        let pairs = common.iter().chain(more).map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
-        Settings(pairs.collect())
+        let connection = [("connection", self.server.scratch.as_str())];
+        let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+        Settings(connection.iter().chain(PATIENT).chain(more).map(owned).collect())
     }
 
     /// Installs the body's queue, with one column `Payload` of text, and opens it.

@@ -4,6 +4,7 @@ mod proxy;
 
 pub use proxy::{Proxy, Silence};
 
+use crate::limit::patient;
 use readpast::config::Config;
 use readpast::for_tests::Session;
 use readpast::item::{Action, Batch, NewItem, Settlement, Value};
@@ -83,7 +84,7 @@ impl Scratch {
     /// Waits until a query has this value.
     pub fn wait_for(&self, query: &str, value: &str) {
         let mut session = self.session();
-        let deadline = Instant::now() + Duration::from_secs(120);
+        let deadline = Instant::now() + Duration::from_secs(600);
         while look(&mut session, query) != value {
             assert!(Instant::now() < deadline, "never {value}: {query}");
             thread::sleep(Duration::from_millis(5));
@@ -138,8 +139,7 @@ pub fn changed(connection: &str, changes: &[(&str, &str)]) -> String {
 
 /// A configuration for a connection string, with short pauses between tries.
 pub fn config(connection: &str, settings: &[(&str, &str)]) -> Config {
-    let mut config = Config::new();
-    config.set("connection", connection).unwrap();
+    let mut config = patient(connection);
     config.set("retry.longest_ms", "50").unwrap();
     for (key, value) in settings {
         config.set(key, value).unwrap();

@@ -80,9 +80,13 @@ impl Server {
         config.set("connection", &self.peer.connection_string()).unwrap();
         config.set("retry.first_ms", "1").unwrap();
         config.set("retry.longest_ms", "20").unwrap();
-        config.set("retry.budget_ms", "120000").unwrap();
+        // However busy the machine is, a call is given up only where a test says so.
+        config.set("query.timeout_ms", "600000").unwrap();
+        config.set("retry.budget_ms", "600000").unwrap();
         // Claims then give back the items of dead workers the first time and not again.
         config.set("recover.interval_ms", "3600000").unwrap();
+        // However busy the machine is, workers give back nothing because a handler is late.
+        config.set("worker.hold_ms", "3600000").unwrap();
         config.set("worker", "w\u{1f642}").unwrap();
         for (key, value) in settings {
             config.set(key, value).unwrap();

@@ -7,7 +7,7 @@ use super::login::Login;
 use super::request::Request;
 
 /// How long a test waits for something that should happen at once.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// One thing that happened.
 #[derive(Clone, Debug)]

@@ -203,10 +203,12 @@ fn listen(listener: &TcpListener, shared: &Arc<Shared>) {
         }
         stream.set_nodelay(true).expect("set TCP_NODELAY");
         let socket = stream.try_clone().expect("duplicate a socket");
+        // Taken first: whoever has seen the connection at work finds it here, to cut it.
+        let mut connections = shared.connections();
         let thread = thread::spawn({
             let shared = Arc::clone(shared);
             move || Connection::new(number, stream, &shared).run()
         });
-        shared.connections().push(Open { socket, thread });
+        connections.push(Open { socket, thread });
     }
 }
