@@ -110,7 +110,7 @@ after() {
 
 join() {
     local line
-    rm "$steps/goes. more"
+    rm -f "$steps/goes. more"
     for line in "${lines[@]}"; do
         # Whichever ends next. Its own exit status, if it is none of success, is ours.
         wait -n || exit

@@ -223,10 +223,11 @@ mod tests {
         let desk = Arc::clone(&thread.desk);
         let begun = Instant::now();
         drop(thread);
-        // On a busy machine the end may take longer than its owner waits for it.
-        if begun.elapsed() < CLOSING {
-            assert!(matches!(*desk.state.lock(), State::Ended));
-            assert_eq!((given_up.count(), given_up.hanging()), (0, 0));
+        // On a busy machine the end may take longer than its owner waits for it, who leaves it then.
+        assert!(given_up.count() == 0 || begun.elapsed() >= CLOSING);
+        while given_up.hanging() > 0 || !matches!(*desk.state.lock(), State::Ended) {
+            assert!(begun.elapsed() < LONG, "it never ends");
+            std::thread::sleep(Duration::from_millis(1));
         }
     }
 

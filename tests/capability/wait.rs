@@ -146,7 +146,7 @@ fn an_idle_process_polls_once_per_interval(given: &Given) {
     // What is opened then counts from the start.
     let tracked = "SELECT current_setting('track_functions')";
     wait_until("calls are counted", || shown(&mut given.session(), tracked) == "pl");
-    let queue = given.open(&[("poll.interval_ms", "3600000")]);
+    let queue = given.open(&[("poll.interval_ms", "3600000"), ("application", &function)]);
     std::thread::scope(|scope| {
         for _ in 0..5 {
             scope.spawn(|| {
@@ -161,6 +161,8 @@ fn an_idle_process_polls_once_per_interval(given: &Given) {
     let count =
         format!("SELECT COALESCE(SUM(calls), 0)::text FROM pg_stat_user_functions WHERE funcname = '{function}'");
     let mut calls = || shown(&mut session, &count).parse::<u64>().unwrap();
+    let open = format!("SELECT COUNT(*)::text FROM pg_stat_activity WHERE application_name = '{function}'");
+    wait_until("the connections have ended", || shown(&mut given.session(), &open) == "0");
     wait_until("the statistics are there", || calls() >= 1);
     // Threads that found the queue's state unknown at first may each have looked once; then one look was enough for all.
     let calls = calls();

@@ -3,6 +3,8 @@
 use crate::shell::{Shell, is_running, signal_twice, until};
 use rustix::process::Signal;
 use std::fs;
+use std::thread;
+use std::time::Duration;
 
 /// A command that says that it has begun and goes on until it may end, or its folder is gone.
 const WAITS: &str = "echo $$ > begun.tmp; mv begun.tmp begun; while [ -d . ] && [ ! -e go ] && ls -d \"$PWD\" > /dev/null 2>&1; do sleep 0.05; done; echo done";
@@ -38,7 +40,7 @@ fn a_signal_that_comes_twice_at_once_is_one() {
     shell.wait_for_file("begun");
     signal_twice([Signal::TERM, Signal::INT], worker.id());
     // Long enough for a command that is to end to be ended.
-    std::thread::sleep(std::time::Duration::from_millis(400));
+    thread::sleep(Duration::from_millis(400));
     shell.write("go", "");
     worker.end().says(0, &["claiming no more items", "1 completed"]);
 }
@@ -114,6 +116,8 @@ fn a_command_that_kills_its_worker_fails_no_item_but_its_own() {
         until("the command has begun, or there is none", || begun.exists() || !is_running(&id));
         if begun.exists() {
             shell.db.wait_for(&format!("SELECT COUNT(*) FROM readpast.mail WHERE status = '{state}'"), count);
+            // The others have time to be claimed.
+            thread::sleep(Duration::from_millis(200));
             fs::remove_file(&begun).unwrap();
             shell.write("kill", "");
         }

@@ -143,8 +143,8 @@ fn handles_of_dead_connections_go_quietly() {
     for fault in [Reply::cut_before(), Reply::deadlock(), Reply::silence()] {
         let server = Server::start();
         let queue = open_at_last(&server.config(&[("retry.budget_ms", "0"), ("query.timeout_ms", "1000")]));
-        // A busy machine may not get to it in a second.
-        while queue.claim(1, Duration::ZERO).is_err() {}
+        // A busy machine may not get to it in a second, but not each time.
+        assert!((0..60).any(|_| queue.claim(1, Duration::ZERO).is_ok()));
         server.fault("[Next_Job", Fault::Instead(fault));
         queue.claim(1, Duration::ZERO).unwrap_err();
         server.peer.cut_all();

@@ -36,8 +36,8 @@ fn at_every_stage_of_opening() {
     server.fault("[QueueCatalog]", deaf());
     let queue = in_time(|| server.open(&[SHORT, &[("login.timeout_ms", "5000")]].concat()));
     // More on a machine that stalls; else the driver itself says of the log-in that it took too long.
-    assert!(server.peer.logins().len() >= 4, "each cost one log-in");
-    assert!(queue.connections().given_up >= 2);
+    let (logins, given_up) = (server.peer.logins().len(), queue.connections().given_up);
+    assert!((logins, given_up) == (4, 2) || (logins > 4 && given_up > 2), "{logins} log-ins, {given_up} given up");
 }
 
 #[test]

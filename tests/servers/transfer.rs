@@ -8,7 +8,7 @@ use serde_json::json;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
-use support::scratch::Scratch;
+use support::scratch::{Scratch, look};
 
 const TRANSFERS: usize = 500;
 const WORKERS: usize = 4;
@@ -69,6 +69,12 @@ fn work(scratch: &Scratch, done: &AtomicBool) {
 
 #[test]
 fn the_sums_hold_however_often_it_is_cut() {
+    // On a busy machine the work may be done before anything is cut.
+    assert!((0..5).any(|_| transfer_all() > 0), "it was to be cut");
+}
+
+/// Does all transfers and looks at the sums. How often it was cut.
+fn transfer_all() -> u64 {
     let scratch = Scratch::new();
     let sum = filled(&scratch);
     let (done, cuts) = (AtomicBool::new(false), AtomicU64::new(0));
@@ -76,12 +82,14 @@ fn the_sums_hold_however_often_it_is_cut() {
         for _ in 0..WORKERS {
             scope.spawn(|| work(&scratch, &done));
         }
-        let cutter = scope.spawn(|| {
+        let (done, cuts) = (&done, &cuts);
+        let mut session = scratch.session();
+        scope.spawn(move || {
             // In the middle of whatever it does: of a call, a commit, or between the two.
             let cut = "SELECT COUNT(pg_terminate_backend(s.pid)) FROM (SELECT a.pid FROM pg_stat_activity AS a WHERE a.datname = \
                        current_database() AND a.application_name = 'readpast' AND a.state <> 'idle' ORDER BY random() LIMIT 1) AS s";
             while !done.load(Ordering::Relaxed) && cuts.load(Ordering::Relaxed) < MOST_CUTS {
-                let count = scratch.look(cut).parse::<u64>().unwrap();
+                let count = look(&mut session, cut).parse::<u64>().unwrap();
                 cuts.fetch_add(count, Ordering::Relaxed);
                 thread::sleep(Duration::from_millis(20));
             }
@@ -91,12 +99,8 @@ fn the_sums_hold_however_often_it_is_cut() {
             2 * TRANSFERS
         );
         scratch.wait_for(&format!("SELECT COUNT(*) FROM ({completed}) AS c"), "1");
-        while cuts.load(Ordering::Relaxed) == 0 && !cutter.is_finished() {
-            thread::sleep(Duration::from_millis(5));
-        }
         done.store(true, Ordering::Relaxed);
     });
-    assert!(cuts.load(Ordering::Relaxed) > 0, "it was to be cut");
     assert_eq!(scratch.look("SELECT STRING_AGG(balance::text, ' ' ORDER BY id) FROM account"), format!("-{sum} {sum}"));
     let transfers = "SELECT COUNT(*) || ' ' || COUNT(DISTINCT key) || ' ' || SUM(amount) FROM transfer";
     assert_eq!(scratch.look(transfers), format!("{TRANSFERS} {TRANSFERS} {sum}"));
@@ -107,4 +111,5 @@ fn the_sums_hold_however_often_it_is_cut() {
     let stats = scratch.open(&[]).stats().unwrap();
     assert_eq!(stats.count(ItemState::Completed), 2 * i64::try_from(TRANSFERS).unwrap());
     assert_eq!(stats.counts.iter().sum::<i64>(), 2 * i64::try_from(TRANSFERS).unwrap(), "and nothing else");
+    cuts.into_inner()
 }

@@ -172,7 +172,7 @@ int main(int argc, char **argv) {
     readpast_worker_stop(worker, NULL);
     for (int32_t i = 0; i < threads; i++)
         pthread_join(workers[i], NULL);
-    /* For as long as the database takes: who has no patience says so with the second Ctrl-C. */
+    /* Generous, for the database: who has no patience says so with a second Ctrl-C, or SIGKILL. */
     bool is_closed = is_ok(readpast_worker_close(worker, PATIENCE_MS, &error), "closing", error);
     pthread_join(teller, NULL);
     fprintf(stderr, "info: worker %s stopped\n", readpast_queue_worker(queue));

@@ -46,15 +46,20 @@ def test_a_queue_that_was_shut_down_says_so(queue: readpast.Queue) -> None:
 
 
 def test_closing_interrupts_claims_that_wait(queue: readpast.Queue) -> None:
+    # On a busy machine none may wait yet.
+    assert any(Status.INTERRUPTED in ended_by_closing(queue.share()) for _ in range(20))
+    assert queue.claim().status is Status.EMPTY
+
+
+def ended_by_closing(shared: readpast.Queue) -> list[Status]:
+    """How three claims end whose queue is closed. Those that had not begun by then say that it is closed."""
     ended: list[Status] = []
-    shared = queue.share()
 
     def claim() -> None:
         try:
             ended.append(shared.claim(wait=3600).status)
         except errors.ClosedError:
-            # It had not begun by then.
-            ended.append(Status.INTERRUPTED)
+            ended.append(Status.CLOSED)
 
     threads = [threading.Thread(target=claim) for _ in range(3)]
     for thread in threads:
@@ -63,8 +68,9 @@ def test_closing_interrupts_claims_that_wait(queue: readpast.Queue) -> None:
     shared.close()
     for thread in threads:
         thread.join(support.PATIENCE)
-    assert ended == [Status.INTERRUPTED] * 3
-    assert queue.claim().status is Status.EMPTY
+    assert len(ended) == 3
+    assert set(ended) <= {Status.INTERRUPTED, Status.CLOSED}
+    return ended
 
 
 def test_what_is_forgotten_is_freed() -> None:

@@ -40,8 +40,8 @@ def started(timer: threading.Timer, call: Callable[[], object]) -> None:
 def test_other_threads_run_during_every_wait(queue: readpast.Queue) -> None:
     """Were the interpreter's lock held for as long as a wait, what ends the wait here could not run."""
     claims: list[Callable[[], readpast.Batch]] = [
-        lambda: queue.claim(wait=60),
-        lambda: queue._claim(queue._claiming(), 1, 60),
+        lambda: queue.claim(wait=support.PATIENCE),
+        lambda: queue._claim(queue._claiming(), 1, support.PATIENCE),
     ]
     for claim in claims:
         enqueue = threading.Timer(0.2, support.enqueue, (queue, "a"))

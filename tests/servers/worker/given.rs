@@ -92,7 +92,7 @@ pub fn payload<'a>(job: &Job<'a>) -> &'a str {
 }
 
 /// Waits until something is so.
-pub fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(600);
     while !is_so() {
         assert!(Instant::now() < deadline, "never: {what}");

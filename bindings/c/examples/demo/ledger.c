@@ -82,7 +82,9 @@ static int8_t *claims_of(struct item *item, int32_t attempt) {
 void ledger_take(struct ledger *ledger, struct item *item, int32_t attempt, int16_t worker) {
     /* Of what was held when a lease ran out, the attempt may come back: another claims it in the same one. */
     const bool may_come_back = worker == ledger->victim || item->worker == ledger->victim;
-    if (!may_come_back || *claims_of(item, attempt) == 0)
+    if (may_come_back && *claims_of(item, attempt) > 0)
+        ledger->came_back++;
+    else
         ++*claims_of(item, attempt);
     if (2 * attempt >= item->newest)
         item->worker = worker;

@@ -29,7 +29,8 @@ struct ledger {
     int32_t in_state[STATES]; /* how many items are in each state */
     int32_t *slots;           /* where to find a key: hash table of indexes, -1 when free */
     uint32_t mask;
-    int16_t victim; /* the worker that is to be killed; its leases are brief, and may run out before */
+    int32_t came_back; /* claims of what the victim had held, in the same attempt */
+    int16_t victim;    /* the worker that is to be killed; its leases are brief, and may run out before */
 };
 
 /* False when there is not enough memory. */

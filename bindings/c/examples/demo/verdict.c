@@ -39,6 +39,12 @@ struct verdict judge(const struct ledger *ledger, const struct crew *crew, bool 
     for (int32_t i = 0; i < ledger->count; i++)
         judge_item(&verdict, &ledger->items[i], crew);
 
+    /* What comes back from a worker that lives on was lost to it, and it still holds what it was killed with. */
+    const struct tally *victim = &crew->members[ledger->victim].tally;
+    const int32_t given_up = victim->lost + tally_held(victim);
+    if (ledger->came_back > given_up)
+        verdict.twice += ledger->came_back - given_up;
+
     int32_t possible = 0;
     for (int16_t i = 0; i < crew->count; i++)
         possible += was_killed(crew, i) ? MOST_UNRECORDED : 0;

@@ -146,8 +146,7 @@ impl Peer {
         self.events().iter().filter(|event| matches!(event, Event::Attention { .. })).count()
     }
 
-    /// Waits until the events satisfy the condition; panics, naming `what`, if they do not in ten
-    /// seconds.
+    /// Waits until the events satisfy the condition; panics, naming `what`, if they never do.
     pub fn wait_until(&self, what: &str, satisfied: impl Fn(&[Event]) -> bool) {
         self.shared.record.wait_until(what, satisfied);
     }
