@@ -1,12 +1,9 @@
 //! The pool behind a queue.
 
-use std::{
-    ops::RangeInclusive,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{ops::RangeInclusive, sync::Arc, time::Duration};
 use support::api::{Api, item};
 use support::fixture::{Body, Given};
+use support::limit::until;
 
 pub const BODIES: &[(&str, Body)] = &[
     ("pool::few_connections_serve_many_threads", few_connections_serve_many_threads),
@@ -27,15 +24,7 @@ fn few_connections_serve_many_threads(given: &Given) {
 
 /// Waits until so many are open: the server may take a moment to take leave of one.
 fn wait_for_connections(given: &Given, expected: RangeInclusive<i64>) {
-    let deadline = Instant::now() + Duration::from_secs(600);
-    loop {
-        let open = connections(given);
-        if expected.contains(&open) {
-            return;
-        }
-        assert!(Instant::now() < deadline, "{open} are open, and not {expected:?}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    until(&format!("{expected:?} are open"), || expected.contains(&connections(given)));
 }
 
 /// How many connections the body's queue has open, by the name it goes by.

@@ -9,6 +9,7 @@ use std::{
 };
 use support::api::{Api, item};
 use support::fixture::{Body, Given};
+use support::limit::until;
 
 pub const BODIES: &[(&str, Body)] = &[
     ("wait::ends_empty_at_its_deadline", ends_empty_at_its_deadline),
@@ -145,7 +146,7 @@ fn an_idle_process_polls_once_per_interval(given: &Given) {
     session.execute("SELECT pg_reload_conf()", &[]).unwrap();
     // What is opened then counts from the start.
     let tracked = "SELECT current_setting('track_functions')";
-    wait_until("calls are counted", || shown(&mut given.session(), tracked) == "pl");
+    until("calls are counted", || shown(&mut given.session(), tracked) == "pl");
     let queue = given.open(&[("poll.interval_ms", "3600000"), ("application", &function)]);
     std::thread::scope(|scope| {
         for _ in 0..5 {
@@ -162,8 +163,8 @@ fn an_idle_process_polls_once_per_interval(given: &Given) {
         format!("SELECT COALESCE(SUM(calls), 0)::text FROM pg_stat_user_functions WHERE funcname = '{function}'");
     let mut calls = || shown(&mut session, &count).parse::<u64>().unwrap();
     let open = format!("SELECT COUNT(*)::text FROM pg_stat_activity WHERE application_name = '{function}'");
-    wait_until("the connections have ended", || shown(&mut given.session(), &open) == "0");
-    wait_until("the statistics are there", || calls() >= 1);
+    until("the connections have ended", || shown(&mut given.session(), &open) == "0");
+    until("the statistics are there", || calls() >= 1);
     // Threads that found the queue's state unknown at first may each have looked once; then one look was enough for all.
     let calls = calls();
     assert!(calls <= 5, "{calls} looks for 50 waits");
@@ -174,13 +175,5 @@ fn shown(session: &mut Session, query: &str) -> String {
     match session.execute(query, &[]).unwrap().value(0, 0) {
         Value::Text(text) => text.to_owned(),
         other => panic!("{other:?}"),
-    }
-}
-
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(600);
-    while !is_so() {
-        assert!(Instant::now() < deadline, "never: {what}");
-        std::thread::sleep(Duration::from_millis(5));
     }
 }

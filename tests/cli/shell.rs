@@ -7,8 +7,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 use std::{env, fs, process, thread};
+pub use support::limit::until;
 use support::scratch::{Scratch, changed, server};
 
 /// A queue with columns of several types.
@@ -246,15 +246,6 @@ pub fn signal_twice(signals: [Signal; 2], id: u32) {
 pub fn is_running(id: &str) -> bool {
     let stat = fs::read_to_string(Path::new("/proc").join(id.trim()).join("stat")).unwrap_or_default();
     stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
-}
-
-/// Waits until something is so.
-pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(600);
-    while !is_so() {
-        assert!(Instant::now() < deadline, "never: {what}");
-        thread::sleep(Duration::from_millis(10));
-    }
 }
 
 /// The password of the server at hand.

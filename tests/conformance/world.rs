@@ -11,6 +11,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use support::both::{Database, statements};
+use support::limit::PATIENT;
 use support::scratch::Proxy;
 use support::scripted::server::Server as Scripted;
 
@@ -52,10 +53,11 @@ impl<'a> World<'a> {
         let queue = scenario.queue.as_ref().and_then(|spec| spec["queue"].as_str()).unwrap_or("Work").to_owned();
         // A call is given up where a scenario says so, and nowhere else, however busy the machine is.
         let mut settings = json!({
-            "connection": connection, "retry.budget_ms": "600000", "retry.longest_ms": "50", "poll.interval_ms": "200",
-            "login.timeout_ms": "120000", "query.timeout_ms": "600000", "lock.timeout_ms": "600000",
-            "pool.acquire_ms": "600000",
+            "connection": connection, "retry.longest_ms": "50", "poll.interval_ms": "200",
         });
+        for (key, value) in PATIENT {
+            settings[key] = (*value).into();
+        }
         if scripted.is_none() {
             settings["schema"] = schema.clone().into();
             settings["application"] = schema.clone().into();

@@ -1,11 +1,12 @@
 //! Waits that are called off from another thread.
 
-use super::{all, open_at_last, put, take};
+use super::{all, put, take};
 use readpast::error::{Error, ErrorKind};
 use readpast::item::{Action, Batch};
 use readpast::queue::Queue;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
+use support::limit::open_at_last;
 use support::scripted::server::{Fault, Server};
 use support::tds_peer::Reply;
 

@@ -15,22 +15,9 @@ mod silence;
 mod starting;
 mod taking;
 
-use readpast::config::Config;
 use readpast::item::{Action, Batch, NewItem, Settlement};
 use readpast::queue::Queue;
 use std::time::Duration;
-use support::limit::within;
-
-/// Opens the queue with so little patience that a busy machine may need several tries.
-fn open_at_last(config: &Config) -> Queue {
-    within(Duration::from_secs(600), || {
-        loop {
-            if let Ok(queue) = Queue::open(config, "Job") {
-                break queue;
-            }
-        }
-    })
-}
 
 /// An item with a payload.
 fn item(payload: &str) -> NewItem {

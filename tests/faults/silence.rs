@@ -2,7 +2,7 @@
 //! minutes for the word of that. Every call comes to an end before, and on another connection to its outcome.
 
 use super::starting::{CONNECTION, again};
-use super::{all, open_at_last, put, take};
+use super::{all, put, take};
 use readpast::error::ErrorKind;
 use readpast::item::{Action, Answer, Lease};
 use readpast::queue::Queue;
@@ -10,7 +10,7 @@ use readpast::{Engine, engine::Taken, engine::Terms};
 use std::io::{Write, stdin};
 use std::process::Stdio;
 use std::time::Duration;
-use support::limit::{SOON, in_time};
+use support::limit::{SOON, in_time, open_at_last};
 use support::scripted::server::{Fault, Server};
 use support::tds_peer::{LoginReply, Reply};
 

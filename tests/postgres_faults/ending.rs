@@ -1,14 +1,13 @@
 //! Programs that end while a call of theirs was given up. They end as they would have. The tests start themselves again.
 
 use super::connections::proxy_to;
-use super::open_at_last;
 use readpast::error::ErrorKind;
 use readpast::queue::Queue;
 use std::env;
 use std::io::{BufRead, BufReader, Write, stdin};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use support::limit::{in_time, within};
+use support::limit::{in_time, open_at_last, within};
 use support::scratch::{Scratch, changed, config};
 
 /// Set in the process that a test starts: the connection string it is to open.

@@ -1,11 +1,11 @@
 //! Deadlocks, time-outs and other errors of the server in the middle of a settle.
 
-use super::{claim_new, completions, open_at_last, watch_completions, while_locked};
+use super::{claim_new, completions, watch_completions, while_locked};
 use readpast::error::{Error, ErrorKind};
 use readpast::item::{Action, Answer};
 use readpast::{install::install, spec::QueueSpec};
 use std::time::{Duration, Instant};
-use support::limit::in_time;
+use support::limit::{in_time, open_at_last};
 use support::scratch::{Scratch, all, look};
 
 /// Makes the next `times` changes of items fail with this SQLSTATE, as the server's own errors do: all is rolled back.

@@ -6,23 +6,10 @@ mod ending;
 mod errors;
 mod silence;
 
-use readpast::config::Config;
 use readpast::item::Batch;
 use readpast::queue::Queue;
 use std::time::Duration;
-use support::limit::within;
 use support::scratch::{Scratch, item};
-
-/// Opens the queue with so little patience that a busy machine may need several tries.
-fn open_at_last(config: &Config) -> Queue {
-    within(Duration::from_secs(600), || {
-        loop {
-            if let Ok(queue) = Queue::open(config, "Job") {
-                break queue;
-            }
-        }
-    })
-}
 
 /// Enqueues `count` items and claims them.
 fn claim_new(queue: &Queue, count: u32) -> Batch {

@@ -2,7 +2,7 @@
 //! ever then. Every call comes to an end, and on another connection to its outcome.
 
 use super::connections::{open_through, proxy_to};
-use super::{claim_new, completions, open_at_last, watch_completions};
+use super::{claim_new, completions, watch_completions};
 use readpast::error::{Error, ErrorKind};
 use readpast::for_tests::Session;
 use readpast::item::{Action, Answer, Lease, Settlement};
@@ -10,7 +10,7 @@ use readpast::queue::Queue;
 use readpast::{Engine, engine::Taken, engine::Terms};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use support::limit::{SOON, in_time};
+use support::limit::{SOON, in_time, open_at_last};
 use support::scratch::{Scratch, Silence, all, config, item};
 
 const WORKER: (&str, &str) = ("worker", "w");

@@ -1,12 +1,13 @@
 //! How workers end.
 
-use super::given::{Given, wait_until};
+use super::given::Given;
 use readpast::worker::{Event, Job};
 use readpast::{ErrorKind, ItemState, Worker};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
+use support::limit::until;
 use support::scratch::item;
 
 #[test]
@@ -20,7 +21,7 @@ fn a_stop_lets_the_handler_end_and_gives_the_rest_back() {
             let run = scope.spawn(|| {
                 worker.run(|job| {
                     begun.send(()).unwrap();
-                    wait_until("told to go on", || go_on.load(Ordering::SeqCst));
+                    until("told to go on", || go_on.load(Ordering::SeqCst));
                     assert!(job.is_stopping());
                 })
             });

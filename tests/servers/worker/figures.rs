@@ -1,10 +1,10 @@
 //! What the process tells of its workers while they are there, and after.
 
-use super::given::wait_until;
 use readpast::engine::{Taken, Terms};
 use readpast::{Action, Engine, Queue, QueueSpec, Settlement, install};
 use std::time::Duration;
 use support::both::Database;
+use support::limit::until;
 use support::scratch::item;
 
 /// A figure of the queue; `more` are labels besides its own.
@@ -34,12 +34,12 @@ fn workers_are_told_of_while_they_run_and_what_they_met_stays() {
         let taken = batch.get(0).unwrap();
         let spoiled = Settlement { response: Some("a\0b"), ..Settlement::new(&taken, Action::Complete) };
         engine.end(&[spoiled]);
-        wait_until("it is settled", || figure(&queue, "readpast_settled_items_total", ",outcome=\"Completed\"") == 1.0);
+        until("it is settled", || figure(&queue, "readpast_settled_items_total", ",outcome=\"Completed\"") == 1.0);
         assert_eq!(figure(&queue, "readpast_worker_items", ",state=\"begun\""), 0.0);
         assert_eq!(figure(&queue, "readpast_worker_refused_items_total", ""), 1.0);
         engine.close(Duration::from_secs(600)).unwrap();
         drop(engine);
-        wait_until("its threads have ended", || figure(&queue, "readpast_workers", "") == 0.0);
+        until("its threads have ended", || figure(&queue, "readpast_workers", "") == 0.0);
         assert_eq!(figure(&queue, "readpast_worker_lanes", ""), 0.0);
         assert_eq!(figure(&queue, "readpast_worker_refused_items_total", ""), 1.0);
         assert_eq!(figure(&queue, "readpast_worker_troubles_total", ""), 0.0);

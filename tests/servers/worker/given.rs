@@ -5,8 +5,9 @@ use readpast::worker::{Event, IntoVerdict, Job};
 use readpast::{Filter, ItemState, Queue, QueueSpec, Worker, install};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use support::both::Database;
+use support::limit::HOLDS;
 use support::scratch::item;
 
 /// The queue `Job`, with its one column `Payload`.
@@ -31,7 +32,7 @@ impl Given {
     pub fn each(payloads: &[&str], settings: &[(&str, &str)]) -> Vec<Self> {
         let spec = QueueSpec::from_json(r#"{"queue": "Job", "backoff": {"first_ms": 10, "factor": 1, "jitter": 0}}"#);
         let spec = spec.unwrap();
-        let settings = [&[("worker.hold_ms", "3600000")], settings].concat();
+        let settings = [&[HOLDS], settings].concat();
         Database::each()
             .into_iter()
             .map(|database| {
@@ -89,13 +90,4 @@ impl Given {
 /// The payload of a job.
 pub fn payload<'a>(job: &Job<'a>) -> &'a str {
     job.text("Payload").unwrap()
-}
-
-/// Waits until something is so.
-pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(600);
-    while !is_so() {
-        assert!(Instant::now() < deadline, "never: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }

@@ -1,6 +1,6 @@
 //! Claims while handlers run: kept, recorded in steps, lost.
 
-use super::given::{Given, payload, wait_until};
+use super::given::{Given, payload};
 use readpast::engine::{Engine, Taken, Terms};
 use readpast::item::Value;
 use readpast::worker::Event;
@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 use std::time::Duration;
+use support::limit::until;
 use support::scratch::item;
 
 #[test]
@@ -38,7 +39,7 @@ fn a_lease_is_kept_for_as_long_as_the_handler_takes() {
     for given in Given::each(&["slow"], &[("lease.ms", "3000"), ("recover.interval_ms", "3600000")]) {
         given.run_until(1, Worker::new(&given.queue), |job| {
             let mut renewed = BTreeSet::from([lease_until(&given)]);
-            wait_until("the lease is renewed again and again", || {
+            until("the lease is renewed again and again", || {
                 thread::sleep(Duration::from_millis(100));
                 renewed.insert(lease_until(&given));
                 renewed.len() > 4
@@ -58,7 +59,7 @@ fn what_is_taken_away_is_found_lost_and_the_worker_goes_on() {
             if payload(job) == "taken" {
                 assert!(!job.is_lost());
                 terminate(&given, job.key());
-                wait_until("lost", || job.is_lost());
+                until("lost", || job.is_lost());
             }
             Verdict::complete().response("late")
         });
@@ -87,7 +88,7 @@ fn an_item_lost_before_its_turn_is_not_begun() {
             let other = given.queue.find(&readpast::Filter::default(), None, 10).unwrap();
             let other = other.iter().find(|item| item.key() != job.key()).unwrap().key().to_owned();
             terminate(&given, &other);
-            wait_until("a renewal has found out", || found_out.load(Ordering::SeqCst));
+            until("a renewal has found out", || found_out.load(Ordering::SeqCst));
             given.queue.enqueue(&[item("third")], None).unwrap();
         });
         run.unwrap();

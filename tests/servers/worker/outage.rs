@@ -1,12 +1,9 @@
 //! A server that does not answer: PostgreSQL behind a proxy.
 
-use super::given::wait_until;
 use readpast::{Answer, ErrorKind, Queue, Verdict, Worker, worker::Event};
 use std::sync::{Arc, Mutex};
+use support::limit::{HOLDS, until};
 use support::scratch::{Proxy, Scratch, changed, config, item};
-
-/// However busy the machine is, no item is given back because its handler is late: that would be settled, too.
-const HOLDS: (&str, &str) = ("worker.hold_ms", "3600000");
 
 #[test]
 fn a_settle_whose_answer_is_lost_is_asked_for_again_until_it_is_known() {
@@ -49,7 +46,7 @@ fn a_settle_whose_answer_is_lost_is_asked_for_again_until_it_is_known() {
             if is_second { Verdict::complete().response("the answer to this") } else { Verdict::complete() }
         })
         .unwrap();
-    wait_until("an answer was lost", || proxy.has_lost_it());
+    until("an answer was lost", || proxy.has_lost_it());
     let told = told.lock().unwrap();
     assert_eq!(*told, [Ok(Answer::Ok), Err(ErrorKind::OutcomeUnknown), Ok(Answer::Ok)], "done once, and known");
     assert_eq!(scratch.look("SELECT COUNT(*) FROM readpast.job WHERE status = 'Completed'"), "2");

@@ -1,7 +1,6 @@
 //! What ended long ago goes, by the workers' own doing: what is young or not over stays, one does it at a time, and nobody's
 //! claims wait for it.
 
-use super::given::wait_until;
 use readpast::Dialect;
 use readpast::engine::{Engine, Taken, Terms};
 use readpast::for_tests::Session;
@@ -14,6 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use std::{panic, thread};
 use support::both::Database;
+use support::limit::until;
 use support::scratch::{all, item};
 
 /// Of readpast's own; with a column for everything; with next to nothing, so that readpast keeps times in a table beside.
@@ -162,8 +162,8 @@ fn workers_delete_what_is_over_and_claims_go_on() {
             kept.queue.enqueue(&fresh, None).unwrap();
             // Whatever comes of it, the worker stops.
             let seen = panic::catch_unwind(panic::AssertUnwindSafe(|| {
-                wait_until("all is handled", || handled.load(Ordering::SeqCst) == 20);
-                wait_until(&format!("what is over is gone from {}", kept.times[0].0), || kept.left() == clean);
+                until("all is handled", || handled.load(Ordering::SeqCst) == 20);
+                until(&format!("what is over is gone from {}", kept.times[0].0), || kept.left() == clean);
             }));
             stop.stop();
             seen.unwrap_or_else(|payload| panic::resume_unwind(payload));

@@ -1,6 +1,5 @@
 //! When what is over is deleted: between other work, and never instead of it.
 
-use super::given::wait_until;
 use readpast::engine::{Engine, Taken, Terms};
 use readpast::item::Value;
 use readpast::worker::Event;
@@ -8,6 +7,7 @@ use readpast::{Action, Filter, ItemState, Queue, QueueSpec, install};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use support::both::Database;
+use support::limit::{HOLDS, until};
 use support::scratch::{all, item};
 
 /// After this long something hangs, whatever the machine.
@@ -56,7 +56,7 @@ fn what_is_due_is_claimed_before_a_backlog_is_deleted() {
 /// How many items were left of a backlog of 1000 when a worker claimed what was due, and how long that took, on each
 /// server at hand.
 fn seen_by_the_claim() -> Vec<(Vec<i64>, Duration)> {
-    let settings = [("worker.lanes", "1"), ("worker.hold_ms", "3600000")];
+    let settings = [("worker.lanes", "1"), HOLDS];
     let look = |(_database, queue): (Database, Queue)| {
         queue.enqueue(&[item("new")], None).unwrap();
         let seen = Arc::new(Mutex::new(Vec::new()));
@@ -133,7 +133,7 @@ fn procedures_that_work_delete_what_is_over_too() {
         let procedure = queue.procedure("handle").unwrap();
         assert!(procedure.work(Duration::ZERO).unwrap().is_some());
         assert_eq!(left(&queue), 601, "work comes first");
-        wait_until("what is over is gone", || {
+        until("what is over is gone", || {
             assert_eq!(procedure.work(Duration::ZERO).unwrap(), None);
             left(&queue) == 1
         });

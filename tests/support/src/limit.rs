@@ -1,9 +1,13 @@
 //! An end for what would otherwise hang for ever.
 
 use readpast::config::Config;
+use readpast::queue::Queue;
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{process, thread};
+
+/// After this long something never happens, whatever the machine.
+const NEVER: Duration = Duration::from_secs(600);
 
 /// What takes no time, whatever the machine has to do besides: far above what the library promises, and below the four
 /// minutes that Microsoft's driver waits for a silent server.
@@ -19,6 +23,9 @@ pub const PATIENT: &[(&str, &str)] = &[
     ("retry.budget_ms", "600000"),
 ];
 
+/// The setting with which no item is given back because its handler is late, which a test would take for work.
+pub const HOLDS: (&str, &str) = ("worker.hold_ms", "3600000");
+
 /// A configuration with these settings.
 pub fn patient(connection: &str) -> Config {
     let mut config = Config::new();
@@ -27,6 +34,26 @@ pub fn patient(connection: &str) -> Config {
         config.set(key, value).unwrap();
     }
     config
+}
+
+/// Opens the queue `Job` with so little patience that a busy machine may need several tries.
+pub fn open_at_last(config: &Config) -> Queue {
+    within(NEVER, || {
+        loop {
+            if let Ok(queue) = Queue::open(config, "Job") {
+                break queue;
+            }
+        }
+    })
+}
+
+/// Waits until something is so.
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + NEVER;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "never: {what}");
+        thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// Does `work`, and ends the test program if it is not done in time: a call that hangs cannot be ended in any other way.

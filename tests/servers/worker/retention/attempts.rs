@@ -1,13 +1,13 @@
 //! `retention.history`: attempts that ended long ago are forgotten, whatever becomes of their items.
 
 use super::{Kept, TABLES};
-use crate::worker::given::wait_until;
 use readpast::item::Value;
 use readpast::{Action, Queue, QueueSpec, Worker, install};
 use serde_json::{Value as Json, json};
 use std::time::Duration;
 use std::{panic, thread};
 use support::both::Database;
+use support::limit::until;
 use support::scratch::{all, item};
 
 impl Kept {
@@ -124,7 +124,7 @@ fn workers_forget_them() {
             scope.spawn(|| worker.run(|_| {}));
             let seen = panic::catch_unwind(panic::AssertUnwindSafe(|| {
                 // Each was tried once more, and that is remembered.
-                wait_until("what is old is forgotten", || kept.remembered() == 300 && kept.completed() == 300);
+                until("what is old is forgotten", || kept.remembered() == 300 && kept.completed() == 300);
             }));
             stop.stop();
             seen.unwrap_or_else(|payload| panic::resume_unwind(payload));

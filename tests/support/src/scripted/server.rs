@@ -1,6 +1,7 @@
 //! A scripted SQL Server with readpast and one queue, `Job`, installed in it: it takes the calls of the core by name,
 //! keeps a ledger, and does wrong what a test tells it to.
 
+use crate::limit::HOLDS;
 use crate::scripted::ledger::Ledger;
 use crate::tds_peer::{Answer, Call, Event, Login, LoginReply, Peer, Reply, Request, ServerMessage, Type, Value};
 use readpast::config::Config;
@@ -86,8 +87,7 @@ impl Server {
         config.set("retry.budget_ms", "600000").unwrap();
         // Claims then give back the items of dead workers the first time and not again.
         config.set("recover.interval_ms", "3600000").unwrap();
-        // However busy the machine is, workers give back nothing because a handler is late.
-        config.set("worker.hold_ms", "3600000").unwrap();
+        config.set(HOLDS.0, HOLDS.1).unwrap();
         config.set("worker", "w\u{1f642}").unwrap();
         for (key, value) in settings {
             config.set(key, value).unwrap();
