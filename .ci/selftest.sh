@@ -69,6 +69,33 @@ says '== failed: broken \(sh -c .*\)'
 # The shell of the line may be gone before what ran in it.
 timeout 120 sh -c "until [ -e '$dir/ended' ]; do sleep 0.1; done" || fail 'what ran in the other line was not ended'
 
+# Who ends it sees what each was at.
+script <<STEPS
+one() { step done true && step hangs sh -c 'echo at it; echo >$dir/hangs; sleep 3600'; }
+line one one
+join
+STEPS
+(
+    bash "$dir/script" &
+    until [ -e "$dir/hangs" ]; do sleep 0.1; done
+    kill -s TERM $!
+    wait $!
+) >"$dir/said" 2>&1 && fail 'it was ended, and says it was not'
+says '== not done: hangs'
+says 'at it'
+! grep --quiet 'not done: done' "$dir/said" || fail 'a step that was done is told as cut off'
+
+# What hangs fails in the end.
+script <<'STEPS'
+limit=1
+one() { step hangs sh -c 'echo at it; sleep 3600'; }
+line one one
+join
+STEPS
+ends 124 timeout 120 bash "$dir/script"
+says 'at it'
+says '== failed: hangs \(sh -c .*\)'
+
 # Steps of lines that begin later are waited for, however late they begin.
 script <<'STEPS'
 one() { after second && step third true; }

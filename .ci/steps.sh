@@ -9,7 +9,8 @@
 #   print_summary           how long each step took
 #
 # What a step prints is shown as it comes. Within a line it is shown in one piece when the step has ended, so that the outputs
-# of two lines do not mix. A step's command is a program: a function would lose `set -e`.
+# of two lines do not mix; of those that a signal ends, the last lines. A step's command is a program: a function would lose
+# `set -e`.
 
 # Of each step that is done a file `done.NAME`; of each line that goes on a file `goes.LINE`, of each that waits for a step a
 # file `waits.LINE` with the step's name. Until all have begun, who does a step may be yet to come.
@@ -20,6 +21,18 @@ current=
 lines=()
 # A command that clears away what goes on by itself, run at the very end.
 at_end=(true)
+# After so many seconds a step hangs, whatever the machine: it fails, and so tells what it was at.
+limit=3600
+
+# What steps of lines said last, before a signal ends them: one may hang.
+show_cut() {
+    local name
+    for name in "$steps"/begun.*; do
+        [ -e "$name" ] || continue
+        echo "== not done: $(cat "$name")"
+        tail -n 20 "$steps/output.${name#"$steps"/begun.}"
+    done
+}
 
 end_lines() {
     local status=$? pid
@@ -34,19 +47,22 @@ end_lines() {
     exit "$status"
 }
 trap end_lines EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM HUP
+trap 'show_cut; exit 130' INT
+trap 'show_cut; exit 143' TERM HUP
 
 step() {
     local name=$1 started=$SECONDS status=0
     shift
     if [ -z "$current" ]; then
         echo "== $name"
-        "$@" || status=$?
+        timeout --foreground --kill-after=60 "$limit" "$@" || status=$?
         [ "$status" -eq 0 ] || echo "== failed: $name ($*)" >&2
     else
         echo "   begun: $name"
-        "$@" </dev/null >"$steps/output.$current" 2>&1 || status=$?
+        : >"$steps/output.$current"
+        echo "$name" >"$steps/begun.$current"
+        timeout --foreground --kill-after=60 "$limit" "$@" </dev/null >"$steps/output.$current" 2>&1 || status=$?
+        rm "$steps/begun.$current"
         {
             flock 9
             echo "== $name"
