@@ -1,6 +1,6 @@
 //! `stats`, `show`, `retry`, `cancel`, `pause`, `resume`, `redrive` and `purge`.
 
-use crate::shell::{Shell, until, with};
+use crate::shell::{Shell, next_line, until, with};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
@@ -105,14 +105,14 @@ fn who_watches_on_a_terminal_sees_bars_and_how_it_went() {
     terminal.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?)))).env("TERM", "xterm");
     let mut child = terminal.env("LC_ALL", "C.UTF-8").spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
-    let bar = lines.find(|line| line.starts_with("  Pending ")).unwrap();
+    let bar = next_line(&mut lines, |line| line.starts_with("  Pending "));
     assert!(bar.contains('█'), "{bar}");
-    let due = lines.find(|line| line.starts_with("  due   ")).unwrap();
+    let due = next_line(&mut lines, |line| line.starts_with("  due   "));
     assert!(due.contains("█  1, 1 at most\x1b[K"), "{due}");
     // So many at once that it is a rate to be seen however long the machine takes between two looks.
     shell.fill(200);
     shell.ok(&["cancel", "Mail", "--all"]);
-    let ended = lines.find(|line| line.starts_with("  ended ") && !line.contains("0.0/s at most")).unwrap();
+    let ended = next_line(&mut lines, |line| line.starts_with("  ended ") && !line.contains(", 0.0/s at most"));
     assert!(ended.contains('█'), "{ended}");
     child.kill().unwrap();
     child.wait().unwrap();
@@ -130,10 +130,10 @@ fn who_watches_no_more_leaves_no_process_that_waits_for_a_server() {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut figures = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
     let mut remarks = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
-    figures.find(|line| line.starts_with("queue Mail ")).unwrap();
+    next_line(&mut figures, |line| line.starts_with("queue Mail "));
     shell.db.run(&format!("ALTER ROLE {role} CONNECTION LIMIT 0"));
     shell.look(&format!("SELECT COUNT(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = '{role}'"));
-    remarks.find(|line| line.contains("too many connections")).unwrap();
+    next_line(&mut remarks, |line| line.contains("too many connections"));
     drop((figures, remarks));
     until("it has ended", || child.try_wait().unwrap().is_some());
     assert_eq!(child.wait().unwrap().code(), Some(0));
@@ -144,12 +144,12 @@ fn who_watches_sees_the_time_and_the_change() {
     let shell = mixed();
     let mut child = shell.command(&["stats", "Mail", "--watch=1s"]).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
-    let heading = lines.find(|line| line.starts_with("queue Mail   20")).unwrap();
+    let heading = next_line(&mut lines, |line| line.starts_with("queue Mail   20"));
     assert!(heading.ends_with(" UTC, every 1.0 s"), "{heading}");
     let pending = |line: &String| line.starts_with("  Pending ");
-    assert_eq!(lines.find(pending).unwrap().split_whitespace().collect::<Vec<_>>(), ["Pending", "1"]);
+    assert_eq!(next_line(&mut lines, pending).split_whitespace().collect::<Vec<_>>(), ["Pending", "1"]);
     shell.fill(3);
-    let changed = lines.find(|line| pending(line) && line.contains('+')).unwrap();
+    let changed = next_line(&mut lines, |line| pending(line) && line.contains('+'));
     assert_eq!(changed.split_whitespace().take(3).collect::<Vec<_>>(), ["Pending", "4", "+3"], "{changed}");
     child.kill().unwrap();
     child.wait().unwrap();

@@ -9,6 +9,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs, process, thread};
 pub use support::limit::until;
+use support::limit::{NEVER, within};
 use support::scratch::{Scratch, changed, server};
 
 /// A queue with columns of several types.
@@ -240,6 +241,11 @@ pub fn signal(name: &str, id: u32) {
 pub fn signal_twice(signals: [Signal; 2], id: u32) {
     let process = Pid::from_raw(id.try_into().unwrap()).unwrap();
     signals.into_iter().for_each(|signal| kill_process(process, signal).unwrap());
+}
+
+/// The next of the lines that a command goes on to print which is like this; ends the test program if none ever comes.
+pub fn next_line(lines: &mut impl Iterator<Item = String>, is_it: impl FnMut(&String) -> bool) -> String {
+    within(NEVER, || lines.find(is_it)).expect("the command goes on")
 }
 
 /// Whether a process is there and not merely waiting to be reaped.

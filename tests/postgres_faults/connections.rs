@@ -6,10 +6,8 @@ use readpast::error::ErrorKind;
 use readpast::item::{Action, Answer, Settlement};
 use readpast::queue::Queue;
 use std::time::Duration;
+use support::limit::NEVER;
 use support::scratch::{Proxy, Scratch, all, changed, config, item};
-
-/// After this long something hangs, whatever the machine.
-const LONG: Duration = Duration::from_secs(600);
 
 /// A proxy to the server, and the connection string that leads there by way of it.
 pub fn proxy_to(scratch: &Scratch) -> (Proxy, String) {
@@ -95,13 +93,13 @@ fn a_worker_may_hear_late_that_somebody_has_completed_what_it_gave_back() {
     );
     proxy.lose_answer_to("\"Error\"");
     let engine = Engine::new(&queue, Terms { until_empty: true, ..Terms::default() });
-    let Taken::Items(batch) = engine.take(2, LONG).unwrap() else { panic!("two items are due") };
+    let Taken::Items(batch) = engine.take(2, NEVER).unwrap() else { panic!("two items are due") };
     let mut ended = all(&batch, Action::Complete);
     assert_eq!(ended.len(), 2);
     ended[1] = Settlement { delay_ms: Some(0), ..Settlement::new(&batch.get(1).unwrap(), Action::Retry) };
     engine.end(&ended);
-    assert!(matches!(engine.take(1, LONG).unwrap(), Taken::Stopping));
-    engine.close(LONG).unwrap();
+    assert!(matches!(engine.take(1, NEVER).unwrap(), Taken::Stopping));
+    engine.close(NEVER).unwrap();
     assert!(proxy.has_lost_it());
     assert_eq!((engine.figures().settled, engine.figures().lost), (2, 0));
     assert_eq!(scratch.look("SELECT COUNT(*) FROM readpast.job WHERE status = 'Completed'"), "2");

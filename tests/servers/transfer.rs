@@ -78,12 +78,12 @@ fn transfer_all() -> u64 {
     let scratch = Scratch::new();
     let sum = filled(&scratch);
     let (done, cuts) = (AtomicBool::new(false), AtomicU64::new(0));
+    let mut session = scratch.session();
     thread::scope(|scope| {
         for _ in 0..WORKERS {
             scope.spawn(|| work(&scratch, &done));
         }
         let (done, cuts) = (&done, &cuts);
-        let mut session = scratch.session();
         scope.spawn(move || {
             // In the middle of whatever it does: of a call, a commit, or between the two.
             let cut = "SELECT COUNT(pg_terminate_backend(s.pid)) FROM (SELECT a.pid FROM pg_stat_activity AS a WHERE a.datname = \

@@ -4,12 +4,11 @@ use super::given::Given;
 use readpast::engine::{Taken, Terms};
 use readpast::{Action, Answer, Engine, Queue, Settlement};
 use std::time::Duration;
-
-const LONG: Duration = Duration::from_secs(86_400);
+use support::limit::NEVER;
 
 fn begin(queue: &Queue) -> (Engine, String) {
     let engine = Engine::new(queue, Terms::default());
-    let Taken::Items(batch) = engine.take(1, LONG).unwrap() else { panic!("there are items") };
+    let Taken::Items(batch) = engine.take(1, NEVER).unwrap() else { panic!("there are items") };
     let key = batch.get(0).unwrap().key().to_owned();
     (engine, key)
 }
@@ -18,13 +17,13 @@ fn begin(queue: &Queue) -> (Engine, String) {
 fn a_loss_a_stop_and_a_close_are_told() {
     for given in Given::each(&["taken", "kept"], &[("lease.ms", "1500"), ("worker.ahead", "0")]) {
         let (engine, taken) = begin(&given.queue);
-        let Taken::Items(kept) = engine.take(1, LONG).unwrap() else { panic!("there are items") };
+        let Taken::Items(kept) = engine.take(1, NEVER).unwrap() else { panic!("there are items") };
         let kept = kept.get(0).unwrap();
         assert_eq!(engine.news(0, Duration::ZERO), Some(0), "to take items is none");
 
         let terminate = [Settlement::control(&taken, None, Action::Terminate)];
         assert_eq!(given.queue.settle(&terminate, None).unwrap()[0].answer, Answer::Ok);
-        let told = engine.news(0, LONG).unwrap();
+        let told = engine.news(0, NEVER).unwrap();
         assert!(told == 1 && engine.is_lost(&taken, 1) && !engine.is_lost(kept.key(), 1) && !engine.is_stopping());
         let late = Settlement { attempt: 1, ..Settlement::control(&taken, None, Action::Complete) };
         engine.end(&[late, Settlement::new(&kept, Action::Complete)]);
@@ -32,11 +31,11 @@ fn a_loss_a_stop_and_a_close_are_told() {
 
         // What interrupts the queue stops the worker.
         given.queue.interrupt();
-        assert_eq!(engine.news(told, LONG), Some(told + 1));
+        assert_eq!(engine.news(told, NEVER), Some(told + 1));
         assert!(engine.is_stopping());
-        engine.close(LONG).unwrap();
-        assert_eq!(engine.news(told, LONG), Some(told + 1), "whoever comes late has missed nothing");
-        assert_eq!(engine.news(told + 1, LONG), None);
+        engine.close(NEVER).unwrap();
+        assert_eq!(engine.news(told, NEVER), Some(told + 1), "whoever comes late has missed nothing");
+        assert_eq!(engine.news(told + 1, NEVER), None);
     }
 }
 
@@ -44,9 +43,9 @@ fn a_loss_a_stop_and_a_close_are_told() {
 fn a_failure_is_told_as_a_stop_is() {
     for given in Given::each(&["a"], &[]) {
         let (engine, _) = begin(&given.queue);
-        given.queue.close(LONG).unwrap();
-        assert_eq!(engine.news(0, LONG), Some(1));
+        given.queue.close(NEVER).unwrap();
+        assert_eq!(engine.news(0, NEVER), Some(1));
         assert!(engine.is_stopping() && engine.close(Duration::ZERO).is_err());
-        assert_eq!(engine.news(1, LONG), None, "also after a close that gave up");
+        assert_eq!(engine.news(1, NEVER), None, "also after a close that gave up");
     }
 }

@@ -73,6 +73,7 @@ fn a_server_that_is_away_is_waited_for() {
         scratch.wait_for("SELECT COUNT(*) FROM readpast.job WHERE status = 'Completed'", "1");
         // Connections are looked at before they are used again: only one that ends in use fails a call.
         while !*troubled.lock().unwrap() {
+            assert!(!run.is_finished(), "the worker goes on");
             scratch.terminate_connections();
         }
         scratch.open(&[]).enqueue(&[item("b")], None).unwrap();

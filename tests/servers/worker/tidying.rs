@@ -7,11 +7,8 @@ use readpast::{Action, Filter, ItemState, Queue, QueueSpec, install};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use support::both::Database;
-use support::limit::{HOLDS, until};
+use support::limit::{HOLDS, NEVER, until};
 use support::scratch::{all, item};
-
-/// After this long something hangs, whatever the machine.
-const LONG: Duration = Duration::from_secs(600);
 
 /// The queue `Job` with so many items that ended long ago, on each server at hand.
 fn each(old: usize, settings: &[(&str, &str)]) -> Vec<(Database, Queue)> {
@@ -71,11 +68,11 @@ fn seen_by_the_claim() -> Vec<(Vec<i64>, Duration)> {
         };
         let begun = Instant::now();
         let engine = Engine::new(&queue, Terms { until_empty: true, observer: Some(Arc::new(observer)) });
-        let Ok(Taken::Items(batch)) = engine.take(1, LONG) else { panic!("there is one") };
+        let Ok(Taken::Items(batch)) = engine.take(1, NEVER) else { panic!("there is one") };
         let took = begun.elapsed();
         engine.end(&all(&batch, Action::Complete));
-        assert!(matches!(engine.take(1, LONG), Ok(Taken::Stopping)));
-        engine.close(LONG).unwrap();
+        assert!(matches!(engine.take(1, NEVER), Ok(Taken::Stopping)));
+        engine.close(NEVER).unwrap();
         assert_eq!(left(&queue), 1, "and it leaves nothing behind");
         let seen = seen.lock().unwrap();
         (seen.clone(), took)
@@ -95,8 +92,8 @@ fn a_worker_that_cannot_delete_stops_all_the_same_when_nothing_is_due() {
         )
         .unwrap();
         let engine = Engine::new(&queue, Terms { until_empty: true, observer: None });
-        assert!(matches!(engine.take(1, LONG), Ok(Taken::Stopping)));
-        engine.close(LONG).unwrap();
+        assert!(matches!(engine.take(1, NEVER), Ok(Taken::Stopping)));
+        engine.close(NEVER).unwrap();
         assert_eq!((engine.figures().troubles, left(&queue)), (1, 3), "it is not tried again at once");
     }
 }
