@@ -6,8 +6,8 @@ use serde_json::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::{env, fs, process, thread};
+use std::{env, fs, thread};
+use support::folder::folder;
 pub use support::limit::until;
 use support::limit::{NEVER, within};
 use support::scratch::{Scratch, changed, server};
@@ -34,11 +34,7 @@ pub struct Done {
 impl Shell {
     /// With nothing installed.
     pub fn empty() -> Self {
-        static NUMBER: AtomicUsize = AtomicUsize::new(0);
-        let name = format!("readpast_cli_{}_{}", process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
-        let folder = env::temp_dir().join(name);
-        fs::create_dir(&folder).unwrap();
-        Self { db: Scratch::empty(), folder }
+        Self { db: Scratch::empty(), folder: folder("cli") }
     }
 
     /// With the queue Mail.

@@ -5,12 +5,13 @@ use crate::worker::{ORDER, Order};
 use std::{
     env, fs,
     path::PathBuf,
-    process::{self, Child, Command},
+    process::{Child, Command},
     thread,
     time::Duration,
 };
 use support::dice::Dice;
 use support::fixture::Given;
+use support::folder::folder;
 use support::ledger::{self, Line};
 
 /// The processes that run, and the ledgers of all that ever did.
@@ -46,9 +47,8 @@ impl<'a> Herd<'a> {
     /// There must be items: the first of the processes is the one that pauses, which it does with what it first claims,
     /// and the others start when it has. It is never killed.
     pub fn start(given: &'a Given, count: usize, dice: &mut Dice) -> Self {
-        let folder = env::temp_dir().join(format!("readpast_contention_{}_{}", process::id(), given.queue));
-        fs::create_dir_all(&folder).unwrap();
-        let mut herd = Self { given, folder, running: Vec::new(), killed: Vec::new(), paused: Pause::Ahead };
+        let mut herd =
+            Self { given, folder: folder("contention"), running: Vec::new(), killed: Vec::new(), paused: Pause::Ahead };
         herd.add(dice, true);
         while herd.paused == Pause::Ahead {
             thread::sleep(Duration::from_millis(10));

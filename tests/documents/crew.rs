@@ -6,12 +6,13 @@ use serde_json::{Value, json};
 use std::{
     env, fs,
     path::PathBuf,
-    process::{self, Child, Command},
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    process::{Child, Command},
+    sync::atomic::{AtomicBool, Ordering},
     thread,
     time::{Duration, Instant, SystemTime},
 };
 use support::dice::Dice;
+use support::folder::folder;
 use support::ledger;
 
 /// The environment variable that makes this program a worker, and says what to do.
@@ -42,14 +43,17 @@ pub struct Crew<'a> {
 
 impl<'a> Crew<'a> {
     pub fn new(place: &'a Place) -> Self {
-        static NUMBER: AtomicUsize = AtomicUsize::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let folder = env::temp_dir().join(format!("readpast_documents_{}_{number}", process::id()));
-        fs::create_dir_all(&folder).unwrap();
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_nanos() as u64;
         let seed = env::var("READPAST_DOCUMENTS_SEED").map_or(now % 1_000_000, |seed| seed.parse().unwrap());
         println!("READPAST_DOCUMENTS_SEED={seed}");
-        Self { place, folder, dice: Dice::new(seed), running: Vec::new(), killed: Vec::new(), started: 0 }
+        Self {
+            place,
+            folder: folder("documents"),
+            dice: Dice::new(seed),
+            running: Vec::new(),
+            killed: Vec::new(),
+            started: 0,
+        }
     }
 
     /// Starts one more.

@@ -11,16 +11,10 @@ use readpast::{
 };
 use serde_json::{Value, json};
 use std::{
-    env, fs,
-    fs::OpenOptions,
-    io::Write as _,
-    os::unix::process::ExitStatusExt as _,
-    path::PathBuf,
-    process::{self, Command},
-    sync::atomic::{AtomicUsize, Ordering},
-    time::Duration,
+    env, fs, fs::OpenOptions, io::Write as _, os::unix::process::ExitStatusExt as _, process::Command, time::Duration,
 };
 use support::fixture::Settings;
+use support::folder::folder;
 
 pub const BODIES: &[(&str, Body)] = &[
     ("own", |server| everywhere(server, &OWN)),
@@ -133,9 +127,8 @@ fn everywhere(server: Server, shape: &Shape) {
 }
 
 fn one_among_fifty(server: Server, shape: &Shape, limit: usize) {
-    static NUMBER: AtomicUsize = AtomicUsize::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let ledger: PathBuf = env::temp_dir().join(format!("readpast_killer_{}_{number}", process::id()));
+    let folder = folder("killer");
+    let ledger = folder.join("ledger");
 
     let place = Place::with(server, shape.tables);
     let name = (shape.adopt)(&place);
@@ -163,7 +156,7 @@ fn one_among_fifty(server: Server, shape: &Shape, limit: usize) {
         assert!(deaths <= limit + 1, "{deaths} workers died of an item with {limit} attempts");
     }
     let begun = fs::read_to_string(&ledger).unwrap();
-    fs::remove_file(&ledger).unwrap();
+    fs::remove_dir_all(folder).unwrap();
 
     let mut expected: Vec<_> =
         (0..ITEMS).map(|n| format!("{n} {}", if n < KILLER { "with others" } else { "alone" })).collect();

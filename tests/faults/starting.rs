@@ -10,6 +10,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 use std::{env, thread};
+use support::folder::folder;
 use support::scripted::server::Server;
 
 const THREADS: usize = 8;
@@ -61,10 +62,8 @@ fn one_thread_makes_the_first_look_up() {
         });
         return;
     }
-    let folder = env::temp_dir().join(format!("readpast-starting-{}", std::process::id()));
-    fs::create_dir_all(&folder).unwrap();
+    let folder = folder("starting");
     let pipe = folder.join("odbcinst.ini");
-    let _ = fs::remove_file(&pipe);
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     // Open for both, or opening it would be what its readers wait in, where they cannot be seen.
     let _writer = File::options().read(true).write(true).open(&pipe).unwrap();

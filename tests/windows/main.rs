@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use support::folder::folder;
 use support::limit::until;
 use support::scratch::Scratch;
 
@@ -22,11 +22,7 @@ struct Shell {
 
 impl Shell {
     fn new() -> Self {
-        static NUMBER: AtomicUsize = AtomicUsize::new(0);
-        let name = format!("readpast_windows_{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
-        let folder = std::env::temp_dir().join(name);
-        fs::create_dir(&folder).unwrap();
-        let shell = Self { db: Scratch::empty(), folder };
+        let shell = Self { db: Scratch::empty(), folder: folder("windows") };
         fs::write(shell.folder.join("mail.json"), MAIL).unwrap();
         assert_eq!(text(&shell.run(&["install", "mail.json"]).stdout), "installed Mail\n");
         shell

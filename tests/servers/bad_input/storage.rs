@@ -6,6 +6,7 @@ use readpast::item::Action;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
+use support::folder::folder;
 use support::scratch::{Scratch, administer, all, item};
 
 /// A default of read-only does not disturb: the session sets it off.
@@ -35,8 +36,7 @@ struct SmallDisk(PathBuf);
 impl SmallDisk {
     /// `None` where one cannot be made: that takes root, and a container that lets root mount.
     fn new(owner: &str) -> Option<Self> {
-        let path = std::env::temp_dir().join(format!("readpast-small-disk-{}", std::process::id()));
-        std::fs::create_dir(&path).unwrap();
+        let path = folder("small-disk");
         if !run("mount", &["-t", "tmpfs", "-o", "size=1m,mode=0700", "tmpfs"], &path) {
             std::fs::remove_dir(&path).unwrap();
             return None;

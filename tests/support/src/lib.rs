@@ -6,6 +6,7 @@ pub mod api;
 pub mod both;
 pub mod dice;
 pub mod fixture;
+pub mod folder;
 pub mod ledger;
 pub mod limit;
 pub mod scratch;
