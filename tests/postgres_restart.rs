@@ -32,7 +32,7 @@ impl Cluster {
     /// Kills the server, as a power cut would, and starts it again on its port.
     fn crash_and_return(&self) {
         self.control(&["stop", "--mode=immediate"]);
-        self.control(&["start"]);
+        self.control(&["start", "--timeout=600"]);
     }
 
     fn control(&self, arguments: &[&str]) {
@@ -144,7 +144,7 @@ fn workers_outlive_a_server_that_dies_and_returns_and_nothing_is_lost_or_done_tw
     // And while the server is away, opening tells so
     cluster.control(&["stop", "--mode=fast"]);
     let error = Queue::open(&scratch.config(&[("retry.budget_ms", "0")]), "Job").unwrap_err();
-    cluster.control(&["start"]);
+    cluster.control(&["start", "--timeout=600"]);
     assert_eq!(error.kind(), ErrorKind::Unreachable, "{error}");
     Queue::open(&scratch.config(&[]), "Job").unwrap();
 }

@@ -260,7 +260,7 @@ def test_the_lines_on_the_page_undo_the_work_on_an_item_that_was_lost(given: Giv
         thread = threading.Thread(target=transfer, args=(connection, WORKER))
         thread.start()
         # It is at its work: an operator cancels the item under its hands.
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 600
         while given.one(WAITS, connection.info.backend_pid) == 0:
             assert time.monotonic() < deadline
         cancel = "SELECT readpast.modify_transfer_trx(enqueued_at, updated_at, 'Cancelled') FROM readpast.transfer"

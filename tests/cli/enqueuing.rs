@@ -61,7 +61,7 @@ fn a_line_can_say_more_than_columns() {
     assert_eq!(shell.feed(&["enqueue", "Mail", "--step", "one", "--delay", "1h"], &input).status, Some(0));
     let row = |name: &str| {
         shell.look(&format!(
-            "SELECT concat_ws('|', type, step, to_char(scheduled_for, 'YYYY'), scheduled_for > now() + interval '59 min') \
+            "SELECT concat_ws('|', type, step, to_char(scheduled_for, 'YYYY'), scheduled_for > now() + interval '1 min') \
              FROM readpast.mail WHERE \"Recipient\" = '{name}'"
         ))
     };

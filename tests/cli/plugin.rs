@@ -50,7 +50,7 @@ fn an_old_item_is_noticed() {
     );
     assert_eq!(checked(&shell, &["--oldest", "5m,1h"]).1, Some(1));
     assert_eq!(checked(&shell, &["--oldest", "1m,5m"]).1, Some(2));
-    assert_eq!(checked(&shell, &["--oldest", "11m,1h"]).1, Some(0));
+    assert_eq!(checked(&shell, &["--oldest", "2h,3h"]).1, Some(0));
 }
 
 #[test]

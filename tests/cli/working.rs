@@ -47,7 +47,7 @@ fn what_a_command_leaves_behind_does_not_hold_the_worker_up() {
     let shell = Shell::new();
     shell.fill(1);
     // It inherits standard output, which therefore stays open.
-    shell.ok(&shell.script(&["--until-empty"], "sleep 600 & echo $! > left; echo done"));
+    shell.ok(&shell.script(&["--until-empty"], "sleep 3600 & echo $! > left; echo done"));
     assert_eq!(shell.look("SELECT response FROM readpast.mail"), "done");
     let left = fs::read_to_string(shell.folder.join("left")).unwrap();
     until("what was left is gone", || !is_running(&left));
@@ -60,7 +60,7 @@ fn daemons_that_commands_leave_behind_cost_nothing() {
     let shell = Shell::new();
     shell.fill(ITEMS);
     // Once it says who it is, it has detached itself.
-    let script = "setsid sh -c 'echo $$ >> left; exec sleep 600' & until grep -qx $! left; do sleep 0.01; done; \
+    let script = "setsid sh -c 'echo $$ >> left; exec sleep 3600' & until grep -qx $! left; do sleep 0.01; done; \
                   ls /proc/$PPID/task | wc -l >> threads; echo done";
     let command = shell.command(&[]);
     let worker = shell.script(&["--until-empty", "--jobs", "4"], script);
@@ -85,7 +85,7 @@ fn daemons_that_commands_leave_behind_cost_nothing() {
 fn an_item_that_was_taken_away_ends_its_command() {
     let shell = Shell::new();
     shell.fill(1);
-    let script = "echo $$ > pid; exec sleep 600";
+    let script = "echo $$ > pid; exec sleep 3600";
     let worker = shell.start(&shell.script(&["--until-empty", "--lease", "1500ms", "--json"], script));
     let pid = fs::read_to_string(shell.wait_for_file("pid")).unwrap();
     assert_eq!(shell.ok(&["cancel", "Mail", "--status", "processing"]), "cancelled: 1\n");

@@ -89,7 +89,7 @@ proptest! {
     fn a_description_survives_its_round_trip(
         queue in "[A-Z][a-z]{0,20}",
         // Any name but the one that stands for all of them.
-        types in proptest::collection::vec("\\PC{1,20}".prop_filter("a type", |name| name != "*"), 1..4),
+        types in proptest::collection::btree_set("\\PC{1,20}".prop_filter("a type", |name| name != "*"), 1..4),
         columns in proptest::collection::vec(
             ("Col[A-Za-z]{1,10}", prop_oneof![
                 Just("text".to_owned()), (1_u16..=4000).prop_map(|n| format!("text({n})")), Just("integer".to_owned()),

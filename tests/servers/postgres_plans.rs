@@ -349,7 +349,7 @@ fn look(filter: &str) -> String {
 
 /// Puts `count` items in that wait, that are done, and that dead workers hold; and as many operations of long ago.
 fn fill(scratch: &Scratch, count: i64) {
-    for (status, year, lease) in [("Pending", 2001, "NULL"), ("Completed", 2002, "NULL"), ("Processing", 2003, "t")] {
+    for (status, year, lease) in [("Pending", 2001, "NULL"), ("Completed", 2005, "NULL"), ("Processing", 2009, "t")] {
         scratch.run(&format!(
             "INSERT INTO readpast.job (enqueued_at, type, status, attempt_num, started_at, scheduled_for, updated_at, \
              lease_owner, lease_until) SELECT t, 'Default', '{status}', 0, t, t, t, 'dead', {lease} \

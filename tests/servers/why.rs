@@ -31,7 +31,7 @@ fn each() -> Vec<(Database, Queue)> {
                 database.run(database.pick(TABLES[0], TABLES[1]));
             }
             install(&database.config(&[]), Some(&QueueSpec::from_json(text).unwrap())).unwrap();
-            let queue = Queue::open(&database.config(&[("worker", "w1"), ("lease.ms", "60000")]), "Job").unwrap();
+            let queue = Queue::open(&database.config(&[("worker", "w1"), ("lease.ms", "3600000")]), "Job").unwrap();
             found.push((database, queue));
         }
     }
@@ -65,7 +65,7 @@ fn each_reason_is_found() {
         let taken = queue.claim(1, Duration::ZERO).unwrap();
         assert_eq!(taken.get(0).unwrap().key(), first);
         let Why::Held { owner, ms: Some(ms) } = why(&first) else { panic!("{:?}", why(&first)) };
-        assert!(owner.as_deref() == Some("w1") && (1..=60_000).contains(&ms), "{owner:?} {ms}");
+        assert!(owner.as_deref() == Some("w1") && (1..=3_600_000).contains(&ms), "{owner:?} {ms}");
         assert_eq!(why(&second), Why::Blocked { by: first.clone(), state: Some(ItemState::Processing) });
 
         settle(&queue, &taken, Action::Retry);

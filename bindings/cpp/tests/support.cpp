@@ -1,7 +1,6 @@
 #include "support.hpp"
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -20,8 +19,12 @@ readpast::config settings() {
 }
 
 std::string install() {
+    // The builds of this program share a schema, and a number of a process may come again.
+    using std::chrono::milliseconds;
+    static const auto begun =
+        std::chrono::duration_cast<milliseconds>(std::chrono::system_clock::now().time_since_epoch());
     static std::atomic<int> made = 0;
-    std::string name = "Work" + std::to_string(getpid()) + "x" + std::to_string(++made);
+    std::string name = "Work" + std::to_string(begun.count()) + "x" + std::to_string(++made);
     readpast::install(settings(), R"json({"queue": ")json" + name +
                                       R"json(", "types": ["First", "Second"], "backoff": "none", "columns": [
         {"name": "Payload", "type": "text"}, {"name": "Brief", "type": "text(20)"},

@@ -174,7 +174,7 @@ final class Callers {
             FutureTask<Boolean> task = new FutureTask<>(() -> Transfer.transfer(its, Given.WORKER));
             new Thread(task).start();
             // It is at its work: an operator cancels the item under its hands.
-            long deadline = System.nanoTime() + 60_000_000_000L;
+            long deadline = System.nanoTime() + 600_000_000_000L;
             String waits = "SELECT COUNT(*) FROM pg_locks WHERE NOT granted AND pid = ?::integer";
             while (given.all(waits, pid).get(0).equals("0")) {
                 Given.same(System.nanoTime() < deadline, true);
