@@ -13,7 +13,9 @@ fn competing_workers_lose_nothing_and_take_nothing_twice() {
     let workers: Vec<_> = (0..3)
         .map(|n| {
             let batch = (n * 4 + 1).to_string();
-            shell.start(&shell.script(&["--until-empty", "--jobs", "3", "--batch", &batch, "--json"], script))
+            // What waits is given back at once, and claimed again with the same attempt.
+            let options = ["--until-empty", "--jobs", "3", "--batch", &batch, "--set", "worker.hold_ms=1", "--json"];
+            shell.start(&shell.script(&options, script))
         })
         .collect();
     let mut completed = 0;

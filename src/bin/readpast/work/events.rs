@@ -7,7 +7,7 @@ use crate::output::{Output, note};
 use readpast::engine::Event;
 use readpast::{Action, Answer, Item, ItemState};
 use serde_json::json;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -25,11 +25,12 @@ pub struct Events<'a> {
     other: AtomicU64,
     released: AtomicU64,
     lost: AtomicU64,
-    /// Items whose commands have ended, until the database has them.
-    ended: Mutex<HashMap<Claim, Ended>>,
+    /// Items whose commands have ended, until it is told that the database has them.
+    ended: Mutex<HashMap<Claim, VecDeque<Ended>>>,
 }
 
-/// Key and attempt.
+/// Key and attempt. What is given back counts no attempt, so an item that is claimed again at once has the same claim, and
+/// its command may have ended before it is told that it was given back.
 type Claim = (String, i32);
 
 /// How a command ended, and what it gave as the error. What it wrote is in its settlement, and may be large.
@@ -38,6 +39,7 @@ struct Ended {
     signal: Option<i32>,
     took: Duration,
     error: Option<String>,
+    is_release: bool,
 }
 
 /// What the worker tells, for the thread that tells the user.
@@ -110,8 +112,25 @@ impl<'a> Events<'a> {
     /// An item whose command has ended. What becomes of it is told later.
     pub fn expect(&self, item: &Item<'_>, end: &End, verdict: &Verdict) {
         let &End { code, signal, took, .. } = end;
-        let ended = Ended { code, signal, took, error: verdict.error.clone() };
-        self.ended().insert((item.key().to_owned(), item.attempt()), ended);
+        let is_release = verdict.action == Action::Release;
+        let ended = Ended { code, signal, took, error: verdict.error.clone(), is_release };
+        self.keep((item.key().to_owned(), item.attempt()), ended);
+    }
+
+    fn keep(&self, claim: Claim, ended: Ended) {
+        self.ended().entry(claim).or_default().push_back(ended);
+    }
+
+    /// How the command ended of which it is told now. An item that was given back before its turn had none.
+    fn take(&self, claim: &Claim, is_release: bool) -> Option<Ended> {
+        let mut all = self.ended();
+        let of_claim = all.get_mut(claim)?;
+        let place = of_claim.iter().position(|ended| ended.is_release == is_release)?;
+        let ended = of_claim.remove(place);
+        if of_claim.is_empty() {
+            all.remove(claim);
+        }
+        ended
     }
 
     /// Tells what comes, to its end.
@@ -119,7 +138,7 @@ impl<'a> Events<'a> {
         while let Ok(told) = told.recv() {
             match told {
                 Told::Settled { claim, is_release, answer, state } => {
-                    let ended = self.ended().remove(&claim);
+                    let ended = self.take(&claim, is_release);
                     if answer != Answer::Ok {
                         self.lose(&claim)?;
                         continue;
@@ -147,7 +166,7 @@ impl<'a> Events<'a> {
 
     /// An item that its command has ended, and the state that the database has given it.
     fn settled(&self, (key, attempt): &Claim, ended: &Ended, state: Option<ItemState>) -> Result<()> {
-        let Ended { code, signal, took, error } = ended;
+        let Ended { code, signal, took, error, .. } = ended;
         let (count, is_good) = match state {
             Some(ItemState::Completed) => (&self.completed, true),
             Some(ItemState::Error) => (&self.retried, false),
@@ -188,7 +207,7 @@ impl<'a> Events<'a> {
         Ok(())
     }
 
-    fn ended(&self) -> MutexGuard<'_, HashMap<Claim, Ended>> {
+    fn ended(&self) -> MutexGuard<'_, HashMap<Claim, VecDeque<Ended>>> {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -219,5 +238,38 @@ impl<'a> Events<'a> {
             Err(Failure::Closed) => Ok(()),
             told => told,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    #[test]
+    fn what_was_given_back_and_is_worked_on_since_is_told_once_as_what_came_of_it() {
+        let out = Output::new(false);
+        let events = Events::new(&out, true, false);
+        let claim = || ("key".to_owned(), 1);
+        let (to, told) = channel();
+        let settled = |is_release, state| {
+            let state = Some(state);
+            to.send(Told::Settled { claim: claim(), is_release, answer: Answer::Ok, state }).unwrap();
+        };
+        // Given back before its turn, claimed again and completed, before anything of it is told.
+        settled(true, ItemState::Pending);
+        let ended = |is_release| Ended { code: Some(0), signal: None, took: Duration::ZERO, error: None, is_release };
+        events.keep(claim(), ended(false));
+        settled(false, ItemState::Completed);
+        // Given back by its command, and then completed.
+        events.keep(claim(), ended(true));
+        settled(true, ItemState::Pending);
+        events.keep(claim(), ended(false));
+        settled(false, ItemState::Completed);
+        to.send(Told::End).unwrap();
+        events.tell(&told).unwrap();
+        let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        assert_eq!((count(&events.completed), count(&events.released)), (2, 2));
+        assert!(events.ended().is_empty());
     }
 }
