@@ -6,7 +6,7 @@ import sys
 import urllib.parse
 
 from selenium import webdriver
-from selenium.common.exceptions import StaleElementReferenceException
+from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
@@ -80,11 +80,13 @@ class Browser:
         return self.find("body").text
 
     def wait(self, what: str, condition) -> None:
-        # The page may put new figures in the place of what is just being read.
-        patient = WebDriverWait(self.driver, 60, 0.1, ignored_exceptions=[StaleElementReferenceException])
+        # The page may put new figures in the place of what is just being read, or another page come in its place: the driver
+        # has many words for that.
+        patient = WebDriverWait(self.driver, 600, 0.1, ignored_exceptions=[WebDriverException])
         patient.until(lambda _: condition(), what)
 
     def judge(self, where: str) -> None:
+        self.wait("it is all there", lambda: self.driver.execute_script("return document.readyState") == "complete")
         ills = self.driver.execute_script(ILLS, CONTRAST)
         assert not ills, f"{where}: {ills}"
         said = [entry["message"] for entry in self.driver.get_log("browser")]
@@ -143,7 +145,7 @@ def figures_come_by_themselves(browser: Browser) -> None:
 def many_pages_are_open_at_once(browser: Browser) -> None:
     # A browser has six connections to a server, and each page listens.
     here = browser.driver.current_window_handle
-    browser.driver.set_page_load_timeout(60)
+    browser.driver.set_page_load_timeout(600)
     for _ in range(8):
         browser.driver.switch_to.new_window("tab")
         browser.open("/queue/Mail")
@@ -159,6 +161,7 @@ def many_pages_are_open_at_once(browser: Browser) -> None:
 def act(browser: Browser, start: str, verb: str, expected: str) -> None:
     browser.open(start)
     browser.driver.find_element(By.LINK_TEXT, verb).click()
+    browser.wait(f"{verb} is asked", lambda: browser.find("button.do"))
     browser.judge(f"{verb}, asked")
     browser.find("button.do").click()
     browser.wait(f"{verb} is done", lambda: expected in browser.text())
