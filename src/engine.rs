@@ -284,7 +284,7 @@ impl Engine {
         if count > 0 {
             state.pace.ended(count, Instant::now());
             self.0.0.lanes.notify_one();
-            if state.hand.waits_alone() {
+            if state.hand.waits() {
                 self.0.0.takers.notify_one();
             }
             if state.hand.is_empty() {
@@ -444,10 +444,16 @@ impl Shared {
     fn lose(&self, claim: &Claim, asked: Instant) {
         let mut state = self.state.lock();
         if state.hand.lose(claim, asked) {
-            state.tallies.lost += 1;
-            drop(state);
+            self.lost(state, std::slice::from_ref(claim));
+        }
+    }
+
+    fn lost(&self, mut state: MutexGuard<'_, State>, claims: &[Claim]) {
+        state.tallies.lost += claims.len() as u64;
+        drop(state);
+        for (key, attempt) in claims {
             self.news.tell();
-            self.tell(&Event::Lost { key: &claim.0, attempt: claim.1 });
+            self.tell(&Event::Lost { key, attempt: *attempt });
         }
     }
 

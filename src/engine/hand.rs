@@ -2,12 +2,14 @@
 //! be settled. Plain data; the engine locks it.
 
 use crate::item::{Action, Batch, Item, Verdict};
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// An item by what names its claim. (A release gives the attempt back, so that the next claim of the same item can have
-/// the same name; by then this one has ended.)
+/// An item by what names its claim. The next claim of the same item can have the same name: a release gives the attempt
+/// back; so does a lease that runs out, and an operator who has the item done anew takes all attempts from it. After a release
+/// this one has ended; else a handler may still be at it, whose work is in vain.
 pub(super) type Claim = (String, i32);
 
 /// All that this worker holds leases of.
@@ -105,11 +107,33 @@ pub(super) struct Counts {
 }
 
 impl Hand {
-    /// Takes in what was claimed at `now`.
-    pub(super) fn put(&mut self, batch: Batch, now: Instant) {
+    /// Takes in what was claimed at `now`. Gives what turns out to be lost by that: items that handlers have by an earlier claim
+    /// of the same name. They are handed out again when those handlers have ended, and hold nothing up until then.
+    pub(super) fn put(&mut self, batch: Batch, now: Instant) -> Vec<Claim> {
         self.waiting += batch.len();
         let is_alone = batch.is_alone();
-        self.ready.push_back(Ready { batch, claimed: now, is_alone });
+        let (mut lost, mut from) = (Vec::new(), 0);
+        if !self.begun.is_empty() {
+            for (index, item) in batch.iter().enumerate() {
+                let claim = claim(&item);
+                let Some(begun) = self.begun.get_mut(&claim) else { continue };
+                if !std::mem::replace(&mut begun.lost, true) {
+                    lost.push(claim);
+                }
+                for part in [batch.part(from, index - from), batch.part(index, 1)] {
+                    self.wait(Ready { batch: part, claimed: now, is_alone });
+                }
+                from = index + 1;
+            }
+        }
+        self.wait(Ready { batch: batch.part(from, usize::MAX), claimed: now, is_alone });
+        lost
+    }
+
+    fn wait(&mut self, ready: Ready) {
+        if !ready.batch.is_empty() {
+            self.ready.push_back(ready);
+        }
     }
 
     /// Hands out up to `max` items that lie side by side, as far as they are not known to be lost. Of those that came back from
@@ -118,7 +142,8 @@ impl Hand {
     pub(super) fn take(&mut self, max: usize, proof: Duration, now: Instant) -> Option<Batch> {
         loop {
             let may_begin_alone = self.unproven_until(proof).is_none_or(|at| at <= now);
-            let place = self.ready.iter().position(|ready| may_begin_alone || !ready.is_alone)?;
+            let is_free = |ready: &Ready| (may_begin_alone || !ready.is_alone) && !self.is_begun(&ready.batch);
+            let place = self.ready.iter().position(is_free)?;
             let ready = self.ready.get_mut(place)?;
             let (claimed, suspected) = (ready.claimed, ready.is_alone.then_some(now));
             let taken = ready.batch.part(0, max);
@@ -135,20 +160,38 @@ impl Hand {
                 self.waiting += batch.len();
                 self.ready.insert(place, Ready { batch, claimed, is_alone: false });
             }
-            if kept.is_empty() {
-                continue;
+            let mut count = 0;
+            for item in (0..kept.len()).map(|index| kept.part(index, 1)) {
+                // Two claims of one name may both have waited.
+                let Entry::Vacant(place) = self.begun.entry(claim_of(&item)) else { break };
+                place.insert(Begun { item, claimed, token: None, lost: false, suspected });
+                count += 1;
             }
-            for index in 0..kept.len() {
-                let item = kept.part(index, 1);
-                self.begun.insert(claim_of(&item), Begun { item, claimed, token: None, lost: false, suspected });
+            let rest = kept.part(count, usize::MAX);
+            if !rest.is_empty() {
+                self.waiting += rest.len();
+                self.ready.insert(place, Ready { batch: rest, claimed, is_alone: false });
             }
-            return Some(kept);
+            if count > 0 {
+                return Some(kept.part(0, count));
+            }
         }
     }
 
-    /// Whether something waits that came back from a dead worker, perhaps for another such to end.
+    /// Whether a handler still has the first item by an earlier claim.
+    fn is_begun(&self, batch: &Batch) -> bool {
+        !self.begun.is_empty() && batch.get(0).is_some_and(|item| self.begun.contains_key(&claim(&item)))
+    }
+
+    /// Whether something waits for a handler, perhaps for another item to end.
+    pub(super) fn waits(&self) -> bool {
+        self.waiting > 0
+    }
+
+    /// Whether something waits that came back from a dead worker, perhaps for another such to end. Not what waits for a handler
+    /// of an earlier claim, which may hang: nothing else would be claimed meanwhile.
     pub(super) fn waits_alone(&self) -> bool {
-        self.ready.iter().any(|ready| ready.is_alone)
+        self.ready.iter().any(|ready| ready.is_alone && !self.is_begun(&ready.batch))
     }
 
     /// Until when the one that is begun of those is held to be the cause; `None` when none is begun.
@@ -209,8 +252,9 @@ impl Hand {
     /// Takes note that an item is not ours any more, as was told to who `asked` for it at that time. `false` when it had ended
     /// meanwhile, which is why; also when it was claimed again since, after a release, under the same name.
     pub(super) fn lose(&mut self, claim: &Claim, asked: Instant) -> bool {
-        if let Some(begun) = self.begun.get_mut(claim) {
-            return begun.claimed <= asked && !std::mem::replace(&mut begun.lost, true);
+        if let Some(begun) = self.begun.get_mut(claim).filter(|begun| !begun.lost) {
+            begun.lost = begun.claimed <= asked;
+            return begun.lost;
         }
         let mut ready = self.ready.iter().filter(|ready| ready.claimed <= asked);
         let waits = ready.any(|ready| ready.batch.iter().any(|item| is(claim, &item)));
@@ -408,6 +452,43 @@ mod tests {
         assert!(hand.lose(&name(3), now) && hand.is_lost(&name(3)) && !hand.is_lost(&name(0)));
         assert!(!hand.lose(&name(3), now), "told once");
         assert!(hand.is_lost(&name(1)), "nobody has it");
+    }
+
+    /// An operator has an item done anew that a handler has.
+    #[test]
+    fn what_is_claimed_again_while_a_handler_has_it_waits_for_that_handler() {
+        let now = Instant::now();
+        let mut hand = Hand::default();
+        assert_eq!(hand.put(batch(0, 1), now), []);
+        assert_eq!(keys(&hand.take(1, PROOF, now).unwrap()), ["0"]);
+        assert_eq!(hand.put(batch(0, 3), now), [name(0)]);
+        assert!(hand.is_lost(&name(0)), "by its handler");
+        assert_eq!(hand.counts(), Counts { ready: 3, begun: 1, ended: 0 });
+        assert_eq!(hand.put(batch(0, 1), now), [], "told once");
+        assert_eq!(keys(&hand.take(9, PROOF, now).unwrap()), ["1", "2"], "the others are not held up");
+        assert!(hand.take(1, PROOF, now).is_none());
+        assert_eq!(hand.claims().iter().filter(|claim| **claim == name(0)).count(), 2, "its lease is kept");
+
+        assert!(hand.end(&name(0), Verdict::complete()));
+        assert!(hand.take_ended(9, now).is_empty(), "the end of the earlier claim is not that of the later");
+        assert_eq!(keys(&hand.take(9, PROOF, now).unwrap()), ["0"]);
+        assert!(hand.take(9, PROOF, now).is_none() && !hand.is_lost(&name(0)));
+        assert!(hand.lose(&name(0), now) && hand.lose(&name(0), now), "the one at work, and the one that waits");
+        assert!(hand.end(&name(0), Verdict::complete()));
+        assert!(hand.take(9, PROOF, now).is_none());
+        assert_eq!(hand.counts(), Counts { ready: 0, begun: 2, ended: 0 });
+    }
+
+    #[test]
+    fn what_came_back_and_waits_for_a_handler_of_its_own_holds_up_nothing_else() {
+        let now = Instant::now();
+        let mut hand = Hand::default();
+        hand.put(batch(0, 1), now);
+        hand.take(1, PROOF, now);
+        assert_eq!(hand.put(batch_of(CLAIMED_ALONE, 0, 1), now), [name(0)]);
+        assert!(!hand.has_suspect(PROOF, now) && hand.take(1, PROOF, now).is_none());
+        hand.end(&name(0), Verdict::complete());
+        assert!(hand.has_suspect(PROOF, now) && hand.take(1, PROOF, now).unwrap().is_alone());
     }
 
     /// A renewal may be told what an item was between its release and the next claim of it, which has the same name.

@@ -213,7 +213,7 @@ fn deliver(shared: &Shared, batch: Batch, room: usize) {
         shared.lanes.notify_one();
         return;
     }
-    state.hand.put(batch, now);
+    let lost = state.hand.put(batch, now);
     if state.phase >= Phase::Stopping {
         // It came too late.
         state.hand.give_back(None);
@@ -224,7 +224,7 @@ fn deliver(shared: &Shared, batch: Batch, room: usize) {
             shared.takers.notify_one();
         });
     }
-    drop(state);
+    shared.lost(state, &lost);
     if let Some(keeping) = &*shared.keeping.lock() {
         keeping.wake();
     }

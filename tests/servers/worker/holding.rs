@@ -2,11 +2,11 @@
 
 use super::given::{Given, payload};
 use readpast::engine::{Engine, Taken, Terms};
-use readpast::item::Value;
+use readpast::item::{ItemRef, Value};
 use readpast::worker::Event;
 use readpast::{Action, Answer, ItemState, Settlement, Verdict, Worker};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -66,6 +66,31 @@ fn what_is_taken_away_is_found_lost_and_the_worker_goes_on() {
         let taken = given.find("taken");
         assert_eq!((taken.state, taken.response), (ItemState::Terminated, None));
         assert_eq!(given.find("next").state, ItemState::Completed);
+    }
+}
+
+/// An operator takes an item from its handler and has it done anew. The same worker claims it, with the same attempt.
+#[test]
+fn what_is_done_anew_is_begun_when_its_handler_knows_and_has_ended() {
+    // By the claim, not by a renewal.
+    for given in Given::each(&["a"], &[("lease.ms", "3600000"), ("poll.interval_ms", "20")]) {
+        let (runs, at_once) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        given.run_until(2, Worker::new(&given.queue).threads(2), |job| {
+            assert_eq!(at_once.fetch_add(1, Ordering::SeqCst), 0, "two handlers have it");
+            let run = runs.fetch_add(1, Ordering::SeqCst);
+            assert_eq!(job.attempt(), 1);
+            if run == 0 {
+                terminate(&given, job.key());
+                let outcomes = given.queue.redrive(&[ItemRef { key: job.key(), token: None }], None).unwrap();
+                assert_eq!(outcomes[0].answer, Answer::Ok);
+                until("lost", || job.is_lost());
+            }
+            at_once.fetch_sub(1, Ordering::SeqCst);
+            Verdict::complete().response(if run == 0 { "of the first" } else { "of the second" })
+        });
+        let a = given.find("a");
+        assert_eq!((a.state, a.attempt, a.response.as_deref()), (ItemState::Completed, 1, Some("of the second")));
+        assert_eq!(runs.into_inner(), 2);
     }
 }
 
