@@ -1,0 +1,224 @@
+//! What goes from hand to hand, and what does not.
+
+use super::*;
+use crate::item::{CLAIMED_ALONE, Cell, Column, ColumnType, Rows, answer_column};
+
+const PROOF: Duration = Duration::from_secs(10);
+
+/// Items `from..to`, as a claim brings them.
+fn batch(from: i64, to: i64) -> Batch {
+    batch_of("CLAIMED", from, to)
+}
+
+fn batch_of(word: &str, from: i64, to: i64) -> Batch {
+    let column = Column { name: "c".to_owned(), kind: ColumnType::Text };
+    let mut rows = Rows::new(vec![column; answer_column::COUNT].into());
+    for number in from..to {
+        for place in 0..answer_column::COUNT {
+            match place {
+                answer_column::ANSWER => rows.push_text(|text| text.push_str(word)),
+                answer_column::KEY => rows.push_text(|text| text.push_str(&number.to_string())),
+                answer_column::TOKEN => rows.push_text(|text| text.push('t')),
+                answer_column::ATTEMPT => rows.push(Cell::Integer(1)),
+                _ => rows.push(Cell::Null),
+            }
+        }
+    }
+    Batch::new(rows, 0)
+}
+
+fn name(number: i64) -> Claim {
+    (number.to_string(), 1)
+}
+
+fn keys(batch: &Batch) -> Vec<String> {
+    batch.iter().map(|item| item.key().to_owned()).collect()
+}
+
+#[test]
+fn items_go_from_hand_to_hand_in_their_order() {
+    let now = Instant::now();
+    let mut hand = Hand::default();
+    hand.put(batch(0, 3), now);
+    hand.put(batch(3, 5), now);
+    assert_eq!(keys(&hand.take(2, PROOF, Instant::now()).unwrap()), ["0", "1"]);
+    assert_eq!(keys(&hand.take(9, PROOF, Instant::now()).unwrap()), ["2"], "what lies side by side");
+    assert_eq!(keys(&hand.take(9, PROOF, Instant::now()).unwrap()), ["3", "4"]);
+    assert!(hand.take(1, PROOF, Instant::now()).is_none());
+    assert_eq!(hand.counts(), Counts { ready: 0, begun: 5, ended: 0 });
+
+    assert!(hand.end(&name(1), Verdict::complete()));
+    assert!(!hand.end(&name(1), Verdict::complete()), "once");
+    assert!(!hand.end(&("2".to_owned(), 2), Verdict::complete()), "another attempt is another claim");
+    let taken = hand.take_ended(10, now);
+    assert_eq!(taken[0].settlement().key, "1");
+    assert_eq!(hand.counts(), Counts { ready: 0, begun: 4, ended: 1 }, "in hand until it is settled");
+    hand.settled(&taken, Vec::new());
+    assert_eq!(hand.counts(), Counts { ready: 0, begun: 4, ended: 0 });
+    assert_eq!(hand.claims().len(), 4);
+}
+
+#[test]
+fn the_token_of_the_last_step_ends_the_item() {
+    let mut hand = Hand::default();
+    hand.put(batch(0, 1), Instant::now());
+    hand.take(1, PROOF, Instant::now());
+    assert_eq!(hand.token(&name(0)).as_deref(), Some("t"));
+    hand.stepped(&name(0), "u".to_owned());
+    hand.end(&name(0), Verdict::complete());
+    assert_eq!(hand.take_ended(1, Instant::now())[0].settlement().token, Some("u"));
+}
+
+#[test]
+fn what_was_lost_before_its_turn_is_not_handed_out() {
+    let now = Instant::now();
+    let mut hand = Hand::default();
+    hand.put(batch(0, 4), now);
+    assert!(hand.lose(&name(1), now) && hand.lose(&name(2), now));
+    assert!(!hand.lose(&name(9), now), "not in hand");
+    assert_eq!(hand.claims(), [name(0), name(3)]);
+    assert_eq!(keys(&hand.take(4, PROOF, Instant::now()).unwrap()), ["0"]);
+    assert_eq!(keys(&hand.take(4, PROOF, Instant::now()).unwrap()), ["3"]);
+    assert!(hand.lose(&name(3), now) && hand.is_lost(&name(3)) && !hand.is_lost(&name(0)));
+    assert!(!hand.lose(&name(3), now), "told once");
+    assert!(hand.is_lost(&name(1)), "nobody has it");
+}
+
+/// An operator has an item done anew that a handler has.
+#[test]
+fn what_is_claimed_again_while_a_handler_has_it_waits_for_that_handler() {
+    let now = Instant::now();
+    let mut hand = Hand::default();
+    assert_eq!(hand.put(batch(0, 1), now), []);
+    assert_eq!(keys(&hand.take(1, PROOF, now).unwrap()), ["0"]);
+    assert_eq!(hand.put(batch(0, 3), now), [name(0)]);
+    assert!(hand.is_lost(&name(0)), "by its handler");
+    assert_eq!(hand.counts(), Counts { ready: 3, begun: 1, ended: 0 });
+    assert_eq!(hand.put(batch(0, 1), now), [], "told once");
+    assert_eq!(keys(&hand.take(9, PROOF, now).unwrap()), ["1", "2"], "the others are not held up");
+    assert!(hand.take(1, PROOF, now).is_none());
+    assert_eq!(hand.claims().iter().filter(|claim| **claim == name(0)).count(), 2, "its lease is kept");
+
+    assert!(hand.end(&name(0), Verdict::complete()));
+    assert!(hand.take_ended(9, now).is_empty(), "the end of the earlier claim is not that of the later");
+    assert_eq!(keys(&hand.take(9, PROOF, now).unwrap()), ["0"]);
+    assert!(hand.take(9, PROOF, now).is_none() && !hand.is_lost(&name(0)));
+    assert!(hand.lose(&name(0), now) && hand.lose(&name(0), now), "the one at work, and the one that waits");
+    assert!(hand.end(&name(0), Verdict::complete()));
+    assert!(hand.take(9, PROOF, now).is_none());
+    assert_eq!(hand.counts(), Counts { ready: 0, begun: 2, ended: 0 });
+}
+
+#[test]
+fn what_came_back_and_waits_for_a_handler_of_its_own_holds_up_nothing_else() {
+    let now = Instant::now();
+    let mut hand = Hand::default();
+    hand.put(batch(0, 1), now);
+    hand.take(1, PROOF, now);
+    assert_eq!(hand.put(batch_of(CLAIMED_ALONE, 0, 1), now), [name(0)]);
+    assert!(!hand.has_suspect(PROOF, now) && hand.take(1, PROOF, now).is_none());
+    hand.end(&name(0), Verdict::complete());
+    assert!(hand.has_suspect(PROOF, now) && hand.take(1, PROOF, now).unwrap().is_alone());
+}
+
+/// Of two claims of one name the first may still wait for a handler when the second comes.
+#[test]
+fn of_two_claims_that_both_waited_the_later_waits_for_the_handler_of_the_first() {
+    let now = Instant::now();
+    let mut hand = Hand::default();
+    hand.put(batch(1, 2), now);
+    assert_eq!(hand.put(batch(0, 3), now), []);
+    assert_eq!(keys(&hand.take(1, PROOF, now).unwrap()), ["1"]);
+    assert_eq!(keys(&hand.take(9, PROOF, now).unwrap()), ["0"]);
+    assert!(hand.take(9, PROOF, now).is_none());
+    assert_eq!(hand.counts(), Counts { ready: 2, begun: 2, ended: 0 });
+    hand.end(&name(1), Verdict::complete());
+    assert_eq!(keys(&hand.take(9, PROOF, now).unwrap()), ["1", "2"]);
+}
+
+/// A renewal may be told what an item was between its release and the next claim of it, which has the same name.
+#[test]
+fn what_was_claimed_again_since_it_was_asked_for_is_not_lost() {
+    let asked = Instant::now();
+    let now = asked + Duration::from_millis(1);
+    let mut hand = Hand::default();
+    hand.put(batch(0, 2), now);
+    hand.take(1, PROOF, now);
+    assert!(!hand.lose(&name(0), asked) && !hand.lose(&name(1), asked));
+    assert!(!hand.is_lost(&name(0)));
+    assert_eq!(keys(&hand.take(1, PROOF, now).unwrap()), ["1"]);
+    assert!(hand.lose(&name(1), now), "asked for since");
+}
+
+#[test]
+fn what_nobody_has_begun_goes_back() {
+    let long_ago = Instant::now();
+    let now = long_ago + Duration::from_secs(1);
+    let mut hand = Hand::default();
+    hand.put(batch(0, 2), long_ago);
+    hand.put(batch(2, 4), now);
+    hand.lose(&name(1), now);
+    assert!(hand.has_waited(Duration::from_secs(1), now));
+    hand.give_back(Some(now));
+    assert!(!hand.has_waited(Duration::from_secs(1), now));
+    assert_eq!(hand.counts(), Counts { ready: 2, begun: 0, ended: 1 });
+    hand.give_back(None);
+    let actions: Vec<_> = hand.take_ended(9, now).iter().map(|ended| ended.verdict.action()).collect();
+    assert_eq!(actions, [Action::Release; 3]);
+}
+
+#[test]
+fn those_that_wait_for_another_try_let_the_others_by() {
+    let now = Instant::now();
+    let later = now + Duration::from_secs(1);
+    let mut hand = Hand::default();
+    hand.put(batch(0, 3), now);
+    hand.take(3, PROOF, Instant::now());
+    for number in 0..3 {
+        hand.end(&name(number), Verdict::complete());
+    }
+    let taken = hand.take_ended(1, now);
+    let again = taken.iter().map(|ended| ended.put_off(later)).collect();
+    hand.settled(&taken, again);
+    assert_eq!(hand.take_ended(9, now).len(), 2);
+    assert_eq!(hand.next_try(), Some(later));
+    assert_eq!(hand.take_ended(9, later)[0].settlement().key, "0");
+}
+
+#[test]
+fn those_that_came_back_from_a_dead_worker_are_begun_one_at_a_time() {
+    let now = Instant::now();
+    let mut hand = Hand::default();
+    for number in 0..3 {
+        hand.put(batch_of(CLAIMED_ALONE, number, number + 1), now);
+    }
+    hand.put(batch(3, 4), now);
+    assert_eq!(hand.unproven_until(PROOF), None);
+    assert!(hand.has_suspect(PROOF, now), "it waits");
+    assert_eq!(keys(&hand.take(9, PROOF, now).unwrap()), ["0"]);
+    assert_eq!(hand.unproven_until(PROOF), Some(now + PROOF));
+    assert_eq!(keys(&hand.take(9, PROOF, now).unwrap()), ["3"], "others go on");
+    assert!(hand.take(9, PROOF, now).is_none());
+    hand.give_back(Some(now + PROOF));
+    assert_eq!(hand.counts().ready, 2, "they wait, however long");
+    assert_eq!(hand.oldest(), None);
+
+    let proven = now + PROOF;
+    assert_eq!(keys(&hand.take(9, PROOF, proven).unwrap()), ["1"], "the first has done no harm");
+    assert!(hand.take(9, PROOF, proven).is_none());
+    assert!(hand.end(&name(0), Verdict::complete()) && hand.take(9, PROOF, proven).is_none());
+    assert!(hand.end(&name(1), Verdict::complete()));
+    assert_eq!(keys(&hand.take(9, PROOF, proven).unwrap()), ["2"]);
+    assert!(hand.has_suspect(PROOF, proven), "it is begun");
+    assert!(!hand.has_suspect(PROOF, proven + PROOF) && hand.end(&name(2), Verdict::complete()));
+    assert!(!hand.has_suspect(PROOF, proven));
+}
+
+#[test]
+fn what_is_declined_goes_back() {
+    let mut hand = Hand::default();
+    hand.decline(&batch(0, 2));
+    assert_eq!(hand.counts(), Counts { ready: 0, begun: 0, ended: 2 });
+    let actions: Vec<_> = hand.take_ended(9, Instant::now()).iter().map(|ended| ended.verdict.action()).collect();
+    assert_eq!(actions, [Action::Release; 2]);
+}
