@@ -61,7 +61,15 @@ enum Ended {
     Empty,
     Done(Worked),
     /// It was undone, because of this error.
-    Undone(Taken, Error),
+    Undone(Undone),
+}
+
+/// A transaction that came to nothing.
+struct Undone {
+    taken: Taken,
+    error: Error,
+    /// It may be done all the same: the answer to its commit was lost, or the procedure has settled its item itself.
+    may_be_done: bool,
 }
 
 impl Procedure {
@@ -100,8 +108,9 @@ impl Procedure {
             let ended = self.transaction(session)?;
             match ended {
                 // Nobody's fault; as a transient error it is tried again after a moment.
-                Ended::Undone(taken, error) if error.kind() == ErrorKind::Deadlock => {
-                    victim = Some((taken, error.clone()));
+                Ended::Undone(undone) if undone.error.kind() == ErrorKind::Deadlock => {
+                    let error = undone.error.clone();
+                    victim = Some(undone);
                     Err(error)
                 }
                 ended => Ok(ended),
@@ -116,8 +125,8 @@ impl Procedure {
                 return Ok(None);
             }
             (Ok(Ended::Done(worked)), _) => worked,
-            (Ok(Ended::Undone(taken, error)), _) => self.failed(&taken, error)?,
-            (Err(error), Some((taken, last))) if error.kind() == ErrorKind::Deadlock => self.failed(&taken, last)?,
+            (Ok(Ended::Undone(undone)), _) => self.failed(undone)?,
+            (Err(error), Some(last)) if error.kind() == ErrorKind::Deadlock => self.failed(last)?,
             (Err(error), _) => {
                 // It may have been this thread's turn for all the others.
                 queue.signal.wake();
@@ -138,7 +147,7 @@ impl Procedure {
     /// One claim, call and settle. An error is that of the claim, or of the commit.
     fn transaction(&self, session: &mut Session) -> Result<Ended> {
         let queue = &*self.queue.0;
-        let mut taken = None;
+        let (mut taken, mut may_be_done) = (None, false);
         let result = session.transaction(|session| {
             let wakes = queue.signal.wakes(&queue.kinds.key);
             let rows = self.modify(session, "[]", 1)?;
@@ -151,6 +160,7 @@ impl Procedure {
                 Error::new(ErrorKind::Database, format!("what {} gave: {why}", self.handler.name()))
             })?;
             let outcome = self.settle(session, &claim, &said)?;
+            may_be_done = true;
             if outcome.answer != Answer::Ok {
                 let message = format!(
                     "{} left the item unsettled: it asked for {}, and the answer is {:?}; it must neither commit, roll back nor \
@@ -167,7 +177,7 @@ impl Procedure {
             (Ok(None), _) => Ok(Ended::Empty),
             (Ok(Some(worked)), _) => Ok(Ended::Done(worked)),
             (Err(error), Some(_)) if is_nobodys(error.kind()) => Err(error),
-            (Err(error), Some(taken)) => Ok(Ended::Undone(taken, error)),
+            (Err(error), Some(taken)) => Ok(Ended::Undone(Undone { taken, error, may_be_done })),
             (Err(error), None) => Err(error),
         }
     }

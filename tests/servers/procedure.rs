@@ -2,8 +2,10 @@
 
 use readpast::{ErrorKind, ItemState, NewItem, Queue, QueueSpec, install::install, queue::Worked};
 use serde_json::{Value, json};
+use std::thread;
 use std::time::Duration;
 use support::both::Database;
+use support::limit::until;
 
 /// A queue in a database of its own, and a ledger beside it.
 struct Given {
@@ -207,6 +209,40 @@ fn one_that_ends_the_transaction_has_failed() {
             assert_eq!((worked[0].state, worked[0].attempt), (Some(ItemState::Error), 1), "{ends} {worked:?}");
             assert!(worked[0].error.is_some(), "{ends}");
         }
+    }
+}
+
+/// One worker's procedure fails; before that is recorded, another's has done the item. Both have the one connection in turn.
+#[test]
+fn what_another_has_done_meanwhile_is_not_told_as_done_by_who_failed() {
+    for given in Given::each() {
+        let (sequence, table) = ("CREATE SEQUENCE turns START WITH 1", "CREATE TABLE begun (n integer NOT NULL)");
+        [sequence, table].into_iter().for_each(|statement| given.database.run(statement));
+        given.handler(
+            "DECLARE @turn bigint = NEXT VALUE FOR dbo.turns; IF @turn = 1 BEGIN WHILE NOT EXISTS (SELECT 1 FROM dbo.begun) \
+             SET @turn = 1; THROW 50777, N'first', 1; END",
+            "IF nextval('turns') = 1 THEN WHILE NOT EXISTS (SELECT 1 FROM begun) LOOP PERFORM pg_sleep(0.02); END LOOP; \
+             RAISE EXCEPTION 'first'; END IF;",
+        );
+        let patient =
+            [("pool.acquire_ms", "600000"), ("query.timeout_ms", "600000"), ("recover.interval_ms", "3600000")];
+        let settings = [&[("pool.size", "1")][..], &patient].concat();
+        let queue = Queue::open(&given.database.config(&settings), "Mail").unwrap();
+        let procedure = queue.procedure("handle").unwrap();
+        assert_eq!(procedure.work(Duration::ZERO).unwrap(), None, "has looked after dead workers, for an hour");
+        given.put(1);
+        let work = || procedure.work(Duration::ZERO).unwrap().unwrap();
+        let (failed, done) = thread::scope(|scope| {
+            let failed = scope.spawn(work);
+            until("the first has it", || queue.connections().idle == 0);
+            let done = scope.spawn(work);
+            until("the second waits for the connection", || queue.connections().waiting == 1);
+            given.database.run("INSERT INTO begun (n) VALUES (1)");
+            (failed.join().unwrap(), done.join().unwrap())
+        });
+        assert_eq!((failed.state, done.state), (None, Some(ItemState::Completed)), "{failed:?} {done:?}");
+        assert!(failed.error.unwrap().contains("first") && done.error.is_none());
+        assert_eq!(given.ledger(), [entry(1, 1)]);
     }
 }
 

@@ -1,25 +1,27 @@
 //! The attempt that failed: its transaction is undone with the claim, so another one claims the item again and says why.
 
 use super::call::Said;
-use super::{Procedure, Taken, Worked};
-use crate::error::{Error, Result, cut};
+use super::{Procedure, Taken, Undone, Worked};
+use crate::error::{Result, cut};
 use crate::item::{Answer, ItemState, Outcome};
 use crate::metrics::Call;
 use crate::session::Session;
 
 impl Procedure {
     /// Makes the item an Error, or Failed when its attempts are spent, unless somebody else has taken it meanwhile.
-    pub(super) fn failed(&self, taken: &Taken, error: Error) -> Result<Worked> {
+    pub(super) fn failed(&self, undone: Undone) -> Result<Worked> {
         let queue = &*self.queue.0;
-        let error = cut(error.message().to_owned());
+        let error = cut(undone.error.message().to_owned());
         let state = queue
-            .with_session(Call::Work, |session| session.transaction(|session| self.record(session, taken, &error)))?;
+            .with_session(Call::Work, |session| session.transaction(|session| self.record(session, &undone, &error)))?;
         queue.signal.wake();
-        Ok(Worked { key: taken.key.clone(), attempt: taken.attempt, state, error: Some(error) })
+        let Taken { key, attempt, .. } = undone.taken;
+        Ok(Worked { key, attempt, state, error: Some(error) })
     }
 
     /// The row is locked by the first call, so what it answers holds for the others.
-    fn record(&self, session: &mut Session, taken: &Taken, error: &str) -> Result<Option<ItemState>> {
+    fn record(&self, session: &mut Session, undone: &Undone, error: &str) -> Result<Option<ItemState>> {
+        let taken = &undone.taken;
         let failed = Said::failed(error);
         // As it was claimed: when the procedure has committed, or the commit has been lost on its way here and was done.
         let found = self.settle(session, taken, &failed)?;
@@ -28,8 +30,8 @@ impl Procedure {
         }
         let waits = matches!(found.state, Some(ItemState::Pending | ItemState::Error));
         if !waits || found.attempt != taken.attempt - 1 {
-            // Done after all, or another worker's.
-            return Ok(found.state.filter(|state| *state == ItemState::Completed));
+            // Done after all, or another worker's, who may have done it.
+            return Ok(found.state.filter(|state| undone.may_be_done && *state == ItemState::Completed));
         }
         let waiting = Taken { key: taken.key.clone(), token: found.token, attempt: 0 };
         let again = self.settle(session, &waiting, &Said::taken())?;
