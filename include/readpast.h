@@ -924,22 +924,24 @@ typedef struct {
 } readpast_settlement;
 #define READPAST_SETTLEMENT_INIT {sizeof(readpast_settlement), NULL, NULL, 0, 0, NULL, NULL, NULL, -1, NULL, 0, 0, 0, 0, NULL, 0}
 
-/// The outcome for an item, and its state now. Initialise the first of an array with `READPAST_OUTCOME_INIT`.
+/// The outcome for an item, and its state then; of a settle that is repeated with its operation as the first time, whatever
+/// others have made of the item since. Initialise the first of an array with `READPAST_OUTCOME_INIT`.
 typedef struct {
     /// The size of this struct.
     size_t struct_size;
     /// `READPAST_OK`, `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND` or,
     /// when redriven work is in the queue again, `READPAST_DUPLICATE`.
     readpast_status answer;
-    /// The item's state now: a `READPAST_STATE_`. It can be Failed although another was asked for and the answer is
+    /// The item's state then: a `READPAST_STATE_`. It can be Failed although another was asked for and the answer is
     /// `READPAST_OK`: then its attempts are spent.
     int32_t state;
-    /// The item's attempt number now.
+    /// The item's attempt number.
     int32_t attempt;
     /// 0.
     int32_t reserved;
-    /// The item's token now, to go on with after a step. Empty when the item was not found. It is a time (at most 35 bytes), a
-    /// number or a GUID; opening a queue refuses hand-written procedures with a longer text for a token.
+    /// The item's token then, to go on with after a step. Empty when the item was not found, or is somebody else's since. It
+    /// is a time (at most 35 bytes), a number or a GUID; opening a queue refuses hand-written procedures with a longer text
+    /// for a token.
     char token[40];
 } readpast_outcome;
 #define READPAST_OUTCOME_INIT {sizeof(readpast_outcome), 0, 0, 0, 0, {0}}

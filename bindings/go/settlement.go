@@ -108,12 +108,14 @@ type Outcome struct {
 	// Answer is StatusOK, StatusLeaseLost, StatusConflict, StatusIllegalTransition, StatusNotFound or, when work is
 	// redriven that is in the queue again, StatusDuplicate.
 	Answer Status
-	// State is the one the item is in now. It can be Failed although another was asked for and the answer is StatusOK:
-	// then its attempts are spent.
+	// State is the one the item is in then. It can be Failed although another was asked for and the answer is StatusOK:
+	// then its attempts are spent. A settle that is repeated with its operation is answered as the first time, whatever
+	// others have made of the item since.
 	State State
-	// Attempt is the item's number of it now.
+	// Attempt is the item's number of it.
 	Attempt int
-	// Token is the item's now: the one to go on with after a step. Empty when the item was not found.
+	// Token is the item's then: the one to go on with after a step. Empty when the item was not found, or is somebody
+	// else's since.
 	Token string
 }
 

@@ -27,7 +27,8 @@ pub const READPAST_STATE_TERMINATED: i32 = 8;
 /// Done as far as it could be. Final.
 pub const READPAST_STATE_PARTIALLY_COMPLETED: i32 = 9;
 
-/// The outcome for an item, and its state now. Initialise the first of an array with `READPAST_OUTCOME_INIT`.
+/// The outcome for an item, and its state then; of a settle that is repeated with its operation as the first time, whatever
+/// others have made of the item since. Initialise the first of an array with `READPAST_OUTCOME_INIT`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct readpast_outcome {
@@ -36,15 +37,16 @@ pub struct readpast_outcome {
     /// `READPAST_OK`, `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND` or,
     /// when redriven work is in the queue again, `READPAST_DUPLICATE`.
     pub answer: readpast_status,
-    /// The item's state now: a `READPAST_STATE_`. It can be Failed although another was asked for and the answer is
+    /// The item's state then: a `READPAST_STATE_`. It can be Failed although another was asked for and the answer is
     /// `READPAST_OK`: then its attempts are spent.
     pub state: i32,
-    /// The item's attempt number now.
+    /// The item's attempt number.
     pub attempt: i32,
     /// 0.
     pub reserved: i32,
-    /// The item's token now, to go on with after a step. Empty when the item was not found. It is a time (at most 35 bytes), a
-    /// number or a GUID; opening a queue refuses hand-written procedures with a longer text for a token.
+    /// The item's token then, to go on with after a step. Empty when the item was not found, or is somebody else's since. It
+    /// is a time (at most 35 bytes), a number or a GUID; opening a queue refuses hand-written procedures with a longer text
+    /// for a token.
     pub token: [c_char; 40],
 }
 

@@ -37,15 +37,16 @@ impl FromStr for Answer {
     }
 }
 
-/// The answer for one item of a settle, step or renewal, with the item as it is now.
+/// The answer for one item of a settle, step or renewal, with the item as it is then. A settle that is repeated with its operation
+/// is answered as the first time, whatever others have made of the item since.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     /// What came of it.
     pub answer: Answer,
-    /// The state the item is in now; `None` when it was not found. After [`Answer::Ok`] it can be Failed although
+    /// The state the item is in then; `None` when it was not found. After [`Answer::Ok`] it can be Failed although
     /// another was asked for: then its attempts are spent.
     pub state: Option<ItemState>,
-    /// The item's token now: the one to carry on with after a step. Empty when the item was not found.
+    /// The item's token then: the one to carry on with after a step. Empty when the item was not found, or is somebody else's since.
     pub token: String,
     /// The item's attempt number now.
     pub attempt: i32,

@@ -1,7 +1,7 @@
 //! Reads the answer columns that every procedure returns.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::item::{Answer, ItemState, Outcome, Rows, Settlement, Value, answer_column};
+use crate::item::{Action, Answer, ItemState, Outcome, Rows, Settlement, Value, answer_column};
 
 /// The word in the answer column of `row`.
 pub(super) fn word(rows: &Rows, row: usize) -> &str {
@@ -25,6 +25,36 @@ pub(super) fn text(rows: &Rows, row: usize, column: usize) -> &str {
     }
 }
 
+/// The outcomes of `settlements`, which the first rows tell.
+pub(super) fn outcomes_of(rows: &Rows, settlements: &[Settlement<'_>]) -> Result<Vec<Outcome>> {
+    let outcomes = outcomes(rows, settlements.len())?;
+    Ok(settlements.iter().zip(outcomes).map(|(settlement, outcome)| of_this_call(settlement, outcome)).collect())
+}
+
+/// What came of `settlement`. A call that is repeated since its answer was lost is told what its items are now, and the next
+/// claim or an operator may have made something else of them since: what is told is of that, and its token is another's.
+fn of_this_call(settlement: &Settlement<'_>, outcome: Outcome) -> Outcome {
+    if outcome.answer != Answer::Ok {
+        return outcome;
+    }
+    let asked = settlement.action.target();
+    let can_come_of_it = match outcome.state {
+        Some(state) if state == asked => true,
+        // The attempts were spent.
+        Some(ItemState::Failed) => asked != ItemState::Completed,
+        // Put off in a table that has no due time.
+        Some(ItemState::Error) => asked == ItemState::Pending,
+        _ => false,
+    };
+    let is_kept = settlement.action != Action::Step || settlement.attempt == 0 || outcome.attempt == settlement.attempt;
+    match (can_come_of_it && is_kept, settlement.action) {
+        (true, _) => outcome,
+        // It was recorded, and the claim has been lost since.
+        (false, Action::Step) if settlement.attempt > 0 => Outcome { answer: Answer::LeaseLost, ..outcome },
+        (false, _) => Outcome { state: Some(asked), token: String::new(), ..outcome },
+    }
+}
+
 /// The outcomes of the first `count` rows, each in its place.
 pub(super) fn outcomes(rows: &Rows, count: usize) -> Result<Vec<Outcome>> {
     (0..count).map(|row| outcome(rows, row, row, count)).collect()
@@ -38,14 +68,11 @@ pub(super) fn outcomes_of_others(rows: &Rows, settlements: &[Settlement<'_>]) ->
     let outcomes = settlements.iter().enumerate().map(|(i, settlement)| {
         if row == 0 || is_of(rows, row, i) {
             row += 1;
-            return outcome(rows, row - 1, i, settlements.len());
+            return Ok(of_this_call(settlement, outcome(rows, row - 1, i, settlements.len())?));
         }
-        Ok(Outcome {
-            answer: Answer::Ok,
-            state: Some(ItemState::Completed),
-            token: String::new(),
-            attempt: settlement.attempt,
-        })
+        let state = Some(ItemState::Completed);
+        let completed = Outcome { answer: Answer::Ok, state, token: String::new(), attempt: settlement.attempt };
+        Ok(of_this_call(settlement, completed))
     });
     Ok((outcomes.collect::<Result<_>>()?, row))
 }
@@ -77,7 +104,7 @@ fn outcome(rows: &Rows, row: usize, item: usize, count: usize) -> Result<Outcome
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::item::{Action, Cell, Column, ColumnType};
+    use crate::item::{Cell, Column, ColumnType};
 
     /// What the server says: answers with their ordinals and states; a claimed item has no ordinal.
     fn rows(said: &[(&str, Option<i64>, &str)]) -> Rows {
@@ -118,9 +145,38 @@ mod tests {
                 (Answer::Ok, Some(ItemState::Completed), 3, "new"),
                 completed,
                 (Answer::LeaseLost, Some(ItemState::Pending), 3, "new"),
-                completed,
+                // Somebody has completed since what a call gave back that is repeated.
+                (Answer::Ok, Some(ItemState::Error), 2, ""),
             ]
         );
+    }
+
+    #[test]
+    fn what_others_have_made_of_an_item_since_is_not_what_came_of_this_call() {
+        use ItemState::{Cancelled, Completed, Error, Failed, Pending, Processing};
+        let told = |action, state: &str| {
+            let outcomes = outcomes_of(&rows(&[("OK", Some(0), state)]), &asked(&[action])).unwrap();
+            (outcomes[0].answer, outcomes[0].state, outcomes[0].token.is_empty())
+        };
+        let ok = |state, is_anothers| (Answer::Ok, Some(state), is_anothers);
+        for (action, state, expected) in [
+            (Action::Complete, "Completed", ok(Completed, false)),
+            (Action::Complete, "Processing", ok(Completed, true)),
+            (Action::Complete, "Failed", ok(Completed, true)),
+            (Action::Complete, "", ok(Completed, true)),
+            (Action::Retry, "Error", ok(Error, false)),
+            (Action::Retry, "Failed", ok(Failed, false)),
+            (Action::Retry, "Processing", ok(Error, true)),
+            (Action::Release, "Pending", ok(Pending, false)),
+            (Action::Release, "Error", ok(Error, false)),
+            (Action::Release, "Completed", ok(Pending, true)),
+            (Action::Cancel, "Pending", ok(Cancelled, true)),
+            // Of a step at attempt 2, told of attempt 3.
+            (Action::Step, "Processing", (Answer::LeaseLost, Some(Processing), false)),
+            (Action::Step, "Error", (Answer::LeaseLost, Some(Error), false)),
+        ] {
+            assert_eq!(told(action, state), expected, "{action:?} {state}");
+        }
     }
 
     #[test]

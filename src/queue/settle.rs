@@ -50,7 +50,7 @@ pub(super) fn settle(
         let max = if part.is_last { max } else { 0 };
         if let (Some(connection), Backend::Ours(calls, _)) = (&queue.attached, &queue.backend) {
             let identity = operation.is_some().then_some(part.operation.id.as_str());
-            let outcomes = within(queue, calls, connection, part.items.len(), &json[part.number], identity)?;
+            let outcomes = within(queue, calls, connection, part.items, &json[part.number], identity)?;
             counted(queue, part.items, &outcomes);
             return Ok(outcomes);
         }
@@ -120,7 +120,7 @@ fn in_one_call(
     let result = queue.with_session(call, |session| attempts.note(claiming(queue, session, statement, &params)));
     let rows = attempts.conclude(operation, result)?;
     let (outcomes, told) = match telling {
-        Telling::OfAll => (answers::outcomes(&rows, settlements.len())?, settlements.len()),
+        Telling::OfAll => (answers::outcomes_of(&rows, settlements)?, settlements.len()),
         Telling::OfOthers => answers::outcomes_of_others(&rows, settlements)?,
     };
     // A repeated call answers for the settled items only: what its first attempt claimed is left to the lease.
@@ -137,7 +137,7 @@ fn within(
     queue: &Inner,
     calls: &Calls,
     connection: &Attached,
-    count: usize,
+    settlements: &[Settlement<'_>],
     items: &str,
     identity: Option<&str>,
 ) -> Result<Vec<Outcome>> {
@@ -145,7 +145,7 @@ fn within(
     params.extend(claim::terms(queue, 0, 0));
     let rows =
         queue.ledger.time(Call::Settle, || attached::call(queue, calls, connection, &calls.settle_within, &params))?;
-    answers::outcomes(&rows, count)
+    answers::outcomes_of(&rows, settlements)
 }
 
 pub(super) fn renew(queue: &Inner, leases: &[Lease<'_>]) -> Result<Vec<Outcome>> {

@@ -121,7 +121,8 @@ fn a_repeated_operation_changes_nothing(given: &Given) {
     // Meanwhile another claim is under way: the repetition must not be taken for its settle.
     let second = queue.take();
     let again = queue.settle(&[taken.settle(Action::Retry)], Some(&operation)).unwrap();
-    assert_eq!(again[0].answer, Answer::Ok, "the first time's answer");
+    assert_eq!((again[0].answer, again[0].state), (Answer::Ok, Some(ItemState::Error)), "the first time's answer");
+    assert_ne!(again[0].token, second.token, "nobody gets at another's claim");
     assert_eq!(given.look("Status", "Payload = 'x'"), "Processing");
     assert_eq!(queue.end(second.settle(Action::Complete)).answer, Answer::Ok);
 }

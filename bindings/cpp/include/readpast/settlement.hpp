@@ -113,14 +113,16 @@ public:
     /// status::ok, lease_lost, conflict, illegal_transition, not_found or, of a queue::redrive, duplicate.
     [[nodiscard]] status answer() const noexcept { return static_cast<status>(raw_.answer); }
 
-    /// The state it is in now. It can be failed although another was asked for and the answer is ok: then its attempts
-    /// are spent.
+    /// The state it is in then. It can be failed although another was asked for and the answer is ok: then its attempts
+    /// are spent. A settle that is repeated with its operation is answered as the first time, whatever others have made
+    /// of the item since.
     [[nodiscard]] readpast::state state() const noexcept { return static_cast<readpast::state>(raw_.state); }
 
-    /// Its attempt number now.
+    /// Its attempt number.
     [[nodiscard]] std::int32_t attempt() const noexcept { return raw_.attempt; }
 
-    /// Its token now: the one to go on with after a step. Empty when it was not found. Lives as long as the outcome.
+    /// Its token then: the one to go on with after a step. Empty when it was not found, or is somebody else's since.
+    /// Lives as long as the outcome.
     [[nodiscard]] std::string_view token() const noexcept { return raw_.token; }
 
 private:

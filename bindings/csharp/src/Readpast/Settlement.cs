@@ -127,15 +127,19 @@ namespace Readpast
         public Status Answer { get; }
 
         /// <summary>
-        /// The state the item is in now. It can be Failed although another was asked for and the answer is Ok: then its
-        /// attempts are spent.
+        /// The state the item is in then. It can be Failed although another was asked for and the answer is Ok: then
+        /// its attempts are spent. A settle that is repeated with its operation is answered as the first time, whatever
+        /// others have made of the item since.
         /// </summary>
         public ItemState State { get; }
 
-        /// <summary>The item's attempt number now.</summary>
+        /// <summary>The item's attempt number.</summary>
         public int Attempt { get; }
 
-        /// <summary>The item's token now: the one to go on with after a step. Empty when it was not found.</summary>
+        /// <summary>
+        /// The item's token then: the one to go on with after a step. Empty when it was not found, or is somebody
+        /// else's since.
+        /// </summary>
         public string Token { get; }
     }
 

@@ -28,15 +28,19 @@ class Answers(tuple[T, ...]):
 
 
 class Outcome(NamedTuple):
-    """What came of an item, and how it is now."""
+    """What came of an item, and how it is then.
+
+    A settle that is repeated with its operation is answered as the first time, whatever others have made of the item
+    since.
+    """
 
     #: `OK`, `LEASE_LOST`, `CONFLICT`, `ILLEGAL_TRANSITION`, `NOT_FOUND` or, of work that is redriven, `DUPLICATE`.
     answer: Status
-    #: The state it is in now: Failed although another was asked for, when its attempts are spent.
+    #: The state it is in then: Failed although another was asked for, when its attempts are spent.
     state: State
-    #: Its attempt number now.
+    #: Its attempt number.
     attempt: int
-    #: Its token now: the one to go on with after a step. Empty when it was not found.
+    #: Its token then: the one to go on with after a step. Empty when it was not found, or is somebody else's since.
     token: str
 
 
