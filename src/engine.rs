@@ -312,7 +312,11 @@ impl Engine {
         let outcome = outcomes.remove(0);
         match outcome.answer {
             Answer::Ok => self.0.0.state.lock().hand.stepped(&claim, outcome.token),
-            _ => self.0.0.lose(&claim, asked),
+            _ => {
+                let mut state = self.0.0.state.lock();
+                let lost = state.hand.lose_begun(&claim, asked);
+                self.0.0.lost(state, lost.as_slice());
+            }
         }
         Ok(outcome.answer)
     }
@@ -440,20 +444,18 @@ impl Shared {
         self.tell(&Event::Trouble { doing, error });
     }
 
-    /// An item was found not to be ours any more, by who asked for it at that time.
-    fn lose(&self, claim: &Claim, asked: Instant) {
-        let mut state = self.state.lock();
-        if state.hand.lose(claim, asked) {
-            self.lost(state, std::slice::from_ref(claim));
+    /// These items were found not to be ours any more.
+    fn lost(&self, mut state: MutexGuard<'_, State>, items: &[Batch]) {
+        if items.is_empty() {
+            return;
         }
-    }
-
-    fn lost(&self, mut state: MutexGuard<'_, State>, claims: &[Claim]) {
-        state.tallies.lost += claims.len() as u64;
+        state.tallies.lost += items.len() as u64;
+        // There is room for others, or nothing left to wait for.
+        self.lanes.notify_all();
         drop(state);
-        for (key, attempt) in claims {
+        for item in items.iter().flat_map(Batch::iter) {
             self.news.tell();
-            self.tell(&Event::Lost { key, attempt: *attempt });
+            self.tell(&Event::Lost { key: item.key(), attempt: item.attempt(), token: item.token() });
         }
     }
 
@@ -506,7 +508,10 @@ impl LeaseHolder for Shared {
         if state.phase == Phase::Abandoned { Vec::new() } else { state.hand.claims() }
     }
 
-    fn lost(&self, claims: &[Claim], asked: Instant) {
-        claims.iter().for_each(|claim| self.lose(claim, asked));
+    fn lost(&self, claims: &[Claim], asked: Instant) -> usize {
+        let mut state = self.state.lock();
+        let lost: Vec<_> = claims.iter().flat_map(|claim| state.hand.lose(claim, asked)).collect();
+        self.lost(state, &lost);
+        lost.len()
     }
 }

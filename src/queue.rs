@@ -30,8 +30,8 @@ use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::install::{self, Installed};
 use crate::item::{
-    Attempt, Batch, Filter, ItemRef, Lease, NewItem, Outcome, QueueStats, Receipt, Rows, Settlement, Trend, Watched,
-    Why,
+    Answer, Attempt, Batch, Filter, ItemRef, Lease, NewItem, Outcome, QueueStats, Receipt, Rows, Settlement, Trend,
+    Watched, Why,
 };
 use crate::metrics::Call;
 pub use crate::pool::Connections;
@@ -157,7 +157,9 @@ impl Queue {
     /// Extends leases to their full length from now on the server's clock, unless the queue's are fixed. Tokens stay as
     /// they are.
     pub fn renew(&self, leases: &[Lease<'_>]) -> Result<Vec<Outcome>> {
-        settle::renew(&self.0, leases)
+        let outcomes = settle::renew(&self.0, leases)?;
+        self.0.ledger.loses(outcomes.iter().filter(|outcome| outcome.answer != Answer::Ok).count());
+        Ok(outcomes)
     }
 
     /// Gives the items of up to `max` run-out leases back, or to Failed when their attempts are spent, and says how many

@@ -34,6 +34,9 @@ pub enum Event<'a> {
         key: &'a str,
         /// The attempt of the claim that was lost.
         attempt: i32,
+        /// The item's token as it was claimed, which tells this claim from another of the same attempt: a release gives the
+        /// attempt back.
+        token: &'a str,
     },
     /// What a handler gave was refused, by the library or the database. It is left out, and the item's error says so.
     #[non_exhaustive]

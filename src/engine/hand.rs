@@ -22,8 +22,6 @@ pub(super) struct Hand {
     ended: VecDeque<Ended>,
     /// What lanes are settling right now.
     settling: Vec<Arc<Vec<Ended>>>,
-    /// What renewals have found lost of the items that no handler has.
-    lost: Vec<Claim>,
 }
 
 /// A claim, or what is left of it.
@@ -108,79 +106,47 @@ pub(super) struct Counts {
 
 impl Hand {
     /// Takes in what was claimed at `now`. Gives what turns out to be lost by that: items that handlers have by an earlier claim
-    /// of the same name. They are handed out again when those handlers have ended, and hold nothing up until then.
-    pub(super) fn put(&mut self, batch: Batch, now: Instant) -> Vec<Claim> {
+    /// of the same name.
+    pub(super) fn put(&mut self, batch: Batch, now: Instant) -> Vec<Batch> {
+        let is_idle = self.begun.is_empty();
+        let lost = batch.iter().filter(|_| !is_idle).filter_map(|item| self.lose_begun(&claim(&item), now)).collect();
         self.waiting += batch.len();
         let is_alone = batch.is_alone();
-        let (mut lost, mut from) = (Vec::new(), 0);
-        if !self.begun.is_empty() {
-            for (index, item) in batch.iter().enumerate() {
-                let claim = claim(&item);
-                let Some(begun) = self.begun.get_mut(&claim) else { continue };
-                if !std::mem::replace(&mut begun.lost, true) {
-                    lost.push(claim);
-                }
-                for part in [batch.part(from, index - from), batch.part(index, 1)] {
-                    self.wait(Ready { batch: part, claimed: now, is_alone });
-                }
-                from = index + 1;
-            }
-        }
-        self.wait(Ready { batch: batch.part(from, usize::MAX), claimed: now, is_alone });
+        self.wait_at(self.ready.len(), Ready { batch, claimed: now, is_alone });
         lost
     }
 
-    fn wait(&mut self, ready: Ready) {
+    fn wait_at(&mut self, place: usize, ready: Ready) {
         if !ready.batch.is_empty() {
-            self.ready.push_back(ready);
+            self.ready.insert(place, ready);
         }
     }
 
-    /// Hands out up to `max` items that lie side by side, as far as they are not known to be lost. Of those that came back from
-    /// a dead worker one is begun at a time: should it end this process too, the attempts of the others are not spent. One
-    /// that has been worked on for `proof` without doing so holds them up no longer.
+    /// Hands out up to `max` items that lie side by side; not what a handler still has by an earlier claim, which waits until that
+    /// handler has ended, and holds nothing up. Of those that came back from a dead worker one is begun at a time: should it end
+    /// this process too, the attempts of the others are not spent. One that has been worked on for `proof` without doing so holds
+    /// them up no longer.
     pub(super) fn take(&mut self, max: usize, proof: Duration, now: Instant) -> Option<Batch> {
-        loop {
-            let may_begin_alone = self.unproven_until(proof).is_none_or(|at| at <= now);
-            let is_free = |ready: &Ready| (may_begin_alone || !ready.is_alone) && !self.is_begun(&ready.batch);
-            let place = self.ready.iter().position(is_free)?;
-            let ready = self.ready.get_mut(place)?;
-            let (claimed, suspected) = (ready.claimed, ready.is_alone.then_some(now));
-            let taken = ready.batch.part(0, max);
-            ready.batch = ready.batch.part(taken.len(), usize::MAX);
-            if ready.batch.is_empty() {
-                self.ready.remove(place);
-            }
-            self.waiting -= taken.len();
-            // Up to the first that is lost; that one is dropped, and what follows it stays.
-            let lost = self.first_lost(&taken);
-            let kept = taken.part(0, lost.unwrap_or(taken.len()));
-            let rest = lost.map(|lost| taken.part(lost + 1, usize::MAX)).filter(|rest| !rest.is_empty());
-            if let Some(batch) = rest {
-                self.waiting += batch.len();
-                self.ready.insert(place, Ready { batch, claimed, is_alone: false });
-            }
-            let mut count = 0;
-            for item in (0..kept.len()).map(|index| kept.part(index, 1)) {
-                // Two claims of one name may both have waited.
-                let Entry::Vacant(place) = self.begun.entry(claim_of(&item)) else { break };
-                place.insert(Begun { item, claimed, token: None, lost: false, suspected });
-                count += 1;
-            }
-            let rest = kept.part(count, usize::MAX);
-            if !rest.is_empty() {
-                self.waiting += rest.len();
-                self.ready.insert(place, Ready { batch: rest, claimed, is_alone: false });
-            }
-            if count > 0 {
-                return Some(kept.part(0, count));
-            }
+        let may_begin_alone = self.unproven_until(proof).is_none_or(|at| at <= now);
+        let mut may_begin = self.ready.iter().enumerate().filter(|(_, ready)| may_begin_alone || !ready.is_alone);
+        let (place, from) = may_begin.find_map(|(place, ready)| Some((place, self.first_free(&ready.batch)?)))?;
+        let Ready { batch, claimed, is_alone } = self.ready.remove(place)?;
+        let mut to = from;
+        for item in (from..batch.len()).take(max).map(|index| batch.part(index, 1)) {
+            let Entry::Vacant(begun) = self.begun.entry(claim_of(&item)) else { break };
+            begun.insert(Begun { item, claimed, token: None, lost: false, suspected: is_alone.then_some(now) });
+            to += 1;
         }
+        self.waiting -= to - from;
+        for rest in [batch.part(to, usize::MAX), batch.part(0, from)] {
+            self.wait_at(place, Ready { batch: rest, claimed, is_alone });
+        }
+        Some(batch.part(from, to - from))
     }
 
-    /// Whether a handler still has the first item by an earlier claim.
-    fn is_begun(&self, batch: &Batch) -> bool {
-        !self.begun.is_empty() && batch.get(0).is_some_and(|item| self.begun.contains_key(&claim(&item)))
+    /// The place of the first item that no handler has by an earlier claim.
+    fn first_free(&self, batch: &Batch) -> Option<usize> {
+        batch.iter().position(|item| self.begun.is_empty() || !self.begun.contains_key(&claim(&item)))
     }
 
     /// Whether something waits for a handler, perhaps for another item to end.
@@ -191,7 +157,7 @@ impl Hand {
     /// Whether something waits that came back from a dead worker, perhaps for another such to end. Not what waits for a handler
     /// of an earlier claim, which may hang: nothing else would be claimed meanwhile.
     pub(super) fn waits_alone(&self) -> bool {
-        self.ready.iter().any(|ready| ready.is_alone && !self.is_begun(&ready.batch))
+        self.ready.iter().any(|ready| ready.is_alone && self.first_free(&ready.batch).is_some())
     }
 
     /// Until when the one that is begun of those is held to be the cause; `None` when none is begun.
@@ -208,16 +174,6 @@ impl Hand {
     /// Has given back what was claimed and is not to be in hand.
     pub(super) fn decline(&mut self, batch: &Batch) {
         self.ended.extend((0..batch.len()).map(|index| Ended::unworked(batch.part(index, 1))));
-    }
-
-    fn first_lost(&mut self, batch: &Batch) -> Option<usize> {
-        if self.lost.is_empty() {
-            return None;
-        }
-        let index = batch.iter().position(|item| self.lost.iter().any(|lost| is(lost, &item)))?;
-        let item = batch.get(index)?;
-        self.lost.retain(|lost| !is(lost, &item));
-        Some(index)
     }
 
     /// Ends an item that a handler has. `false` when none has it: it ended before, or was never taken. What is known to be
@@ -249,19 +205,31 @@ impl Hand {
         self.begun.get(claim).is_none_or(|begun| begun.lost)
     }
 
-    /// Takes note that an item is not ours any more, as was told to who `asked` for it at that time. `false` when it had ended
-    /// meanwhile, which is why; also when it was claimed again since, after a release, under the same name.
-    pub(super) fn lose(&mut self, claim: &Claim, asked: Instant) -> bool {
-        if let Some(begun) = self.begun.get_mut(claim).filter(|begun| !begun.lost) {
-            begun.lost = begun.claimed <= asked;
-            return begun.lost;
+    /// Takes note that no claim of this name is ours any more, as was told to who `asked` for it at that time. Gives what is lost
+    /// by that. What had ended meanwhile is not, since that is why; nor what was claimed again since, after a release, under the
+    /// same name.
+    pub(super) fn lose(&mut self, name: &Claim, asked: Instant) -> Vec<Batch> {
+        let mut lost: Vec<_> = self.lose_begun(name, asked).into_iter().collect();
+        let first = |hand: &Self| {
+            let mut meant = hand.ready.iter().enumerate().filter(|(_, ready)| ready.claimed <= asked);
+            meant.find_map(|(place, ready)| Some((place, ready.batch.iter().position(|item| is(name, &item))?)))
+        };
+        while let Some((place, index)) = first(self) {
+            let Some(Ready { batch, claimed, is_alone }) = self.ready.remove(place) else { break };
+            for rest in [batch.part(index + 1, usize::MAX), batch.part(0, index)] {
+                self.wait_at(place, Ready { batch: rest, claimed, is_alone });
+            }
+            self.waiting -= 1;
+            lost.push(batch.part(index, 1));
         }
-        let mut ready = self.ready.iter().filter(|ready| ready.claimed <= asked);
-        let waits = ready.any(|ready| ready.batch.iter().any(|item| is(claim, &item)));
-        if waits && !self.lost.contains(claim) {
-            self.lost.push(claim.clone());
-        }
-        waits
+        lost
+    }
+
+    /// The same of what a handler has, if it was not known.
+    pub(super) fn lose_begun(&mut self, name: &Claim, asked: Instant) -> Option<Batch> {
+        let begun = self.begun.get_mut(name).filter(|begun| !begun.lost && begun.claimed <= asked)?;
+        begun.lost = true;
+        Some(begun.item.clone())
     }
 
     /// Has those given back that nobody has begun: all, or those that were claimed before `since`. What waits because it came
@@ -271,11 +239,7 @@ impl Hand {
         while let Some(place) = self.ready.iter().position(is_meant) {
             let Some(Ready { batch, .. }) = self.ready.remove(place) else { break };
             self.waiting -= batch.len();
-            let lost = std::mem::take(&mut self.lost);
-            let (gone, held): (Vec<_>, Vec<_>) =
-                (0..batch.len()).map(|index| batch.part(index, 1)).partition(|item| lost.contains(&claim_of(item)));
-            self.lost = lost.into_iter().filter(|lost| !gone.iter().any(|item| claim_of(item) == *lost)).collect();
-            self.ended.extend(held.into_iter().map(Ended::unworked));
+            self.decline(&batch);
         }
     }
 
@@ -334,7 +298,7 @@ impl Hand {
         let settling = self.settling.iter().flat_map(|taken| taken.iter().map(Ended::claim));
         let begun = self.begun.iter().filter(|(_, begun)| !begun.lost).map(|(claim, _)| claim.clone());
         let ended = self.ended.iter().filter(|ended| ended.verdict.action() != Action::Release).map(Ended::claim);
-        ready.filter(|claim| !self.lost.contains(claim)).chain(begun).chain(ended).chain(settling).collect()
+        ready.chain(begun).chain(ended).chain(settling).collect()
     }
 
     /// Whether an item has waited for a handler since before `hold`.

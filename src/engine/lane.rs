@@ -214,6 +214,7 @@ fn deliver(shared: &Shared, batch: Batch, room: usize) {
         return;
     }
     let lost = state.hand.put(batch, now);
+    shared.queue.ledger().loses(lost.len());
     if state.phase >= Phase::Stopping {
         // It came too late.
         state.hand.give_back(None);

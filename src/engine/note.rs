@@ -37,7 +37,7 @@ impl<'a> From<&Event<'a>> for Fields<'a> {
     fn from(event: &Event<'a>) -> Self {
         match *event {
             Event::Claimed { .. } | Event::Settled { .. } => Self::default(),
-            Event::Lost { key, attempt } => Self {
+            Event::Lost { key, attempt, .. } => Self {
                 key: Some(key),
                 attempt: Some(attempt),
                 status: Some(format!("{:?}", Answer::LeaseLost)),
@@ -61,7 +61,7 @@ impl Event<'_> {
     pub fn line(&self) -> Option<String> {
         match self {
             Self::Claimed { .. } | Self::Settled { .. } => None,
-            Self::Lost { key, attempt } => {
+            Self::Lost { key, attempt, .. } => {
                 Some(format!("item {key}, attempt {attempt} was lost: its lease ran out, or an operator took it"))
             }
             Self::Refused { key, attempt, action, left_out, error } => Some(format!(

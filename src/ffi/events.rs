@@ -119,7 +119,7 @@ impl Told {
     /// What happened, if it is not told item by item.
     fn of(event: &Event<'_>) -> Option<Self> {
         let (kind, answer, item, action, error, left_out) = match *event {
-            Event::Lost { key, attempt } => {
+            Event::Lost { key, attempt, .. } => {
                 (READPAST_EVENT_LOST, of_answer(Answer::LeaseLost), Some((key, attempt)), None, None, None)
             }
             Event::Refused { key, attempt, action, left_out, error } => {

@@ -196,7 +196,7 @@ impl Ledger {
         for (i, outcome) in outcomes.iter().enumerate() {
             self.ends(outcome.answer, outcome.state);
             if outcome.answer != Answer::Ok && is_claimed(i) {
-                self.lost.add(1);
+                self.loses(1);
             }
         }
     }
@@ -208,7 +208,7 @@ impl Ledger {
             Some(_) => self.ends(Answer::Ok, state),
             None => {
                 self.ends(Answer::LeaseLost, None);
-                self.lost.add(1);
+                self.loses(1);
             }
         }
     }
@@ -224,9 +224,9 @@ impl Ledger {
         }
     }
 
-    /// Renewals were answered.
-    pub(crate) fn renews(&self, outcomes: &[Outcome]) {
-        self.lost.add(outcomes.iter().filter(|outcome| outcome.answer != Answer::Ok).count());
+    /// So many claims were found lost.
+    pub(crate) fn loses(&self, claims: usize) {
+        self.lost.add(claims);
     }
 
     /// What its sources tell.
@@ -278,7 +278,7 @@ mod tests {
         ledger.settles(&refused, |i| i < 2);
         assert!(ledger.settled.iter().chain(&ledger.refused).all(|count| count.get() == 1));
         assert_eq!(ledger.lost.get(), 2);
-        ledger.renews(&refused);
+        ledger.loses(5);
         assert_eq!(ledger.lost.get(), 7);
     }
 

@@ -109,8 +109,11 @@ fn items(all: &[Seen]) -> [Family; 5] {
         Kind::Counter,
         "Settlements, by the item's state after them, or by why they were refused.",
     );
-    let mut lost =
-        Family::new("readpast_lost_leases_total", Kind::Counter, "Claims that a renewal or a settlement found lost.");
+    let mut lost = Family::new(
+        "readpast_lost_leases_total",
+        Kind::Counter,
+        "Claims that a renewal, a settlement or the next claim found lost.",
+    );
     for seen in all {
         let ledger = &*seen.ledger;
         for (found, count) in ["items", "nothing"].into_iter().zip(&ledger.claims) {

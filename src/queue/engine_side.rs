@@ -5,7 +5,7 @@ use super::settle::Telling;
 use super::wake::Watcher;
 use super::{Queue, claim, retention, settle};
 use crate::error::{Error, Result};
-use crate::item::{Batch, Outcome, Settlement};
+use crate::item::{Batch, Lease, Outcome, Settlement};
 use crate::metrics::Ledger;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -51,6 +51,11 @@ impl Queue {
         max: u32,
     ) -> Result<(Vec<Outcome>, Batch)> {
         settle::settle(&self.0, settlements, operation, max, Telling::OfOthers)
+    }
+
+    /// [`Queue::renew`], for who knows which of the leases are held still, and counts what is lost.
+    pub(super) fn renew_held(&self, leases: &[Lease<'_>]) -> Result<Vec<Outcome>> {
+        settle::renew(&self.0, leases)
     }
 
     /// Whether it is the caller's turn to look at the queue, of all in this process that wait for it; else when to ask

@@ -21,8 +21,9 @@ pub(crate) trait LeaseHolder: Send + Sync {
     fn held(&self) -> Vec<(String, i32)>;
 
     /// These are not held any more: the leases ran out, or an operator took the items. They were held when it was `asked`; what
-    /// has been claimed since is not meant.
-    fn lost(&self, claims: &[(String, i32)], asked: Instant);
+    /// has been claimed since is not meant. Gives how many of them are lost by that: the others have ended meanwhile, which is
+    /// why, or their settlement will say so.
+    fn lost(&self, claims: &[(String, i32)], asked: Instant) -> usize;
 }
 
 #[derive(Default)]
@@ -193,12 +194,12 @@ fn renew(holder: &dyn LeaseHolder, queue: &Queue) -> Round {
     }
     for part in held.chunks(MAX_ITEMS as usize) {
         let leases: Vec<_> = part.iter().map(|(key, attempt)| Lease { key, attempt: *attempt }).collect();
-        match queue.renew(&leases) {
+        match queue.renew_held(&leases) {
             Ok(outcomes) => {
                 let lost = part.iter().zip(outcomes).filter(|(_, outcome)| outcome.answer != Answer::Ok);
                 let lost: Vec<_> = lost.map(|(claim, _)| claim.clone()).collect();
                 if !lost.is_empty() {
-                    holder.lost(&lost, asked);
+                    queue.ledger().loses(holder.lost(&lost, asked));
                 }
             }
             Err(error) if matches!(error.kind(), ErrorKind::Closed | ErrorKind::Unsupported | ErrorKind::Forked) => {

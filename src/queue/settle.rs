@@ -155,9 +155,7 @@ pub(super) fn renew(queue: &Inner, leases: &[Lease<'_>]) -> Result<Vec<Outcome>>
         let items = leases_to_json(queue.spec.has_composite_key(), leases)?;
         let params = [Param::Text(&queue.worker), Param::Text(&items), Param::OptionalInteger(queue.lease_ms)];
         let rows = queue.with_session(Call::Renew, |session| answered(session, &calls.renew, &params))?;
-        let renewed = answers::outcomes(&rows, leases.len())?;
-        queue.ledger.renews(&renewed);
-        outcomes.extend(renewed);
+        outcomes.extend(answers::outcomes(&rows, leases.len())?);
     }
     Ok(outcomes)
 }

@@ -80,8 +80,9 @@ impl LeaseHolder for Claims {
         self.0.lock().held.clone()
     }
 
-    fn lost(&self, claims: &[(String, i32)], _asked: Instant) {
+    fn lost(&self, claims: &[(String, i32)], _asked: Instant) -> usize {
         let mut state = self.0.lock();
+        let known = state.lost.len();
         for claim in claims {
             // One that was released meanwhile has been settled, which is why it is not held any more.
             let before = state.held.len();
@@ -90,11 +91,27 @@ impl LeaseHolder for Claims {
                 state.lost.push(claim.0.clone());
             }
         }
+        state.lost.len() - known
     }
 }
 
 impl fmt::Debug for Renewal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Renewal").field("claims", &self.claims).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_settled_while_its_lease_was_renewed_is_not_lost() {
+        let claims = ["settled", "taken", "kept"].map(|key| (key.to_owned(), 1));
+        let held = Claims(Mutex::new(State { held: claims.to_vec(), lost: Vec::new() }));
+        held.0.lock().held.remove(0);
+        assert_eq!(held.lost(&claims[..2], Instant::now()), 1);
+        assert_eq!(held.lost(&claims[..2], Instant::now()), 0, "told once");
+        assert_eq!((held.held(), held.0.lock().lost.clone()), (claims[2..].to_vec(), vec!["taken".to_owned()]));
     }
 }

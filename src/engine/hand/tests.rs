@@ -35,6 +35,10 @@ fn keys(batch: &Batch) -> Vec<String> {
     batch.iter().map(|item| item.key().to_owned()).collect()
 }
 
+fn each(items: &[Batch]) -> Vec<String> {
+    items.iter().flat_map(keys).collect()
+}
+
 #[test]
 fn items_go_from_hand_to_hand_in_their_order() {
     let now = Instant::now();
@@ -74,13 +78,15 @@ fn what_was_lost_before_its_turn_is_not_handed_out() {
     let now = Instant::now();
     let mut hand = Hand::default();
     hand.put(batch(0, 4), now);
-    assert!(hand.lose(&name(1), now) && hand.lose(&name(2), now));
-    assert!(!hand.lose(&name(9), now), "not in hand");
+    assert_eq!([1, 2].map(|number| each(&hand.lose(&name(number), now))), [["1"], ["2"]]);
+    assert!(hand.lose(&name(1), now).is_empty() && hand.lose(&name(9), now).is_empty(), "not in hand");
     assert_eq!(hand.claims(), [name(0), name(3)]);
+    assert_eq!(hand.counts(), Counts { ready: 2, begun: 0, ended: 0 });
     assert_eq!(keys(&hand.take(4, PROOF, Instant::now()).unwrap()), ["0"]);
     assert_eq!(keys(&hand.take(4, PROOF, Instant::now()).unwrap()), ["3"]);
-    assert!(hand.lose(&name(3), now) && hand.is_lost(&name(3)) && !hand.is_lost(&name(0)));
-    assert!(!hand.lose(&name(3), now), "told once");
+    assert_eq!(each(&hand.lose(&name(3), now)), ["3"]);
+    assert!(hand.is_lost(&name(3)) && !hand.is_lost(&name(0)));
+    assert!(hand.lose(&name(3), now).is_empty(), "told once");
     assert!(hand.is_lost(&name(1)), "nobody has it");
 }
 
@@ -89,12 +95,13 @@ fn what_was_lost_before_its_turn_is_not_handed_out() {
 fn what_is_claimed_again_while_a_handler_has_it_waits_for_that_handler() {
     let now = Instant::now();
     let mut hand = Hand::default();
-    assert_eq!(hand.put(batch(0, 1), now), []);
+    assert!(hand.put(batch(0, 1), now).is_empty());
     assert_eq!(keys(&hand.take(1, PROOF, now).unwrap()), ["0"]);
-    assert_eq!(hand.put(batch(0, 3), now), [name(0)]);
+    assert_eq!(each(&hand.put(batch(0, 3), now)), ["0"]);
     assert!(hand.is_lost(&name(0)), "by its handler");
     assert_eq!(hand.counts(), Counts { ready: 3, begun: 1, ended: 0 });
-    assert_eq!(hand.put(batch(0, 1), now), [], "told once");
+    assert!(hand.put(batch(0, 1), now).is_empty(), "told once");
+    assert!(hand.lose_begun(&name(0), now).is_none(), "its handler's step says nothing of those that wait");
     assert_eq!(keys(&hand.take(9, PROOF, now).unwrap()), ["1", "2"], "the others are not held up");
     assert!(hand.take(1, PROOF, now).is_none());
     assert_eq!(hand.claims().iter().filter(|claim| **claim == name(0)).count(), 2, "its lease is kept");
@@ -103,7 +110,7 @@ fn what_is_claimed_again_while_a_handler_has_it_waits_for_that_handler() {
     assert!(hand.take_ended(9, now).is_empty(), "the end of the earlier claim is not that of the later");
     assert_eq!(keys(&hand.take(9, PROOF, now).unwrap()), ["0"]);
     assert!(hand.take(9, PROOF, now).is_none() && !hand.is_lost(&name(0)));
-    assert!(hand.lose(&name(0), now) && hand.lose(&name(0), now), "the one at work, and the one that waits");
+    assert_eq!(each(&hand.lose(&name(0), now)), ["0", "0"], "the one at work, and the one that waits");
     assert!(hand.end(&name(0), Verdict::complete()));
     assert!(hand.take(9, PROOF, now).is_none());
     assert_eq!(hand.counts(), Counts { ready: 0, begun: 2, ended: 0 });
@@ -115,7 +122,7 @@ fn what_came_back_and_waits_for_a_handler_of_its_own_holds_up_nothing_else() {
     let mut hand = Hand::default();
     hand.put(batch(0, 1), now);
     hand.take(1, PROOF, now);
-    assert_eq!(hand.put(batch_of(CLAIMED_ALONE, 0, 1), now), [name(0)]);
+    assert_eq!(each(&hand.put(batch_of(CLAIMED_ALONE, 0, 1), now)), ["0"]);
     assert!(!hand.has_suspect(PROOF, now) && hand.take(1, PROOF, now).is_none());
     hand.end(&name(0), Verdict::complete());
     assert!(hand.has_suspect(PROOF, now) && hand.take(1, PROOF, now).unwrap().is_alone());
@@ -127,13 +134,14 @@ fn of_two_claims_that_both_waited_the_later_waits_for_the_handler_of_the_first()
     let now = Instant::now();
     let mut hand = Hand::default();
     hand.put(batch(1, 2), now);
-    assert_eq!(hand.put(batch(0, 3), now), []);
+    assert!(hand.put(batch(0, 3), now).is_empty());
     assert_eq!(keys(&hand.take(1, PROOF, now).unwrap()), ["1"]);
     assert_eq!(keys(&hand.take(9, PROOF, now).unwrap()), ["0"]);
+    assert_eq!(keys(&hand.take(9, PROOF, now).unwrap()), ["2"], "nothing else is held up");
     assert!(hand.take(9, PROOF, now).is_none());
-    assert_eq!(hand.counts(), Counts { ready: 2, begun: 2, ended: 0 });
+    assert_eq!(hand.counts(), Counts { ready: 1, begun: 3, ended: 0 });
     hand.end(&name(1), Verdict::complete());
-    assert_eq!(keys(&hand.take(9, PROOF, now).unwrap()), ["1", "2"]);
+    assert_eq!(keys(&hand.take(9, PROOF, now).unwrap()), ["1"]);
 }
 
 /// A renewal may be told what an item was between its release and the next claim of it, which has the same name.
@@ -144,10 +152,10 @@ fn what_was_claimed_again_since_it_was_asked_for_is_not_lost() {
     let mut hand = Hand::default();
     hand.put(batch(0, 2), now);
     hand.take(1, PROOF, now);
-    assert!(!hand.lose(&name(0), asked) && !hand.lose(&name(1), asked));
+    assert!(hand.lose(&name(0), asked).is_empty() && hand.lose(&name(1), asked).is_empty());
     assert!(!hand.is_lost(&name(0)));
     assert_eq!(keys(&hand.take(1, PROOF, now).unwrap()), ["1"]);
-    assert!(hand.lose(&name(1), now), "asked for since");
+    assert_eq!(each(&hand.lose(&name(1), now)), ["1"], "asked for since");
 }
 
 #[test]
@@ -157,7 +165,7 @@ fn what_nobody_has_begun_goes_back() {
     let mut hand = Hand::default();
     hand.put(batch(0, 2), long_ago);
     hand.put(batch(2, 4), now);
-    hand.lose(&name(1), now);
+    assert_eq!(each(&hand.lose(&name(1), now)), ["1"]);
     assert!(hand.has_waited(Duration::from_secs(1), now));
     hand.give_back(Some(now));
     assert!(!hand.has_waited(Duration::from_secs(1), now));

@@ -7,7 +7,7 @@ use crate::output::{Output, note};
 use readpast::engine::Event;
 use readpast::{Action, Answer, Item, ItemState};
 use serde_json::json;
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -26,12 +26,23 @@ pub struct Events<'a> {
     released: AtomicU64,
     lost: AtomicU64,
     /// Items whose commands have ended, until it is told that the database has them.
-    ended: Mutex<HashMap<Claim, VecDeque<Ended>>>,
+    ended: Mutex<HashMap<Claim, Ended>>,
 }
 
-/// Key and attempt. What is given back counts no attempt, so an item that is claimed again at once has the same claim, and
-/// its command may have ended before it is told that it was given back.
-type Claim = (String, i32);
+/// What names a claim. What is given back counts no attempt, so an item that is claimed again at once has the same attempt, and
+/// its command may have ended before it is told that it was given back: they differ by the token.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Claim {
+    key: String,
+    attempt: i32,
+    token: String,
+}
+
+impl Claim {
+    fn new(key: &str, attempt: i32, token: &str) -> Self {
+        Self { key: key.to_owned(), attempt, token: token.to_owned() }
+    }
+}
 
 /// How a command ended, and what it gave as the error. What it wrote is in its settlement, and may be large.
 struct Ended {
@@ -39,7 +50,6 @@ struct Ended {
     signal: Option<i32>,
     took: Duration,
     error: Option<String>,
-    is_release: bool,
 }
 
 /// What the worker tells, for the thread that tells the user.
@@ -51,7 +61,11 @@ pub enum Told {
         state: Option<ItemState>,
     },
     Lost(Claim),
-    Refused(Claim, String),
+    Refused {
+        key: String,
+        attempt: i32,
+        error: String,
+    },
     Trouble(String),
     /// There is nothing more.
     End,
@@ -60,21 +74,20 @@ pub enum Told {
 impl Told {
     /// Sends what there is to tell of `event`. Nobody may listen any more.
     pub fn send(event: &Event<'_>, to: &Sender<Self>) {
-        let claim = |key: &str, attempt| (key.to_owned(), attempt);
         match *event {
             Event::Settled { settlements, outcomes, .. } => {
                 for (settlement, outcome) in settlements.iter().zip(outcomes) {
                     let _ = to.send(Self::Settled {
-                        claim: claim(settlement.key, settlement.attempt),
+                        claim: Claim::new(settlement.key, settlement.attempt, settlement.token.unwrap_or_default()),
                         is_release: settlement.action == Action::Release,
                         answer: outcome.answer,
                         state: outcome.state,
                     });
                 }
             }
-            Event::Lost { key, attempt, .. } => drop(to.send(Self::Lost(claim(key, attempt)))),
+            Event::Lost { key, attempt, token, .. } => drop(to.send(Self::Lost(Claim::new(key, attempt, token)))),
             Event::Refused { key, attempt, error, .. } => {
-                drop(to.send(Self::Refused(claim(key, attempt), error.to_string())));
+                drop(to.send(Self::Refused { key: key.to_owned(), attempt, error: error.to_string() }));
             }
             Event::Trouble { error, .. } => drop(to.send(Self::Trouble(error.to_string()))),
             _ => {}
@@ -112,25 +125,12 @@ impl<'a> Events<'a> {
     /// An item whose command has ended. What becomes of it is told later.
     pub fn expect(&self, item: &Item<'_>, end: &End, verdict: &Verdict) {
         let &End { code, signal, took, .. } = end;
-        let is_release = verdict.action == Action::Release;
-        let ended = Ended { code, signal, took, error: verdict.error.clone(), is_release };
-        self.keep((item.key().to_owned(), item.attempt()), ended);
+        self.ended().insert(claim(item), Ended { code, signal, took, error: verdict.error.clone() });
     }
 
-    fn keep(&self, claim: Claim, ended: Ended) {
-        self.ended().entry(claim).or_default().push_back(ended);
-    }
-
-    /// How the command ended of which it is told now. An item that was given back before its turn had none.
-    fn take(&self, claim: &Claim, is_release: bool) -> Option<Ended> {
-        let mut all = self.ended();
-        let of_claim = all.get_mut(claim)?;
-        let place = of_claim.iter().position(|ended| ended.is_release == is_release)?;
-        let ended = of_claim.remove(place);
-        if of_claim.is_empty() {
-            all.remove(claim);
-        }
-        ended
+    /// Nothing will become of it: the item had been lost before.
+    pub fn forget(&self, item: &Item<'_>) {
+        self.ended().remove(&claim(item));
     }
 
     /// Tells what comes, to its end.
@@ -138,14 +138,15 @@ impl<'a> Events<'a> {
         while let Ok(told) = told.recv() {
             match told {
                 Told::Settled { claim, is_release, answer, state } => {
-                    let ended = self.take(&claim, is_release);
+                    // What was given back before its turn has no command.
+                    let ended = self.ended().remove(&claim);
                     if answer != Answer::Ok {
                         self.lose(&claim)?;
                         continue;
                     }
                     self.released.fetch_add(u64::from(is_release), Ordering::Relaxed);
                     if let Some(ended) = ended {
-                        self.settled(&claim, &ended, state)?;
+                        self.settled(&claim, &ended, is_release, state)?;
                     }
                 }
                 Told::Lost(claim) => {
@@ -153,7 +154,7 @@ impl<'a> Events<'a> {
                     self.lose(&claim)?;
                 }
                 // It is told at the item's end what the database made of it.
-                Told::Refused((key, attempt), error) => note(&format!(
+                Told::Refused { key, attempt, error } => note(&format!(
                     "{key} at attempt {attempt}: what its command said was refused, and is left out ({error}); wider columns \
                      or a shorter answer would keep it"
                 )),
@@ -165,14 +166,15 @@ impl<'a> Events<'a> {
     }
 
     /// An item that its command has ended, and the state that the database has given it.
-    fn settled(&self, (key, attempt): &Claim, ended: &Ended, state: Option<ItemState>) -> Result<()> {
+    fn settled(&self, claim: &Claim, ended: &Ended, is_release: bool, state: Option<ItemState>) -> Result<()> {
+        let Claim { key, attempt, .. } = claim;
         let Ended { code, signal, took, error, .. } = ended;
         let (count, is_good) = match state {
+            // Counted already. Put off in a table that has no due time, it is an Error.
+            _ if is_release => (&AtomicU64::new(0), true),
             Some(ItemState::Completed) => (&self.completed, true),
             Some(ItemState::Error) => (&self.retried, false),
             Some(ItemState::Failed) => (&self.failed, false),
-            // Given back.
-            Some(ItemState::Pending) => (&AtomicU64::new(0), true),
             _ => (&self.other, true),
         };
         count.fetch_add(1, Ordering::Relaxed);
@@ -198,7 +200,7 @@ impl<'a> Events<'a> {
     }
 
     /// An item that is not ours any more. Somebody else has it, or an operator took it. The engine tells of it once.
-    fn lose(&self, (key, attempt): &Claim) -> Result<()> {
+    fn lose(&self, Claim { key, attempt, .. }: &Claim) -> Result<()> {
         self.lost.fetch_add(1, Ordering::Relaxed);
         if self.out.is_json() {
             return self.line(json!({"event": "lost", "key": key, "attempt": attempt}));
@@ -207,7 +209,7 @@ impl<'a> Events<'a> {
         Ok(())
     }
 
-    fn ended(&self) -> MutexGuard<'_, HashMap<Claim, VecDeque<Ended>>> {
+    fn ended(&self) -> MutexGuard<'_, HashMap<Claim, Ended>> {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -241,35 +243,66 @@ impl<'a> Events<'a> {
     }
 }
 
+fn claim(item: &Item<'_>) -> Claim {
+    Claim::new(item.key(), item.attempt(), item.token())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::sync::mpsc::channel;
 
+    /// Tells `told`, of items whose commands have ended before it comes.
+    fn told<'a>(out: &'a Output, ended: &[&Claim], told: Vec<Told>) -> Events<'a> {
+        let events = Events::new(out, true, false);
+        for claim in ended {
+            let ended = Ended { code: Some(0), signal: None, took: Duration::ZERO, error: None };
+            events.ended().insert((*claim).clone(), ended);
+        }
+        let (to, heard) = channel();
+        told.into_iter().chain([Told::End]).for_each(|told| to.send(told).unwrap());
+        events.tell(&heard).unwrap();
+        events
+    }
+
+    fn settled(claim: &Claim, is_release: bool, state: ItemState) -> Told {
+        Told::Settled { claim: claim.clone(), is_release, answer: Answer::Ok, state: Some(state) }
+    }
+
+    fn counts(events: &Events<'_>) -> [u64; 4] {
+        [&events.completed, &events.retried, &events.released, &events.lost].map(|count| count.load(Ordering::Relaxed))
+    }
+
     #[test]
     fn what_was_given_back_and_is_worked_on_since_is_told_once_as_what_came_of_it() {
         let out = Output::new(false);
-        let events = Events::new(&out, true, false);
-        let claim = || ("key".to_owned(), 1);
-        let (to, told) = channel();
-        let settled = |is_release, state| {
-            let state = Some(state);
-            to.send(Told::Settled { claim: claim(), is_release, answer: Answer::Ok, state }).unwrap();
-        };
-        // Given back before its turn, claimed again and completed, before anything of it is told.
-        settled(true, ItemState::Pending);
-        let ended = |is_release| Ended { code: Some(0), signal: None, took: Duration::ZERO, error: None, is_release };
-        events.keep(claim(), ended(false));
-        settled(false, ItemState::Completed);
-        // Given back by its command, and then completed.
-        events.keep(claim(), ended(true));
-        settled(true, ItemState::Pending);
-        events.keep(claim(), ended(false));
-        settled(false, ItemState::Completed);
-        to.send(Told::End).unwrap();
-        events.tell(&told).unwrap();
-        let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        assert_eq!((count(&events.completed), count(&events.released)), (2, 2));
+        let [before, after, directed, last] = ["1", "2", "3", "4"].map(|token| Claim::new("key", 1, token));
+        // Given back before its turn, claimed again and completed; given back by its command, and then completed.
+        let all = vec![
+            settled(&before, true, ItemState::Pending),
+            settled(&after, false, ItemState::Completed),
+            settled(&directed, true, ItemState::Pending),
+            settled(&last, false, ItemState::Completed),
+        ];
+        let events = told(&out, &[&after, &directed, &last], all);
+        assert_eq!(counts(&events), [2, 0, 2, 0]);
         assert!(events.ended().is_empty());
+    }
+
+    #[test]
+    fn a_loss_is_of_the_one_claim() {
+        let out = Output::new(false);
+        let [lost, later] = ["1", "2"].map(|token| Claim::new("key", 1, token));
+        let all = vec![Told::Lost(lost.clone()), settled(&later, false, ItemState::Completed)];
+        let events = told(&out, &[&lost, &later], all);
+        assert_eq!(counts(&events), [1, 0, 0, 1]);
+        assert!(events.ended().is_empty());
+    }
+
+    #[test]
+    fn what_is_put_off_in_a_table_without_a_due_time_is_given_back() {
+        let out = Output::new(false);
+        let claim = Claim::new("key", 1, "1");
+        assert_eq!(counts(&told(&out, &[&claim], vec![settled(&claim, true, ItemState::Error)])), [0, 0, 1, 0]);
     }
 }

@@ -62,6 +62,9 @@ impl Slot<'_> {
         match judge::verdict(&end, self.args) {
             Some(verdict) => {
                 self.events.expect(item, &end, &verdict);
+                if is_lost() {
+                    self.events.forget(item);
+                }
                 self.engine.end(&[verdict.settlement(item)]);
             }
             // Whoever has it now says what becomes of it.
