@@ -11,7 +11,7 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 readonly root
 path=${READPAST_WINDOWS_PATH:-$root/.local/windows/bin}
-export WINEPREFIX=$root/target/wine WINEDEBUG=-all WINEPATH="Z:${path//\//\\}"
+export WINEPREFIX=$root/target/wine WINEDEBUG=${WINEDEBUG:--all} WINEPATH="Z:${path//\//\\}"
 # No window, nor a browser or a .NET to be offered.
 export WINEDLLOVERRIDES='mscoree,mshtml,winemenubuilder.exe=' DISPLAY=
 export ODBCSYSINI=${ODBCSYSINI:-$root/.local/odbc}

@@ -145,7 +145,9 @@ fn program(language: &str) -> Program {
             script if script.exists() => (script.to_owned(), Vec::new()),
             _ => (Path::new(ROOT).join(".ci/wine.sh"), vec![format!("{built}.exe")]),
         };
-        return Program { path, arguments, environment: Vec::new(), in_wine: true, patience };
+        // Wine ends a program without a word; what it complains of is shown with what fails.
+        let environment = vec![("WINEDEBUG".to_owned(), "err+all,fixme-all".to_owned())];
+        return Program { path, arguments, environment, in_wine: true, patience };
     }
     let path = Path::new(ROOT).join("bindings").join(language).join("build/conformance");
     Program { path, arguments: Vec::new(), environment: Vec::new(), in_wine: false, patience }
