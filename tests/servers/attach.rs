@@ -286,7 +286,7 @@ fn closing_goes_in_any_order() {
         assert_eq!(enqueue(attached, None).0, READPAST_OK);
         given.connection.commit().unwrap();
         // SAFETY: no pointers.
-        assert_eq!(unsafe { readpast_queue_close(given.queue, 1000, ptr::null_mut()) }, READPAST_OK);
+        assert_eq!(unsafe { readpast_queue_close(given.queue, 600_000, ptr::null_mut()) }, READPAST_OK);
         assert_eq!(enqueue(attached, None).0, READPAST_CLOSED);
         drop(given);
         readpast_queue_free(attached);

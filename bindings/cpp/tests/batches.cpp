@@ -72,7 +72,7 @@ TEST_CASE("a batch does not need its queue, and its settlements do not need it")
     {
         const readpast::queue queue(settings(), name);
         items = claimed(queue, {"still here"});
-        queue.close(std::chrono::seconds(10));
+        queue.close(std::chrono::seconds(600));
     }
     CHECK(items[0].text("Payload") == "still here");
     const readpast::item item = items[0];

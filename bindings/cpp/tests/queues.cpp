@@ -171,16 +171,16 @@ TEST_CASE("operators find, steer, redrive and purge") {
 
 TEST_CASE("leases are renewed, by hand and by a renewal") {
     auto config = settings();
-    config.set("lease.ms", "6000").set("recover.interval_ms", "3600000");
+    config.set("lease.ms", "10000").set("recover.interval_ms", "3600000");
     const readpast::queue queue(config, install());
-    CHECK(queue.lease() == 6s);
+    CHECK(queue.lease() == 10s);
     const auto items = claimed(queue, {"a", "b"});
     const auto renewed = queue.renew({{items[0].key(), items[0].attempt()}, {items[1].key(), 7}});
     CHECK(renewed.status() == status::lease_lost);
     CHECK(renewed[0].answer() == status::ok);
 
     const readpast::renewal renewal(queue, items, 100ms);
-    std::this_thread::sleep_for(7s);
+    std::this_thread::sleep_for(11s);
     CHECK(queue.recover() == 0);
     CHECK(renewal.release(items[0].key()));
     CHECK_FALSE(renewal.release(items[0].key()));

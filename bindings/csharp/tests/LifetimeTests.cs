@@ -48,7 +48,7 @@ namespace Readpast.Tests
             using (Queue shared = queue.Share())
             using (Batch batch = TestQueue.Claimed(queue, "a"))
             {
-                queue.Close(TimeSpan.FromSeconds(10));
+                queue.Close(TimeSpan.FromSeconds(600));
                 queue.Close(TimeSpan.Zero);
                 Assert.AreEqual(Status.Closed, Assert.Throws<QueueException>(() => queue.Claim()).Status);
                 Assert.AreEqual(Status.Closed, Assert.Throws<QueueException>(() => shared.Stats()).Status);
