@@ -197,7 +197,7 @@ impl Queue {
     /// Lets items that ended, or that wait, be worked on as if they were new: Failed, Cancelled, Terminated,
     /// PartiallyCompleted, Error and Paused become Pending, due now, with all their attempts. Each item is judged by
     /// itself; the outcomes come back in the same order. Response, error and step stay.
-    /// [`Answer::Duplicate`](crate::item::Answer::Duplicate): the same work is in the queue again, unfinished.
+    /// [`Answer::Duplicate`]: the same work is in the queue again, unfinished.
     ///
     /// `operation` is as for [`Queue::settle`].
     ///
