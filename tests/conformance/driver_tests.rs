@@ -124,6 +124,10 @@ fn tell(script: &str, steps: Value) -> Result<(), String> {
 }
 
 fn tell_within(patience: Duration, script: &str, steps: Value) -> Result<(), String> {
+    tell_as(patience, false, script, steps)
+}
+
+fn tell_as(patience: Duration, in_wine: bool, script: &str, steps: Value) -> Result<(), String> {
     let folder = std::env::temp_dir();
     let name = format!("readpast-driver-test-{}-{:?}", std::process::id(), std::thread::current().id());
     let (path, complaints) = (folder.join(format!("{name}.sh")), folder.join(format!("{name}.err")));
@@ -132,7 +136,7 @@ fn tell_within(patience: Duration, script: &str, steps: Value) -> Result<(), Str
         path: Path::new("/bin/sh").to_owned(),
         arguments: vec![path.to_str().unwrap().to_owned()],
         environment: Vec::new(),
-        in_wine: false,
+        in_wine,
         patience,
     };
     let steps: Vec<_> = steps.as_array().unwrap().clone();
@@ -219,6 +223,26 @@ fn adapters_that_hang_die_or_chatter_fail() {
     assert!(wrong(&format!("read -r line; {ok}; {ok}; read -r line")).contains("nothing was asked"));
     assert!(wrong(&format!("read -r line; {ok}; read -r line; exit 4")).contains("ended with exit status: 4"));
     assert!(wrong("read -r line; kill -SEGV $$").contains("signal"));
+}
+
+#[test]
+fn what_wine_ends_before_it_begins_is_started_again() {
+    let step = json!([{"do": "hello"}]);
+    let begins_at = |last: u32, in_wine| {
+        let marks = support::folder::folder("marks");
+        let script = format!(
+            "touch {0}/$$; [ $(ls {0} | wc -l) -ge {last} ] || exit 1; {1}",
+            marks.display(),
+            lines(&[r#"{"status": "READPAST_OK"}"#])
+        );
+        let told = tell_as(Duration::from_secs(60), in_wine, &script, step.clone());
+        std::fs::remove_dir_all(&marks).unwrap();
+        told
+    };
+    assert_eq!(begins_at(3, true), Ok(()));
+    assert!(begins_at(4, true).unwrap_err().contains("the adapter ended: exit status: 1"));
+    let error = begins_at(2, false).unwrap_err();
+    assert!(error.contains("the adapter ended") || error.contains("does not read"), "{error}");
 }
 
 #[test]

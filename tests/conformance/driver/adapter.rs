@@ -25,12 +25,17 @@ pub struct Program {
 
 /// A running adapter. Dropping it kills it.
 pub struct Adapter {
+    process: Process,
+    complaints: File,
+    program: Program,
+    /// How often it was started; `None` once it has answered.
+    starts: Option<u32>,
+}
+
+struct Process {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
-    complaints: File,
-    in_wine: bool,
-    patience: Duration,
 }
 
 impl Adapter {
@@ -38,6 +43,102 @@ impl Adapter {
     pub fn start(program: &Program, complaints: &Path) -> Result<Self, String> {
         let open = || File::options().create(true).read(true).append(true).open(complaints);
         let complaints = open().map_err(|error| format!("{}: {error}", complaints.display()))?;
+        let process = Process::start(program, &complaints)?;
+        Ok(Self { process, complaints, program: program.clone(), starts: Some(1) })
+    }
+
+    /// Sends a request and waits for its answer. Seldom Wine ends a program with 1 before it begins; then it is started again.
+    pub fn ask(&mut self, request: &Value) -> Result<Value, String> {
+        let line = format!("{request}\n");
+        loop {
+            let stdin = self.process.stdin.as_mut().expect("it is open until the end");
+            let sent = stdin.write_all(line.as_bytes()).and_then(|()| stdin.flush());
+            let starts = self.starts.filter(|starts| self.program.in_wine && *starts < 3);
+            if starts.is_none() {
+                sent.map_err(|error| format!("the adapter does not read any more: {error}"))?;
+            }
+            match self.process.lines.recv_timeout(self.program.patience) {
+                Ok(line) => {
+                    self.starts = None;
+                    return serde_json::from_str(&line)
+                        .map_err(|error| format!("the answer is not JSON ({error}): {line}"));
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    return Err(format!("no answer within {} ms", self.program.patience.as_millis()));
+                }
+                Err(RecvTimeoutError::Disconnected) => {}
+            }
+            let status = self.wait()?;
+            let Some(starts) = starts.filter(|_| status.code() == Some(1)) else {
+                return Err(format!("the adapter ended: {status}"));
+            };
+            let complaints = self.complaints();
+            eprintln!("Wine did not begin {}: {complaints}", self.program.path.display());
+            self.process = Process::start(&self.program, &self.complaints)?;
+            self.starts = Some(starts + 1);
+        }
+    }
+
+    /// Kills it, as a crash or an impatient operator would.
+    pub fn kill(mut self) {
+        self.end();
+    }
+
+    /// Ends its input, at which it frees everything and exits with 0.
+    pub fn finish(mut self) -> Result<(), String> {
+        self.process.stdin = None;
+        match self.process.lines.recv_timeout(self.program.patience) {
+            Ok(line) => return Err(format!("nothing was asked, and the adapter said: {line}")),
+            Err(RecvTimeoutError::Timeout) => return Err("the adapter does not end with its input".to_owned()),
+            Err(RecvTimeoutError::Disconnected) => {}
+        }
+        let status = self.wait()?;
+        // What is wrong in a program of Windows ends it with a number: Wine makes an exception of it there. A signal comes from
+        // Wine itself or from this machine's driver manager and driver, which Wine leaves while a thread is still in them.
+        if status.success() || (self.program.in_wine && status.signal().is_some()) {
+            return Ok(());
+        }
+        Err(format!("the adapter ended with {status}"))
+    }
+
+    /// What it wrote on standard error, or the end of it.
+    pub fn complaints(&mut self) -> String {
+        let mut text = Vec::new();
+        let read = self.complaints.seek(SeekFrom::Start(0)).and_then(|_| self.complaints.read_to_end(&mut text));
+        let text = String::from_utf8_lossy(&text);
+        match read {
+            Ok(_) => text.lines().rev().take(30).collect::<Vec<_>>().into_iter().rev().collect::<Vec<_>>().join("\n"),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    fn wait(&mut self) -> Result<ExitStatus, String> {
+        let deadline = Instant::now() + self.program.patience;
+        while Instant::now() < deadline {
+            if let Some(status) = self.process.child.try_wait().map_err(|error| error.to_string())? {
+                return Ok(status);
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
+        Err("the adapter closed its output, but does not end".to_owned())
+    }
+
+    fn end(&mut self) {
+        // It may have ended by itself.
+        let _ = self.process.child.kill();
+        let _ = self.process.child.wait();
+    }
+}
+
+impl Drop for Adapter {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Process {
+    /// What it writes on standard error goes to the end of `complaints`.
+    fn start(program: &Program, complaints: &File) -> Result<Self, String> {
         let stderr = complaints.try_clone().map_err(|error| error.to_string())?;
         let mut child = Command::new(&program.path)
             .args(&program.arguments)
@@ -56,78 +157,6 @@ impl Adapter {
                 }
             }
         });
-        Ok(Self { child, stdin, lines, complaints, in_wine: program.in_wine, patience: program.patience })
-    }
-
-    /// Sends a request and waits for its answer.
-    pub fn ask(&mut self, request: &Value) -> Result<Value, String> {
-        let line = format!("{request}\n");
-        let stdin = self.stdin.as_mut().expect("it is open until the end");
-        let sent = stdin.write_all(line.as_bytes()).and_then(|()| stdin.flush());
-        sent.map_err(|error| format!("the adapter does not read any more: {error}"))?;
-        let line = match self.lines.recv_timeout(self.patience) {
-            Ok(line) => line,
-            Err(RecvTimeoutError::Timeout) => {
-                return Err(format!("no answer within {} ms", self.patience.as_millis()));
-            }
-            Err(RecvTimeoutError::Disconnected) => return Err(format!("the adapter ended: {}", self.wait()?)),
-        };
-        serde_json::from_str(&line).map_err(|error| format!("the answer is not JSON ({error}): {line}"))
-    }
-
-    /// Kills it, as a crash or an impatient operator would.
-    pub fn kill(mut self) {
-        self.end();
-    }
-
-    /// Ends its input, at which it frees everything and exits with 0.
-    pub fn finish(mut self) -> Result<(), String> {
-        self.stdin = None;
-        match self.lines.recv_timeout(self.patience) {
-            Ok(line) => return Err(format!("nothing was asked, and the adapter said: {line}")),
-            Err(RecvTimeoutError::Timeout) => return Err("the adapter does not end with its input".to_owned()),
-            Err(RecvTimeoutError::Disconnected) => {}
-        }
-        let status = self.wait()?;
-        // What is wrong in a program of Windows ends it with a number: Wine makes an exception of it there. A signal comes from
-        // Wine itself or from this machine's driver manager and driver, which Wine leaves while a thread is still in them.
-        if status.success() || (self.in_wine && status.signal().is_some()) {
-            return Ok(());
-        }
-        Err(format!("the adapter ended with {status}"))
-    }
-
-    /// What it wrote on standard error, or the end of it.
-    pub fn complaints(&mut self) -> String {
-        let mut text = Vec::new();
-        let read = self.complaints.seek(SeekFrom::Start(0)).and_then(|_| self.complaints.read_to_end(&mut text));
-        let text = String::from_utf8_lossy(&text);
-        match read {
-            Ok(_) => text.lines().rev().take(30).collect::<Vec<_>>().into_iter().rev().collect::<Vec<_>>().join("\n"),
-            Err(error) => error.to_string(),
-        }
-    }
-
-    fn wait(&mut self) -> Result<ExitStatus, String> {
-        let deadline = Instant::now() + self.patience;
-        while Instant::now() < deadline {
-            if let Some(status) = self.child.try_wait().map_err(|error| error.to_string())? {
-                return Ok(status);
-            }
-            thread::sleep(Duration::from_millis(2));
-        }
-        Err("the adapter closed its output, but does not end".to_owned())
-    }
-
-    fn end(&mut self) {
-        // It may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Drop for Adapter {
-    fn drop(&mut self) {
-        self.end();
+        Ok(Self { child, stdin, lines })
     }
 }
