@@ -62,12 +62,12 @@ line long long
 join
 echo went on
 STEPS
-ends 7 timeout 120 bash "$dir/script"
+ends 7 timeout 600 bash "$dir/script"
 says 'why'
 says '== failed: broken \(sh -c .*\)'
 ! grep --quiet --line-regexp -e 'went on' -e 'never' "$dir/said" || fail 'it went on'
 # The shell of the line may be gone before what ran in it.
-timeout 120 sh -c "until [ -e '$dir/ended' ]; do sleep 0.1; done" || fail 'what ran in the other line was not ended'
+timeout 600 sh -c "until [ -e '$dir/ended' ]; do sleep 0.1; done" || fail 'what ran in the other line was not ended'
 
 # Who ends it sees what each was at.
 script <<STEPS
@@ -109,7 +109,7 @@ sleep 1
 line two two
 join
 STEPS
-ends 0 timeout 120 bash "$dir/script"
+ends 0 timeout 600 bash "$dir/script"
 
 script <<'STEPS'
 one() { after 'a step that was renamed' && step never true; }
@@ -118,7 +118,7 @@ line one one
 line two two
 join
 STEPS
-ends 1 timeout 120 bash "$dir/script"
+ends 1 timeout 600 bash "$dir/script"
 says '== failed: the line ".*" waits for ".*", which no line does'
 
 script <<'STEPS'

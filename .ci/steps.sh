@@ -22,7 +22,7 @@ lines=()
 # A command that clears away what goes on by itself, run at the very end.
 at_end=(true)
 # After so many seconds a step hangs, whatever the machine: it fails, and so tells what it was at.
-limit=3600
+limit=7200
 
 # What steps of lines said last, before a signal ends them: one may hang.
 show_cut() {

@@ -236,14 +236,14 @@ func TestWhatIsStoppedBeforeItRunsDoesNothing(t *testing.T) {
 
 func TestLeasesOutlastTheWork(t *testing.T) {
 	name := install(t)
-	brief := openNamed(t, name, "lease.ms", "6000", "recover.interval_ms", "50")
-	rival := openNamed(t, name, "lease.ms", "6000", "recover.interval_ms", "50")
+	brief := openNamed(t, name, "lease.ms", "15000", "recover.interval_ms", "50")
+	rival := openNamed(t, name, "lease.ms", "15000", "recover.interval_ms", "50")
 	enqueue(t, brief, "slow")
 	var done atomic.Bool
 	worker := readpast.Worker{Queue: brief, Logger: quiet}
 	worker.Handler = func(ctx context.Context, item *readpast.Item) (readpast.Settlement, error) {
 		defer done.Store(true)
-		for range 140 {
+		for range 340 {
 			batch, err := rival.Claim(ctx, 1, 50*time.Millisecond)
 			if err != nil {
 				return readpast.Settlement{}, err
@@ -259,7 +259,7 @@ func TestLeasesOutlastTheWork(t *testing.T) {
 }
 
 func TestAHandlersContextEndsWhenItsItemIsLost(t *testing.T) {
-	queue := open(t, "lease.ms", "1500")
+	queue := open(t, "lease.ms", "1500", "recover.interval_ms", "3600000")
 	enqueue(t, queue, "doomed")
 	var said bytes.Buffer
 	var lost atomic.Bool
@@ -284,7 +284,7 @@ func TestAHandlersContextEndsWhenItsItemIsLost(t *testing.T) {
 
 // Whoever watches what happens does not keep handlers from what they must know.
 func TestASlowObserverHoldsUpNoNews(t *testing.T) {
-	queue := open(t, "lease.ms", "1500")
+	queue := open(t, "lease.ms", "1500", "recover.interval_ms", "3600000")
 	enqueue(t, queue, "done", "doomed")
 	lost := make(chan struct{})
 	worker := readpast.Worker{Queue: queue, UntilEmpty: true, Patience: long, Logger: quiet, Observe: func(readpast.Event) { <-lost }}

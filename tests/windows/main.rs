@@ -158,7 +158,7 @@ fn items_go_in_and_are_worked_on() {
 fn ctrl_c_drains() {
     let shell = Shell::new();
     shell.feed(&["enqueue", "Mail"], b"{\"Recipient\": \"a\"}\n{\"Recipient\": \"b\"}\n");
-    let mut worker = shell.start_waiting(&["--batch", "2"]);
+    let mut worker = shell.start_waiting(&["--batch", "2", "--set", "worker.hold_ms=3600000"]);
     interrupt(&worker);
     let mut said = BufReader::new(worker.stderr.take().unwrap());
     let mut line = String::new();
@@ -197,7 +197,7 @@ fn a_command_that_takes_too_long_ends_with_what_it_has_started() {
     let shell = Shell::new();
     shell.feed(&["enqueue", "Mail"], b"{\"Recipient\": \"a\"}\n");
     let waits = format!("{ROOT}/.local/windows/bin/waits.exe").replace('/', "\\");
-    let options = ["--timeout", "8s", "--kill-after", "100ms", "--retry-delay", "1h"];
+    let options = ["--timeout", "30s", "--kill-after", "100ms", "--retry-delay", "1h"];
     let work = [&["work", "Mail", "--until-empty"][..], &options, &["--", "cmd", "/c", &waits]].concat();
     let done = shell.run(&work);
     says(&done, 0, &["1 retried"]);
@@ -212,7 +212,7 @@ fn a_command_that_takes_too_long_ends_with_what_it_has_started() {
 fn what_a_killed_worker_held_is_done_by_another() {
     let shell = Shell::new();
     shell.feed(&["enqueue", "Mail"], b"{\"Recipient\": \"a\"}\n");
-    let mut worker = shell.start_waiting(&["--lease", "500ms"]);
+    let mut worker = shell.start_waiting(&["--lease", "500ms", "--set", "recover.interval_ms=3600000"]);
     worker.kill().unwrap();
     worker.wait().unwrap();
     assert_eq!(shell.states(), "Processing1");

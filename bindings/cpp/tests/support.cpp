@@ -13,7 +13,8 @@ readpast::config settings() {
     readpast::config made(std::getenv("READPAST_CONNECTION"));
     made.set("schema", "readpast_cpp").set("poll.interval_ms", "20").set("worker.hold_ms", "3600000");
     // However busy the machine is, a call is given up only where a test says so.
-    for (const char *key : {"login.timeout_ms", "query.timeout_ms", "lock.timeout_ms", "retry.budget_ms"})
+    for (const char *key :
+         {"pool.acquire_ms", "login.timeout_ms", "query.timeout_ms", "lock.timeout_ms", "retry.budget_ms"})
         made.set(key, "600000");
     return made;
 }

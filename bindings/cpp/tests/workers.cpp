@@ -187,17 +187,17 @@ TEST_CASE("what cannot be stored is left out, and holds up nobody") {
 
 TEST_CASE("leases outlast the work") {
     auto config = settings();
-    config.set("lease.ms", "6000").set("recover.interval_ms", "50");
+    config.set("lease.ms", "15000").set("recover.interval_ms", "50");
     const auto name = install();
     const readpast::queue brief(config, name), rival(config, name);
     enqueue(brief, {"slow"});
     readpast::worker worker(brief);
-    worker.patience(1min);
+    worker.patience(10min);
     bool lost = false;
     run(
         worker,
         [&](job &job) {
-            for (int i = 0; i < 140; i++)
+            for (int i = 0; i < 340; i++)
                 lost = lost || job.lost() || rival.claim(1, 50ms);
         },
         [&] { return brief.stats().completed == 1; });
@@ -206,11 +206,11 @@ TEST_CASE("leases outlast the work") {
 
 TEST_CASE("a handler learns that its item is lost") {
     auto config = settings();
-    config.set("lease.ms", "1500");
+    config.set("lease.ms", "1500").set("recover.interval_ms", "3600000");
     const readpast::queue brief(config, install());
     enqueue(brief, {"doomed"});
     readpast::worker worker(brief);
-    worker.patience(1min);
+    worker.patience(10min);
     std::mutex lock;
     std::vector<std::string> notices;
     worker.on_log([&](const readpast::log_entry &entry) {
@@ -266,7 +266,7 @@ TEST_CASE("a worker may end by itself") {
     enqueue(queue, {"a", "b", "c"});
     readpast::worker worker(queue);
     std::atomic<int> handled = 0;
-    worker.threads(2).until_empty().patience(1min).run([&](job & /*unused*/) {
+    worker.threads(2).until_empty().patience(10min).run([&](job & /*unused*/) {
         ++handled;
         worker.renew();
     });

@@ -166,6 +166,7 @@ namespace Readpast.Tests
         {
             QueueOptions options = TestQueue.Options;
             options["lease.ms"] = "1500";
+            options["recover.interval_ms"] = "3600000";
             using (Queue brief = Queue.Open(options, TestQueue.Install()))
             {
                 TestQueue.Enqueue(brief, "doomed");
@@ -196,6 +197,7 @@ namespace Readpast.Tests
         {
             QueueOptions options = TestQueue.Options;
             options["lease.ms"] = "1500";
+            options["recover.interval_ms"] = "3600000";
             using (Queue brief = Queue.Open(options, TestQueue.Install()))
             {
                 TestQueue.Enqueue(brief, "doomed", "kept");

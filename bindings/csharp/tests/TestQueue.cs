@@ -28,6 +28,7 @@ namespace Readpast.Tests
                     { "poll.interval_ms", "20" },
                     { "worker.hold_ms", "3600000" },
                     // However busy the machine is, a call is given up only where a test says so.
+                    { "pool.acquire_ms", "600000" },
                     { "login.timeout_ms", "600000" },
                     { "query.timeout_ms", "600000" },
                     { "lock.timeout_ms", "600000" },

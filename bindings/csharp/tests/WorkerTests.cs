@@ -46,7 +46,7 @@ namespace Readpast.Tests
             using (var source = new CancellationTokenSource())
             {
                 Task run = new Worker(queue, item => source.Cancel()).RunAsync(source.Token);
-                Assert.IsTrue(run.Wait(TimeSpan.FromMinutes(1)));
+                Assert.IsTrue(run.Wait(Until.Patience));
                 Assert.AreEqual(TaskStatus.RanToCompletion, run.Status);
             }
             Assert.AreEqual(1, queue.Stats().Completed);
@@ -167,7 +167,7 @@ namespace Readpast.Tests
         public void LeasesOutlastTheWork()
         {
             QueueOptions options = TestQueue.Options;
-            options["lease.ms"] = "6000";
+            options["lease.ms"] = "15000";
             options["recover.interval_ms"] = "50";
             string name = TestQueue.Install();
             using (Queue brief = Queue.Open(options, name))
@@ -178,7 +178,7 @@ namespace Readpast.Tests
                 Run(
                     new Worker(brief, item =>
                     {
-                        for (int i = 0; i < 140; i++)
+                        for (int i = 0; i < 340; i++)
                         {
                             using (Batch none = rival.Claim(1, TimeSpan.FromMilliseconds(50)))
                             {
@@ -197,6 +197,7 @@ namespace Readpast.Tests
         {
             QueueOptions options = TestQueue.Options;
             options["lease.ms"] = "1500";
+            options["recover.interval_ms"] = "3600000";
             using (Queue brief = Queue.Open(options, TestQueue.Install()))
             {
                 TestQueue.Enqueue(brief, "doomed");

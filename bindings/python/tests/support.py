@@ -44,6 +44,7 @@ def settings(**more: object) -> dict[str, object]:
         "poll_interval_ms": 20,
         "worker_hold_ms": 3600000,
         # However busy the machine is, a call is given up only where a test says so.
+        "pool_acquire_ms": 600000,
         "login_timeout_ms": 600000,
         "query_timeout_ms": 600000,
         "lock_timeout_ms": 600000,

@@ -47,7 +47,7 @@ def test_from_opened_to_closed() -> None:
             assert len(await queue.find({"status": ["Completed"]})) == 3
             assert await queue.purge() == 3
             assert await queue.recover() == 0
-            await queue.shutdown(5)
+            await queue.shutdown(support.PATIENCE)
             with pytest.raises(errors.ClosedError):
                 await queue.claim()
 
@@ -206,12 +206,12 @@ def test_who_leaves_an_iteration_gives_the_rest_back(queue: readpast.Queue) -> N
 @pytest.mark.parametrize("is_async", [True, False])
 def test_leases_outlast_the_work_on_an_iterations_items(is_async: bool) -> None:
     """Two programs as the README has them, and work that takes longer than a lease: it is done once."""
-    name, settings = support.install(), support.settings(lease_ms=6000, recover_interval_ms=50)
+    name, settings = support.install(), support.settings(lease_ms=15000, recover_interval_ms=50)
     calls: list[str] = []
 
     async def send(item: readpast.Item) -> None:
         calls.append(item.key)
-        await asyncio.sleep(7)
+        await asyncio.sleep(17)
         assert not item.is_lost
 
     async def serve(queue: readpast.Queue) -> None:

@@ -100,7 +100,7 @@ def test_an_exception_of_a_coroutine_is_the_items_error(queue: Queue, log: pytes
 
 
 def test_a_coroutine_is_cancelled_when_its_item_is_lost(log: pytest.LogCaptureFixture) -> None:
-    with readpast.Queue(support.install(), **support.settings(lease_ms=1500)) as queue:
+    with readpast.Queue(support.install(), **support.settings(lease_ms=1500, recover_interval_ms=3600000)) as queue:
         support.enqueue(queue, "doomed")
         cleared_away = False
 
@@ -136,7 +136,7 @@ def test_a_coroutine_is_cancelled_so_long_after_the_stop_and_its_attempt_does_no
 
 
 def test_one_of_several_coroutines_is_cancelled_for_the_loss_of_its_own_item() -> None:
-    with readpast.Queue(support.install(), **support.settings(lease_ms=1500)) as queue:
+    with readpast.Queue(support.install(), **support.settings(lease_ms=1500, recover_interval_ms=3600000)) as queue:
         support.enqueue(queue, "doomed", "kept")
         kept_runs, doomed_ended = asyncio.Event(), asyncio.Event()
 
@@ -426,14 +426,14 @@ def test_what_a_newer_library_says_ends_no_worker(
 
 
 def test_a_handler_longer_than_the_lease_is_called_once_though_two_workers_wait() -> None:
-    name, settings = support.install(), support.settings(lease_ms=6000, recover_interval_ms=50)
+    name, settings = support.install(), support.settings(lease_ms=15000, recover_interval_ms=50)
     with readpast.Queue(name, **settings) as one, readpast.Queue(name, **settings) as other:
         support.enqueue(one, "slow")
         calls: list[str] = []
 
         async def work(item: Item) -> None:
             calls.append(item.key)
-            await asyncio.sleep(7)
+            await asyncio.sleep(17)
 
         rival = Worker(other, work, settle_timeout=support.PATIENCE)
         waiting = threading.Thread(target=rival.run)
