@@ -48,6 +48,6 @@ pub struct Outcome {
     pub state: Option<ItemState>,
     /// The item's token then: the one to carry on with after a step. Empty when the item was not found, or is somebody else's since.
     pub token: String,
-    /// The item's attempt number now.
+    /// The item's attempt number then.
     pub attempt: i32,
 }
