@@ -130,8 +130,8 @@ fn an_interrupt_stops_between_batches() {
         child.try_wait().unwrap().is_some()
     });
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{output:?}");
-    assert!(String::from_utf8_lossy(&output.stderr).contains("--operation"));
+    assert!(matches!(output.status.code(), Some(130 | 143)), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--operation"), "{output:?}");
     let told = String::from_utf8(output.stdout).unwrap().lines().count();
     assert_eq!(shell.count("Pending"), told.to_string(), "what is there was told");
 }

@@ -233,10 +233,15 @@ pub fn signal(name: &str, id: u32) {
     assert!(status.success(), "{id} is there to get {name}");
 }
 
-/// Sends two signals at once. They differ, since of two that are the same it might get only one.
+/// Sends two signals at once: to a process that stands still until both are there, however long we are kept from sending
+/// the second. They differ, since of two that are the same it might get only one; which of them it heeds first, nobody
+/// says.
 pub fn signal_twice(signals: [Signal; 2], id: u32) {
     let process = Pid::from_raw(id.try_into().unwrap()).unwrap();
+    kill_process(process, Signal::STOP).unwrap();
+    until("the command stands still", || state_of(&id.to_string()) == Some('T'));
     signals.into_iter().for_each(|signal| kill_process(process, signal).unwrap());
+    kill_process(process, Signal::CONT).unwrap();
 }
 
 /// The next of the lines that a command goes on to print which is like this; ends the test program if none ever comes.
@@ -246,8 +251,13 @@ pub fn next_line(lines: &mut impl Iterator<Item = String>, is_it: impl FnMut(&St
 
 /// Whether a process is there and not merely waiting to be reaped.
 pub fn is_running(id: &str) -> bool {
-    let stat = fs::read_to_string(Path::new("/proc").join(id.trim()).join("stat")).unwrap_or_default();
-    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
+    state_of(id).is_some_and(|state| state != 'Z')
+}
+
+/// What a process does, as proc(5) has it: 'R' it runs, 'T' it stands still, 'Z' it waits to be reaped. None: it is gone.
+fn state_of(id: &str) -> Option<char> {
+    let stat = fs::read_to_string(Path::new("/proc").join(id.trim()).join("stat")).ok()?;
+    stat.rsplit_once(')')?.1.trim_start().chars().next()
 }
 
 /// The password of the server at hand.
