@@ -4,6 +4,7 @@ use crate::shell::{Shell, with};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
+use support::limit::patience;
 
 fn finish(mut command: Command) -> (Option<i32>, String) {
     let output = command.output().unwrap();
@@ -37,15 +38,15 @@ fn the_connection_comes_from_a_file_the_environment_or_a_configuration() {
     assert!(status == Some(0) && err.contains("warning") && err.contains("ps"), "{err}");
 
     // The configuration: beside the command, or in the user's folder; the environment stands above it.
-    let text = format!("connection = '{connection}'\nlease.ms = 30000\n[poll]\ninterval_ms = 50\n");
+    let text = format!("connection = '{connection}'\nlease.ms = 30000\n{}[poll]\ninterval_ms = 50\n", patience());
     private(&shell.write("readpast.toml", &text));
     assert_eq!(finish(shell.bare(&["stats", "Mail"])), (Some(0), String::new()));
     let mut command = shell.bare(&["stats", "Mail"]);
     command.env("READPAST_CONNECTION", with(&shell, &[("Database", "nowhere")]));
     assert_eq!(finish(command).0, Some(3));
     fs::remove_file(shell.folder.join("readpast.toml")).unwrap();
-    fs::create_dir_all(shell.folder.join(".config/readpast")).unwrap();
-    shell.write(".config/readpast/config.toml", "connection_file = \"../../connection\"\nschema = \"readpast\"\n");
+    let text = format!("connection_file = '../../connection'\nschema = 'readpast'\n{}", patience());
+    shell.write(".config/readpast/config.toml", &text);
     assert_eq!(finish(shell.bare(&["stats", "Mail"])), (Some(0), String::new()));
 }
 

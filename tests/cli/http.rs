@@ -25,6 +25,12 @@ pub struct Reply {
 }
 
 impl Reply {
+    fn of(text: &str) -> Self {
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text:?}"));
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        Self { status, head: head.to_owned(), body: body.to_owned() }
+    }
+
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self.head.lines().find(|line| line.to_ascii_lowercase().starts_with(&format!("{name}: ")));
         found.map(|line| line[name.len() + 2..].trim())
@@ -82,17 +88,25 @@ impl Served {
         stream
     }
 
-    /// Sends bytes as they are, and reads the answer.
+    /// Sends bytes as they are, and reads the answer. A server closes a connection that says nothing for ten seconds, as on a
+    /// machine that stalls; what only asks is sent again then.
     pub fn send(&self, request: &[u8]) -> Reply {
+        for _ in 0..5 {
+            let answer = self.answer(request);
+            if !answer.is_empty() || !request.starts_with(b"GET ") {
+                return Reply::of(&answer);
+            }
+        }
+        panic!("no answer");
+    }
+
+    fn answer(&self, request: &[u8]) -> String {
         let mut stream = self.connect();
         // A server that has refused need not read the rest.
         let _ = stream.write_all(request);
         let mut bytes = Vec::new();
         let _ = stream.read_to_end(&mut bytes);
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text:?}"));
-        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        Reply { status, head: head.to_owned(), body: body.to_owned() }
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 
     pub fn get(&self, path: &str) -> Reply {

@@ -1,6 +1,7 @@
 //! `install` and `render`.
 
 use crate::shell::{MAIL, Shell};
+use support::limit::patience;
 
 const TOML: &str = "queue = \"Mail\"\n[[columns]]\nname = \"Recipient\"\ntype = \"text(254)\"\n";
 
@@ -79,7 +80,7 @@ fn render_and_install_mean_the_same_schema() {
     assert!(rendered(&[], &environment).contains("[by_environment].[Next_Mail_trx]"));
     assert!(rendered(&["--set", "schema=by_setting"], &environment).contains("[by_setting].[Next_Mail_trx]"));
     assert!(rendered(&["--schema", "by_option"], &environment).contains("[by_option].[Next_Mail_trx]"));
-    shell.write("readpast.toml", "schema = 'by_file'\ndialect = 'postgres'\n");
+    shell.write("readpast.toml", &format!("schema = 'by_file'\ndialect = 'postgres'\n{}", patience()));
     let text = rendered(&[], &[]);
     assert!(text.contains("\"by_file\".\"next_mail_trx\""), "{text}");
     assert!(rendered(&["--dialect", "sqlserver"], &environment).contains("[by_environment].[Next_Mail_trx]"));

@@ -2,7 +2,6 @@
 
 use crate::shell::Shell;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 
 /// Runs `script` for one item with nothing tried again, and says what the item is like then.
 fn outcome(options: &[&str], script: &str) -> (String, String, String) {
@@ -216,8 +215,7 @@ fn a_command_that_takes_too_long_is_ended() {
 fn a_command_that_cannot_be_run_costs_no_attempt() {
     let shell = Shell::new();
     shell.write("plain", "not a program");
-    let broken = shell.write("broken", "#!/no/such/interpreter\n");
-    fs::set_permissions(broken, fs::Permissions::from_mode(0o755)).unwrap();
+    shell.write_program("broken", "#!/no/such/interpreter\n");
     let mistakes = ["no-such-command", "./no-such", "./plain", "/"];
     for command in mistakes {
         // Also when there is nothing to run it for: it would be found out at night.
@@ -236,8 +234,7 @@ fn a_command_that_cannot_be_run_costs_no_attempt() {
 fn what_was_taken_beside_an_item_whose_command_cannot_be_run_is_given_back() {
     let shell = Shell::new();
     shell.fill(5);
-    let once = shell.write("once", "#!/bin/sh\nrm once\n");
-    fs::set_permissions(once, fs::Permissions::from_mode(0o755)).unwrap();
+    shell.write_program("once", "#!/bin/sh\nrm once\n");
     shell.run(&["work", "Mail", "--until-empty", "--batch", "5", "--", "./once"]).says(2, &["./once", "given back"]);
     let states = "SELECT string_agg(status || attempt_num, ' ' ORDER BY status) FROM readpast.mail";
     assert_eq!(shell.look(states), "Completed1 Pending0 Pending0 Pending0 Pending0");

@@ -6,16 +6,20 @@ use serde_json::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
 use std::{env, fs, thread};
 use support::folder::folder;
 pub use support::limit::until;
-use support::limit::{NEVER, within};
+use support::limit::{NEVER, patience, within};
 use support::scratch::{Scratch, changed, server};
 
 /// A queue with columns of several types.
 pub const MAIL: &str = r#"{"queue": "Mail", "types": ["Email", "Sms"], "backoff": "none", "columns": [
     {"name": "Recipient", "type": "text(254)", "nullable": false}, {"name": "Body", "type": "text"},
     {"name": "N", "type": "integer"}, {"name": "Urgent", "type": "boolean"}, {"name": "Tags", "type": "json"}]}"#;
+
+/// However busy the machine is, no item is given back because its handler is late.
+pub const HOLDS: &str = "worker.hold_ms=3600000";
 
 /// A database, a folder to work in, and the command.
 pub struct Shell {
@@ -32,9 +36,13 @@ pub struct Done {
 }
 
 impl Shell {
-    /// With nothing installed.
+    /// With nothing installed. The command has the patience of the tests, as far as the test says nothing else: on a busy
+    /// machine its own may not be enough.
     pub fn empty() -> Self {
-        Self { db: Scratch::empty(), folder: folder("cli") }
+        let shell = Self { db: Scratch::empty(), folder: folder("cli") };
+        fs::create_dir_all(shell.folder.join(".config/readpast")).unwrap();
+        shell.write(".config/readpast/config.toml", &patience());
+        shell
     }
 
     /// With the queue Mail.
@@ -124,6 +132,14 @@ impl Shell {
         path
     }
 
+    /// Writes a program into the folder. Another process writes it: one that a thread beside us starts just now would hold our
+    /// own file open for writing, and what is open for writing cannot be run.
+    pub fn write_program(&self, name: &str, text: &str) {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"", name, text]).current_dir(&self.folder);
+        assert!(shell.status().unwrap().success(), "{name}");
+    }
+
     /// A shell script that is run as a worker's command: its arguments.
     pub fn script<'a>(&self, options: &[&'a str], script: &'a str) -> Vec<&'a str> {
         [&["work", "Mail"], options, &["--", "sh", "-c", script]].concat()
@@ -193,6 +209,11 @@ impl Running {
         self.0.as_mut().unwrap().stdout.take().unwrap()
     }
 
+    /// Its standard error, to read while it runs.
+    pub fn err(&mut self) -> std::process::ChildStderr {
+        self.0.as_mut().unwrap().stderr.take().unwrap()
+    }
+
     pub fn id(&self) -> u32 {
         self.0.as_ref().unwrap().id()
     }
@@ -208,6 +229,8 @@ impl Running {
             let ended = child.try_wait().unwrap().is_some();
             if !ended {
                 signal(name, child.id());
+                // It has something to do besides.
+                thread::sleep(Duration::from_millis(100));
             }
             ended
         });

@@ -1,29 +1,29 @@
 //! `work` when it is asked to end, or does not get to answer.
 
-use crate::shell::{Shell, is_running, signal_twice, until};
+use crate::shell::{HOLDS, Shell, is_running, next_line, signal_twice, until};
 use rustix::process::Signal;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::thread;
 use std::time::Duration;
 
 /// A command that says that it has begun and goes on until it may end, or its folder is gone.
 const WAITS: &str = "echo $$ > begun.tmp; mv begun.tmp begun; while [ -d . ] && [ ! -e go ] && ls -d \"$PWD\" > /dev/null 2>&1; do sleep 0.05; done; echo done";
 
-/// However busy the machine is, no item is given back because its handler is late.
-const HOLDS: &str = "worker.hold_ms=3600000";
-
 #[test]
 fn a_first_signal_drains() {
     for signal in ["TERM", "INT", "HUP"] {
         let shell = Shell::new();
         shell.fill(3);
-        let worker = shell.start(&shell.script(&["--batch", "2", "--set", HOLDS], WAITS));
+        let mut worker = shell.start(&shell.script(&["--batch", "2", "--set", HOLDS], WAITS));
+        let mut said = BufReader::new(worker.err()).lines().map(Result::unwrap);
         shell.wait_for_file("begun");
         worker.signal(signal);
-        shell.db.wait_for("SELECT COUNT(*) FROM readpast.mail WHERE status = 'Processing'", "2");
+        next_line(&mut said, |line| line.contains("claiming no more items"));
+        assert_eq!(shell.count("Processing"), "2");
         shell.write("go", "");
-        let done = worker.end();
-        done.says(0, &["claiming no more items", "1 completed, 1 released"]);
+        next_line(&mut said, |line| line.contains("1 completed, 1 released"));
+        assert_eq!(worker.end().status, Some(0));
         assert_eq!(
             shell.look("SELECT string_agg(status || attempt_num, ' ' ORDER BY \"N\") FROM readpast.mail"),
             "Completed1 Pending0 Pending0"

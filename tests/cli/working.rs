@@ -1,6 +1,6 @@
 //! `work`: many items, many commands, many workers.
 
-use crate::shell::{Shell, is_running, signal, until};
+use crate::shell::{HOLDS, Shell, is_running, signal, until};
 use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
@@ -87,8 +87,9 @@ fn daemons_that_commands_leave_behind_cost_nothing() {
 fn an_item_that_was_taken_away_ends_its_command() {
     let shell = Shell::new();
     shell.fill(1);
-    let script = "echo $$ > pid; exec sleep 3600";
-    let worker = shell.start(&shell.script(&["--until-empty", "--lease", "1500ms", "--json"], script));
+    let script = "echo $$ > pid.tmp; mv pid.tmp pid; exec sleep 3600";
+    // The renewal tells: a third of the lease. In what is left of it, at the end, all must be told.
+    let worker = shell.start(&shell.script(&["--until-empty", "--lease", "15s", "--json"], script));
     let pid = fs::read_to_string(shell.wait_for_file("pid")).unwrap();
     assert_eq!(shell.ok(&["cancel", "Mail", "--status", "processing"]), "cancelled: 1\n");
     let done = worker.end();
@@ -104,12 +105,12 @@ fn leases_are_renewed_while_commands_run() {
     let shell = Shell::new();
     shell.fill(2);
     // On a busy machine a lease may run out before it is renewed: nothing is to be recovered then, nor given back.
-    let options = ["--lease", "3s", "--until-empty", "--batch", "2"];
-    let kept = ["--set", "recover.interval_ms=3600000", "--set", "worker.hold_ms=3600000"];
+    let options = ["--lease", "10s", "--until-empty", "--batch", "2"];
+    let kept = ["--set", "recover.interval_ms=3600000", "--set", HOLDS];
     let script = "while [ ! -e go ] && ls -d \"$PWD\" > /dev/null 2>&1; do sleep 0.05; done";
     let worker = shell.start(&shell.script(&[&options[..], &kept].concat(), script));
     // Both are in hand for longer than a lease, the one that has not begun as well.
-    let renewed = "SELECT COUNT(*) FROM readpast.mail WHERE lease_until > started_at + interval '5 s'";
+    let renewed = "SELECT COUNT(*) FROM readpast.mail WHERE lease_until > started_at + interval '20 s'";
     shell.db.wait_for(renewed, "2");
     shell.write("go", "");
     assert_eq!(worker.end().status, Some(0));
@@ -121,8 +122,9 @@ fn connections_that_break_lose_nothing() {
     let shell = Shell::new();
     shell.fill(150);
     let script = "echo $READPAST_COL_N >> taken";
-    // A claim whose answer is lost comes back when its lease has run out: soon, here.
-    let soon = ["--lease", "2s", "--set", "recover.interval_ms=100", "--set", "poll.interval_ms=100"];
+    // A claim whose answer is lost comes back when its lease has run out: soon, here, and yet not so soon that a machine that
+    // stalls lets those run out that are held.
+    let soon = ["--lease", "15s", "--set", "recover.interval_ms=100", "--set", "poll.interval_ms=100"];
     let options = [&["--jobs", "3", "--batch", "4", "--set", "retry.longest_ms=50"], &soon[..]].concat();
     let worker = shell.start(&shell.script(&options, script));
     for done in ["> 10", "> 50", "> 100"] {
@@ -170,7 +172,8 @@ fn figures_are_in_a_file_for_who_gathers_them() {
     assert!(refused.err.contains("nowhere/work.prom cannot be written"), "{refused:?}");
     assert_eq!(shell.count("Pending"), "5", "it is told before there is work");
 
-    let arguments = ["--until-empty", "--retry-delay", "1h", "--metrics-file", "work.prom"];
+    // Held, since what is given back is claimed again, and counted.
+    let arguments = ["--until-empty", "--retry-delay", "1h", "--metrics-file", "work.prom", "--set", HOLDS];
     shell.ok(&shell.script(&arguments, "[ $READPAST_COL_N != 3 ] && cp work.prom seen.prom"));
     let read = |name: &str| fs::read_to_string(shell.folder.join(name)).unwrap();
     let seen = read("seen.prom");

@@ -3,22 +3,28 @@
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// `timeout`, and other programs that start and end us, send a signal to us and to our process group: it comes twice and
-/// means one thing. What comes later is somebody who has lost patience.
+/// means one thing. What comes later, after the first has been heeded, is somebody who has lost patience.
 const TWICE: Duration = Duration::from_millis(300);
 
 /// Somebody listens; until this is closed.
-pub struct Listening(#[cfg(unix)] signal_hook::iterator::Handle);
+pub struct Listening {
+    #[cfg(unix)]
+    signals: signal_hook::iterator::Handle,
+    /// Held while a signal is heeded.
+    heeding: Arc<Mutex<()>>,
+}
 
 impl Listening {
-    /// Signals do nothing any more.
+    /// Signals do nothing any more. One that is being heeded is waited for: it has said what it has to say.
     pub fn close(&self) {
         #[cfg(unix)]
-        self.0.close();
+        self.signals.close();
+        drop(self.heeding.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }
 
@@ -28,28 +34,32 @@ impl Listening {
 /// When the system gives neither handlers nor a thread.
 pub fn listen(mut heed: impl FnMut(u8) + Send + 'static) -> Result<Listening> {
     let mut heeded: Option<Instant> = None;
+    let heeding = Arc::new(Mutex::new(()));
+    let held = Arc::clone(&heeding);
     let heed = move |signal| {
         if heeded.is_none_or(|heeded| heeded.elapsed() >= TWICE) {
-            heeded = Some(Instant::now());
+            let _heeding = held.lock().unwrap_or_else(PoisonError::into_inner);
             heed(signal);
+            heeded = Some(Instant::now());
         }
     };
-    start(heed).map_err(|error| Failure::Partly(format!("signals cannot be listened to: {error}"), Exit::Unavailable))
+    start(heed, heeding)
+        .map_err(|error| Failure::Partly(format!("signals cannot be listened to: {error}"), Exit::Unavailable))
 }
 
 #[cfg(unix)]
-fn start(mut heed: impl FnMut(u8) + Send + 'static) -> std::io::Result<Listening> {
+fn start(mut heed: impl FnMut(u8) + Send + 'static, heeding: Arc<Mutex<()>>) -> std::io::Result<Listening> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])?;
-    let handle = signals.handle();
+    let listening = Listening { signals: signals.handle(), heeding };
     let listen = move || signals.forever().for_each(|signal| heed(u8::try_from(signal).unwrap_or(1)));
     std::thread::Builder::new().name("signals".to_owned()).spawn(listen)?;
-    Ok(Listening(handle))
+    Ok(listening)
 }
 
 #[cfg(windows)]
-fn start(mut heed: impl FnMut(u8) + Send + 'static) -> std::io::Result<Listening> {
+fn start(mut heed: impl FnMut(u8) + Send + 'static, heeding: Arc<Mutex<()>>) -> std::io::Result<Listening> {
     use crate::windows::console::{Request, listen};
 
     listen(move |request| {
@@ -59,7 +69,7 @@ fn start(mut heed: impl FnMut(u8) + Send + 'static) -> std::io::Result<Listening
             Request::Break => 15,
         });
     })?;
-    Ok(Listening())
+    Ok(Listening { heeding })
 }
 
 /// Ends the process at once.

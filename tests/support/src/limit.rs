@@ -36,6 +36,13 @@ pub fn patient(connection: &str) -> Config {
     config
 }
 
+/// The same settings as the command's configuration file has them. It retries no longer than else: tests wait for it to give
+/// up.
+pub fn patience() -> String {
+    let settings = PATIENT.iter().filter(|(key, _)| *key != "retry.budget_ms");
+    settings.map(|(key, value)| format!("{key} = {value}\n")).collect()
+}
+
 /// Opens the queue `Job` with so little patience that a busy machine may need several tries.
 pub fn open_at_last(config: &Config) -> Queue {
     within(NEVER, || {

@@ -23,8 +23,9 @@ impl Control {
                 note("ending the running commands and giving back their items");
                 ended.store(signal, Ordering::Relaxed);
             } else {
-                note("claiming no more items; running commands may end (a second signal ends them)");
+                // First: what is said is so.
                 engine.stop();
+                note("claiming no more items; running commands may end (a second signal ends them)");
             }
         })?;
         Ok(Self { terminated, signals })

@@ -47,8 +47,9 @@ pub fn run(global: &Global, args: &Args, name: &str, out: &Output) -> Result<Exi
         if seen.swap(signal, Ordering::Relaxed) != 0 {
             signals::exit(Exit::Signal(signal).status());
         }
-        note("claiming no more items; running calls may end (a second signal ends them, and undoes what they did)");
+        // First: what is said is so.
         stopped.interrupt();
+        note("claiming no more items; running calls may end (a second signal ends them, and undoes what they did)");
     })?;
 
     let counts = Counts::default();
