@@ -190,10 +190,7 @@ impl Engine {
         for number in 1..=shared.queue.pacing().lanes {
             shared.state.lock().running += 1;
             let (lane, listed) = (Arc::clone(shared), Arc::clone(&listed));
-            let run = move || {
-                lane::run(&lane);
-                drop(listed);
-            };
+            let run = move || lane::run(&lane, listed);
             if let Err(error) = threads::start(&format!("readpast-lane-{number}"), run) {
                 shared.state.lock().running -= 1;
                 return Err(self.fail(error));

@@ -24,7 +24,8 @@ enum Round {
 }
 
 /// Until the worker has stopped and nothing is left to settle. A panic, which only an observer can cause, ends the worker.
-pub(super) fn run(shared: &Arc<Shared>) {
+/// `listed` keeps the worker among those whose figures are shown; with the last lane's it has left them.
+pub(super) fn run<Listed>(shared: &Arc<Shared>, listed: Listed) {
     let worked = panic::catch_unwind(AssertUnwindSafe(|| {
         while let Some(round) = next(shared) {
             match round {
@@ -37,6 +38,8 @@ pub(super) fn run(shared: &Arc<Shared>) {
     if let Err(payload) = worked {
         shared.panicked(payload);
     }
+    // Before anybody can learn that the worker has ended.
+    drop(listed);
     shared.state.lock().running -= 1;
     shared.ending.notify_all();
 }

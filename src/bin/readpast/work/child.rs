@@ -21,6 +21,9 @@ const SILENCE: Duration = Duration::from_millis(500);
 /// What is left of it after that has been killed needs no longer to go.
 const GOING: Duration = Duration::from_millis(100);
 
+/// So often is read once its time is over: what fits into pipes, 64 KiB each, in pieces of 16 KiB, and more.
+const LATE_TURNS: u32 = 16;
+
 /// A directive may be as long as this.
 const DIRECTIVE: usize = 262_144;
 
@@ -159,18 +162,21 @@ fn clear_up(pipes: &mut Pipes, process: &mut Process, by_force: bool) -> io::Res
     Ok(())
 }
 
-/// Reads on until both outputs are closed, or nothing was said for `silence`, or `patience` is at its end.
+/// Reads on until both outputs are closed, or nothing was said for `silence`, or `patience` is at its end. What is in the
+/// pipes then is read as well: who is kept from the processor for so long loses nothing.
 fn drain(pipes: &mut Pipes, patience: Duration, silence: Duration) -> io::Result<()> {
     let begun = Instant::now();
     let mut said = begun;
-    while !pipes.are_closed() {
+    let mut late = 0;
+    // Somebody may write without an end.
+    while !pipes.are_closed() && late < LATE_TURNS {
         let left = patience.saturating_sub(begun.elapsed()).min(silence.saturating_sub(said.elapsed()));
-        if left.is_zero() {
-            break;
-        }
         if pipes.turn(left)?.said {
             said = Instant::now();
+        } else if left.is_zero() {
+            break;
         }
+        late += u32::from(patience <= begun.elapsed());
     }
     Ok(())
 }
