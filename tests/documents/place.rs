@@ -18,8 +18,9 @@ use std::{
     },
 };
 use support::api::{Api, Layer};
+use support::database;
 use support::fixture::Settings;
-use support::limit::{PATIENT, patient};
+use support::limit::PATIENT;
 
 /// A server that the environment names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,9 +53,8 @@ impl Server {
         }
     }
 
-    fn run(self, statement: &str) {
-        let mut session = Session::open(&patient(&env::var(self.variable()).unwrap())).unwrap();
-        session.execute(statement, &[]).unwrap_or_else(|e| panic!("{statement}: {e}"));
+    fn connection(self) -> String {
+        env::var(self.variable()).unwrap()
     }
 }
 
@@ -70,13 +70,8 @@ impl Place {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("readpast_documents_{}_{number}", process::id());
-        {
-            // Some servers cannot make two at once.
-            static MAKING: Mutex<()> = Mutex::new(());
-            let _turn = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
-            server.run(&format!("CREATE DATABASE {name}"));
-        }
-        let given = env::var(server.variable()).unwrap();
+        let given = server.connection();
+        database::create(&given, &name);
         let others = given.split(';').filter(|part| !part.to_ascii_lowercase().starts_with("database="));
         let others: Vec<_> = others.filter(|part| !part.is_empty()).collect();
         let connection = format!("{};Database={name};", others.join(";"));
@@ -260,11 +255,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let how = if self.is_sql_server() { "" } else { " WITH (FORCE)" };
-        let server = self.server;
-        let statement = format!("DROP DATABASE {}{how}", self.name);
-        // After a failure there may be no server any more, and a panic in a panic would hide what failed.
-        let _ = std::panic::catch_unwind(|| server.run(&statement));
+        database::drop(&self.server.connection(), &self.name);
     }
 }
 

@@ -10,12 +10,9 @@ use readpast::{
 use serde_json::json;
 use std::{
     env, process,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::atomic::{AtomicUsize, Ordering},
 };
-use support::limit::patient;
+use support::{database, limit::patient};
 
 /// A database, dropped at the end.
 pub struct Database {
@@ -31,9 +28,9 @@ pub fn on_each(body: impl Fn(&Database)) {
     let mut servers = 0;
     for (dialect, server) in named.iter().filter_map(|(dialect, name)| Some((*dialect, env::var(name).ok()?))) {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let database = Database { dialect, server, name: format!("readpast_evolution_{}_{number}", process::id()) };
-        database.administer(&format!("CREATE DATABASE {}", database.name));
-        body(&database);
+        let name = format!("readpast_evolution_{}_{number}", process::id());
+        database::create(&server, &name);
+        body(&Database { dialect, server, name });
         servers += 1;
     }
     assert!(servers > 0, "set READPAST_TEST_POSTGRES (.ci/with_cluster.sh does) or READPAST_TEST_SQLSERVER");
@@ -41,20 +38,11 @@ pub fn on_each(body: impl Fn(&Database)) {
 
 impl Drop for Database {
     fn drop(&mut self) {
-        let how = if self.dialect == Dialect::Postgres { " WITH (FORCE)" } else { "" };
-        self.administer(&format!("DROP DATABASE {}{how}", self.name));
+        database::drop(&self.server, &self.name);
     }
 }
 
 impl Database {
-    fn administer(&self, statement: &str) {
-        // Not every server makes two databases at once.
-        static TURN: Mutex<()> = Mutex::new(());
-        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut session = Session::open(&patient(&self.server)).unwrap();
-        session.execute(statement, &[]).unwrap_or_else(|error| panic!("{statement}: {error}"));
-    }
-
     /// The connection string of the server, by its parts in lower case.
     pub fn part(&self, key: &str) -> Option<&str> {
         self.server

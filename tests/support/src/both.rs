@@ -5,13 +5,13 @@ mod batches;
 
 pub use batches::statements;
 
+use crate::database;
 use crate::limit::patient;
 use readpast::Dialect;
 use readpast::config::Config;
 use readpast::for_tests::Session;
 use readpast::item::{Rows, Value};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::{env, process};
 
 /// A database of the test's own.
@@ -36,12 +36,8 @@ impl Database {
     fn new(dialect: Dialect, server: String) -> Self {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let name = format!("readpast_both_{}_{}", process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
-        let database = Self { dialect, server, name };
-        // One after the other: there are servers that make one database at a time, and fail the others.
-        static MAKING: Mutex<()> = Mutex::new(());
-        let _turn = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
-        database.administer(&format!("CREATE DATABASE {}", database.name));
-        database
+        database::create(&server, &name);
+        Self { dialect, server, name }
     }
 
     pub fn is_sql_server(&self) -> bool {
@@ -103,22 +99,11 @@ impl Database {
     pub fn heeds_lock_hints(&self) -> bool {
         !self.is_sql_server() || heeds_lock_hints(&mut self.session(), &mut self.session())
     }
-
-    fn administer(&self, statement: &str) {
-        let mut session = Session::open(&patient(&self.server)).unwrap();
-        session.execute(statement, &[]).unwrap_or_else(|error| panic!("{statement}: {error}"));
-    }
 }
 
 impl Drop for Database {
     fn drop(&mut self) {
-        let how = if self.is_sql_server() { "" } else { " WITH (FORCE)" };
-        let statement = format!("DROP DATABASE {}{how}", self.name);
-        // After a failure there may be no server any more.
-        let _ = Config::new()
-            .set("connection", &self.server)
-            .and_then(|config| Session::open(config))
-            .and_then(|mut session| session.execute(&statement, &[]).map(drop));
+        database::drop(&self.server, &self.name);
     }
 }
 

@@ -1,6 +1,7 @@
 //! The servers at hand, a scratch database on each, and what a test body is given.
 
 use crate::api::{Api, Layer};
+use crate::database;
 use crate::limit::{PATIENT, patient};
 use readpast::{
     config::Config,
@@ -46,15 +47,14 @@ impl Server {
 
     fn prepare(label: &'static str, connection: String) -> Arc<Self> {
         let database = format!("readpast_test_{}", process::id());
-        let server = Self {
+        database::create(&connection, &database);
+        Arc::new(Self {
             label,
             scratch: with_database(&connection, &database),
             connection,
             database,
             installing: Mutex::default(),
-        };
-        server.administer(&format!("CREATE DATABASE {}", server.database));
-        Arc::new(server)
+        })
     }
 
     /// Its name in the names of tests.
@@ -84,12 +84,7 @@ impl Server {
 
     /// Drops the scratch database.
     pub fn drop_scratch(&self) {
-        let how = if self.is_sql_server() { "" } else { " WITH (FORCE)" };
-        self.administer(&format!("DROP DATABASE {}{how}", self.database));
-    }
-
-    fn administer(&self, statement: &str) {
-        self.admin_session().execute(statement, &[]).unwrap_or_else(|error| panic!("{statement}: {error}"));
+        database::drop(&self.connection, &self.database);
     }
 
     fn admin_session(&self) -> Session {

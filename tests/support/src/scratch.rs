@@ -4,6 +4,7 @@ mod proxy;
 
 pub use proxy::{Proxy, Silence};
 
+use crate::database;
 use crate::limit::patient;
 use readpast::config::Config;
 use readpast::for_tests::Session;
@@ -26,7 +27,7 @@ impl Scratch {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let scratch = Self { name: format!("readpast_scratch_{}_{number}", process::id()), roles: Vec::new() };
-        administer(&format!("CREATE DATABASE {}", scratch.name));
+        database::create(&server(), &scratch.name);
         scratch
     }
 
@@ -91,10 +92,11 @@ impl Scratch {
         }
     }
 
-    /// Waits until a connection of the library waits for a lock.
+    /// Waits until a connection of the library waits for a lock. Others may, too.
     pub fn wait_for_blocked(&self) {
         self.wait_for(
-            "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+            "SELECT LEAST(COUNT(*), 1) FROM pg_stat_activity WHERE datname = current_database() \
+             AND backend_type = 'client backend' AND wait_event_type = 'Lock'",
             "1",
         );
     }
@@ -110,13 +112,11 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        let left = |statement: &str| {
-            Session::open(&config(&server(), &[])).and_then(|mut session| session.execute(statement, &[]).map(drop))
-        };
-        // After a failure there may be no server any more.
-        let _ = left(&format!("DROP DATABASE {} WITH (FORCE)", self.name));
+        database::drop(&server(), &self.name);
         for role in &self.roles {
-            let _ = left(&format!("DROP ROLE {role}"));
+            // After a failure there may be no server any more.
+            let _ = Session::open(&config(&server(), &[]))
+                .and_then(|mut session| session.execute(&format!("DROP ROLE {role}"), &[]).map(drop));
         }
     }
 }

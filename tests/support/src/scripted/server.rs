@@ -83,6 +83,7 @@ impl Server {
         config.set("retry.longest_ms", "20").unwrap();
         // However busy the machine is, a call is given up only where a test says so. Not so a log-in: for so long the driver
         // tries to reach a port that is closed.
+        config.set("login.timeout_ms", "60000").unwrap();
         config.set("query.timeout_ms", "600000").unwrap();
         config.set("retry.budget_ms", "600000").unwrap();
         // Claims then give back the items of dead workers the first time and not again.

@@ -11,6 +11,7 @@ use super::login::Login;
 use super::record::{Event, Record};
 use super::reply::{LoginReply, Reply};
 use super::request::Request;
+use crate::limit::until;
 
 type OnRequest = dyn Fn(&Request) -> Reply + Send + Sync;
 type OnLogin = dyn Fn(&Login) -> LoginReply + Send + Sync;
@@ -61,7 +62,13 @@ impl Script {
 
     /// Starts to listen.
     pub fn start(self) -> Peer {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, self.port)).expect("bind a port");
+        let mut listener = None;
+        // A port that was given up may be somebody's for a moment, before it is ours again.
+        until("the port can be bound", || {
+            listener = TcpListener::bind((Ipv4Addr::LOCALHOST, self.port)).ok();
+            listener.is_some()
+        });
+        let listener = listener.expect("a port");
         let address = listener.local_addr().expect("a bound socket has an address");
         let shared = Arc::new(Shared {
             record: Record::default(),
