@@ -11,7 +11,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use support::both::{Database, statements};
-use support::limit::PATIENT;
+use support::limit::{HOLDS, PATIENT};
 use support::scratch::Proxy;
 use support::scripted::server::Server as Scripted;
 
@@ -51,11 +51,11 @@ impl<'a> World<'a> {
             (None, database) => database.expect("every other place is a database").connection(),
         };
         let queue = scenario.queue.as_ref().and_then(|spec| spec["queue"].as_str()).unwrap_or("Work").to_owned();
-        // A call is given up where a scenario says so, and nowhere else, however busy the machine is.
+        // A call is given up, and an item given back, where a scenario says so and nowhere else, however busy the machine is.
         let mut settings = json!({
             "connection": connection, "retry.longest_ms": "50", "poll.interval_ms": "200",
         });
-        for (key, value) in PATIENT {
+        for (key, value) in PATIENT.iter().chain([&HOLDS]) {
             settings[key] = (*value).into();
         }
         if scripted.is_none() {
@@ -314,8 +314,8 @@ fn stack(language: &str) -> &'static str {
     }
 }
 
-/// Whether a call of the adapter waits for a lock. Its connections bear the schema's name.
-const BLOCKED: &str = "SELECT COUNT(*) FROM pg_stat_activity \
+/// Whether any call of the adapter waits for a lock. Its connections bear the schema's name.
+const BLOCKED: &str = "SELECT LEAST(COUNT(*), 1) FROM pg_stat_activity \
                        WHERE application_name = '{schema}' AND wait_event_type = 'Lock'";
 
 const TERMINATE: &str = "SELECT COUNT(pg_terminate_backend(pid)) FROM pg_stat_activity \
