@@ -2,6 +2,7 @@
 # Runs a Windows program in Wine, with a Windows of our own:
 #
 #   wine.sh PROGRAM [ARGUMENT...]   READPAST_WINDOWS_PATH, .local/windows/bin by default, is on its PATH; ODBC is this machine's
+#   wine.sh --again PROGRAM ...     the same without input, and shown at its end: run again if Wine did not begin it
 #   wine.sh --make                  makes the Windows, if it is not there
 #   wine.sh --keep                  keeps it running, with its services, until it is told to
 #   wine.sh --end                   end
@@ -25,11 +26,35 @@ program() {
     return 1
 }
 
+# Seldom Wine ends a program with 1, without a word and before it begins. Both outputs are pipes: Python takes no file from Wine.
+again() {
+    local wine said status
+    wine=$(program wine64)
+    said=$(mktemp --directory)
+    for _ in 1 2 3; do
+        {
+            {
+                "$wine" "$@" </dev/null && status=0 || status=$?
+                echo "$status" >"$said/status"
+            } | cat >"$said/output"
+        } 2>&1 | cat >"$said/errors"
+        status=$(<"$said/status")
+        if [ "$status" -ne 1 ] || [ -s "$said/output" ] || [ -s "$said/errors" ]; then break; fi
+        echo "wine: $1 did not begin" >&2
+    done
+    cat "$said/output"
+    cat "$said/errors" >&2
+    rm -r "$said"
+    return "$status"
+}
+
 make_windows() {
     local library=$WINEPREFIX/drive_c/windows/system32/bcryptprimitives.dll
     if [ ! -e "$WINEPREFIX/system.reg" ]; then
         mkdir -p "$WINEPREFIX"
-        "$(program wine64)" wineboot --init >/dev/null 2>&1
+        again wineboot --init >/dev/null 2>&1
+        # On a busy machine a service may take longer to begin or to answer than the ten seconds that it has.
+        again reg add 'HKLM\System\CurrentControlSet\Control' /v ServicesPipeTimeout /d 600000 /f >/dev/null 2>&1
         "$(program wineserver64)" --wait
     fi
     [ "$library" -nt "$root/tests/windows/bcryptprimitives.c" ] ||
@@ -39,15 +64,18 @@ make_windows() {
 # The first program in an idle Windows starts its services, which keep that program's output open: who reads it to its end
 # would wait for them. So one runs all the time, which has no output.
 keep_windows() {
-    local patience=6000
+    local patience=6000 keeper=
     # What was left behind by a run that was killed.
     "$(program wineserver64)" --kill || true
     "$(program wineserver64)" --persistent
     rm -f "$WINEPREFIX/begun" "$WINEPREFIX/go"
     # Under another name: tests look for those that they have started.
     cp "$path/waits.exe" "$WINEPREFIX/keeps.exe"
-    (cd "$WINEPREFIX" && exec setsid "$(program wine64)" keeps.exe </dev/null >/dev/null 2>&1) &
     until [ -e "$WINEPREFIX/begun" ]; do
+        if [ -z "$keeper" ] || ! kill -0 "$keeper" 2>/dev/null; then
+            (cd "$WINEPREFIX" && exec setsid "$(program wine64)" keeps.exe </dev/null >/dev/null 2>&1) &
+            keeper=$!
+        fi
         ((patience-- > 0)) || {
             echo 'wine: it does not start a program' >&2
             return 1
@@ -60,5 +88,6 @@ case ${1:-} in
     --make) make_windows ;;
     --keep) keep_windows ;;
     --end) "$(program wineserver64)" --kill || true ;;
+    --again) again "${@:2}" ;;
     *) exec "$(program wine64)" "$@" ;;
 esac

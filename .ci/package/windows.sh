@@ -49,13 +49,13 @@ try_archive() {
     cd "$clean/$name"
     READPAST_WINDOWS_PATH=$PWD/bin
     export READPAST_WINDOWS_PATH
-    command=("$root/.ci/wine.sh" "$PWD/bin/readpast.exe")
+    command=("$root/.ci/wine.sh" --again "$PWD/bin/readpast.exe")
     says_version "${command[@]}"
     make_queue "${command[@]}"
     for library in libreadpast.dll.a readpast.lib; do
         x86_64-w64-mingw32-gcc -Iinclude -o worker.exe "$root/bindings/c/examples/minimal_worker.c" "lib/$library"
         "${command[@]}" enqueue Notification 'Recipient=Zoë' >/dev/null
-        does_work "$root/.ci/wine.sh" "$PWD/worker.exe"
+        does_work "$root/.ci/wine.sh" --again "$PWD/worker.exe"
     done
     echo 'package: used from a clean place'
 }

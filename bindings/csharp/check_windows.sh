@@ -27,7 +27,7 @@ version=$(basename "$dotnet"/shared/Microsoft.NETCore.App/*)
 printf '{"runtimeOptions": {"framework": {"name": "Microsoft.NETCore.App", "version": "%s"}}}\n' "$version" >"$app/runtimeconfig.json"
 cd "$app"
 
-run() { "$root/.ci/wine.sh" "$dotnet/dotnet.exe" exec --runtimeconfig runtimeconfig.json "$@" </dev/null; }
+run() { "$root/.ci/wine.sh" --again "$dotnet/dotnet.exe" exec --runtimeconfig runtimeconfig.json "$@"; }
 
 echo '-- tests on CoreCLR for Windows'
 # What workers are to warn of is not worth reading unless something failed.

@@ -30,8 +30,8 @@ $(home)/stamp: wheel
 	@rm -rf $(home)
 	@cp -r $(runtimes)/python $(home)
 	@$(root)/.ci/wine.sh --make
-	@$(root)/.ci/wine.sh $(home)/python.exe -m pip install --disable-pip-version-check --no-index \
-	    --find-links $(runtimes)/wheels $(build)/windows/wheels/readpast-*.whl </dev/null 2>&1 | cat >$(build)/windows/pip.log || \
+	@$(root)/.ci/wine.sh --again $(home)/python.exe -m pip install --disable-pip-version-check --no-index \
+	    --find-links $(runtimes)/wheels $(build)/windows/wheels/readpast-*.whl >$(build)/windows/pip.log 2>&1 || \
 	    { cat $(build)/windows/pip.log >&2; false; }
 	@touch $@
 
