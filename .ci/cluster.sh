@@ -129,7 +129,7 @@ case $action in
         ;;
     stop)
         # fast, not smart: a test that left a connection open must not keep the server alive.
-        if is_running; then as_owner "$programs/pg_ctl" stop --pgdata="$data" --mode=fast --wait --silent >&2; fi
+        if is_running; then as_owner "$programs/pg_ctl" stop --pgdata="$data" --mode=fast --wait --timeout=600 --silent >&2; fi
         ;;
     *)
         usage

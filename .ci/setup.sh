@@ -156,7 +156,7 @@ install_go() {
     esac
     name=toolchain@v0.0.1-go1.26.8.linux-$machine
     say go "installing ${name#*-} into .local/go"
-    quietly curl --fail --silent --show-error --location --output "$archive" \
+    quietly curl --fail --silent --show-error --retry 5 --retry-all-errors --location --output "$archive" \
         "https://proxy.golang.org/golang.org/${name/@/\/@v\/}.zip"
     quietly sha256sum --check - <<<"$hash  $archive"
     rm -rf "$root/.local/go" "$root/.local/go.new"
@@ -210,7 +210,7 @@ install_callers() {
     read -r version hash < <(grep -v '^#' tests/callers/jdbc/driver.txt)
     if ! sha256sum --check --status - 2>/dev/null <<<"$hash  $place/postgresql.jar"; then
         say callers "getting PostgreSQL's JDBC driver $version"
-        quietly curl --fail --silent --show-error --location --output "$place/postgresql.jar" \
+        quietly curl --fail --silent --show-error --retry 5 --retry-all-errors --location --output "$place/postgresql.jar" \
             "https://repo1.maven.org/maven2/org/postgresql/postgresql/$version/postgresql-$version.jar"
         quietly sha256sum --check - <<<"$hash  $place/postgresql.jar"
     fi
@@ -290,7 +290,7 @@ install_windows_runtimes() {
     read -r version hash < <(sed -n 's/^cpython //p' .ci/windows_runtimes.txt)
     rm -rf "$place" "$unpacked"
     mkdir -p "$unpacked"
-    quietly curl --fail --silent --show-error --location --output "$unpacked/$name.jar" \
+    quietly curl --fail --silent --show-error --retry 5 --retry-all-errors --location --output "$unpacked/$name.jar" \
         "https://repo1.maven.org/maven2/org/bytedeco/$name/$version/$name-$version-windows-x86_64.jar"
     quietly sha256sum --check - <<<"$hash  $unpacked/$name.jar"
     quietly "$venv/bin/python" -m zipfile --extract "$unpacked/$name.jar" "$unpacked/jar"

@@ -420,9 +420,7 @@ fn a_fork_amid_busy_threads_leaves_the_child_usable() {
 #[cfg(unix)]
 fn busy_queues(connection: &CStr, schema: &CStr, count: usize) -> Vec<readpast_queue> {
     let opened = || {
-        let config = readpast_config_new();
-        set(config, c"connection", connection);
-        set(config, c"schema", schema);
+        let config = settings(connection, schema);
         let (queue, status, message) = open(config, c"Handles");
         assert_eq!(status, READPAST_OK, "{message}");
         readpast_config_free(config);
@@ -464,13 +462,27 @@ fn threads_that_wait_in_the_parent_hold_up_nobody_in_the_child() {
     }
 }
 
+/// A configuration with which no call is given up on a busy machine, and no item comes back that a test has left.
+fn settings(connection: &CStr, schema: &CStr) -> readpast_config {
+    let config = readpast_config_new();
+    for (key, value) in [
+        (c"connection", connection),
+        (c"schema", schema),
+        (c"lease.ms", c"3600000"),
+        (c"login.timeout_ms", c"600000"),
+        (c"query.timeout_ms", c"600000"),
+        (c"retry.budget_ms", c"600000"),
+    ] {
+        assert_eq!(set(config, key, value), (READPAST_OK, String::new()));
+    }
+    config
+}
+
 /// A configuration for the PostgreSQL of the tests, and a schema of this process there, when there is one.
 fn server() -> Option<readpast_config> {
     let connection = std::ffi::CString::new(env::var("READPAST_TEST_POSTGRES").ok()?).unwrap();
-    let config = readpast_config_new();
     let schema = std::ffi::CString::new(format!("ffi_handles_{}", std::process::id())).unwrap();
-    assert_eq!(set(config, c"connection", &connection), (READPAST_OK, String::new()));
-    assert_eq!(set(config, c"schema", &schema).0, READPAST_OK);
+    let config = settings(&connection, &schema);
     let spec = c"{\"queue\": \"Handles\"}".as_ptr();
     // SAFETY: the description is text.
     assert_eq!(tell(|err| unsafe { readpast_install(config, spec, err) }), (READPAST_OK, String::new()));
@@ -514,7 +526,7 @@ fn children_outlive_their_queue_in_any_order() {
     assert_eq!(started.0, READPAST_OK);
     readpast_batch_free(first);
     // SAFETY: err can be written.
-    assert_eq!(tell(|err| unsafe { readpast_queue_close(queue, 10_000, err) }).0, READPAST_OK);
+    assert_eq!(tell(|err| unsafe { readpast_queue_close(queue, 600_000, err) }).0, READPAST_OK);
     assert_eq!(claim(queue), (NO_BATCH, READPAST_CLOSED));
     readpast_queue_free(queue);
     assert_eq!(claim(queue), (NO_BATCH, READPAST_INVALID_HANDLE));
@@ -546,9 +558,7 @@ fn connections_stay_the_parents_and_the_child_opens_its_own() {
             call_everything(id, &[READPAST_FORKED]);
         }
         assert_eq!(claimed(), None, "what the parent did is not the child's");
-        let config = readpast_config_new();
-        set(config, c"connection", &connection);
-        set(config, c"schema", &schema);
+        let config = settings(&connection, &schema);
         let (queue, status, message) = open(config, c"Handles");
         assert_eq!(status, READPAST_OK, "{message}");
         assert_eq!(claimed(), Some("0".to_owned()));

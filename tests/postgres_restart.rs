@@ -32,7 +32,7 @@ impl Cluster {
     /// Kills the server, as a power cut would, and starts it again on its port.
     fn crash_and_return(&self) {
         self.control(&["stop", "--mode=immediate"]);
-        self.control(&["start", "--timeout=600"]);
+        self.control(&["start"]);
     }
 
     fn control(&self, arguments: &[&str]) {
@@ -45,7 +45,14 @@ impl Cluster {
             command
         };
         let log = self.data.with_file_name("log");
-        command.args(arguments).arg("--wait").arg("--silent").arg("--pgdata").arg(&self.data).arg("--log").arg(log);
+        command
+            .args(arguments)
+            .args(["--wait", "--timeout=600"])
+            .arg("--silent")
+            .arg("--pgdata")
+            .arg(&self.data)
+            .arg("--log")
+            .arg(log);
         // The server would keep our output open, and whoever waits for its end waiting.
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).current_dir("/");
         let status = command.status().unwrap();
@@ -144,7 +151,7 @@ fn workers_outlive_a_server_that_dies_and_returns_and_nothing_is_lost_or_done_tw
     // And while the server is away, opening tells so
     cluster.control(&["stop", "--mode=fast"]);
     let error = Queue::open(&scratch.config(&[("retry.budget_ms", "0")]), "Job").unwrap_err();
-    cluster.control(&["start", "--timeout=600"]);
+    cluster.control(&["start"]);
     assert_eq!(error.kind(), ErrorKind::Unreachable, "{error}");
     Queue::open(&scratch.config(&[]), "Job").unwrap();
 }

@@ -22,8 +22,13 @@ fail() {
 }
 
 # The demo starts the workers, kills one of them and stops the others, and looks at how they end. Valgrind makes all of
-# it slow: fewer items, and patience. Beside other work a log-in has taken more than the 15 s that it has.
-slow=(-b 10 -l 5000 -t 600 -o login.timeout_ms=600000)
+# it slow: fewer items, and patience. Beside other work a log-in has taken more than the 15 s that it has, and a call more than
+# the 30 s.
+patience=()
+for setting in login.timeout query.timeout lock.timeout pool.acquire retry.budget; do
+    patience+=(-o "${setting}_ms=600000")
+done
+slow=(-b 10 -l 5000 -t 600 "${patience[@]}")
 step 'demo and workers'
 "${valgrind[@]}" build/demo -n 2000 "${slow[@]}"
 

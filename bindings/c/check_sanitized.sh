@@ -18,7 +18,7 @@ fail() {
 }
 
 echo '-- sanitized: demo and workers'
-$build/demo -n 5000 -l 3000 -t 600 -o login.timeout_ms=600000
+$build/demo -n 5000 -l 3000 -t 600 -o login.timeout_ms=600000 -o query.timeout_ms=600000 -o retry.budget_ms=600000
 
 echo '-- sanitized: minimal worker'
 build/demo -s readpast -e -n 20

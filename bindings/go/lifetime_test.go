@@ -27,7 +27,10 @@ func check(t *testing.T, err error) {
 
 func openForLife(t *testing.T) *Queue {
 	t.Helper()
-	options := Options{"connection": os.Getenv("READPAST_CONNECTION"), "schema": "readpast_go_lifetime"}
+	options := Options{
+		"connection": os.Getenv("READPAST_CONNECTION"), "schema": "readpast_go_lifetime",
+		"login.timeout_ms": "600000", "query.timeout_ms": "600000", "retry.budget_ms": "600000",
+	}
 	name := "Life" + strings.Map(func(r rune) rune {
 		if r == '/' || r == '_' {
 			return -1

@@ -67,7 +67,7 @@ conninfo() {
     echo "dbname=$1"
 }
 admin "CREATE DATABASE $database"
-trap '[ -z "$worker" ] || kill "$worker" 2>/dev/null || true; admin "DROP DATABASE $database WITH (FORCE)"; rm -rf "$dir"' EXIT
+trap '[ -z "$worker" ] || kill "$worker" 2>/dev/null || true; admin "DROP DATABASE $database WITH (FORCE)" || true; rm -rf "$dir"' EXIT
 READPAST_CONNECTION=${READPAST_TEST_POSTGRES/Database=*([^;])/Database=$database}
 export READPAST_CONNECTION
 "$readpast" --quiet install "$dir/readpast/sql/specs/notification.toml"

@@ -146,6 +146,7 @@ def many_pages_are_open_at_once(browser: Browser) -> None:
     # A browser has six connections to a server, and each page listens.
     here = browser.driver.current_window_handle
     browser.driver.set_page_load_timeout(600)
+    browser.driver.set_script_timeout(600)
     for _ in range(8):
         browser.driver.switch_to.new_window("tab")
         browser.open("/queue/Mail")

@@ -11,6 +11,13 @@ queue = "Mail"
 types = ["Email", "Sms"]
 columns = [{ name = "Recipient", type = "text(254)", nullable = false }, { name = "Body", type = "text" }, { name = "N", type = "integer" }]
 """
+# On a busy machine the command's own patience may not be enough.
+PATIENCE = """
+login.timeout_ms = 600000
+query.timeout_ms = 600000
+lock.timeout_ms = 600000
+pool.acquire_ms = 600000
+"""
 HANDLER = """
 case $READPAST_COL_N in
     1|2|3) echo "550 no such mailbox" >&2; exit 65;;
@@ -27,6 +34,7 @@ class Server:
         self.command = str(pathlib.Path(command).resolve())
         self.folder = tempfile.TemporaryDirectory()
         (pathlib.Path(self.folder.name) / "mail.toml").write_text(SPEC)
+        (pathlib.Path(self.folder.name) / "readpast.toml").write_text(PATIENCE)
         self.run("install", "mail.toml")
         self.enqueue(range(1, 40))
         self.run("work", "Mail", "--until-empty", "--retry-delay", "1h", "--jobs", "2", "--", "sh", "-c", HANDLER)

@@ -84,6 +84,7 @@ fn without_it_opening_says_so(given: &Given) {
 fn other_columns_are_refused(given: &Given) {
     given.queue(&[]);
     let other = format!(r#"{{"queue": "{}", "columns": [{{"name": "Other", "type": "text"}}]}}"#, given.queue);
+    let _turn = given.server.alone();
     let error = install(&given.settings(&[]).config(), Some(&QueueSpec::from_json(&other).unwrap())).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::SchemaMismatch);
     assert!(error.message().contains("columns: \"Payload\" is not there any more"), "{error}");

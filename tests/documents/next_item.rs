@@ -59,8 +59,9 @@ fn killed_workers_lose_nothing(server: Server) {
         // The procedure relies on UPDLOCK: where that is not heeded, it gives an item to two.
         return;
     }
-    // The procedure's half an hour is too long for a test: who is dead for a second is taken for dead by readpast.
-    place.set("nextitem.leaseMs", 1000);
+    // The procedure's half an hour is too long for a test: who is dead for ten seconds is taken for dead by readpast. Not
+    // for less: who is kept so long between the procedure's commit and the lease that readpast writes has lost its item.
+    place.set("nextitem.leaseMs", 10_000);
     let drain = Drain {
         place: &place,
         spec: &spec,

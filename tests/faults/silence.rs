@@ -10,9 +10,9 @@ use readpast::{Engine, engine::Taken, engine::Terms};
 use std::io::{Write, stdin};
 use std::process::Stdio;
 use std::time::Duration;
-use support::limit::{SOON, in_time, open_at_last};
+use support::limit::{SOON, in_time, open_at_last, until};
 use support::scripted::server::{Fault, Server};
-use support::tds_peer::{LoginReply, Reply};
+use support::tds_peer::{Event, LoginReply, Reply};
 
 /// Calls are given up after this and a few seconds; a log-in, which a busy machine may take long for, is not. A claim that
 /// is not to fall silent is made with patience: one whose answer comes too late is lost.
@@ -37,7 +37,7 @@ fn at_every_stage_of_opening() {
     let queue = in_time(|| server.open(&[SHORT, &[("login.timeout_ms", "5000")]].concat()));
     // More on a machine that stalls; else the driver itself says of the log-in that it took too long.
     let (logins, given_up) = (server.peer.logins().len(), queue.connections().given_up);
-    assert!((logins, given_up) == (4, 2) || (logins > 4 && given_up > 2), "{logins} log-ins, {given_up} given up");
+    assert!(logins >= 4 && given_up >= 2, "{logins} log-ins, {given_up} given up");
 }
 
 #[test]
@@ -61,7 +61,8 @@ fn in_a_claim() {
     assert!(taken == 1 || server.requests("[Next_Job").len() > 2);
     let connections = queue.connections();
     assert!(connections.given_up >= 1 && connections.hanging >= 1 && connections.open == 1, "{connections:?}");
-    assert!(server.peer.attentions() >= 1, "it was asked to cancel first");
+    let attention = |event: &Event| matches!(event, Event::Attention { .. });
+    server.peer.wait_until("it is asked to cancel", |events| events.iter().any(attention));
 }
 
 #[test]
@@ -91,6 +92,8 @@ fn at_the_end_of_the_budget_an_outcome_is_unknown_and_can_be_learnt() {
     server.fault("[Modify_Job", deaf_after());
     let error = in_time(|| queue.settle(&all(&batch, Action::Complete), None).unwrap_err());
     assert_eq!(error.kind(), ErrorKind::OutcomeUnknown, "{error}");
+    // The peer may be late: the next call is not to come before this one.
+    server.wait_for("[Modify_Job", 1);
     let outcomes = patient.settle(&all(&batch, Action::Complete), error.operation()).unwrap();
     assert_eq!((outcomes[0].answer, server.ledger().settled.len()), (Answer::Ok, 1));
 }
@@ -175,7 +178,7 @@ fn under_a_worker_that_is_stopped() {
         assert_eq!(queue.close(Duration::from_millis(100)).unwrap_err().kind(), ErrorKind::TimedOut);
         drop((engine, queue));
     });
-    assert_eq!(server.ledger().settled.len(), 1);
+    until("it is settled", || server.ledger().settled.len() == 1);
 }
 
 /// A program that ends while a call hangs ends as it would have. The test starts itself again.

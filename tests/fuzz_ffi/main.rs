@@ -112,6 +112,12 @@ fn free_all(id: u64) {
 impl World {
     fn install_queue(&self) {
         let config = self.config(self.connections.len() - 1);
+        for (key, value) in support::limit::PATIENT {
+            let (key, value) = (CString::new(*key).unwrap(), CString::new(*value).unwrap());
+            // SAFETY: key and value are text.
+            let status = unsafe { readpast_config_set(config, key.as_ptr(), value.as_ptr(), ptr::null_mut()) };
+            assert_eq!(status, READPAST_OK, "{key:?}");
+        }
         let mut err = readpast_error { id: 0 };
         // SAFETY: the description is text.
         let status = unsafe { readpast_install(config, c"{\"queue\": \"Fuzz\"}".as_ptr(), &mut err) };

@@ -33,6 +33,7 @@ fn connections_ended_while_idle_do_not_fail_a_call() {
     let scratch = Scratch::new();
     let queue = scratch.open(&[]);
     let batch = claim_new(&queue, 1);
+    scratch.wait_for(OPEN, "1");
     assert_eq!(scratch.terminate_connections(), "1");
     assert_eq!(queue.settle(&all(&batch, Action::Complete), None).unwrap()[0].answer, Answer::Ok);
     for _ in 0..3 {
@@ -51,6 +52,7 @@ fn a_settle_whose_connection_is_ended_before_its_commit_is_done_once() {
     let batch = claim_new(&queue, 2);
     let settle = || queue.settle(&all(&batch, Action::Complete), None).unwrap();
     let outcomes = while_locked(&scratch, settle, || {
+        scratch.wait_for(OPEN, "1");
         assert_eq!(scratch.terminate_connections(), "1");
     });
     assert!(outcomes.iter().all(|outcome| outcome.answer == Answer::Ok));
@@ -187,6 +189,7 @@ fn connections_to_a_server_that_failed_are_not_used_again() {
         });
         settling.unwrap().into_iter().for_each(|thread| drop(thread.join().unwrap()));
     });
+    scratch.wait_for(OPEN, "3");
     assert_eq!(scratch.terminate_connections(), "3");
     queue.stats().unwrap();
     // One new connection, and it was enough.

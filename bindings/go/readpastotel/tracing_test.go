@@ -27,7 +27,10 @@ var made atomic.Int64
 func open(t *testing.T, isTraced bool) (readpastotel.Tracing, *tracetest.InMemoryExporter) {
 	t.Helper()
 	ctx, name := context.Background(), fmt.Sprintf("Traced%dx%d", time.Now().UnixMilli(), made.Add(1))
-	options := readpast.Options{"connection": os.Getenv("READPAST_CONNECTION"), "schema": "readpast_go"}
+	options := readpast.Options{
+		"connection": os.Getenv("READPAST_CONNECTION"), "schema": "readpast_go",
+		"login.timeout_ms": "600000", "query.timeout_ms": "600000", "retry.budget_ms": "600000",
+	}
 	spec := fmt.Sprintf(
 		`{"queue": %q, "trace": %t, "backoff": "none", "columns": [{"name": "Payload", "type": "text"}]}`, name, isTraced,
 	)

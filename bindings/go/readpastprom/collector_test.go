@@ -38,7 +38,10 @@ func names(text string) (found []string) {
 
 func TestTheCollectorTellsWhatTheProcessDid(t *testing.T) {
 	ctx, name := context.Background(), fmt.Sprintf("Told%d", time.Now().UnixMilli())
-	options := readpast.Options{"connection": os.Getenv("READPAST_CONNECTION"), "schema": "readpast_go"}
+	options := readpast.Options{
+		"connection": os.Getenv("READPAST_CONNECTION"), "schema": "readpast_go",
+		"login.timeout_ms": "600000", "query.timeout_ms": "600000", "retry.budget_ms": "600000",
+	}
 	spec := fmt.Sprintf(`{"queue": %q, "columns": [{"name": "Payload", "type": "text"}]}`, name)
 	if err := readpast.Install(ctx, options, spec); err != nil {
 		t.Fatal(err)

@@ -330,7 +330,8 @@ def test_the_example_drains_on_sigterm(program: Callable[..., subprocess.Popen[s
     with readpast.Queue(name, **support.settings()) as queue:
         keys = [receipt.key for receipt in queue.enqueue_many({"Recipient": "a@example.com"} for _ in range(20))]
         with program("-r", "-b", "7", "-f", "5", *arguments) as process:
-            support.until(lambda: queue.stats().completed >= 16)
+            # All have been handed out, and those that did not fail are settled.
+            support.until(lambda: (stats := queue.stats()).completed >= 16 and stats.pending + stats.processing == 0)
             process.send_signal(signal.SIGTERM)
             records, said = process.communicate(timeout=support.PATIENCE)
         assert process.returncode == 0, said

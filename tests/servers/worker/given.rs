@@ -28,11 +28,11 @@ pub struct Found {
 
 impl Given {
     /// One on each server at hand, with an item for each payload. However busy the machine is, no item is given back
-    /// because its handler is late.
+    /// because its handler is late or its renewal.
     pub fn each(payloads: &[&str], settings: &[(&str, &str)]) -> Vec<Self> {
         let spec = QueueSpec::from_json(r#"{"queue": "Job", "backoff": {"first_ms": 10, "factor": 1, "jitter": 0}}"#);
         let spec = spec.unwrap();
-        let settings = [&[HOLDS], settings].concat();
+        let settings = [&[HOLDS, ("lease.ms", "3600000")], settings].concat();
         Database::each()
             .into_iter()
             .map(|database| {

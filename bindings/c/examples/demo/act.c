@@ -39,10 +39,8 @@ static bool start_crew(struct stage *stage) {
             /* Brisk, for an audience: look soon for what dead workers left, say soon what is wrong. */
             "-o", "recover.interval_ms=200", "-o", "poll.interval_ms=100", "-o", "retry.budget_ms=5000"};
         size_t count = COUNT;
-        if (i == VICTIM) { /* with brief leases, the others would lose theirs whenever the machine pauses */
-            arguments[count++] = "-l";
-            arguments[count++] = lease;
-        }
+        arguments[count++] = "-l"; /* with brief leases, the others would lose theirs whenever the machine pauses */
+        arguments[count++] = i == VICTIM ? lease : "600000";
         for (size_t k = 0; act->settings[k]; k++) {
             arguments[count++] = "-o";
             arguments[count++] = (char *)act->settings[k];

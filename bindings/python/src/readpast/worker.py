@@ -130,6 +130,8 @@ class Worker:
             try:
                 thread.start()
                 ended.wait()
+                # It has no more to do, and is not to be seen any more.
+                thread.join()
             except BaseException:
                 # While it stops, the next one is raised at once.
                 if not self._stopping:
