@@ -61,6 +61,7 @@ class Browser:
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         options.binary_location = shutil.which("chromium") or ""
         self.driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
+        self.driver.set_script_timeout(600)
         self.server, self.folder = server, folder
 
     def look(self, scheme: str, size: str) -> None:
@@ -146,7 +147,6 @@ def many_pages_are_open_at_once(browser: Browser) -> None:
     # A browser has six connections to a server, and each page listens.
     here = browser.driver.current_window_handle
     browser.driver.set_page_load_timeout(600)
-    browser.driver.set_script_timeout(600)
     for _ in range(8):
         browser.driver.switch_to.new_window("tab")
         browser.open("/queue/Mail")

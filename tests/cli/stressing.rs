@@ -36,12 +36,14 @@ fn many_workers_on_a_copy_are_told_of() {
         "  left            0, and 0 failed\n",
         "  done twice      0\n",
         "  lost            0\n",
-        "  claims          ",
         "  deadlocks       0\n",
         "  what the workers waited for   (",
     ] {
         assert!(done.out.contains(words), "{words} is missing in {}", done.out);
     }
+    // One at a time, and again what a call that was given up had taken.
+    let claims = done.out.split("  claims ").nth(1).unwrap().trim_start().split_once("   p50 ").unwrap().0;
+    assert!(claims.parse::<u32>().unwrap() >= 200, "{}", done.out);
     assert!(done.err.contains("the copy of Mail is the schema readpast_stress_"), "{}", done.err);
     assert_eq!((copies(&shell), shell.count("Pending")), ("0".to_owned(), "2".to_owned()));
 }

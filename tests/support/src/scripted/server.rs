@@ -81,8 +81,8 @@ impl Server {
         config.set("connection", &self.peer.connection_string()).unwrap();
         config.set("retry.first_ms", "1").unwrap();
         config.set("retry.longest_ms", "20").unwrap();
-        // However busy the machine is, a call is given up only where a test says so. Not so a log-in: for so long the driver
-        // tries to reach a port that is closed.
+        // However busy the machine is, a call is given up only where a test says so. A log-in a little sooner: for so long the
+        // driver tries to reach a port that is closed.
         config.set("login.timeout_ms", "60000").unwrap();
         config.set("query.timeout_ms", "600000").unwrap();
         config.set("retry.budget_ms", "600000").unwrap();
