@@ -8,7 +8,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Coroutine, Generator, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -16,7 +16,7 @@ import pytest
 import support
 
 import readpast
-from readpast import Action, Item, Queue, Settled, Settlement, Status, Worker
+from readpast import Action, Batch, Item, Queue, Settled, Settlement, Status, Worker
 from readpast._engine import Engine, Event
 
 
@@ -200,6 +200,47 @@ def test_a_coroutine_that_leaves_the_program_ends_the_run(queue: Queue) -> None:
     # The attempt of the one beside it does not count; that of the one that left does.
     stats = queue.stats()
     assert (stats.pending, stats.error) == (1, 1)
+
+
+def test_what_was_beside_a_coroutine_that_leaves_the_program_is_not_begun_again(queue: Queue) -> None:
+    support.enqueue(queue, "leaves", *["is beside it"] * 3)
+    beside = threading.Semaphore(0)
+
+    class HeldUp(Worker):
+        """The thread whose handler leaves is the last to say so."""
+
+        leaver: int | None = None
+        begun = 0
+        said = threading.Event()
+
+        def claimed(self, batch: Batch) -> None:
+            self.begun += len(batch)
+            if self.begun > 4:
+                self.said.set()
+
+        def stop(self) -> None:
+            if threading.get_ident() == self.leaver:
+                assert self.said.wait(support.PATIENCE)
+            super().stop()
+            self.said.set()
+
+    async def work(item: Item) -> None:
+        if item["Payload"] == "leaves":
+            for _ in range(3):
+                assert await asyncio.to_thread(beside.acquire, timeout=support.PATIENCE)
+            sys.exit(3)
+        beside.release()
+        await asyncio.sleep(3600)
+
+    def handle(item: Item) -> Coroutine[Any, Any, None]:
+        if item["Payload"] == "leaves":
+            worker.leaver = threading.get_ident()
+        return work(item)
+
+    worker = HeldUp(queue, handle, threads=4)
+    with pytest.raises(SystemExit):
+        worker.run()
+    assert worker.begun == 4
 
 
 @pytest.mark.parametrize(

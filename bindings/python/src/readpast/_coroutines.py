@@ -20,11 +20,12 @@ _ENDED = "the event loop has ended"
 
 
 class News(NamedTuple):
-    """How a worker tells what handlers must know of."""
+    """How a worker tells what handlers must know of, and is told that they can be run no more."""
 
     #: As `Engine.news`.
     wait: Callable[[int], int | None]
     is_stopping: Callable[[], bool]
+    stop: Callable[[], None]
 
 
 _is_cancelled: ContextVar[Callable[[], bool]] = ContextVar("readpast_is_cancelled")
@@ -166,6 +167,9 @@ class Coroutines:
             begun.set()
             with suppress(asyncio.CancelledError):
                 await self._ending
+            # By SystemExit in a handler, if not by the worker itself. Those beside it were cancelled together with this
+            # and are told that they have ended in the next round of the loop: their items are not claimed again.
+            self._news.stop()
 
         try:
             # What handlers leave on the loop is cancelled, and its threads are waited for.
@@ -195,6 +199,10 @@ class _Running:
         self.why: str | None = None
 
     def begin(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self._is_ending():
+            # What begins once all is cancelled would never end.
+            self.end()
+            return
         context = copy_context()
         context.run(_is_cancelled.set, self.is_cancelled)
         self._task = context.run(loop.create_task, self._coroutine)

@@ -82,7 +82,7 @@ class Worker:
             raise ValueError("a worker needs a thread")
         self._queue = queue
         self._teller = Teller(queue)
-        self._handling = Handling(handler, News(self._wait, self._is_stopping), stop_timeout, self._teller)
+        self._handling = Handling(handler, News(self._wait, self._is_stopping, self.stop), stop_timeout, self._teller)
         self._threads = threads
         self._batch_size = batch_size
         self._patience_ms = milliseconds_or_none("settle_timeout", settle_timeout)
