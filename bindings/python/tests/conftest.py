@@ -13,8 +13,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
-def queue() -> Iterator[readpast.Queue]:
-    name = support.install()
+def queue(request: pytest.FixtureRequest) -> Iterator[readpast.Queue]:
+    name = support.install(**getattr(request, "param", {}))
     with readpast.Queue(name, **support.settings()) as queue:
         support.names[queue.worker] = name
         yield queue

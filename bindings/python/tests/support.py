@@ -64,6 +64,13 @@ def install(**more: object) -> str:
     return name
 
 
+def deferring(fixture: str) -> pytest.MarkDecorator:
+    """Has failed items of the fixture's queue due in an hour: a claim that is on its way when a worker stops would take
+    them, and give them back as Pending."""
+    options = {"backoff": {"first_ms": 3600000, "cap_ms": 3600000}}
+    return pytest.mark.parametrize(fixture, [options], indirect=True, ids=["deferring"])
+
+
 def enqueue(queue: readpast.Queue, *payloads: str) -> None:
     queue.enqueue_many({"Payload": payload} for payload in payloads)
 

@@ -184,6 +184,7 @@ def test_without_a_time_for_it_a_stop_cancels_nothing(queue: Queue) -> None:
     assert queue.stats().completed == 1
 
 
+@support.deferring("queue")
 def test_a_coroutine_that_leaves_the_program_ends_the_run(queue: Queue) -> None:
     support.enqueue(queue, "leaves", "is beside it")
     beside = threading.Event()

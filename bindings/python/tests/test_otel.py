@@ -36,8 +36,8 @@ def _fresh() -> None:
 
 
 @pytest.fixture
-def traced() -> Iterator[readpast.Queue]:
-    name = support.install(trace=True)
+def traced(request: pytest.FixtureRequest) -> Iterator[readpast.Queue]:
+    name = support.install(trace=True, **getattr(request, "param", {}))
     with readpast.Queue(name, **support.settings()) as queue:
         yield queue
 
@@ -203,6 +203,7 @@ class Left(BaseException):
     """What ends the run."""
 
 
+@support.deferring("traced")
 @pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, asyncio.CancelledError, Left])
 @pytest.mark.parametrize("is_coroutine", [False, True])
 def test_whatever_ends_an_attempt_fails_its_span(

@@ -208,6 +208,7 @@ def test_a_time_that_cannot_be_waited_for_is_refused_and_ends_the_run(queue: Que
     assert queue.stats().completed == 1
 
 
+@support.deferring("queue")
 def test_what_is_no_exception_ends_the_run(queue: Queue) -> None:
     support.enqueue(queue, "a")
 
