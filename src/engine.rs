@@ -105,6 +105,8 @@ struct State {
     wanted: usize,
     /// How many items the calls under way may bring.
     claiming: usize,
+    /// Until when the queue may hold more of what came back from a dead worker.
+    cautious_until: Option<Instant>,
     /// How many lanes run.
     running: usize,
     /// No look at the queue before: the last one failed.
@@ -144,6 +146,7 @@ impl Engine {
             failure: None,
             wanted: 0,
             claiming: 0,
+            cautious_until: None,
             running: 0,
             not_before: None,
             is_tidying: false,
@@ -220,11 +223,14 @@ impl Engine {
                 return state.failure.clone().map_or(Ok(Taken::Stopping), Err);
             }
             let now = Instant::now();
-            if let Some(batch) = state.hand.take(max, self.0.0.proof, now) {
+            if let Some(batch) = state.take(max, self.0.0.proof, now) {
                 state.pace.busy(now);
                 if batch.is_alone() {
                     // It has begun to prove itself: a lane is to look when it has.
                     self.0.0.lanes.notify_one();
+                } else if state.may_begin_suspect(self.0.0.proof, now) {
+                    // That was the last one it had to wait for.
+                    self.0.0.takers.notify_one();
                 }
                 return Ok(Taken::Items(batch));
             }
@@ -402,6 +408,25 @@ impl Drop for Owner {
         self.0.state.lock().hand.forget_begun();
         self.0.stop(self.0.state.lock());
         self.0.lanes.notify_all();
+    }
+}
+
+impl State {
+    /// Hands out what a handler can begin: of what came back from a dead worker one, and only when nothing else is there.
+    fn take(&mut self, max: usize, proof: Duration, now: Instant) -> Option<Batch> {
+        let batch = self.hand.take(max, now);
+        if batch.is_none() && self.claiming == 0 { self.hand.take_suspect(proof, now) } else { batch }
+    }
+
+    fn may_begin_suspect(&self, proof: Duration, now: Instant) -> bool {
+        self.claiming == 0 && self.hand.may_begin_suspect(proof, now)
+    }
+
+    /// Whether one lane is to claim at a time: two could bring one each that came back from a dead worker, and what is given back
+    /// is no suspect any more, though nobody has begun it. A dead worker's items come back together, and nobody knows what a
+    /// worker finds that begins.
+    fn is_cautious(&self, now: Instant) -> bool {
+        self.tallies.claimed == 0 || self.cautious_until.is_some_and(|until| until > now)
     }
 }
 

@@ -91,6 +91,10 @@ impl Ended {
         Self { tries: self.tries + 1, not_before: Some(at), ..self.clone() }
     }
 
+    fn is_due(&self, now: Instant) -> bool {
+        self.not_before.is_none_or(|at| at <= now)
+    }
+
     fn claim(&self) -> Claim {
         claim_of(&self.item)
     }
@@ -123,13 +127,30 @@ impl Hand {
     }
 
     /// Hands out up to `max` items that lie side by side; not what a handler still has by an earlier claim, which waits until that
-    /// handler has ended, and holds nothing up. Of those that came back from a dead worker one is begun at a time: should it end
-    /// this process too, the attempts of the others are not spent. One that has been worked on for `proof` without doing so holds
-    /// them up no longer.
-    pub(super) fn take(&mut self, max: usize, proof: Duration, now: Instant) -> Option<Batch> {
-        let may_begin_alone = self.unproven_until(proof).is_none_or(|at| at <= now);
-        let mut may_begin = self.ready.iter().enumerate().filter(|(_, ready)| may_begin_alone || !ready.is_alone);
-        let (place, from) = may_begin.find_map(|(place, ready)| Some((place, self.first_free(&ready.batch)?)))?;
+    /// handler has ended, and holds nothing up; nor what came back from a dead worker, which [`Hand::take_suspect`] hands out.
+    pub(super) fn take(&mut self, max: usize, now: Instant) -> Option<Batch> {
+        self.take_of(max, now, false)
+    }
+
+    /// Hands out one that came back from a dead worker, if it may be begun.
+    pub(super) fn take_suspect(&mut self, proof: Duration, now: Instant) -> Option<Batch> {
+        if self.may_begin_suspect(proof, now) { self.take_of(1, now, true) } else { None }
+    }
+
+    /// Whether one that came back from a dead worker may be begun. Should it end this process too, no attempt of another is to
+    /// be spent that nobody has begun, and none that has ended be done twice: so not while others wait for a handler or are to
+    /// be settled, nor while another such one is begun, unless that has been worked on for `proof` without doing so. What calls
+    /// under way may bring is for the caller to rule out.
+    pub(super) fn may_begin_suspect(&self, proof: Duration, now: Instant) -> bool {
+        let is_to_be_settled = !self.settling.is_empty() || self.ended.iter().any(|ended| ended.is_due(now));
+        !is_to_be_settled
+            && self.waits_alone()
+            && self.unproven_until(proof).is_none_or(|at| at <= now)
+            && self.next_of(false).is_none()
+    }
+
+    fn take_of(&mut self, max: usize, now: Instant, of_alone: bool) -> Option<Batch> {
+        let (place, from) = self.next_of(of_alone)?;
         let Ready { batch, claimed, is_alone } = self.ready.remove(place)?;
         let mut to = from;
         for item in (from..batch.len()).take(max).map(|index| batch.part(index, 1)) {
@@ -142,6 +163,13 @@ impl Hand {
             self.wait_at(place, Ready { batch: rest, claimed, is_alone });
         }
         Some(batch.part(from, to - from))
+    }
+
+    /// Where the next item waits that a handler can have, of those that came back from a dead worker or of the others: its claim,
+    /// and its place there.
+    fn next_of(&self, of_alone: bool) -> Option<(usize, usize)> {
+        let mut meant = self.ready.iter().enumerate().filter(|(_, ready)| ready.is_alone == of_alone);
+        meant.find_map(|(place, ready)| Some((place, self.first_free(&ready.batch)?)))
     }
 
     /// The place of the first item that no handler has by an earlier claim.
@@ -157,7 +185,7 @@ impl Hand {
     /// Whether something waits that came back from a dead worker, perhaps for another such to end. Not what waits for a handler
     /// of an earlier claim, which may hang: nothing else would be claimed meanwhile.
     pub(super) fn waits_alone(&self) -> bool {
-        self.ready.iter().any(|ready| ready.is_alone && self.first_free(&ready.batch).is_some())
+        self.next_of(true).is_some()
     }
 
     /// Until when the one that is begun of those is held to be the cause; `None` when none is begun.
@@ -255,7 +283,7 @@ impl Hand {
 
     /// Up to `max` items that can be settled now, for a lane. They stay in hand until it gives them to [`Hand::settled`].
     pub(super) fn take_ended(&mut self, max: usize, now: Instant) -> Arc<Vec<Ended>> {
-        let is_due = |ended: &Ended| ended.not_before.is_none_or(|at| at <= now);
+        let is_due = |ended: &Ended| ended.is_due(now);
         let taken = if self.ended.len() <= max && self.ended.iter().all(is_due) {
             Vec::from(std::mem::take(&mut self.ended))
         } else {

@@ -55,6 +55,9 @@ fn next(shared: &Shared) -> Option<Round> {
             return None;
         }
         give_back_overdue(&mut state, now);
+        if state.wanted > 0 && state.may_begin_suspect(shared.proof, now) {
+            shared.takers.notify_one();
+        }
         // After one bite it is the turn of other work, if there is any.
         if !is_stopping && !state.has_tidied && !state.is_tidying && shared.queue.must_retain() {
             return Some(begin_to_tidy(&mut state));
@@ -62,9 +65,6 @@ fn next(shared: &Shared) -> Option<Round> {
         let ended = state.hand.take_ended(MAX_ITEMS as usize, now);
         let room = if is_stopping { 0 } else { room(&mut state, shared.proof, now) };
         let unproven = state.hand.unproven_until(shared.proof);
-        if unproven.is_some_and(|at| at <= now) && state.hand.waits_alone() && state.wanted > 0 {
-            shared.takers.notify_one();
-        }
         let mut until = state.hand.next_try().into_iter().chain(unproven.filter(|at| *at > now)).min();
         if !ended.is_empty() {
             state.claiming += room;
@@ -111,7 +111,7 @@ fn give_back_overdue(state: &mut State, now: Instant) {
 
 /// How many items a call may claim: what handlers wait for, and what they will begin soon.
 fn room(state: &mut State, proof: Duration, now: Instant) -> usize {
-    if state.hand.has_suspect(proof, now) {
+    if state.hand.has_suspect(proof, now) || (state.claiming > 0 && state.is_cautious(now)) {
         return 0;
     }
     let ahead = state.pace.ahead(now);
@@ -210,11 +210,14 @@ fn deliver(shared: &Shared, batch: Batch, room: usize) {
     state.tallies.claimed += count as u64;
     let now = Instant::now();
     state.pace.busy(now);
-    if batch.is_alone() && state.hand.has_suspect(shared.proof, now) {
-        // Two lanes have claimed at once.
-        state.hand.decline(&batch);
-        shared.lanes.notify_one();
-        return;
+    if batch.is_alone() {
+        state.cautious_until = Some(now + shared.proof);
+        if state.hand.has_suspect(shared.proof, now) {
+            // Two lanes have claimed at once.
+            state.hand.decline(&batch);
+            shared.lanes.notify_one();
+            return;
+        }
     }
     let lost = state.hand.put(batch, now);
     shared.queue.ledger().loses(lost.len());

@@ -5,6 +5,7 @@ mod connections;
 mod ending;
 mod errors;
 mod silence;
+mod suspects;
 
 use readpast::item::Batch;
 use readpast::queue::Queue;
