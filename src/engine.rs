@@ -414,7 +414,7 @@ impl Drop for Owner {
 impl State {
     /// Hands out what a handler can begin: of what came back from a dead worker one, and only when nothing else is there.
     fn take(&mut self, max: usize, proof: Duration, now: Instant) -> Option<Batch> {
-        let batch = self.hand.take(max, now);
+        let batch = self.hand.take(max);
         if batch.is_none() && self.claiming == 0 { self.hand.take_suspect(proof, now) } else { batch }
     }
 

@@ -128,13 +128,13 @@ impl Hand {
 
     /// Hands out up to `max` items that lie side by side; not what a handler still has by an earlier claim, which waits until that
     /// handler has ended, and holds nothing up; nor what came back from a dead worker, which [`Hand::take_suspect`] hands out.
-    pub(super) fn take(&mut self, max: usize, now: Instant) -> Option<Batch> {
-        self.take_of(max, now, false)
+    pub(super) fn take(&mut self, max: usize) -> Option<Batch> {
+        self.begin(max, None)
     }
 
     /// Hands out one that came back from a dead worker, if it may be begun.
     pub(super) fn take_suspect(&mut self, proof: Duration, now: Instant) -> Option<Batch> {
-        if self.may_begin_suspect(proof, now) { self.take_of(1, now, true) } else { None }
+        if self.may_begin_suspect(proof, now) { self.begin(1, Some(now)) } else { None }
     }
 
     /// Whether one that came back from a dead worker may be begun. Should it end this process too, no attempt of another is to
@@ -149,13 +149,14 @@ impl Hand {
             && self.next_of(false).is_none()
     }
 
-    fn take_of(&mut self, max: usize, now: Instant, of_alone: bool) -> Option<Batch> {
-        let (place, from) = self.next_of(of_alone)?;
+    /// Of those that came back from a dead worker, if it says since when one is `suspected`; else of the others.
+    fn begin(&mut self, max: usize, suspected: Option<Instant>) -> Option<Batch> {
+        let (place, from) = self.next_of(suspected.is_some())?;
         let Ready { batch, claimed, is_alone } = self.ready.remove(place)?;
         let mut to = from;
         for item in (from..batch.len()).take(max).map(|index| batch.part(index, 1)) {
             let Entry::Vacant(begun) = self.begun.entry(claim_of(&item)) else { break };
-            begun.insert(Begun { item, claimed, token: None, lost: false, suspected: is_alone.then_some(now) });
+            begun.insert(Begun { item, claimed, token: None, lost: false, suspected });
             to += 1;
         }
         self.waiting -= to - from;

@@ -105,20 +105,33 @@ fn a_command_that_kills_its_worker_fails_no_item_but_its_own() {
     let shell = Shell::new();
     shell.fill(12);
     let soon = ["--until-empty", "--set", "recover.interval_ms=20", "--set", "poll.interval_ms=20"];
-    let soon = [&soon[..], &["--set", HOLDS, "--lease", "1h"]].concat();
-    // Before it kills, it lets those before it in its claim be settled.
-    let script = "[ $READPAST_COL_N = 5 ] || exit 0; \
+    // Nothing is claimed but for who waits: a claim that is on its way at the kill would bring the dead worker an item.
+    let soon = [&soon[..], &["--set", "worker.ahead=0", "--set", HOLDS, "--lease", "1h"]].concat();
+    let script = "[ $READPAST_COL_N = 5 ] || exit 0; echo > begun; \
                   until [ -e kill ]; do ls -d \"$PWD\" > /dev/null 2>&1 || exit 0; sleep 0.05; done; kill -9 $PPID";
-    let worker = |options: &[&str]| shell.start(&shell.script(&[&soon[..], options].concat(), script));
-    let first = worker(&["--batch", "12"]);
-    shell.db.wait_for("SELECT COUNT(*) FROM readpast.mail WHERE status = 'Completed'", "4");
-    shell.write("kill", "");
-    assert_eq!(first.end().status, None, "nobody knew");
+    let begun = shell.folder.join("begun");
+    // Runs a worker; its command kills it once so many items are in that state.
+    let work = |options: &[&str], (state, count): (&str, &str)| {
+        let worker = shell.start(&shell.script(&[&soon[..], options].concat(), script));
+        let id = worker.id().to_string();
+        until("the command has begun, or there is none", || begun.exists() || !is_running(&id));
+        if begun.exists() {
+            shell.db.wait_for(&format!("SELECT COUNT(*) FROM readpast.mail WHERE status = '{state}'"), count);
+            // The others have time to be claimed.
+            thread::sleep(Duration::from_millis(200));
+            fs::remove_file(&begun).unwrap();
+            shell.write("kill", "");
+        }
+        let status = worker.end().status;
+        let _ = fs::remove_file(shell.folder.join("kill"));
+        status
+    };
+    // Those before it are settled, and the others in hand.
+    assert_eq!(work(&["--batch", "12"], ("Completed", "4")), None, "nobody knew");
     let mut deaths = 0;
     while shell.look("SELECT COUNT(*) FROM readpast.mail WHERE status NOT IN ('Completed', 'Failed')") != "0" {
         let_leases_run_out(&shell);
-        // It kills at once from here on, when others may be on their way to this worker.
-        deaths += i32::from(worker(&["--jobs", "4"]).end().status.is_none());
+        deaths += i32::from(work(&["--jobs", "4"], ("Processing", "1")).is_none());
     }
     assert_eq!(shell.look("SELECT string_agg(\"N\"::text, ' ') FROM readpast.mail WHERE status = 'Failed'"), "5");
     let others = "SELECT COUNT(*) FROM readpast.mail WHERE status = 'Completed' AND attempt_num = 1";

@@ -45,10 +45,10 @@ fn items_go_from_hand_to_hand_in_their_order() {
     let mut hand = Hand::default();
     hand.put(batch(0, 3), now);
     hand.put(batch(3, 5), now);
-    assert_eq!(keys(&hand.take(2, Instant::now()).unwrap()), ["0", "1"]);
-    assert_eq!(keys(&hand.take(9, Instant::now()).unwrap()), ["2"], "what lies side by side");
-    assert_eq!(keys(&hand.take(9, Instant::now()).unwrap()), ["3", "4"]);
-    assert!(hand.take(1, Instant::now()).is_none());
+    assert_eq!(keys(&hand.take(2).unwrap()), ["0", "1"]);
+    assert_eq!(keys(&hand.take(9).unwrap()), ["2"], "what lies side by side");
+    assert_eq!(keys(&hand.take(9).unwrap()), ["3", "4"]);
+    assert!(hand.take(1).is_none());
     assert_eq!(hand.counts(), Counts { ready: 0, begun: 5, ended: 0 });
 
     assert!(hand.end(&name(1), Verdict::complete()));
@@ -66,7 +66,7 @@ fn items_go_from_hand_to_hand_in_their_order() {
 fn the_token_of_the_last_step_ends_the_item() {
     let mut hand = Hand::default();
     hand.put(batch(0, 1), Instant::now());
-    hand.take(1, Instant::now());
+    hand.take(1);
     assert_eq!(hand.token(&name(0)).as_deref(), Some("t"));
     hand.stepped(&name(0), "u".to_owned());
     hand.end(&name(0), Verdict::complete());
@@ -82,8 +82,8 @@ fn what_was_lost_before_its_turn_is_not_handed_out() {
     assert!(hand.lose(&name(1), now).is_empty() && hand.lose(&name(9), now).is_empty(), "not in hand");
     assert_eq!(hand.claims(), [name(0), name(3)]);
     assert_eq!(hand.counts(), Counts { ready: 2, begun: 0, ended: 0 });
-    assert_eq!(keys(&hand.take(4, Instant::now()).unwrap()), ["0"]);
-    assert_eq!(keys(&hand.take(4, Instant::now()).unwrap()), ["3"]);
+    assert_eq!(keys(&hand.take(4).unwrap()), ["0"]);
+    assert_eq!(keys(&hand.take(4).unwrap()), ["3"]);
     assert_eq!(each(&hand.lose(&name(3), now)), ["3"]);
     assert!(hand.is_lost(&name(3)) && !hand.is_lost(&name(0)));
     assert!(hand.lose(&name(3), now).is_empty(), "told once");
@@ -96,23 +96,23 @@ fn what_is_claimed_again_while_a_handler_has_it_waits_for_that_handler() {
     let now = Instant::now();
     let mut hand = Hand::default();
     assert!(hand.put(batch(0, 1), now).is_empty());
-    assert_eq!(keys(&hand.take(1, now).unwrap()), ["0"]);
+    assert_eq!(keys(&hand.take(1).unwrap()), ["0"]);
     assert_eq!(each(&hand.put(batch(0, 3), now)), ["0"]);
     assert!(hand.is_lost(&name(0)), "by its handler");
     assert_eq!(hand.counts(), Counts { ready: 3, begun: 1, ended: 0 });
     assert!(hand.put(batch(0, 1), now).is_empty(), "told once");
     assert!(hand.lose_begun(&name(0), now).is_none(), "its handler's step says nothing of those that wait");
-    assert_eq!(keys(&hand.take(9, now).unwrap()), ["1", "2"], "the others are not held up");
-    assert!(hand.take(1, now).is_none());
+    assert_eq!(keys(&hand.take(9).unwrap()), ["1", "2"], "the others are not held up");
+    assert!(hand.take(1).is_none());
     assert_eq!(hand.claims().iter().filter(|claim| **claim == name(0)).count(), 2, "its lease is kept");
 
     assert!(hand.end(&name(0), Verdict::complete()));
     assert!(hand.take_ended(9, now).is_empty(), "the end of the earlier claim is not that of the later");
-    assert_eq!(keys(&hand.take(9, now).unwrap()), ["0"]);
-    assert!(hand.take(9, now).is_none() && !hand.is_lost(&name(0)));
+    assert_eq!(keys(&hand.take(9).unwrap()), ["0"]);
+    assert!(hand.take(9).is_none() && !hand.is_lost(&name(0)));
     assert_eq!(each(&hand.lose(&name(0), now)), ["0", "0"], "the one at work, and the one that waits");
     assert!(hand.end(&name(0), Verdict::complete()));
-    assert!(hand.take(9, now).is_none());
+    assert!(hand.take(9).is_none());
     assert_eq!(hand.counts(), Counts { ready: 0, begun: 2, ended: 0 });
 }
 
@@ -121,7 +121,7 @@ fn what_came_back_and_waits_for_a_handler_of_its_own_holds_up_nothing_else() {
     let now = Instant::now();
     let mut hand = Hand::default();
     hand.put(batch(0, 1), now);
-    hand.take(1, now);
+    hand.take(1);
     assert_eq!(each(&hand.put(batch_of(CLAIMED_ALONE, 0, 1), now)), ["0"]);
     assert!(!hand.has_suspect(PROOF, now) && hand.take_suspect(PROOF, now).is_none());
     hand.end(&name(0), Verdict::complete());
@@ -135,13 +135,13 @@ fn of_two_claims_that_both_waited_the_later_waits_for_the_handler_of_the_first()
     let mut hand = Hand::default();
     hand.put(batch(1, 2), now);
     assert!(hand.put(batch(0, 3), now).is_empty());
-    assert_eq!(keys(&hand.take(1, now).unwrap()), ["1"]);
-    assert_eq!(keys(&hand.take(9, now).unwrap()), ["0"]);
-    assert_eq!(keys(&hand.take(9, now).unwrap()), ["2"], "nothing else is held up");
-    assert!(hand.take(9, now).is_none());
+    assert_eq!(keys(&hand.take(1).unwrap()), ["1"]);
+    assert_eq!(keys(&hand.take(9).unwrap()), ["0"]);
+    assert_eq!(keys(&hand.take(9).unwrap()), ["2"], "nothing else is held up");
+    assert!(hand.take(9).is_none());
     assert_eq!(hand.counts(), Counts { ready: 1, begun: 3, ended: 0 });
     hand.end(&name(1), Verdict::complete());
-    assert_eq!(keys(&hand.take(9, now).unwrap()), ["1"]);
+    assert_eq!(keys(&hand.take(9).unwrap()), ["1"]);
 }
 
 /// A renewal may be told what an item was between its release and the next claim of it, which has the same name.
@@ -151,10 +151,10 @@ fn what_was_claimed_again_since_it_was_asked_for_is_not_lost() {
     let now = asked + Duration::from_millis(1);
     let mut hand = Hand::default();
     hand.put(batch(0, 2), now);
-    hand.take(1, now);
+    hand.take(1);
     assert!(hand.lose(&name(0), asked).is_empty() && hand.lose(&name(1), asked).is_empty());
     assert!(!hand.is_lost(&name(0)));
-    assert_eq!(keys(&hand.take(1, now).unwrap()), ["1"]);
+    assert_eq!(keys(&hand.take(1).unwrap()), ["1"]);
     assert_eq!(each(&hand.lose(&name(1), now)), ["1"], "asked for since");
 }
 
@@ -181,7 +181,7 @@ fn those_that_wait_for_another_try_let_the_others_by() {
     let later = now + Duration::from_secs(1);
     let mut hand = Hand::default();
     hand.put(batch(0, 3), now);
-    hand.take(3, Instant::now());
+    hand.take(3);
     for number in 0..3 {
         hand.end(&name(number), Verdict::complete());
     }
@@ -211,8 +211,8 @@ fn those_that_came_back_from_a_dead_worker_are_begun_one_at_a_time() {
     assert_eq!(keys(&hand.take_suspect(PROOF, now).unwrap()), ["0"]);
     assert_eq!(hand.unproven_until(PROOF), Some(now + PROOF));
     hand.put(batch(3, 4), now);
-    assert_eq!(keys(&hand.take(9, now).unwrap()), ["3"], "others go on");
-    assert!(hand.take(9, now).is_none() && hand.take_suspect(PROOF, now).is_none());
+    assert_eq!(keys(&hand.take(9).unwrap()), ["3"], "others go on");
+    assert!(hand.take(9).is_none() && hand.take_suspect(PROOF, now).is_none());
     hand.give_back(Some(now + PROOF));
     assert_eq!(hand.counts().ready, 2, "they wait, however long");
     assert_eq!(hand.oldest(), None);
@@ -237,7 +237,7 @@ fn what_came_back_is_begun_when_the_others_are_begun_or_settled() {
     hand.put(batch_of(CLAIMED_ALONE, 0, 1), now);
     hand.put(batch(1, 3), now);
     assert!(hand.take_suspect(PROOF, now).is_none(), "two wait");
-    assert_eq!(keys(&hand.take(1, now).unwrap()), ["1"]);
+    assert_eq!(keys(&hand.take(1).unwrap()), ["1"]);
     assert!(hand.take_suspect(PROOF, now).is_none(), "one waits");
     hand.give_back(Some(now + PROOF));
     assert!(hand.take_suspect(PROOF, now).is_none(), "one is to be given back");
