@@ -100,6 +100,10 @@ fn a_wish_that_cannot_be_read_is_no_consent() {
             r#"printf '{"readpast": {"action":"fail","error":"'; head -c 600000 /dev/zero | tr '\0' x; echo '"}}'"#,
             "longer than",
         ),
+        (
+            r#"printf '{\n  "readpast": {\n    "action":"fail",\n    "error":"'; head -c 600000 /dev/zero | tr '\0' x; printf '"\n  }\n}\n'"#,
+            "longer than",
+        ),
         (r#"printf "{'readpast': {'action': 'fail'}}""#, "not JSON"),
     ] {
         let (state, response, error) = outcome(&[], script);

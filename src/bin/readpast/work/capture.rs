@@ -1,6 +1,7 @@
 //! What a command writes, kept in bounded memory: the beginning, the end, and how much there was.
 
 use super::directive;
+use super::object::Object;
 use std::collections::VecDeque;
 
 /// What was written.
@@ -17,6 +18,8 @@ pub struct Written {
     line: (u64, Vec<u8>),
     /// The same of the line before, while the line under way is blank.
     before: (u64, Vec<u8>),
+    /// The last object: it may go over more lines, or have more before what tells a directive, than is kept.
+    object: Object,
 }
 
 /// How much to keep.
@@ -36,6 +39,7 @@ impl Written {
 
     /// Takes in what comes next.
     pub fn keep(&mut self, bytes: &[u8]) {
+        self.object.follow(bytes, self.total);
         for part in bytes.split_inclusive(directive::ends_line) {
             self.begin_line(part);
             self.total += part.len() as u64;
@@ -79,6 +83,11 @@ impl Written {
     /// Where the tail begins.
     pub fn tail_start(&self) -> u64 {
         self.total - self.tail.len() as u64
+    }
+
+    /// The object at the end.
+    pub fn object(&self) -> &Object {
+        &self.object
     }
 
     /// The first bytes of the last line that is not blank, when the line began before what is kept of the end.

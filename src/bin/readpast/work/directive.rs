@@ -2,10 +2,11 @@
 //!
 //! A line that was meant as a directive and is not understood must never pass for ordinary output: with exit status 0 the item
 //! would become Completed, whatever the command wanted. So there are two questions. Does it look like a directive? That is
-//! decided here alone, in [`looks_like_one`] by no more than its beginning, and generously, and in [`has_one`] for an object that
-//! begins otherwise. Can it be read? Only as JSON with the members that there are.
+//! decided in [`looks_like_one`] by no more than its beginning, and generously, and by [`Object`] for an object that begins
+//! otherwise, or that is not kept whole. Can it be read? Only as JSON with the members that there are.
 
 use super::capture::Written;
+use super::object::Object;
 use readpast::Action;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -29,14 +30,16 @@ pub struct Directive {
 /// # Errors
 /// Why what looks like one cannot be read.
 pub fn at_end(stdout: &Written) -> Result<Option<(u64, Directive)>, String> {
-    if let Some(line) = stdout.cut_line() {
-        let longest = stdout.tail().len();
-        return if looks_like_one(line) { Err(format!("it is longer than {longest} bytes")) } else { Ok(None) };
+    let (tail, tail_start) = (stdout.tail(), stdout.tail_start());
+    let object = stdout.object().directive_at();
+    let cut_line = stdout.cut_line();
+    if cut_line.is_some_and(looks_like_one) || object.is_some_and(|at| at < tail_start) {
+        return Err(format!("it is longer than {} bytes", tail.len()));
     }
-    let tail = stdout.tail();
-    let Some(start) = last_object(&tail) else { return Ok(None) };
-    let text = bare(&tail[start..]);
-    Ok(Some((stdout.tail_start() + start as u64, read(text)?)))
+    let found = if cut_line.is_none() { last_object(&tail) } else { None };
+    let Some(start) = found.map(|start| tail_start + start as u64).or(object) else { return Ok(None) };
+    let text = bare(tail.get((start - tail_start) as usize..).unwrap_or_default());
+    Ok(Some((start, read(text)?)))
 }
 
 /// Where the object at the end begins that looks like a directive: on the last line that is not blank, or where it goes over
@@ -48,7 +51,9 @@ fn last_object(tail: &[u8]) -> Option<usize> {
         let start = tail[..after].iter().rposition(ends_line).map_or(0, |at| at + 1);
         let line = &tail[start..after];
         let object = &tail[start..end];
-        if line.contains(&b'{') && (looks_like_one(object) || has_one(object)) {
+        // With what cannot be seen before it, which is no part of an object that is followed.
+        let has_one = || after == end && object_of(object).directive_at().is_some();
+        if line.contains(&b'{') && (looks_like_one(object) || has_one()) {
             return (after == end || !is_followed(object)).then_some(start);
         }
         if line.starts_with(b"{") {
@@ -59,11 +64,11 @@ fn last_object(tail: &[u8]) -> Option<usize> {
     None
 }
 
-/// Whether bytes are an object that has a directive beside other members, wherever it stands among them.
-fn has_one(bytes: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(bare(bytes));
-    let members: Result<BTreeMap<String, Box<RawValue>>, _> = serde_json::from_str(&text);
-    members.is_ok_and(|members| members.contains_key("readpast"))
+/// The object that bytes are, whatever cannot be seen before it.
+fn object_of(bytes: &[u8]) -> Object {
+    let mut object = Object::default();
+    object.follow(bare(bytes), 0);
+    object
 }
 
 /// Whether an object is whole and more stands after it: then it is not the last.

@@ -39,6 +39,8 @@ fn directives_are_read_or_refused_but_never_guessed() {
         r#"{"readpast": {"set": [5]}}"#,
         r#"{"readpast": {}, "more": 1}"#,
         r#"{"more": {"a": 1}, "readpast": {"action": "fail"}}"#,
+        r#"{"more": {"a": 1}, "readpast": {"action": "fail"}"#,
+        r#"{"more": [1, {"b": "}"}], "readpast" : {"action": "fail"}} done"#,
         "log\n{\n  \"more\": 1,\n  \"readpast\": {\"action\": \"fail\"}\n}\n",
         r#"{"Readpast": {"action": "fail"}}"#,
         r#"{"readpast": {"action": "fail"}} done"#,
@@ -84,6 +86,37 @@ fn what_cannot_be_read_says_why() {
     // Long lines that are none are output like any other.
     assert_eq!(said("x".repeat(5000).as_bytes()), Ok(None));
     assert_eq!(said(format!("{DIRECTIVE}\n{}", "x".repeat(5000)).as_bytes()), Ok(None));
+}
+
+/// Of these only the end is kept, and it does not say that there is a directive.
+#[test]
+fn what_is_too_long_to_be_kept_is_no_consent() {
+    let long = "x".repeat(3000);
+    let pretty = format!("{{\n  \"readpast\": {{\n    \"action\": \"fail\",\n    \"error\": \"{long}\"\n  }}\n}}\n");
+    let lines = "    \"x\",\n".repeat(300);
+    for output in [
+        pretty.clone(),
+        pretty.replace('"', "'"),
+        format!("{{\"id\": 1}}\nlog\n{pretty}\n\n"),
+        format!("{{\n  \"more\": [\n{lines}    {{\"readpast\": 1}}\n  ],\n  \"readpast\": {{}}\n}}"),
+        format!("{{\"more\": \"{long}\", \"readpast\": {{\"action\": \"fail\"}}}}"),
+        format!("{{\"more\": \"a\\\"{{\", \"readpast\": {{\"action\": \"fail\"}}, \"z\": \"{long}\"}}\n"),
+        format!("  {{\"more\": 1, \"readpast\": {{\"error\": \"{long}\"}}"),
+    ] {
+        let error = said(output.as_bytes()).unwrap_err();
+        assert!(error.contains("longer than 1000 bytes"), "{error}");
+    }
+    for output in [
+        format!("{pretty}done\n"),
+        format!("{pretty}{{\"id\": 1}}"),
+        format!("{pretty}  {{\"id\": \"{long}\"}}"),
+        format!("{{\"a\": \"readpast\", \"b\": \"{long}\"}}"),
+        format!("{{\"tools\": {{\"readpast\": {{\"x\": \"{long}\"}}}}}}"),
+        format!("{{\"readpast_ids\": \"{long}\"}}"),
+        format!("[\n{{\"readpast\": {{}}}},\n{lines}]"),
+    ] {
+        assert_eq!(said(output.as_bytes()), Ok(None), "{output}");
+    }
 }
 
 #[test]

@@ -1,0 +1,119 @@
+//! The object at the end of output, followed byte by byte, once: of one that is too long to be kept nothing else is known.
+
+use super::directive;
+
+/// An object as far as it has been written. What is no JSON is followed as far as it goes.
+#[derive(Debug, Default)]
+pub struct Object {
+    /// Where it begins, and its first bytes.
+    begun: Option<(u64, Vec<u8>)>,
+    /// How many braces and brackets are open.
+    depth: usize,
+    text: Text,
+    /// The name of one of its own members that is being written, or was.
+    name: Vec<u8>,
+    has_directive: bool,
+    line: Line,
+}
+
+/// What stands in the line under way.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Line {
+    #[default]
+    Nothing,
+    Blanks,
+    Something,
+}
+
+/// Where text is.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Text {
+    #[default]
+    Outside,
+    Inside,
+    /// After a backslash.
+    Escaped,
+    /// It has ended, and nothing but blanks has come since.
+    Ended,
+}
+
+/// The member that a directive is.
+const NAME: &[u8] = b"readpast";
+
+/// What tells a directive stands within so many bytes.
+const BEGINNING: usize = 256;
+
+impl Object {
+    /// Takes in what comes next; `at` is its place in the output.
+    pub fn follow(&mut self, bytes: &[u8], at: u64) {
+        for (byte, at) in bytes.iter().zip(at..) {
+            self.next(*byte, at);
+        }
+    }
+
+    /// Where the last object begins, if nothing follows it and it looks like a directive: by its beginning, or because one of
+    /// its own members is one, wherever it stands among them.
+    pub fn directive_at(&self) -> Option<u64> {
+        let (at, beginning) = self.begun.as_ref()?;
+        (self.has_directive || directive::looks_like_one(beginning)).then_some(*at)
+    }
+
+    fn next(&mut self, byte: u8, at: u64) {
+        if directive::ends_line(&byte) {
+            self.line = Line::Nothing;
+            // Text of JSON ends with its line.
+            if matches!(self.text, Text::Inside | Text::Escaped) {
+                self.text = Text::Outside;
+            }
+        } else if self.line != Line::Something {
+            if byte.is_ascii_whitespace() || byte.is_ascii_control() {
+                self.line = Line::Blanks;
+            } else {
+                self.begin_line(byte, at);
+            }
+        }
+        let Some((_, beginning)) = &mut self.begun else { return };
+        if beginning.len() < BEGINNING {
+            beginning.push(byte);
+        }
+        match (self.text, byte) {
+            (Text::Inside, b'\\') => self.text = Text::Escaped,
+            (Text::Inside, b'"') => self.text = Text::Ended,
+            (Text::Inside | Text::Escaped, _) => {
+                self.text = Text::Inside;
+                // One more than the name has tells a longer one.
+                if self.name.len() <= NAME.len() {
+                    self.name.push(byte);
+                }
+            }
+            (_, b'"') => {
+                self.text = Text::Inside;
+                self.name.clear();
+            }
+            (Text::Ended, b':') => {
+                self.has_directive |= self.depth == 1 && self.name == NAME;
+                self.text = Text::Outside;
+            }
+            (_, byte) if byte.is_ascii_whitespace() => {}
+            (_, byte) => {
+                self.text = Text::Outside;
+                match byte {
+                    b'{' | b'[' => self.depth += 1,
+                    b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// A line's first byte that can be seen: a brace begins an object, and behind a whole one anything is something else. Within
+    /// an open object only a brace that nothing indents begins another.
+    fn begin_line(&mut self, byte: u8, at: u64) {
+        let is_open = self.begun.is_some() && self.depth > 0;
+        let begins = byte == b'{' && (!is_open || self.line == Line::Nothing);
+        if begins || !is_open {
+            *self = Self { begun: begins.then(|| (at, Vec::new())), ..Self::default() };
+        }
+        self.line = Line::Something;
+    }
+}
