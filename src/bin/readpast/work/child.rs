@@ -36,9 +36,12 @@ pub enum Why {
     Lost,
     /// Everything is to end.
     Terminated,
+    /// This process has not the memory to hand the item on: the command was not begun.
+    NoMemory,
 }
 
 /// How a command went.
+#[derive(Default)]
 pub struct End {
     pub code: Option<i32>,
     pub signal: Option<i32>,
@@ -59,6 +62,9 @@ pub fn run(
     is_lost: impl Fn() -> bool,
 ) -> io::Result<End> {
     let begun = Instant::now();
+    let Ok(input) = item.try_to_json() else {
+        return Ok(End { why: Some(Why::NoMemory), ..End::default() });
+    };
     let mut command = Command::new(&args.command[0]);
     environment::withheld(args.pass_connection).for_each(|name| {
         command.env_remove(name);
@@ -70,7 +76,7 @@ pub fn run(
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let mut process = Process::spawn(command)?;
-    let attended = listen(&mut process, args, item, shows).and_then(|mut pipes| {
+    let attended = listen(&mut process, args, input, shows).and_then(|mut pipes| {
         let why = watch(&mut pipes, &mut process, args, control, begun, is_lost)?;
         clear_up(&mut pipes, &mut process, why.is_some())?;
         Ok((why, pipes))
@@ -103,13 +109,14 @@ fn signal(_: ExitStatus) -> Option<i32> {
     None
 }
 
-/// The pipes of the command.
-fn listen(process: &mut Process, args: &Args, item: &Item<'_>, shows: bool) -> io::Result<Pipes> {
+/// The pipes of the command, which reads the item as JSON.
+fn listen(process: &mut Process, args: &Args, mut input: String, shows: bool) -> io::Result<Pipes> {
     let limit = args.response_limit as usize;
     // A directive may hold the response.
     let output = Limits { head: limit, tail: (2 * limit).max(DIRECTIVE) };
     let errors = Limits { head: 0, tail: args.error_limit as usize };
-    Pipes::of(process, (item.to_json() + "\n").into_bytes(), Kept::new(output, errors, shows))
+    input.push('\n');
+    Pipes::of(process, input.into_bytes(), Kept::new(output, errors, shows))
 }
 
 /// Until the command has ended; says why we made it end, if we did.

@@ -52,14 +52,23 @@ pub fn of(queue: &Queue, item: &Item<'_>) -> BTreeMap<String, String> {
     variables.extend(trace.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned()))));
     let mut room = MAX_ALL;
     for (index, column) in item.columns().iter().enumerate() {
-        let Some(value) = item.value(index).and_then(text) else { continue };
+        let Some(value) = item.value(index).filter(is_short).and_then(text) else { continue };
         let name = format!("{COLUMN}{}", variable(&column.name));
-        if value.len() <= MAX_VALUE && value.len() + name.len() <= room && !value.contains('\0') {
+        if value.len() + name.len() <= room && !value.contains('\0') {
             room -= value.len() + name.len();
             variables.insert(name, value);
         }
     }
     variables
+}
+
+/// Whether a value may be copied for the environment: a large one there may not be the memory for.
+fn is_short(value: &Value<'_>) -> bool {
+    match value {
+        Value::Text(value) => value.len() <= MAX_VALUE,
+        Value::Binary(value) => value.len() <= MAX_VALUE / 2,
+        _ => true,
+    }
 }
 
 /// A column's name as the name of a variable.

@@ -49,6 +49,10 @@ pub fn verdict(end: &End, args: &Args) -> Option<Verdict> {
         Some(Why::Lost) => return None,
         Some(Why::Terminated) => return Some(Verdict::new(Action::Release)),
         Some(Why::TimedOut) => Verdict::retry(with_errors(end, "the command took too long and was ended")),
+        // Another worker may have it.
+        Some(Why::NoMemory) => {
+            Verdict::retry("this worker has not the memory to hand the item to a command; none was begun".to_owned())
+        }
         None => judged(end, args),
     };
     let needs_delay = said.action == Action::Retry && said.delay_ms.is_none() && said.due.is_none();
