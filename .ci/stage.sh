@@ -8,7 +8,8 @@
 #   stage.sh --fresh    installs nothing, and ends with 0 if .local/prefix is what the sources would make
 #
 # What is installed is what cargo-c would install, which is itself a quarter of an hour's work to build: a shared library with
-# a soname, a static one, header and readpast.pc; and the CMake package and the C++ header.
+# a soname, a static one, header and readpast.pc; and the CMake package, the C++ header and what
+# valgrind is not to tell.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -43,7 +44,7 @@ fingerprint() {
         rustc --version
         echo "$prefix"
         git ls-files -z --cached --others --exclude-standard -- src sql include Cargo.toml Cargo.lock bindings/c/cmake \
-            bindings/cpp/include tests/windows .ci/stage.sh | xargs -0 sha256sum 2>/dev/null || true
+            bindings/c/valgrind.supp bindings/cpp/include tests/windows .ci/stage.sh | xargs -0 sha256sum 2>/dev/null || true
     } | sha256sum
 }
 
@@ -89,6 +90,7 @@ install_whole() {
         'includedir=${prefix}/include' 'Libs: -L${libdir} -lreadpast' "Libs.private: $native" 'Cflags: -I${includedir}'
     install_cmake_package
     cp -r bindings/cpp/include/. "$prefix/include/"
+    install -D -m 644 bindings/c/valgrind.supp "$prefix/share/readpast/valgrind.supp"
 }
 
 # Cargo says what it compiles: for half a minute there is nothing else to look at.

@@ -39,6 +39,7 @@ echo '-- what is installed'
 soname=$(readelf -d "$dir/prefix/lib/libreadpast.so" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
 [ -e "$dir/prefix/lib/$soname" ] || fail "the soname $soname is no file"
 cmp "$dir/prefix/include/readpast.h" ../../include/readpast.h || fail 'another header is installed'
+cmp "$prefix/share/readpast/valgrind.supp" valgrind.supp || fail 'other suppressions are installed'
 # A declaration begins its line; a comment that names a function does not.
 grep --only-matching --perl-regexp '^[a-z].*?\K\breadpast_[a-z_]+(?=\()' ../../include/readpast.h | sort -u >"$dir/declared"
 nm --dynamic --defined-only --format=posix "$dir/prefix/lib/libreadpast.so" | cut -d' ' -f1 | sort >"$dir/exported"
