@@ -123,6 +123,26 @@ fn triggers_that_run_somebody_elses_function() {
     scratch.run("DROP FUNCTION public.trap() CASCADE");
 }
 
+/// Any install renders the queues of an earlier release anew: their names are looked at as well.
+#[test]
+fn triggers_on_another_queue_that_is_upgraded_on_the_way() {
+    let mut scratch = Scratch::empty();
+    install(&scratch.config(&[]), Some(&spec())).unwrap();
+    let mallory = scratch.role();
+    trap(&scratch, &mallory);
+    scratch.run("CREATE TRIGGER trap BEFORE UPDATE ON readpast.job FOR EACH ROW EXECUTE FUNCTION public.trap()");
+    scratch.run("UPDATE readpast.queue_spec SET rendered_by = 0");
+    let another = QueueSpec::from_json(r#"{"queue": "Another"}"#).unwrap();
+    let words = ["upgrading queue Job", "nothing was installed", "trigger trap on job", &mallory];
+    for spec in [None, Some(&another)] {
+        assert_says(install(&scratch.config(&[]), spec), ErrorKind::PermissionDenied, &words);
+    }
+    assert_eq!(scratch.look("SELECT string_agg(queue || rendered_by, ',') FROM readpast.queue_spec"), "Job0");
+    assert_untouched(&scratch, &mallory);
+    scratch.run("DROP FUNCTION public.trap() CASCADE");
+    install(&scratch.config(&[]), Some(&another)).unwrap();
+}
+
 /// Functions and operators that stand before the server's own on the way of who installs.
 #[test]
 fn what_the_search_path_names_is_not_met() {
