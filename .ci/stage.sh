@@ -8,8 +8,8 @@
 #   stage.sh --fresh    installs nothing, and ends with 0 if .local/prefix is what the sources would make
 #
 # What is installed is what cargo-c would install, which is itself a quarter of an hour's work to build: a shared library with
-# a soname, a static one, header and readpast.pc; and the CMake package, the C++ header and what
-# valgrind is not to tell.
+# a soname, a static one, header and readpast.pc; and the CMake package, the C++ header and
+# valgrind's suppressions.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

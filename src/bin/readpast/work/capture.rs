@@ -1,6 +1,6 @@
 //! What a command writes, kept in bounded memory: the beginning, the end, and how much there was.
 
-use super::directive;
+use super::directive::{self, BEGINNING};
 use super::object::Object;
 use std::collections::VecDeque;
 
@@ -28,9 +28,6 @@ pub struct Limits {
     pub head: usize,
     pub tail: usize,
 }
-
-/// What tells a directive stands within so many bytes of its line.
-const LINE: usize = 256;
 
 impl Written {
     pub fn new(limits: Limits) -> Self {
@@ -62,14 +59,14 @@ impl Written {
     fn begin_line(&mut self, mut part: &[u8]) {
         let begun = &mut self.line.1;
         while !part.is_empty() {
-            if begun.len() == LINE {
-                let blanks = LINE - directive::bare_start(begun).len();
+            if begun.len() == BEGINNING {
+                let blanks = BEGINNING - directive::bare_start(begun).len();
                 if blanks == 0 {
                     return;
                 }
                 begun.drain(..blanks);
             }
-            let (now, later) = part.split_at((LINE - begun.len()).min(part.len()));
+            let (now, later) = part.split_at((BEGINNING - begun.len()).min(part.len()));
             begun.extend_from_slice(now);
             part = later;
         }

@@ -93,6 +93,9 @@ pub fn ends_line(byte: &u8) -> bool {
     matches!(byte, b'\n' | b'\r')
 }
 
+/// What tells a directive stands within so many bytes of its line, or object.
+pub const BEGINNING: usize = 256;
+
 /// What a directive begins with, without the quotes.
 const MARK: &[u8] = b"{readpast";
 

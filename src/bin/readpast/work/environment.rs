@@ -96,4 +96,14 @@ mod tests {
         assert_eq!(variable("order_id"), "ORDER_ID");
         assert_eq!(variable("Straße 1"), "STRA_E_1");
     }
+
+    #[test]
+    fn what_is_too_long_for_a_variable_is_told_before_it_is_copied() {
+        let (most, more) = ("x".repeat(MAX_VALUE), "x".repeat(MAX_VALUE + 1));
+        assert!(is_short(&Value::Text(&most)) && !is_short(&Value::Text(&more)));
+        // A byte has two digits there.
+        let half = MAX_VALUE / 2;
+        assert!(is_short(&Value::Binary(&most.as_bytes()[..half])));
+        assert!(!is_short(&Value::Binary(&most.as_bytes()[..=half])));
+    }
 }

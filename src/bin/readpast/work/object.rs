@@ -1,6 +1,6 @@
 //! The object at the end of output, followed byte by byte, once: of one that is too long to be kept nothing else is known.
 
-use super::directive;
+use super::directive::{self, BEGINNING};
 
 /// An object as far as it has been written. What is no JSON is followed as far as it goes.
 #[derive(Debug, Default)]
@@ -39,9 +39,6 @@ enum Text {
 
 /// The member that a directive is.
 const NAME: &[u8] = b"readpast";
-
-/// What tells a directive stands within so many bytes.
-const BEGINNING: usize = 256;
 
 impl Object {
     /// Takes in what comes next; `at` is its place in the output.

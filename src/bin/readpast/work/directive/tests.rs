@@ -94,6 +94,7 @@ fn what_is_too_long_to_be_kept_is_no_consent() {
     let long = "x".repeat(3000);
     let pretty = format!("{{\n  \"readpast\": {{\n    \"action\": \"fail\",\n    \"error\": \"{long}\"\n  }}\n}}\n");
     let lines = "    \"x\",\n".repeat(300);
+    let members = "  \"x\": 1,\n".repeat(300);
     for output in [
         pretty.clone(),
         pretty.replace('"', "'"),
@@ -101,6 +102,8 @@ fn what_is_too_long_to_be_kept_is_no_consent() {
         format!("{{\n  \"more\": [\n{lines}    {{\"readpast\": 1}}\n  ],\n  \"readpast\": {{}}\n}}"),
         format!("{{\"more\": \"{long}\", \"readpast\": {{\"action\": \"fail\"}}}}"),
         format!("{{\"more\": \"a\\\"{{\", \"readpast\": {{\"action\": \"fail\"}}, \"z\": \"{long}\"}}\n"),
+        format!("{{ is not closed\n{{\n{members}  \"readpast\": {{}}\n}}"),
+        format!("{{\n  \"more\": \"torn,\n{members}  \"readpast\": {{}}\n}}"),
         format!("  {{\"more\": 1, \"readpast\": {{\"error\": \"{long}\"}}"),
     ] {
         let error = said(output.as_bytes()).unwrap_err();
