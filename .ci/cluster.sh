@@ -8,14 +8,10 @@
 #
 # It listens on a free TCP port of 127.0.0.1 only. PostgreSQL refuses to run as root, so root runs it as the user
 # postgres, or readpast where there is none. READPAST_CLUSTER_FSYNC=off makes tests faster; benchmarks keep the default.
-set -euo pipefail
+# shellcheck source=.ci/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 readonly role=readpast # the cluster's superuser, and the name of its database
-
-fail() {
-    printf 'cluster: %s\n' "$*" >&2
-    exit 1
-}
 
 usage() { fail 'usage: cluster.sh start [DIR] | url DIR | env DIR | stop DIR'; }
 

@@ -2,23 +2,27 @@
 # Checks whose tools take long to get or to run; `make test-deep`. They are not part of `make test`, which says so.
 #
 #   deep.sh            all of them
-#   deep.sh CHECK...   some: oldest (the compiler that Cargo.toml promises), miri (the handle tables under an interpreter that
+#   deep.sh CHECK...   some: oldest (the compiler that Cargo.toml promises), newest (today's stable one), miri (the handle tables under an interpreter that
 #                      sees undefined behaviour), asan (hostile calls of the C functions, with addresses checked), deny (crates)
-set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck source=.ci/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+cd "$root"
 
-readonly checks=(oldest miri asan deny)
+readonly checks=(oldest newest miri asan deny)
 readonly cargo_deny=0.20.2
 # One day's: another may not have what is asked for.
 readonly nightly=nightly-2026-10-30
 [ $# -gt 0 ] || set -- "${checks[@]}"
 
-oldest() {
-    local version
-    version=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
-    rustup toolchain install --profile minimal --no-self-update "$version"
-    cargo "+$version" check --locked --all-targets --target-dir target/oldest
+# builds_with TOOLCHAIN
+builds_with() {
+    rustup toolchain install --profile minimal --no-self-update "$1"
+    cargo "+$1" check --locked --all-targets --target-dir "target/$1"
 }
+
+oldest() { builds_with "$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)"; }
+
+newest() { builds_with stable; }
 
 miri() {
     rustup toolchain install --profile minimal --no-self-update --component miri,rust-src "$nightly"
@@ -37,22 +41,20 @@ asan() {
 }
 
 deny() {
-    local root=$PWD/.local/cargo-deny
-    if [ "$("$root/bin/cargo-deny" --version 2>/dev/null)" != "cargo-deny $cargo_deny" ]; then
+    local place=$root/.local/cargo-deny
+    if [ "$("$place/bin/cargo-deny" --version 2>/dev/null)" != "cargo-deny $cargo_deny" ]; then
         echo "building cargo-deny $cargo_deny, once, for some minutes"
-        cargo install --quiet --locked --root "$root" --version "=$cargo_deny" cargo-deny
+        cargo install --quiet --locked --root "$place" --version "=$cargo_deny" cargo-deny
     fi
     # Advisories come from GitHub: they are looked up where that can be reached.
-    "$root/bin/cargo-deny" check licenses bans sources
+    "$place/bin/cargo-deny" check licenses bans sources
 }
 
 for check; do
-    [[ " ${checks[*]} " == *" $check "* ]] || {
-        echo "deep: no check \"$check\": ${checks[*]}" >&2
-        exit 2
-    }
+    [[ " ${checks[*]} " == *" $check "* ]] || fail "no check \"$check\": ${checks[*]}"
 done
 for check; do
+    doing=$check
     echo "== $check"
     "$check"
 done

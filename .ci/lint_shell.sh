@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs shellcheck over every shell script that git knows or could add.
-set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck source=.ci/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+cd "$root"
 
 mapfile -t scripts < <(git ls-files --cached --others --exclude-standard '*.sh' .ci/run)
 shellcheck "${scripts[@]}"

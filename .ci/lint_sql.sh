@@ -3,8 +3,9 @@
 #
 #   lint_sql.sh              renders it first
 #   lint_sql.sh --rendered   reads what all the offline tests have just rendered
-set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck source=.ci/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+cd "$root"
 
 if [ "${1:-}" != --rendered ]; then
     rm -rf target/sql # a script of a queue that is gone must not be linted
@@ -13,10 +14,7 @@ fi
 
 lint() {
     local directory=target/sql/$1 dialect=$2
-    compgen -G "$directory/*.sql" >/dev/null || {
-        echo "lint_sql: cargo test --test offline wrote no script to $directory" >&2
-        exit 1
-    }
+    compgen -G "$directory/*.sql" >/dev/null || fail "cargo test --test offline wrote no script to $directory"
     echo "$directory as $dialect"
     .local/venv/bin/python -m sqlfluff lint --config .ci/sqlfluff.cfg --dialect "$dialect" --processes 0 \
         --disable-progress-bar "$directory"

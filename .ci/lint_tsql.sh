@@ -4,17 +4,15 @@
 #
 #   lint_tsql.sh              runs that test first
 #   lint_tsql.sh --rendered   reads what all the offline tests have just written
-set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck source=.ci/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+cd "$root"
 
 if [ "${1:-}" != --rendered ]; then
     rm -rf target/tsql # a script of a queue that is gone must not be read
     .ci/tests_ran.sh cargo test --quiet --test offline -- tsql::
 fi
-compgen -G 'target/tsql/*.sql' >/dev/null || {
-    echo 'lint_tsql: cargo test --test offline wrote no script to target/tsql' >&2
-    exit 1
-}
+compgen -G 'target/tsql/*.sql' >/dev/null || fail 'cargo test --test offline wrote no script to target/tsql'
 # What the pages show.
 cp tests/documents/queue_four.sql_server.sql target/tsql/
 if [ ! -d .local/tsql_parser ]; then

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Tries the scripts that all checks rely on: .ci/tests_ran.sh and .ci/steps.sh.
-set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck source=.ci/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+cd "$root"
 
 dir=$(mktemp --directory)
 trap 'rm -rf "$dir"' EXIT
@@ -120,6 +121,33 @@ join
 STEPS
 ends 1 timeout 600 bash "$dir/script"
 says '== failed: the line ".*" waits for ".*", which no line does'
+
+# With KEEP_GOING the rest goes on, and the end lists the failures.
+script <<'STEPS'
+one() { step broken sh -c 'exit 4' && after second && step third echo 'after it'; }
+two() { step second sh -c 'exit 5' ; }
+line one one
+line two two
+join
+print_summary
+echo went on
+STEPS
+ends 1 env KEEP_GOING=1 bash "$dir/script"
+says 'after it'
+says '== failed'
+says 'broken'
+says 'second'
+! grep --quiet 'went on' "$dir/said" || fail 'it reports success'
+
+# A script ends with a sentence, wherever it fails: in a function, in a pipe, in a subshell that it waits for.
+for failing in 'false' 'grep -q x </dev/null | cat' 'value=$(false)' '(exit 3)'; do
+    printf '%s\n' 'source .ci/common.sh' 'doing="the step"' "one() { $failing; }" 'one' >"$dir/script"
+    status=0
+    bash "$dir/script" >"$dir/said" 2>&1 || status=$?
+    [ "$status" -ne 0 ] || fail "exit status 0: $failing"
+    says 'script: stopped at "the step": line 3, .*'
+    [ "$(grep --count 'Mend what' "$dir/said")" -eq 1 ] || fail "no remedy, or two: $failing"
+done
 
 script <<'STEPS'
 step first true

@@ -2,7 +2,7 @@
 # Installs the library, with what C and C++ programs need to build against it, into a prefix:
 #
 #   stage.sh            into .local/prefix, from where the bindings build and test; nothing to do if nothing changed
-#   stage.sh PREFIX     anywhere else, like /usr/local
+#   stage.sh PREFIX     anywhere else, like /usr/local; asks for root's rights where that needs them, before it compiles
 #   stage.sh --quick    library and header alone, not optimized, into .local/quick: soon there, for the demo
 #   stage.sh --windows  library and command for Windows (x86_64, MinGW), not optimized, into .local/windows: for the tests
 #   stage.sh --fresh    installs nothing, and ends with 0 if .local/prefix is what the sources would make
@@ -10,10 +10,10 @@
 # What is installed is what cargo-c would install, which is itself a quarter of an hour's work to build: a shared library with
 # a soname, a static one, header and readpast.pc; and the CMake package, the C++ header and
 # valgrind's suppressions.
-set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck source=.ci/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+cd "$root"
 
-readonly root=$PWD
 mode=whole
 case ${1:-} in
     --*) mode=${1#--} && shift ;;
@@ -23,26 +23,20 @@ case $mode in
     quick | windows) place=$mode ;;
 esac
 prefix=$(realpath -m "${1:-$root/.local/$place}")
-readonly mode prefix
-readonly log=$root/.local/stage.log
+# How that is written: by this user, or by root.
+by=(env)
+# What is given away is of the profile dist.
+profile=${READPAST_PROFILE:-release}
+readonly profile mode prefix staged=$root/.local/staged
+log=$root/.local/stage.log
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 readonly version
 
-say() { printf '%-11s %s\n' "$1" "$2"; }
-
-quietly() {
-    "$@" >>"$log" 2>&1 || {
-        tail -n 30 "$log" >&2
-        echo "stage: failed: $* (everything it printed is in $log)" >&2
-        exit 1
-    }
-}
-
-# What the installed files are made from, in one number.
+# A number that changes with what the installed files are made from.
 fingerprint() {
     {
         rustc --version
-        echo "$prefix"
+        echo "$prefix $profile"
         git ls-files -z --cached --others --exclude-standard -- src sql include Cargo.toml Cargo.lock bindings/c/cmake \
             bindings/c/valgrind.supp bindings/cpp/include tests/windows .ci/stage.sh | xargs -0 sha256sum 2>/dev/null || true
     } | sha256sum
@@ -50,7 +44,7 @@ fingerprint() {
 
 # Its own files lie beside the library.
 install_cmake_package() {
-    local pointer_size to=$prefix/lib/cmake/readpast
+    local pointer_size to=$staged/lib/cmake/readpast
     pointer_size=$(($(getconf LONG_BIT) / 8))
     mkdir -p "$to"
     cp bindings/c/cmake/readpastConfig.cmake "$to/"
@@ -69,28 +63,53 @@ write_pkg_config() {
 
 # Before 1.0 each minor version is an ABI of its own: libreadpast.so.0.1.
 install_whole() {
-    local soname=libreadpast.so.${version%.*} built=${CARGO_TARGET_DIR:-target}/release native
+    local soname=libreadpast.so.${version%.*} built=${CARGO_TARGET_DIR:-target}/$profile native
     say library "installing into ${prefix#"$root/"}"
-    quietly cargo rustc --release --locked --no-default-features --lib --crate-type cdylib,staticlib -- \
+    quietly cargo rustc --profile "$profile" --locked --no-default-features --lib --crate-type cdylib,staticlib -- \
         -C "link-arg=-Wl,-soname,$soname" --print native-static-libs
     native=$(sed -n 's/^note: native-static-libs: //p' "$log" | tail -n 1)
-    [ -n "$native" ] || {
-        echo "stage: rustc did not say what the static library needs (see $log)" >&2
-        exit 1
-    }
-    mkdir -p "$prefix"/{include,lib}
-    rm -f "$prefix"/lib/libreadpast.so*
-    install -m 755 "$built/libreadpast.so" "$prefix/lib/libreadpast.so.$version"
-    ln -s "libreadpast.so.$version" "$prefix/lib/$soname"
-    ln -s "$soname" "$prefix/lib/libreadpast.so"
-    install -m 644 "$built/libreadpast.a" "$prefix/lib/"
-    install -m 644 include/readpast.h "$prefix/include/"
+    [ -n "$native" ] || fail "rustc did not report what the static library needs (see $log)"
+    rm -rf "$staged"
+    mkdir -p "$staged"/{include,lib}
+    install -m 755 "$built/libreadpast.so" "$staged/lib/libreadpast.so.$version"
+    ln -s "libreadpast.so.$version" "$staged/lib/$soname"
+    ln -s "$soname" "$staged/lib/libreadpast.so"
+    install -m 644 "$built/libreadpast.a" "$staged/lib/"
+    install -m 644 include/readpast.h "$staged/include/"
     # shellcheck disable=SC2016 # pkg-config fills these in
-    write_pkg_config "$prefix/lib/pkgconfig/readpast.pc" "prefix=$prefix" 'libdir=${prefix}/lib' \
-        'includedir=${prefix}/include' 'Libs: -L${libdir} -lreadpast' "Libs.private: $native" 'Cflags: -I${includedir}'
+    write_pkg_config "$staged/lib/pkgconfig/readpast.pc" "prefix=$prefix" 'libdir=${prefix}/lib' \
+        'includedir=${prefix}/include' 'Libs: -L"${libdir}" -lreadpast' "Libs.private: $native" 'Cflags: -I"${includedir}"'
     install_cmake_package
-    cp -r bindings/cpp/include/. "$prefix/include/"
-    install -D -m 644 bindings/c/valgrind.supp "$prefix/share/readpast/valgrind.supp"
+    cp -r bindings/cpp/include/. "$staged/include/"
+    install -D -m 644 bindings/c/valgrind.supp "$staged/share/readpast/valgrind.supp"
+    echo "$wanted" >"$staged/${stamp#"$prefix/"}"
+    "${by[@]}" mkdir -p "$prefix/lib"
+    "${by[@]}" find "$prefix/lib" -maxdepth 1 -name 'libreadpast.so*' -delete
+    "${by[@]}" cp --recursive --no-dereference --preserve=mode,timestamps "$staged/." "$prefix/"
+    rm -r "$staged"
+    make_known
+}
+
+# Programs find the library by the linker's cache where that covers its folder.
+make_known() {
+    doing='linker cache'
+    if /sbin/ldconfig -NXv 2>/dev/null | cut -d: -f1 | grep --quiet --line-regexp --fixed-strings "$prefix/lib"; then
+        "${by[@]}" /sbin/ldconfig
+    elif [ "$prefix" != "$root/.local/prefix" ]; then
+        say library "programs find it with LD_LIBRARY_PATH=$prefix/lib, or with that folder in their rpath"
+    fi
+}
+
+# The rights to write there: asked for now, not after minutes of work.
+ask_for_rights() {
+    doing='rights'
+    local there=$prefix
+    until [ -e "$there" ]; do there=$(dirname "$there"); done
+    [ ! -w "$there" ] || return 0
+    command -v sudo >/dev/null || fail "$(id -un) may not write to $there, and there is no sudo: choose another PREFIX"
+    say library "writing to $there needs root's rights: sudo asks for them now"
+    sudo --validate || fail "without root's rights nothing is installed: choose another PREFIX"
+    by=(sudo)
 }
 
 # Cargo says what it compiles: for half a minute there is nothing else to look at.
@@ -115,9 +134,12 @@ install_windows() {
     x86_64-w64-mingw32-gcc -O1 -o "$prefix/bin/waits.exe" tests/windows/waits.c
     cp include/readpast.h "$prefix/include/"
     cp -r bindings/cpp/include/. "$prefix/include/"
-    write_pkg_config "$prefix/lib/pkgconfig/readpast.pc" "Libs: -L$prefix/lib -lreadpast" "Cflags: -I$prefix/include"
+    write_pkg_config "$prefix/lib/pkgconfig/readpast.pc" "Libs: -L\"$prefix/lib\" -lreadpast" "Cflags: -I\"$prefix/include\""
 }
 
+[[ " whole quick windows fresh " == *" $mode "* ]] || fail "there is no option --$mode"
+command -v cargo >/dev/null || fail "$(id -un) has no Rust: run this without sudo, it asks for rights itself; or run" \
+    '.ci/setup.sh build'
 mkdir -p "$root/.local"
 stamp=$prefix/lib/cmake/readpast/stamp
 [ "$place" = prefix ] || stamp=$prefix/stamp
@@ -126,14 +148,16 @@ if [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then
     [ "$mode" = fresh ] || say library "present in ${prefix#"$root/"}"
     exit
 fi
+[ "$mode" != fresh ] || exit 1
+: >"$log"
+doing="library ($mode)"
 case $mode in
-    fresh) exit 1 ;;
-    quick) install_quick ;;
-    windows) install_windows ;;
-    whole) : >"$log" && install_whole ;;
-    *)
-        echo "stage: no option --$mode" >&2
-        exit 2
+    quick | windows)
+        "install_$mode"
+        echo "$wanted" >"$stamp"
+        ;;
+    whole)
+        ask_for_rights
+        install_whole
         ;;
 esac
-echo "$wanted" >"$stamp"

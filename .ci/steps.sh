@@ -2,7 +2,8 @@
 # shellcheck disable=SC2030,SC2031 # a line is a subshell on purpose
 # Named steps, one after the other or in lines side by side. To be sourced, by a script that stands at the root.
 #
-#   step NAME COMMAND...    runs it. The first step that fails ends everything
+#   step NAME COMMAND...    runs it. The first step that fails ends everything; with KEEP_GOING=1 in the environment the rest
+#                           goes on, and `print_summary` lists all that failed, and ends with 1
 #   line NAME FUNCTION      begins a line: its steps run one after the other, beside those of the other lines
 #   after NAME              within a line: waits for a step of another line
 #   join                    waits for all lines
@@ -70,7 +71,10 @@ step() {
             [ "$status" -eq 0 ] || echo "== failed: $name ($*)" >&2
         } 9>"$steps/lock"
     fi
-    [ "$status" -eq 0 ] || exit "$status"
+    if [ "$status" -ne 0 ]; then
+        [ -n "${KEEP_GOING:-}" ] || exit "$status"
+        echo "$name" >>"$steps/failed"
+    fi
     printf '%4d s  %s\n' $((SECONDS - started)) "$name" >>"$steps/summary"
     : >"$steps/done.$name"
 }
@@ -125,11 +129,15 @@ after() {
 }
 
 join() {
-    local line
+    local line status
     rm -f "$steps/goes. more"
     for line in "${lines[@]}"; do
         # Whichever ends next. Its own exit status, if it is none of success, is ours.
-        wait -n || exit
+        wait -n || {
+            status=$?
+            echo "== a line of steps ended with exit status $status: the failure is above" >&2
+            exit "$status"
+        }
         : "$line"
     done
     lines=()
@@ -138,4 +146,8 @@ join() {
 print_summary() {
     echo '== summary, the slowest first'
     sort --reverse --numeric-sort "$steps/summary"
+    [ -e "$steps/failed" ] || return 0
+    echo '== failed' >&2
+    cat "$steps/failed" >&2
+    exit 1
 }

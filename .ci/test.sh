@@ -11,10 +11,12 @@
 #
 # PostgreSQL is always tested, on throw-away clusters. SQL Server is tested too when READPAST_TEST_SQLSERVER holds an
 # ODBC connection string of a database in which the tests may create and drop what they like.
-set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck source=.ci/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+cd "$root"
 # shellcheck source=.ci/steps.sh
 source .ci/steps.sh
+use_pinned_rust
 
 readonly languages=(c cpp csharp python go rust)
 readonly table=.local/conformance.txt
@@ -217,7 +219,7 @@ case ${1:-all} in
         line waiting line_of_waiting
         join
         end
-        echo 'Not in here: make test-deep (the oldest Rust, miri, the address sanitizer, cargo-deny)'
+        echo 'Not in here: make test-deep (the oldest and the newest Rust, miri, the address sanitizer, cargo-deny)'
         echo 'All checks passed.'
         ;;
     *)

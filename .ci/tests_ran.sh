@@ -3,12 +3,10 @@
 # somebody has renamed a test, is no failure to cargo.
 #
 #   tests_ran.sh cargo test --test offline -- licences::
-set -euo pipefail
+# shellcheck source=.ci/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 output=$(mktemp)
 trap 'rm -f "$output"' EXIT
-"$@" | tee "$output"
-grep --quiet --extended-regexp '^test result: ok\. [1-9][0-9]* passed' "$output" || {
-    echo "tests_ran: no test fits, so none ran: $*" >&2
-    exit 1
-}
+"$@" | tee "$output" || exit
+grep --quiet --extended-regexp '^test result: ok\. [1-9][0-9]* passed' "$output" || fail "no test fits, so none ran: $*"

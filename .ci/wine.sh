@@ -8,9 +8,8 @@
 #   wine.sh --end                   end
 #
 # It lies in target/, the one folder that cargo does not look through: its drive Z: is the whole file system.
-set -euo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-readonly root
+# shellcheck source=.ci/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 path=${READPAST_WINDOWS_PATH:-$root/.local/windows/bin}
 export WINEPREFIX=$root/target/wine WINEDEBUG=${WINEDEBUG:--all} WINEPATH="Z:${path//\//\\}"
 # No window, nor a browser or a .NET to be offered.
@@ -22,8 +21,7 @@ program() {
     for name in "$1" "/usr/lib/wine/$1"; do
         command -v "$name" && return
     done
-    echo "wine: there is no $1; run .ci/setup.sh windows" >&2
-    return 1
+    fail "there is no $1; run .ci/setup.sh windows"
 }
 
 # Seldom Wine ends a program with 1, without a word and before it begins. Both outputs are pipes: Python takes no file from Wine.
@@ -76,10 +74,7 @@ keep_windows() {
             (cd "$WINEPREFIX" && exec setsid "$(program wine64)" keeps.exe </dev/null >/dev/null 2>&1) &
             keeper=$!
         fi
-        ((patience-- > 0)) || {
-            echo 'wine: it does not start a program' >&2
-            return 1
-        }
+        ((patience-- > 0)) || fail 'it does not start a program'
         sleep 0.1
     done
 }

@@ -7,7 +7,8 @@
 # in READPAST_PG_BIN, _DATA and _USER (what pg_ctl needs to stop and start it). Its exit status is ours. However it
 # ends, nothing is left: no process of its process group, no cluster. If it fails, the server's log stays in
 # .local/postgres.log.
-set -euo pipefail
+# shellcheck source=.ci/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 # Job control: the command gets a process group of its own, which can be signalled, and cleared away, as a whole. Such a
 # group may not read from a terminal, so what it would read there is empty.
 set -m
@@ -17,9 +18,6 @@ set -m
     echo 'usage: with_cluster.sh COMMAND [ARGUMENT...]' >&2
     exit 2
 }
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-readonly root
-
 group=       # the command's process group, while it runs
 interrupted= # the last signal that arrived
 
@@ -80,4 +78,4 @@ export READPAST_TEST_POSTGRES READPAST_CONNECTION READPAST_PG_BIN READPAST_PG_DA
 group=$!
 # A signal since the start of the cluster found no group to go to.
 [ -z "$interrupted" ] || kill -s "$interrupted" -- "-$group" 2>/dev/null || true
-wait_for "$group"
+wait_for "$group" || exit

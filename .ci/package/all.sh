@@ -20,7 +20,7 @@ trap '.ci/wine.sh --end; rm -rf "$clean"' EXIT
 /usr/bin/python3 -m zipfile --extract "$into/readpast-$version-windows-x86_64.zip" "$clean"
 READPAST_WINDOWS=$clean/readpast-$version-windows-x86_64 bindings/csharp/package/pack.py "$into"
 
-make --no-print-directory -C bindings/python -f windows.mk READPAST_PROFILE=release
-bindings/python/package/wheel.sh "$clean/wheels"
+make --no-print-directory -C bindings/python -f windows.mk READPAST_PROFILE=dist
+bindings/python/package/wheel.sh "$clean/wheels" --profile dist
 cp "$clean"/wheels/*.whl bindings/python/build/windows/wheels/*.whl "$into/"
 (cd "$into" && sha256sum -- *.* >SHA256SUMS && cat SHA256SUMS)

@@ -1,19 +1,15 @@
 # shellcheck shell=bash
 # What makes and tries packages has in common. To be sourced.
-set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+# shellcheck source=.ci/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
+cd "$root"
 
-readonly root=$PWD folders=${CARGO_TARGET_DIR:-target}
+readonly folders=${CARGO_TARGET_DIR:-target}
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 # The same sources give the same package: what is in it is as old as the last change.
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || date +%s)
 readonly version
 export SOURCE_DATE_EPOCH
-
-fail() {
-    printf 'package: %s\n' "$*" >&2
-    exit 1
-}
 
 # A clean place, which goes when the script ends.
 make_clean_place() {

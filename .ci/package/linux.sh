@@ -14,12 +14,13 @@ readonly name architecture multiarch
 readonly archive=$into/$name.tar.gz deb=$into/readpast_${version}_$architecture.deb
 
 build() {
-    .ci/stage.sh
     if [ -n "$quick" ]; then
+        .ci/stage.sh
         program=$(.ci/command.sh)
     else
-        cargo build --locked --release --bin readpast
-        program=$folders/release/readpast
+        READPAST_PROFILE=dist .ci/stage.sh
+        cargo build --locked --profile dist --bin readpast
+        program=$folders/dist/readpast
     fi
 }
 

@@ -24,9 +24,9 @@ import_library() {
 make_archive() {
     local built=$folders/$target/${quick:+quick}
     if [ -z "$quick" ]; then
-        built+=release
-        cargo rustc --locked --lib --crate-type cdylib --release --target "$target"
-        cargo build --locked --bin readpast --release --target "$target"
+        built+=dist
+        cargo rustc --locked --lib --crate-type cdylib --profile dist --target "$target"
+        cargo build --locked --bin readpast --profile dist --target "$target"
     fi
     rm -rf "${into:?}/$name"
     mkdir -p "$into/$name"/{bin,include,lib}
