@@ -1,6 +1,6 @@
 # The programs for Windows, compiled here with MinGW against what `.ci/stage.sh --windows` has installed. They run in Wine.
 
-prefix := $(abspath ../../.local/windows)
+prefix := ../../.local/windows
 build := build/windows
 programs := conformance minimal_worker
 of_minimal_worker := examples/minimal_worker

@@ -1,6 +1,6 @@
 # The adapter for Windows, compiled here with MinGW against what `.ci/stage.sh --windows` has installed. It runs in Wine.
 
-prefix := $(abspath ../../.local/windows)
+prefix := ../../.local/windows
 build := build/windows
 sources := $(wildcard conformance/*.cpp)
 

@@ -45,7 +45,7 @@ export READPAST_HEADER=$PWD/../../include/readpast.h
 run_tests() {
     local module
     for module in "${modules[@]}"; do
-        (cd "$module" && GOEXPERIMENT=cgocheck2 go test -race -count=1 -timeout 60m -ldflags "-r $prefix/lib" .)
+        (cd "$module" && GOEXPERIMENT=cgocheck2 go test -race -count=1 -timeout 60m -ldflags "-r '$prefix/lib'" .)
     done
 }
 step 'tests on PostgreSQL'

@@ -4,7 +4,7 @@ root := $(abspath ../..)
 prefix := $(root)/.local/windows
 build := build/windows
 
-# What .ci/setup.sh had to install itself.
+# Go from .ci/setup.sh, where the machine has none that is new enough.
 export PATH := $(root)/.local/go/bin:$(PATH)
 export PKG_CONFIG_PATH := $(prefix)/lib/pkgconfig
 export CGO_ENABLED := 1
@@ -12,7 +12,7 @@ export GOOS := windows
 export GOARCH := amd64
 export CC := x86_64-w64-mingw32-gcc
 # Part of what Go's cache goes by; what pkg-config says is not, and leads to another clone's library, which may be gone.
-export CGO_LDFLAGS := -O2 -g -L$(prefix)/lib
+export CGO_LDFLAGS := -O2 -g "-L$(prefix)/lib"
 
 windows: FORCE
 	@echo '$(build)/conformance.exe'

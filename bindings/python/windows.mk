@@ -1,10 +1,10 @@
 # The wheel for Windows, compiled here with MinGW, and a Python for Windows that has it installed. Both run in Wine.
 
-root := $(abspath ../..)
+root := ../..
 runtimes := $(root)/.local/windows_runtimes
-build := $(CURDIR)/build
+build := build
 home := $(build)/windows/python
-# A profile that compiles fast. That of an archive to give away is `release`.
+# A profile that compiles fast. That of an archive to give away is `dist`.
 profile := $(or $(READPAST_PROFILE),quick)
 
 .DEFAULT_GOAL := windows
@@ -16,7 +16,7 @@ SHELL := /bin/bash
 
 $(build)/windows/conformance: windows.mk $(home)/stamp
 	@printf '%s\n' '#!/usr/bin/env bash' \
-	    'exec "$(root)/.ci/wine.sh" "$(home)/python.exe" "$(CURDIR)/conformance" "$$@" 2> >(exec cat >&2)' >$@
+	    'exec "$(CURDIR)/$(root)/.ci/wine.sh" "$(CURDIR)/$(home)/python.exe" "$(CURDIR)/conformance" "$$@" 2> >(exec cat >&2)' >$@
 	@chmod +x $@
 
 wheel: FORCE
@@ -24,9 +24,9 @@ wheel: FORCE
 	@echo 'wheel for Windows ($(profile))'
 	@package/wheel.sh $(build)/windows/wheels --target x86_64-pc-windows-gnu --profile $(profile)
 
-# As a user installs it, but from files that are here.
+# As a user installs it, from files that are here.
 $(home)/stamp: wheel
-	@echo '$(home:$(CURDIR)/%=%)'
+	@echo '$(home)'
 	@rm -rf $(home)
 	@cp -r $(runtimes)/python $(home)
 	@$(root)/.ci/wine.sh --make
