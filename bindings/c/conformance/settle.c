@@ -77,7 +77,7 @@ static cJSON *answer_with(readpast_status status, readpast_error error, const re
 cJSON *call_enqueue(const cJSON *request) {
     struct list list = list_of(request, "items");
     readpast_new_item *items = room_for(list, sizeof *items);
-    char **columns = room_for(list, sizeof *columns);
+    char **columns = (char **)room_for(list, sizeof *columns);
     int32_t i = 0;
     const cJSON *each;
     cJSON_ArrayForEach(each, list.array) {
@@ -114,7 +114,7 @@ cJSON *call_enqueue(const cJSON *request) {
     }
     for (i = 0; i < list.count; i++)
         cJSON_free(columns[i]);
-    free(columns);
+    free((void *)columns);
     free(items);
     readpast_receipts_free(receipts);
     return answer;

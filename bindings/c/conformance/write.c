@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAMED(prefix, name)                                                                                            \
-    { prefix##name, #name }
+#define NAMED(prefix, name) {prefix##name, #name}
 struct named {
     int32_t number;
     const char *name;

@@ -48,7 +48,7 @@ int main() {
     try {
         adapter adapter;
         for (std::string line; std::getline(std::cin, line);)
-            std::cout << adapter.answer(json::parse(line)).dump() << std::endl;
+            std::cout << adapter.answer(json::parse(line)).dump() << '\n';
         return EXIT_SUCCESS;
     } catch (const std::exception &failure) {
         std::cerr << "conformance: " << failure.what() << '\n';

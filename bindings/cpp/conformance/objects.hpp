@@ -17,12 +17,12 @@ public:
     /// A name given again is the new object's.
     void keep(const std::string &name, Object made) {
         auto object = std::make_shared<const Object>(std::move(made));
-        const std::lock_guard<std::mutex> guard(lock_);
+        const std::scoped_lock guard(lock_);
         objects_[name].swap(object);
     }
 
     std::shared_ptr<const Object> get(const std::string &name) const {
-        const std::lock_guard<std::mutex> guard(lock_);
+        const std::scoped_lock guard(lock_);
         const auto found = objects_.find(name);
         if (found == objects_.end())
             throw readpast::error(readpast::status::invalid_handle, "nothing is called " + name + " any more");
@@ -30,13 +30,14 @@ public:
     }
 
     void let_go(const std::string &name) {
-        const std::lock_guard<std::mutex> guard(lock_);
+        const std::scoped_lock guard(lock_);
         objects_.erase(name);
     }
 
     std::vector<std::shared_ptr<const Object>> all() const {
-        const std::lock_guard<std::mutex> guard(lock_);
+        const std::scoped_lock guard(lock_);
         std::vector<std::shared_ptr<const Object>> found;
+        found.reserve(objects_.size());
         for (const auto &[name, object] : objects_)
             found.push_back(object);
         return found;

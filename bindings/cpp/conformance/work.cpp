@@ -52,20 +52,20 @@ answer follow(const json &script, readpast::job &job) {
 struct counts {
     int until;
     readpast::worker &worker;
-    std::mutex lock = {};
+    std::mutex lock = {}; // NOLINT(readability-redundant-member-init): gcc misses it in the braces below
     int handled = 0, at_once = 0, most_at_once = 0;
 };
 
 class counted {
 public:
     explicit counted(counts &all) : all_(all) {
-        const std::lock_guard<std::mutex> guard(all_.lock);
+        const std::scoped_lock guard(all_.lock);
         all_.most_at_once = std::max(++all_.at_once, all_.most_at_once);
     }
     counted(const counted &) = delete;
     counted &operator=(const counted &) = delete;
     ~counted() {
-        const std::lock_guard<std::mutex> guard(all_.lock);
+        const std::scoped_lock guard(all_.lock);
         all_.at_once--;
         if (++all_.handled == all_.until)
             all_.worker.stop();

@@ -12,7 +12,7 @@ using readpast::batch;
 using readpast::status;
 
 template <class Owner>
-constexpr bool moves_only = std::is_nothrow_move_constructible_v<Owner> &&std::is_nothrow_move_assignable_v<Owner> &&
+constexpr bool moves_only = std::is_nothrow_move_constructible_v<Owner> && std::is_nothrow_move_assignable_v<Owner> &&
                             !std::is_copy_constructible_v<Owner> && !std::is_copy_assignable_v<Owner>;
 
 static_assert(moves_only<readpast::config> && moves_only<readpast::queue> && moves_only<batch>);

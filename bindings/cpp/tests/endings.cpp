@@ -74,8 +74,7 @@ TEST_CASE("a worker does not need the queue that it was made of") {
     readpast::worker worker(*queue);
     queue.reset();
     std::atomic<int> handled = 0;
-    run(
-        worker, [&](job & /*unused*/) { ++handled; }, [&] { return handled == 1; });
+    run(worker, [&](job & /*unused*/) { ++handled; }, [&] { return handled == 1; });
 }
 
 TEST_CASE("a failure that nobody mends ends the run") {

@@ -31,7 +31,7 @@ TEST_CASE("an error says what is known") {
     CHECK(copy.retryable());
     CHECK(copy.operation() == "an identity");
 
-    readpast::error first(status::closed, "it is closed");
+    readpast::error const first(status::closed, "it is closed");
     // NOLINTBEGIN(performance-move-const-arg,bugprone-use-after-move): that it is none is what is looked at
     const readpast::error second = std::move(first);
     CHECK(first.sqlstate() == second.sqlstate());

@@ -36,7 +36,7 @@ TEST_CASE("each item is handled once") {
     run(
         worker,
         [&](const readpast::item &item) {
-            const std::lock_guard<std::mutex> guard(lock);
+            const std::scoped_lock guard(lock);
             handled.emplace(*item.text("Payload"));
             threads.insert(std::this_thread::get_id());
         },
@@ -63,7 +63,7 @@ std::optional<settlement> do_what_it_says(job &job) {
     if (payload == "cancel")
         return job.settle(action::cancel);
     if (payload == "step") {
-        const auto before = job.complete("of before the step");
+        auto before = job.complete("of before the step");
         CHECK(job.step("rendered") == status::ok);
         CHECK(job.step("sent") == status::ok);
         CHECK_FALSE(job.lost());
@@ -214,7 +214,7 @@ TEST_CASE("a handler learns that its item is lost") {
     std::mutex lock;
     std::vector<std::string> notices;
     worker.on_log([&](const readpast::log_entry &entry) {
-        const std::lock_guard<std::mutex> guard(lock);
+        const std::scoped_lock guard(lock);
         if (entry.level == readpast::log_level::warning)
             notices.emplace_back(entry.text);
     });
@@ -229,7 +229,7 @@ TEST_CASE("a handler learns that its item is lost") {
             was_lost = true;
         },
         [&] {
-            const std::lock_guard<std::mutex> guard(lock);
+            const std::scoped_lock guard(lock);
             return !notices.empty();
         });
     CHECK(was_lost);

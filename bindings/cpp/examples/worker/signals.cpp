@@ -16,7 +16,7 @@ stop_on_signal::stop_on_signal(readpast::worker &worker) : worker_(worker) {
 
 stop_on_signal::~stop_on_signal() {
     {
-        const std::lock_guard<std::mutex> guard(lock_);
+        const std::scoped_lock guard(lock_);
         finished_ = true;
     }
     pthread_kill(thread_.native_handle(), SIGINT); // wakes it: nothing else is done with the signal
@@ -27,7 +27,7 @@ void stop_on_signal::wait() {
     for (bool stopping = false;;) {
         int number = 0;
         sigwait(&signals_, &number);
-        const std::lock_guard<std::mutex> guard(lock_);
+        const std::scoped_lock guard(lock_);
         if (finished_)
             return;
         if (stopping && number == SIGINT)

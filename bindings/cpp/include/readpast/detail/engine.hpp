@@ -40,7 +40,7 @@ public:
 
     /// Once. False when it has been started, or stopped.
     bool start() {
-        const std::lock_guard<std::mutex> guard(lock_);
+        const std::scoped_lock guard(lock_);
         if (stopped_ || handle_)
             return false;
         readpast_worker_options made = READPAST_WORKER_OPTIONS_INIT;
@@ -54,19 +54,19 @@ public:
 
     /// It is time to end. Once and for all.
     void stop() noexcept {
-        const std::lock_guard<std::mutex> guard(lock_);
+        const std::scoped_lock guard(lock_);
         stopped_ = true;
         readpast_worker_stop(handle_.get(), nullptr);
     }
 
     [[nodiscard]] bool stopping() const noexcept {
-        const std::lock_guard<std::mutex> guard(lock_);
+        const std::scoped_lock guard(lock_);
         return stopped_ || (handle_ && readpast_worker_is_stopping(handle_.get()) != 0);
     }
 
     /// Null until it has started.
     [[nodiscard]] readpast_worker get() const noexcept {
-        const std::lock_guard<std::mutex> guard(lock_);
+        const std::scoped_lock guard(lock_);
         return handle_.get();
     }
 
@@ -74,7 +74,7 @@ public:
     template <class Observer, class What> void tell(const Observer &observer, const What &what) {
         if (!observer)
             return;
-        const std::lock_guard<std::mutex> guard(telling_);
+        const std::scoped_lock guard(telling_);
         try {
             observer(what);
         } catch (...) {
@@ -111,7 +111,7 @@ public:
 
     /// Throws what an observer has thrown first.
     void rethrow() {
-        const std::lock_guard<std::mutex> guard(telling_);
+        const std::scoped_lock guard(telling_);
         if (thrown_)
             std::rethrow_exception(thrown_);
     }
