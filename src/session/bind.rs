@@ -38,7 +38,8 @@ fn one(param: Param<'_>) -> Box<dyn InputParameter> {
             value: VarWCharBox::from_vec(to_utf16(text)),
             data_type: DataType::WVarchar { length: None },
         }),
-        Param::Integer(number) => Box::new(number),
+        // With an indicator: a plain integer has none, which ODBC allows and Wine 10 dereferences all the same.
+        Param::Integer(number) => Box::new(Some(number).into_parameter()),
         Param::OptionalInteger(number) => Box::new(number.into_parameter()),
     }
 }

@@ -167,7 +167,7 @@ fn items_go_in_and_are_worked_on() {
 
     // 65 is EX_DATAERR here too.
     let work = ["work", "Mail", "--jobs", "2", "--until-empty", "--", "cmd", "/c"];
-    let script = "echo %READPAST_ATTEMPT% & if %READPAST_COL_RECIPIENT%==b exit 65";
+    let script = "echo %READPAST_ATTEMPT% & if \"%READPAST_COL_RECIPIENT%\"==\"b\" exit 65";
     let done = shell.run(&[&work[..], &[script]].concat());
     says(&done, 0, &["1 completed", "1 failed"]);
     assert_eq!(shell.states(), "Completed1 Failed1");
