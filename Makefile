@@ -1,13 +1,14 @@
 # Two commands are enough: `make demo` to see it work, `make test` to check everything. Both set up what they need.
 
+users_path := $(PATH)
 languages := c cpp csharp python go rust
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo workers test test-core test-browser test-callers test-deep test-windows $(languages:%=test-%) bench lint semver \
-    verify-sqlserver package install clean
+.PHONY: help setup demo workers test test-core test-browser test-callers test-deep test-fresh test-windows $(languages:%=test-%) \
+    bench lint semver verify-sqlserver package install install-library clean
 
-# What .ci/setup.sh had to install itself.
-export PATH := $(CURDIR)/.local/go/bin:$(PATH)
+# Tools that .ci/setup.sh installed itself.
+export PATH := $(CURDIR)/.local/go/bin:$(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 # Of each target line below, its name and the sentence after the two number signs.
 help: ## Lists these targets.
@@ -22,7 +23,7 @@ setup: ## Installs what is missing: apt packages, both ODBC drivers, the SQL lin
 demo: ## Runs the demo on a throw-away PostgreSQL, or on the database that READPAST_CONNECTION names.
 	@.ci/setup.sh core $(if $(findstring SQL Server,$(READPAST_CONNECTION)),drivers)
 	@.ci/stage.sh --quick
-	@$(MAKE) --no-print-directory -C bindings/c demo READPAST_PREFIX='$(CURDIR)/.local/quick'
+	@$(MAKE) --no-print-directory -C bindings/c demo READPAST_PREFIX=../../.local/quick
 	@if [ -n "$$READPAST_CONNECTION" ]; then \
 	    export ODBCSYSINI="$${ODBCSYSINI:-$(CURDIR)/.local/odbc}"; \
 	    bindings/c/demo.sh; \
@@ -59,10 +60,15 @@ $(languages:%=test-%): test-%: ## A binding's own part of `make test`.
 	@.ci/setup.sh $*
 	@.ci/test.sh $*
 
-test-deep: ## What takes long: the oldest Rust, miri and the address sanitizer on the C functions, cargo-deny.
+test-fresh: ## Bare machines (Debian 12 and 13): the demo twice, the second time without network, and README's quick start.
+	@.ci/setup.sh fresh
+	@.ci/fresh.sh
+
+test-deep: ## What takes long: the oldest and the newest Rust, miri and the address sanitizer on the C functions, cargo-deny.
 	@.ci/setup.sh core
 	@.ci/deep.sh
 
+bench: export READPAST_PROFILE := dist
 bench: setup workers ## Measures throughput, and what each language adds to it, on a throw-away PostgreSQL that syncs to disk.
 	@benches/peers/setup.sh
 	.ci/with_cluster.sh cargo bench
@@ -85,7 +91,14 @@ package: ## Makes and tries the files of a release, for Linux and Windows, in ta
 	@.ci/with_cluster.sh .ci/package/all.sh
 
 install: ## Installs the command readpast into ~/.cargo/bin.
-	cargo install --locked --path .
+	@.ci/setup.sh build
+	@cargo install --locked --path .
+	@PATH='$(users_path)' command -v readpast >/dev/null || \
+	    echo 'Your shell does not look there yet: export PATH="$$HOME/.cargo/bin:$$PATH"'
+
+install-library: ## Installs library, header, readpast.pc and CMake package into PREFIX, by default /usr/local.
+	@.ci/setup.sh build
+	@.ci/stage.sh '$(or $(PREFIX),/usr/local)'
 
 clean: ## Removes everything that was built or installed below this directory; apt packages stay.
 	cargo clean
