@@ -3,7 +3,7 @@
 languages := c cpp csharp python go rust
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo workers test test-core test-browser test-callers test-deep test-windows $(languages:%=test-%) bench lint semver \
+.PHONY: help setup demo postgres postgres-stop workers test test-core test-browser test-callers test-deep test-windows $(languages:%=test-%) bench lint semver \
     verify-sqlserver package install clean
 
 # What .ci/setup.sh had to install itself.
@@ -29,6 +29,13 @@ demo: ## Runs the demo on a throw-away PostgreSQL, or on the database that READP
 	else \
 	    .ci/with_cluster.sh bindings/c/demo.sh; \
 	fi
+
+postgres: ## Starts a throw-away PostgreSQL to try things on; its connection string is in .local/postgres/connection.
+	@.ci/setup.sh core
+	@.ci/postgres.sh start
+
+postgres-stop: ## Stops and deletes it.
+	@.ci/postgres.sh stop
 
 # The library first: all of them link it, or pack it.
 workers: setup ## Builds the library and the workers of all languages; later demos then include them.
