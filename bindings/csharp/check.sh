@@ -23,6 +23,8 @@ complaints=$(gendarme --quiet --config gendarme.xml --set readpast --ignore gend
     exit 2
 }
 export READPAST_HEADER=$PWD/../../include/readpast.h
+step 'first queue'
+../check_first_queue.sh build/first_queue
 run_tests() {
     (cd build && nunit-console -nologo -nothread -domain=None Readpast.Tests.dll)
 }

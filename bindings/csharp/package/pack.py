@@ -89,6 +89,7 @@ def main(directory: Path) -> None:
     parts["_rels/.rels"] = RELATIONS.format_map(escaped).encode()
     types = content_types([path for path in parts if path != "_rels/.rels"])
 
+    directory.mkdir(parents=True, exist_ok=True)
     package = directory / f"{values['PackageId']}.{values['Version']}.nupkg"
     with zipfile.ZipFile(package, "w", zipfile.ZIP_DEFLATED) as archive:
         for path, content in [("[Content_Types].xml", types.encode()), *parts.items()]:
