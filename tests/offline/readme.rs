@@ -89,6 +89,8 @@ fn what_the_pages_copy_is_up_to_date() {
     let mut copies: Vec<_> = [("settings", settings()), ("statuses", statuses()), ("metrics", metrics())]
         .map(|(name, text)| ("docs/reference.md".to_owned(), name.to_owned(), text))
         .into();
+    let (python, language, longest) = FIRST[3];
+    copies.push(("README.md".to_owned(), python.to_owned(), program(python, language, longest)));
     copies.extend(
         FIRST.map(|(path, language, longest)| (page_of(path), path.to_owned(), program(path, language, longest))),
     );
