@@ -39,7 +39,12 @@ impl Shell {
     /// With nothing installed. The command has the patience of the tests, as far as the test says nothing else: on a busy
     /// machine its own may not be enough.
     pub fn empty() -> Self {
-        let shell = Self { db: Scratch::empty(), folder: folder("cli") };
+        Self::of(Scratch::empty())
+    }
+
+    /// The same in a database that the test has made.
+    pub fn of(db: Scratch) -> Self {
+        let shell = Self { db, folder: folder("cli") };
         fs::create_dir_all(shell.folder.join(".config/readpast")).unwrap();
         shell.write(".config/readpast/config.toml", &patience());
         shell
