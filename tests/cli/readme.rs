@@ -1,8 +1,6 @@
 //! The README's first steps, done as they stand there.
 
 use crate::shell::Shell;
-use std::path::Path;
-use std::process::{Command, Stdio};
 
 /// The commands between the marks of its first steps: those that set up, and those of a first queue.
 fn commands() -> [&'static str; 2] {
@@ -20,17 +18,7 @@ fn the_first_steps_work_as_written() {
     let [set_up, commands] = commands();
     assert!(set_up.contains("export READPAST_CONNECTION="), "{set_up}");
 
-    let readpast = Path::new(env!("CARGO_BIN_EXE_readpast")).parent().unwrap().display();
-    let bare = shell.command(&[]);
-    let output = Command::new("sh")
-        .args(["-euc", commands])
-        .envs(bare.get_envs().filter_map(|(name, value)| Some((name, value?))))
-        .env("PATH", format!("{readpast}:{}", std::env::var("PATH").unwrap()))
-        .env("TMPDIR", &shell.folder)
-        .current_dir(&shell.folder)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
+    let output = shell.program("sh").args(["-euc", commands]).output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success() && err.contains("1 completed"), "{output:?}");
     assert!(out.contains("Email to a@example.org: Hello"), "{out}");

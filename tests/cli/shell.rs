@@ -82,6 +82,19 @@ impl Shell {
         command
     }
 
+    /// Another program, with the same connection, and with the command on its path.
+    pub fn program(&self, name: &str) -> Command {
+        let readpast = Path::new(env!("CARGO_BIN_EXE_readpast")).parent().unwrap();
+        // Debian keeps those of PostgreSQL off the path.
+        let folders = [Some(readpast.into()), env::var_os("READPAST_PG_BIN").map(PathBuf::from)];
+        let path = env::var_os("PATH").unwrap_or_default();
+        let path = env::join_paths(folders.into_iter().flatten().chain(env::split_paths(&path))).unwrap();
+        let mut command = Command::new(name);
+        command.envs(self.command(&[]).get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.env("PATH", path).env("TMPDIR", &self.folder).current_dir(&self.folder).stdin(Stdio::null());
+        command
+    }
+
     /// Runs it to its end.
     pub fn run(&self, arguments: &[&str]) -> Done {
         Done::of(self.command(arguments).output().unwrap())
