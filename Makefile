@@ -3,7 +3,7 @@
 languages := c cpp csharp python go rust
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo postgres postgres-stop workers test test-core test-browser test-callers test-deep test-windows $(languages:%=test-%) bench lint semver \
+.PHONY: help setup demo postgres postgres-stop workers test test-core test-browser test-callers test-deep test-windows $(languages:%=test-%) bench manual lint semver \
     verify-sqlserver package install clean
 
 # What .ci/setup.sh had to install itself.
@@ -73,6 +73,10 @@ test-deep: ## What takes long: the oldest Rust, miri and the address sanitizer o
 bench: setup workers ## Measures throughput, and what each language adds to it, on a throw-away PostgreSQL that syncs to disk.
 	@benches/peers/setup.sh
 	.ci/with_cluster.sh cargo bench
+
+manual: ## Builds the pages into a site with contents and a search, target/manual/site.
+	@.ci/setup.sh manual
+	@.ci/manual.sh
 
 lint: ## Runs the checks that need no database server.
 	@.ci/setup.sh lint

@@ -4,9 +4,9 @@
 #
 #   setup.sh           everything, as `make test` needs it
 #   setup.sh PART...   what the parts need: core (Rust, C compiler, PostgreSQL and its driver: the demo), drivers (the
-#                      Microsoft driver), lint (of shell and SQL), browser (Chromium and its driver), callers (drivers
-#                      that tests call procedures by: psycopg, pyodbc, pgx, JDBC), windows (MinGW and Wine, with Python
-#                      and .NET for Windows), and the languages c, cpp, csharp, python, go, rust
+#                      Microsoft driver), lint (of shell and SQL), manual (mkdocs), browser (Chromium and its driver),
+#                      callers (drivers that tests call procedures by: psycopg, pyodbc, pgx, JDBC), windows (MinGW and
+#                      Wine, with Python and .NET for Windows), and the languages c, cpp, csharp, python, go, rust
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -16,7 +16,7 @@ readonly msodbcsql=$root/.local/msodbcsql18
 readonly tsql_parser=$root/.local/tsql_parser
 readonly odbc=$root/.local/odbc
 readonly log=$root/.local/setup.log
-readonly parts=(core drivers lint browser callers c cpp csharp python go rust windows)
+readonly parts=(core drivers lint manual browser callers c cpp csharp python go rust windows)
 [ $# -gt 0 ] || set -- "${parts[@]}"
 readonly asked=" core $* "
 oldest_rust=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
@@ -77,6 +77,7 @@ install_packages() {
     # krb5, gssapi and ltdl are linked by the Microsoft driver; libssl (from openssl) it opens when it connects.
     ! needs drivers || packages+=(libgssapi-krb5-2 libkrb5-3 libltdl7 openssl python3-venv)
     ! needs lint || packages+=(python3-venv shellcheck)
+    ! needs manual || packages+=(python3-venv)
     ! needs browser || packages+=(chromium chromium-driver python3-venv)
     ! needs callers || packages+=(curl python3-venv)
     # Any JDK will do.
@@ -183,6 +184,18 @@ install_sqlfluff() {
     say sqlfluff "installing into ${venv#"$root/"}"
     quietly "$venv/bin/python" -m pip install --disable-pip-version-check --requirement .ci/requirements.txt
     cp .ci/requirements.txt "$venv/requirements.txt"
+}
+
+install_manual() {
+    local wanted=.ci/manual/requirements.txt place=$root/.local/manual
+    if cmp --silent "$wanted" "$place/requirements.txt"; then
+        say mkdocs present
+        return
+    fi
+    say mkdocs "installing into ${place#"$root/"}"
+    quietly /usr/bin/python3 -m venv --clear "$place"
+    quietly "$place/bin/python" -m pip install --disable-pip-version-check --require-hashes --requirement "$wanted"
+    cp "$wanted" "$place/requirements.txt"
 }
 
 # What drives the browser has an environment of its own: it brings much along.
@@ -383,6 +396,7 @@ install_packages
 install_rust
 if needs drivers || needs lint || needs csharp || needs go || needs callers || needs windows; then make_venv; fi
 ! needs lint || install_sqlfluff
+if needs lint || needs manual; then install_manual; fi
 # The .NET that it runs on runs C#'s tests too.
 if needs lint || needs csharp; then install_tsql_parser; fi
 ! needs browser || install_selenium
