@@ -17,6 +17,8 @@ compgen -G 'target/tsql/*.sql' >/dev/null || {
 }
 # What the pages show.
 cp tests/documents/queue_four.sql_server.sql target/tsql/
+awk '/^```/ { within = /^```tsql$/; name = FILENAME; gsub("/", "_", name); file = "target/tsql/" name "_" FNR ".sql"; next }
+    within { print >file }' docs/*.md sql/*.md
 if [ ! -d .local/tsql_parser ]; then
     echo "lint_tsql: Microsoft's parser is not installed (.ci/setup.sh says why): left out"
     exit
