@@ -7,7 +7,9 @@ class FirstQueue
     static void Main()
     {
         var options = new QueueOptions(Environment.GetEnvironmentVariable("READPAST_CONNECTION"));
-        Queue.Install(options, @"{""queue"": ""Mail"", ""columns"": [{""name"": ""Recipient"", ""type"": ""text(254)""}]}");
+        Queue.Install(options, @"
+            queue = ""Mail""
+            columns = [{ name = ""Recipient"", type = ""text(254)"" }]");
         using (var queue = Queue.Open(options, "Mail"))
         {
             queue.Enqueue(new NewItem(new Dictionary<string, object> { { "Recipient", "a@example.org" } }));

@@ -37,7 +37,7 @@ namespace Readpast
         /// </summary>
         public string Due { get; set; }
 
-        /// <summary>The values of the queue's own columns, as a JSON object. Null: each has its default, or NULL.</summary>
+        /// <summary>The queue's own columns, a JSON object. Null: each has its default, or NULL.</summary>
         public string ColumnsJson { get; set; }
 
         /// <summary>
