@@ -70,6 +70,11 @@ write_pkg_config() {
 # Before 1.0 each minor version is an ABI of its own: libreadpast.so.0.1.
 install_whole() {
     local soname=libreadpast.so.${version%.*} built=${CARGO_TARGET_DIR:-target}/release native
+    # Before minutes are spent.
+    if ! { mkdir -p "$prefix"/{include,lib,share} 2>/dev/null && [ -w "$prefix/lib" ] && [ -w "$prefix/include" ]; }; then
+        echo "stage: you may not write to $prefix: name another prefix, like ~/.local" >&2
+        exit 1
+    fi
     say library "installing into ${prefix#"$root/"}"
     quietly cargo rustc --release --locked --no-default-features --lib --crate-type cdylib,staticlib -- \
         -C "link-arg=-Wl,-soname,$soname" --print native-static-libs
