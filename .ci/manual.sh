@@ -29,4 +29,4 @@ if grep --recursive --include='*.html' --extended-regexp '<(script|link|img|ifra
     echo "manual: this would be loaded from elsewhere: $(head -n 3 "$built/elsewhere")" >&2
     exit 1
 fi
-echo "The manual: $built/site/index.html"
+echo "The manual: $built/site/index.html; with its search: python3 -m http.server --directory $built/site"
