@@ -4,8 +4,8 @@ users_path := $(PATH)
 languages := c cpp csharp python go rust
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo workers test test-core test-browser test-callers test-deep test-fresh test-windows $(languages:%=test-%) \
-    bench lint semver verify-sqlserver package install install-library clean
+.PHONY: help setup demo postgres postgres-stop workers test test-core test-browser test-callers test-deep test-fresh test-windows \
+    $(languages:%=test-%) bench manual lint semver verify-sqlserver package install install-library clean
 
 # Tools that .ci/setup.sh installed itself.
 export PATH := $(CURDIR)/.local/go/bin:$(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
@@ -30,6 +30,13 @@ demo: ## Runs the demo on a throw-away PostgreSQL, or on the database that READP
 	else \
 	    .ci/with_cluster.sh bindings/c/demo.sh; \
 	fi
+
+postgres: ## Starts a throw-away PostgreSQL to try things on; its connection string is in .local/postgres/connection.
+	@.ci/setup.sh core
+	@.ci/postgres.sh start
+
+postgres-stop: ## Stops and deletes it.
+	@.ci/postgres.sh stop
 
 # The library first: all of them link it, or pack it.
 workers: setup ## Builds the library and the workers of all languages; later demos then include them.
@@ -72,6 +79,10 @@ bench: export READPAST_PROFILE := dist
 bench: setup workers ## Measures throughput, and what each language adds to it, on a throw-away PostgreSQL that syncs to disk.
 	@benches/peers/setup.sh
 	.ci/with_cluster.sh cargo bench
+
+manual: ## Builds the pages into a site with contents and a search, target/manual/site.
+	@.ci/setup.sh manual
+	@.ci/manual.sh
 
 lint: ## Runs the checks that need no database server.
 	@.ci/setup.sh lint

@@ -15,6 +15,8 @@ fi
 compgen -G 'target/tsql/*.sql' >/dev/null || fail 'cargo test --test offline wrote no script to target/tsql'
 # What the pages show.
 cp tests/documents/queue_four.sql_server.sql target/tsql/
+awk '/^```/ { within = /^```tsql$/; name = FILENAME; gsub("/", "_", name); file = "target/tsql/" name "_" FNR ".sql"; next }
+    within { print >file }' docs/*.md sql/*.md
 if [ ! -d .local/tsql_parser ]; then
     echo "lint_tsql: Microsoft's parser is not installed (.ci/setup.sh says why): left out"
     exit

@@ -140,6 +140,7 @@ says 'second'
 ! grep --quiet 'went on' "$dir/said" || fail 'it reports success'
 
 # A script ends with a sentence, wherever it fails: in a function, in a pipe, in a subshell that it waits for.
+# shellcheck disable=SC2016 # the script in there runs it
 for failing in 'false' 'grep -q x </dev/null | cat' 'value=$(false)' '(exit 3)'; do
     printf '%s\n' 'source .ci/common.sh' 'doing="the step"' "one() { $failing; }" 'one' >"$dir/script"
     status=0

@@ -4,8 +4,8 @@
 #
 #   setup.sh           everything, as `make test` needs it
 #   setup.sh PART...   the needs of these parts: build (Rust, C compiler, unixODBC), core (the same, with PostgreSQL and its
-#                      driver: the demo), drivers (the Microsoft driver), lint (of shell and SQL), browser (Chromium and its
-#                      driver), callers (drivers that tests call procedures by: psycopg, pyodbc, pgx, JDBC), windows (MinGW
+#                      driver: the demo), drivers (the Microsoft driver), lint (of shell and SQL), manual (mkdocs), browser (Chromium
+#                      and its driver), callers (drivers that tests call procedures by: psycopg, pyodbc, pgx, JDBC), windows (MinGW
 #                      and Wine, with Python and .NET for Windows), fresh (bare machines: debootstrap), and the languages
 #                      c, cpp, csharp, python, go, rust
 # shellcheck source=.ci/common.sh
@@ -19,7 +19,7 @@ done
 # shellcheck disable=SC2034 # the parts read these
 readonly venv=$root/.local/venv msodbcsql=$root/.local/msodbcsql18 tsql_parser=$root/.local/tsql_parser odbc=$root/.local/odbc
 log=$root/.local/setup.log
-readonly parts=(build core drivers lint browser callers c cpp csharp python go rust windows fresh)
+readonly parts=(build core drivers lint manual browser callers c cpp csharp python go rust windows fresh)
 [ $# -gt 0 ] || set -- "${parts[@]}"
 for part; do
     [[ " ${parts[*]} " == *" $part "* ]] || fail "there is no part \"$part\"; there are: ${parts[*]}"
@@ -32,7 +32,7 @@ readonly asked
 needs() { [[ $asked == *" $1 "* ]]; }
 needs_checks() { [[ ! $asked =~ ^\ ((build|core|fresh)\ )+$ ]]; }
 needs_python() { needs drivers || needs lint || needs browser || needs callers || needs c || needs cpp || needs csharp ||
-    needs go || needs python || needs windows; }
+    needs go || needs manual || needs python || needs windows; }
 
 print_versions() {
     doing='versions'
@@ -59,6 +59,7 @@ install_packages
 # The .NET that it runs on runs C#'s tests too.
 ! { needs lint || needs csharp; } || install_tsql_parser
 ! needs csharp || install_nunit
+! { needs lint || needs manual; } || install_manual
 ! needs browser || install_browser
 ! { needs go || needs callers; } || install_go
 ! needs callers || install_callers

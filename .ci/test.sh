@@ -30,6 +30,7 @@ lint() {
     # One of them asks for the licences of dependencies; two write the SQL that is read next.
     rm -rf target/sql target/tsql
     step 'offline tests' cargo test --test offline
+    step 'manual' .ci/manual.sh
     step 'rendered T-SQL' .ci/lint_tsql.sh --rendered
     step 'rendered SQL' .ci/lint_sql.sh --rendered
 }

@@ -505,7 +505,7 @@ typedef struct {
     int64_t delay_ms;
     /// When it is due, a UTC time like `"2026-11-21T08:30:00Z"`. NULL: now, or after `delay_ms`.
     const char *due;
-    /// The values of the queue's own columns, as a JSON object. NULL: all columns are NULL.
+    /// The values of the queue's own columns, as a JSON object. NULL: each has its `default`, or NULL.
     const char *columns_json;
     /// The W3C `traceparent` under which it is enqueued, for a queue whose description has `trace`; others ignore it. A malformed
     /// one is left out without an error. A value of the column in `columns_json` overrides it. NULL: none.

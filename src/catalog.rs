@@ -5,6 +5,7 @@ mod alias;
 mod fit;
 mod procedure;
 mod procedures;
+mod server;
 mod table;
 mod types;
 
@@ -13,6 +14,7 @@ pub(crate) use self::{
     fit::{fit, refuse_unfit},
     procedure::{Parameter, Procedure, bare, find_procedure},
     procedures::{Call, Meaning, Shape, claimer, shape},
+    server::{ServerFacts, server_facts},
     table::{Column, Index, Table, find_table},
     types::Family,
 };

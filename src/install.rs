@@ -1,5 +1,6 @@
 //! readpast's own objects in a schema: installed, upgraded, and checked.
 
+pub(crate) mod encoding;
 mod owners;
 
 use crate::config::Config;
@@ -30,6 +31,7 @@ pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
     // A description that was put together in a program has not been read, and so not been checked.
     spec.map(QueueSpec::check).transpose()?;
     let mut session = Session::open(config.clone().set("query.timeout_ms", INSTALL_TIMEOUT_MS)?)?;
+    encoding::warn(&mut session)?;
     let installed = session.transaction(|session| {
         let dialect = session.dialect();
         let lock = render::install_lock(&schema);

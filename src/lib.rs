@@ -6,13 +6,17 @@
 //! there is no runtime.
 //!
 //! ```no_run
-//! use readpast::{Action, Config, Queue, Settlement};
+//! use readpast::{Action, Columns, Config, NewItem, Queue, QueueSpec, Settlement};
 //! use std::time::Duration;
 //!
 //! # fn main() -> readpast::Result<()> {
 //! let mut config = Config::new();
 //! config.set("connection", "Driver={ODBC Driver 18 for SQL Server};Server=tcp:db,1433;Database=app;Uid=u;Pwd=p;")?;
+//! let spec = r#"{"queue": "Notification", "columns": [{"name": "Recipient", "type": "text(254)"}]}"#;
+//! readpast::install(&config, Some(&QueueSpec::from_json(spec)?))?; // a second time it changes nothing
 //! let queue = Queue::open(&config, "Notification")?;
+//! let columns = Columns::from_iter([("Recipient", "a@example.org")]);
+//! queue.enqueue(&[NewItem { columns, ..NewItem::default() }], None)?;
 //! loop {
 //!     let batch = queue.claim(100, Duration::from_secs(60))?;
 //!     let done: Vec<_> = batch.iter().map(|item| Settlement::new(&item, Action::Complete)).collect();

@@ -31,8 +31,15 @@ own_environment() {
     ! cmp --silent "$2" "$1/requirements.txt" || return 0
     say "$(basename "$1")" "installing into ${1#"$root/"}"
     make_venv "$1"
+    # Where one requirement has a hash, pip asks for all of them.
     quietly "$1/bin/python" -m pip install --disable-pip-version-check --requirement "$2"
     cp "$2" "$1/requirements.txt"
+}
+
+install_manual() {
+    doing='manual'
+    own_environment "$root/.local/manual" .ci/manual/requirements.txt
+    say manual present
 }
 
 install_browser() {

@@ -35,6 +35,9 @@ step 'demo and workers'
 step 'demo, second act'
 "${valgrind[@]}" build/demo -a 2 -n 500 "${slow[@]}" -w C=build/worker -w Another=build/worker -w Third=build/worker
 
+step 'first queue'
+../check_first_queue.sh build/first_queue
+
 step 'minimal worker'
 build/demo -s readpast -e -n 20
 # As a user runs it, who knows of the suppressions: what is possibly lost counts as well.

@@ -32,6 +32,9 @@ if [ -n "${READPAST_TEST_SQLSERVER:-}" ]; then
     READPAST_CONNECTION=$READPAST_TEST_SQLSERVER build/plain/tests --minimal
 fi
 
+step 'first queue'
+../check_first_queue.sh build/first_queue
+
 step 'a race that is ours is seen (threads)'
 build/plain/enqueue 2
 status=0

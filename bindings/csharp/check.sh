@@ -14,6 +14,8 @@ find . -name '*.cs' -not -path './build/*' -exec awk -f check_layout.awk {} +
     exit 2
 }
 export READPAST_HEADER=$PWD/../../include/readpast.h
+step 'first queue'
+../check_first_queue.sh build/first_queue
 run_tests() {
     (cd build && mono Runner.exe)
 }

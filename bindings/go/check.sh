@@ -48,6 +48,8 @@ run_tests() {
         (cd "$module" && GOEXPERIMENT=cgocheck2 go test -race -count=1 -timeout 60m -ldflags "-r '$prefix/lib'" .)
     done
 }
+step 'first queue'
+../check_first_queue.sh build/first_queue
 step 'tests on PostgreSQL'
 READPAST_CONNECTION=$READPAST_TEST_POSTGRES run_tests
 if [ -n "${READPAST_TEST_SQLSERVER:-}" ]; then

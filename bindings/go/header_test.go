@@ -163,11 +163,3 @@ func TestFiguresAreInTheOrderOfTheHeader(t *testing.T) {
 		equal(t, figures.Field(i).Type.Kind(), reflect.Int64)
 	}
 }
-
-func TestTheReadmeHasTheMinimalWorker(t *testing.T) {
-	readme := string(must(os.ReadFile("README.md"))(t))
-	example := string(must(os.ReadFile("examples/minimal_worker/main.go"))(t))
-	if !strings.Contains(readme, "```go\n"+example+"```\n") {
-		t.Error("README.md has another minimal worker than examples/minimal_worker")
-	}
-}

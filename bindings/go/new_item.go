@@ -19,7 +19,7 @@ type NewItem struct {
 	Due string
 	// Columns are the values of the queue's own columns, by name in any case: a Columns, or whatever else encoding/json
 	// makes an object of.
-	// json.RawMessage is taken as it is. Nil: all columns are NULL.
+	// json.RawMessage is taken as it is. Nil: each has its default, or NULL.
 	Columns any
 	// Traceparent is the W3C header in which it is enqueued, for a queue whose description has trace; others take no notice.
 	// What is malformed is left out, and is no error. Package readpastotel sets it.

@@ -27,6 +27,8 @@ pyright --warnings >build/pyright.log || {
     echo 'check: set READPAST_TEST_POSTGRES to an ODBC connection string, or run "make test" at the root' >&2
     exit 2
 }
+step 'first queue'
+../check_first_queue.sh build/first_queue
 step 'tests on PostgreSQL'
 READPAST_CONNECTION=$READPAST_TEST_POSTGRES python -X faulthandler -m pytest
 if [ -n "${READPAST_TEST_SQLSERVER:-}" ]; then

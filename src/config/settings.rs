@@ -122,7 +122,7 @@ pub const SETTINGS: [Setting; 26] = [
         kind: Kind::Number(10, 3_600_000),
         default: "5000",
         meaning: "How often claims also give back the items of dead workers. One claim of all in the queue does it, so the cost \
-                  does not grow with the workers. An item is back this long after its lease ran out, at the latest, if anybody claims.",
+                  does not grow with the workers. If anybody claims, an item is back at most this long after its lease has run out.",
     },
     Setting {
         key: "retention.interval_ms",

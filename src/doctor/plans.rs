@@ -44,7 +44,7 @@ pub(super) fn check(examined: &mut Examined, queue: &str, schema: &str, table: &
                 let (calls, reads) = (number(&rows, row, 1).unwrap_or(0), number(&rows, row, 2).unwrap_or(0));
                 if told.insert((procedure.clone(), deviation)) {
                     let what = format!("{deviation} ({calls} calls, {reads} pages read by each)");
-                    let remedy = "see \"The plan of each statement\" in docs/dba.md: mend the index, update the \
+                    let remedy = "see \"The plan of each statement\" in docs/locks.md: mend the index, update the \
                                   statistics, then sp_recompile the procedure";
                     examined.findings.push(Finding::warning("plan", &procedure, what, remedy));
                 }

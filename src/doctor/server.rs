@@ -1,37 +1,21 @@
 //! The server, the database's settings and the session's.
 
 use super::{Examined, Finding};
-use crate::catalog::{optional_text, text};
+use crate::catalog::{self, ServerFacts};
 use crate::dialect::Dialect;
 use crate::error::Result;
-use std::collections::HashMap;
-
-/// What the server says of itself, by name.
-struct Facts(HashMap<String, String>);
-
-impl Facts {
-    fn get(&self, name: &str) -> &str {
-        self.0.get(name).map_or("", String::as_str)
-    }
-
-    fn number(&self, name: &str) -> Option<i64> {
-        self.get(name).parse().ok()
-    }
-}
+use crate::install::encoding;
 
 pub(super) fn check(examined: &mut Examined) -> Result<()> {
-    let dialect = examined.session.dialect();
-    let rows = examined.session.execute(&dialect.query("ask/server")?, &[])?;
-    let facts =
-        Facts((0..rows.len()).filter_map(|row| Some((text(&rows, row, 0), optional_text(&rows, row, 1)?))).collect());
-    match dialect {
+    let facts = catalog::server_facts(&mut examined.session)?;
+    match examined.session.dialect() {
         Dialect::SqlServer => sql_server(&facts, &mut examined.findings),
         Dialect::Postgres => postgres(&facts, &mut examined.findings),
     }
     Ok(())
 }
 
-fn sql_server(facts: &Facts, findings: &mut Vec<Finding>) {
+fn sql_server(facts: &ServerFacts, findings: &mut Vec<Finding>) {
     let version = facts.get("version");
     let major: u32 = version.split('.').next().and_then(|major| major.parse().ok()).unwrap_or(0);
     // Azure SQL reports 12 for ever; its engine editions are 5 and up.
@@ -101,7 +85,7 @@ fn sql_server(facts: &Facts, findings: &mut Vec<Finding>) {
     login(facts, findings);
 }
 
-fn postgres(facts: &Facts, findings: &mut Vec<Finding>) {
+fn postgres(facts: &ServerFacts, findings: &mut Vec<Finding>) {
     let number = facts.number("version_num").unwrap_or(0);
     let shown = facts.get("version");
     findings.push(if number >= 130_000 {
@@ -127,13 +111,7 @@ fn postgres(facts: &Facts, findings: &mut Vec<Finding>) {
             format!("the session's isolation level is {level}: claims would fail instead of passing over locked rows");
         Finding::error("isolation", "session", what, "see what sets it behind the driver")
     });
-    match facts.get("encoding") {
-        "UTF8" => {}
-        encoding => {
-            let what = format!("the database's encoding is {encoding}: text with other characters cannot be stored");
-            findings.push(Finding::warning("encoding", database, what, "make the database with ENCODING 'UTF8'"));
-        }
-    }
+    findings.extend(encoding::check(facts));
     if let Some(seconds) = facts.number("oldest_transaction_seconds").filter(|seconds| *seconds > 300) {
         let what = format!(
             "a transaction has been open for {seconds} s: what workers update and delete meanwhile cannot be cleared away, \
@@ -154,7 +132,7 @@ fn postgres(facts: &Facts, findings: &mut Vec<Finding>) {
     login(facts, findings);
 }
 
-fn login(facts: &Facts, findings: &mut Vec<Finding>) {
+fn login(facts: &ServerFacts, findings: &mut Vec<Finding>) {
     let what = format!("checked as {} in the database {}", facts.get("login"), facts.get("database"));
     findings.push(Finding::ok("login", facts.get("login"), what));
 }
@@ -167,7 +145,7 @@ mod tests {
     fn found(facts: &[(&str, &str)]) -> Vec<Finding> {
         let facts = facts.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let mut findings = Vec::new();
-        sql_server(&Facts(facts), &mut findings);
+        sql_server(&ServerFacts(facts), &mut findings);
         findings
     }
 

@@ -27,7 +27,7 @@ pub struct readpast_new_item {
     pub delay_ms: i64,
     /// When it is due, a UTC time like `"2026-11-21T08:30:00Z"`. NULL: now, or after `delay_ms`.
     pub due: *const c_char,
-    /// The values of the queue's own columns, as a JSON object. NULL: all columns are NULL.
+    /// The values of the queue's own columns, as a JSON object. NULL: each has its `default`, or NULL.
     pub columns_json: *const c_char,
     /// The W3C `traceparent` under which it is enqueued, for a queue whose description has `trace`; others ignore it. A malformed
     /// one is left out without an error. A value of the column in `columns_json` overrides it. NULL: none.

@@ -14,7 +14,8 @@ pub struct NewItem {
     /// When it is due, a UTC time like `2026-11-21T08:30:00Z`; `None` is now.
     pub due: Option<String>,
     /// The values of the queue's own columns, by name; the case of letters does not matter where only one column fits. A
-    /// column that is left out is NULL. What a subtype has is an object, by the subtype's name.
+    /// column that is left out has the `default` of the description, and is NULL if there is none. What a subtype has is an
+    /// object, by the subtype's name.
     pub columns: Columns,
     /// The W3C `traceparent` in which it is enqueued, for a queue whose description has `trace`; other queues take no notice. What
     /// is malformed is left out. It gives way to a value of the column in `columns`.

@@ -19,8 +19,12 @@ def connect(connection_string: str) -> pyodbc.Connection:
     return connection
 
 
+class LostError(Exception):
+    """Somebody else has the item now: our work is undone."""
+
+
 def transfer(connection: pyodbc.Connection, worker: str) -> bool:
-    """Whether an item was due."""
+    """Whether an item was due and is done."""
     connection.autocommit = True  # a claim commits its own work, and refuses a transaction
     item = connection.execute(CLAIM, worker).fetchone()
     connection.autocommit = False
@@ -31,5 +35,5 @@ def transfer(connection: pyodbc.Connection, worker: str) -> bool:
         connection.execute("EXECUTE [readpast].Add_Notice_utx @amount = ?", item.amount)
         answer = connection.execute(SETTLE, item.Key, item.Token, worker, item.AttemptNum).fetchone()
         if answer.Answer != "OK":
-            connection.rollback()  # somebody else has the item now: our work is undone
+            raise LostError(answer.Answer)
     return True

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import threading
 import time
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import psycopg
 import pytest
 
-from psycopg_transfer import transfer
+from psycopg_transfer import LostError, transfer
 
 WORKER = "me"
 PUT = "SELECT * FROM readpast.add_{}_utx(amount_ => 10, work_ => %s)"
@@ -252,13 +252,26 @@ def test_the_lines_on_the_page_work(given: Given) -> None:
     assert given.one("SELECT COUNT(*) FROM readpast.notices") == 1
 
 
+def test_the_lines_on_the_page_work_where_text_comes_as_bytes(given: Given) -> None:
+    given = Given("transfer", given.connection)
+    given.put("a")
+    # As in a database whose encoding is SQL_ASCII.
+    with psycopg.connect(autocommit=True, client_encoding="SQL_ASCII") as connection:
+        assert connection.execute("SELECT 'OK'").fetchone() == (b"OK",)
+        assert transfer(connection, WORKER)
+    assert given.everything() == (90, ["Completed"])
+
+
 def test_the_lines_on_the_page_undo_the_work_on_an_item_that_was_lost(given: Given) -> None:
     given = Given("transfer", given.connection)
     given.put("a")
-    with psycopg.connect(autocommit=True) as connection, psycopg.connect() as holder:
+    with (
+        psycopg.connect(autocommit=True) as connection,
+        psycopg.connect() as holder,
+        ThreadPoolExecutor() as threads,
+    ):
         holder.execute("SELECT 1 FROM account FOR UPDATE")
-        thread = threading.Thread(target=transfer, args=(connection, WORKER))
-        thread.start()
+        working = threads.submit(transfer, connection, WORKER)
         # It is at its work: an operator cancels the item under its hands.
         deadline = time.monotonic() + 600
         while given.one(WAITS, connection.info.backend_pid) == 0:
@@ -266,7 +279,8 @@ def test_the_lines_on_the_page_undo_the_work_on_an_item_that_was_lost(given: Giv
         cancel = "SELECT readpast.modify_transfer_trx(enqueued_at, updated_at, 'Cancelled') FROM readpast.transfer"
         given.one(cancel)
         holder.rollback()
-        thread.join()
+        with pytest.raises(LostError):
+            working.result()
     assert given.everything() == (100, ["Cancelled"])
     assert given.one("SELECT COUNT(*) FROM readpast.notices") == 0
 

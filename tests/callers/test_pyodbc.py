@@ -6,17 +6,17 @@ import json
 import os
 import subprocess
 import sys
-import threading
 import time
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import pyodbc
 import pytest
 
-from pyodbc_transfer import connect, transfer
+from pyodbc_transfer import LostError, connect, transfer
 
 SERVER = os.environ.get("READPAST_CALLERS_SQLSERVER", "")
 pytestmark = pytest.mark.skipif(not SERVER, reason="READPAST_CALLERS_SQLSERVER is not set")
@@ -233,8 +233,8 @@ def test_the_lines_on_the_page_undo_the_work_on_an_item_that_was_lost(given: Giv
     given.connection.commit()
     one, holder = connect(SERVER), connect(SERVER)
     holder.execute("UPDATE account SET balance = balance WHERE id = 1")
-    thread = threading.Thread(target=transfer, args=(one, WORKER))
-    thread.start()
+    threads = ThreadPoolExecutor()
+    working = threads.submit(transfer, one, WORKER)
     # It cannot do its work yet: an operator cancels the item under its hands.
     deadline = time.monotonic() + 600
     item = None
@@ -247,7 +247,9 @@ def test_the_lines_on_the_page_undo_the_work_on_an_item_that_was_lost(given: Giv
     assert given.all(cancel, *item) == ["OK"]
     given.connection.commit()
     holder.rollback()
-    thread.join()
+    with pytest.raises(LostError):
+        working.result()
+    threads.shutdown()
     assert given.everything() == (100, ["Cancelled"])
     assert given.all("SELECT id FROM [readpast].notices") == []
     one.close()

@@ -2,6 +2,7 @@
 
 use crate::shell::{MAIL, Shell};
 use support::limit::patience;
+use support::scratch::Scratch;
 
 const TOML: &str = "queue = \"Mail\"\n[[columns]]\nname = \"Recipient\"\ntype = \"text(254)\"\n";
 
@@ -23,6 +24,20 @@ fn installing_twice_changes_nothing() {
     shell.ok(&["install", "mail.toml", "--schema", "elsewhere"]);
     assert_eq!(shell.look("SELECT COUNT(*) FROM elsewhere.mail"), "0");
     shell.run(&["stats", "Other", "--schema", "elsewhere"]).says(5, &["\"Other\"", "it has Mail"]);
+}
+
+#[test]
+fn a_database_without_an_encoding_is_named() {
+    let shell = Shell::of(Scratch::without_encoding());
+    shell.write("mail.toml", TOML);
+    for arguments in [&["install", "mail.toml"][..], &["doctor"]] {
+        let done = shell.run(arguments);
+        let told = format!("{}{}", done.out, done.err);
+        assert!(["warn", "SQL_ASCII", "ENCODING 'UTF8'"].iter().all(|word| told.contains(word)), "{done:?}");
+    }
+    let quiet = shell.run(&["install", "mail.toml", "--quiet"]);
+    assert_eq!((quiet.status, quiet.err.as_str()), (Some(0), ""));
+    assert_eq!(Shell::empty().run(&["install"]).err, "", "nothing is wrong there");
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod http;
 mod installing;
 mod operating;
 mod outcomes;
+mod pages;
 mod plugin;
 mod procedure;
 mod readme;

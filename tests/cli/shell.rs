@@ -39,7 +39,12 @@ impl Shell {
     /// With nothing installed. The command has the patience of the tests, as far as the test says nothing else: on a busy
     /// machine its own may not be enough.
     pub fn empty() -> Self {
-        let shell = Self { db: Scratch::empty(), folder: folder("cli") };
+        Self::of(Scratch::empty())
+    }
+
+    /// The same in a database that the test has made.
+    pub fn of(db: Scratch) -> Self {
+        let shell = Self { db, folder: folder("cli") };
         fs::create_dir_all(shell.folder.join(".config/readpast")).unwrap();
         shell.write(".config/readpast/config.toml", &patience());
         shell
@@ -74,6 +79,19 @@ impl Shell {
         }
         command.args(arguments).env("HOME", &self.folder).current_dir(&self.folder);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Another program, with the same connection, and with the command on its path.
+    pub fn program(&self, name: &str) -> Command {
+        let readpast = Path::new(env!("CARGO_BIN_EXE_readpast")).parent().unwrap();
+        // Debian keeps those of PostgreSQL off the path.
+        let folders = [Some(readpast.into()), env::var_os("READPAST_PG_BIN").map(PathBuf::from)];
+        let path = env::var_os("PATH").unwrap_or_default();
+        let path = env::join_paths(folders.into_iter().flatten().chain(env::split_paths(&path))).unwrap();
+        let mut command = Command::new(name);
+        command.envs(self.command(&[]).get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.env("PATH", path).env("TMPDIR", &self.folder).current_dir(&self.folder).stdin(Stdio::null());
         command
     }
 

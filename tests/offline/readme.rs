@@ -55,20 +55,25 @@ fn metrics() -> String {
     out
 }
 
-/// The least worker of each language, how its code blocks are marked, and how long the README may let it be.
-const WORKERS: [(&str, &str, usize); 6] = [
-    ("bindings/c/examples/minimal_worker.c", "c", 30),
-    ("bindings/cpp/examples/minimal_worker.cpp", "cpp", 16),
-    ("bindings/csharp/examples/minimal_worker.cs", "csharp", 16),
-    ("bindings/python/examples/minimal_worker.py", "python", 16),
-    ("bindings/go/examples/minimal_worker/main.go", "go", 30),
-    ("bindings/rust/examples/minimal_worker.rs", "rust", 16),
+/// With which the page of a language begins: how its code blocks are marked, and how long it may be.
+const FIRST: [(&str, &str, usize); 6] = [
+    ("bindings/c/examples/first_queue.c", "c", 42),
+    ("bindings/cpp/examples/first_queue.cpp", "cpp", 20),
+    ("bindings/csharp/examples/first_queue.cs", "csharp", 24),
+    ("bindings/python/examples/first_queue.py", "python", 12),
+    ("bindings/go/examples/first_queue/main.go", "go", 46),
+    ("bindings/rust/examples/first_queue.rs", "rust", 24),
 ];
 
-fn worker(path: &str, language: &str, longest: usize) -> String {
+fn program(path: &str, language: &str, longest: usize) -> String {
     let source = fs::read_to_string(root(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
-    assert!(source.lines().count() <= longest, "{path}: a worker takes {longest} lines at most");
+    assert!(source.lines().count() <= longest, "{path}: it takes {longest} lines at most");
     format!("```{language}\n{source}```\n")
+}
+
+/// The README of the language that a path lies in.
+fn page_of(path: &str) -> String {
+    format!("{}/README.md", path.split("/examples/").next().unwrap())
 }
 
 /// A worker over somebody else's driver, as `tests/callers` runs it.
@@ -81,42 +86,35 @@ const CALLERS: [(&str, &str); 4] = [
 
 #[test]
 fn what_the_pages_copy_is_up_to_date() {
-    let (csharp, language, longest) = WORKERS[2];
-    let mut copies = vec![
-        ("docs/reference.md", "settings".to_owned(), settings()),
-        ("docs/reference.md", "statuses".to_owned(), statuses()),
-        ("docs/reference.md", "metrics".to_owned(), metrics()),
-        ("README.md", csharp.to_owned(), worker(csharp, language, longest)),
-    ];
-    copies.extend(CALLERS.map(|(path, language)| ("docs/developer.md", path.to_owned(), worker(path, language, 60))));
+    let mut copies: Vec<_> = [("settings", settings()), ("statuses", statuses()), ("metrics", metrics())]
+        .map(|(name, text)| ("docs/reference.md".to_owned(), name.to_owned(), text))
+        .into();
+    let (python, language, longest) = FIRST[3];
+    copies.push(("README.md".to_owned(), python.to_owned(), program(python, language, longest)));
+    copies.extend(
+        FIRST.map(|(path, language, longest)| (page_of(path), path.to_owned(), program(path, language, longest))),
+    );
+    let callers = CALLERS.map(|(path, language)| (path.to_owned(), program(path, language, 60)));
+    copies.extend(callers.map(|(path, text)| ("docs/developer.md".to_owned(), path, text)));
     for (server, language) in [("sql_server", "tsql"), ("postgres", "sql")] {
         let path = format!("tests/documents/queue_four.{server}.sql");
-        let text = worker(&path, language, 80);
-        copies.push(("sql/ADOPT.md", path, text));
+        let text = program(&path, language, 80);
+        copies.push(("sql/ADOPT.md".to_owned(), path, text));
     }
     for (page, name, text) in copies {
-        let before = fs::read_to_string(root(page)).unwrap();
+        let before = fs::read_to_string(root(&page)).unwrap();
         let begin = format!("<!-- {name} -->\n");
         let (head, rest) = before.split_once(&begin).unwrap_or_else(|| panic!("{page}: no {begin}"));
         let (_, tail) = rest.split_once("<!-- end -->").unwrap();
         let after = format!("{head}{begin}{text}<!-- end -->{tail}");
         if env::var_os("READPAST_UPDATE_README").is_some() {
-            fs::write(root(page), after).unwrap();
+            fs::write(root(&page), after).unwrap();
         } else {
             assert!(
                 before == after,
                 "{page} is out of date: READPAST_UPDATE_README=1 cargo test --test offline readme::"
             );
         }
-    }
-}
-
-#[test]
-fn each_language_s_own_page_shows_the_same_worker() {
-    for (path, language, longest) in WORKERS {
-        let folder = path.split("/examples/").next().unwrap();
-        let page = fs::read_to_string(root(folder).join("README.md")).unwrap();
-        assert!(page.contains(&worker(path, language, longest)), "{folder}/README.md does not show {path}");
     }
 }
 
@@ -127,7 +125,7 @@ fn pages() -> Vec<PathBuf> {
         .chain(&["tests/conformance/README.md"])
         .map(|page| root(page))
         .collect();
-    pages.extend(WORKERS.map(|(path, ..)| root(path.split("/examples/").next().unwrap()).join("README.md")));
+    pages.extend(FIRST.map(|(path, ..)| root(&page_of(path))));
     for folder in ["docs", "sql"] {
         let files = fs::read_dir(root(folder)).unwrap().map(|file| file.unwrap().path());
         pages.extend(files.filter(|file| file.extension().is_some_and(|extension| extension == "md")));

@@ -43,7 +43,7 @@ pub enum Command {
     Why(why::Args),
     /// Makes items that wait for their next attempt due now
     ///
-    /// By default items in Error; --status or --key choose others. Their attempts count on; redrive starts them over.
+    /// By default items in Error; --status or --key choose others. Their attempt counts stay; redrive resets them.
     Retry(steer::Args),
     /// Cancels items
     ///
@@ -56,10 +56,14 @@ pub enum Command {
     Pause(steer::Args),
     /// Makes paused items Pending again
     Resume(steer::Args),
-    /// Starts ended items over, with all their attempts
+    /// Starts ended items again, and resets their attempt counts
     ///
     /// By default Failed items; --status or --key choose others. Cancelled, Terminated, PartiallyCompleted, Error and Paused
     /// items can be redriven too.
+    #[command(after_long_help = "\
+Examples:
+  readpast redrive Notification --error 'no route to host' --dry-run
+  readpast redrive Notification --all")]
     Redrive(steer::Args),
     Purge(purge::Args),
     Recover(recover::Args),

@@ -32,6 +32,10 @@ use uuid::Uuid;
 /// batches before a bad line are enqueued. --operation makes it safe to repeat the command: the same input (the bad line may be
 /// corrected), with the same --operation and --batch, within an hour, enqueues only what is missing.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  readpast enqueue Notification Recipient=a@example.org --type Email --delay 10m
+  readpast enqueue Notification --file new.jsonl --operation 6a1c2d0e-0000-4000-8000-000000000001")]
 pub struct Args {
     /// The queue
     queue: String,
@@ -44,22 +48,22 @@ pub struct Args {
     /// A file of JSON lines; - is standard input
     #[arg(long, short, value_name = "FILE", conflicts_with_all = ["columns", "item"])]
     file: Option<PathBuf>,
-    /// The type of items that name none
+    /// Default type, for items that give none; without it, the first type of the queue
     #[arg(long = "type", value_name = "TYPE")]
     kind: Option<String>,
-    /// The step of items that name none
+    /// Default step, for items that give none
     #[arg(long)]
     step: Option<String>,
-    /// How long from now items are due that do not say: 90s, 10m, 2h
+    /// Default delay, for items that give no due time: 90s, 10m, 2h
     #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = duration::parse, conflicts_with = "due")]
     delay: Option<Duration>,
-    /// The UTC time at which items are due that do not say
+    /// Default due time in UTC, for items that give none: 2026-11-21T08:30:00Z
     #[arg(long, value_name = "TIME")]
     due: Option<String>,
     /// Items per call
     #[arg(long, default_value_t = 500, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_ITEMS)))]
     batch: u32,
-    /// Identity of this input, a GUID: a repetition with it enqueues nothing twice
+    /// Idempotency key of this input, a GUID: a repetition with it enqueues nothing twice
     #[arg(long, value_name = "GUID")]
     operation: Option<Uuid>,
     /// Goes on after a bad line, and then exits with 1

@@ -8,6 +8,7 @@ import java.sql.Savepoint;
 import java.util.Comparator;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.stream.Stream;
 
@@ -182,7 +183,12 @@ final class Callers {
             given.all("SELECT readpast.modify_transfer_trx(enqueued_at, updated_at, 'Cancelled') FROM readpast.transfer");
             given.connection.commit();
             holder.connection.rollback();
-            Given.same(task.get(), true);
+            try {
+                task.get();
+                throw new AssertionError("the item was lost");
+            } catch (ExecutionException lost) {
+                Given.same(lost.getCause().getClass(), Transfer.LostException.class);
+            }
             given.everything("100", "Cancelled");
             Given.same(given.all("SELECT id FROM readpast.notices"), List.of());
         }

@@ -12,7 +12,12 @@ final class Transfer {
     private static final String SETTLE = "SELECT answer FROM readpast.modify_transfer_utx(?, ?, 'Completed',"
             + " worker_ => ?, attempt_num_ => ?)";
 
-    /** Whether an item was due. The connection has setAutoCommit(false): the claim is committed by itself. */
+    /** Somebody else has the item now: our work is undone. */
+    static final class LostException extends SQLException {
+        private static final long serialVersionUID = 1;
+    }
+
+    /** Whether an item was due and is done. The connection has setAutoCommit(false): the claim is committed by itself. */
     static boolean transfer(Connection connection, String worker) throws SQLException {
         try (PreparedStatement claim = connection.prepareStatement(CLAIM);
                 PreparedStatement pay = connection.prepareStatement(PAY);
@@ -34,11 +39,10 @@ final class Transfer {
             settle.setString(3, worker);
             settle.setInt(4, item.getInt("answer_attempt"));
             ResultSet answer = settle.executeQuery();
-            if (answer.next() && answer.getString(1).equals("OK")) {
-                connection.commit();
-            } else {
-                connection.rollback(); // somebody else has the item now: our work is undone
+            if (!answer.next() || !answer.getString(1).equals("OK")) {
+                throw new LostException();
             }
+            connection.commit();
             return true;
         } catch (SQLException error) {
             connection.rollback();

@@ -14,8 +14,17 @@ pub fn create(server: &str, name: &str) {
     let mut session = Session::open(&patient(server)).unwrap();
     // Of what nobody can be connected to: while the vacuum is in template1, that cannot be copied.
     let of = if session.dialect() == Dialect::Postgres { " TEMPLATE template0" } else { "" };
-    let statement = format!("CREATE DATABASE {name}{of}");
-    session.execute(&statement, &[]).unwrap_or_else(|error| panic!("{statement}: {error}"));
+    run(&mut session, &format!("CREATE DATABASE {name}{of}"));
+}
+
+/// Makes one as PostgreSQL does where no language is set.
+pub fn create_without_encoding(server: &str, name: &str) {
+    let mut session = Session::open(&patient(server)).unwrap();
+    run(&mut session, &format!("CREATE DATABASE {name} TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE 'C'"));
+}
+
+fn run(session: &mut Session, statement: &str) {
+    session.execute(statement, &[]).unwrap_or_else(|error| panic!("{statement}: {error}"));
 }
 
 /// Drops it. What keeps it from that fails no test: after a failure there may be no server any more, and PostgreSQL gives

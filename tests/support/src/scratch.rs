@@ -31,6 +31,14 @@ impl Scratch {
         scratch
     }
 
+    /// An empty database whose encoding is SQL_ASCII.
+    pub fn without_encoding() -> Self {
+        let scratch = Self::empty();
+        database::drop(&server(), &scratch.name);
+        database::create_without_encoding(&server(), &scratch.name);
+        scratch
+    }
+
     /// A database with the queue `Job` in it, with its one column `Payload`.
     pub fn new() -> Self {
         let scratch = Self::empty();

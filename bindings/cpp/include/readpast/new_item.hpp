@@ -13,7 +13,7 @@ namespace readpast {
 
 /// An item to enqueue: new_item{R"({"Recipient": "a@example.org"})"}.
 struct new_item {
-    /// The values of the queue's own columns, by name in any case, as a JSON object. None: all columns are NULL.
+    /// The values of the queue's own columns, by name in any case, as a JSON object. None: each has its default, or NULL.
     std::optional<std::string> columns = std::nullopt;
     /// The kind of work, one of the queue's types. None: the first of them.
     std::optional<std::string> type = std::nullopt;

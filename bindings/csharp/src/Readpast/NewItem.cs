@@ -6,7 +6,7 @@ namespace Readpast
     /// <summary>An item to enqueue.</summary>
     public sealed class NewItem
     {
-        /// <summary>An item without values: all its columns are NULL.</summary>
+        /// <summary>An item without values: each column has its default, or NULL.</summary>
         public NewItem()
         {
         }
@@ -37,7 +37,7 @@ namespace Readpast
         /// </summary>
         public string Due { get; set; }
 
-        /// <summary>The values of the queue's own columns, as a JSON object. Null: all columns are NULL.</summary>
+        /// <summary>The queue's own columns, a JSON object. Null: each has its default, or NULL.</summary>
         public string ColumnsJson { get; set; }
 
         /// <summary>

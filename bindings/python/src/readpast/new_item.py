@@ -19,7 +19,7 @@ class NewItem(NamedTuple):
     """An item to enqueue. A mapping of its columns alone will do where the rest is as usual."""
 
     #: The values of the queue's own columns, by name in any case; of a dict, what `ColumnType` says, or as JSON text.
-    #: None: all are NULL.
+    #: None: each has its default, or NULL.
     columns: Mapping[str, Any] | str | None = None
     #: The kind of work, one of the queue's types; None: the first of them.
     type: str | None = None
