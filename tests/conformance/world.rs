@@ -11,6 +11,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use support::both::{Database, statements};
+use support::database::as_on_a_standby;
 use support::limit::{HOLDS, PATIENT};
 use support::scratch::Proxy;
 use support::scripted::server::Server as Scripted;
@@ -120,6 +121,9 @@ impl<'a> World<'a> {
         match what {
             "sleep" => thread::sleep(Duration::from_millis(step["ms"].as_u64().expect("\"ms\" is a number"))),
             "sql" => self.run(&self.statement(step)),
+            "standby" => {
+                self.run(&as_on_a_standby(&self.fill_in(step["function"].as_str().expect("\"function\" is a text"))))
+            }
             "look" => return Ok(Some(self.look(&self.statement(step)))),
             "wait_for" => return self.wait_for(&self.statement(step), &step["value"]).map(|()| None),
             "wait_for_blocked" => return self.wait_for(BLOCKED, &json!("1")).map(|()| None),

@@ -6,6 +6,7 @@ use readpast::item::Action;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
+use support::database::as_on_a_standby;
 use support::folder::folder;
 use support::scratch::{Scratch, administer, all, item};
 
@@ -17,12 +18,12 @@ fn a_database_that_is_read_only_by_default_is_written_all_the_same() {
     scratch.open(&[]).enqueue(&[item("a")], None).unwrap();
 }
 
-/// What a standby answers, on which the queue can be opened but not used: each function runs as if there.
+/// A standby, on which the queue can be opened but not used: each function runs as if there.
 #[test]
 fn a_server_that_is_read_only() {
     let scratch = Scratch::new();
     for function in ["add_job_set_trx", "next_job_set_trx"] {
-        scratch.run(&format!("ALTER FUNCTION readpast.{function} SET transaction_read_only = on"));
+        scratch.run(&as_on_a_standby(&format!("readpast.{function}")));
     }
     let queue = scratch.open(&[]);
     let words = ["read-only transaction", "writable"];

@@ -41,3 +41,14 @@ fn try_drop(server: &str, name: &str) -> Result<()> {
     session.execute(&format!("DROP DATABASE {name}{how}"), &[])?;
     Ok(())
 }
+
+/// The statement that lets a function of PostgreSQL run as on a standby: its transaction is read-only from its first line on. An
+/// attribute of the function would do the same, and is refused since the minor releases of 2026.
+pub fn as_on_a_standby(function: &str) -> String {
+    format!(
+        r"DO $do$ BEGIN
+            EXECUTE regexp_replace(pg_get_functiondef('{function}'::regproc), E'\nBEGIN\n',
+                E'\nBEGIN\n    PERFORM set_config(''transaction_read_only'', ''on'', TRUE);\n');
+        END $do$"
+    )
+}
