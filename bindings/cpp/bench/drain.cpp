@@ -48,7 +48,7 @@ int drain(const readpast::queue &queue, std::int64_t wanted) {
     for (auto batch = queue.claim(batch_size); batch;) {
         settlements.clear();
         for (const auto &item : batch) {
-            read += item.text("Payload").value().size();
+            read += item.text("Payload").value_or("").size();
             settlements.push_back(item.complete());
         }
         auto [outcomes, next] = queue.settle_and_claim(settlements, batch_size);

@@ -83,8 +83,8 @@ TEST_CASE("text is passed in many ways") {
 
 TEST_CASE("text that cannot be sent") {
     using namespace std::string_literals;
-    CHECK(thrown_by([] { readpast::text text("a\0b"s); }) == status::invalid_argument);
-    CHECK(thrown_by([] { readpast::text text(std::string_view("a\0b", 3)); }) == status::invalid_argument);
+    CHECK(thrown_by([] { const readpast::text text("a\0b"s); }) == status::invalid_argument);
+    CHECK(thrown_by([] { const readpast::text text(std::string_view("a\0b", 3)); }) == status::invalid_argument);
     CHECK(thrown_by([] { settings().set("worker", "a\0b"s); }) == status::invalid_argument);
     CHECK(thrown_by([] { settings().set("worker", "\xFF"); }) == status::invalid_argument);
     CHECK(thrown_by([] { settings().set(nullptr, ""); }) == status::invalid_argument);
