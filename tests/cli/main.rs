@@ -22,4 +22,5 @@ mod shell;
 mod signals;
 mod stressing;
 mod traces;
+mod trusting;
 mod working;

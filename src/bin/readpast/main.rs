@@ -34,6 +34,7 @@ mod spec_file;
 mod stats;
 mod steer;
 mod stress;
+mod trust;
 mod why;
 #[cfg(windows)]
 mod windows;
