@@ -175,6 +175,14 @@ fn items_go_in_and_are_worked_on() {
     assert_eq!(shell.states(), "Completed1 Failed1");
     assert_eq!(shell.db.look("SELECT response FROM readpast.mail WHERE status = 'Completed'"), "1");
 
+    // As cmd writes a file.
+    shell.feed(&["enqueue", "Mail"], b"{\"Recipient\": \"c\"}\n");
+    let script = "@echo printed\r\n@echo {\"action\": \"pause\"}> \"%READPAST_DIRECTIVE%\"\r\n";
+    fs::write(shell.folder.join("directs.cmd"), script).unwrap();
+    let done = shell.run(&["work", "Mail", "--until-empty", "--", "cmd", "/c", "directs.cmd"]);
+    says(&done, 0, &["1 other"]);
+    assert_eq!(shell.states(), "Completed1 Failed1 Paused1");
+
     let script = text(&shell.run(&["completions", "powershell"]).stdout);
     assert!(script.contains("Register-ArgumentCompleter"), "{script}");
 }

@@ -38,6 +38,7 @@ mod trust;
 mod why;
 #[cfg(windows)]
 mod windows;
+mod withheld;
 mod work;
 
 use clap::{CommandFactory, Parser};

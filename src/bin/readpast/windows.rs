@@ -3,4 +3,3 @@
 pub mod access;
 pub mod console;
 pub mod event_log;
-pub mod trust;

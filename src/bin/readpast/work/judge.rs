@@ -3,7 +3,7 @@
 use super::Args;
 use super::capture::text;
 use super::child::{End, Why};
-use super::directive::{self, Directive};
+use super::directive::Directive;
 use readpast::{Action, Item, Settlement};
 
 /// The end of an item's claim, as its command wants it.
@@ -61,15 +61,15 @@ pub fn verdict(end: &End, args: &Args) -> Option<Verdict> {
 }
 
 fn judged(end: &End, args: &Args) -> Verdict {
-    let said = directive::at_end(&end.stdout).map_err(|why| format!("the command's last line cannot be read: {why}"));
-    let (asked, before) = match &said {
-        Ok(Some((start, asked))) => (asked, usize::try_from(*start).unwrap_or(usize::MAX)),
-        Ok(None) => (&Directive::default(), usize::MAX),
-        // Consent is not to be taken from it.
-        Err(why) if end.code == Some(0) => return Verdict::retry(with_errors(end, why)),
-        // The exit status says enough.
-        Err(_) => (&Directive::default(), 0),
+    let nothing = Directive::default();
+    let (asked, unread) = match &end.said.directive {
+        Ok(asked) => (asked.as_ref().unwrap_or(&nothing), None),
+        Err(why) => (&nothing, Some(format!("the command's directive cannot be read: {why}"))),
     };
+    if let (Some(0), Some(why)) = (end.code, &unread) {
+        // Consent is not to be taken from it.
+        return Verdict::retry(with_errors(end, why));
+    }
     let (action, error) = match (end.code, end.signal) {
         (Some(0), _) => (asked.action.unwrap_or(Action::Complete), None),
         (Some(code), _) => {
@@ -82,12 +82,13 @@ fn judged(end: &End, args: &Args) -> Verdict {
             (Action::Retry, Some(with_errors(end, &format!("the command was ended by signal {signal}"))))
         }
     };
-    let error = match &said {
-        Err(why) => error.map(|error| format!("{error}; {why}")),
-        Ok(_) => asked.error.clone().or(error),
+    let error = match unread {
+        // The exit status says enough.
+        Some(why) => error.map(|error| format!("{error}; {why}")),
+        None => asked.error.clone().or(error),
     };
     // Of an attempt that failed, only what it says expressly is a response.
-    let response = || text(&end.stdout.head[..before.min(end.stdout.head.len())]);
+    let response = || text(&end.stdout.head[..end.said.before.min(end.stdout.head.len())]);
     let written = (action == Action::Complete).then(response).filter(|text| !text.is_empty());
     Verdict {
         action,

@@ -1,4 +1,5 @@
-//! What a command asks for with the last line of its output.
+//! What a command asks for with the last line of its output, under `--directives-on-stdout`. Whatever a command prints is obeyed
+//! then, also what it was given to print, so that this is not the usual way.
 //!
 //! A line that was meant as a directive and is not understood must never pass for ordinary output: with exit status 0 the item
 //! would become Completed, whatever the command wanted. So there are two questions. Does it look like a directive? That is
@@ -6,24 +7,14 @@
 //! otherwise, or that is not kept whole. Can it be read? Only as JSON with the members that there are.
 
 use super::capture::Written;
+use super::directive::{self, Directive};
 use super::object::Object;
-use readpast::Action;
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// What may be asked for.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Directive {
-    pub action: Option<Action>,
-    pub step: Option<String>,
-    pub response: Option<String>,
-    pub error: Option<String>,
-    pub delay_ms: Option<i64>,
-    pub due: Option<String>,
-    /// A JSON object.
-    pub set: Option<String>,
-}
+/// The one member of the object.
+const NAME: &str = "readpast";
 
 /// The directive at the end of the output, with the place where it begins.
 ///
@@ -158,57 +149,13 @@ fn without_colour_at_end(bytes: &[u8]) -> &[u8] {
 }
 
 fn read(text: &[u8]) -> Result<Directive, String> {
-    let text = std::str::from_utf8(text).map_err(|error| {
-        let byte = text.get(error.valid_up_to()).copied().unwrap_or_default();
-        format!("it is not UTF-8 (byte {byte:#04x} after {} others)", error.valid_up_to())
-    })?;
-    let value: Value = serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
-    let alone = value.as_object().filter(|object| object.len() == 1);
-    let members = alone.and_then(|object| object.get("readpast")).and_then(Value::as_object);
-    let members = members.ok_or_else(|| "\"readpast\" must be an object, and alone".to_owned())?;
-    let mut directive = members_of(members)?;
-    if members.get("set").is_some_and(|set| !set.is_null()) {
-        // As it was written, so that its numbers keep their digits.
-        let raw: BTreeMap<String, BTreeMap<String, Box<RawValue>>> =
-            serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
-        directive.set = raw.get("readpast").and_then(|members| members.get("set")).map(|set| set.get().to_owned());
-    }
-    Ok(directive)
-}
-
-fn members_of(members: &Map<String, Value>) -> Result<Directive, String> {
-    let mut directive = Directive::default();
-    for (key, value) in members {
-        let text = || value.as_str().map(str::to_owned).ok_or_else(|| format!("{key:?} must be text"));
-        match key.as_str() {
-            _ if value.is_null() => {}
-            "action" => directive.action = Some(action(&text()?)?),
-            "step" => directive.step = Some(text()?),
-            // Any JSON will do for a response.
-            "response" => directive.response = Some(text().unwrap_or_else(|_| value.to_string())),
-            "error" => directive.error = Some(text()?),
-            "due" => directive.due = Some(text()?),
-            "set" if value.is_object() => {}
-            "set" => return Err("\"set\" must be an object of the item's columns".to_owned()),
-            "delay_ms" => directive.delay_ms = Some(value.as_i64().ok_or("\"delay_ms\" must be a whole number")?),
-            _ => return Err(format!("there is no {key:?}")),
-        }
-    }
-    Ok(directive)
-}
-
-fn action(word: &str) -> Result<Action, String> {
-    Ok(match word {
-        "complete" => Action::Complete,
-        "complete_partially" => Action::CompletePartially,
-        "fail" => Action::Fail,
-        "retry" => Action::Retry,
-        "release" => Action::Release,
-        "cancel" => Action::Cancel,
-        "pause" => Action::Pause,
-        "terminate" => Action::Terminate,
-        _ => return Err(format!("there is no action {word:?}")),
-    })
+    let text = directive::utf8(text)?;
+    let mut members: BTreeMap<String, Box<RawValue>> = match serde_json::from_str::<Value>(text) {
+        Err(error) => return Err(format!("it is not JSON: {error}")),
+        Ok(_) => serde_json::from_str(text).unwrap_or_default(),
+    };
+    let own = members.remove(NAME).filter(|own| members.is_empty() && own.get().starts_with('{'));
+    directive::of(own.ok_or("\"readpast\" must be an object, and alone")?.get())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! Whose a file is that the command finds by itself, and who else may write it.
+//! Whose a file is, and who else may write it, by its access list.
 
-use super::access::{About, me, text_of};
-use crate::trust::Doubt;
+use super::Doubt;
+use crate::windows::access::{About, me, text_of};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::windows::fs::OpenOptionsExt;

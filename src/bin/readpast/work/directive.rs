@@ -1,0 +1,85 @@
+//! What a command asks for, beyond its exit status.
+
+use readpast::Action;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// A directive may be as long as this.
+pub const LONGEST: usize = 262_144;
+
+/// What may be asked for.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Directive {
+    pub action: Option<Action>,
+    pub step: Option<String>,
+    pub response: Option<String>,
+    pub error: Option<String>,
+    pub delay_ms: Option<i64>,
+    pub due: Option<String>,
+    /// A JSON object.
+    pub set: Option<String>,
+}
+
+/// The directive that an object of JSON is.
+///
+/// # Errors
+/// Why it is none: what was meant as one and cannot be read must never pass for consent.
+pub fn of(text: &str) -> Result<Directive, String> {
+    let no_json = |error| format!("it is not JSON: {error}");
+    let value: Value = serde_json::from_str(text).map_err(no_json)?;
+    let members = value.as_object().ok_or("it must be an object")?;
+    let mut directive = members_of(members)?;
+    if members.get("set").is_some_and(|set| !set.is_null()) {
+        // As it was written, so that its numbers keep their digits.
+        let raw: BTreeMap<String, Box<RawValue>> = serde_json::from_str(text).map_err(no_json)?;
+        directive.set = raw.get("set").map(|set| set.get().to_owned());
+    }
+    Ok(directive)
+}
+
+/// Bytes as text.
+///
+/// # Errors
+/// Where they are none.
+pub fn utf8(text: &[u8]) -> Result<&str, String> {
+    std::str::from_utf8(text).map_err(|error| {
+        let byte = text.get(error.valid_up_to()).copied().unwrap_or_default();
+        format!("it is not UTF-8 (byte {byte:#04x} after {} others)", error.valid_up_to())
+    })
+}
+
+fn members_of(members: &Map<String, Value>) -> Result<Directive, String> {
+    let mut directive = Directive::default();
+    for (key, value) in members {
+        let text = || value.as_str().map(str::to_owned).ok_or_else(|| format!("{key:?} must be text"));
+        match key.as_str() {
+            _ if value.is_null() => {}
+            "action" => directive.action = Some(action(&text()?)?),
+            "step" => directive.step = Some(text()?),
+            // Any JSON will do for a response.
+            "response" => directive.response = Some(text().unwrap_or_else(|_| value.to_string())),
+            "error" => directive.error = Some(text()?),
+            "due" => directive.due = Some(text()?),
+            "set" if value.is_object() => {}
+            "set" => return Err("\"set\" must be an object of the item's columns".to_owned()),
+            "delay_ms" => directive.delay_ms = Some(value.as_i64().ok_or("\"delay_ms\" must be a whole number")?),
+            _ => return Err(format!("there is no {key:?}")),
+        }
+    }
+    Ok(directive)
+}
+
+fn action(word: &str) -> Result<Action, String> {
+    Ok(match word {
+        "complete" => Action::Complete,
+        "complete_partially" => Action::CompletePartially,
+        "fail" => Action::Fail,
+        "retry" => Action::Retry,
+        "release" => Action::Release,
+        "cancel" => Action::Cancel,
+        "pause" => Action::Pause,
+        "terminate" => Action::Terminate,
+        _ => return Err(format!("there is no action {word:?}")),
+    })
+}
