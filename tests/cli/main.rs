@@ -3,6 +3,8 @@
 
 #[cfg(feature = "serve")]
 mod alerting;
+#[cfg(feature = "serve")]
+mod besieging;
 mod checking;
 mod connecting;
 mod documents;

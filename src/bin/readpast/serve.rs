@@ -10,9 +10,11 @@ mod guard;
 mod item;
 mod listen;
 mod metrics;
+mod paced;
 mod pages;
 mod register;
 mod request;
+mod room;
 mod routes;
 mod show;
 
