@@ -3,6 +3,7 @@
 use crate::shell::{HOLDS, Shell, is_running, signal, until};
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::process::Command;
 
 #[test]
@@ -187,5 +188,20 @@ fn figures_are_in_a_file_for_who_gathers_them() {
     ] {
         assert!(text.contains(&format!("{name} {number}\n")), "{name} {number}: {text}");
     }
-    assert!(!shell.folder.join("work.prom.new").exists());
+    let names: Vec<_> = fs::read_dir(&shell.folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(!names.iter().any(|name| name.to_str().unwrap().ends_with(".new")), "{names:?}");
+}
+
+/// In a folder where others may put files.
+#[test]
+fn figures_are_written_through_no_link() {
+    let shell = Shell::new();
+    let victim = shell.write("victim", "precious");
+    for name in ["work.prom", "work.prom.new"] {
+        symlink(&victim, shell.folder.join(name)).unwrap();
+    }
+    shell.ok(&shell.script(&["--until-empty", "--metrics-file", "work.prom"], "true"));
+    assert_eq!(fs::read_to_string(victim).unwrap(), "precious");
+    let figures = shell.folder.join("work.prom");
+    assert!(!figures.is_symlink() && fs::read_to_string(figures).unwrap().starts_with("# HELP "));
 }
