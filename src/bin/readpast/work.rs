@@ -12,7 +12,6 @@ mod object;
 mod pipes;
 mod printed;
 mod procedure;
-mod process;
 mod slip;
 mod slot;
 
@@ -67,8 +66,9 @@ use std::{env, fs};
 /// the items that it has not begun, and exits with 0. A second signal ends the commands and
 /// gives back their items too. It renews leases while commands run. If a command's item is
 /// taken away, the command is ended and its result ignored. Each command has a process group of
-/// its own, and shares standard error. Processes that it leaves in its group are ended if they
-/// keep an output open; detached ones (setsid) are left alone.
+/// its own. Its standard error is passed on, with --verbose also its output. Processes that it
+/// leaves in its group are ended if they keep an output open; detached ones (setsid) are left
+/// alone.
 ///
 /// With --procedure no command runs: claim, call and settle are one transaction on one
 /// connection, so what the procedure writes in the database is done exactly once. Parameters

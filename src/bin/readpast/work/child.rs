@@ -2,10 +2,10 @@
 
 use super::capture::{Limits, Written};
 use super::directive::{self, Directive};
-use super::pipes::{Kept, Pipes};
-use super::process::Process;
+use super::pipes::{Kept, Pipes, Shows};
 use super::slip::{self, Slip};
 use super::{Args, Control, environment, printed};
+use crate::process::Process;
 use crate::withheld::withhold;
 use readpast::{Item, Queue};
 use std::io;
@@ -74,7 +74,7 @@ pub fn run(
     control: &Control,
     item: &Item<'_>,
     slip: &Slip,
-    shows: bool,
+    shows: Shows,
     is_lost: impl Fn() -> bool,
 ) -> io::Result<End> {
     let begun = Instant::now();
@@ -145,7 +145,7 @@ fn signal(_: ExitStatus) -> Option<i32> {
 }
 
 /// The pipes of the command, which reads the item as JSON.
-fn listen(process: &mut Process, args: &Args, mut input: String, shows: bool) -> io::Result<Pipes> {
+fn listen(process: &mut Process, args: &Args, mut input: String, shows: Shows) -> io::Result<Pipes> {
     let limit = args.response_limit as usize;
     let follows = args.directives_on_stdout;
     // A directive may hold the response.

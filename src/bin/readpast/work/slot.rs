@@ -53,11 +53,11 @@ impl Slot<'_> {
             return Ok(());
         }
         let is_lost = || self.engine.is_lost(item.key(), item.attempt());
-        let shows_stderr = self.events.shows_stderr();
+        let shows = self.events.shows();
         let run = self
             .slips
             .next()
-            .and_then(|slip| child::run(self.queue, self.args, self.control, item, &slip, shows_stderr, is_lost));
+            .and_then(|slip| child::run(self.queue, self.args, self.control, item, &slip, shows, is_lost));
         let end = run.map_err(|error| {
             // First, or it would be claimed again at once.
             self.engine.stop();
