@@ -270,8 +270,9 @@ fn commands_get_the_connection_on_request_only() {
         let shell = Shell::new();
         shell.ok(&["enqueue", "Mail", "Recipient=a"]);
         let options = [&["--until-empty"], options].concat();
-        let mut command = shell.command(&shell.script(&options, "env | grep -c '^READPAST_CONNECTION' || true"));
-        command.env("READPAST_CONNECTION_FILE", "connection");
+        let secrets = "env | grep -cE '^(READPAST_CONNECTION|READPAST_SERVE_TOKEN)' || true";
+        let mut command = shell.command(&shell.script(&options, secrets));
+        command.env("READPAST_CONNECTION_FILE", "connection").env("READPAST_SERVE_TOKEN", "0123456789abcdef");
         assert!(command.status().unwrap().success());
         assert_eq!(shell.look("SELECT response FROM readpast.mail"), expected);
     }
