@@ -122,11 +122,12 @@ fn each_language_s_own_page_shows_the_same_worker() {
 
 /// The pages that people read.
 fn pages() -> Vec<PathBuf> {
-    let mut pages: Vec<_> = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "bindings/README.md"]
-        .iter()
-        .chain(&["tests/conformance/README.md"])
-        .map(|page| root(page))
-        .collect();
+    let mut pages: Vec<_> =
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "bindings/README.md"]
+            .iter()
+            .chain(&["tests/conformance/README.md"])
+            .map(|page| root(page))
+            .collect();
     pages.extend(WORKERS.map(|(path, ..)| root(path.split("/examples/").next().unwrap()).join("README.md")));
     for folder in ["docs", "sql"] {
         let files = fs::read_dir(root(folder)).unwrap().map(|file| file.unwrap().path());
