@@ -43,7 +43,7 @@ mod windows;
 mod withheld;
 mod work;
 
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches};
 use cli::{Cli, Command};
 use exit::Exit;
 use failure::Result;
@@ -52,7 +52,7 @@ use std::process::ExitCode;
 use steer::Verb;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match cli::command().try_get_matches().and_then(|given| Cli::from_arg_matches(&given)) {
         Ok(cli) => cli,
         Err(error) => return refuse(&error),
     };
@@ -106,8 +106,8 @@ fn perform(cli: Cli) -> Result<Exit> {
 #[cfg(windows)]
 fn read_line(arguments: &[std::ffi::OsString]) -> Result<service::Line> {
     let line = std::iter::once("readpast".into()).chain(arguments.iter().cloned());
-    let cli =
-        Cli::try_parse_from(line).map_err(|error| failure::usage(format!("the service's own command: {error}")))?;
+    let cli = <Cli as clap::Parser>::try_parse_from(line)
+        .map_err(|error| failure::usage(format!("the service's own command: {error}")))?;
     let goes_on = match cli.command {
         Command::Work(_) => true,
         #[cfg(feature = "serve")]

@@ -24,6 +24,10 @@ use std::{iter, thread};
 /// the mean run (Little's law), with a fifth of their time to spare. --watch adds the time, and to each count its change since the last
 /// look and per second; on a terminal also bars and the course so far.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  readpast stats Notification
+  readpast stats Notification --watch 5s --trend")]
 pub struct Args {
     /// The queue
     queue: String,

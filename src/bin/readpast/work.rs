@@ -80,6 +80,11 @@ use std::{env, fs};
 /// again until the attempts are spent. A deadlock victim is tried again at once.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
+#[command(after_help = "\
+Examples:
+  readpast work Notification -- ./send.sh
+  readpast work Notification --jobs 8 --timeout 5m --type Email -- python3 send.py
+  readpast work Notification --until-empty -- sh -c 'cat; env | grep READPAST_'  shows what a command gets")]
 pub struct Args {
     /// The queue
     queue: String,
