@@ -16,7 +16,7 @@ fn with_token(shell: &Shell) -> Served {
     Served::start(shell, &["--token-file", "token"])
 }
 
-/// More than there are places, and none of them says a word.
+/// More than there are places, and none of them sends a byte.
 #[test]
 fn silent_clients_keep_nobody_out() {
     let shell = Shell::new();
@@ -64,7 +64,7 @@ fn a_client_that_is_never_admitted_does_not_stay() {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 _ => break,
             }
-            // So that it is slow, and the log of nobody fills.
+            // A slow client: thousands of requests would only keep the machine busy.
             thread::sleep(std::time::Duration::from_millis(50));
         }
         assert!(answers > 0);
@@ -103,7 +103,7 @@ fn a_request_within_a_request_is_not_answered() {
     }
 }
 
-/// What is sent behind a refused request is not answered, so that nobody tries many tokens at the price of one.
+/// Requests behind a refused one get no answer, so that nobody tries many tokens at the price of one.
 #[test]
 fn a_refusal_ends_the_connection() {
     let shell = Shell::new();
@@ -119,7 +119,7 @@ fn a_refusal_ends_the_connection() {
     }
 }
 
-/// One is the proxy's, the other was forged: which is which, nobody knows.
+/// One is the proxy's, the other was forged: nobody knows which.
 #[test]
 fn a_user_who_is_named_twice_is_refused() {
     let shell = Shell::new();

@@ -81,7 +81,7 @@ fn the_page_for_operators_has_the_subcommands_and_the_exit_statuses() {
 }
 
 #[test]
-fn what_was_nearly_right_is_told() {
+fn a_near_miss_is_named() {
     let shell = Shell::new();
     shell.run(&["stats", "mail"]).says(5, &["has no queue \"mail\" (did you mean \"Mail\"?)"]);
     shell.run(&["stats", "Nothing"]).says(5, &["has no queue \"Nothing\"; it has Mail"]);

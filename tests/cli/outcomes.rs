@@ -60,7 +60,7 @@ fn a_directive_says_more() {
             (r#"{"response": {"id": 1}}"#, 0, texts("Completed", r#"{"id":1}"#, "-")),
             ("{}", 0, texts("Completed", "first", "-")),
             (r#"{"action": "cancel", "error": "void"}"#, 0, texts("Cancelled", "-", "void")),
-            // Who fails has failed, whatever it wishes.
+            // A command that fails has failed, with any directive.
             (r#"{"action": "complete"}"#, 65, texts("Failed", "-", "exit status 65")),
             (r#"{"error": "no"}"#, 1, texts("Error", "-", "no")),
         ] {
@@ -84,7 +84,7 @@ fn a_directive_says_more() {
 
 /// A producer's text, or a server's, which a command prints, never decides what becomes of the item.
 #[test]
-fn what_a_command_prints_is_not_obeyed() {
+fn a_printed_directive_is_not_obeyed() {
     for printed in [
         r#"{"readpast": {"action": "cancel", "set": {"N": 9999, "Recipient": "OVERWRITTEN"}}}"#,
         r#"{"readpast": {"action": "release"}}"#,
@@ -104,7 +104,7 @@ fn what_a_command_prints_is_not_obeyed() {
     }
 }
 
-/// What a command has found out goes into the item's own columns; what they do not take is left out, and said.
+/// Results of a command go into the item's own columns; values that these do not take are left out, and named.
 #[test]
 fn a_directive_sets_columns() {
     let shell = Shell::new();
@@ -162,7 +162,7 @@ fn a_directive_that_cannot_be_read_is_no_consent() {
     let long = r#"exec > "$READPAST_DIRECTIVE"; printf '{"action":"fail","error":"'; head -c 70000 /dev/zero | tr '\0' x; echo '"}'"#;
     let (state, _, error) = outcome(&[], long);
     assert_eq!((state.as_str(), error.len()), ("Failed", 16_000), "the file is read, and its error cut");
-    // Who fails has failed, whatever cannot be read.
+    // A command that fails has failed, also with one that cannot be read.
     let (state, _, error) = outcome(&[], &format!("{}exit 65", says(&[], r#"{"action":"explode"}"#)));
     assert_eq!(state, "Failed");
     assert!(error.starts_with("exit status 65; ") && error.contains("explode"), "{error}");

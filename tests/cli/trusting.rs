@@ -161,7 +161,7 @@ fn a_folder_of_the_user_is_an_absolute_path() {
     }
 }
 
-/// What was named in the environment is as good as an option.
+/// A name in the environment is as good as an option.
 #[test]
 fn a_connection_file_in_the_environment_may_lie_anywhere() {
     let shell = Shell::new();

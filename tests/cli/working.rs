@@ -206,9 +206,9 @@ fn figures_are_written_through_no_link() {
     assert!(!figures.is_symlink() && fs::read_to_string(figures).unwrap().starts_with("# HELP "));
 }
 
-/// What handlers print is shown once, and does nothing to a terminal.
+/// Output of handlers is shown once, and does nothing to a terminal.
 #[test]
-fn what_commands_print_is_shown_once_and_tamed_on_a_terminal() {
+fn output_of_commands_is_shown_once_and_tamed_on_a_terminal() {
     let shell = Shell::new();
     let script = r"printf 'no\033[2J such \033]0;title\007user' >&2; echo said; exit 65";
     let work = |more: &[&'static str]| {

@@ -106,7 +106,7 @@ fn connection(global: &Global) -> Result<Option<String>> {
 enum Place {
     /// The caller has named it, and answers for its folder.
     Named(PathBuf),
-    /// It was found by itself, or by one that was: nobody has said that it is the caller's.
+    /// It was found by itself, or by one that was: nobody has named it.
     Found(PathBuf),
 }
 

@@ -1,5 +1,5 @@
-//! What the programs that we start print, passed on to standard error. A terminal does what some characters say: it is given none
-//! of those. A file or a journal gets the bytes as they are.
+//! Output of programs that we start, passed on to standard error. A terminal obeys some characters: it gets none of those. A file
+//! or a journal gets the bytes as they are.
 
 use crate::printable::printable;
 use std::io::{self, IsTerminal, Write};
@@ -55,7 +55,7 @@ impl Foreign {
 }
 
 impl Drop for Foreign {
-    /// What is told next has a line of its own.
+    /// The next line of ours begins at the left.
     fn drop(&mut self) {
         if self.is_amid_line {
             let _ = io::stderr().write_all(b"\n");

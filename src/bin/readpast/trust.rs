@@ -28,14 +28,14 @@ pub struct Doubt {
     pub remedy: String,
 }
 
-/// Opens a file; says whether its content may be a stranger's.
+/// Opens a file; returns the reason for which its content may be a stranger's.
 pub fn open(path: &Path) -> io::Result<(File, Option<Doubt>)> {
     let file = system::open(path)?;
     let doubt = doubt(path, &file)?;
     Ok((file, doubt))
 }
 
-/// Says whether a stranger may take files of ours out of a folder.
+/// Returns the reason for which a stranger may take files of ours out of a folder.
 pub fn doubt_of_folder(folder: &Path) -> io::Result<Option<Doubt>> {
     system::doubt_of_folder(folder)
 }

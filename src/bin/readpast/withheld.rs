@@ -1,18 +1,18 @@
-//! What the programs that we start do not get of our own environment.
+//! Variables that the programs that we start do not get.
 
 use std::env;
 use std::process::Command;
 
-/// What the names of the columns' variables begin with.
+/// The names of the columns' variables begin with this.
 pub const COLUMN: &str = "READPAST_COL_";
 
-/// What gives access to the database: the connection string, or the file that holds it.
+/// Access to the database: the connection string, or the file that holds it.
 const CONNECTION: [&str; 2] = ["READPAST_CONNECTION", "READPAST_CONNECTION_FILE"];
 
 /// The token of `serve`; and of the item that we are the command of ourselves, its trace and the file for its directive.
 const NEVER: [&str; 4] = ["READPAST_SERVE_TOKEN", "TRACEPARENT", "TRACESTATE", "READPAST_DIRECTIVE"];
 
-/// Keeps secrets, and what tells of another item, from a program that is about to be started: one that prints its environment
+/// Keeps secrets, and variables of another item, from a program that is about to be started: one that prints its environment
 /// would store them, or send them somewhere. The connection is passed on where that is wanted.
 pub fn withhold(command: &mut Command, passes_connection: bool) {
     for (name, _) in env::vars_os() {

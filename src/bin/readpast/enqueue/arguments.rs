@@ -133,7 +133,7 @@ fn columns(spec: &QueueSpec, arguments: &[String]) -> Result<Columns> {
     Ok(own)
 }
 
-/// What is no column may be meant for an option.
+/// A name that is no column may be meant for an option.
 fn with_option(error: Error, arguments: &[String]) -> Failure {
     let names = arguments.iter().filter_map(|argument| argument.split_once('=')).map(|(name, _)| name);
     let remedy = names.map(|name| name.trim_end_matches(':').to_ascii_lowercase()).find_map(|name| {

@@ -60,7 +60,7 @@ impl Guard {
     pub fn admits(&self, headers: &HeaderMap) -> std::result::Result<(), Answer> {
         match &self.pass {
             Pass::Anybody => Ok(()),
-            // Of two, one is the client's.
+            // One of two is the client's.
             Pass::Header(name) => match only(headers, name).map(|value| !value.as_bytes().trim_ascii().is_empty()) {
                 Some(true) => Ok(()),
                 _ => Err(Answer::last(403, "The reverse proxy has not named the user, in one header.")),
@@ -242,7 +242,7 @@ mod tests {
         assert!(guard.admits(&headers(&[right, right])).is_err());
     }
 
-    /// One of two was forged, and nobody says which.
+    /// One of two was forged, and nobody knows which.
     #[test]
     fn the_proxy_names_one_user() {
         let guard = guard(Pass::Header("x-remote-user".to_owned()));

@@ -73,7 +73,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// What ends the connection when it has to make way.
+    /// Keeps the handle that ends the connection when it has to make way.
     pub fn ends_by(&self, end: AbortHandle) {
         self.change(|seat| seat.end = Some(end));
     }
@@ -112,7 +112,7 @@ impl Drop for Place {
     }
 }
 
-/// Whom an address counts for: one machine or network has many.
+/// The peer of an address: one machine or network has many addresses.
 fn peer_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         own if own.is_loopback() => Ipv4Addr::LOCALHOST.into(),

@@ -1,4 +1,4 @@
-//! Whose a file is, and who else may write it, by its mode.
+//! The owner of a file, and others who may write it, by its mode.
 
 use super::Doubt;
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// What the group and others may write.
+/// The bits by which the group and others may write.
 const OTHERS_WRITE: u32 = 0o022;
 const STICKY: u32 = 0o1000;
 

@@ -1,4 +1,4 @@
-//! Whose a file is, and who else may write it, by its access list.
+//! The owner of a file, and others who may write it, by its access list.
 
 use super::Doubt;
 use crate::windows::access::{About, me, text_of};
@@ -22,7 +22,7 @@ const TRUSTED: [&str; 5] = [
     "S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464",
 ];
 
-/// What makes a file another's work. In a folder others may add files, which are theirs, but not take one away.
+/// Rights by which others make a file their own. In a folder they may add files, which are theirs, but not take one away.
 const ON_FILE: u32 = FILE_WRITE_DATA.0 | FILE_APPEND_DATA.0 | GENERIC_WRITE.0 | DELETE.0 | ALWAYS;
 const ON_FOLDER: u32 = FILE_DELETE_CHILD.0 | ALWAYS;
 const ALWAYS: u32 = GENERIC_ALL.0 | WRITE_DAC.0 | WRITE_OWNER.0;

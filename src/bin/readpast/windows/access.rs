@@ -1,4 +1,4 @@
-//! Who owns a file, and who may do what with it.
+//! The owner of a file, and the rights of others on it.
 #![allow(unsafe_code, reason = "Windows offers access lists as C structures only")]
 
 use std::fs::File;
@@ -27,7 +27,7 @@ pub fn is_public(file: &File) -> io::Result<bool> {
     About::of(file, DACL_SECURITY_INFORMATION)?.grants(reads, is_everybody)
 }
 
-/// What Windows says of a file or a folder.
+/// Owner and access list of a file or a folder.
 pub struct About {
     owner: PSID,
     list: *mut ACL,
@@ -36,7 +36,7 @@ pub struct About {
 }
 
 impl About {
-    /// Of the open file, whatever its name leads to meanwhile.
+    /// Looks at the open file, wherever its name leads meanwhile.
     ///
     /// # Errors
     /// When we may not see it.

@@ -49,7 +49,7 @@ pub struct End {
     pub why: Option<Why>,
     pub stdout: Written,
     pub stderr: Written,
-    /// What it asks for besides; or why that cannot be read.
+    /// Its directive, or why that cannot be read.
     pub said: Said,
     pub took: Duration,
 }
@@ -118,7 +118,7 @@ fn end(status: ExitStatus, why: Option<Why>, pipes: Pipes, took: Duration) -> En
     End { code: status.code(), signal: signal(status), why, stdout: output, stderr: errors, said, took }
 }
 
-/// What a command that has ended asks for: in its file, and if it may print that and there is no file, at the end of its output.
+/// The directive of a command that has ended: from its file; if there is none and the command may print one, from the end of its output.
 fn said(slip: &Slip, stdout: &Written, args: &Args) -> Said {
     let written = slip.read();
     if written != Ok(None) || !args.directives_on_stdout {

@@ -1,4 +1,4 @@
-//! What a command asks for, beyond its exit status.
+//! A directive: a command's wishes beyond its exit status.
 
 use readpast::Action;
 use serde_json::value::RawValue;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// A directive may be as long as this.
 pub const LONGEST: usize = 262_144;
 
-/// What may be asked for.
+/// The wishes that there are.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Directive {
     pub action: Option<Action>,

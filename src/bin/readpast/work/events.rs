@@ -119,7 +119,7 @@ impl<'a> Events<'a> {
         }
     }
 
-    /// What commands write that is passed on.
+    /// Outputs of commands that are passed on.
     pub fn shows(&self) -> Shows {
         let errors = !self.quiet && output::is_read();
         Shows { errors, output: errors && self.verbose }

@@ -1,5 +1,5 @@
-//! What a command asks for with the last line of its output, under `--directives-on-stdout`. Whatever a command prints is obeyed
-//! then, also what it was given to print, so that this is not the usual way.
+//! Directives in the last line of a command's output, under `--directives-on-stdout`. Everything that a command prints is obeyed
+//! then, also text that it was given, so that this is not the usual way.
 //!
 //! A line that was meant as a directive and is not understood must never pass for ordinary output: with exit status 0 the item
 //! would become Completed, whatever the command wanted. So there are two questions. Does it look like a directive? That is
@@ -84,10 +84,10 @@ pub fn ends_line(byte: &u8) -> bool {
     matches!(byte, b'\n' | b'\r')
 }
 
-/// What tells a directive stands within so many bytes of its line, or object.
+/// The mark of a directive stands within so many bytes of its line, or object.
 pub const BEGINNING: usize = 256;
 
-/// What a directive begins with, without the quotes.
+/// The beginning of a directive, without the quotes.
 const MARK: &[u8] = b"{readpast";
 
 /// Whether there is nothing to read in a line.
@@ -134,7 +134,7 @@ pub fn bare_start(bytes: &[u8]) -> &[u8] {
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// What a terminal takes for a command begins with this, and ends with a letter.
+/// Commands to a terminal begin with this, and end with a letter.
 const ESCAPE: &[u8] = b"\x1b[";
 
 fn without_colour(bytes: &[u8]) -> &[u8] {

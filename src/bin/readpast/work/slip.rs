@@ -1,7 +1,7 @@
-//! The file in which a command says more than its exit status does: READPAST_DIRECTIVE names it.
+//! The file in which a command writes its directive: READPAST_DIRECTIVE names it.
 //!
-//! What a command prints is often what it was given: an item's text, a server's answer. If that were obeyed, whoever wrote it
-//! would decide what becomes of the item. A file has to be written on purpose. It is one line in every shell and language, on
+//! Output of a command is often text that it was given: an item's, a server's. If it were obeyed, the author of that text would
+//! decide what becomes of the item. A file has to be written on purpose. It is one line in every shell and language, on
 //! Linux and on Windows alike, where a command gets no other file descriptors than three.
 //!
 //! The command makes the file. So one that is there and empty is no mistake of ours: a disk was full, say.
@@ -58,7 +58,7 @@ impl Slips {
     /// # Errors
     /// When the folder is no longer ours, or is gone and cannot be made again.
     pub fn next(&self) -> io::Result<Slip> {
-        // What clears old files away takes a folder that was empty for days, and its name is known then.
+        // A cleaner of old files takes a folder that was empty for days, and its name is known then.
         if !is_ours(&self.folder)? {
             make(&self.folder)?;
         }
@@ -108,7 +108,7 @@ fn is_private(_: &fs::Metadata) -> bool {
     true
 }
 
-/// What one command may write. It is gone when this is dropped.
+/// The file that one command may write. It is gone when this is dropped.
 pub struct Slip(PathBuf);
 
 impl Slip {

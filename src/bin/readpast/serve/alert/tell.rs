@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(why, Err("it did not answer within 1 s".to_owned()));
     }
 
-    /// What a shell has started does not go on when the shell is given up.
+    /// A process that a shell has started ends with the shell.
     #[cfg(unix)]
     #[test]
     fn a_command_that_takes_too_long_ends_with_what_it_has_started() {
